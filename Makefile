@@ -1,0 +1,49 @@
+# make run          the page, on http://127.0.0.1:7860
+# make test         what CI runs (under 15 minutes); make test-quick under 2; make test-nightly everything
+# make setup        the environment both use; made when missing
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+export GRADIO_ANALYTICS_ENABLED := False
+
+.PHONY: run setup setup-dev browser check test test-quick test-nightly clean
+
+run: setup
+	$(BIN)/python app.py
+
+setup: $(VENV)/.user
+setup-dev: $(VENV)/.dev
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; found $$($(PYTHON) --version 2>&1). Set PYTHON=/path/to/python3.11."; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { rm -rf $(VENV); echo "Python's venv module is missing: install the package python3-venv of your distribution."; exit 1; }
+
+$(VENV)/.user: requirements.txt constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -c constraints.txt
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.user
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt -c constraints.txt
+	@touch $@
+
+browser: setup-dev
+	$(BIN)/python -m tests.browser
+
+check: setup-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+test-quick: check
+	$(BIN)/python -m pytest -m "not slow and not e2e and not nightly"
+
+test: check browser
+	$(BIN)/python -m pytest -m "not nightly"
+
+test-nightly: check browser
+	$(BIN)/python -m pytest
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,75 @@
+"""The browser the tests drive: the system's Chromium, else one that is installed for the occasion.
+
+``python -m tests.browser`` prints its path, installing it first where it is missing: through the
+distribution's package manager where we may (as root), else through playwright's own download.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+# Flags that keep Chromium from talking to the network or asking for a GPU, a sandbox or a first run.
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def find_browser() -> str | None:
+    """Path of a Chromium: ``RITA_BROWSER``, then the system's, then playwright's; None if there is none."""
+    asked = os.environ.get("RITA_BROWSER")
+    if asked:
+        return asked if Path(asked).exists() else None
+    system = next(filter(None, map(shutil.which, NAMES)), None)
+    return system or _playwright_chromium()
+
+
+def _playwright_chromium() -> str | None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        path = driver.chromium.executable_path
+    return path if Path(path).exists() else None
+
+
+def install_browser() -> None:
+    """Install Chromium by the first way that works; a way that fails says so and the next is tried."""
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        quiet = {"env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}}
+        for command in (
+            ["apt-get", "update", "-qq"],
+            ["apt-get", "install", "-y", "-qq", "chromium"],
+        ):
+            subprocess.run(command, check=False, stdout=subprocess.DEVNULL, **quiet)  # type: ignore[call-overload]
+        if find_browser():
+            return
+        print("The distribution's package gave no Chromium; trying playwright's own.")
+    subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)
+
+
+def main() -> int:
+    if find_browser() is None:
+        install_browser()
+    path = find_browser()
+    if path is None:
+        print(
+            "No browser to test with: install chromium, or set RITA_BROWSER to one.",
+            file=sys.stderr,
+        )
+        return 1
+    print(f"browser: {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
