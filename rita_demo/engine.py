@@ -1,0 +1,280 @@
+"""The engine: the facade everybody shares, and the only place where numpy meets torch.
+
+Five doors: ``classes`` (names -> prompts), ``attack``, ``look`` (picture -> views and features:
+costly, keyed by content), ``decide`` (cheap: what sliders call), ``compare`` (baselines).
+The engine keeps no visitor's state: a memory (cache) goes in as a value and comes out as a value.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import torch
+
+from rita_demo import attacks, baselines, method, views, vlm
+from rita_demo.records import (
+    AttackTrace,
+    BackboneInfo,
+    CacheState,
+    Glance,
+    Picture,
+    TextBank,
+    Trace,
+    Tuning,
+    Verdict,
+)
+from rita_demo.settings import Settings
+
+T = TypeVar("T")
+V = TypeVar("V")
+PROMPT_KNOBS = ("prompts", "context_init", "context_seed")
+VIEW_KNOBS = ("views", "view_seed", "view_scale", "views_augmix")
+
+
+class Engine:
+    """A frozen model behind five doors. Thread-safe: one lock guards the model.
+
+    Args:
+        backbone: ``"embedded"``, ``"ARCH:TAG"`` of open_clip, or ``"ARCH:/path/to/checkpoint"``.
+        device: a torch device name; None picks CUDA, then MPS, then CPU.
+
+    Raises:
+        BackboneError: when the model cannot be had, with a sentence that says why.
+    """
+
+    def __init__(self, backbone: str = "embedded", device: str | None = None) -> None:
+        self._backbone = vlm.load(backbone, device)
+        self._lock = threading.RLock()
+        self._prompts: Remembered[Any] = Remembered(16)
+        self._glances: Remembered[Glance] = Remembered(256)
+
+    @property
+    def info(self) -> BackboneInfo:
+        """Name, size, input side and device of the model."""
+        return self._backbone.info
+
+    # --- door 1
+    def classes(self, names: Sequence[str], settings: Settings) -> TextBank:
+        """Class names -> prompts and their features (K, M, D).
+
+        Raises:
+            VocabularyError: when a name cannot be tokenised.
+        """
+        prompts = self._prompt_set(tuple(names), settings)
+        return TextBank(
+            names=tuple(prompts.names),
+            prompts=prompts.prompts,
+            features=_numpy(prompts.features),
+            weight=_numpy(prompts.weight),
+            hand=_numpy(prompts.hand),
+            unknown=prompts.unknown,
+            temperature=self._backbone.temperature,
+            key=_key(self.info.name, *names),
+        )
+
+    # --- door 2
+    def attack(
+        self,
+        picture: Picture,
+        bank: TextBank,
+        settings: Settings,
+        label: int,
+        target: int | None = None,
+    ) -> AttackTrace:
+        """Attack CLIP (one view, hand prompt) on the square. See :meth:`attacking`."""
+        steps = self.attacking(picture, bank, settings, label, target)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return end.value
+
+    def attacking(
+        self,
+        picture: Picture,
+        bank: TextBank,
+        settings: Settings,
+        label: int,
+        target: int | None = None,
+    ) -> Generator[tuple[int, int], None, AttackTrace]:
+        """The same one step at a time: yields (steps done, steps), returns the trace.
+
+        The lock is held during a step, never between two: a visitor who leaves blocks nobody.
+        """
+        begin = time.perf_counter()
+        loop = attacks.attack(
+            self._single_view_logits(bank),
+            self._pixels(picture),
+            label,
+            name=settings.attack,
+            budget=settings.budget,
+            steps=settings.steps,
+            seed=settings.attack_seed,
+            target=target,
+            roundtrip=settings.adversarial_roundtrip,
+        )
+        while True:
+            with self._lock:
+                try:
+                    progress = next(loop)
+                except StopIteration as end:
+                    return replace(outside(end.value), seconds=time.perf_counter() - begin)
+            yield progress.step, progress.steps
+
+    # --- door 3
+    def look(self, picture: Picture, settings: Settings) -> Glance:
+        """Draw the views of a picture and encode each once; the same picture is never encoded twice."""
+        knobs = [str(getattr(settings, name)) for name in VIEW_KNOBS]
+        key = _key(self.info.name, picture.key, *knobs)
+        return self._glances.get(key, lambda: self._encode(picture, settings, key))
+
+    def view_pixels(self, picture: Picture, settings: Settings) -> np.ndarray:
+        """The views as pictures for the screen: (N, side, side, 3) uint8."""
+        with self._lock:
+            pixels = views.make_views(self._pixels(picture), settings, self.info.side).pixels
+        return _numpy(pixels.mul(255).round().clamp(0, 255).byte().permute(0, 2, 3, 1))
+
+    # --- door 4
+    def empty_cache(self, bank: TextBank, settings: Settings) -> CacheState:
+        """A memory that has seen nothing."""
+        classes, width = bank.hand.shape
+        return outside(method.empty(classes, settings.slots, width, bank.key))
+
+    def decide(
+        self,
+        glance: Glance,
+        bank: TextBank,
+        cache: CacheState | None,
+        settings: Settings,
+        tuning: Tuning | None = None,
+    ) -> tuple[Trace, CacheState]:
+        """RITA's answer from features alone, and the memory as it would be afterwards.
+
+        Args:
+            cache: the memory to decide from; None, or one of another vocabulary or model, means an empty one.
+            tuning: an earlier trace's prompt update, to leave the text tower alone when only
+                transport or memory settings changed.
+        """
+        if cache is None or cache.key != bank.key:
+            cache = self.empty_cache(bank, settings)
+        with self._lock:
+            prompts = self._prompt_set(bank.names, settings)
+            device = self._backbone.device
+            trace, after = method.decide(
+                torch.from_numpy(glance.features).to(device),
+                method.Prompts(
+                    encode=prompts.encode,
+                    context=prompts.context,
+                    features=prompts.features,
+                    weight=prompts.weight,
+                    temperature=self._backbone.temperature,
+                ),
+                inside(cache, device),
+                settings,
+                tuning=inside(tuning, device),
+            )
+        return outside(trace), outside(after)
+
+    # --- door 5
+    def compare(self, glance: Glance, bank: TextBank) -> dict[str, Verdict]:
+        """The other methods' answers from the same encoded views, by method name."""
+        x, hand = torch.from_numpy(glance.features), torch.from_numpy(bank.hand)
+        return {
+            "clip": outside(baselines.zero_shot(x, hand, bank.temperature)),
+            "ensemble": outside(baselines.ensemble(x, hand, bank.temperature)),
+        }
+
+    # --- inside
+    def _prompt_set(self, names: tuple[str, ...], settings: Settings) -> Any:
+        key = _key(*names, *(str(getattr(settings, knob)) for knob in PROMPT_KNOBS))
+        with self._lock:
+            return self._prompts.get(
+                key, lambda: vlm.build_prompts(self._backbone, names, settings)
+            )
+
+    def _encode(self, picture: Picture, settings: Settings, key: str) -> Glance:
+        with self._lock:
+            begin = time.perf_counter()
+            drawn = views.make_views(self._pixels(picture), settings, self.info.side)
+            cut = time.perf_counter()
+            features = _numpy(self._backbone.encode_views(drawn.pixels))
+            end = time.perf_counter()
+        kept = outside(replace(drawn, pixels=None))
+        return Glance(kept, features, key, {"views": cut - begin, "encoding": end - cut})
+
+    def _single_view_logits(self, bank: TextBank) -> Callable[[torch.Tensor], torch.Tensor]:
+        """What the attacker sees: pixels (B, 3, H, W) -> logits (B, K), through view 0's own resize."""
+        hand = torch.from_numpy(bank.hand).to(self._backbone.device)
+        whole = views.whole_square(self._backbone.device)
+
+        def logits(pixels: torch.Tensor) -> torch.Tensor:
+            resized = [views.crop(square, *whole, self.info.side)[0] for square in pixels]
+            features = self._backbone.encode_pixels(torch.stack(resized))
+            return features @ hand.T / self._backbone.temperature
+
+        return logits
+
+    def _pixels(self, picture: Picture) -> torch.Tensor:
+        """(H, W, 3) uint8 -> (3, H, W) float32 in [0, 1] on the device."""
+        tensor = torch.from_numpy(np.ascontiguousarray(picture.pixels)).to(self._backbone.device)
+        return tensor.permute(2, 0, 1).float() / 255
+
+
+class Remembered(Generic[V]):
+    """The last few results by key, least recently used out first; safe to share between threads."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._items: OrderedDict[str, V] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: str, make: Callable[[], V]) -> V:
+        """What is kept under the key, made first where it is missing."""
+        with self._lock:
+            if key in self._items:
+                self._items.move_to_end(key)
+                return self._items[key]
+        value = make()  # outside the lock: making may take seconds and may come back here
+        with self._lock:
+            self._items[key] = value
+            while len(self._items) > self._limit:
+                self._items.popitem(last=False)
+        return value
+
+
+def outside(value: T) -> T:
+    """A record with every tensor turned into a numpy array; other values pass through."""
+    return _convert(value, _numpy, torch.Tensor)
+
+
+def inside(value: T, device: torch.device) -> T:
+    """A record with every numpy array turned into a tensor on the device."""
+    return _convert(
+        value, lambda a: torch.from_numpy(np.ascontiguousarray(a)).to(device), np.ndarray
+    )
+
+
+def _convert(value: Any, turn: Callable[[Any], Any], kind: type) -> Any:
+    if isinstance(value, kind):
+        return turn(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        changes = {f.name: _convert(getattr(value, f.name), turn, kind) for f in fields(value)}
+        return replace(value, **changes)
+    if isinstance(value, tuple):
+        return tuple(_convert(item, turn, kind) for item in value)
+    return value
+
+
+def _numpy(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.detach().cpu().numpy()
+
+
+def _key(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:24]

@@ -1,0 +1,299 @@
+"""One picture attacked and defended, from first to last: what the page shows and ``explain`` exports.
+
+Clean and attacked are two visitors: both are decided from the same earlier memory, and only the picture
+that was delivered (the attacked one, when there is an attack) enters it (method, section 0).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+
+from rita_demo.data.pictures import picture_of
+from rita_demo.engine import Engine
+from rita_demo.errors import SettingError
+from rita_demo.records import (
+    AttackTrace,
+    CacheState,
+    Draw,
+    FilmFrame,
+    Picture,
+    Side,
+    Story,
+    TextBank,
+    ThreatModel,
+)
+from rita_demo.settings import Settings
+
+METHODS = ("clip", "ensemble", "rita")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is ready so far: a sentence on what happens now, the share done in [0, 1], finished parts."""
+
+    sentence: str
+    fraction: float
+    bank: TextBank | None = None
+    clean: Side | None = None
+    attack: AttackTrace | None = None
+
+
+def tell(
+    engine: Engine,
+    picture: Picture,
+    names: Sequence[str],
+    settings: Settings,
+    *,
+    label: int | None = None,
+    target: int | None = None,
+    cache: CacheState | None = None,
+    previous: Story | None = None,
+) -> Story:
+    """The whole story at once. Arguments and errors: see :func:`telling`."""
+    steps = telling(
+        engine,
+        picture,
+        names,
+        settings,
+        label=label,
+        target=target,
+        cache=cache,
+        previous=previous,
+    )
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+def telling(
+    engine: Engine,
+    picture: Picture,
+    names: Sequence[str],
+    settings: Settings,
+    *,
+    label: int | None = None,
+    target: int | None = None,
+    cache: CacheState | None = None,
+    previous: Story | None = None,
+) -> Generator[Progress, None, Story]:
+    """Attack a picture and defend it, yielding whenever something is finished; returns the story.
+
+    Args:
+        label: index of the true class; None means CLIP's own answer on the clean square.
+        target: index of the class a targeted attack moves towards.
+        cache: the visitor's memory; None means ``previous``'s, or an empty one.
+        previous: the visitor's last story. Trying again on the same picture decides from the memory
+            as it was *before* that picture, so that nothing is committed twice.
+
+    Raises:
+        SettingError: a label or target outside the vocabulary, or a target that is the label.
+    """
+    seconds: dict[str, float] = {}
+    with _timed(seconds, "prompts"):
+        bank = engine.classes(names, settings)
+    _check_index("label", label, bank)
+    _check_index("target", target, bank)
+    before = _memory(engine, bank, settings, picture, cache, previous)
+    yield Progress("Cutting the picture into views", 0.1, bank)
+    clean, committed = _side(engine, picture, bank, before, settings, seconds)
+    given = label is not None
+    truth = label if label is not None else clean.verdicts["clip"].label
+    if target is not None and target == truth:
+        raise SettingError(
+            f"The attack cannot move towards {bank.names[truth]!r}: that is already the answer.",
+            "Choose another target class.",
+        )
+    attack, attacked = None, clean
+    if settings.attack != "none":
+        attack = yield from _attack(engine, clean, bank, settings, truth, target)
+        seconds["attack"] = attack.seconds
+        yield Progress("Defending the attacked picture", 0.8, bank, clean, attack)
+        delivered = picture_of(attack.pixels)
+        attacked, committed = _side(engine, delivered, bank, before, settings, seconds)
+    return Story(
+        bank=bank,
+        settings=settings,
+        backbone=engine.info,
+        clean=clean,
+        attacked=attacked,
+        attack=attack,
+        label=truth,
+        label_given=given,
+        threat=threat_model(settings, bank, picture, truth, given, target),
+        cache_before=before,
+        cache_after=committed,
+        seconds=seconds,
+    )
+
+
+def film(engine: Engine, story: Story) -> Iterator[FilmFrame]:
+    """Every method's answer after each attack step, from the same memory as the story's decision."""
+    if story.attack is None:
+        return
+    for step, pixels in enumerate(story.attack.frames):
+        side, _ = _side(
+            engine, picture_of(pixels), story.bank, story.cache_before, story.settings, {}
+        )
+        yield FilmFrame(step, side.verdicts)
+
+
+def draws(engine: Engine, story: Story, count: int = 10) -> Iterator[Draw]:
+    """The delivered picture again with other draws of views: seeds 0 to count - 1."""
+    for seed in range(count):
+        settings = story.settings.but(view_seed=seed)
+        side, _ = _side(
+            engine, story.attacked.picture, story.bank, story.cache_before, settings, {}
+        )
+        yield Draw(seed, side.verdicts)
+
+
+def outcomes(story: Story) -> dict[str, str]:
+    """Per method, what the attack did to its answer: holds, fooled, was already wrong, or corrected.
+
+    Without a given true class, right means CLIP's own answer on the clean square.
+    """
+    words = {}
+    for name in METHODS:
+        was_right = story.clean.verdicts[name].label == story.label
+        is_right = story.attacked.verdicts[name].label == story.label
+        words[name] = _WORDS[was_right, is_right]
+    return words
+
+
+_WORDS = {
+    (True, True): "holds",
+    (True, False): "fooled",
+    (False, False): "was already wrong",
+    (False, True): "wrong before, right now",
+}
+
+
+def threat_model(
+    settings: Settings,
+    bank: TextBank,
+    picture: Picture,
+    label: int,
+    label_given: bool,
+    target: int | None,
+) -> ThreatModel:
+    """Who is attacked, what the attacker knows, and how strong he is: printed beside every number."""
+    truth = bank.names[label]
+    goal = f"away from {'the true class' if label_given else 'CLIP’s own answer'} “{truth}”"
+    if target is not None:
+        goal = f"towards “{bank.names[target]}”"
+    knows, unknown = _knowledge(settings.attack)
+    side = int(picture.pixels.shape[0])
+    return ThreatModel(
+        attack=settings.attack,
+        budget=settings.budget,
+        steps=settings.steps if settings.attack == "pgd" else 1,
+        seed=settings.attack_seed,
+        square=settings.square,
+        side=side,
+        goal=goal if settings.attack != "none" else "none",
+        knows=knows,
+        does_not_know=unknown,
+        sentences=_sentences(settings, side, goal, knows, unknown),
+    )
+
+
+def _knowledge(attack: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(what the attacker knows, what he does not)."""
+    defence = ("that RITA defends", "the crops and their seed", "the memory (cache)")
+    inside = ("CLIP’s weights", "the class names and the prompt “a photo of a …”")
+    if attack in ("none", "noise"):
+        return (), inside + defence
+    return inside, defence
+
+
+def _sentences(
+    settings: Settings, side: int, goal: str, knows: tuple[str, ...], unknown: tuple[str, ...]
+) -> tuple[str, ...]:
+    if settings.attack == "none":
+        return ("No attack was made here; if the picture was attacked before, we cannot know how.",)
+    steps = f" in {settings.steps} steps" if settings.attack == "pgd" else ""
+    return (
+        f"Attacked: frozen CLIP with one view and the prompt “a photo of a …”; {goal}.",
+        f"Strength: no pixel value moves by more than {settings.budget}/255{steps}, on a square of "
+        f"{side} × {side} pixels ({settings.square} protocol), seed {settings.attack_seed}.",
+        f"The attacker knows {_list(knows) if knows else 'nothing about the model'}; "
+        f"he does not know {_list(unknown)}.",
+        "An attacker who knows the defence as well is stronger than this one.",
+    )
+
+
+def _list(parts: tuple[str, ...]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _attack(
+    engine: Engine, clean: Side, bank: TextBank, settings: Settings, label: int, target: int | None
+) -> Generator[Progress, None, AttackTrace]:
+    steps = engine.attacking(clean.picture, bank, settings, label, target)
+    while True:
+        try:
+            done, total = next(steps)
+        except StopIteration as end:
+            return end.value
+        yield Progress(
+            f"Attacking CLIP: step {done} of {total}", 0.3 + 0.5 * done / max(total, 1), bank, clean
+        )
+
+
+def _side(
+    engine: Engine,
+    picture: Picture,
+    bank: TextBank,
+    cache: CacheState,
+    settings: Settings,
+    seconds: dict[str, float],
+) -> tuple[Side, CacheState]:
+    """Look, decide and compare: one visitor. Adds its stage times to ``seconds``."""
+    with _timed(seconds, "views and encoding"):
+        glance = engine.look(picture, settings)
+    with _timed(seconds, "decision"):
+        trace, after = engine.decide(glance, bank, cache, settings)
+        verdicts = {**engine.compare(glance, bank), "rita": trace.verdict}
+    return Side(picture, glance, trace, verdicts), after
+
+
+def _memory(
+    engine: Engine,
+    bank: TextBank,
+    settings: Settings,
+    picture: Picture,
+    cache: CacheState | None,
+    previous: Story | None,
+) -> CacheState:
+    """The memory both sides are decided from."""
+    if cache is None and previous is not None:
+        again = previous.clean.picture.key == picture.key
+        cache = previous.cache_before if again else previous.cache_after
+    if cache is None or cache.key != bank.key:
+        return engine.empty_cache(bank, settings)
+    return cache
+
+
+def _check_index(what: str, index: int | None, bank: TextBank) -> None:
+    if index is not None and not 0 <= index < len(bank.names):
+        raise SettingError(
+            f"The {what} is one of the {len(bank.names)} classes, 0 to {len(bank.names) - 1}; got {index}."
+        )
+
+
+class _timed:
+    """Adds the wall time of a block to ``seconds[name]``."""
+
+    def __init__(self, seconds: dict[str, float], name: str) -> None:
+        self._seconds, self._name = seconds, name
+
+    def __enter__(self) -> None:
+        self._begin = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        spent = time.perf_counter() - self._begin
+        self._seconds[self._name] = self._seconds.get(self._name, 0.0) + spent

@@ -1,0 +1,72 @@
+"""The import ladder, executed: data flows one way, and a newcomer can trust the folders."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "rita_demo"
+
+# Who may import whom inside rita_demo. Everybody may import records, settings and errors.
+BOTTOM = {"records", "settings", "errors"}
+SIBLINGS = {"method", "vlm", "views", "attacks", "data"}
+LADDER: dict[str, set[str]] = {
+    **{name: set() for name in BOTTOM},
+    "settings": {"errors"},
+    **{name: BOTTOM for name in SIBLINGS},
+    "baselines": BOTTOM | {"method"},
+    "training": BOTTOM | SIBLINGS | {"baselines"},
+    "engine": BOTTOM | SIBLINGS | {"baselines"},
+    "story": BOTTOM | {"engine", "data"},
+    "exports": BOTTOM,
+    "plots": BOTTOM,
+    "ui": BOTTOM | {"plots", "story", "exports", "data"},
+    "cli": BOTTOM | {"engine", "story", "exports", "data", "vlm", "training"},
+    "__main__": {"cli"},
+    "__init__": set(),
+}
+# Libraries that belong to one side of the engine only.
+FORBIDDEN: dict[str, set[str]] = {
+    **{name: {"gradio", "plotly"} for name in [*SIBLINGS, "engine", "baselines", "training"]},
+    **{name: {"torch", "open_clip", "torchvision"} for name in ["ui", "plots", "exports"]},
+    **{name: {"torch", "open_clip", "gradio", "plotly", "PIL"} for name in BOTTOM},
+    "method": {"open_clip", "PIL", "gradio", "plotly"},
+    "attacks": {"open_clip", "PIL", "gradio", "plotly"},
+    "data": {"torch", "gradio", "plotly"},
+}
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def place_of(path: Path) -> str:
+    """The rung a file stands on: its folder below rita_demo, or its own name."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports_of(path: Path) -> set[str]:
+    """Dotted names of everything a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            raise AssertionError(f"{path.name} uses a relative import; write the full name")
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_file_imports_only_from_lower_rungs(path: Path) -> None:
+    place = place_of(path)
+    assert place in LADDER, f"{place} has no rung on the ladder yet"
+    ours = {name.split(".")[1] for name in imports_of(path) if name.startswith("rita_demo.")}
+    assert ours <= LADDER[place] | {place}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_file_imports_no_library_from_the_other_side_of_the_engine(path: Path) -> None:
+    libraries = {name.split(".")[0] for name in imports_of(path)}
+    assert not libraries & FORBIDDEN.get(place_of(path), set())
