@@ -35,6 +35,7 @@ from rita_demo.settings import Settings
 T = TypeVar("T")
 V = TypeVar("V")
 PROMPT_KNOBS = ("prompts", "context_init", "context_seed")
+WHOLE_SQUARE = (np.array([[0.0, 0.0, 1.0, 1.0]], np.float32), np.array([False]))  # box, mirrored
 VIEW_KNOBS = ("views", "view_seed", "view_scale", "views_augmix")
 
 
@@ -212,11 +213,10 @@ class Engine:
     def _single_view_logits(self, bank: TextBank) -> Callable[[torch.Tensor], torch.Tensor]:
         """What the attacker sees: pixels (B, 3, H, W) -> logits (B, K), through view 0's own resize."""
         hand = torch.from_numpy(bank.hand).to(self._backbone.device)
-        whole = views.whole_square(self._backbone.device)
 
         def logits(pixels: torch.Tensor) -> torch.Tensor:
-            resized = [views.crop(square, *whole, self.info.side)[0] for square in pixels]
-            features = self._backbone.encode_pixels(torch.stack(resized))
+            view_zero = [views.crop(square, *WHOLE_SQUARE, self.info.side)[0] for square in pixels]
+            features = self._backbone.encode_pixels(torch.stack(view_zero))
             return features @ hand.T / self._backbone.temperature
 
         return logits
@@ -225,6 +225,28 @@ class Engine:
         """(H, W, 3) uint8 -> (3, H, W) float32 in [0, 1] on the device."""
         tensor = torch.from_numpy(np.ascontiguousarray(picture.pixels)).to(self._backbone.device)
         return tensor.permute(2, 0, 1).float() / 255
+
+
+class Engines:
+    """The engines of one server by backbone: the one it started with, and the last other one asked for.
+
+    A second model stays loaded until a third is asked for, so that two visitors with different models do not
+    evict each other's at every click, and memory stays bounded.
+    """
+
+    def __init__(self, first: Engine) -> None:
+        self.first = first
+        self._others: Remembered[Engine] = Remembered(1)
+
+    def get(self, backbone: str) -> Engine:
+        """The engine of a backbone, loaded first where needed (seconds to minutes).
+
+        Raises:
+            BackboneError: when the model cannot be had.
+        """
+        if backbone == self.first.info.name:
+            return self.first
+        return self._others.get(backbone, lambda: Engine(backbone))
 
 
 class Remembered(Generic[V]):

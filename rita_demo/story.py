@@ -10,6 +10,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
+from rita_demo.attacks import Attack, attack_row
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine import Engine
 from rita_demo.errors import SettingError
@@ -185,43 +186,35 @@ def threat_model(
     goal = f"away from {'the true class' if label_given else 'CLIP’s own answer'} “{truth}”"
     if target is not None:
         goal = f"towards “{bank.names[target]}”"
-    knows, unknown = _knowledge(settings.attack)
+    row = attack_row(settings.attack)
     side = int(picture.pixels.shape[0])
     return ThreatModel(
         attack=settings.attack,
         budget=settings.budget,
-        steps=settings.steps if settings.attack == "pgd" else 1,
+        steps=row.steps(settings.steps),
         seed=settings.attack_seed,
         square=settings.square,
         side=side,
         goal=goal if settings.attack != "none" else "none",
-        knows=knows,
-        does_not_know=unknown,
-        sentences=_sentences(settings, side, goal, knows, unknown),
+        knows=row.knows,
+        does_not_know=row.does_not_know,
+        sentences=_sentences(settings, row, side, goal),
     )
 
 
-def _knowledge(attack: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(what the attacker knows, what he does not)."""
-    defence = ("that RITA defends", "the crops and their seed", "the memory (cache)")
-    inside = ("CLIP’s weights", "the class names and the prompt “a photo of a …”")
-    if attack in ("none", "noise"):
-        return (), inside + defence
-    return inside, defence
-
-
-def _sentences(
-    settings: Settings, side: int, goal: str, knows: tuple[str, ...], unknown: tuple[str, ...]
-) -> tuple[str, ...]:
-    if settings.attack == "none":
+def _sentences(settings: Settings, row: Attack, side: int, goal: str) -> tuple[str, ...]:
+    if row.name == "none":
         return ("No attack was made here; if the picture was attacked before, we cannot know how.",)
-    steps = f" in {settings.steps} steps" if settings.attack == "pgd" else ""
+    steps = row.steps(settings.steps)
     return (
-        f"Attacked: frozen CLIP with one view and the prompt “a photo of a …”; {goal}.",
-        f"Strength: no pixel value moves by more than {settings.budget}/255{steps}, on a square of "
-        f"{side} × {side} pixels ({settings.square} protocol), seed {settings.attack_seed}.",
-        f"The attacker knows {_list(knows) if knows else 'nothing about the model'}; "
-        f"he does not know {_list(unknown)}.",
+        f"{row.title}: {row.sentence}",
+        f"Attacked: frozen CLIP with one view and the prompt “a photo of a …”; {goal}."
+        if row.uses_gradient
+        else "Attacked: nobody in particular; this is the control.",
+        f"Strength: no pixel value moves by more than {settings.budget}/255, in {steps} "
+        f"step{'s' if steps > 1 else ''}, on a square of {side} × {side} pixels "
+        f"({settings.square} protocol), seed {settings.attack_seed}.",
+        f"The attacker knows {_list(row.knows)}; he does not know {_list(row.does_not_know)}.",
         "An attacker who knows the defence as well is stronger than this one.",
     )
 

@@ -16,11 +16,11 @@ SIBLINGS = {"method", "vlm", "views", "attacks", "data"}
 LADDER: dict[str, set[str]] = {
     **{name: set() for name in BOTTOM},
     "settings": {"errors"},
-    **{name: BOTTOM for name in SIBLINGS},
+    **dict.fromkeys(SIBLINGS, BOTTOM),
     "baselines": BOTTOM | {"method"},
     "training": BOTTOM | SIBLINGS | {"baselines"},
     "engine": BOTTOM | SIBLINGS | {"baselines"},
-    "story": BOTTOM | {"engine", "data"},
+    "story": BOTTOM | {"engine", "data", "attacks"},
     "exports": BOTTOM,
     "plots": BOTTOM,
     "ui": BOTTOM | {"plots", "story", "exports", "data"},

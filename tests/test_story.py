@@ -1,0 +1,199 @@
+"""The engine and the story it tells, on the embedded model and a real photograph."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rita_demo.data.pictures import open_picture
+from rita_demo.data.samples import SAMPLES
+from rita_demo.engine import Engine, Engines
+from rita_demo.errors import SettingError
+from rita_demo.exports import to_arrays, to_json
+from rita_demo.records import Picture, Story
+from rita_demo.settings import PAPER, RECOMMENDED
+from rita_demo.story import METHODS, draws, film, outcomes, tell, telling
+
+NAMES = ("cup", "crab", "cat", "dog", "face", "rocket")
+QUICK = RECOMMENDED.but(views=16, steps=3, square="model")
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return Engine()
+
+
+@pytest.fixture(scope="module")
+def coffee(engine: Engine) -> Picture:
+    return open_picture(SAMPLES["coffee"].load(), square="model", side=engine.info.side)
+
+
+@pytest.fixture(scope="module")
+def story(engine: Engine, coffee: Picture) -> Story:
+    return tell(engine, coffee, NAMES, QUICK, label=0)
+
+
+def test_both_visitors_are_decided_from_the_same_memory_and_one_is_committed(story: Story) -> None:
+    assert story.clean.trace.cache.pictures == story.attacked.trace.cache.pictures == 0
+    assert story.cache_before.pictures == 0
+    assert story.cache_after.pictures == 1
+
+
+def test_trying_again_on_the_same_picture_commits_nothing_twice(
+    engine: Engine, coffee: Picture, story: Story
+) -> None:
+    again = tell(engine, coffee, NAMES, QUICK.but(budget=8), label=0, previous=story)
+    assert again.cache_after.pictures == 1
+    other = Picture(coffee.pixels[::-1].copy(), "upside down")
+    assert tell(engine, other, NAMES, QUICK, previous=again).cache_after.pictures == 2
+
+
+def test_a_memory_of_another_vocabulary_is_not_used(
+    engine: Engine, coffee: Picture, story: Story
+) -> None:
+    other = tell(engine, coffee, ("dotted", "banded"), QUICK, cache=story.cache_after)
+    assert other.cache_before.pictures == 0
+    assert other.cache_before.features.shape[0] == 2
+
+
+def test_the_attack_stays_within_its_budget_and_both_sides_differ(story: Story) -> None:
+    assert story.attack is not None
+    moved = np.abs(story.attacked.picture.pixels.astype(int) - story.clean.picture.pixels)
+    assert 0 < moved.max() <= QUICK.budget
+    assert story.attack.linf == moved.max()
+
+
+def test_defend_only_leaves_the_picture_alone(engine: Engine, coffee: Picture) -> None:
+    story = tell(engine, coffee, NAMES, QUICK.but(attack="none"))
+    assert story.attack is None
+    assert story.attacked is story.clean
+    assert story.cache_after.pictures == 1
+    assert "No attack" in story.threat.sentences[0]
+
+
+def test_without_a_true_class_clip_s_own_answer_counts_as_right(
+    engine: Engine, coffee: Picture
+) -> None:
+    story = tell(engine, coffee, NAMES, QUICK)
+    assert not story.label_given
+    assert story.label == story.clean.verdicts["clip"].label
+
+
+def test_the_attack_sees_what_clip_answers_on_view_zero(story: Story) -> None:
+    assert story.attack is not None
+    np.testing.assert_allclose(
+        story.attack.probability[-1], story.attacked.verdicts["clip"].probability, atol=2e-2
+    )
+
+
+@pytest.mark.parametrize("settings", [QUICK, PAPER.but(views=16, steps=3, budget=4)])
+def test_the_json_keeps_the_contract(engine: Engine, coffee: Picture, settings) -> None:
+    exported = to_json(tell(engine, coffee, NAMES, settings, label=0))
+    assert exported["classes"] == list(NAMES)
+    assert set(exported) >= {"settings", "threat_model", "device", "timings", "clean", "attacked"}
+    assert {"linf", "l2", "fooled"} <= set(exported["attacked"])
+    for side in ("clean", "attacked"):
+        methods = exported[side]["methods"]
+        assert tuple(methods) == METHODS
+        assert all({"label", "probability", "margin"} <= set(m) for m in methods.values())
+        rita = {k: np.array(v) for k, v in methods["rita"].items() if isinstance(v, list)}
+        weight = exported["settings"]["cache_weight"]
+        np.testing.assert_allclose(
+            rita["total"], rita["prompt_distance"] + weight * rita["cache_distance"], atol=1e-6
+        )
+
+
+def test_numpy_recomputes_the_decision_from_the_arrays_alone(story: Story) -> None:
+    arrays, s = to_arrays(story), story.settings
+    cost = 1 - np.einsum("nd,kmd->knm", arrays["view_features"], arrays["prompt_features"])
+    rows = arrays["prompt_plan"].sum(2)
+    assert (rows <= arrays["view_weight"] + 1e-5).all()
+    np.testing.assert_allclose(rows.sum(1), s.transported_mass, atol=1e-5)
+    columns = arrays["prompt_plan"].sum(1) / s.transported_mass
+    np.testing.assert_allclose(columns, arrays["prompt_weight"], atol=1e-5)
+    distance = (arrays["prompt_plan"] * cost).sum((1, 2)) / s.transported_mass
+    np.testing.assert_allclose(distance, arrays["prompt_distance"], atol=1e-5)
+    total = distance + s.cache_weight * arrays["cache_distance"]
+    assert total.argmin() == story.attacked.verdicts["rita"].label
+
+
+def test_the_film_ends_where_the_story_does(engine: Engine, story: Story) -> None:
+    frames = list(film(engine, story))
+    assert [frame.step for frame in frames] == [0, 1, 2, 3]
+    for method in METHODS:
+        np.testing.assert_array_equal(
+            frames[-1].verdicts[method].probability, story.attacked.verdicts[method].probability
+        )
+
+
+def test_a_draw_with_the_story_s_seed_repeats_the_story(engine: Engine, story: Story) -> None:
+    first, second = list(draws(engine, story, 2))
+    want = story.attacked.verdicts["rita"].probability
+    np.testing.assert_array_equal(first.verdicts["rita"].probability, want)
+    assert not np.array_equal(second.verdicts["rita"].probability, want)
+
+
+def test_outcomes_name_every_method(story: Story) -> None:
+    assert tuple(outcomes(story)) == METHODS
+
+
+@pytest.mark.parametrize(("label", "target"), [(6, None), (-1, None), (0, 9), (0, 0)])
+def test_a_class_outside_the_vocabulary_is_a_sentence(
+    engine: Engine, coffee: Picture, label: int, target: int | None
+) -> None:
+    with pytest.raises(SettingError):
+        tell(engine, coffee, NAMES, QUICK, label=label, target=target)
+
+
+def test_a_targeted_attack_lowers_its_own_loss(engine: Engine, coffee: Picture) -> None:
+    story = tell(engine, coffee, NAMES, QUICK.but(steps=7), label=0, target=3)
+    assert story.attack is not None
+    assert story.attack.probability[-1, 3] > story.attack.probability[0, 3]
+    assert "rocket" in story.threat.goal
+
+
+def test_a_picture_is_encoded_once(engine: Engine, coffee: Picture) -> None:
+    assert engine.look(coffee, QUICK) is engine.look(coffee, QUICK.but(entropy_weight=1.0))
+
+
+def test_an_abandoned_attack_blocks_nobody(engine: Engine, coffee: Picture) -> None:
+    steps = telling(engine, coffee, NAMES, QUICK.but(attack_seed=5), label=0)
+    next(steps), next(steps)  # the visitor leaves in the middle of the attack
+    finished = threading.Event()
+
+    def another_visitor() -> None:
+        tell(engine, coffee, NAMES, QUICK.but(attack_seed=6), label=0)
+        finished.set()
+
+    threading.Thread(target=another_visitor, daemon=True).start()
+    assert finished.wait(60)
+
+
+def test_two_visitors_at_once_get_their_own_vocabulary(engine: Engine, coffee: Picture) -> None:
+    wanted = [("cup", "cat"), ("crab", "dog", "face"), ("rocket", "cup", "chair", "tree")]
+    got: dict[int, Story] = {}
+
+    def visit(number: int) -> None:
+        got[number] = tell(engine, coffee, wanted[number], QUICK)
+
+    threads = [threading.Thread(target=visit, args=(i,)) for i in range(3)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert [got[i].bank.names for i in range(3)] == wanted
+    for i, names in enumerate(wanted):
+        assert got[i].attacked.verdicts["rita"].probability.shape == (len(names),)
+
+
+def test_the_first_engine_is_shared_not_loaded_again(engine: Engine) -> None:
+    assert Engines(engine).get("embedded") is engine
+
+
+def test_the_engine_source_is_the_only_crossing() -> None:
+    """No record below the engine is turned into numpy elsewhere than in engine.py."""
+    package = Path(__file__).resolve().parents[1] / "rita_demo"
+    below = [p for d in ("method", "vlm", "views", "attacks") for p in (package / d).rglob("*.py")]
+    offenders = [p.name for p in below if ".numpy()" in p.read_text()]
+    assert not offenders
