@@ -227,28 +227,6 @@ class Engine:
         return tensor.permute(2, 0, 1).float() / 255
 
 
-class Engines:
-    """The engines of one server by backbone: the one it started with, and the last other one asked for.
-
-    A second model stays loaded until a third is asked for, so that two visitors with different models do not
-    evict each other's at every click, and memory stays bounded.
-    """
-
-    def __init__(self, first: Engine) -> None:
-        self.first = first
-        self._others: Remembered[Engine] = Remembered(1)
-
-    def get(self, backbone: str) -> Engine:
-        """The engine of a backbone, loaded first where needed (seconds to minutes).
-
-        Raises:
-            BackboneError: when the model cannot be had.
-        """
-        if backbone == self.first.info.name:
-            return self.first
-        return self._others.get(backbone, lambda: Engine(backbone))
-
-
 class Remembered(Generic[V]):
     """The last few results by key, least recently used out first; safe to share between threads."""
 

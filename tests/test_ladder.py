@@ -23,8 +23,9 @@ LADDER: dict[str, set[str]] = {
     "story": BOTTOM | {"engine", "data", "attacks"},
     "exports": BOTTOM,
     "plots": BOTTOM,
-    "ui": BOTTOM | {"plots", "story", "exports", "data"},
-    "cli": BOTTOM | {"engine", "story", "exports", "data", "vlm", "training"},
+    "ui": BOTTOM | {"plots", "story", "exports", "data", "attacks", "vlm"},
+    "table": BOTTOM | {"story", "data", "vlm"},
+    "cli": BOTTOM | {"engine", "story", "exports", "data", "vlm", "training", "table"},
     "__main__": {"cli"},
     "__init__": set(),
 }

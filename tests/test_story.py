@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rita_demo.data.pictures import open_picture
 from rita_demo.data.samples import SAMPLES
-from rita_demo.engine import Engine, Engines
+from rita_demo.engine import Engine
 from rita_demo.errors import SettingError
 from rita_demo.exports import to_arrays, to_json
 from rita_demo.records import Picture, Story
@@ -28,7 +27,7 @@ def engine() -> Engine:
 
 @pytest.fixture(scope="module")
 def coffee(engine: Engine) -> Picture:
-    return open_picture(SAMPLES["coffee"].load(), square="model", side=engine.info.side)
+    return SAMPLES["coffee"].load(square="model", side=engine.info.side)
 
 
 @pytest.fixture(scope="module")
@@ -185,10 +184,6 @@ def test_two_visitors_at_once_get_their_own_vocabulary(engine: Engine, coffee: P
     assert [got[i].bank.names for i in range(3)] == wanted
     for i, names in enumerate(wanted):
         assert got[i].attacked.verdicts["rita"].probability.shape == (len(names),)
-
-
-def test_the_first_engine_is_shared_not_loaded_again(engine: Engine) -> None:
-    assert Engines(engine).get("embedded") is engine
 
 
 def test_the_engine_source_is_the_only_crossing() -> None:

@@ -1,0 +1,8 @@
+"""``python -m rita_demo COMMAND``."""
+
+import sys
+
+from rita_demo.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""One loop, four holes: start, goal, move, projection. Every gradient attack is a filling.
+
+The attacker works on a float iterate that is never rounded on the way (rounding inside the loop
+would make it weaker); only the last iterate goes through 8 bit, because a file does.
+What is *measured* follows from that: ``loss`` and ``probability`` of steps 1..S-1 belong to the
+iterate the attacker has, those of step 0 to the clean square and those of step S to the delivered
+8-bit pixels. ``frames`` are all 8-bit, for the eye.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from rita_demo.attacks import holes
+from rita_demo.errors import SettingError
+
+Logits = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Holes:
+    """A filling of the loop. ``stride`` is the step length as a share of the radius."""
+
+    start: Callable[[Tensor, float, Sequence[int]], Tensor] = holes.from_clean
+    goal: Callable[[Tensor, Tensor, Tensor | None], Tensor] = holes.cross_entropy
+    move: Callable[[Tensor, Tensor, float], Tensor] = holes.by_sign
+    project: Callable[[Tensor, Tensor, float], Tensor] = holes.to_linf_ball
+    stride: float = 1.0
+    uses_gradient: bool = True
+
+
+@dataclass(frozen=True)
+class Progress:
+    """After one step. From :func:`ascend`: ``loss`` (B,), ``probability`` (B, K), ``frame``
+    (B, 3, H, W) uint8; from :func:`rita_demo.attacks.attack`: a float, (K,) and (H, W, 3)."""
+
+    step: int
+    steps: int
+    loss: Tensor | float
+    probability: Tensor
+    frame: Tensor
+
+
+@dataclass(frozen=True)
+class Ascent:
+    """A batch of finished attacks.
+
+    ``frames`` (S+1, B, 3, H, W) uint8: the clean squares, then the iterate after every step, as it
+    would look on disk; the last one is what is delivered. ``loss`` (S+1, B) and ``probability``
+    (S+1, B, K): see the module's text. ``label`` (B,) what the attack moved away from.
+    """
+
+    frames: Tensor
+    loss: Tensor
+    probability: Tensor
+    label: Tensor
+
+
+def ascend(
+    logits: Logits,
+    pixels: Tensor,
+    label: Tensor | None,
+    target: Tensor | None,
+    *,
+    filling: Holes,
+    budget: int,
+    steps: int,
+    seeds: Sequence[int],
+    roundtrip: str = "round",
+) -> Generator[Progress, None, Ascent]:
+    """Attack a batch; yields after every step, returns the whole :class:`Ascent`.
+
+    Args:
+        logits: (B, 3, H, W) in [0, 1] to (B, K), differentiable; CLIP's are ``cos / tau``.
+        pixels: (B, 3, H, W) float in [0, 1], on the 8-bit grid.
+        label: (B,) classes to leave, or None for the model's own answer on the clean squares.
+        target: (B,) classes to reach, or None.
+        filling: what goes into the holes.
+        budget: in 1/255. 0 is the identity, also where truncation alone would change pixels.
+        steps: S, at least 0.
+        seeds: B whole numbers, one per picture.
+        roundtrip: ``round`` or ``truncate``, how the iterate becomes 8-bit.
+
+    Raises:
+        SettingError: a label or target that is not a class, or a target that is the label.
+    """
+    levels = holes.to_levels(pixels)
+    clean = levels.float() / 255.0  # exactly the grid, whatever float arithmetic came before
+    radius = budget / 255.0
+    to_levels = partial(holes.to_levels, roundtrip=roundtrip if budget else "round")
+    answer, _ = _measure(logits, clean, None)
+    with torch.inference_mode(False):  # a clone is a normal tensor, whatever the caller's mode
+        leave = (answer.argmax(dim=1) if label is None else label).clone()
+        reach = None if target is None else target.clone()
+    _check_classes(leave, reach, answer.shape[1])
+
+    def goal(answer: Tensor) -> Tensor:
+        return filling.goal(answer, leave, reach)
+
+    frames, losses, answers = [levels], [goal(answer)], [answer]
+
+    iterate = filling.project(filling.start(clean, radius, seeds), clean, radius)
+    gradient = _measure(logits, iterate, goal)[1] if filling.uses_gradient and steps else clean
+    for step in range(1, steps + 1):
+        moved = filling.move(iterate, gradient, filling.stride * radius)
+        iterate = filling.project(moved, clean, radius)
+        frames.append(to_levels(iterate))
+        if step == steps:  # measured on what is delivered; nobody needs its gradient
+            answer, _ = _measure(logits, frames[-1].float() / 255.0, None)
+        else:
+            answer, gradient = _measure(logits, iterate, goal)
+        losses.append(goal(answer))
+        answers.append(answer)
+        yield Progress(step, steps, losses[-1], answer.softmax(dim=1), frames[-1])
+    probability = torch.stack(answers).softmax(dim=2)
+    return Ascent(torch.stack(frames), torch.stack(losses), probability, leave)
+
+
+def _measure(
+    logits: Logits, pixels: Tensor, goal: Callable[[Tensor], Tensor] | None
+) -> tuple[Tensor, Tensor]:
+    """The model's logits (B, K) float32 and, if there is a goal, its gradient w.r.t. the pixels.
+
+    ``autograd.grad`` with respect to the pixels alone: ``.grad`` of the model's parameters is never
+    touched. The grad mode is set here and not in the generator, where it would leak to the caller.
+    """
+    with torch.inference_mode(False), torch.set_grad_enabled(goal is not None):
+        pixels = pixels.detach().clone().requires_grad_(goal is not None)
+        answer = logits(pixels).float()
+        if goal is None:
+            return answer.detach(), torch.empty(0)
+        # the sum keeps the pictures of a batch independent of each other
+        (gradient,) = torch.autograd.grad(goal(answer).sum(), pixels)
+    return answer.detach(), gradient
+
+
+def _check_classes(label: Tensor, target: Tensor | None, classes: int) -> None:
+    for name, rows in (("label", label), ("target", target)):
+        if rows is not None and bool(((rows < 0) | (rows >= classes)).any()):
+            raise SettingError(
+                f"The {name} is a class number from 0 to {classes - 1}; got {rows.tolist()}."
+            )
+    if target is not None and bool((target == label).any()):
+        raise SettingError(
+            "The target must differ from the class the attack moves away from.",
+            "Choose another target, or none.",
+        )

@@ -1,0 +1,285 @@
+"""The same engine from a terminal: ``python -m rita_demo COMMAND`` (the commands are in the README).
+
+Exit status: 0 on success; 2 when the command line itself is wrong (an unknown option, a value outside
+its range); 1, with one sentence on stderr, when a picture, a class name, a model or a file is.
+Libraries that take seconds to import are imported by the command that needs them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rita_demo import table
+from rita_demo.data.vocabularies import (
+    VOCABULARIES,
+    duplicates,
+    index_of,
+    parse_names,
+    vocabulary,
+)
+from rita_demo.errors import DataError, DemoError, SettingError
+from rita_demo.settings import KNOBS, PRESETS, Settings, parse_assignment, preset
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from rita_demo.records import Story
+
+DEFAULT_BACKBONE = "embedded"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status; never a traceback for a visitor's mistake."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(
+                errors="replace"
+            )  # a terminal without Greek letters still gets the rest
+    try:
+        args = build_parser().parse_args(argv)
+        return args.run(args)
+    except SystemExit as end:  # argparse has printed its sentence (2) or its help (0)
+        return int(end.code or 0)
+    except DemoError as error:
+        print(error, file=sys.stderr)
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output has left: nothing more to say to it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:
+        if os.environ.get("RITA_DEBUG"):
+            raise
+        print(
+            f"Something went wrong that should not have: {type(error).__name__}: {error}. "
+            "Set RITA_DEBUG=1 to see where, and please report it.",
+            file=sys.stderr,
+        )
+    return 1
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All commands and options. Each command stores what runs it in ``run``."""
+    parser = argparse.ArgumentParser(
+        prog="python -m rita_demo",
+        description="See an attack on a vision-language model, and see RITA undo it.",
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_explain(commands)
+    models = commands.add_parser("models", help="the models that can be used here and now")
+    models.set_defaults(run=_models)
+    datasets = commands.add_parser(
+        "datasets", help="the datasets that are here, and what is missing"
+    )
+    datasets.add_argument(
+        "--data-root", metavar="DIR", type=Path, default=None,
+        help="the folder that holds them (default: RITA_DATA, else ./data where it exists)",
+    )  # fmt: skip
+    datasets.set_defaults(run=_datasets)
+    serve = commands.add_parser("serve", help="the page; the same as app.py")
+    serve.add_argument("--host", default=None, help="address to listen on")
+    serve.add_argument("--port", type=int, default=None, help="port to listen on")
+    _add_backbone(serve)
+    serve.set_defaults(run=_serve)
+    train = commands.add_parser("train", help="make the embedded model")
+    train.add_argument("--data", metavar="DIR", type=Path, required=True, help="labelled pictures")
+    train.add_argument("--out", metavar="DIR", type=Path, required=True, help="where it is written")
+    train.add_argument("--minutes", metavar="M", type=float, required=True, help="how long")
+    train.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    train.set_defaults(run=_train)
+    return parser
+
+
+def _add_explain(commands: Any) -> None:
+    explain = commands.add_parser("explain", help="attack one picture and defend it")
+    explain.add_argument(
+        "image", metavar="IMAGE", help="a PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF file"
+    )
+    words = explain.add_mutually_exclusive_group(required=True)
+    words.add_argument("--classes", metavar="a,b,c", help="class names, separated by commas")
+    words.add_argument("--vocabulary", choices=list(VOCABULARIES), help="a ready list of classes")
+    explain.add_argument("--label", help="the true class (default: CLIP's own answer)")
+    _add_backbone(explain)
+    for name in ("attack", "budget", "steps", "square"):
+        knob = KNOBS[name]
+        how: dict[str, Any] = {"choices": knob.choices} if knob.choices else {"metavar": "N"}
+        span = (
+            ""
+            if knob.choices
+            else f" {knob.low:g} to {knob.high:g}{', in 1/255' * (name == 'budget')};"
+        )
+        explain.add_argument(
+            f"--{name}", help=f"{knob.why.rstrip('.')} ({span.strip()} default {knob.default})".replace("( ", "("), **how
+        )  # fmt: skip
+    explain.add_argument(
+        "--target", help="the class the attack aims at (default: away from the label)"
+    )
+    explain.add_argument("--seed", metavar="N", help="both the attack's seed and the views' seed")
+    explain.add_argument(
+        "--preset", choices=list(PRESETS), default="recommended", help="where all settings start"
+    )
+    explain.add_argument(
+        "--set", metavar="NAME=VALUE", action="append", default=[], dest="assignments",
+        help="any other setting; may be repeated, and wins over every other option",
+    )  # fmt: skip
+    explain.add_argument("--json", metavar="F", type=Path, help="write the answers as JSON")
+    explain.add_argument("--arrays", metavar="F", type=Path, help="write the arrays as safetensors")
+    explain.set_defaults(run=_explain, usage_error=explain.error)
+
+
+def _add_backbone(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--backbone", default=os.environ.get("RITA_BACKBONE") or DEFAULT_BACKBONE,
+        help="embedded, ARCH:TAG of open_clip, or ARCH:checkpoint (default: RITA_BACKBONE, else embedded)",
+    )  # fmt: skip
+
+
+def settings_of(args: argparse.Namespace) -> Settings:
+    """The preset, then the options that were given, then ``--set`` in order: later ones win.
+
+    Raises:
+        SettingError: an unknown setting or a value outside its range.
+    """
+    changes: dict[str, Any] = {}
+    for name in ("attack", "budget", "steps", "square"):
+        if getattr(args, name) is not None:
+            changes[name] = getattr(args, name)
+    if args.seed is not None:
+        changes |= {"attack_seed": args.seed, "view_seed": args.seed}
+    changes |= dict(parse_assignment(text) for text in args.assignments)
+    settings = preset(args.preset).but(**changes)
+    if args.target is not None and settings.attack == "none":
+        raise SettingError("--target needs an attack, but the attack is none.")
+    return settings
+
+
+def _explain(args: argparse.Namespace) -> int:
+    try:
+        settings = settings_of(args)
+    except SettingError as error:
+        args.usage_error(str(error))  # prints and exits with 2
+    if args.vocabulary:
+        names = vocabulary(args.vocabulary).names
+    else:
+        names = parse_names(args.classes)
+        if again := duplicates(args.classes):
+            print(f"Named more than once, used once: {', '.join(again)}.", file=sys.stderr)
+    label, target = (
+        None if name is None else index_of(names, name) for name in (args.label, args.target)
+    )
+    for path in (args.json, args.arrays):
+        _check_folder(path)
+    story = explain(args.image, names, settings, args.backbone, label, target)
+    _export(story, args.json, args.arrays)
+    print(table.render(story, Path(args.image).name))
+    return 0
+
+
+def explain(
+    image: str,
+    names: Sequence[str],
+    settings: Settings,
+    backbone: str = DEFAULT_BACKBONE,
+    label: int | None = None,
+    target: int | None = None,
+) -> Story:
+    """Open a picture, load the model and tell the story; progress goes to a terminal's stderr."""
+    from rita_demo.data.pictures import open_picture
+
+    open_picture(image)  # a bad file is told before the model takes its seconds to load
+    from rita_demo.engine import Engine
+    from rita_demo.story import telling
+
+    engine = Engine(backbone)
+    picture = open_picture(image, square=settings.square, side=engine.info.side)
+    steps = telling(engine, picture, names, settings, label=label, target=target)
+    while True:
+        try:
+            _say(next(steps).sentence)
+        except StopIteration as end:
+            _say("")
+            return end.value
+
+
+def _say(sentence: str) -> None:
+    """One line of progress that overwrites itself; nothing where no person looks."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{sentence}", end="", file=sys.stderr, flush=True)
+
+
+def _check_folder(path: Path | None) -> None:
+    """Before the work, not after it."""
+    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        raise DataError(f"{path} cannot be written.", "Name a file in a folder that exists.")
+
+
+def _export(story: Story, json_path: Path | None, arrays_path: Path | None) -> None:
+    from rita_demo.exports import to_arrays, to_json
+
+    try:
+        if json_path:
+            text = json.dumps(to_json(story), indent=2, ensure_ascii=False, allow_nan=False)
+            json_path.write_text(text + "\n", encoding="utf-8")
+        if arrays_path:
+            from safetensors.numpy import save
+
+            arrays_path.write_bytes(save(to_arrays(story)))
+    except OSError as error:
+        raise DataError(f"The result could not be written: {error.strerror}.") from error
+
+
+def _models(args: argparse.Namespace) -> int:
+    from rita_demo.vlm import available, pick_device
+
+    print(table.models(available(), pick_device()))
+    return 0
+
+
+def _datasets(args: argparse.Namespace) -> int:
+    from rita_demo.data.datasets import present
+
+    root = args.data_root
+    if root is None and os.environ.get("RITA_DATA"):
+        root = Path(os.environ["RITA_DATA"])
+    if root is None and Path("data").is_dir():
+        root = Path("data")
+    print(table.datasets(present(root), root))
+    return 0
+
+
+def _serve(args: argparse.Namespace) -> int:
+    given = {"host": args.host, "port": args.port, "backbone": args.backbone}
+    return _app().serve(**{name: value for name, value in given.items() if value is not None})
+
+
+def _app() -> ModuleType:
+    """``app.py`` beside the package, wherever the command was typed."""
+    import importlib.util
+
+    path = Path(__file__).resolve().parent.parent / "app.py"
+    spec = importlib.util.spec_from_file_location("rita_app", path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise DataError(
+            "app.py is missing beside the package.", "Run from a full copy of the project."
+        )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _train(args: argparse.Namespace) -> int:
+    if not args.data.is_dir():
+        raise DataError(
+            f"The data folder {args.data} does not exist.", "Say where the pictures are."
+        )
+    from rita_demo.training import train
+
+    run: Callable[..., Any] = train
+    run(data=args.data, out=args.out, minutes=args.minutes, resume=args.resume)
+    return 0

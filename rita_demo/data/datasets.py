@@ -1,0 +1,273 @@
+"""Datasets in the layout that CoOp (Zhou et al. 2022) made customary, and any folder per class.
+
+A split file ``split_zhou_*.json`` holds ``{"train": [[path, label, name], ...], "val": ..., "test": ...}``
+with paths relative to the dataset's picture folder. A folder of one's own holds one folder of
+pictures per class, either directly (its only split is ``all``) or below ``train``, ``val``, ``test``.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rita_demo.errors import DataError
+
+SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".ppm"}
+SPLITS = ("train", "val", "test")
+Item = tuple[Path, int, str]  # picture, label, class name
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Where a dataset is expected below the data root.
+
+    ``pictures`` and ``listing`` (the split file, or what takes its place) are relative to ``folder``;
+    ``readable``: this version can load its splits; ``made_here``: drawn by the program, no files needed.
+    """
+
+    name: str
+    title: str
+    folder: str
+    pictures: str
+    listing: str = ""
+    readable: bool = True
+    made_here: bool = False
+
+
+DATASETS: dict[str, Dataset] = {
+    row.name: row
+    for row in (
+        Dataset("caltech101", "Caltech101", "caltech-101", "101_ObjectCategories",
+                "split_zhou_Caltech101.json"),
+        Dataset("dtd", "Describable Textures", "dtd", "images",
+                "split_zhou_DescribableTextures.json"),
+        Dataset("textures", "Procedural textures", "", "", readable=False, made_here=True),
+        Dataset("pets", "Oxford Pets", "oxford_pets", "images", "split_zhou_OxfordPets.json"),
+        Dataset("cars", "Stanford Cars", "stanford_cars", "", "split_zhou_StanfordCars.json"),
+        Dataset("flowers102", "Oxford Flowers", "oxford_flowers", "jpg",
+                "split_zhou_OxfordFlowers.json"),
+        Dataset("aircraft", "FGVC Aircraft", "fgvc_aircraft", "images", "variants.txt", False),
+        Dataset("eurosat", "EuroSAT", "eurosat", "2750", "split_zhou_EuroSAT.json"),
+        Dataset("ucf101", "UCF101", "ucf101", "UCF-101-midframes", "split_zhou_UCF101.json"),
+        Dataset("sun397", "SUN397", "sun397", "SUN397", "split_zhou_SUN397.json"),
+        Dataset("food101", "Food-101", "food-101", "images", "split_zhou_Food101.json"),
+        Dataset("imagenet", "ImageNet", "imagenet", "images/val", "classnames.txt", False),
+        Dataset("imagenet_a", "ImageNet-A", "imagenet-adversarial", "imagenet-a",
+                "classnames.txt", False),
+        Dataset("imagenet_v2", "ImageNet-V2", "imagenetv2",
+                "imagenetv2-matched-frequency-format-val", "classnames.txt", False),
+        Dataset("imagenet_r", "ImageNet-R", "imagenet-rendition", "imagenet-r",
+                "classnames.txt", False),
+        Dataset("imagenet_sketch", "ImageNet-Sketch", "imagenet-sketch", "images",
+                "classnames.txt", False),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Presence:
+    """One line of ``datasets``: usable or not, and a sentence on what is there or what is missing."""
+
+    name: str
+    title: str
+    usable: bool
+    sentence: str
+
+
+def present(data_root: str | Path | None) -> tuple[Presence, ...]:
+    """What can be used below ``data_root``: the known datasets, then folders with a folder per class.
+
+    None means that there is no data folder: every dataset is listed with what it would need.
+
+    Raises:
+        DataError: the root is not a folder.
+    """
+    root = None if data_root is None else _root(data_root)
+    rows = [_presence(dataset, root) for dataset in DATASETS.values()]
+    if root is None:
+        return tuple(rows)
+    known = {dataset.folder for dataset in DATASETS.values()}
+    for folder in sorted(root.iterdir()):
+        if folder.is_dir() and folder.name not in known and (splits := _folder_splits(folder)):
+            classes = len(_classes(next(iter(splits.values()))))
+            rows.append(
+                Presence(
+                    folder.name, "a folder per class", True,
+                    f"{classes} classes; splits: {', '.join(splits)}.",
+                )
+            )  # fmt: skip
+    return tuple(rows)
+
+
+def _presence(dataset: Dataset, root: Path | None) -> Presence:
+    def row(usable: bool, sentence: str) -> Presence:
+        return Presence(dataset.name, dataset.title, usable, sentence)
+
+    if dataset.made_here:
+        return row(False, "drawn by the program itself; not in this version.")
+    missing = dataset.folder if root is None else _missing(dataset, root)
+    if root is None or missing:
+        return row(False, f"missing: {missing}.")
+    if not dataset.readable:
+        return row(False, "here, but this version cannot read its lists.")
+    try:
+        splits = _read_splits(dataset, root)
+    except DataError as error:
+        return row(False, error.message)
+    counts = ", ".join(f"{name} {len(rows)}" for name, rows in splits.items())
+    classes = {label for rows in splits.values() for _, label, _ in rows}
+    return row(True, f"{len(classes)} classes; pictures: {counts}.")
+
+
+def load_split(
+    name: str, data_root: str | Path, split: str, *, allow_partial: bool = False
+) -> list[Item]:
+    """The pictures of one split as (path, label, class name), in the split file's order.
+
+    Labels are 0..K-1 over the classes that occur in any split.
+
+    Args:
+        name: a key of :data:`DATASETS`, or a folder (absolute, or below ``data_root``) with a folder
+            per class, whose labels are the classes in alphabetical order.
+        data_root: the folder that holds the datasets.
+        split: ``train``, ``val`` or ``test``; ``all`` for a folder that has no splits.
+        allow_partial: leave out listed pictures that are not there, instead of refusing.
+
+    Raises:
+        DataError: what was expected, what is there, what to do.
+    """
+    root = _root(data_root)
+    if name not in DATASETS:
+        return _load_folder(name, root, split)
+    dataset = DATASETS[name]
+    missing = "" if dataset.made_here else _missing(dataset, root)
+    if missing:
+        raise DataError(
+            f"The dataset {name!r} is incomplete: {missing} is missing.",
+            "Put it below the data folder, laid out as CoOp describes.",
+        )
+    if not dataset.readable:
+        raise DataError(f"This version cannot read the lists of {name!r}.", "Choose another one.")
+    splits = _read_splits(dataset, root)
+    if split not in splits:
+        raise DataError(f"{name!r} has the splits {', '.join(splits)}; got {split[:60]!r}.")
+    items = _resolve(splits[split], root / dataset.folder / dataset.pictures, dataset)
+    here = [item for item in items if item[0].is_file()]
+    if not here or (len(here) < len(items) and not allow_partial):
+        raise DataError(
+            f"{len(items) - len(here)} of {len(items)} pictures of {name!r} ({split}) are missing.",
+            "Complete the dataset, or allow a partial one.",
+        )
+    return here
+
+
+def _root(data_root: str | Path) -> Path:
+    root = Path(data_root)
+    if not root.is_dir():
+        raise DataError(
+            f"The data folder {str(data_root)[:200]!r} does not exist.",
+            "Say where the datasets are with --data-root.",
+        )
+    return root
+
+
+def _missing(dataset: Dataset, root: Path) -> str:
+    """The first expected thing that is not there, as a path below the data root; or nothing."""
+    for part, there in (
+        ("", Path.is_dir),
+        (dataset.pictures, Path.is_dir),
+        (dataset.listing, Path.is_file),
+    ):
+        path = Path(dataset.folder) / part
+        if not there(root / path):
+            return str(path)
+    return ""
+
+
+def _read_splits(dataset: Dataset, root: Path) -> dict[str, list[tuple[str, int, str]]]:
+    """The split file, checked entry by entry: it may come from anywhere.
+
+    Labels are renumbered 0..K-1 in their own order, so that a part of a dataset works like a whole.
+    """
+    where = f"{dataset.folder}/{dataset.listing}"
+    try:
+        content: Any = json.loads((root / dataset.folder / dataset.listing).read_text("utf-8"))
+        splits = {
+            split: [(str(path), int(label), str(name)) for path, label, name in content[split]]
+            for split in SPLITS
+            if split in content
+        }
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise DataError(
+            f"{where} should hold lists of [path, label, name] for train, val and test.",
+            "Download the split file again.",
+        ) from error
+    if not splits:
+        raise DataError(f"{where} has none of the splits {', '.join(SPLITS)}.")
+    called: dict[int, str] = {}
+    for rows in splits.values():
+        for _, label, name in rows:
+            if called.setdefault(label, name) != name:
+                raise DataError(f"{where} calls class {label} both {called[label]!r} and {name!r}.")
+    if len(set(called.values())) != len(called):
+        raise DataError(f"{where} gives two classes the same name.")
+    dense = {label: index for index, label in enumerate(sorted(called))}
+    splits = {
+        split: [(path, dense[label], name) for path, label, name in rows]
+        for split, rows in splits.items()
+    }
+    return splits
+
+
+def _resolve(rows: list[tuple[str, int, str]], pictures: Path, dataset: Dataset) -> list[Item]:
+    """Paths below the picture folder only, class names with spaces for underscores."""
+    items = []
+    for path, label, name in rows:
+        if Path(path).is_absolute() or ".." in Path(path).parts:
+            raise DataError(f"{dataset.listing} points outside its folder: {path[:100]!r}.")
+        items.append((pictures / path, label, name.replace("_", " ")))
+    return items
+
+
+def _load_folder(name: str, root: Path, split: str) -> list[Item]:
+    folder = root / name  # an absolute name replaces the root
+    if not folder.is_dir():
+        raise DataError(
+            f"There is no dataset and no folder {name[:200]!r}.",
+            f"Datasets: {', '.join(DATASETS)}; or a folder with a folder of pictures per class.",
+        )
+    splits = _folder_splits(folder)
+    if not splits:
+        raise DataError(f"The folder {folder.name!r} should hold a folder of pictures per class.")
+    if split not in splits:
+        raise DataError(
+            f"The folder {folder.name!r} has the splits {', '.join(splits)}; got {split[:60]!r}."
+        )
+    classes = _classes(splits[split])
+    return [
+        (path, label, place.name.replace("_", " "))
+        for label, place in enumerate(classes)
+        for path in sorted(place.iterdir())
+        if path.suffix.lower() in SUFFIXES
+    ]
+
+
+def _folder_splits(folder: Path) -> dict[str, Path]:
+    """Split name -> the folder that holds its classes; empty when there is no folder per class."""
+    splits = {name: folder / name for name in SPLITS if _classes(folder / name)}
+    return splits or ({"all": folder} if _classes(folder) else {})
+
+
+def _classes(folder: Path) -> list[Path]:
+    """The class folders: those that hold a picture. Fewer than two are no dataset."""
+    try:
+        found = [
+            place
+            for place in sorted(folder.iterdir())
+            if place.is_dir() and any(path.suffix.lower() in SUFFIXES for path in place.iterdir())
+        ]
+    except OSError:  # not a folder, or not ours to read
+        return []
+    return found if len(found) >= 2 else []

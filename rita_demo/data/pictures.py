@@ -1,0 +1,265 @@
+"""From a file that anybody may have sent to the square everything happens in.
+
+The square (method.md section 0): EXIF rotation applied, transparency on white, centre-cropped,
+resized with antialiasing, 8 bit. Its size:
+
+- ``square="model"``: exactly the model's input side.
+- ``square="picture"``: the picture's own shorter side, at most 448 px; below 32 px (where there is
+  nothing to look at) it is enlarged to the model's side.
+
+A square that already has the right size is never resampled: an attacked square that was downloaded as
+PNG comes back bit for bit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from rita_demo.data.sniff import guess
+from rita_demo.errors import PictureError
+from rita_demo.records import Picture
+
+LARGEST_SIDE = 448  # of the square shown and attacked, in pixels
+SMALLEST_SIDE = 32  # a smaller square is enlarged
+DEFAULT_SIDE = 224  # to this, when no model said its own
+LARGEST_PICTURE = 64_000_000  # pixels in the file; checked from the header, before decoding
+LARGEST_FILE = 100_000_000  # bytes
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "PPM")
+TRY = "Use a PNG or JPEG photograph."
+
+Source = bytes | str | Path | Image.Image | np.ndarray
+
+
+def open_picture(source: Source, *, square: str = "picture", side: int | None = None) -> Picture:
+    """Decode whatever a visitor brought into a :class:`Picture` with a (H, H, 3) uint8 square.
+
+    Args:
+        source: a file's bytes, its path, a PIL picture, or an array (H, W), (H, W, 1), (H, W, 3) or
+            (H, W, 4) of uint8, uint16, bool, or floats in [0, 1].
+        square: ``picture`` or ``model``, see the module's text.
+        side: the model's input side in pixels; needed for ``square="model"``.
+
+    Raises:
+        PictureError: one sentence on what was expected and what came, one on what to do.
+    """
+    if square not in ("picture", "model"):
+        raise ValueError(f"square is 'picture' or 'model'; got {square!r}")
+    if square == "model" and side is None:
+        raise ValueError("square='model' needs the model's side")
+    notes: list[str] = []
+    image = _decode(source, notes)
+    size = image.size
+    image = _crop(image, notes)
+    wanted = side if square == "model" else _own_side(image.width, side)
+    assert wanted is not None  # checked above
+    return picture_of(_resize(image, wanted, notes), notes=tuple(notes), source_size=size)
+
+
+def picture_of(
+    pixels: np.ndarray, *, notes: tuple[str, ...] = (), source_size: tuple[int, int] | None = None
+) -> Picture:
+    """A :class:`Picture` of a finished square (H, H, 3) uint8, its key made from its content."""
+    pixels = np.ascontiguousarray(pixels)
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
+        raise ValueError(f"pixels are (H, W, 3) uint8; got {pixels.shape} {pixels.dtype}")
+    content = repr(pixels.shape).encode() + pixels.tobytes()
+    key = hashlib.blake2b(content, digest_size=16).hexdigest()
+    return Picture(pixels, key, notes, source_size or (pixels.shape[1], pixels.shape[0]))
+
+
+def png_bytes(pixels: np.ndarray) -> bytes:
+    """(H, W, 3) uint8 as a PNG file: lossless, no metadata, the same bytes every time."""
+    buffer = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(pixels, np.uint8), "RGB").save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def _decode(source: Source, notes: list[str]) -> Image.Image:
+    """Any source as an upright RGB picture."""
+    if isinstance(source, np.ndarray):
+        image = _from_array(source, notes)
+    elif isinstance(source, Image.Image):
+        image = source
+    else:
+        image = _from_bytes(_read(source) if isinstance(source, str | Path) else bytes(source))
+    _check_size(image.width, image.height)
+    try:
+        if getattr(image, "is_animated", False):
+            image.seek(0)
+            notes.append("The file holds several pictures; the first one is used.")
+        image.load()
+        image = _upright(image, notes)
+        return _to_rgb(image, notes)
+    except PictureError:
+        raise
+    except Exception as error:  # decoders of hostile files raise anything, struct.error included
+        raise _damaged(error) from error
+
+
+def _read(path: str | Path) -> bytes:
+    """A file's bytes. Only the file's name is repeated: the folder may be ours, not the visitor's."""
+    path = Path(path)
+    try:
+        if path.is_dir():
+            raise PictureError(f"Expected a picture, but {path.name!r} is a folder.", TRY)
+        if not path.exists():
+            raise PictureError(f"There is no file {path.name!r}.", "Check the name and the folder.")
+        if not path.is_file():
+            raise PictureError(f"Expected a picture, but {path.name!r} is not a regular file.", TRY)
+        if path.stat().st_size > LARGEST_FILE:
+            raise PictureError(
+                f"Expected a file of at most {LARGEST_FILE // 10**6} MB, "
+                f"but {path.name!r} has {path.stat().st_size // 10**6} MB.",
+                "Save it smaller and try again.",
+            )
+        return path.read_bytes()
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # no permission, a name with a zero byte, too long a name
+        raise PictureError(f"The file {path.name[:100]!r} cannot be read.", TRY) from error
+
+
+def _from_bytes(data: bytes) -> Image.Image:
+    """Parse the header only; pixels are decoded later, once their number is known to be sane."""
+    if not data:
+        raise PictureError("Expected a picture, but the file is empty.", TRY)
+    try:
+        return Image.open(io.BytesIO(data), formats=FORMATS)
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise _too_large("far more") from error
+    except Exception as error:  # see _decode
+        came = guess(data)
+        if came is None:
+            raise _damaged(error) from error
+        raise PictureError(f"Expected a picture, but the file is {came}.", TRY) from error
+
+
+def _check_size(width: int, height: int) -> None:
+    if width < 1 or height < 1:
+        raise PictureError(f"Expected a picture with pixels, but it is {width} x {height}.", TRY)
+    if width * height > LARGEST_PICTURE:
+        raise _too_large(f"{width} x {height}")
+
+
+def _too_large(came: str) -> PictureError:
+    return PictureError(
+        f"Expected a picture of at most {LARGEST_PICTURE // 10**6} million pixels, got {came}.",
+        "Save it smaller and try again.",
+    )
+
+
+def _damaged(error: Exception) -> PictureError:
+    if isinstance(error, MemoryError):
+        return PictureError("The picture needs more memory than there is.", "Save it smaller.")
+    return PictureError(
+        "The picture is damaged or cut off: it starts like one but cannot be read to the end.",
+        "Save or download it again.",
+    )
+
+
+def _upright(image: Image.Image, notes: list[str]) -> Image.Image:
+    """Turned the way the camera was held. Unreadable EXIF is ignored: the pixels are what counts."""
+    try:
+        orientation = image.getexif().get(0x0112, 1)
+        if orientation in range(2, 9):
+            image = ImageOps.exif_transpose(image)
+            notes.append("Turned upright, as the camera noted.")
+    except (OSError, ValueError, SyntaxError, KeyError, TypeError, IndexError):
+        pass
+    return image
+
+
+def _to_rgb(image: Image.Image, notes: list[str]) -> Image.Image:
+    if image.mode == "RGB" and "transparency" not in image.info:
+        return image
+    if image.mode.startswith(("I", "F")):
+        return Image.fromarray(_levels(np.asarray(image), notes)).convert("RGB")
+    if image.has_transparency_data:
+        rgba = image.convert("RGBA")
+        if np.asarray(rgba)[..., 3].min() == 255:  # opaque after all: copy exactly
+            return rgba.convert("RGB")
+        notes.append("Transparent parts were put on white.")
+        white = Image.new("RGBA", rgba.size, "white")
+        return Image.alpha_composite(white, rgba).convert("RGB")
+    if image.mode == "CMYK":
+        notes.append("Converted from print colours (CMYK); colours may differ a little.")
+    return image.convert("RGB")
+
+
+def _levels(values: np.ndarray, notes: list[str]) -> np.ndarray:
+    """Grey values of more than 8 bit as uint8, over the whole range of their type: never clipped."""
+    values = values.astype(np.float64)
+    if not np.isfinite(values).all():
+        raise PictureError("Expected brightness values, but some are not numbers.", TRY)
+    low, high = float(values.min()), float(values.max())
+    if low >= 0 and high <= 1 and (values % 1 != 0).any():
+        scaled, how = values * 255.0, "from 0-1"
+    elif low >= 0 and high <= 65535:
+        scaled, how = values / 257.0, "from 16 bit"
+    else:
+        scaled, how = (values - low) * (255.0 / max(high - low, 1e-12)), "from its own range"
+    notes.append(f"Brightness was scaled to 8 bit {how}.")
+    return np.rint(scaled).astype(np.uint8)
+
+
+def _from_array(array: np.ndarray, notes: list[str]) -> Image.Image:
+    """An array as a PIL picture; see :func:`open_picture` for what is accepted."""
+    good = array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (1, 3, 4))
+    if not good or 0 in array.shape:
+        raise PictureError(
+            "Expected an array of shape (H, W), (H, W, 3) or (H, W, 4), "
+            f"got {' x '.join(map(str, array.shape)) or 'a single number'}.",
+            "Put the colours last.",
+        )
+    _check_size(array.shape[1], array.shape[0])
+    array = array[:, :, 0] if array.ndim == 3 and array.shape[2] == 1 else array
+    if array.dtype == np.bool_:
+        array = array.astype(np.uint8) * 255
+    elif array.dtype == np.uint16:
+        array = np.rint(array / 257.0).astype(np.uint8)
+        notes.append("Brightness was scaled to 8 bit from 16 bit.")
+    elif array.dtype.kind == "f":
+        if not (np.isfinite(array).all() and array.min() >= 0 and array.max() <= 1):
+            raise PictureError(
+                "Expected numbers from 0 to 1 in an array of floats, got others.",
+                "Divide by the largest possible value, or pass uint8.",
+            )
+        array = np.rint(array * 255.0).astype(np.uint8)
+        notes.append("Brightness was scaled to 8 bit from 0-1.")
+    elif array.dtype != np.uint8:
+        raise PictureError(
+            f"Expected an array of uint8, uint16 or floats from 0 to 1, got {array.dtype}.",
+            "Convert it to uint8.",
+        )
+    return Image.fromarray(np.ascontiguousarray(array))
+
+
+def _own_side(shorter: int, model_side: int | None) -> int:
+    if shorter < SMALLEST_SIDE:
+        return max(SMALLEST_SIDE, min(model_side or DEFAULT_SIDE, LARGEST_SIDE))
+    return min(shorter, LARGEST_SIDE)
+
+
+def _crop(image: Image.Image, notes: list[str]) -> Image.Image:
+    width, height = image.size
+    side = min(width, height)
+    if width == height:
+        return image
+    left, top = (width - side) // 2, (height - side) // 2
+    notes.append(f"Of {width} x {height} pixels the middle {side} x {side} are used.")
+    return image.crop((left, top, left + side, top + side))
+
+
+def _resize(image: Image.Image, side: int, notes: list[str]) -> np.ndarray:
+    if image.width != side:
+        how = "enlarged" if image.width < side else "made smaller"
+        notes.append(f"The square was {how} from {image.width} to {side} pixels a side.")
+        # PIL's bicubic widens its kernel when it shrinks: that is the antialiasing CLIP was trained with
+        image = image.resize((side, side), Image.Resampling.BICUBIC)
+    return np.array(image)

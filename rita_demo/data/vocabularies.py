@@ -1,0 +1,205 @@
+"""Class names: three ready lists, and what a visitor typed."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from rita_demo.errors import VocabularyError
+
+FEWEST_NAMES = 2
+MOST_NAMES = 1200
+LONGEST_NAME = 100  # characters
+_JOINERS = "\u200c\u200d"
+
+_CALTECH101 = """
+face, leopard, motorbike, accordion, airplane, anchor, ant, barrel, bass, beaver, binocular, bonsai,
+brain, brontosaurus, buddha, butterfly, camera, cannon, car side, ceiling fan, cellphone, chair,
+chandelier, cougar body, cougar face, crab, crayfish, crocodile, crocodile head, cup, dalmatian,
+dollar bill, dolphin, dragonfly, electric guitar, elephant, emu, euphonium, ewer, ferry, flamingo,
+flamingo head, garfield, gerenuk, gramophone, grand piano, hawksbill, headphone, hedgehog,
+helicopter, ibis, inline skate, joshua tree, kangaroo, ketch, lamp, laptop, llama, lobster, lotus,
+mandolin, mayfly, menorah, metronome, minaret, nautilus, octopus, okapi, pagoda, panda, pigeon,
+pizza, platypus, pyramid, revolver, rhino, rooster, saxophone, schooner, scissors, scorpion,
+sea horse, snoopy, soccer ball, stapler, starfish, stegosaurus, stop sign, strawberry, sunflower,
+tick, trilobite, umbrella, watch, water lilly, wheelchair, wild cat, windsor chair, wrench, yin yang
+"""
+_DTD = """
+banded, blotchy, braided, bubbly, bumpy, chequered, cobwebbed, cracked, crosshatched, crystalline,
+dotted, fibrous, flecked, freckled, frilly, gauzy, grid, grooved, honeycombed, interlaced, knitted,
+lacelike, lined, marbled, matted, meshed, paisley, perforated, pitted, pleated, polka-dotted, porous,
+potholed, scaly, smeared, spiralled, sprinkled, stained, stratified, striped, studded, swirly, veined,
+waffled, woven, wrinkled, zigzagged
+"""
+# open_clip's list calls two pairs of ImageNet classes alike; a name must mean one class
+_IMAGENET_TWINS = {744: "projectile", 836: "sunglass"}
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """A ready list of class names; ``names`` are in the dataset's own label order."""
+
+    name: str
+    title: str
+    credit: str
+    load: Callable[[], tuple[str, ...]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """K class names, underscores of the dataset written as spaces."""
+        return self.load()
+
+
+def _listed(text: str) -> Callable[[], tuple[str, ...]]:
+    names = tuple(" ".join(name.split()) for name in text.split(","))
+    return lambda: names
+
+
+@cache
+def _imagenet() -> tuple[str, ...]:
+    """open_clip's 1000 names, read from its data module alone: importing open_clip takes seconds."""
+    package = importlib.util.find_spec("open_clip")
+    if package is None or not package.submodule_search_locations:
+        raise VocabularyError(
+            "The ImageNet names come with the package open_clip, which is not installed.",
+            "Install the requirements, or choose another list.",
+        )
+    path = Path(package.submodule_search_locations[0]) / "zero_shot_metadata.py"
+    spec = importlib.util.spec_from_file_location("_open_clip_names", path)
+    assert spec is not None  # a path that ends in .py always has both
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    names = list(module.IMAGENET_CLASSNAMES)
+    for index, name in _IMAGENET_TWINS.items():
+        names[index] = name
+    return tuple(names)
+
+
+VOCABULARIES: dict[str, Vocabulary] = {
+    "caltech101": Vocabulary(
+        "caltech101",
+        "Caltech101: 100 kinds of things",
+        "Fei-Fei, Fergus, Perona 2004; the list of CoOp (Zhou et al. 2022)",
+        _listed(_CALTECH101),
+    ),
+    "dtd": Vocabulary(
+        "dtd", "DTD: 47 textures", "Describable Textures, Cimpoi et al. 2014", _listed(_DTD)
+    ),
+    "imagenet": Vocabulary(
+        "imagenet",
+        "ImageNet: 1000 things and animals",
+        "Deng et al. 2009; names of Radford et al. 2021 as shipped with open_clip",
+        _imagenet,
+    ),
+}
+
+
+def vocabulary(name: str) -> Vocabulary:
+    """The vocabulary of that name, or a :class:`VocabularyError` that lists the valid ones."""
+    if name not in VOCABULARIES:
+        raise VocabularyError(
+            f"The vocabulary is one of {', '.join(VOCABULARIES)}; got {_short(name)}."
+        )
+    return VOCABULARIES[name]
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    """Class names a person typed, separated by commas, semicolons or new lines.
+
+    Spaces are trimmed, control characters dropped, empty entries skipped, and a name that was already
+    there in any mixture of capitals is dropped. Emoji and angle brackets are characters like
+    any other: whoever prints a name escapes it.
+
+    Raises:
+        VocabularyError: fewer than 2 or more than 1200 different names, or one over 100 characters.
+    """
+    return check_names(_entries(text))
+
+
+def check_names(entries: Sequence[str]) -> tuple[str, ...]:
+    """The same for names that are already apart (their commas stay)."""
+    different: dict[str, str] = {}
+    for entry in entries:
+        name = _clean(entry)
+        if len(name) > LONGEST_NAME:
+            raise VocabularyError(
+                f"A class name has at most {LONGEST_NAME} characters; {_short(name)} has {len(name)}.",
+                "Use a few words, and separate names with commas or new lines.",
+            )
+        if name:
+            different.setdefault(name.casefold(), name)
+    if len(different) < FEWEST_NAMES:
+        came = f"only {_short(next(iter(different.values())))}" if different else "none"
+        raise VocabularyError(
+            f"At least {FEWEST_NAMES} different class names are needed; got {came}.",
+            "Separate names with commas or new lines, for example: cup, crab, camera.",
+        )
+    if len(different) > MOST_NAMES:
+        raise VocabularyError(
+            f"At most {MOST_NAMES} class names can be compared; got {len(different)}.",
+            "Leave some out.",
+        )
+    return tuple(different.values())
+
+
+def duplicates(text: str) -> tuple[str, ...]:
+    """The names :func:`parse_names` drops because they came before: for the note beside the field."""
+    seen: set[str] = set()
+    again: dict[str, str] = {}
+    for entry in _entries(text):
+        name = _clean(entry)
+        if name.casefold() in seen:
+            again.setdefault(name.casefold(), name)
+        elif name:
+            seen.add(name.casefold())
+    return tuple(again.values())
+
+
+def index_of(names: Sequence[str], wanted: str) -> int:
+    """The class a person means; capitals, and underscores for spaces, do not matter.
+
+    Raises:
+        VocabularyError: with the closest names when there is no such class.
+    """
+    if wanted in names:
+        return names.index(wanted)
+    folded = [_folded(name) for name in names]
+    if _folded(wanted) in folded:
+        return folded.index(_folded(wanted))
+    close = difflib.get_close_matches(_folded(wanted), folded, n=3)
+    listed = [names[folded.index(name)] for name in close] or names[:5]
+    what = "Closest" if close else "The first ones"
+    raise VocabularyError(
+        f"There is no class {_short(wanted)} among the {len(names)}.",
+        f"{what}: {', '.join(map(_short, listed))}.",
+    )
+
+
+def _entries(text: str) -> list[str]:
+    return re.split(r"[,;\r\n]", text)
+
+
+def _folded(name: str) -> str:
+    return " ".join(_clean(name.replace("_", " ")).split()).casefold()
+
+
+def _clean(name: str) -> str:
+    """Trimmed, without characters that show nothing: controls, text-direction marks, lone surrogates.
+
+    The joiners stay: emoji and several scripts need them.
+    """
+    spaced = unicodedata.normalize("NFC", name.replace("\t", " "))
+    kept = (c for c in spaced if c in _JOINERS or unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
+    text = " ".join("".join(kept).split())
+    return text if any(unicodedata.category(c)[0] in "LNPS" for c in text) else ""
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:37] + "...")

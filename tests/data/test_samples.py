@@ -1,0 +1,43 @@
+"""The samples come with the pinned packages and belong to their vocabularies."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from rita_demo.data.samples import SAMPLES, available, sample
+from rita_demo.errors import PictureError
+
+
+@pytest.mark.parametrize("key", SAMPLES)
+def test_a_sample_opens_and_its_label_is_one_of_its_names(key: str) -> None:
+    one = sample(key)
+    assert one.key == key
+    assert one.label in one.names
+    assert one.credit
+    picture = one.load()
+    assert picture.pixels.shape[0] == picture.pixels.shape[1] <= 448
+    assert one.load(square="model", side=112).pixels.shape == (112, 112, 3)
+
+
+def test_all_samples_are_here_with_the_pinned_packages() -> None:
+    assert list(available()) == list(SAMPLES)
+
+
+def test_finding_samples_does_not_import_their_packages() -> None:
+    code = (
+        "import sys; from rita_demo.data.samples import available; assert available();"
+        "assert not {'skimage', 'sklearn', 'torch'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_missing_package_or_an_unknown_key_gets_a_sentence() -> None:
+    gone = replace(sample("coffee"), place=("no_such_package", "data"))
+    with pytest.raises(PictureError, match="comes with the package no_such_package"):
+        gone.load()
+    with pytest.raises(PictureError, match=r"The sample is one of coffee, .*; got 'tea'"):
+        sample("tea")

@@ -1,0 +1,92 @@
+"""Typed class names become a vocabulary, or a sentence."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from rita_demo.data.vocabularies import VOCABULARIES, duplicates, index_of, parse_names, vocabulary
+from rita_demo.errors import VocabularyError
+
+GOOD: list[tuple[str, tuple[str, ...]]] = [
+    ("cup, crab", ("cup", "crab")),
+    ("cup;crab\ncamera\r\nanchor", ("cup", "crab", "camera", "anchor")),
+    ("  a   cup ,,\n\n, crab,", ("a cup", "crab")),
+    ("cup, Cup, CUP, crab", ("cup", "crab")),
+    ("Straße, STRASSE, Weg", ("Straße", "Weg")),
+    ("cafe\u0301, caf\u00e9, tea", ("caf\u00e9", "tea")),
+    ("🦀, ☕, 👩\u200d🚀", ("🦀", "☕", "👩\u200d🚀")),
+    ("<b>cup</b>, <script>alert(1)</script>", ("<b>cup</b>", "<script>alert(1)</script>")),
+    ("c\x00u\x1bp, cr\u202eab, a\tb", ("cup", "crab", "a b")),
+    ("cup, crab, \u200d, \u200b", ("cup", "crab")),
+    ("\ud800cup, crab", ("cup", "crab")),
+    ("sea_horse, yin-yang", ("sea_horse", "yin-yang")),
+    ("x" * 100 + ", crab", ("x" * 100, "crab")),
+    (",".join(map(str, range(1200))), tuple(map(str, range(1200)))),
+]
+
+
+@pytest.mark.parametrize(("text", "names"), GOOD)
+def test_typed_names_are_taken_apart(text: str, names: tuple[str, ...]) -> None:
+    assert parse_names(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "At least 2 different class names are needed; got none"),
+        (" ,\n; ", "got none"),
+        ("cup", "got only 'cup'"),
+        ("cup, CUP", "got only 'cup'"),
+        ("x" * 300 + ", crab", "at most 100 characters; 'xxx.*' has 300"),
+        (",".join(map(str, range(2000))), "At most 1200 class names can be compared; got 2000"),
+    ],
+)
+def test_unusable_names_get_a_sentence(text: str, words: str) -> None:
+    with pytest.raises(VocabularyError, match=words) as caught:
+        parse_names(text)
+    assert caught.value.hint
+    assert len(str(caught.value)) < 250
+
+
+def test_dropped_duplicates_are_named() -> None:
+    assert duplicates("cup, crab, Cup, crab, CUP; cup") == ("Cup", "crab")
+    assert duplicates("cup, crab") == ()
+
+
+@pytest.mark.parametrize(("name", "count"), [("caltech101", 100), ("dtd", 47), ("imagenet", 1000)])
+def test_ready_lists_are_complete_and_pass_the_check_for_typed_ones(name: str, count: int) -> None:
+    names = vocabulary(name).names
+    assert len(names) == count
+    assert parse_names("\n".join(names)) == names
+    assert VOCABULARIES[name].title
+    assert VOCABULARIES[name].credit
+
+
+def test_imagenet_names_do_not_import_a_model_library() -> None:
+    code = (
+        "import sys; from rita_demo.data.vocabularies import VOCABULARIES as v;"
+        "assert len(v['imagenet'].names) == 1000; assert not {'torch', 'open_clip'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_unknown_list_names_the_known_ones() -> None:
+    with pytest.raises(VocabularyError, match="caltech101, dtd, imagenet; got 'pets'"):
+        vocabulary("pets")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "index"), [("crab", 1), ("CUP", 0), ("sea_horse", 2), (" Sea horse", 2)]
+)
+def test_a_class_is_found_by_its_name(wanted: str, index: int) -> None:
+    assert index_of(("cup", "crab", "sea horse"), wanted) == index
+
+
+def test_a_class_that_is_not_there_gets_the_closest_ones() -> None:
+    with pytest.raises(VocabularyError, match=r"no class 'carb' among the 3.*Closest: 'crab'"):
+        index_of(("cup", "crab", "sea horse"), "carb")
+    with pytest.raises(VocabularyError, match="The first ones: 'cup'"):
+        index_of(("cup", "crab", "sea horse"), "zzz")

@@ -1,0 +1,278 @@
+"""The command line keeps its contract: exit status, sentences, files. The story is a drawn one here;
+one slow test runs the real thing in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from rita_demo import cli
+from rita_demo.data.pictures import png_bytes
+from rita_demo.errors import BackboneError
+from rita_demo.settings import PAPER, RECOMMENDED, Settings
+
+from .plots.synthetic import make_story
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def photo(tmp_path: Path) -> str:
+    pixels = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
+    path = tmp_path / "photo.png"
+    path.write_bytes(png_bytes(pixels))
+    return str(path)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
+    """Replaces the work by a drawn story and remembers what was asked for."""
+    calls: list[dict] = []
+
+    def explain(image, names, settings, backbone, label, target):
+        calls.append(
+            {"names": names, "settings": settings, "backbone": backbone, "label": label, "target": target}
+        )  # fmt: skip
+        return make_story(settings=settings, attack=settings.attack != "none")
+
+    monkeypatch.setattr(cli, "explain", explain)
+    return calls
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = cli.main(words)
+    out, err = capsys.readouterr()
+    assert "Traceback" not in err
+    return status, out, err
+
+
+BAD_USAGE: list[tuple[list[str], str]] = [
+    ([], "COMMAND"),
+    (["evaluate"], "invalid choice: 'evaluate'"),
+    (["explain", "PHOTO"], "one of the arguments --classes --vocabulary is required"),
+    (["explain", "PHOTO", "--classes", "a,b", "--vocabulary", "dtd"], "not allowed with"),
+    (["explain", "PHOTO", "--vocabulary", "birds"], "caltech101"),
+    (["explain", "PHOTO", "--classes", "a,b", "--attack", "cw_l2"], "invalid choice"),
+    (["explain", "PHOTO", "--classes", "a,b", "--budget", "abc"], "budget is a whole number"),
+    (["explain", "PHOTO", "--classes", "a,b", "--budget", "65"], "from 0 to 64; got '65'"),
+    (["explain", "PHOTO", "--classes", "a,b", "--budget", "nan"], "from 0 to 64"),
+    (["explain", "PHOTO", "--classes", "a,b", "--steps", "0"], "from 1 to 100"),
+    (["explain", "PHOTO", "--classes", "a,b", "--seed", "-1"], "attack_seed is a whole number"),
+    (["explain", "PHOTO", "--classes", "a,b", "--set", "views"], "written name=value"),
+    (["explain", "PHOTO", "--classes", "a,b", "--set", "colour=red"], "no setting 'colour'"),
+    (["explain", "PHOTO", "--classes", "a,b", "--set", "views=1e9"], "views is a whole number"),
+    (["explain", "PHOTO", "--classes", "a,b", "--attack", "none", "--target", "a"], "needs an attack"),
+    (["train", "--data", "x", "--out", "y"], "--minutes"),
+    (["train", "--data", "x", "--out", "y", "--minutes", "soon"], "invalid float"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "sentence"), BAD_USAGE, ids=[" ".join(r[0]) for r in BAD_USAGE])
+def test_a_wrong_command_line_ends_with_2_and_says_why(
+    words: list[str], sentence: str, photo: str, asked: list, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = run(capsys, *(photo if word == "PHOTO" else word for word in words))
+    assert status == 2
+    assert sentence in err
+    assert out == ""
+    assert asked == []
+
+
+SENTENCES: list[tuple[list[str], str]] = [
+    (["explain", "gone.png", "--classes", "a,b"], "There is no file 'gone.png'"),
+    (["explain", ".", "--classes", "a,b"], "is a folder"),
+    (["explain", "PHOTO", "--classes", "a"], "At least 2 different class names are needed"),
+    (["explain", "PHOTO", "--classes", "a,b", "--label", "c"], "no class 'c' among the 2"),
+    (["explain", "PHOTO", "--classes", "a,b", "--target", "c"], "no class 'c' among the 2"),
+    (["explain", "PHOTO", "--classes", "a,b", "--json", "no/such/f.json"], "cannot be written"),
+    (["explain", "PHOTO", "--classes", "a,b", "--arrays", "."], "cannot be written"),
+    (["datasets", "--data-root", "no/such/folder"], "does not exist"),
+    (["train", "--data", "no/such", "--out", "y", "--minutes", "1"], "does not exist"),
+]
+
+
+@pytest.mark.parametrize(("words", "sentence"), SENTENCES, ids=[" ".join(r[0]) for r in SENTENCES])
+def test_what_cannot_be_used_ends_with_1_and_one_line(
+    words: list[str], sentence: str, photo: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = run(capsys, *(photo if word == "PHOTO" else word for word in words))
+    assert status == 1
+    assert sentence in err
+    assert err.count("\n") == 1
+    assert out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], RECOMMENDED),
+        (["--preset", "paper"], PAPER),
+        (["--preset", "paper", "--budget", "4"], PAPER.but(budget=4)),
+        (["--attack", "fgsm", "--steps", "10"], RECOMMENDED.but(attack="fgsm", steps=10)),
+        (["--square", "model"], RECOMMENDED.but(square="model")),
+        (["--seed", "5"], RECOMMENDED.but(attack_seed=5, view_seed=5)),
+        (["--seed", "5", "--set", "view_seed=6"], RECOMMENDED.but(attack_seed=5, view_seed=6)),
+        (["--budget", "1", "--set", "budget=2"], RECOMMENDED.but(budget=2)),
+        (["--set", "views=8", "--set", "views=9"], RECOMMENDED.but(views=9)),
+        (["--set", "views_augmix=on"], RECOMMENDED.but(views_augmix=True)),
+    ],
+)
+def test_options_become_settings_and_later_ones_win(
+    words: list[str],
+    expected: Settings,
+    photo: str,
+    asked: list,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status, _, _ = run(capsys, "explain", photo, "--classes", "a,b", *words)
+    assert status == 0
+    assert asked[0]["settings"] == expected
+
+
+def test_classes_label_and_target_are_found_by_name(
+    photo: str, asked: list, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "--classes",
+        "cup,<b>crab</b>,sea horse,CUP",
+        "--label",
+        "Cup",
+        "--target",
+        "sea_horse",
+    ]
+    status, _, err = run(capsys, "explain", photo, *words, "--backbone", "A:b")
+    assert status == 0
+    assert "used once: CUP" in err
+    assert asked[0]["names"] == ("cup", "<b>crab</b>", "sea horse")
+    assert (asked[0]["label"], asked[0]["target"], asked[0]["backbone"]) == (0, 2, "A:b")
+
+
+def test_the_table_names_every_method_and_the_threat_model(
+    photo: str, asked: list, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = run(capsys, "explain", photo, "--classes", "a,b")
+    story = make_story()
+    lines = out.splitlines()
+    assert lines[0].startswith("photo.png: 64 x 64 pixels")
+    for method in ("CLIP", "Ensemble", "RITA"):
+        (line,) = (line for line in lines if line.startswith(method) and " %" in line)
+        assert line.count(" %") == 2
+        assert line.endswith(("holds", "fooled", "was already wrong", "right now"))
+    for sentence in story.threat.sentences:
+        assert sentence in out
+    assert max(len(line) for line in lines if " %" in line) <= 110
+
+
+def test_defending_only_shows_one_answer_per_method(
+    photo: str, asked: list, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = run(capsys, "explain", photo, "--classes", "a,b", "--attack", "none")
+    assert "attacked " not in out
+    assert out.count(" %") == 3
+
+
+def test_json_and_arrays_are_written(
+    photo: str, asked: list, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = tmp_path / "r.json", tmp_path / "r.safetensors"
+    words = ["--json", str(files[0]), "--arrays", str(files[1])]
+    assert run(capsys, "explain", photo, "--classes", "a,b", *words)[0] == 0
+    answers = json.loads(files[0].read_text("utf-8"))
+    assert {"classes", "settings", "threat_model", "device", "timings", "clean", "attacked"} <= set(
+        answers
+    )
+    arrays = load_file(files[1])
+    assert arrays["view_features"].dtype == np.float32
+    assert arrays["kept"].dtype == np.bool_
+
+
+def test_a_model_that_cannot_be_had_is_one_line(
+    photo: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object) -> None:
+        raise BackboneError("The weights are not here.", "Take the embedded model.")
+
+    monkeypatch.setattr(cli, "explain", refuse)
+    status, _, err = run(capsys, "explain", photo, "--classes", "a,b")
+    assert (status, err) == (1, "The weights are not here. Take the embedded model.\n")
+
+
+def test_a_bug_of_ours_is_one_line_unless_someone_debugs(
+    photo: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(cli, "explain", fail)
+    status, _, err = run(capsys, "explain", photo, "--classes", "a,b")
+    assert status == 1
+    assert "ZeroDivisionError: oops" in err
+    monkeypatch.setenv("RITA_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        cli.main(["explain", photo, "--classes", "a,b"])
+
+
+def test_datasets_lists_what_is_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "dtd/images").mkdir(parents=True)
+    status, out, _ = run(capsys, "datasets", "--data-root", str(tmp_path))
+    assert status == 0
+    assert "missing: dtd/split_zhou_DescribableTextures.json." in out
+    assert "missing: oxford_pets." in out
+
+
+def test_datasets_without_any_data_folder_still_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RITA_DATA", raising=False)
+    status, out, _ = run(capsys, "datasets")
+    assert status == 0
+    assert "missing: caltech-101." in out
+
+
+def test_serve_and_train_pass_their_options_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls: list[dict] = []
+    app = types.SimpleNamespace(serve=lambda **options: calls.append(options) or 0)
+    monkeypatch.setattr(cli, "_app", lambda: app)
+    assert run(capsys, "serve", "--port", "9000", "--backbone", "A:b")[0] == 0
+    monkeypatch.setattr("rita_demo.training.train", lambda **options: calls.append(options))
+    words = ["--data", str(tmp_path), "--out", str(tmp_path / "o"), "--minutes", "1.5", "--resume"]
+    assert run(capsys, "train", *words)[0] == 0
+    assert calls == [
+        {"port": 9000, "backbone": "A:b"},
+        {"data": tmp_path, "out": tmp_path / "o", "minutes": 1.5, "resume": True},
+    ]
+
+
+@pytest.mark.parametrize("words", [["--help"], ["explain", "--help"], ["datasets", "--help"]])
+def test_help_is_instant_because_nothing_heavy_is_imported(words: list[str]) -> None:
+    code = (
+        f"import sys; from rita_demo.cli import main; assert main({words!r}) == 0;"
+        "assert not {'torch', 'numpy', 'PIL', 'gradio', 'open_clip'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_explain_end_to_end(photo: str, tmp_path: Path) -> None:
+    files = {"--json": tmp_path / "r.json", "--arrays": tmp_path / "r.safetensors"}
+    command = [sys.executable, "-m", "rita_demo", "explain", photo, "--classes", "cup,crab,camera"]
+    command += ["--steps", "1", "--set", "views=4"]
+    command += [str(part) for pair in files.items() for part in pair]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "RITA" in done.stdout
+    answers = json.loads(files["--json"].read_text("utf-8"))
+    assert answers["classes"] == ["cup", "crab", "camera"]
+    assert answers["attacked"]["linf"] <= 4
+    assert load_file(files["--arrays"])["view_features"].shape[0] == 4
