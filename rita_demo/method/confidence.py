@@ -1,0 +1,79 @@
+"""Definition 8: how sure each view is, and how much it counts."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from rita_demo.method.cost import text_mean
+from rita_demo.method.precision import unit
+from rita_demo.records import Confidence
+
+ENTROPY_UNITS = ("nats", "share_of_log_k")
+VIEW_WEIGHTS = ("uniform", "confidence", "agreement")
+CONFIDENCE_TEMPERATURE = 0.5  # nats; AWT
+AGREEMENT_NEIGHBOURS, AGREEMENT_TEMPERATURE = 20, 0.01  # R-TPT
+
+
+def view_log_probability(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float) -> Tensor:
+    """``log p_n(k) = log_softmax_k(mean_m cos(x_n, z_km) / tau)`` (definition 8): (N, K).
+
+    The printed formula's "sum up to tau M" leaves the entropy at log K; tau divides instead.
+    """
+    return (unit(x) @ text_mean(z, z_weight).T / temperature).log_softmax(-1)
+
+
+def entropy_of(log_probability: Tensor) -> Tensor:
+    """``-sum_k p log p`` in nats over the last axis, at least 0."""
+    return -(log_probability.exp() * log_probability).sum(-1).clamp(max=0)
+
+
+def assess(
+    x: Tensor,
+    z: Tensor,
+    z_weight: Tensor,
+    *,
+    temperature: float,
+    max_entropy: float,
+    entropy_unit: str = "nats",
+) -> Confidence:
+    """Probability, entropy and pseudo-label of each view; kept when ``H_n <= gamma`` (definition 8).
+
+    Args:
+        x: (N, D) view features; z: (K, M, D) prompts; z_weight: (K, M) rows sum to 1.
+        temperature: tau, 0.01 for CLIP.
+        max_entropy: gamma, in nats, or as a share of log K when ``entropy_unit`` says so.
+    """
+    if entropy_unit not in ENTROPY_UNITS:
+        raise ValueError(
+            f"entropy_unit is one of {', '.join(ENTROPY_UNITS)}; got {entropy_unit!r}."
+        )
+    log_p = view_log_probability(x, z, z_weight, temperature)
+    limit = max_entropy * (math.log(len(z)) if entropy_unit == "share_of_log_k" else 1.0)
+    entropy = entropy_of(log_p)
+    return Confidence(log_p.exp(), entropy, log_p.argmax(-1), entropy <= limit, float(limit))
+
+
+def view_weight(x: Tensor, confidence: Confidence, kind: str) -> Tensor:
+    """How much of the mass each view carries: (N,), sums to 1 (uniform in definition 4).
+
+    ``confidence`` is ``softmax(-H / 0.5)`` (AWT); ``agreement`` is R-TPT's ``softmax(mean of the 20
+    nearest other views' cosines / 0.01)``, fewer neighbours when there are fewer views.
+    """
+    x = unit(x)
+    N = len(x)
+    if kind == "uniform":
+        return x.new_full((N,), 1 / N)
+    if kind == "confidence":
+        return (-confidence.entropy.to(x) / CONFIDENCE_TEMPERATURE).softmax(0)
+    if kind == "agreement":
+        if N == 1:
+            return x.new_ones(1)
+        # Masked by index, not by value: two identical crops are each other's neighbours.
+        itself = torch.eye(N, dtype=torch.bool, device=x.device)
+        cosine = (x @ x.T).masked_fill(itself, -math.inf)
+        near = cosine.topk(min(AGREEMENT_NEIGHBOURS, N - 1), dim=1).values.mean(1)
+        return (near / AGREEMENT_TEMPERATURE).softmax(0)
+    raise ValueError(f"view_weight is one of {', '.join(VIEW_WEIGHTS)}; got {kind!r}.")

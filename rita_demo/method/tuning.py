@@ -1,0 +1,125 @@
+"""Definition 13: adjust the prompts' contexts to one picture, for that picture only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from rita_demo.method.confidence import entropy_of, view_log_probability
+from rita_demo.method.cost import cosine_cost
+from rita_demo.method.precision import unit
+from rita_demo.method.sinkhorn import entropic_value
+from rita_demo.records import Tuning
+from rita_demo.settings import Settings
+
+TUNING_LOSSES = ("marginal", "pointwise", "transport", "none")
+Encode = Callable[[Tensor], Tensor]  # contexts (M, L, E) -> prompt features (K, M, D)
+
+
+def tune(
+    encode: Encode,
+    context: Tensor,
+    x: Tensor,
+    z_weight: Tensor,
+    settings: Settings,
+    temperature: float,
+    features: Tensor | None = None,
+) -> Tuning:
+    """s steps of AdamW on the contexts only (definition 13); nothing is kept between pictures.
+
+    The optimiser is fresh, with PyTorch's betas (0.9, 0.999) and weight decay 0: definition 13 names
+    none, and a decay would pull the contexts towards zero rather than towards where they started.
+
+    Args:
+        encode: (M, L, E) contexts to (K, M, D) unit prompt features, differentiable.
+        context: (M, L, E) initial contexts, left as they are.
+        x: (N, D) view features; z_weight: (K, M) rows sum to 1.
+        settings: tuning_steps, tuning_rate, tuning_loss, subset_size and, for ``transport``, the
+            transport's own.
+        features: (K, M, D) of the initial contexts when they are known.
+
+    Returns:
+        With no steps, or the loss ``none``: the initial features to the last bit, one loss (0 for ``none``).
+    """
+    if settings.tuning_loss not in TUNING_LOSSES:
+        raise ValueError(f"tuning_loss is one of {', '.join(TUNING_LOSSES)}.")
+    # The page may run under inference_mode, whose tensors cannot take part in a gradient.
+    with torch.inference_mode(False), torch.enable_grad():
+        x, z_weight, start = (t.detach().clone() for t in (x, z_weight, context))
+        if features is None:
+            with torch.no_grad():
+                features = encode(start)
+        steps = 0 if settings.tuning_loss == "none" else settings.tuning_steps
+        with torch.no_grad():
+            x = surest(x, features, z_weight, temperature, settings.subset_size)
+        if steps == 0:
+            with torch.no_grad():
+                loss = loss_of(x, features, z_weight, settings, temperature)
+            nothing = loss.new_zeros(0)
+            return Tuning(loss[None], features, start.new_zeros(len(start)), nothing)
+        return _descend(encode, start, x, z_weight, settings, temperature, steps)
+
+
+def _descend(
+    encode: Encode,
+    start: Tensor,
+    x: Tensor,
+    z_weight: Tensor,
+    settings: Settings,
+    temperature: float,
+    steps: int,
+) -> Tuning:
+    context = start.clone().requires_grad_()
+    optimiser = torch.optim.AdamW([context], lr=settings.tuning_rate, weight_decay=0.0)
+    losses, gradients = [], []
+    for _ in range(steps):
+        loss = loss_of(x, encode(context), z_weight, settings, temperature)
+        # Asking for this one gradient leaves the model's own parameters untouched.
+        (context.grad,) = torch.autograd.grad(loss, context)
+        losses.append(loss.detach())
+        gradients.append(context.grad.norm())
+        optimiser.step()
+    with torch.no_grad():
+        features = encode(context.detach())
+        losses.append(loss_of(x, features, z_weight, settings, temperature))
+    movement = (context.detach() - start).flatten(1).norm(dim=1)
+    return Tuning(torch.stack(losses), features, movement, torch.stack(gradients))
+
+
+def surest(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float, size: int) -> Tensor:
+    """The ``size`` views with the lowest entropy under the prompts z: (min(size, N), D), surest first."""
+    entropy = entropy_of(view_log_probability(x, z, z_weight, temperature))
+    return x[entropy.argsort(stable=True)[:size]]
+
+
+def loss_of(
+    x: Tensor, z: Tensor, z_weight: Tensor, settings: Settings, temperature: float
+) -> Tensor:
+    """What tuning lowers, in nats, a scalar, over the views ``x`` (S, D) and prompts ``z`` (K, M, D).
+
+    ``marginal``: entropy of the mean view probability.  ``pointwise``: mean entropy of the views.
+    ``transport``: entropy of ``softmax_k(-value_k / tau)``, where value is the entropic transport cost
+    with uniform view weights, whose derivative is the plan.
+    """
+    if settings.tuning_loss == "none":
+        return unit(x).new_zeros(())
+    if settings.tuning_loss == "transport":
+        value = entropic_value(
+            cosine_cost(x, z),
+            unit(x).new_ones(len(x)),
+            z_weight,
+            # Same gradient per class; kl leaves out an offset that depends on the number of prompts.
+            objective="entropic" if settings.objective == "entropic" else "kl",
+            entropy_weight=settings.entropy_weight,
+            transported_mass=settings.transported_mass,
+            tolerance=settings.sinkhorn_tolerance,
+            max_iterations=settings.sinkhorn_iterations,
+        )
+        return entropy_of((-value / temperature).log_softmax(0))
+    log_p = view_log_probability(x, z, z_weight, temperature)
+    if settings.tuning_loss == "pointwise":
+        return entropy_of(log_p).mean()
+    mean = log_p.logsumexp(0) - torch.tensor(float(len(log_p))).log().to(log_p)
+    return entropy_of(mean)
