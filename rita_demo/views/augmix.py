@@ -1,0 +1,116 @@
+"""AugMix (Hendrycks et al. 2020, algorithm 1) at severity 1, on crops.
+
+Three chains of one to three colour or shape changes are mixed with each other and with the crop.
+Not differentiable (equalize, posterize): attacks that go through the views leave it out and say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from PIL import Image, ImageOps
+
+SEVERITY = 1.0
+CHAINS = 3
+LONGEST = 3
+
+Operation = Callable[[Image.Image, np.random.Generator], Image.Image]
+
+
+def augmix(views: np.ndarray, seed: int, first: int = 0) -> np.ndarray:
+    """Mix every view with three chains of changed copies of it.
+
+    Every view has its own random numbers, named by ``seed`` and its place, so that more views
+    do not change the earlier ones.
+
+    Args:
+        views: (N, H, W, 3) uint8.
+        seed: of the draw of views.
+        first: place of the first of these views in the whole draw.
+
+    Returns:
+        (N, H, W, 3) float32 in [0, 1].
+    """
+    if views.dtype != np.uint8 or views.ndim != 4 or views.shape[-1] != 3:
+        raise ValueError(f"Expected uint8 (N, H, W, 3); got {views.dtype} {views.shape}")
+    mixed = np.empty(views.shape, dtype=np.float32)
+    for place, view in enumerate(views):
+        mixed[place] = _mix(view, np.random.default_rng([seed, first + place]))
+    return mixed
+
+
+def _mix(view: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    share = generator.dirichlet(np.ones(CHAINS))
+    kept = generator.beta(1.0, 1.0)
+    original = Image.fromarray(view)
+    total = kept * view.astype(np.float32)
+    for weight in share:
+        changed = original
+        for _ in range(generator.integers(1, LONGEST + 1)):
+            changed = OPERATIONS[generator.integers(len(OPERATIONS))](changed, generator)
+        total += (1 - kept) * weight * np.asarray(changed, dtype=np.float32)
+    return np.clip(total / 255, 0, 1)
+
+
+def _level(generator: np.random.Generator, largest: float) -> float:
+    """How far to go: at severity 1, 1 to 10 % of the largest change."""
+    return generator.uniform(0.1, SEVERITY) / 10 * largest
+
+
+def _signed(generator: np.random.Generator, largest: float) -> float:
+    level = _level(generator, largest)
+    return level if generator.random() < 0.5 else -level
+
+
+def _affine(image: Image.Image, matrix: tuple[float, ...]) -> Image.Image:
+    return image.transform(image.size, Image.Transform.AFFINE, matrix, Image.Resampling.BILINEAR)
+
+
+def _autocontrast(image: Image.Image, generator: np.random.Generator) -> Image.Image:
+    return ImageOps.autocontrast(image)
+
+
+def _equalize(image: Image.Image, generator: np.random.Generator) -> Image.Image:
+    return ImageOps.equalize(image)
+
+
+def _posterize(image: Image.Image, generator: np.random.Generator) -> Image.Image:
+    return ImageOps.posterize(image, 4 - int(_level(generator, 4)))
+
+
+def _solarize(image: Image.Image, generator: np.random.Generator) -> Image.Image:
+    return ImageOps.solarize(image, 256 - int(_level(generator, 256)))
+
+
+def _rotate(image: Image.Image, generator: np.random.Generator) -> Image.Image:
+    return image.rotate(int(_signed(generator, 30)), Image.Resampling.BILINEAR)
+
+
+def _shear_x(image: Image.Image, generator: np.random.Generator) -> Image.Image:
+    return _affine(image, (1, _signed(generator, 0.3), 0, 0, 1, 0))
+
+
+def _shear_y(image: Image.Image, generator: np.random.Generator) -> Image.Image:
+    return _affine(image, (1, 0, 0, _signed(generator, 0.3), 1, 0))
+
+
+def _translate_x(image: Image.Image, generator: np.random.Generator) -> Image.Image:
+    return _affine(image, (1, 0, int(_signed(generator, image.width / 3)), 0, 1, 0))
+
+
+def _translate_y(image: Image.Image, generator: np.random.Generator) -> Image.Image:
+    return _affine(image, (1, 0, 0, 0, 1, int(_signed(generator, image.height / 3))))
+
+
+OPERATIONS: tuple[Operation, ...] = (
+    _autocontrast,
+    _equalize,
+    _posterize,
+    _rotate,
+    _solarize,
+    _shear_x,
+    _shear_y,
+    _translate_x,
+    _translate_y,
+)

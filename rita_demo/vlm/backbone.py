@@ -1,0 +1,144 @@
+"""One loaded model: pixels to unit features. Frozen: nothing here ever receives a gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from open_clip.modified_resnet import ModifiedResNet
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from rita_demo.errors import BackboneError
+from rita_demo.records import BackboneInfo
+from rita_demo.vlm.tower import TextTower, text_tower
+
+VIEWS_AT_ONCE = {"cpu": 64, "mps": 64, "cuda": 256}
+PRECISIONS = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+
+
+class Backbone:
+    """A frozen image and text encoder in float32 on one device.
+
+    Args:
+        model: an open_clip ``CLIP`` or ``CustomTextCLIP``; taken over: frozen, in eval mode, moved.
+        tokenizer: open_clip's tokenizer for it.
+        name: as the visitor asks for it. title: for people. note: one plain sentence.
+        mean, std: of the colour channels, what the model was trained with.
+        interpolation: "bicubic" or "bilinear", for pictures that are not at the model's side.
+        precision: of :meth:`encode_views`; "float32", "float16" or "bfloat16".
+        seen_tokens: ids met in training, or None when the model knows the whole vocabulary.
+
+    Attributes:
+        info: :class:`BackboneInfo`. temperature: 1 / logit scale. side: input side in pixels.
+        tower: the text tower. seen_tokens: as above. device: where the weights are.
+
+    Raises:
+        BackboneError: the model is not of a kind that is supported.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        name: str,
+        title: str,
+        device: str = "cpu",
+        note: str = "",
+        mean: tuple[float, ...] = (0.48145466, 0.4578275, 0.40821073),
+        std: tuple[float, ...] = (0.26862954, 0.26130258, 0.27577711),
+        interpolation: str = "bicubic",
+        precision: str = "float32",
+        seen_tokens: frozenset[int] | None = None,
+    ) -> None:
+        model = model.float().eval().requires_grad_(False).to(device)
+        if isinstance(model.visual, ModifiedResNet):  # a third faster on CPUs, same numbers to 1e-6
+            model.visual.to(memory_format=torch.channels_last)
+        self.device = torch.device(device)
+        self.tower: TextTower = text_tower(model, tokenizer, name)
+        self.seen_tokens = seen_tokens
+        self.side = _square_side(model.visual.image_size, name)
+        self._visual: nn.Module = model.visual
+        self._mean = torch.tensor(mean, device=self.device).view(1, 3, 1, 1)
+        self._std = torch.tensor(std, device=self.device).view(1, 3, 1, 1)
+        self._interpolation = interpolation
+        self._dtype = PRECISIONS[precision]
+        scale = float(model.logit_scale.exp().reshape(()))
+        self.temperature = 1 / scale
+        self.info = BackboneInfo(
+            name=name,
+            title=title,
+            parameters=sum(p.numel() for p in model.parameters()),
+            side=self.side,
+            width=self._width(),
+            device=self.device.type,
+            precision=precision,
+            logit_scale=scale,
+            note=note,
+        )
+
+    def encode_pixels(self, pixels: Tensor) -> Tensor:
+        """Unit features (B, D) float32 of pictures (B, 3, H, W) float in [0, 1], H = W.
+
+        Differentiable with respect to ``pixels``, always in float32. Squares of another size are
+        resized to ``side`` with antialiasing and clamped to [0, 1], as PIL does.
+
+        Raises:
+            BackboneError: ``pixels`` has another shape, or its numbers are not floats.
+        """
+        self._expect(pixels, side=None)
+        return self._encode(pixels)
+
+    def encode_views(self, pixels: Tensor) -> Tensor:
+        """Unit features (N, D) float32 of views (N, 3, side, side) float in [0, 1]; no gradient.
+
+        In chunks, in ``info.precision``. The first view is always encoded in float32: it is what plain
+        CLIP answers with, and the attacker's answer must be the same to the last digit shown.
+
+        Raises:
+            BackboneError: ``pixels`` has another shape, or its numbers are not floats.
+        """
+        self._expect(pixels, side=self.side)
+        chunk = VIEWS_AT_ONCE[self.device.type]
+        reduced = self._dtype != torch.float32
+        with torch.no_grad():
+            if not reduced:
+                return torch.cat([self._encode(part) for part in pixels.split(chunk)])
+            first = self._encode(pixels[:1])
+            with torch.autocast(self.device.type, dtype=self._dtype):
+                rest = [self._encode(part) for part in pixels[1:].split(chunk) if len(part)]
+            return torch.cat([first, *rest])
+
+    def _encode(self, pixels: Tensor) -> Tensor:
+        pixels = pixels.to(self.device, torch.float32)
+        if pixels.shape[-1] != self.side:
+            size, mode = (self.side, self.side), self._interpolation
+            pixels = F.interpolate(pixels, size=size, mode=mode, antialias=True).clamp(0, 1)
+        features = self._visual((pixels - self._mean) / self._std)
+        return F.normalize(features.float(), dim=-1)
+
+    def _expect(self, pixels: Tensor, side: int | None) -> None:
+        wanted = f"(N, 3, {side}, {side})" if side else "(N, 3, H, H)"
+        square = pixels.ndim == 4 and pixels.shape[1] == 3 and pixels.shape[2] == pixels.shape[3]
+        filled = square and len(pixels) > 0 and pixels.shape[3] > 0
+        if not filled or not pixels.is_floating_point() or (side and pixels.shape[3] != side):
+            raise BackboneError(
+                f"The model expects square pictures {wanted} as floats in [0, 1]; "
+                f"got {tuple(pixels.shape)} {str(pixels.dtype).removeprefix('torch.')}.",
+                "Cut the picture to a square first.",
+            )
+
+    def _width(self) -> int:
+        probe = torch.zeros(1, 3, self.side, self.side, device=self.device)
+        with torch.no_grad():
+            return self._encode(probe).shape[-1]
+
+
+def _square_side(size: int | tuple[int, ...] | list[int], name: str) -> int:
+    sides = (size, size) if isinstance(size, int) else tuple(size)
+    if sides[0] != sides[1]:
+        raise BackboneError(
+            f"{name} wants pictures of {sides[1]} x {sides[0]} pixels, not squares."
+        )
+    return int(sides[0])

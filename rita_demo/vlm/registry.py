@@ -1,0 +1,289 @@
+"""Which models there are, what they cost, and how one is loaded.
+
+A model is named ``embedded``, ``ARCHITECTURE:TAG`` (any pretrained pair of open_clip),
+``ARCHITECTURE:path/to/checkpoint`` or ``local-dir:path/to/folder`` (a folder like assets/model).
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import open_clip
+import torch
+from open_clip.constants import HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME
+from open_clip.pretrained import download_pretrained, get_pretrained_cfg
+from torch import nn
+
+from rita_demo.errors import BackboneError
+from rita_demo.vlm.backbone import PRECISIONS, Backbone
+from rita_demo.vlm.checkpoint import adopt, is_checkpoint_name
+from rita_demo.vlm.tower import HINT, refusal
+
+EMBEDDED = "embedded"
+EMBEDDED_DIR = Path(__file__).resolve().parents[2] / "assets" / "model"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model worth offering: download in MB (0: comes with the demo), parameters, one sentence."""
+
+    title: str
+    megabytes: int
+    parameters: int
+    note: str
+
+
+BACKBONES: dict[str, Entry] = {
+    EMBEDDED: Entry(
+        "Embedded model", 0, 17_115_889,
+        "Small and trained for this demo: knows everyday objects and textures, nothing to download; "
+        "under 2 seconds per picture on two CPU cores.",
+    ),
+    "ViT-B-16-quickgelu:openai": Entry(
+        "CLIP ViT-B/16 (OpenAI)", 599, 149_620_737,
+        "The model of most of the paper's tables; about half a minute per picture on two CPU cores, "
+        "about a second on a GPU.",
+    ),
+    "ViT-B-32-quickgelu:openai": Entry(
+        "CLIP ViT-B/32 (OpenAI)", 605, 151_277_313,
+        "The fastest of the real CLIP models; about 10 seconds per picture on two CPU cores, under "
+        "a second on a GPU.",
+    ),
+    "RN50-quickgelu:openai": Entry(
+        "CLIP ResNet-50 (OpenAI)", 408, 102_007_137,
+        "The convolutional CLIP of the paper; about 20 seconds per picture on two CPU cores, about "
+        "a second on a GPU.",
+    ),
+    "ViT-B-32:laion2b_s34b_b79k": Entry(
+        "OpenCLIP ViT-B/32 (LAION-2B)", 605, 151_277_313,
+        "The same shape as CLIP ViT-B/32, trained on open data; about 10 seconds per picture on two "
+        "CPU cores, under a second on a GPU.",
+    ),
+    "EVA02-B-16:merged2b_s8b_b131k": Entry(
+        "EVA-02 CLIP B/16", 300, 149_691_137,
+        "More accurate at the size of ViT-B/16; about half a minute per picture on two CPU cores, "
+        "about a second on a GPU.",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Available:
+    """One row of the ``models`` command: what can be used here and now, and what is missing."""
+
+    name: str
+    title: str
+    megabytes: int
+    parameters: int
+    ready: bool
+    state: str
+    note: str
+
+
+def available() -> tuple[Available, ...]:
+    """Every model of :data:`BACKBONES` and whether its weights are on this machine. No network."""
+    rows = []
+    for name, entry in BACKBONES.items():
+        if name == EMBEDDED:
+            ready = (EMBEDDED_DIR / HF_SAFE_WEIGHTS_NAME).is_file()
+            state = "comes with the demo" if ready else "missing from this copy"
+        else:
+            architecture, _, tag = name.partition(":")
+            ready = cached_weights(get_pretrained_cfg(architecture, tag)) is not None
+            state = "on this machine" if ready else f"needs a download of {entry.megabytes} MB"
+        rows.append(
+            Available(
+                name, entry.title, entry.megabytes, entry.parameters, ready, state, entry.note
+            )
+        )
+    return tuple(rows)
+
+
+def pick_device() -> str:
+    """The fastest device here: "cuda", "mps" or "cpu"."""
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def pick_precision(device: str) -> str:
+    """What views are encoded in: reduced where the device has units for it, else float32.
+
+    Measured for 64 views with the embedded model on a CPU with matrix tiles (AMX): bfloat16 takes 0.47
+    times the processor time of float32 (one thread) and moves a cosine by at most 8e-4, a probability at
+    temperature 0.01 by 0.016; more training made that larger, so a test holds the embedded model to a
+    tenth of a logit. float16 on CUDA is the usual choice, not measured here.
+    """
+    if device.startswith("cuda"):
+        return "float16"
+    tiles = getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+    return "bfloat16" if device == "cpu" and tiles() else "float32"
+
+
+def load(spec: str, device: str | None = None, precision: str | None = None) -> Backbone:
+    """Load a model by name, downloading its weights when it is a pretrained one not yet here.
+
+    Args:
+        spec: see the top of this file.
+        device: "cuda", "mps" or "cpu"; None picks the fastest.
+        precision: of encoding views, "float32", "float16" or "bfloat16"; None asks
+            :func:`pick_precision`.
+
+    Raises:
+        BackboneError: unknown architecture or tag, missing or foreign file, no connection, or a
+            text tower that is not supported; the message says what to do.
+    """
+    device = device or pick_device()
+    precision = precision or pick_precision(device)
+    if precision not in PRECISIONS:
+        raise BackboneError(f"The precision is one of {', '.join(PRECISIONS)}; got {precision}.")
+    more = {"device": device, "precision": precision}
+    if spec == EMBEDDED:
+        return _from_folder(EMBEDDED_DIR, spec, BACKBONES[spec].title, BACKBONES[spec].note, more)
+    architecture, colon, source = spec.partition(":")
+    if architecture == "local-dir":
+        folder = Path(source)
+        return _from_folder(folder, f"local-dir:{folder.name}", folder.name, "", more)
+    architecture = architecture.replace("/", "-")
+    config = _config(architecture, spec)
+    if not colon or not source:
+        raise BackboneError(f"{spec} names no weights.", _tags_hint(architecture))
+    tag = source.lower().replace("-", "_")  # open_clip's own spelling of tags
+    if tag in open_clip.list_pretrained_tags_by_model(architecture):
+        return _pretrained(architecture, tag, config, more)
+    if is_checkpoint_name(source):
+        return _from_file(architecture, Path(source).expanduser(), config, more)
+    raise BackboneError(f"{architecture} has no weights called {source}.", _tags_hint(architecture))
+
+
+def cached_weights(pretrained: dict[str, Any]) -> Path | None:
+    """The weights of an open_clip pretrained entry if they are on this machine, else None."""
+    from huggingface_hub import try_to_load_from_cache
+
+    if hub := pretrained.get("hf_hub"):
+        repository, _, file = hub.rpartition("/")
+        wanted = file or HF_WEIGHTS_NAME
+        safe = HF_SAFE_WEIGHTS_NAME if not file else str(Path(file).with_suffix(".safetensors"))
+        for name in (safe, wanted):
+            if isinstance(hit := try_to_load_from_cache(repository, name), str):
+                return Path(hit)
+    if url := pretrained.get("url"):
+        path = Path("~/.cache/clip").expanduser() / url.rpartition("/")[2]
+        return path if path.is_file() else None
+    return None
+
+
+def _pretrained(
+    architecture: str, tag: str, config: dict[str, Any], more: dict[str, Any]
+) -> Backbone:
+    name = f"{architecture}:{tag}"
+    known = get_pretrained_cfg(architecture, tag)
+    entry = BACKBONES.get(name)
+    # Weights trained with one activation and run with the other give slightly wrong features without
+    # any error, so the tag decides, not the architecture's name.
+    config["quick_gelu"] = bool(known.get("quick_gelu", False))
+    model = _build(config, name)
+    adopt(model, cached_weights(known) or _download(known, name, entry), name)
+    title, note = (entry.title, entry.note) if entry else (name, "")
+    look = _preprocessing(known)
+    return Backbone(
+        model,
+        open_clip.get_tokenizer(architecture),
+        name=name,
+        title=title,
+        note=note,
+        **look,
+        **more,
+    )
+
+
+def _from_file(
+    architecture: str, path: Path, config: dict[str, Any], more: dict[str, Any]
+) -> Backbone:
+    model = _build(config, architecture)
+    adopt(model, path, architecture)
+    tags = open_clip.list_pretrained_tags_by_model(architecture)
+    look = _preprocessing(get_pretrained_cfg(architecture, tags[0]) if tags else {})
+    name, title = f"{architecture}:{path.name}", f"{architecture} from {path.name}"
+    return Backbone(
+        model, open_clip.get_tokenizer(architecture), name=name, title=title, **look, **more
+    )
+
+
+def _from_folder(folder: Path, name: str, title: str, note: str, more: dict[str, Any]) -> Backbone:
+    try:
+        read = json.loads((folder / "open_clip_config.json").read_text(encoding="utf-8"))
+        config, look = dict(read["model_cfg"]), _preprocessing(read.get("preprocess_cfg", {}))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BackboneError(
+            f"The folder of the model {title} has no readable open_clip_config.json.",
+            "Restore assets/model from the repository, or choose another model."
+            if name == EMBEDDED
+            else "Give a folder with open_clip_config.json and open_clip_model.safetensors.",
+        ) from error
+    model = _build(config, title)
+    adopt(model, folder / HF_SAFE_WEIGHTS_NAME, title)
+    seen = folder / "seen_tokens.json"
+    ids = frozenset(json.loads(seen.read_text(encoding="utf-8"))) if seen.is_file() else None
+    length = config["text_cfg"].get("context_length", 77)
+    tokenizer = open_clip.SimpleTokenizer(context_length=length)
+    return Backbone(
+        model, tokenizer, name=name, title=title, note=note, seen_tokens=ids, **look, **more
+    )
+
+
+def _config(architecture: str, spec: str) -> dict[str, Any]:
+    config = open_clip.get_model_config(architecture) if ":" not in architecture else None
+    if config is None:
+        close = difflib.get_close_matches(
+            architecture, [*open_clip.list_models(), EMBEDDED], 3, 0.5
+        )
+        hint = (
+            f"Did you mean {' or '.join(close)}?" if close else f"Models: {', '.join(BACKBONES)}."
+        )
+        raise BackboneError(f"There is no model called {spec[:100]!r}.", hint)
+    return config
+
+
+def _build(config: dict[str, Any], name: str) -> nn.Module:
+    """A model with random weights from an open_clip config, or a sentence on why not."""
+    if reason := refusal(config):
+        raise BackboneError(f"{name} cannot be used here: {reason}.", HINT)
+    config = deepcopy(config)
+    if "timm_model_name" in config["vision_cfg"]:
+        config["vision_cfg"]["timm_model_pretrained"] = (
+            False  # all weights come from the checkpoint
+        )
+    kind = open_clip.CustomTextCLIP if config.pop("custom_text", False) else open_clip.CLIP
+    return kind(**config)
+
+
+def _download(pretrained: dict[str, Any], name: str, entry: Entry | None) -> Path:
+    try:
+        return Path(download_pretrained(pretrained))
+    except Exception as error:  # urllib, requests, hub and disk errors all mean: no weights
+        size = f" ({entry.megabytes} MB)" if entry else ""
+        raise BackboneError(
+            f"The weights of {name}{size} are not on this machine and could not be downloaded.",
+            "Connect to the internet and try again, name a local file as ARCHITECTURE:path/to/file, "
+            "or use the embedded model.",
+        ) from error
+
+
+def _preprocessing(config: dict[str, Any]) -> dict[str, Any]:
+    """Channel mean, standard deviation and interpolation; CLIP's own where the config is silent."""
+    look: dict[str, Any] = {key: tuple(config[key]) for key in ("mean", "std") if key in config}
+    if config.get("interpolation") in ("bicubic", "bilinear"):
+        look["interpolation"] = config["interpolation"]
+    return look
+
+
+def _tags_hint(architecture: str) -> str:
+    tags = open_clip.list_pretrained_tags_by_model(architecture)
+    listed = ", ".join(tags) if tags else "none; give a file as ARCHITECTURE:path/to/checkpoint"
+    return f"Weights for {architecture}: {listed}."

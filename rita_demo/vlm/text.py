@@ -1,0 +1,192 @@
+"""Class names as prompts: a learnable context in front of every name, encoded exactly and short.
+
+A prompt is "SOS ctx_1..ctx_4 name . EOT" (method.md row 3). Every class has M prompts, one per
+context, and a context is shared by all classes. Only contexts ever receive a gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from rita_demo.errors import VocabularyError
+from rita_demo.settings import Settings
+from rita_demo.vlm.backbone import Backbone
+from rita_demo.vlm.templates import CONTEXT_LENGTH, HAND, TEMPLATES, sentence
+from rita_demo.vlm.tower import TextTower
+
+NOISE = 0.1  # of the token embedding's standard deviation (method.md row 3)
+LONGEST_NAME = 1000  # characters; longer ones are a pasted text, not a name
+CHUNK_TOKENS = 8192  # tokens encoded at once: bounds memory
+GRAPH_BYTES = 1 << 30  # a larger graph is not kept: its chunks are computed again on the way back
+GRAPH_FLOATS = 18  # kept for the way back per token, layer and unit of width (measured: 17.5)
+
+
+@dataclass(frozen=True)
+class PromptSet:
+    """One vocabulary as prompts. K classes, M prompts per class, L = 4 context tokens, width E.
+
+    ``context`` (M, L, E) initial contexts; ``weight`` (K, M) rows sum to 1; ``prompts`` K tuples of M
+    readable sentences; ``unknown`` K tuples of words the embedded model never met; ``features``
+    (K, M, D) unit length, of the initial contexts; ``hand`` (K, D), the prompt of plain CLIP;
+    ``tokens`` (K, T) ids of the hand prompt on the CPU, ``position`` (K,) where it is pooled.
+    """
+
+    names: tuple[str, ...]
+    prompts: tuple[tuple[str, ...], ...]
+    unknown: tuple[tuple[str, ...], ...]
+    context: Tensor
+    weight: Tensor
+    features: Tensor
+    hand: Tensor
+    tokens: Tensor
+    position: Tensor
+    tower: TextTower
+
+    def encode(self, context: Tensor) -> Tensor:
+        """Unit features (K, M, D) of all prompts with these contexts (M, L, E).
+
+        Differentiable with respect to ``context`` and nothing else. Any M is accepted.
+        """
+        return _encode(self.tower, self.tokens, self.position, context)
+
+
+def build_prompts(backbone: Backbone, names: tuple[str, ...], settings: Settings) -> PromptSet:
+    """Turn class names into prompts and encode them.
+
+    Names too long for the model are cut exactly as open_clip cuts them. With
+    ``context_init="noise"`` and ``"templates"`` alike, prompt 0 is "a photo of a {name}.".
+
+    Raises:
+        VocabularyError: no names, an empty name, or one of more than 1000 characters.
+    """
+    names = tuple(names)
+    _check(names)
+    tower = backbone.tower
+    tokens = tower.tokens([sentence(HAND, name) for name in names])
+    position = tower.position(tokens)
+    context = initial_contexts(tower, settings)
+    with torch.no_grad():
+        features = _encode(tower, tokens, position, context)
+    return PromptSet(
+        names=names,
+        prompts=tuple(_sentences(name, settings) for name in names),
+        unknown=tuple(unknown_words(backbone, name) for name in names),
+        context=context,
+        weight=torch.full(features.shape[:2], 1 / len(context), device=tower.device),
+        features=features,
+        hand=features[:, 0].clone(),
+        tokens=tokens,
+        position=position,
+        tower=tower,
+    )
+
+
+def initial_contexts(tower: TextTower, settings: Settings) -> Tensor:
+    """Contexts (M, 4, E) float32 as ``settings.context_init`` says; the first is "a photo of a".
+
+    ``templates``: M different hand-written starts. ``noise``: the first start M times, all but the
+    first plus normal noise of 0.1 times the token embedding's standard deviation: identical prompts
+    would receive identical gradients and stay identical for ever.
+    """
+    count = settings.prompts
+    starts = TEMPLATES[:count] if settings.context_init == "templates" else (HAND,) * count
+    with torch.no_grad():
+        context = tower.embed(tower.tokens(list(starts))[:, 1 : 1 + CONTEXT_LENGTH]).clone()
+        if settings.context_init == "noise":
+            generator = torch.Generator().manual_seed(settings.context_seed)
+            noise = torch.randn(context.shape, generator=generator).to(context)
+            noise[0] = 0
+            context += NOISE * tower.token_embedding.weight.std() * noise
+    return context
+
+
+def encode_sentences(backbone: Backbone, sentences: list[str]) -> Tensor:
+    """Unit features (n, D) of plain sentences; equal to open_clip's ``encode_text``. No gradient."""
+    tower = backbone.tower
+    tokens = tower.tokens(list(sentences))
+    position = tower.position(tokens)
+    lengths = tower.length(position)
+    parts, order = [], []
+    with torch.no_grad():
+        for rows, length in _chunks(lengths, CHUNK_TOKENS):
+            parts.append(tower.encode(tower.embed(tokens[rows, :length]), position[rows]))
+            order.append(rows)
+    return torch.cat(parts)[torch.cat(order).argsort().to(tower.device)]
+
+
+def unknown_words(backbone: Backbone, name: str) -> tuple[str, ...]:
+    """Words of a name with a token that the embedded model never met; () for other models."""
+    seen = backbone.seen_tokens
+    if seen is None:
+        return ()
+    encode = backbone.tower.tokenizer.encode
+    return tuple(word for word in name.split() if not seen.issuperset(encode(word)))
+
+
+def _encode(tower: TextTower, tokens: Tensor, position: Tensor, context: Tensor) -> Tensor:
+    """Features (K, M, D); classes of similar length share a chunk, so that little is padding."""
+    count = len(context)
+    lengths = tower.length(position).clamp(min=1 + CONTEXT_LENGTH)
+    keep_graph = torch.is_grad_enabled() and context.requires_grad
+    recompute = keep_graph and _graph_bytes(tower, int(lengths.sum()) * count) > GRAPH_BYTES
+
+    def some(context: Tensor, tokens: Tensor, position: Tensor) -> Tensor:
+        embedded = tower.embed(tokens)  # (C, T, E)
+        classes, length, width = embedded.shape
+        start = embedded[:, None, :1].expand(-1, count, -1, -1)
+        middle = context.expand(classes, -1, -1, -1)
+        rest = embedded[:, None, 1 + CONTEXT_LENGTH :].expand(-1, count, -1, -1)
+        prompts = torch.cat([start, middle, rest], dim=2).reshape(-1, length, width)
+        return tower.encode(prompts, position.repeat_interleave(count)).unflatten(0, (-1, count))
+
+    parts, order = [], []
+    for rows, length in _chunks(lengths, max(1, CHUNK_TOKENS // count)):
+        inputs = (context, tokens[rows, :length], position[rows])
+        part = checkpoint(some, *inputs, use_reentrant=False) if recompute else some(*inputs)
+        parts.append(part)
+        order.append(rows)
+    return torch.cat(parts)[torch.cat(order).argsort().to(tower.device)]
+
+
+def _chunks(lengths: Tensor, tokens: int) -> Iterator[tuple[Tensor, int]]:
+    """Rows of similar length, at most ``tokens`` tokens together with padding: (rows, length)."""
+    rows = lengths.argsort(stable=True)
+    begin = 0
+    while begin < len(rows):
+        end = begin + 1
+        while end < len(rows) and (end + 1 - begin) * int(lengths[rows[end]]) <= tokens:
+            end += 1
+        yield rows[begin:end], int(lengths[rows[end - 1]])
+        begin = end
+
+
+def _graph_bytes(tower: TextTower, tokens: int) -> int:
+    layers, width = len(tower.transformer.resblocks), tower.token_embedding.embedding_dim  # type: ignore[arg-type]
+    return 4 * GRAPH_FLOATS * tokens * layers * width
+
+
+def _check(names: tuple[str, ...]) -> None:
+    if not names:
+        raise VocabularyError(
+            "There are no class names.", "Give at least two, for example cat, dog."
+        )
+    for number, name in enumerate(names, start=1):
+        if not name.strip():
+            raise VocabularyError(f"Class name {number} is empty.", "Remove it or write a word.")
+        if len(name) > LONGEST_NAME:
+            raise VocabularyError(
+                f"Class name {number} has {len(name)} characters; at most {LONGEST_NAME} are allowed.",
+                "Use a short name: the model reads about 70 tokens.",
+            )
+
+
+def _sentences(name: str, settings: Settings) -> tuple[str, ...]:
+    if settings.context_init == "templates":
+        return tuple(sentence(start, name) for start in TEMPLATES[: settings.prompts])
+    hand = sentence(HAND, name)
+    return (hand, *(f"{hand} (with noise, draw {m})" for m in range(1, settings.prompts)))

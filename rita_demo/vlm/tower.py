@@ -1,0 +1,143 @@
+"""The text tower of an open_clip model, taken apart so that its input can be embeddings.
+
+open_clip's own ``encode_text`` wants token ids padded to 77. Here the input may be token embeddings
+(learnable contexts have no ids) and, when nothing behind the pooled token can reach it, sequences
+end there. Towers for which that would be wrong take the full length or are refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from open_clip import CLIP, CustomTextCLIP, SimpleTokenizer
+from open_clip.transformer import TextTransformer
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from rita_demo.errors import BackboneError
+
+HINT = "Choose a model with CLIP's own text tower, for example ViT-B-16-quickgelu:openai."
+
+
+@dataclass(frozen=True)
+class TextTower:
+    """Token embeddings to unit text features, equal to ``model.encode_text`` up to rounding.
+
+    ``mask`` (T, T) additive, or None when every token sees every other one; ``pool`` is how open_clip
+    finds the token whose output is the feature: "argmax" (largest id, CLIP's end token), "eos"
+    (first ``end``), "first" or "last".
+    """
+
+    token_embedding: nn.Embedding
+    positional_embedding: Tensor
+    transformer: nn.Module
+    mask: Tensor | None
+    ln_final: nn.Module
+    projection: Tensor | nn.Linear | None
+    pool: str
+    end: int
+    tokenizer: SimpleTokenizer
+
+    @property
+    def context_length(self) -> int:
+        """Longest sequence in tokens, start and end included (77 for CLIP)."""
+        return len(self.positional_embedding)
+
+    @property
+    def short(self) -> bool:
+        """Whether what follows the pooled token is invisible to it, so that it can be left out."""
+        return self.mask is not None and self.pool in ("argmax", "eos")
+
+    @property
+    def device(self) -> torch.device:
+        return self.positional_embedding.device
+
+    def tokens(self, sentences: list[str]) -> Tensor:
+        """Ids (n, context_length) int64 on the CPU, cut and padded exactly as open_clip does."""
+        return self.tokenizer(sentences, context_length=self.context_length)
+
+    def position(self, tokens: Tensor) -> Tensor:
+        """Which token's output is the feature: (n,) int64, the rule of ``text_global_pool``."""
+        if self.pool == "argmax":
+            return tokens.argmax(dim=-1)
+        if self.pool == "eos":
+            return tokens.eq(self.end).int().argmax(dim=-1)
+        return torch.full((len(tokens),), 0 if self.pool == "first" else self.context_length - 1)
+
+    def length(self, position: Tensor) -> Tensor:
+        """How many tokens each sequence needs: (n,) int64, up to the pooled token or all of them."""
+        return position + 1 if self.short else torch.full_like(position, self.context_length)
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        """Token embeddings (..., E) float32 without positions."""
+        return self.token_embedding(tokens.to(self.device))
+
+    def encode(self, embedded: Tensor, position: Tensor) -> Tensor:
+        """Unit features (B, D) of token embeddings (B, T, E), pooled at ``position`` (B,).
+
+        Differentiable with respect to ``embedded``.
+        """
+        length = embedded.shape[1]
+        x = embedded + self.positional_embedding[:length]
+        mask = None if self.mask is None else self.mask[:length, :length]
+        x = self.transformer(x, attn_mask=mask)
+        # The last norm acts on each token alone, so only the pooled token needs it.
+        x = self.ln_final(x[torch.arange(len(x), device=x.device), position.to(x.device)])
+        if isinstance(self.projection, nn.Linear):
+            x = self.projection(x)
+        elif self.projection is not None:
+            x = x @ self.projection
+        return F.normalize(x, dim=-1)
+
+
+def refusal(config: dict[str, Any]) -> str:
+    """Why a model of this open_clip config cannot be used here, as half a sentence; "" if it can.
+
+    Reads the config only, so that nothing is downloaded for a model that will be refused.
+    """
+    text = config.get("text_cfg", {})
+    if "multimodal_cfg" in config or text.get("embed_cls"):
+        return "its text tower is made for writing captions (CoCa)"
+    if text.get("hf_model_name"):
+        return "its text tower is not one of open_clip's own"
+    if text.get("hf_tokenizer_name"):
+        return "it splits words in its own way, so that prompts cannot be taken apart and learned"
+    if (text.get("tokenizer_kwargs") or {}).get("reduction_mask"):
+        return "it shortens long texts at random"
+    return ""
+
+
+def text_tower(model: nn.Module, tokenizer: Any, name: str) -> TextTower:
+    """Take the text tower out of a built model.
+
+    Raises:
+        BackboneError: for a tower that this file does not reproduce.
+    """
+    source: Any = model if type(model) is CLIP else getattr(model, "text", None)
+    known = type(model) in (CLIP, CustomTextCLIP) and type(source) in (CLIP, TextTransformer)
+    if (
+        not known
+        or not isinstance(tokenizer, SimpleTokenizer)
+        or tokenizer.reduction_fn is not None
+    ):
+        raise BackboneError(f"{name} has a text tower that is not supported here.", HINT)
+    pool = source.text_pool_type if type(source) is CLIP else source.pool_type
+    end = source.text_eos_id if type(source) is CLIP else source.eos_id
+    same_length = len(source.positional_embedding) == source.context_length
+    padded = getattr(source, "use_pad_mask", False) or getattr(source, "cls_emb", None) is not None
+    words = source.token_embedding.num_embeddings >= tokenizer.vocab_size
+    if pool not in ("argmax", "eos", "first", "last") or not same_length or padded or not words:
+        raise BackboneError(f"{name} has a text tower that is not supported here.", HINT)
+    return TextTower(
+        token_embedding=source.token_embedding,
+        positional_embedding=source.positional_embedding,
+        transformer=source.transformer,
+        mask=source.attn_mask,
+        ln_final=source.ln_final,
+        projection=source.text_projection,
+        pool=pool,
+        end=end,
+        tokenizer=tokenizer,
+    )

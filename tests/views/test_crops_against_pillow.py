@@ -1,0 +1,82 @@
+"""Batched crops against Pillow's antialiased resize of a fractional box."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from rita_demo.views.boxes import draw_boxes
+from rita_demo.views.crops import crop
+from tests.oracles.crops import crop_all
+
+F = np.ndarray
+
+
+def picture(height: int, width: int, kind: str) -> F:
+    """(3, H, W) floats in [0, 1]: ``smooth`` waves, or ``noise`` from 0.2 to 0.8."""
+    rng = np.random.default_rng(0)
+    if kind == "noise":
+        return rng.uniform(0.2, 0.8, size=(3, height, width)).astype(np.float32)
+    y, x = np.mgrid[:height, :width] / max(height, width)
+    waves = [np.sin(9 * x + 5 * y), np.cos(12 * y), np.sin(7 * x * y + 1)]
+    return np.stack([0.5 + 0.3 * wave for wave in waves]).astype(np.float32)
+
+
+def both(pixels: F, boxes: F, flipped: F, side: int) -> tuple[F, F]:
+    ours = crop(torch.tensor(pixels), torch.tensor(boxes), torch.tensor(flipped), side).numpy()
+    # ours is a picture, so it stays inside [0, 1]; Pillow's cubic filter overshoots in float mode
+    return ours, crop_all(pixels, boxes, flipped, side).clip(0, 1)
+
+
+@pytest.mark.parametrize("kind", ["smooth", "noise"])
+@pytest.mark.parametrize(("height", "width", "side"), [(96, 96, 32), (64, 64, 64), (40, 40, 64)])
+def test_drawn_crops_are_pillows(height: int, width: int, side: int, kind: str) -> None:
+    boxes, flipped = draw_boxes(24, 3)
+    ours, slow = both(picture(height, width, kind), np.asarray(boxes), np.asarray(flipped), side)
+    # Same filter, same taps: what is left is float32 against double and box edges in float32.
+    np.testing.assert_allclose(ours, slow, atol=2e-4)
+
+
+def test_a_flip_mirrors_the_crop_left_to_right() -> None:
+    boxes = np.array([[0.1, 0.2, 0.7, 0.9]] * 2, dtype=np.float32)
+    ours, slow = both(picture(50, 50, "noise"), boxes, np.array([False, True]), 16)
+    np.testing.assert_array_equal(ours[1], ours[0][:, :, ::-1])
+    np.testing.assert_allclose(ours, slow, atol=2e-4)
+
+
+@pytest.mark.parametrize("side", [16, 50, 70])
+def test_view_zero_is_the_whole_square(side: int) -> None:
+    boxes, flipped = draw_boxes(4, 11)
+    assert np.asarray(boxes)[0].tolist() == [0.0, 0.0, 1.0, 1.0]
+    assert not bool(np.asarray(flipped)[0])
+    pixels = picture(50, 50, "noise")
+    ours, slow = both(pixels, np.asarray(boxes)[:1], np.asarray(flipped)[:1], side)
+    np.testing.assert_allclose(ours, slow, atol=2e-4)
+    if side == 50:
+        np.testing.assert_allclose(ours[0], pixels, atol=1e-6)
+
+
+def test_a_linear_ramp_is_read_at_the_middle_of_each_target_pixel() -> None:
+    """No resampler involved: away from the border every symmetric filter reproduces a ramp."""
+    ramp = np.broadcast_to((np.arange(100) + 0.5) / 100, (3, 100, 100)).astype(np.float32)
+    box = np.array([[0.23, 0.31, 0.65, 0.73]], dtype=np.float32)
+    ours = crop(torch.tensor(ramp.copy()), torch.tensor(box), torch.tensor([False]), 20).numpy()
+    expected = 0.23 + (np.arange(20) + 0.5) / 20 * 0.42
+    np.testing.assert_allclose(ours[0, 0, 10], expected, atol=2e-4)
+
+
+def test_the_gradient_of_a_crop_is_its_filter_transposed() -> None:
+    """<crop(u), v> is linear in u: its gradient, applied to a direction, is crop of that direction."""
+    rng = np.random.default_rng(1)
+    boxes, flipped = draw_boxes(5, 2)
+    pixels = torch.full(
+        (3, 30, 30), 0.5, requires_grad=True
+    )  # far from 0 and 1: nothing is clipped
+    direction = rng.normal(size=(3, 30, 30)).astype(np.float32)
+    cotangent = rng.normal(size=(5, 3, 12, 12))
+    views = crop(pixels, boxes, flipped, 12)
+    (views.double() * torch.tensor(cotangent)).sum().backward()
+    ours = float((pixels.grad.double() * torch.tensor(direction)).sum())
+    slow = crop_all(direction, np.asarray(boxes), np.asarray(flipped), 12)
+    assert ours == pytest.approx(float((slow * cotangent).sum()), abs=2e-3)

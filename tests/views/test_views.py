@@ -1,0 +1,170 @@
+"""Boxes, crops, AugMix and the views made of them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torchvision.transforms import RandomResizedCrop
+
+from rita_demo.settings import RECOMMENDED
+from rita_demo.views import augmix, crop, draw_boxes, make_views
+from rita_demo.views.crops import resize_matrix
+
+
+def picture(side: int, seed: int = 0) -> np.ndarray:
+    """(side, side, 3) uint8 from 64 to 191: smooth blobs with noise on top.
+
+    Away from black and white, because PIL also rounds and clips between its two passes.
+    """
+    generator = np.random.default_rng(seed)
+    coarse = Image.fromarray(generator.integers(64, 192, (9, 9, 3), dtype=np.uint8))
+    smooth = np.asarray(coarse.resize((side, side), Image.Resampling.BICUBIC), dtype=np.int64)
+    noisy = smooth + generator.integers(-40, 41, smooth.shape)
+    return noisy.clip(64, 191).astype(np.uint8)
+
+
+def tensor(pixels: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(pixels)).permute(2, 0, 1).float() / 255
+
+
+def test_boxes_of_a_seed_never_change() -> None:
+    boxes, flipped = draw_boxes(4, seed=0)
+    golden = [
+        [0.0, 0.0, 1.0, 1.0],
+        [0.0096782, 0.00211604, 0.77347195, 0.8740854],
+        [0.00809417, 0.03802406, 0.9969986, 0.9680787],
+        [0.18165763, 0.02624169, 0.9712058, 0.9777771],
+    ]
+    np.testing.assert_allclose(boxes, golden, atol=1e-7)
+    assert flipped.tolist() == [False, False, False, True]
+    assert boxes.dtype == np.float32
+    assert flipped.dtype == bool
+
+
+def test_more_views_keep_the_first_ones() -> None:
+    few, many = draw_boxes(16, seed=5), draw_boxes(64, seed=5)
+    np.testing.assert_array_equal(few[0], many[0][:16])
+    np.testing.assert_array_equal(few[1], many[1][:16])
+
+
+def test_boxes_keep_the_limits_of_area_and_ratio() -> None:
+    boxes, flipped = draw_boxes(4000, seed=1)
+    width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
+    assert boxes.min() >= 0
+    assert boxes.max() <= 1
+    area, ratio = width[1:] * height[1:], width[1:] / height[1:]
+    assert area.min() >= 0.08 - 1e-6
+    assert ratio.min() >= 3 / 4 - 1e-5
+    assert ratio.max() <= 4 / 3 + 1e-5
+    assert abs(flipped.mean() - 0.5) < 0.03
+
+
+def test_boxes_are_spread_as_torchvisions_are() -> None:
+    torch.manual_seed(0)
+    square = torch.empty(3, 1000, 1000)
+    drawn = [RandomResizedCrop.get_params(square, [0.08, 1.0], [3 / 4, 4 / 3]) for _ in range(4000)]
+    top, left, height, width = (torch.tensor(drawn).T / 1000).numpy()
+    boxes, _ = draw_boxes(4001, seed=1)
+    ours_width, ours_height = boxes[1:, 2] - boxes[1:, 0], boxes[1:, 3] - boxes[1:, 1]
+    pairs = [(width * height, ours_width * ours_height), (width / height, ours_width / ours_height)]
+    for theirs, ours in [*pairs, (left, boxes[1:, 0]), (top, boxes[1:, 1])]:
+        levels = np.linspace(0.05, 0.95, 10)
+        difference = np.quantile(theirs, levels) - np.quantile(ours, levels)
+        assert np.abs(difference).max() < 0.04
+
+
+def test_a_box_that_never_fits_becomes_the_largest_centred_one() -> None:
+    boxes, _ = draw_boxes(3, seed=0, scale=(1.0, 1.0), ratio=(2.0, 4.0))
+    np.testing.assert_allclose(boxes[1:], [[0, 0.25, 1, 0.75]] * 2, atol=1e-7)
+
+
+@pytest.mark.parametrize(("source", "side"), [(200, 56), (60, 56), (30, 56)])
+def test_crops_are_pils_antialiased_crops_up_to_rounding(source: int, side: int) -> None:
+    pixels = picture(source)
+    boxes, flipped = draw_boxes(24, seed=3)
+    ours = crop(tensor(pixels), boxes, flipped, side).permute(0, 2, 3, 1).numpy() * 255
+    for view, box, mirrored in zip(ours, boxes, flipped):
+        edges = tuple(float(x) * source for x in box)
+        size = (side, side)
+        pil = np.asarray(Image.fromarray(pixels).resize(size, Image.Resampling.BICUBIC, box=edges))
+        assert np.abs(view - (pil[:, ::-1] if mirrored else pil)).max() < 1.5
+
+
+def test_the_whole_square_at_its_own_size_is_untouched() -> None:
+    pixels = tensor(picture(48))
+    whole, flipped = draw_boxes(1, seed=0)
+    torch.testing.assert_close(crop(pixels, whole, flipped, 48)[0], pixels, atol=1e-6, rtol=0)
+
+
+def test_view_zero_is_resized_as_the_encoder_resizes() -> None:
+    pixels = tensor(picture(150))
+    whole, flipped = draw_boxes(1, seed=0)
+    expected = torch.nn.functional.interpolate(
+        pixels[None], size=(64, 64), mode="bicubic", antialias=True
+    ).clamp(0, 1)
+    torch.testing.assert_close(crop(pixels, whole, flipped, 64), expected, atol=1e-5, rtol=0)
+
+
+def test_every_output_pixel_is_a_weighted_mean() -> None:
+    low, high = torch.tensor([0.0, 0.31], dtype=torch.float64), torch.tensor([1.0, 0.6]).double()
+    matrix = resize_matrix(low, high, 90, 32)
+    torch.testing.assert_close(matrix.sum(-1), torch.ones(2, 32), atol=1e-6, rtol=0)
+
+
+def test_the_gradient_of_a_crop_agrees_with_finite_differences() -> None:
+    torch.manual_seed(0)
+    pixels = (0.3 + 0.4 * torch.rand(3, 7, 7)).double().requires_grad_()
+    boxes, flipped = draw_boxes(3, seed=2)
+    assert torch.autograd.gradcheck(lambda p: crop(p, boxes, flipped, 4), (pixels,))
+
+
+def test_crop_refuses_whole_numbers() -> None:
+    boxes, flipped = draw_boxes(2, seed=0)
+    with pytest.raises(ValueError, match="float"):
+        crop(torch.zeros(3, 8, 8, dtype=torch.uint8), boxes, flipped, 4)
+
+
+def test_views_of_a_seed_are_the_same_every_time() -> None:
+    settings = RECOMMENDED.but(views=6, views_augmix=True, view_seed=4)
+    one, two = (make_views(tensor(picture(80)), settings, 32) for _ in range(2))
+    torch.testing.assert_close(one.pixels, two.pixels, atol=0, rtol=0)
+    other = make_views(tensor(picture(80)), settings.but(view_seed=5), 32)
+    assert not torch.equal(one.pixels[1:], other.pixels[1:])
+    assert torch.equal(one.pixels[0], other.pixels[0])
+
+
+def test_augmix_leaves_view_zero_alone_and_stays_inside_the_range() -> None:
+    settings = RECOMMENDED.but(views=12)
+    plain = make_views(tensor(picture(80)), settings, 32)
+    mixed = make_views(tensor(picture(80)), settings.but(views_augmix=True), 32)
+    assert torch.equal(plain.pixels[0], mixed.pixels[0])
+    assert (plain.pixels[1:] - mixed.pixels[1:]).abs().amax((1, 2, 3)).min() > 0.01
+    assert float(mixed.pixels.min()) >= 0
+    assert float(mixed.pixels.max()) <= 1
+    assert torch.equal(plain.boxes, mixed.boxes)
+
+
+def test_more_augmix_views_keep_the_first_ones() -> None:
+    views = np.stack([picture(24, seed) for seed in range(4)])
+    np.testing.assert_array_equal(augmix(views, 7)[:2], augmix(views[:2], 7))
+    np.testing.assert_array_equal(augmix(views, 7)[2:], augmix(views[2:], 7, first=2))
+
+
+def test_a_view_set_has_the_shapes_its_record_promises() -> None:
+    views = make_views(tensor(picture(40)), RECOMMENDED.but(views=3), 16)
+    shapes = {
+        f.name: getattr(getattr(views, f.name), "shape", None) for f in dataclasses.fields(views)
+    }
+    assert shapes == {"boxes": (3, 4), "flipped": (3,), "seed": None, "pixels": (3, 3, 16, 16)}
+    assert views.boxes.dtype == torch.float32
+    assert views.flipped.dtype == torch.bool
+
+
+def test_without_augmix_the_views_pass_a_gradient_to_the_picture() -> None:
+    pixels = tensor(picture(40)).requires_grad_()
+    make_views(pixels, RECOMMENDED.but(views=4), 16).pixels.sum().backward()
+    assert float(pixels.grad.abs().sum()) > 0

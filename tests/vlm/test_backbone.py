@@ -1,0 +1,133 @@
+"""Pictures to features: open_clip's numbers, a gradient to the pixels, sentences for the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import open_clip
+import pytest
+import torch
+from torch.nn import functional as F
+
+from rita_demo.errors import BackboneError
+from rita_demo.settings import RECOMMENDED
+from rita_demo.vlm import Backbone, build_prompts, encode_sentences, load, registry
+from rita_demo.vlm.registry import EMBEDDED_DIR
+
+NAMES = ["a photo of a cat.", "a photo of a soy milk carton."]
+ARCHITECTURES = ["ViT-B-32-quickgelu", "RN50-quickgelu", "EVA02-B-16", "ViT-B-32"]
+
+
+def shallow(architecture: str) -> dict:
+    """An architecture's open_clip config with few layers: quick to build, every kind of part in it."""
+    config = open_clip.get_model_config(architecture)
+    config["text_cfg"]["layers"] = 2
+    vision = config["vision_cfg"]
+    if "timm_model_name" in vision:
+        vision |= {"timm_model_name": "eva02_tiny_patch14_224"}
+        config["embed_dim"] = 192  # this config has no projection behind the timm model
+    else:
+        vision["layers"] = [1, 1, 1, 1] if isinstance(vision["layers"], list) else 2
+    return config
+
+
+@pytest.fixture(scope="module")
+def backbone(tiny_model_dir: Path) -> Backbone:
+    return load(f"local-dir:{tiny_model_dir}", device="cpu", precision="float32")
+
+
+def compare_with_open_clip(model: torch.nn.Module, architecture: str) -> None:
+    model = model.eval()
+    torch.manual_seed(0)
+    pixels = torch.rand(2, 3, 224, 224)
+    colour = [open_clip.OPENAI_DATASET_MEAN, open_clip.OPENAI_DATASET_STD]
+    mean, std = (torch.tensor(c).view(1, 3, 1, 1) for c in colour)
+    tokenizer = open_clip.get_tokenizer(architecture)
+    with torch.no_grad():
+        images = model.encode_image((pixels - mean) / std, normalize=True)
+        texts = model.encode_text(tokenizer(NAMES), normalize=True)
+    ours = Backbone(model, tokenizer, name=architecture, title="t")
+    torch.testing.assert_close(ours.encode_pixels(pixels), images, atol=2e-5, rtol=0)
+    torch.testing.assert_close(ours.encode_views(pixels), images, atol=2e-5, rtol=0)
+    torch.testing.assert_close(encode_sentences(ours, NAMES), texts, atol=1e-5, rtol=0)
+    assert (ours.side, ours.info.width) == (224, images.shape[1])
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_features_equal_open_clips(architecture: str) -> None:
+    torch.manual_seed(0)
+    compare_with_open_clip(registry._build(shallow(architecture), architecture), architecture)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ["ViT-B-16-quickgelu", "RN50-quickgelu", "EVA02-B-16"])
+def test_features_equal_open_clips_at_full_depth(architecture: str) -> None:
+    torch.manual_seed(0)
+    model = open_clip.create_model(architecture, load_weights=False)
+    compare_with_open_clip(model, architecture)
+
+
+def test_the_gradient_reaches_the_pixels_and_no_weight(backbone: Backbone) -> None:
+    torch.manual_seed(0)
+    pixels = (0.2 + 0.6 * torch.rand(1, 3, 100, 100)).requires_grad_()
+    goal = torch.randn(backbone.info.width)
+    (backbone.encode_pixels(pixels) @ goal).sum().backward()
+    direction, step = pixels.grad / pixels.grad.norm(), 0.05
+    with torch.no_grad():
+        ahead, behind = (backbone.encode_pixels(pixels + s * direction) for s in (step, -step))
+    slope = float(((ahead - behind).double() @ goal.double()).sum() / (2 * step))
+    assert abs(slope - float(pixels.grad.norm())) < 0.05 * abs(slope)
+    assert all(not p.requires_grad and p.grad is None for p in backbone._visual.parameters())
+
+
+def test_a_larger_square_is_resized_as_pil_would(backbone: Backbone) -> None:
+    torch.manual_seed(0)
+    pixels = torch.rand(1, 3, 150, 150)
+    size = (backbone.side, backbone.side)
+    small = F.interpolate(pixels, size=size, mode="bicubic", antialias=True).clamp(0, 1)
+    torch.testing.assert_close(backbone.encode_pixels(pixels), backbone.encode_pixels(small))
+
+
+def test_view_features_can_be_used_in_a_later_gradient(backbone: Backbone) -> None:
+    features = backbone.encode_views(torch.rand(70, 3, backbone.side, backbone.side))
+    prompts = torch.randn(4, backbone.info.width, requires_grad=True)
+    (features @ prompts.T).square().sum().backward()
+    assert prompts.grad is not None
+    torch.testing.assert_close(features.norm(dim=1), torch.ones(70))
+
+
+@pytest.mark.parametrize(
+    "pixels",
+    [
+        torch.rand(1, 3, 10, 20),
+        torch.rand(3, 64, 64),
+        torch.rand(1, 1, 64, 64),
+        torch.zeros(1, 3, 64, 64, dtype=torch.uint8),
+        torch.rand(0, 3, 64, 64),
+    ],
+    ids=["oblong", "no batch", "grey", "bytes", "empty"],
+)
+def test_what_is_not_a_batch_of_squares_gets_a_sentence(backbone: Backbone, pixels) -> None:
+    for encode in (backbone.encode_pixels, backbone.encode_views):
+        with pytest.raises(BackboneError, match="square pictures"):
+            encode(pixels)
+
+
+def test_views_must_have_the_models_side(backbone: Backbone) -> None:
+    with pytest.raises(BackboneError, match="64, 64"):
+        backbone.encode_views(torch.rand(2, 3, 100, 100))
+
+
+@pytest.mark.skipif(
+    not EMBEDDED_DIR.joinpath("seen_tokens.json").is_file(), reason="not trained yet"
+)
+def test_the_default_precision_moves_no_logit_of_the_embedded_model_noticeably() -> None:
+    exact, usual = load("embedded", "cpu", "float32"), load("embedded", "cpu")
+    torch.manual_seed(0)
+    coarse = torch.rand(12, 3, 9, 9)
+    views = F.interpolate(coarse, size=(exact.side, exact.side), mode="bicubic").clamp(0, 1)
+    prompts = build_prompts(exact, ("cat", "cup", "brick", "grass"), RECOMMENDED)
+    one, two = (b.encode_views(views) @ prompts.hand.T / exact.temperature for b in (exact, usual))
+    assert float((one - two).abs().max()) < 0.1
+    torch.testing.assert_close(one[0], two[0], atol=1e-3, rtol=0)  # view 0 is always in float32
+    assert prompts.unknown[0] == ()

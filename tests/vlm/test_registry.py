@@ -1,0 +1,184 @@
+"""Models are found by name, and every way to fail is a sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import open_clip
+import pytest
+import torch
+from open_clip import pretrained
+from safetensors.torch import load_file, save_file
+
+from rita_demo.errors import BackboneError
+from rita_demo.vlm import BACKBONES, available, load, registry
+from rita_demo.vlm.checkpoint import adopt
+from tests.conftest import TINY_CONFIG
+
+
+@pytest.fixture
+def tiny_architecture(tmp_path: Path, monkeypatch) -> str:
+    """An open_clip architecture called rita-tiny, with one pretrained tag "here"."""
+    monkeypatch.setitem(open_clip.factory._MODEL_CONFIGS, "rita-tiny", TINY_CONFIG)
+    entry = {"url": "", "hf_hub": "someone/rita-tiny/", "mean": (0, 0, 0), "std": (1, 1, 1)}
+    monkeypatch.setitem(pretrained._PRETRAINED, "rita-tiny", {"here": entry})
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    return "rita-tiny"
+
+
+def hub_folder(root: Path) -> Path:
+    """The folder of someone/rita-tiny's files in a hub cache laid out as the hub does."""
+    repository = root / "hub" / "models--someone--rita-tiny"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text("abc")
+    snapshot = repository / "snapshots" / "abc"
+    snapshot.mkdir(parents=True)
+    return snapshot
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("embeded", "Did you mean embedded"),
+        ("", "There is no model called"),
+        ("ViT-B-61:openai", "Did you mean ViT-B-16"),
+        ("ViT-B-32", "names no weights.*laion2b_s34b_b79k"),
+        ("ViT-B-32:openia", "no weights called openia.*laion2b_s34b_b79k"),
+        ("ViT-B-32:somewhere/none.pt", r"There is no file none\.pt"),
+        ("coca_ViT-B-32:laion2b_s13b_b90k", "captions"),
+        ("ViT-B-16-SigLIP:webli", "splits words in its own way"),
+        ("roberta-ViT-B-32:laion2b_s12b_b32k", "not one of open_clip's own"),
+        ("local-dir:nowhere", "no readable open_clip_config.json"),
+    ],
+)
+def test_a_name_that_leads_nowhere_gets_a_sentence(spec: str, said: str, monkeypatch) -> None:
+    monkeypatch.setattr(registry, "_download", lambda *a: pytest.fail("tried to download"))
+    with pytest.raises(BackboneError, match=said):
+        load(spec, device="cpu")
+
+
+def test_without_a_connection_the_message_says_what_to_do(tiny_architecture, monkeypatch) -> None:
+    def offline(*_args: object) -> str:
+        raise FileNotFoundError("offline")
+
+    monkeypatch.setattr(registry, "download_pretrained", offline)
+    with pytest.raises(BackboneError, match=r"could not be downloaded.*Connect"):
+        load("rita-tiny:here", device="cpu")
+
+
+def test_a_model_in_the_hub_cache_loads_without_a_network(
+    tiny_architecture, tiny_model_dir: Path, tmp_path: Path, monkeypatch
+) -> None:
+    weights = (tiny_model_dir / "open_clip_model.safetensors").read_bytes()
+    (hub_folder(tmp_path) / "open_clip_model.safetensors").write_bytes(weights)
+    monkeypatch.setattr(registry, "download_pretrained", lambda *a: pytest.fail("used the network"))
+    backbone = load("rita-tiny:here", device="cpu")
+    assert backbone.info.name == "rita-tiny:here"
+    assert float(backbone._mean.sum()) == 0  # the tag's own normalisation, not CLIP's
+    assert backbone.seen_tokens is None
+
+
+@pytest.mark.parametrize("suffix", ["pt", "safetensors"])
+def test_a_local_checkpoint_gives_the_same_features(
+    tiny_architecture, tiny_model_dir: Path, tmp_path: Path, suffix: str
+) -> None:
+    weights = load_file(tiny_model_dir / "open_clip_model.safetensors")
+    file = tmp_path / f"mine.{suffix}"
+    if suffix == "pt":
+        torch.save({"epoch": 3, "state_dict": {f"module.{k}": v for k, v in weights.items()}}, file)
+    else:
+        save_file(weights, file)
+    ours = load(f"rita-tiny:{file}", "cpu", "float32")
+    torch.manual_seed(0)
+    pixels = torch.rand(1, 3, 64, 64)
+    reference = load(f"local-dir:{tiny_model_dir}", "cpu", "float32")
+    # The architecture's tag says that its pictures are not normalised; the folder's are as CLIP's.
+    expected = reference.encode_pixels(pixels * reference._std + reference._mean)
+    torch.testing.assert_close(ours.encode_pixels(pixels), expected, atol=1e-5, rtol=0)
+    assert str(tmp_path) not in repr(ours.info)
+
+
+def tiny_model() -> torch.nn.Module:
+    return open_clip.CLIP(**TINY_CONFIG)
+
+
+def test_a_checkpoint_of_another_architecture_names_a_few_keys(tmp_path: Path) -> None:
+    config = json.loads(json.dumps(TINY_CONFIG))
+    config["text_cfg"]["width"] = 32
+    wider, vit = tmp_path / "wider.safetensors", tmp_path / "vit.pt"
+    save_file(open_clip.CLIP(**config).state_dict(), wider)
+    with pytest.raises(BackboneError, match=r"another architecture.*other size: .* and \d+ more"):
+        adopt(tiny_model(), wider, "rita-tiny")
+    config["text_cfg"]["width"] = 16
+    config["vision_cfg"] = {"image_size": 64, "layers": 1, "width": 64, "patch_size": 32}
+    torch.save(open_clip.CLIP(**config).state_dict(), vit)
+    with pytest.raises(BackboneError, match=r"another architecture.*visual\."):
+        adopt(tiny_model(), vit, "rita-tiny")
+
+
+class Program:
+    """What a hostile pickle would hold."""
+
+    def __reduce__(self) -> tuple:
+        return (print, ("this must never be printed",))
+
+
+def test_a_checkpoint_that_holds_a_program_is_not_opened(tmp_path: Path, capsys) -> None:
+    file = tmp_path / "evil.pt"
+    torch.save({"state_dict": Program()}, file)
+    with pytest.raises(BackboneError, match="holds a program"):
+        adopt(tiny_model(), file, "rita-tiny")
+    assert "never" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["text.pt", "text.safetensors", "empty.pt", "list.pt", "data.npz"])
+def test_a_file_that_is_not_weights_gets_a_sentence(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    content = {"empty.pt": {}, "list.pt": [1, 2]}.get(name)
+    if content is None:
+        file.write_text("hello")
+    else:
+        torch.save(content, file)
+    with pytest.raises(BackboneError, match=name.replace(".", r"\.")) as caught:
+        adopt(tiny_model(), file, "rita-tiny")
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_openai_weights_are_run_with_the_activation_they_were_trained_with(monkeypatch) -> None:
+    built = []
+
+    def stop(config: dict, name: str) -> None:
+        built.append(config["quick_gelu"])
+        raise BackboneError("enough")
+
+    monkeypatch.setattr(registry, "_build", stop)
+    for spec in ("ViT-B-32:openai", "ViT-B-32-quickgelu:openai", "ViT-B-32:laion2b_s34b_b79k"):
+        with pytest.raises(BackboneError, match="enough"):
+            load(spec, device="cpu")
+    assert built == [True, True, False]
+
+
+def test_every_listed_model_exists_in_open_clip_with_the_size_it_states() -> None:
+    known = set(open_clip.list_pretrained(as_str=True))
+    for name, entry in BACKBONES.items():
+        if name != "embedded":
+            assert name in known
+            config = open_clip.get_model_config(name.partition(":")[0])
+            with torch.device("meta"):
+                model = registry._build(config, name)
+            assert sum(p.numel() for p in model.parameters()) == entry.parameters
+
+
+def test_the_list_of_models_says_what_is_here_and_what_is_missing(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    rows = {row.name: row for row in available()}
+    assert list(rows) == list(BACKBONES)
+    assert rows["ViT-B-16-quickgelu:openai"].state == "needs a download of 599 MB"
+    assert not rows["ViT-B-16-quickgelu:openai"].ready
+
+
+def test_an_unknown_precision_gets_a_sentence() -> None:
+    with pytest.raises(BackboneError, match="precision is one of"):
+        load("embedded", "cpu", "int4")

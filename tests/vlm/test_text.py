@@ -1,0 +1,155 @@
+"""Short text is exact text, and only contexts learn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import open_clip
+import pytest
+import torch
+from torch.nn import functional as F
+
+from rita_demo.errors import BackboneError, VocabularyError
+from rita_demo.settings import PAPER, RECOMMENDED
+from rita_demo.vlm import Backbone, build_prompts, encode_sentences, load
+from rita_demo.vlm import text as text_module
+from rita_demo.vlm.templates import CONTEXT_LENGTH, HAND, TEMPLATES
+
+NAMES = ("cat", "polka-dotted", "soy milk carton", "São Tomé 🦀 <b>bold</b>", "x" * 300, "Dog's")
+VISION = {"image_size": 32, "layers": 1, "width": 64, "patch_size": 16}
+TEXT = {"context_length": 77, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 2}
+TOWERS = {
+    "causal": {},
+    "quick gelu": {"quick_gelu": True},
+    "sixteen tokens": {"text_cfg": {"context_length": 16}},
+    "sees everything": {"text_cfg": {"no_causal_mask": True}},
+    "pooled at the last token": {"text_cfg": {"pool_type": "last"}},
+    "pooled at an end id": {"text_cfg": {"pool_type": "eos", "eos_id": 49407}},
+    "linear projection": {"text_cfg": {"proj_bias": True}},
+    "no projection": {"text_cfg": {"proj_type": "none"}},
+    "custom blocks": {"text_cfg": {"qk_norm": True, "scale_heads": True}},
+    "layer scale": {"text_cfg": {"ls_init_value": 0.1}},
+}
+
+
+def tiny(kind: type, changes: dict) -> torch.nn.Module:
+    config = {"embed_dim": 32, "vision_cfg": VISION, "text_cfg": TEXT} | changes
+    config["text_cfg"] = TEXT | changes.get("text_cfg", {})
+    torch.manual_seed(0)
+    model = kind(**config)
+    for parameter in model.parameters():  # biases and scales start at 0 and 1, which hides mistakes
+        parameter.data += 0.02 * torch.randn(parameter.shape)
+    return model
+
+
+def wrapped(model: torch.nn.Module, length: int = 77) -> Backbone:
+    return Backbone(model, open_clip.SimpleTokenizer(context_length=length), name="tiny", title="t")
+
+
+@pytest.fixture(scope="module")
+def backbone(tiny_model_dir: Path) -> Backbone:
+    return load(f"local-dir:{tiny_model_dir}", device="cpu", precision="float32")
+
+
+@pytest.mark.parametrize("kind", [open_clip.CLIP, open_clip.CustomTextCLIP])
+@pytest.mark.parametrize("changes", TOWERS.values(), ids=TOWERS)
+def test_text_features_equal_open_clips(kind: type, changes: dict) -> None:
+    model = tiny(kind, changes)
+    length = changes.get("text_cfg", {}).get("context_length", 77)
+    ours = wrapped(model, length)
+    sentences = [f"{HAND} {name}." for name in NAMES]
+    tokens = open_clip.SimpleTokenizer(context_length=length)(sentences)
+    with torch.no_grad():
+        expected = F.normalize(model.encode_text(tokens), dim=-1)
+    torch.testing.assert_close(encode_sentences(ours, sentences), expected, atol=1e-5, rtol=0)
+    prompts = build_prompts(ours, NAMES, RECOMMENDED)
+    torch.testing.assert_close(prompts.hand, expected, atol=1e-5, rtol=0)
+    written = [s for row in prompts.prompts for s in row]
+    with torch.no_grad():
+        every = F.normalize(model.encode_text(ours.tower.tokens(written)), dim=-1)
+    torch.testing.assert_close(prompts.features.flatten(0, 1), every, atol=1e-5, rtol=0)
+
+
+def test_a_tower_with_a_class_token_is_refused() -> None:
+    model = tiny(open_clip.CustomTextCLIP, {"text_cfg": {"embed_cls": True}})
+    with pytest.raises(BackboneError, match="not supported here"):
+        wrapped(model)
+
+
+def test_every_template_is_four_different_tokens_long() -> None:
+    tokenizer = open_clip.SimpleTokenizer()
+    assert len(TEMPLATES) == len(set(TEMPLATES)) == 32
+    assert TEMPLATES[0] == HAND == "a photo of a"
+    assert {len(tokenizer.encode(start)) for start in TEMPLATES} == {CONTEXT_LENGTH}
+
+
+@pytest.mark.parametrize("settings", [RECOMMENDED, PAPER], ids=["templates", "noise"])
+def test_prompt_zero_is_the_hand_prompt(backbone: Backbone, settings) -> None:
+    prompts = build_prompts(backbone, NAMES, settings)
+    hand = encode_sentences(backbone, [f"a photo of a {name}." for name in NAMES])
+    torch.testing.assert_close(prompts.features[:, 0], hand, atol=1e-6, rtol=0)
+    torch.testing.assert_close(prompts.hand, prompts.features[:, 0], atol=0, rtol=0)
+    assert prompts.features.shape == (len(NAMES), settings.prompts, 32)
+    assert [row[0] for row in prompts.prompts] == [f"a photo of a {name}." for name in NAMES]
+    torch.testing.assert_close(prompts.weight.sum(1), torch.ones(len(NAMES)))
+
+
+def test_noisy_contexts_differ_by_a_tenth_of_the_embeddings_spread(backbone: Backbone) -> None:
+    context = build_prompts(backbone, ("cat",), PAPER.but(prompts=32)).context
+    spread = backbone.tower.token_embedding.weight.std()
+    assert abs(float((context[1:] - context[0]).std() / spread) - 0.1) < 0.01
+    again = build_prompts(backbone, ("dog",), PAPER.but(prompts=32)).context
+    assert torch.equal(context, again)
+    other = build_prompts(backbone, ("dog",), PAPER.but(prompts=32, context_seed=1)).context
+    assert torch.equal(context[0], other[0])
+    assert not torch.equal(context[1:], other[1:])
+
+
+def test_only_the_contexts_receive_a_gradient(backbone: Backbone) -> None:
+    prompts = build_prompts(backbone, NAMES, RECOMMENDED)
+    context = prompts.context.clone().requires_grad_()
+    prompts.encode(context)[..., 0].sum().backward()
+    assert (context.grad.abs().sum((1, 2)) > 0).all()
+    assert not prompts.context.requires_grad
+    assert all(p.grad is None for p in backbone.tower.transformer.parameters())
+    assert backbone.tower.token_embedding.weight.grad is None
+
+
+def test_the_contexts_gradient_agrees_with_finite_differences(backbone: Backbone) -> None:
+    prompts = build_prompts(backbone, ("cat", "soy milk carton"), RECOMMENDED)
+    torch.manual_seed(0)
+    goal = torch.randn(prompts.features.shape)
+    context = prompts.context.clone().requires_grad_()
+    (prompts.encode(context) * goal).sum().backward()
+    direction = context.grad / context.grad.norm()
+    step = 1e-3
+    with torch.no_grad():
+        ahead, behind = (prompts.encode(prompts.context + s * direction) for s in (step, -step))
+    slope = float(((ahead - behind).double() * goal).sum() / (2 * step))
+    assert abs(slope - float(context.grad.norm())) < 0.02 * abs(slope)
+
+
+def test_chunks_and_recomputation_change_nothing(backbone: Backbone, monkeypatch) -> None:
+    prompts = build_prompts(backbone, NAMES, RECOMMENDED)
+    results = []
+    for tokens, graph in ((10**6, 10**12), (64, 0)):
+        monkeypatch.setattr(text_module, "CHUNK_TOKENS", tokens)
+        monkeypatch.setattr(text_module, "GRAPH_BYTES", graph)
+        context = prompts.context.clone().requires_grad_()
+        features = prompts.encode(context)
+        features[..., 0].sum().backward()
+        results.append((features.detach(), context.grad))
+    torch.testing.assert_close(results[0], results[1], atol=1e-5, rtol=1e-4)
+
+
+def test_unknown_words_are_named_and_only_for_the_embedded_model(backbone: Backbone) -> None:
+    prompts = build_prompts(backbone, ("cat", "brick xylophone", "grass"), RECOMMENDED)
+    assert prompts.unknown == ((), ("xylophone",), ())
+    plain = wrapped(tiny(open_clip.CLIP, {}))
+    assert build_prompts(plain, ("xylophone",), RECOMMENDED).unknown == ((),)
+
+
+@pytest.mark.parametrize("names", [(), ("cat", " "), ("cat", "x" * 1001)])
+def test_names_that_cannot_be_used_get_a_sentence(backbone: Backbone, names) -> None:
+    with pytest.raises(VocabularyError, match=r"\.$"):
+        build_prompts(backbone, names, RECOMMENDED)
