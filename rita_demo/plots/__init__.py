@@ -1,0 +1,24 @@
+"""Record -> Plotly figure. No maths beyond scaling for display; colours and lines in ``theme``."""
+
+from rita_demo.plots.costs import class_costs
+from rita_demo.plots.plan import plan_heatmap
+from rita_demo.plots.steps import attack_steps
+from rita_demo.plots.theme import COLOURS, METHODS, SIDES, css_variables, empty, plain
+from rita_demo.plots.verdicts import draws, verdict_bars
+from rita_demo.plots.views import view_entropies, what_views_say
+
+__all__ = [
+    "COLOURS",
+    "METHODS",
+    "SIDES",
+    "attack_steps",
+    "class_costs",
+    "css_variables",
+    "draws",
+    "empty",
+    "plain",
+    "plan_heatmap",
+    "verdict_bars",
+    "view_entropies",
+    "what_views_say",
+]

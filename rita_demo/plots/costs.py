@@ -1,0 +1,220 @@
+"""What every class costs, clean beside attacked, on one scale."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from rita_demo.plots.names import safe, short
+from rita_demo.plots.theme import COLOURS, SIDES, axis, finish, note
+from rita_demo.records import Side, Story
+
+WIDE = ((0.0, 0.485), (0.515, 1.0))  # x domains of the panels, side by side
+STACKED = ((0.56, 1.0), (0.0, 0.44))  # y domains on a phone: clean above attacked
+TAGS = 0.46  # room for words right of the dots, as a share of the data's own range
+
+
+def class_costs(story: Story, selected: int | None = None, *, top: int = 10) -> go.Figure:
+    """Per class: d_OT (ring), plus alpha times d_cOT (purple), gives the total (diamond).
+
+    The same classes stand in the same rows on both sides, cheapest on the delivered picture
+    first; both panels share one scale, which does not start at 0 and says so.  The true class is
+    outlined, RITA's and CLIP's answers carry words.
+
+    Args:
+        story: both sides' traces are drawn; one panel if there was no attack.
+        selected: a class to mark with a band; always among the rows when given.
+        top: how many classes at most.
+
+    Returns:
+        A figure whose marks carry ``customdata = (class, d_OT, alpha d_cOT, total, name)``.
+    """
+    sides = ["clean", "attacked"] if story.attack is not None else ["clean"]
+    shown = shown_classes(story, selected, top)
+    rows = {k: len(shown) - 1 - i for i, k in enumerate(shown)}
+    low, high = _range(story, sides, shown)
+    figure = go.Figure()
+    annotations = [note(_key(), 0, 1.0, yshift=26, xshift=-150)]
+    shapes: list[dict] = []
+    for number, name in enumerate(sides):
+        suffix = "" if number == 0 else str(number + 1)
+        _draw_side(figure, story, name, rows, suffix)
+        annotations += _words(story, name, rows, suffix)
+        shapes += _frames(story, rows, selected, suffix)
+    return finish(
+        figure,
+        kind="class_costs",
+        alt=_alt(story, sides, shown),
+        pickable=True,
+        narrow=_narrow(story, sides, shown),
+        hovermode="closest",
+        annotations=annotations,
+        shapes=shapes,
+        margin={"l": 158, "r": 12, "t": 62, "b": 44},
+        **_axes(story, sides, shown, (low, high)),
+    )
+
+
+def shown_classes(story: Story, selected: int | None, top: int) -> list[int]:
+    """At most ``top`` classes: true, answered and selected ones, then the cheapest of either side.
+
+    Sorted by the delivered picture's total cost, cheapest first.
+    """
+    wanted = [story.label]
+    for side in (story.attacked, story.clean):
+        wanted += [side.verdicts[m].label for m in ("rita", "clip") if m in side.verdicts]
+    if selected is not None:
+        wanted.insert(0, selected)
+    totals = [np.asarray(story.attacked.trace.total), np.asarray(story.clean.trace.total)]
+    ranked = np.argsort(np.minimum(*[t.argsort().argsort() for t in totals]), kind="stable")
+    chosen = list(dict.fromkeys([int(k) for k in wanted] + [int(k) for k in ranked]))[: max(top, 2)]
+    return sorted(chosen, key=lambda k: totals[0][k])
+
+
+def _costs(story: Story, side: Side) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """d_OT, what the memory adds, total: (K,) each. The middle one is their difference, as decided."""
+    total = np.asarray(side.trace.total, float)
+    prompt = np.asarray(side.trace.prompt.distance, float)
+    return prompt, total - prompt, total
+
+
+def _range(story: Story, sides: list[str], shown: list[int]) -> tuple[float, float]:
+    values = np.concatenate(
+        [c[shown] for s in sides for c in _costs(story, getattr(story, s))[::2]]
+    )
+    low, high = float(values.min()), float(values.max())
+    span = max(high - low, 1e-3)
+    return low - 0.05 * span, high + TAGS * span
+
+
+def _draw_side(
+    figure: go.Figure, story: Story, name: str, rows: dict[int, int], suffix: str
+) -> None:
+    prompt, memory, total = _costs(story, getattr(story, name))
+    look = SIDES[name]
+    names = story.bank.names
+    data = [
+        [k, float(prompt[k]), float(memory[k]), float(total[k]), safe(names[k])] for k in rows
+    ]  # fmt: skip
+    where = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+    stems_x, stems_y = [], []
+    for k, row in rows.items():
+        stems_x += [float(prompt[k]), float(total[k]), None]
+        stems_y += [row, row, None]
+    figure.add_scatter(
+        x=stems_x, y=stems_y, mode="lines", line={"color": COLOURS["cache"], "width": 4},
+        hoverinfo="skip", **where,
+    )  # fmt: skip
+    hover = (
+        "%{customdata[4]}<br>prompts d<sub>OT</sub> %{customdata[1]:.4f}<br>memory α·d<sub>cOT</sub> "
+        "%{customdata[2]:+.4f}<br>total %{customdata[3]:.4f} (cosine distance)<extra></extra>"
+    )
+    ring = {"symbol": "circle", "size": 9, "color": COLOURS["surface"]}
+    ring["line"] = {"color": look["colour"], "width": 2}
+    figure.add_scatter(
+        x=[d[1] for d in data], y=list(rows.values()), mode="markers", marker=ring,
+        name=f"{look['title']}: d_OT", hoverinfo="skip", **where,
+    )  # fmt: skip
+    figure.add_scatter(
+        x=[d[3] for d in data], y=list(rows.values()), mode="markers", customdata=data,
+        marker={"symbol": "diamond", "size": 11, "color": look["colour"]},
+        name=f"{look['title']}: total", hovertemplate=hover, **where,
+    )  # fmt: skip
+
+
+def _words(story: Story, name: str, rows: dict[int, int], suffix: str) -> list[dict]:
+    """The panel's heading, and behind a row what it is to whom."""
+    side: Side = getattr(story, name)
+    look = SIDES[name]
+    head = note(
+        f"<b>{look['title']} picture</b>", 0, 1, yshift=4, xref=f"x{suffix} domain",
+        yref=f"y{suffix} domain", font={"size": 13, "color": look["colour"]},
+    )  # fmt: skip
+    total = np.asarray(side.trace.total)
+    found = [head]
+    for k, row in rows.items():
+        tags = [
+            f'<span style="color:{COLOURS["defence"]}"><b>◀ RITA</b></span>'
+            if side.verdicts["rita"].label == k else "",
+            "◁ CLIP" if side.verdicts["clip"].label == k else "",
+        ]  # fmt: skip
+        words = "  ".join(t for t in tags if t)
+        if words:
+            found.append(
+                note(words, float(total[k]), row, xref=f"x{suffix}", yref=f"y{suffix}", xshift=9,
+                     yanchor="middle")
+            )  # fmt: skip
+    return found
+
+
+def _frames(story: Story, rows: dict[int, int], selected: int | None, suffix: str) -> list[dict]:
+    """An outline around the true class, a band behind the selected one."""
+    common = {"type": "rect", "xref": f"x{suffix} domain", "x0": 0, "x1": 1, "yref": f"y{suffix}"}
+    row = rows[story.label]
+    outline = {"color": COLOURS["text"], "width": 1.5}
+    found = [common | {"y0": row - 0.42, "y1": row + 0.42, "line": outline}]
+    if selected in rows:
+        row = rows[selected]
+        band = {"fillcolor": COLOURS["grid"], "line": {"width": 0}, "layer": "below"}
+        found.append(common | band | {"y0": row - 0.5, "y1": row + 0.5})
+    return found
+
+
+def _axes(story: Story, sides: list[str], shown: list[int], span: tuple[float, float]) -> dict:
+    names = story.bank.names
+    ticks = [_tick(names[k], k == story.label, 18) for k in shown]
+    found = {}
+    for number, _ in enumerate(sides):
+        suffix = "" if number == 0 else str(number + 1)
+        found[f"xaxis{suffix}"] = axis(
+            range=list(span), nticks=5, title="cosine distance (does not start at 0)",
+            domain=WIDE[number] if len(sides) > 1 else (0, 1), anchor=f"y{suffix}",
+        )  # fmt: skip
+        found[f"yaxis{suffix}"] = axis(
+            range=[-0.6, len(shown) - 0.4], tickvals=list(range(len(shown)))[::-1], ticktext=ticks,
+            showgrid=False, showticklabels=number == 0, anchor=f"x{suffix}", domain=(0, 1),
+            tickfont={"color": COLOURS["text"], "size": 12},
+        )  # fmt: skip
+    return found
+
+
+def _tick(name: str, true: bool, letters: int) -> str:
+    return f"<b>{short(name, letters - 7)}</b> (true)" if true else short(name, letters)
+
+
+def _key() -> str:
+    return (
+        f'○ prompts d<sub>OT</sub>   <span style="color:{COLOURS["cache"]}"><b>━</b></span> '
+        "memory α·d<sub>cOT</sub>   ◆ total"
+    )
+
+
+def _narrow(story: Story, sides: list[str], shown: list[int]) -> dict:
+    """On a phone the panels stand above each other and names are cut earlier."""
+    ticks = [_tick(story.bank.names[k], k == story.label, 13) for k in shown]
+    found: dict = {"margin": {"l": 112, "r": 8, "t": 62, "b": 40}, "yaxis.ticktext": ticks}
+    found["annotations.0.xshift"] = -104
+    for number in range(len(sides)):
+        found[f"xaxis{number + 1 if number else ''}.title.text"] = "cosine distance, not from 0"
+    if len(sides) == 1:
+        return found
+    for suffix, domain in (("", STACKED[0]), ("2", STACKED[1])):
+        found[f"xaxis{suffix}.domain"] = (0, 1)
+        found[f"yaxis{suffix}.domain"] = domain
+        found[f"yaxis{suffix}.ticktext"] = ticks
+        found[f"yaxis{suffix}.showticklabels"] = True
+    found["xaxis.title.text"] = ""
+    return found
+
+
+def _alt(story: Story, sides: list[str], shown: list[int]) -> str:
+    names = story.bank.names
+    parts = []
+    for name in sides:
+        total = np.asarray(getattr(story, name).trace.total)
+        best = int(total.argmin())
+        parts.append(
+            f"{SIDES[name]['title']} picture: cheapest is {names[best]} at {total[best]:.4f}, the true "
+            f"class {names[story.label]} costs {total[story.label]:.4f}"
+        )
+    return f"Transport cost of {len(shown)} classes in cosine distance. {'. '.join(parts)}."

@@ -1,0 +1,188 @@
+"""The colours of everything that is drawn, for Plotly and for CSS, light and dark.
+
+Okabe-Ito, safe for colour-blind eyes.  A colour says one thing only: clean = blue,
+attack = vermillion, defence = bluish green, cache = purple, unselected = grey; the true
+class is outlined, never coloured.  Figures are always *built* in the light colours;
+``DARK_FOR`` says what each becomes on a dark page, and ``PlotlyView`` swaps them in the
+browser.  So no other file writes a colour down.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go
+
+#: role -> (light, dark).  Hex in lower case, each light value once: it is the key of the swap.
+PALETTE: dict[str, tuple[str, str]] = {
+    "clean": ("#0072b2", "#56b4e9"),
+    "attack": ("#d55e00", "#f5793a"),
+    "defence": ("#009e73", "#2fc79c"),
+    "cache": ("#b0578d", "#d98fbc"),
+    "other": ("#b4b9c0", "#5c636d"),
+    "faint": ("#d9dce1", "#3f4550"),
+    "text": ("#20242b", "#e7e9ec"),
+    "quiet": ("#5f6670", "#a3abb6"),
+    "grid": ("#e8eaee", "#2e333c"),
+    "axis": ("#c3c8d0", "#4a515c"),
+    "surface": ("#fefefe", "#17191e"),
+    "low": ("#2a6f9e", "#5aaede"),
+    "low_mid": ("#a9cbe0", "#2f5570"),
+    "middle": ("#f4f3f1", "#24272e"),
+    "high_mid": ("#ecbd9b", "#7a4a2a"),
+    "high": ("#c25a17", "#f08c4c"),
+}
+COLOURS: dict[str, str] = {role: light for role, (light, _) in PALETTE.items()}
+DARK_FOR: dict[str, str] = dict(PALETTE.values())
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+#: Diverging around the middle: below in blue, above in vermillion, nothing to see = paper.
+DIVERGING: list[list[float | str]] = [
+    [0.0, COLOURS["low"]],
+    [0.25, COLOURS["low_mid"]],
+    [0.5, COLOURS["middle"]],
+    [0.75, COLOURS["high_mid"]],
+    [1.0, COLOURS["high"]],
+]
+
+#: method -> what a person calls it, its colour, and its second cue (line and marker).
+METHODS: dict[str, dict[str, str]] = {
+    "clip": {"title": "CLIP", "colour": COLOURS["text"], "dash": "dot", "symbol": "square"},
+    "ensemble": {
+        "title": "Ensemble", "colour": COLOURS["quiet"], "dash": "dash", "symbol": "diamond",
+    },
+    "rita": {"title": "RITA", "colour": COLOURS["defence"], "dash": "solid", "symbol": "circle"},
+}  # fmt: skip
+
+#: side of a story -> what a person calls it and its colour.
+SIDES: dict[str, dict[str, str]] = {
+    "clean": {"title": "Clean", "colour": COLOURS["clean"]},
+    "attacked": {"title": "Attacked", "colour": COLOURS["attack"]},
+}
+CSS_ROLES = (
+    "clean", "attack", "defence", "cache", "text", "quiet", "other", "faint", "grid", "axis",
+    "surface",
+)  # fmt: skip
+
+
+def css_variables() -> str:
+    """The palette as CSS variables ``--rita-<role>``, for a light page and under ``.dark``."""
+    light = "".join(f"--rita-{role}:{PALETTE[role][0]};" for role in CSS_ROLES)
+    dark = "".join(f"--rita-{role}:{PALETTE[role][1]};" for role in CSS_ROLES)
+    return f":root{{{light}}}\n.dark{{{dark}}}\n"
+
+
+def axis(**more: Any) -> dict[str, Any]:
+    """A quiet axis: thin grid, no frame, ticks in grey."""
+    quiet: dict[str, Any] = {
+        "gridcolor": COLOURS["grid"],
+        "linecolor": COLOURS["axis"],
+        "zeroline": False,
+        "tickfont": {"color": COLOURS["quiet"], "size": 12},
+        "title": {"font": {"color": COLOURS["quiet"], "size": 12}, "standoff": 6},
+        "automargin": False,
+        "tickangle": 0,
+    }
+    if isinstance(more.get("title"), str):
+        more["title"] = quiet["title"] | {"text": more["title"]}
+    return quiet | more
+
+
+def rows(titles: list[str]) -> dict[str, Any]:
+    """A vertical axis of named rows, the first at the bottom."""
+    return axis(
+        range=[-0.5, len(titles) - 0.5], tickvals=list(range(len(titles))), ticktext=titles,
+        showgrid=False, ticks="", tickfont={"color": COLOURS["text"], "size": 13},
+    )  # fmt: skip
+
+
+def percents(*values: float) -> dict[str, Any]:
+    """Ticks at these percentages, each with its sign."""
+    return {"tickvals": list(values), "ticktext": [f"{v:g} %" for v in values]}
+
+
+def note(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
+    """Words inside a figure, without an arrow; in paper coordinates unless told otherwise."""
+    plain = {
+        "text": text, "x": x, "y": y, "xref": "paper", "yref": "paper", "showarrow": False,
+        "xanchor": "left", "yanchor": "bottom", "align": "left", "font": {"size": 12, "color": COLOURS["quiet"]},
+    }  # fmt: skip
+    return plain | more
+
+
+def finish(
+    figure: go.Figure,
+    *,
+    kind: str,
+    alt: str,
+    pickable: bool = False,
+    narrow: dict[str, Any] | None = None,
+    wrap: list[int] | None = None,
+    **layout: Any,
+) -> go.Figure:
+    """Give a figure the house's look and what ``PlotlyView`` needs.
+
+    Args:
+        figure: the traces.
+        kind: zoom is kept between figures of the same kind.
+        alt: what the figure says, for those who do not see it; plain text, shown as text only.
+        pickable: whether a click on a mark means something.
+        wrap: numbers of the annotations that ``PlotlyView`` breaks into lines of the view's width.
+        narrow: dotted layout path (or ``data.0...``) -> value where the view is narrower than 560 px.
+        **layout: Plotly layout of this figure.
+    """
+    common = {
+        "template": "none",
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": FONT, "size": 12, "color": COLOURS["text"]},
+        "hoverlabel": {
+            "bgcolor": COLOURS["surface"],
+            "bordercolor": COLOURS["axis"],
+            "font": {"color": COLOURS["text"], "family": FONT, "size": 12},
+            "align": "left",
+        },
+        "modebar": {
+            "bgcolor": "rgba(0,0,0,0)", "color": COLOURS["other"], "activecolor": COLOURS["text"],
+        },
+        "margin": {"l": 60, "r": 20, "t": 36, "b": 44},
+        "showlegend": False,
+        "dragmode": False,
+        "uirevision": kind,
+        "meta": {"kind": kind, "alt": alt, "pickable": pickable, "narrow": narrow or {},
+                 "wrap": wrap or []},
+    }  # fmt: skip
+    figure.update_layout(**(common | layout))
+    return figure
+
+
+def ghost(x: list, height: float, data: list, hover: str, **more: Any) -> go.Bar:
+    """Invisible bars of full height: a whole column answers the pointer, however small what it shows."""
+    return go.Bar(
+        x=x, y=[height] * len(x), width=1, customdata=data, hovertemplate=hover,
+        marker={"color": "rgba(0,0,0,0)", "line": {"width": 0}}, name="pick",
+        hoverlabel={"bgcolor": COLOURS["surface"]}, **more,
+    )  # fmt: skip
+
+
+def empty(sentence: str) -> go.Figure:
+    """A figure that says why there is nothing to see; ``sentence`` is ours and already safe."""
+    words = note(
+        sentence, 0.5, 0.5, xanchor="center", yanchor="middle", align="center",
+        font={"size": 14, "color": COLOURS["quiet"]},
+    )  # fmt: skip
+    hidden = {"visible": False}
+    return finish(
+        go.Figure(),
+        kind="empty",
+        alt=sentence,
+        wrap=[0],
+        annotations=[words],
+        xaxis=hidden,
+        yaxis=hidden,
+    )
+
+
+def plain(figure: go.Figure) -> str:
+    """The text alternative a figure carries."""
+    return figure.layout.meta["alt"]

@@ -1,0 +1,190 @@
+// Runs once per PlotlyView, with element, props, trigger and watch from gr.HTML.
+// The template never changes, so Plotly keeps its node: zoom and handlers survive an update.
+const Plotly = (window.RitaPlotly = window.RitaPlotly || window.Plotly);
+const figure = element.querySelector(".rita-figure");
+const plot = element.querySelector(".rita-plot");
+const emptyNote = element.querySelector(".rita-empty");
+const alt = element.querySelector(".rita-alt");
+const said = element.querySelector(".rita-said");
+const NARROW = 560;
+let drawn = null; // value, darkness and width class of what is on screen
+let cursor = -1; // which mark the keyboard is on
+
+alt.id = element.id + "-alt";
+figure.setAttribute("aria-describedby", alt.id);
+figure.setAttribute("aria-label", props.aria);
+
+const isDark = () =>
+  document.body.classList.contains("dark") || document.documentElement.classList.contains("dark");
+
+// Figures are built in the light colours; on a dark page each becomes its partner.
+function recoloured(json) {
+  if (!isDark()) return json;
+  return json.replace(/#[0-9a-f]{6}\b/gi, (c) => props.dark_for[c.toLowerCase()] || c);
+}
+
+function assign(target, path, value) {
+  const keys = path.split(".");
+  const last = keys.pop();
+  for (const key of keys) target = target[key] = target[key] || {};
+  target[last] = value;
+}
+
+// Long sentences above a figure are broken where the view ends; markup counts no letters.
+function wrapped(text, letters) {
+  const lines = [""];
+  let used = 0;
+  for (const word of text.split(/ (?![^<]*>)/)) {
+    const size = word.replace(/<[^>]*>/g, "").replace(/&[a-z]+;/g, "x").length + 1;
+    if (used && used + size > letters) {
+      lines.push("");
+      used = 0;
+    }
+    lines[lines.length - 1] += (used ? " " : "") + word;
+    used += size;
+  }
+  return lines.join("<br>");
+}
+
+const CONFIG = {
+  displaylogo: false,
+  responsive: false,
+  showTips: false,
+  scrollZoom: false,
+  doubleClick: "reset",
+  modeBarButtons: [["zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"]],
+  plotlyServerURL: "",
+  showSendToCloud: false,
+  showEditInChartStudio: false,
+};
+
+function draw() {
+  if (!element.isConnected) return tidy();
+  const width = figure.clientWidth;
+  if (!width) return; // in a hidden tab: the observer calls again when it is shown
+  const narrow = width < NARROW;
+  figure.classList.toggle("narrow", narrow);
+  const height = narrow ? props.narrow_height : props.height;
+  const state = [props.value, isDark(), width, height].join("\u0000");
+  if (state === drawn) return;
+  drawn = state;
+  const missing = !Plotly ? "The drawing library did not load; reload the page." : props.value ? "" : props.empty;
+  const shown = Plotly && props.value;
+  emptyNote.textContent = missing;
+  plot.style.display = shown ? "" : "none";
+  if (!shown) {
+    alt.textContent = missing;
+    return;
+  }
+  const { data, layout } = JSON.parse(recoloured(props.value));
+  const meta = layout.meta || {};
+  alt.textContent = meta.alt || "";
+  if (narrow) for (const path in meta.narrow || {}) assign(path.startsWith("data.") ? { data } : layout, path, meta.narrow[path]);
+  for (const n of meta.wrap || []) {
+    const note = layout.annotations[n];
+    note.text = wrapped(note.text, Math.floor((width - 24) / 6.7));
+  }
+  Object.assign(layout, { width, height, autosize: false });
+  const config = meta.select
+    ? { ...CONFIG, modeBarButtons: [["lasso2d", ...CONFIG.modeBarButtons[0]]] }
+    : CONFIG;
+  plot.classList.toggle("pickable", !!meta.pickable);
+  Plotly.react(plot, data, layout, config).then(listen);
+}
+
+// Arrays come from Plotly as typed arrays or as one number; only what Python checks is sent.
+const listed = (v) => (v === undefined || v === null ? [] : Array.isArray(v) ? v : ArrayBuffer.isView(v) ? [...v] : [v]);
+
+function payload(point) {
+  const n = point.pointNumber ?? point.pointIndex ?? 0;
+  return {
+    curve: point.curveNumber,
+    index: Array.isArray(n) ? n[n.length - 1] : n,
+    x: point.x ?? null,
+    y: point.y ?? null,
+    data: listed(point.customdata).slice(0, 8),
+  };
+}
+
+function listen() {
+  if (plot.dataset.listening) return;
+  plot.dataset.listening = "yes";
+  plot.on("plotly_click", (e) => e.points?.length && trigger("click", payload(e.points[0])));
+  let over = "";
+  plot.on("plotly_hover", (e) => {
+    const now = e.points?.length ? payload(e.points[0]) : null;
+    const key = JSON.stringify(now && now.data);
+    if (now && key !== over) trigger("hover", now);
+    over = key;
+  });
+  plot.on("plotly_selected", (e) => {
+    const points = (e?.points || []).slice(0, 4096).map((p) => listed(p.customdata)[0]);
+    trigger("select", { points });
+  });
+}
+
+// Keyboard: arrows walk over the marks that carry data, Enter clicks, Escape leaves.
+function marks() {
+  const found = [];
+  (plot._fullData || []).forEach((trace, curve) => {
+    if (trace.visible !== true || trace.hoverinfo === "skip" || !trace.customdata) return;
+    const rows = trace.type === "heatmap" ? trace._length || trace.z.length : 1;
+    for (let r = 0; r < rows; r++) {
+      const row = rows > 1 || trace.type === "heatmap" ? trace.customdata[r] : trace.customdata;
+      for (let i = 0; i < (row?.length || 0); i++) found.push({ trace, curve, r, i, data: row[i] });
+    }
+  });
+  return found;
+}
+
+function show(mark) {
+  const { trace, curve, r, i } = mark;
+  const sub = trace.xaxis ? trace.xaxis + trace.yaxis : "xy";
+  if (trace.type === "heatmap") {
+    const at = { xval: i, yval: r };
+    if (trace.x && typeof trace.x[i] === "number") at.xval = trace.x[i];
+    if (trace.y && typeof trace.y[r] === "number") at.yval = trace.y[r];
+    Plotly.Fx.hover(plot, [{ curveNumber: curve, ...at }], [sub]);
+  } else Plotly.Fx.hover(plot, [{ curveNumber: curve, pointNumber: i }], [sub]);
+  const words = [...plot.querySelectorAll(".hoverlayer text")].flatMap((t) => {
+    const lines = t.querySelectorAll(".line");
+    return lines.length ? [...lines].map((line) => line.textContent) : [t.textContent];
+  });
+  said.textContent = words.map((w) => w.replace(/\u200b/g, "").trim()).filter(Boolean).join(", ");
+}
+
+figure.addEventListener("keydown", (e) => {
+  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[e.key];
+  const all = step || e.key === "Enter" ? marks() : [];
+  if (step && all.length) {
+    cursor = cursor < 0 ? (step > 0 ? 0 : all.length - 1) : (cursor + step + all.length) % all.length;
+    show(all[cursor]);
+    e.preventDefault();
+  } else if (e.key === "Enter" && all[cursor]) {
+    const { curve, i, data } = all[cursor];
+    trigger("click", { curve, index: i, x: null, y: null, data: listed(data).slice(0, 8) });
+    e.preventDefault();
+  } else if (e.key === "Escape") {
+    cursor = -1;
+    if (plot._fullLayout) Plotly.Fx.unhover(plot);
+  }
+});
+
+watch("value", draw);
+watch(["aria"], () => figure.setAttribute("aria-label", props.aria));
+watch(["empty", "height", "narrow_height"], draw);
+
+// One observer of the size (tabs, windows), one of Gradio's dark class; both end with the element.
+const sizes = new ResizeObserver(() => requestAnimationFrame(draw));
+const shade = new MutationObserver(draw);
+
+function tidy() {
+  shade.disconnect();
+  sizes.disconnect();
+  if (plot._fullLayout) Plotly.purge(plot);
+}
+
+sizes.observe(figure);
+for (const node of [document.body, document.documentElement])
+  shade.observe(node, { attributes: true, attributeFilter: ["class"] });
+draw();

@@ -1,0 +1,196 @@
+"""The views as one JPEG and a grid of buttons over it; and the perturbation made visible.
+
+One sprite of 64 crops costs 2 ms to encode, 64 PNGs more than a second.  JPEG is for looking
+only: attacked pixels that are downloaded go through PNG elsewhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import numpy as np
+from PIL import Image
+
+from rita_demo.plots.names import clean, cut
+from rita_demo.plots.plan import view_order
+from rita_demo.plots.views import what_views_say
+from rita_demo.records import Side, Story
+from rita_demo.ui.plotly_view import whole
+
+SCRIPT = Path(__file__).with_name("views_grid.js").read_text(encoding="utf-8")
+TONES = {"true": "the true class", "fooled": "the attack’s class", "another": "another class"}
+
+
+def sprite_jpeg(views: np.ndarray, columns: int = 8, quality: int = 85) -> bytes:
+    """``views`` (N, s, s, 3) uint8 side by side in rows of ``columns``, as one JPEG. Empty cells are grey."""
+    views = np.asarray(views)
+    if views.ndim != 4 or views.shape[-1] != 3 or views.dtype != np.uint8 or not len(views):
+        raise ValueError(f"views: (N, s, s, 3) uint8 expected, got {views.shape} {views.dtype}")
+    count, high, wide = views.shape[:3]
+    rows = -(-count // columns)
+    sheet = np.full((rows * columns, high, wide, 3), 128, np.uint8)
+    sheet[:count] = views
+    sheet = sheet.reshape(rows, columns, high, wide, 3).transpose(0, 2, 1, 3, 4)
+    file = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(sheet).reshape(rows * high, columns * wide, 3)).save(
+        file, "JPEG", quality=quality
+    )
+    return file.getvalue()
+
+
+def views_sprite(views: np.ndarray, columns: int = 8, quality: int = 85) -> str:
+    """The sprite of :func:`sprite_jpeg` as a ``data:`` address, for CSS and ``img``."""
+    code = base64.b64encode(sprite_jpeg(views, columns, quality)).decode("ascii")
+    return f"data:image/jpeg;base64,{code}"
+
+
+def magnified_perturbation(
+    clean_pixels: np.ndarray, attacked_pixels: np.ndarray, gain: float = 20
+) -> np.ndarray:
+    """What the attack added, (H, W, 3) uint8: mid-grey 128 is no change, ``gain`` levels per level, signed."""
+    change = np.asarray(attacked_pixels, np.float32) - np.asarray(clean_pixels, np.float32)
+    return np.clip(np.rint(128 + gain * change), 0, 255).astype(np.uint8)
+
+
+def grid_value(
+    story: Story,
+    side: str,
+    views: np.ndarray,
+    *,
+    selected: int | None = None,
+    order: str = "index",
+    columns: int = 8,
+) -> str:
+    """The grid of one side's views as HTML: what a :class:`ViewsGrid` shows.
+
+    Args:
+        story: names, entropies, pseudo-labels and boxes come from here.
+        side: ``"clean"`` or ``"attacked"``.
+        views: (N, s, s, 3) uint8, in the order of the story's views.
+        selected: the view that is pressed.
+        order: ``"index"`` as drawn, ``"entropy"`` surest first.
+        columns: of the sprite (not of the page, which fits as many as it can).
+    """
+    one: Side = getattr(story, side)
+    count = len(one.trace.confidence.entropy)
+    if len(views) != count:
+        raise ValueError(f"{count} views expected, one per row of the story, got {len(views)}")
+    says, _ = what_views_say(story, side)
+    places = view_order(one, order).tolist()
+    current = selected if selected in places else places[0]
+    cells = "".join(
+        _cell(story, one, n, says[n], n == selected, n == current, columns) for n in places
+    )
+    rows = -(-count // columns)
+    style = f"--sheet:url({views_sprite(views, columns)});--size:{columns * 100}% {rows * 100}%"
+    return f'<div class="rita-views" role="group" style="{style}">{cells}</div>'
+
+
+def _cell(
+    story: Story, side: Side, n: int, tone: str, pressed: bool, focus: bool, columns: int
+) -> str:
+    """One button. ``n`` picks its part of the sheet; words repeat what colour and shade say."""
+    confidence = side.trace.confidence
+    name = story.bank.names[int(confidence.label[n])]
+    entropy, kept = float(confidence.entropy[n]), bool(confidence.kept[n])
+    left, top, right, bottom = (float(v) for v in side.glance.views.boxes[n])
+    flipped = bool(side.glance.views.flipped[n])
+    rows = -(-len(confidence.entropy) // columns)
+    at_x = 100 * (n % columns) / max(columns - 1, 1)
+    at_y = 100 * (n // columns) / max(rows - 1, 1)
+    words = (
+        f"View {n}: says {cut(name, 60)}, {TONES[tone]}; entropy {entropy:.2f} nats, "
+        f"{'confident' if kept else 'not confident'}; covers "
+        f"{100 * (right - left) * (bottom - top):.0f} % of the picture{', mirrored' if flipped else ''}"
+    )
+    box = (
+        f"left:{100 * left:.1f}%;top:{100 * top:.1f}%;"
+        f"width:{100 * (right - left):.1f}%;height:{100 * (bottom - top):.1f}%"
+    )
+    classes = f"rita-view {tone} {'kept' if kept else 'left'}"
+    said = html.escape(words)
+    return (
+        f'<button type="button" class="{classes}" data-index="{n}" aria-label="{said}" title="{said}" '
+        f'aria-pressed="{str(pressed).lower()}" tabindex="{0 if focus else -1}">'
+        f'<span class="crop" style="background-position:{at_x:.3f}% {at_y:.3f}%">'
+        f'<span class="map"><span style="{box}"></span></span></span>'
+        f'<span class="says">{html.escape(cut(clean(name), 24))}</span>'
+        f'<span class="number">{entropy:.2f}</span></button>'
+    )
+
+
+_CSS = """
+width: 100%; padding: 0;
+.rita-views { display: grid; grid-template-columns: repeat(auto-fill, minmax(52px, 1fr)); gap: 6px; }
+.rita-view { display: block; min-width: 0; padding: 2px; margin: 0; border: 0; border-radius: 4px;
+  background: none; color: var(--rita-text, #20242b); text-align: left; cursor: pointer;
+  font: inherit; font-size: 11px; line-height: 1.25; }
+.rita-view .crop { position: relative; display: block; aspect-ratio: 1; border-radius: 2px;
+  background-image: var(--sheet); background-size: var(--size); border-bottom: 3px solid; }
+.rita-view.true .crop { border-bottom-color: var(--rita-clean, #0072b2); }
+.rita-view.fooled .crop { border-bottom: 3px dashed var(--rita-attack, #d55e00); }
+.rita-view.another .crop { border-bottom: 3px dotted var(--rita-other, #b4b9c0); }
+.rita-view.left .crop { filter: grayscale(0.85); opacity: 0.5; }
+.rita-view .map { position: absolute; right: 2px; top: 2px; width: 16px; height: 16px;
+  background: rgba(255, 255, 255, 0.65); outline: 1px solid rgba(0, 0, 0, 0.45); }
+.rita-view .map span { position: absolute; background: rgba(20, 24, 30, 0.75); }
+.rita-view .says, .rita-view .number { display: block; overflow: hidden; white-space: nowrap;
+  text-overflow: ellipsis; }
+.rita-view .number { color: var(--rita-quiet, #5f6670); font-variant-numeric: tabular-nums; }
+.rita-view:hover { background: var(--rita-grid, #e8eaee); }
+.rita-view[aria-pressed="true"] { background: var(--rita-faint, #d9dce1);
+  box-shadow: 0 0 0 2px var(--rita-text, #20242b); }
+.rita-view:focus-visible { outline: 2px solid var(--rita-clean, #0072b2); outline-offset: 2px; }
+.rita-views-empty { color: var(--rita-quiet, #5f6670); padding: 1rem; text-align: center; }
+"""
+
+
+class ViewsGrid(gr.HTML):
+    """The views as buttons; ``click`` reports which one, :func:`chosen` reads it.
+
+    The bar under a crop says what the view takes the picture for (true: line, the attack's class:
+    dashes, another: dots), grey ones are not confident, the small square shows where the crop was.
+
+    Args:
+        value: from :func:`grid_value`, or None.
+        aria: accessible name of the group.
+        empty: our own sentence while there is nothing to show.
+        **html_arguments: any other argument of ``gr.HTML``.
+    """
+
+    def __init__(
+        self,
+        value: str | None = None,
+        *,
+        aria: str = "Views",
+        empty: str = "",
+        **html_arguments: Any,
+    ) -> None:
+        self.aria, self.empty = aria, empty  # read back by Gradio, see PlotlyView
+        super().__init__(
+            value, html_template="${value}", css_template=_CSS, js_on_load=SCRIPT,
+            apply_default_css=False, aria=aria, **html_arguments,
+        )  # fmt: skip
+
+    def postprocess(self, value: str | None) -> str:
+        """HTML of :func:`grid_value`, or the empty sentence."""
+        return value or f'<p class="rita-views-empty">{html.escape(self.empty)}</p>'
+
+    def preprocess(self, payload: Any) -> None:
+        """What a browser sends back is never read."""
+        return None
+
+    def get_block_name(self) -> str:
+        """Gradio's own ``html`` component draws this one."""
+        return "html"
+
+
+def chosen(event: Any, count: int) -> int | None:
+    """The view a stranger's ``gr.EventData`` names, in ``range(count)``, else None."""
+    raw = getattr(event, "_data", event)
+    return whole(raw.get("index"), 0, count) if isinstance(raw, dict) else None

@@ -1,0 +1,44 @@
+// Runs once per ViewsGrid, with element, props and trigger from gr.HTML.
+const cells = () => [...element.querySelectorAll("[data-index]")];
+
+function name() {
+  const group = element.querySelector(".rita-views");
+  if (group) group.setAttribute("aria-label", props.aria);
+}
+
+function focus(button) {
+  if (!button) return;
+  for (const other of cells()) other.tabIndex = other === button ? 0 : -1;
+  button.focus();
+}
+
+// Shown at once; the server's answer says the same again.
+element.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-index]");
+  if (!button) return;
+  for (const other of cells()) other.setAttribute("aria-pressed", String(other === button));
+  focus(button);
+  trigger("click", { index: Number(button.dataset.index) });
+});
+
+element.addEventListener("keydown", (event) => {
+  const all = cells();
+  const here = all.indexOf(event.target.closest("[data-index]"));
+  if (here < 0) return;
+  const grid = element.querySelector(".rita-views");
+  const columns = getComputedStyle(grid).gridTemplateColumns.split(" ").length;
+  const to = {
+    ArrowRight: here + 1,
+    ArrowLeft: here - 1,
+    ArrowDown: here + columns,
+    ArrowUp: here - columns,
+    Home: 0,
+    End: all.length - 1,
+  }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  focus(all[to]);
+});
+
+watch("value", name);
+name();

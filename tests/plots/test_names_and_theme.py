@@ -1,0 +1,120 @@
+"""Names that strangers type, and the one place of the colours."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import rita_demo.plots
+from rita_demo.plots import (
+    attack_steps,
+    class_costs,
+    css_variables,
+    draws,
+    plan_heatmap,
+    verdict_bars,
+    view_entropies,
+)
+from rita_demo.plots.names import clean, percent, safe, short
+from rita_demo.plots.theme import CSS_ROLES, DARK_FOR, PALETTE
+from rita_demo.records import Story
+from tests.plots.synthetic import make_draws, make_film
+
+OURS = re.compile(r"</?(b|br|sub|span|extra)( style=\"color:#[0-9a-f]{6}\")?>")
+
+
+def _figures(story: Story):
+    return [
+        attack_steps(story, make_film(story), 2), class_costs(story, 8),
+        *(plan_heatmap(story, "attacked", k) for k in range(len(story.bank.names))),
+        view_entropies(story, "attacked"), verdict_bars(story), draws(story, make_draws(story)),
+    ]  # fmt: skip
+
+
+def _strings(node):
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key != "alt":  # plain text, set as textContent
+                yield from _strings(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _strings(value)
+    elif isinstance(node, str):
+        yield node
+
+
+def test_no_markup_but_our_own_reaches_a_figure(story: Story):
+    for figure in _figures(story):
+        for text in _strings(json.loads(figure.to_json())):
+            assert "<" not in OURS.sub("", text), text
+
+
+def test_no_name_reaches_a_hover_template(story: Story):
+    for figure in _figures(story):
+        for trace in figure.data:
+            assert "alert" not in str(trace.hovertemplate)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("<b>x</b>", "&lt;b&gt;x&lt;/b&gt;"),
+        ("a & b", "a &amp; b"),
+        ("two\nlines\t here", "two lines here"),
+        ("right\u202eleft", "rightleft"),
+        ("lone \ud800 half", "lone  half"),
+        ("🦀", "🦀"),
+        ("", ""),
+    ],
+)
+def test_names_are_escaped_and_made_one_line(name, shown):
+    assert safe(name) == shown
+    clean(name).encode("utf-8")
+
+
+def test_a_long_name_is_cut_before_it_is_escaped():
+    assert short("<" * 300, 5) == "&lt;" * 4 + "…"
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "words"),
+    [(0.912, 0, "91 %"), (0.999, 0, ">99 %"), (1.0, 0, "100 %"), (0.001, 0, "<1 %"),
+     (0.0, 0, "0 %"), (0.12345, 1, "12.3 %"), (0.99999, 1, ">99.9 %")],
+)  # fmt: skip
+def test_percentages_never_claim_all_or_nothing_by_rounding(share, digits, words):
+    assert percent(share, digits) == words
+
+
+def test_every_light_colour_has_one_dark_partner():
+    assert len(DARK_FOR) == len(PALETTE)
+    for light, dark in PALETTE.values():
+        assert re.fullmatch(r"#[0-9a-f]{6}", light)
+        assert re.fullmatch(r"#[0-9a-f]{6}", dark)
+
+
+def test_css_has_every_role_twice():
+    css = css_variables()
+    for role in CSS_ROLES:
+        assert css.count(f"--rita-{role}:") == 2
+
+
+def test_figures_use_only_colours_of_the_palette(story: Story):
+    for figure in _figures(story):
+        used = {c.lower() for c in re.findall(r"#[0-9a-fA-F]{6}\b", figure.to_json())}
+        assert used <= set(DARK_FOR)
+
+
+def test_every_figure_has_a_text_alternative_and_holds_its_place(story: Story):
+    for figure in _figures(story):
+        assert len(figure.layout.meta["alt"]) > 20
+        assert figure.layout.uirevision == figure.layout.meta["kind"]
+        for axis in figure.select_xaxes():
+            assert axis.range is not None
+
+
+def test_no_plot_imports_torch():
+    for file in Path(rita_demo.plots.__file__).parent.glob("*.py"):
+        assert "torch" not in file.read_text(encoding="utf-8")
