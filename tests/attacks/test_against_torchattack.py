@@ -1,0 +1,108 @@
+"""FGSM and PGD pixel for pixel against the torchattack package, from the same random start."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torchattack
+from torch import Tensor, nn
+
+from rita_demo.attacks import attack
+from rita_demo.records import AttackTrace
+
+SIDE, CLASSES = 16, 5
+
+
+class Recorder(nn.Module):
+    """A small smooth network that remembers every square it was shown."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        torch.manual_seed(seed)
+        self.layers = nn.Sequential(
+            nn.Flatten(), nn.Linear(3 * SIDE * SIDE, 24), nn.Tanh(), nn.Linear(24, CLASSES)
+        )
+        self.eval().requires_grad_(False)
+        self.seen: list[Tensor] = []
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        self.seen.append(pixels.detach().clone())
+        return 5 * self.layers(pixels - 0.5)
+
+
+def square(seed: int, kind: str) -> Tensor:
+    """(3, SIDE, SIDE) on the 8-bit grid; ``edges`` has many pixels at 0 and 1, where clipping matters."""
+    noise = torch.rand(3, SIDE, SIDE, generator=torch.manual_seed(seed))
+    levels = noise if kind == "grey" else (2 * noise - 0.5).clamp(0, 1)
+    return (levels * 255).round() / 255
+
+
+def drain(model: Recorder, pixels: Tensor, label: int, **options: object) -> AttackTrace:
+    steps = attack(model, pixels, label, **options)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            return done.value
+
+
+def first_moved(model: Recorder, pixels: Tensor) -> Tensor:
+    """The first square shown to the model that is not the clean one: where PGD starts."""
+    return next(s for s in model.seen if not torch.equal(s[0], pixels))
+
+
+def to_bytes(pixels: Tensor) -> Tensor:
+    """(1, 3, H, W) floats -> (H, W, 3) whole levels."""
+    return (pixels[0].detach() * 255).round().to(torch.uint8).permute(1, 2, 0)
+
+
+@pytest.mark.parametrize("budget", [1, 4, 8])
+@pytest.mark.parametrize("kind", ["grey", "edges"])
+@pytest.mark.parametrize("target", [None, 3])
+def test_fgsm_gives_torchattacks_pixels(budget: int, kind: str, target: int | None) -> None:
+    model, pixels = Recorder(0), square(1, kind)
+    ours = drain(model, pixels, 2, name="fgsm", budget=budget, steps=1, seed=0, target=target)
+    theirs = torchattack.FGSM(
+        model, device=torch.device("cpu"), eps=budget / 255, targeted=target is not None
+    )
+    expected = theirs(pixels[None], torch.tensor([2 if target is None else target]))
+    assert torch.equal(ours.pixels, to_bytes(expected))
+    assert not torch.equal(ours.pixels, to_bytes(pixels[None]))
+
+
+@pytest.mark.parametrize("steps", [1, 7, 10])
+@pytest.mark.parametrize(("budget", "kind"), [(1, "grey"), (4, "grey"), (4, "edges"), (8, "edges")])
+@pytest.mark.parametrize("target", [None, 3])
+def test_pgd_gives_torchattacks_pixels_from_the_same_start(
+    monkeypatch: pytest.MonkeyPatch, steps: int, budget: int, kind: str, target: int | None
+) -> None:
+    model, pixels = Recorder(3), square(4, kind)
+    ours = drain(model, pixels, 2, name="pgd", budget=budget, steps=steps, seed=5, target=target)
+    start = first_moved(model, pixels) - pixels[None]
+    assert float(start.abs().max()) <= budget / 255 + 1e-7
+    monkeypatch.setattr(Tensor, "uniform_", lambda self, low, high: self.copy_(start))
+    theirs = torchattack.PGD(
+        model, device=torch.device("cpu"), eps=budget / 255, steps=steps, alpha=budget / 255 / 4,
+        targeted=target is not None,
+    )  # fmt: skip
+    expected = theirs(pixels[None], torch.tensor([2 if target is None else target]))
+    assert torch.equal(ours.pixels, to_bytes(expected))
+    moved = (ours.pixels.int() - to_bytes(pixels[None]).int()).abs().max()
+    assert moved <= budget
+    assert ours.linf == moved
+
+
+def test_the_random_start_fills_the_ball_evenly_and_follows_the_seed() -> None:
+    starts = []
+    for seed in (0, 0, 1):
+        model, pixels = Recorder(3), square(4, "grey") * 0.8 + 0.1
+        pixels = (pixels * 255).round() / 255
+        drain(model, pixels, 2, name="pgd", budget=4, steps=1, seed=seed)
+        starts.append((first_moved(model, pixels)[0] - pixels) * 255 / 4)
+    assert torch.equal(starts[0], starts[1])
+    assert not torch.equal(starts[0], starts[2])
+    # 768 uniform draws in [-1, 1]: mean 0 +- 0.021, standard deviation 0.577 +- 0.010
+    for start in starts:
+        assert abs(float(start.mean())) < 0.08
+        assert float(start.std()) == pytest.approx(3**-0.5, abs=0.04)
+        assert float(start.abs().max()) == pytest.approx(1, abs=0.02)

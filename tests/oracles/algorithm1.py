@@ -1,0 +1,254 @@
+"""Algorithm 1 on features, one class and one view at a time, in float64 numpy.
+
+``decide`` honours every setting of section 2 of the method that acts on features.  A cache is a list
+of items per class.  Nothing here is fast and nothing is clever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rita_demo.settings import Settings
+from tests.oracles.prompt_update import Update, update_prompts
+from tests.oracles.transport import Solution, cosine, cosines, cost_matrix, solve
+
+F = np.ndarray
+
+
+@dataclass(frozen=True)
+class Item:
+    """One cached view."""
+
+    feature: F
+    entropy: float
+    born: int
+    view: int
+
+
+@dataclass
+class Cache:
+    """``classes``: a list of items per class; ``pictures``: how many were committed."""
+
+    classes: list[list[Item]]
+    pictures: int = 0
+
+    @staticmethod
+    def empty(classes: int) -> Cache:
+        return Cache([[] for _ in range(classes)])
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Everything the decision went through, in the order of the rows of the method."""
+
+    entropy: F
+    pseudo_label: list[int]
+    kept: list[bool]
+    limit: float
+    view_weight: F
+    update: Update
+    before: list[Solution]
+    prompt: list[Solution]
+    used: Cache
+    aligned: list[F]
+    strength: F
+    cache_distance: F
+    total: F
+    label: int
+    probability: F
+    margin: float
+    entered: list[tuple[int, int]]
+    free: bool  # whether the alignment was somebody else's
+
+
+def softmax(logits: F) -> F:
+    shifted = np.exp(logits - logits.max())
+    return shifted / shifted.sum()
+
+
+def shannon(p: F) -> float:
+    """Entropy in nats, 0 log 0 = 0."""
+    inside = p[p > 0]
+    return float(-(inside * np.log(inside)).sum())
+
+
+def zero_shot(x: F, hand: F, tau: float) -> F:
+    """Row 1: softmax over classes of cos(x, z_k) / tau."""
+    return softmax(np.array([cosine(x, z) for z in hand]) / tau)
+
+
+def kl_to_one_hot(x: F, labels: list[int], z: F, z_weight: F, tau: float) -> F:
+    """Row 15 per class: -log of the true entry of the mean answer over the class's features."""
+    mean = text_mean(z, z_weight)
+    result = np.full(len(z), np.nan)
+    for k in range(len(z)):
+        own = [zero_shot(x[n], mean, tau) for n in range(len(x)) if labels[n] == k]
+        if own:
+            result[k] = -np.log(np.mean(own, axis=0)[k])
+    return result
+
+
+def view_probability(view: F, z: F, z_weight: F, tau: float) -> F:
+    """Row 8 for one view: softmax over classes of the (weighted) mean cosine over tau."""
+    logits = np.zeros(len(z))
+    for k in range(len(z)):
+        atoms = z_weight[k] > 0
+        logits[k] = z_weight[k, atoms] @ cosines(view[None], z[k, atoms])[0]
+    return softmax(logits / tau)
+
+
+def text_mean(z: F, z_weight: F) -> F:
+    """zbar_k, not normalised, one row per class."""
+    return np.array([sum(w * atom for w, atom in zip(ws, atoms)) for ws, atoms in zip(z_weight, z)])
+
+
+def weigh_views(x: F, entropy: F, kind: str) -> F:
+    """Weights of the views: uniform, AWT's confidence, or R-TPT's agreement with 20 neighbours."""
+    count = len(x)
+    if kind == "uniform" or count == 1:
+        return np.full(count, 1.0 / count)
+    if kind == "confidence":
+        return softmax(-entropy / 0.5)
+    agreement = np.empty(count)
+    for n in range(count):
+        others = sorted((cosine(x[n], x[i]) for i in range(count) if i != n), reverse=True)
+        agreement[n] = np.mean(others[:20])
+    return softmax(agreement / 0.01)
+
+
+def update_cache(
+    cache: Cache, x: F, entropy: F, label: list[int], kept: list[bool], slots: int, limit: int
+) -> tuple[Cache, list[tuple[int, int]]]:
+    """Row 9: surest views first; ``limit`` views of one picture may enter (0 = no limit).
+
+    Returns the next cache and the (class, view) pairs that entered.
+    """
+    classes = [list(items) for items in cache.classes]
+    entered: list[tuple[int, int]] = []
+    for n in sorted(range(len(x)), key=lambda i: entropy[i]):
+        if not kept[n] or (limit and len(entered) >= limit):
+            continue
+        items = classes[label[n]]
+        item = Item(x[n], float(entropy[n]), cache.pictures, n)
+        if len(items) < slots:
+            items.append(item)
+        else:
+            worst = max(range(len(items)), key=lambda i: items[i].entropy)
+            if item.entropy >= items[worst].entropy:
+                continue
+            items[worst] = item
+        entered.append((label[n], n))
+    return Cache(classes, cache.pictures + 1), entered
+
+
+def plane_rotation(source: F, target: F) -> F:
+    """The D x D rotation in the plane of two unit vectors with ``source @ W == target``."""
+    turn = np.outer(target, source) - np.outer(source, target)
+    column_form = np.eye(len(source)) + turn + turn @ turn / (1.0 + float(source @ target))
+    return column_form.T
+
+
+def procrustes(features: F, mean: F, completion: str) -> F:
+    """Row 10: an orthogonal W minimising ||X W - 1 zbar^T||_F, for X (n, D)."""
+    total = features.sum(0)
+    if completion == "svd":
+        u, _, vt = np.linalg.svd(features.T @ np.tile(mean, (len(features), 1)))
+        return u @ vt
+    length = np.linalg.norm(total)
+    if length < 1e-9 or cosine(total, mean) < -1 + 1e-9:
+        return np.eye(len(mean))
+    return plane_rotation(total / length, mean / np.linalg.norm(mean))
+
+
+def decide(
+    x: F,
+    encode: Callable[[F], F],
+    context: F,
+    z_weight: F,
+    tau: float,
+    cache: Cache,
+    s: Settings,
+    aligned_by: Callable[[int], F] | None = None,
+) -> tuple[Decision, Cache]:
+    """Algorithm 1 for one picture: views (N, D), contexts (M, L, E) -> decision and next cache.
+
+    ``aligned_by(k)`` replaces row 10 by somebody else's aligned cache: an SVD leaves all but one direction
+    of W open, so two correct ones need not agree, and only what follows from it can be compared.
+    """
+    initial = encode(context)
+    classes = len(initial)
+    update = update_prompts(encode, context, x, z_weight, tau, s)
+    tuned = update.features
+    judge = tuned if s.cache_text == "tuned" else initial
+
+    probability = [view_probability(view, judge, z_weight, tau) for view in x]
+    entropy = np.array([shannon(p) for p in probability])
+    pseudo = [int(np.argmax(p)) for p in probability]
+    limit = s.max_entropy * (np.log(classes) if s.entropy_unit == "share_of_log_k" else 1.0)
+    kept = [bool(h <= limit) for h in entropy]
+    weight = weigh_views(x, entropy, s.view_weight)
+
+    old = cache if s.protocol == "stream" else Cache([[] for _ in range(classes)], cache.pictures)
+    if s.protocol == "off":
+        new, entered, used = cache, [], old
+    else:
+        new, entered = update_cache(old, x, entropy, pseudo, kept, s.slots, s.views_per_image)
+        used = new if s.order == "update_first" else old
+
+    def against(atoms: F, atom_weight: F) -> Solution:
+        present = atom_weight > 0
+        cost = np.zeros((len(x), len(atoms)))
+        cost[:, present] = cost_matrix(x, atoms[present])
+        return solve(cost, weight, atom_weight, s.entropy_weight, s.transported_mass, s.objective)
+
+    before = [against(initial[k], z_weight[k]) for k in range(classes)]
+    prompt = [against(tuned[k], z_weight[k]) for k in range(classes)]
+    prompt_distance = np.array([solution.value for solution in prompt])
+
+    mean = text_mean(judge, z_weight)
+    aligned: list[F] = []
+    strength = np.zeros(classes)
+    cache_distance = np.zeros(classes)
+    for k in range(classes):
+        features = np.array([item.feature for item in used.classes[k]])
+        if len(features):
+            rotated = features @ procrustes(features, mean[k], s.completion)
+            aligned.append(aligned_by(k) if aligned_by else rotated)
+            strength[k] = np.linalg.norm(features.sum(0)) / len(features)
+        else:
+            aligned.append(np.zeros((0, x.shape[1])))
+        if s.protocol == "off":
+            continue
+        if len(features):
+            n = len(features)
+            cache_distance[k] = against(aligned[k], np.full(n, 1.0 / n)).value
+        elif s.empty_class == "text_mean":
+            zhat = mean[k] / np.linalg.norm(mean[k])
+            cache_distance[k] = against(zhat[None], np.ones(1)).value
+
+    alpha = 0.0 if s.protocol == "off" else s.cache_weight
+    total = prompt_distance + alpha * cache_distance
+    lowest = np.sort(total)
+    return Decision(
+        entropy=entropy,
+        pseudo_label=pseudo,
+        kept=kept,
+        limit=float(limit),
+        view_weight=weight,
+        update=update,
+        before=before,
+        prompt=prompt,
+        used=used,
+        aligned=aligned,
+        strength=strength,
+        cache_distance=cache_distance,
+        total=total,
+        label=int(np.argmin(total)),
+        probability=softmax(-total / ((1 + alpha) * tau)),
+        margin=float(lowest[1] - lowest[0]),
+        entered=entered,
+        free=aligned_by is not None,
+    ), new
