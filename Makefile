@@ -5,6 +5,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 export GRADIO_ANALYTICS_ENABLED := False
+export OMP_WAIT_POLICY := PASSIVE
 
 .PHONY: run setup setup-dev browser check test test-quick test-nightly clean
 
