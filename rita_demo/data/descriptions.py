@@ -1,0 +1,107 @@
+"""Sentences that say what a class looks like: one JSON file, {class name: [sentence, ...]}.
+
+The two built-in files were written for this project. A file of one's own has the same form.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rita_demo.errors import DataError
+
+_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "descriptions"
+BUILT_IN: dict[str, Path] = {
+    "caltech101": _FOLDER / "caltech101.json",
+    "dtd": _FOLDER / "dtd.json",
+}
+LARGEST_FILE = 2_000_000  # bytes
+LONGEST_SENTENCE = 300  # characters
+_FORM = 'Give a JSON file of the form {"class": ["sentence", ...]}.'
+
+
+def load(path: str | Path) -> dict[str, tuple[str, ...]]:
+    """Class name -> its sentences, in the order of the file.
+
+    Args:
+        path: a key of :data:`BUILT_IN`, or a JSON file of at most 2 MB that holds an object of
+            non-empty lists of sentences, each of 1 to 300 characters. The sentences of a class
+            are stripped, and one that occurs twice is kept once.
+
+    Raises:
+        DataError: the file is missing, too large, not JSON, or not of that form.
+    """
+    table = _parsed(_read(BUILT_IN.get(str(path), Path(path))))
+    if not isinstance(table, dict) or not table:
+        raise DataError(
+            f"Descriptions are one object with at least one class; got {_kind(table)}.", _FORM
+        )
+    return {name.strip(): _sentences(name, rows) for name, rows in table.items()}
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of the file, never more than the limit."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"The descriptions file {path.name[:80]!r} cannot be read.", _FORM
+        ) from error
+    if len(data) > LARGEST_FILE:
+        raise DataError("A descriptions file has at most 2 MB; this one is larger.", _FORM)
+    return data
+
+
+def _parsed(data: bytes) -> Any:
+    """The JSON value; a class that is listed twice is refused, not silently overwritten."""
+    try:
+        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_without_twins)
+    except (ValueError, RecursionError) as error:
+        raise DataError("The descriptions file is not valid JSON in UTF-8.", _FORM) from error
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names: set[str] = set()
+    for name in (name.strip() for name, _ in pairs):
+        if name in names:
+            raise DataError(
+                f"The class {name[:60]!r} is described twice.", "Keep one list per class."
+            )
+        names.add(name)
+    return dict(pairs)
+
+
+def _sentences(name: str, rows: Any) -> tuple[str, ...]:
+    """The validated sentences of one class."""
+    if not name.strip():
+        raise DataError("A class name in the descriptions is empty.", _FORM)
+    if not isinstance(rows, list) or not rows:
+        raise DataError(
+            f"The class {name[:60]!r} needs a list of sentences; got {_kind(rows)}.", _FORM
+        )
+    for row in rows:
+        if not isinstance(row, str) or not row.strip():
+            raise DataError(f"A sentence of {name[:60]!r} is {_kind(row)}; expected text.", _FORM)
+        if len(row) > LONGEST_SENTENCE:
+            raise DataError(
+                f"A sentence of {name[:60]!r} has {len(row)} characters; "
+                f"at most {LONGEST_SENTENCE} are allowed.",
+                "Shorten it, or split it in two.",
+            )
+    return tuple(dict.fromkeys(row.strip() for row in rows))
+
+
+def _kind(value: Any) -> str:
+    """What came instead, in plain words."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict | list | str):
+        words = {dict: "an object", list: "a list", str: "text"}[type(value)]
+        return (
+            words
+            if (value.strip() if isinstance(value, str) else value)
+            else f"{words} that is empty"
+        )
+    return "true or false" if isinstance(value, bool) else "a number"

@@ -1,0 +1,191 @@
+"""The drawn textures: the same from the same seed, different from another, splits apart."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from rita_demo.data.textures import CLASSES, SPLITS, __main__, draw, samples, seeds
+from rita_demo.data.textures.light import Surface, lit
+from rita_demo.data.textures.noise import (
+    dome,
+    fractal,
+    scatter,
+    smooth,
+    step,
+    thread,
+    voronoi,
+    wave,
+)
+from rita_demo.data.vocabularies import VOCABULARIES
+from rita_demo.errors import DataError
+
+SMALL = 64
+rng = np.random.default_rng
+
+
+@cache
+def small(name: str, seed: int) -> np.ndarray:
+    """A small picture, drawn once for all tests."""
+    return draw(name, seed, SMALL)
+
+
+def thumbnail(name: str, seed: int) -> np.ndarray:
+    """(8, 8, 3) float: what remains of a picture from far away."""
+    return small(name, seed).reshape(8, 8, 8, 8, 3).mean(axis=(1, 3))
+
+
+def test_every_class_is_a_word_of_dtd_and_at_least_thirty_are_drawn() -> None:
+    assert set(CLASSES) <= set(VOCABULARIES["dtd"].names)
+    assert len(set(CLASSES)) == len(CLASSES) >= 30
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_draws_for_many_seeds_without_a_warning(name: str) -> None:
+    with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
+        warnings.simplefilter("error")
+        for seed in range(8):
+            picture = small(name, seed)
+            assert picture.shape == (SMALL, SMALL, 3)
+            assert picture.dtype == np.uint8
+            assert picture.std() > 3, "an empty picture"
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_seed_always_gives_the_same_picture(name: str) -> None:
+    first = draw(name, 1_000_003, 96)
+    draw(name, 4, 40)
+    assert np.array_equal(first, draw(name, 1_000_003, 96))
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_different_seeds_give_substantially_different_pictures(name: str) -> None:
+    pictures = [small(name, seed).astype(float) for seed in range(5)]
+    assert min(np.abs(a - b).mean() for a, b in combinations(pictures, 2)) > 8
+    views = [thumbnail(name, seed) for seed in range(8)]
+    assert np.mean([np.abs(a - b).mean() for a, b in combinations(views, 2)]) > 15
+
+
+def test_a_picture_has_224_pixels_a_side_unless_told_otherwise() -> None:
+    assert draw("veined", 0).shape == (224, 224, 3)
+
+
+def test_two_classes_never_share_a_picture() -> None:
+    pictures = {small(name, 0).tobytes() for name in CLASSES}
+    assert len(pictures) == len(CLASSES)
+
+
+@pytest.mark.parametrize(("one", "other"), list(combinations(SPLITS, 2)))
+def test_no_seed_belongs_to_two_splits(one: str, other: str) -> None:
+    a, b = seeds(one), seeds(other)
+    assert max(a.start, b.start) >= min(a.stop, b.stop)
+
+
+def test_samples_are_balanced_labelled_and_from_their_own_split() -> None:
+    drawn = list(samples("val", 2, size=32))
+    assert [one.name for one in drawn] == list(CLASSES) * 2
+    assert all(one.seed in seeds("val") for one in drawn)
+    assert np.array_equal(drawn[-1].pixels, draw(CLASSES[-1], drawn[-1].seed, 32))
+
+
+def test_samples_are_drawn_only_when_asked_for() -> None:
+    stream = samples("train", 1_000_000)
+    assert next(stream).name == CLASSES[0]
+
+
+@pytest.mark.parametrize("size", [32, 100, 225, 300])
+def test_any_size_can_be_drawn(size: int) -> None:
+    for name in ("knitted", "cracked", "potholed", "banded"):
+        assert draw(name, 1, size).shape == (size, size, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: draw("plaid", 0), "No drawing is called 'plaid'"),
+        (lambda: draw("woven", -1), "seed of 0 or more"),
+        (lambda: draw("woven", 0, 4), "size from 32"),
+        (lambda: draw("woven", 0, 4096), "to 1024"),
+        (lambda: seeds("all"), "one of train, val, test"),
+        (lambda: samples("test", 10**7), "seeds per class"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_with_a_sentence(call, says: str) -> None:
+    with pytest.raises(DataError, match=re.escape(says)):
+        call()
+
+
+def test_the_contact_sheet_is_written_by_one_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "sheet.png"
+    words = ["x", str(target), "--classes", "grid", "woven", "--columns", "2", "--timing"]
+    monkeypatch.setattr(sys, "argv", words)
+    __main__.main()
+    with Image.open(target) as page:
+        assert page.size == (92 + 2 * 115, 2 * 115)
+    assert re.search(r"grid +[\d.]+ ms\nwoven +[\d.]+ ms", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("size", [64, 97])
+def test_noise_has_mean_zero_and_deviation_one(size: int) -> None:
+    field = fractal(rng(0), size, 8, 2.0)
+    assert field.shape == (size, size)
+    assert field.dtype == np.float32
+    assert abs(float(field.mean())) < 1e-4
+    assert float(field.std()) == pytest.approx(1, abs=1e-3)
+
+
+def test_soft_noise_changes_little_between_neighbours() -> None:
+    field = smooth(rng(0), 200, 3)
+    assert np.abs(np.diff(field)).max() < 0.2 < field.std()
+
+
+def test_cells_find_the_nearest_of_all_points() -> None:
+    v, u = np.meshgrid(np.linspace(0.1, 7.9, 24), np.linspace(0.1, 7.9, 24), indexing="ij")
+    u, v = u.astype("f4"), v.astype("f4")
+    cells = voronoi(rng(5), u, v, 0.9)
+    shift = rng(5).uniform(0.05, 0.95, (2, 4096)).astype("f4")
+    rows, columns = np.meshgrid(np.arange(-2, 11), np.arange(-2, 11), indexing="ij")
+    key = ((rows & 63) << 6 | (columns & 63)).ravel()
+    points = np.stack([columns.ravel() + shift[0][key], rows.ravel() + shift[1][key]])
+    away = np.hypot(u.ravel()[:, None] - points[0], v.ravel()[:, None] - points[1])
+    nearest = np.sort(away, axis=1)[:, :2]
+    assert np.allclose(cells.first.ravel(), nearest[:, 0], atol=1e-4)
+    assert np.allclose(cells.second.ravel(), nearest[:, 1], atol=1e-4)
+    assert np.array_equal(cells.key.ravel(), key[away.argmin(axis=1)])
+
+
+def test_scattered_points_stay_inside_their_own_square() -> None:
+    u = np.tile(np.linspace(0, 6, 120, dtype="f4"), (120, 1))
+    spots = scatter(rng(1), u, u.T.copy(), 0.4)
+    left, top = u - np.floor(u) - spots.dx, u.T - np.floor(u.T) - spots.dy
+    assert 0.299 < min(left.min(), top.min()) <= max(left.max(), top.max()) < 0.701
+
+
+def test_small_shapes_have_their_closed_forms() -> None:
+    x = np.array([0, 0.25, 0.5, 0.75, 1.0], np.float32)
+    assert wave(x).tolist() == [0, 0.5, 1, 0.5, 0]
+    assert step(x - 0.5, 0.5).tolist() == [0, 0, 0.5, 1, 1]
+    assert dome(np.array([0, 0.75, 1, 4], np.float32)).tolist() == [1, 0.5, 0, 0]
+    lines = thread(rng(0), np.linspace(0, 1, 9, dtype="f4"))
+    assert float(lines[0]) == pytest.approx(float(lines[-1]), abs=1e-3)
+
+
+def test_a_flat_surface_keeps_its_colour_and_a_knob_is_bright_towards_the_light() -> None:
+    grey = np.full((64, 64, 3), 0.5, np.float32)
+    assert np.allclose(lit(rng(0), Surface(grey)), 0.25, atol=1e-3)
+    level = lit(rng(0), Surface(grey, np.zeros((64, 64), np.float32), gloss=0.0))
+    assert np.allclose(level, 0.25, atol=1e-3)
+    axis = np.linspace(-1.2, 1.2, 64, dtype=np.float32)
+    knob = 20 * dome(axis[None] ** 2 + axis[:, None] ** 2)
+    shaded = lit(rng(0), Surface(grey, knob, gloss=0.0))[..., 0]
+    assert shaded.max() > 1.3 * shaded[32, 32] > 1.3 * shaded.min()
