@@ -217,6 +217,14 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """What a "what if" leaves out: view numbers, and (class, prompt) pairs."""
+
+    views: frozenset[int] = frozenset()
+    prompts: frozenset[tuple[int, int]] = frozenset()
+
+
+@dataclass(frozen=True)
 class Trace:
     """Everything RITA did for one glance.
 

@@ -1,6 +1,6 @@
 """The paper on feature tensors: pure functions, no model in sight.  Start with ``rita.py``."""
 
-from rita_demo.method.cache import cache_transport, emptied, empty, resize, update
+from rita_demo.method.cache import cache_transport, emptied, empty, resize, update, without
 from rita_demo.method.confidence import assess, view_log_probability, view_weight
 from rita_demo.method.cost import cosine_cost, text_mean
 from rita_demo.method.kl import kl_to_one_hot
@@ -31,4 +31,5 @@ __all__ = [
     "update",
     "view_log_probability",
     "view_weight",
+    "without",
 ]

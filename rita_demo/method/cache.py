@@ -72,6 +72,28 @@ def resize(state: CacheState, slots: int) -> CacheState:
     )
 
 
+def without(state: CacheState, k: int, slot: int) -> CacheState:
+    """The same memory without one item; the later items of its class move up.
+
+    Raises:
+        ValueError: when class ``k`` holds nothing in that slot.
+    """
+    J = state.features.shape[1]
+    if not 0 <= k < len(state.count) or not 0 <= slot < int(state.count[k]):
+        raise ValueError(f"Class {k} holds nothing in slot {slot}.")
+    order = torch.tensor([*range(slot), *range(slot + 1, J), slot], device=state.features.device)
+    fresh = empty(1, 1, state.features.shape[2], "", state.features.device, state.features.dtype)
+    changed = {}
+    for name in ("features", "entropy", "born", "view"):
+        values = getattr(state, name).clone()
+        values[k] = values[k, order]
+        values[k, -1] = getattr(fresh, name)[0, 0]
+        changed[name] = values
+    count = state.count.clone()
+    count[k] -= 1
+    return replace(state, count=count, **changed)
+
+
 def update(
     state: CacheState, x: Tensor, confidence: Confidence, *, views_per_image: int = 0
 ) -> tuple[CacheState, CacheChange]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -59,6 +59,7 @@ def decide(
     cache: CacheState,
     settings: Settings,
     tuning: Tuning | None = None,
+    present: Tensor | None = None,
 ) -> tuple[Trace, CacheState]:
     """``argmin_k d_OT(k) + alpha d_cOT(k)`` (definition 12) in the order Algorithm 1 prints.
 
@@ -69,6 +70,8 @@ def decide(
         settings: every knob of the method.
         tuning: a trace's ``tuning`` for the same views, prompts and tuning settings, so that a
             slider that changes something else does not encode text again.
+        present: (N,) bool, the views that count; the others carry no mass, enter no memory and no
+            loss, but keep their place in the trace. None: all of them.
 
     Returns:
         The trace, and the memory with this picture in it.  The caller decides whether to keep it:
@@ -80,14 +83,15 @@ def decide(
     seconds: dict[str, float] = {}
     stage = _stopwatch(seconds, view_features.device)
     tau, initial, z_weight = prompts.temperature, prompts.features, prompts.weight
-    before = _fitting(view_features, prompts, cache, settings)
+    before = _fitting(view_features, prompts, cache, settings, present)
     with torch.no_grad():
         with stage("views"):
             x = unit(view_features)  # x_1..x_N, at least float32
 
         with stage("tuning"):  # omega <- AdamW(omega), s times
+            seen_by_loss = x if present is None else x[present]
             tuning = tuning or tune(
-                prompts.encode, prompts.context, x, z_weight, settings, tau, initial
+                prompts.encode, prompts.context, seen_by_loss, z_weight, settings, tau, initial
             )
             z = tuning.features
 
@@ -96,7 +100,7 @@ def decide(
             confidence = assess(x, judges, z_weight, temperature=tau, max_entropy=settings.max_entropy,
                                 entropy_unit=settings.entropy_unit)  # fmt: skip
             zbar = text_mean(judges, z_weight)
-            a = view_weight(x, confidence, settings.view_weight)
+            confidence, a = _weighted(x, confidence, settings.view_weight, present)
 
         with stage("cache"):  # the confident views enter, before or after they are judged by it
             after, change = _committed(before, cache, x, confidence, settings)
@@ -144,12 +148,18 @@ def decide(
 
 
 def _fitting(
-    view_features: Tensor, prompts: Prompts, cache: CacheState, settings: Settings
+    view_features: Tensor,
+    prompts: Prompts,
+    cache: CacheState,
+    settings: Settings,
+    present: Tensor | None,
 ) -> CacheState:
     """The memory this decision starts from: none, an emptied one, or the given one, in J places."""
     K, _, D = prompts.features.shape
     if view_features.ndim != 2 or len(view_features) == 0 or view_features.shape[1] != D:
         raise ValueError(f"Views are (N, {D}), N >= 1; got shape {tuple(view_features.shape)}.")
+    if present is not None and (present.shape != view_features.shape[:1] or not present.any()):
+        raise ValueError("present says for every view whether it counts, and at least one must.")
     if (len(cache.count), cache.features.shape[2]) != (K, D):
         raise ValueError(
             f"The memory must hold {K} classes of width {D}; got shape {tuple(cache.features.shape)}. "
@@ -159,6 +169,18 @@ def _fitting(
         raise ValueError(f"Unknown protocol {settings.protocol!r} or order {settings.order!r}.")
     resized = memory.resize(cache, settings.slots)
     return resized if settings.protocol == "stream" else memory.emptied(resized)
+
+
+def _weighted(
+    x: Tensor, confidence: Confidence, kind: str, present: Tensor | None
+) -> tuple[Confidence, Tensor]:
+    """The weight of every view, as if the absent ones had never been taken: they weigh 0."""
+    if present is None:
+        return confidence, view_weight(x, confidence, kind)
+    there = replace(confidence, entropy=confidence.entropy[present])
+    a = torch.zeros(len(x), dtype=x.dtype, device=x.device)
+    a[present] = view_weight(x[present], there, kind)
+    return replace(confidence, kept=confidence.kept & present), a
 
 
 def _committed(
