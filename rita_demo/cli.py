@@ -24,6 +24,7 @@ from rita_demo.data.vocabularies import (
     vocabulary,
 )
 from rita_demo.errors import DataError, DemoError, SettingError
+from rita_demo.evaluation.commands import add_evaluate, add_tables
 from rita_demo.settings import KNOBS, PRESETS, Settings, parse_assignment, preset
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_explain(commands)
+    add_evaluate(commands, _add_backbone)
+    add_tables(commands)
     models = commands.add_parser("models", help="the models that can be used here and now")
     models.set_defaults(run=_models)
     datasets = commands.add_parser(

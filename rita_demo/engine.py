@@ -19,11 +19,13 @@ import numpy as np
 import torch
 
 from rita_demo import attacks, baselines, method, views, vlm
+from rita_demo.errors import SettingError
 from rita_demo.records import (
     AttackTrace,
     BackboneInfo,
     CacheState,
     Glance,
+    LeftOut,
     Picture,
     TextBank,
     Trace,
@@ -60,6 +62,10 @@ class Engine:
     def info(self) -> BackboneInfo:
         """Name, size, input side and device of the model."""
         return self._backbone.info
+
+    def weights_key(self) -> str:
+        """Names the model's weights by their content: stored results of other weights do not fit."""
+        return self._backbone.weights_key()
 
     # --- door 1
     def classes(self, names: Sequence[str], settings: Settings) -> TextBank:
@@ -155,6 +161,7 @@ class Engine:
         cache: CacheState | None,
         settings: Settings,
         tuning: Tuning | None = None,
+        left_out: LeftOut | None = None,
     ) -> tuple[Trace, CacheState]:
         """RITA's answer from features alone, and the memory as it would be afterwards.
 
@@ -162,24 +169,30 @@ class Engine:
             cache: the memory to decide from; None, or one of another vocabulary or model, means an empty one.
             tuning: an earlier trace's prompt update, to leave the text tower alone when only
                 transport or memory settings changed.
+            left_out: views and prompts that carry no mass; they keep their place in the trace.
+
+        Raises:
+            SettingError: when ``left_out`` leaves no view, or a class no prompt.
         """
         if cache is None or cache.key != bank.key:
             cache = self.empty_cache(bank, settings)
         with self._lock:
             prompts = self._prompt_set(bank.names, settings)
             device = self._backbone.device
+            present, weight = _left_in(left_out or LeftOut(), glance, prompts.weight)
             trace, after = method.decide(
                 torch.from_numpy(glance.features).to(device),
                 method.Prompts(
                     encode=prompts.encode,
                     context=prompts.context,
                     features=prompts.features,
-                    weight=prompts.weight,
+                    weight=weight,
                     temperature=self._backbone.temperature,
                 ),
                 inside(cache, device),
                 settings,
                 tuning=inside(tuning, device),
+                present=present,
             )
         return outside(trace), outside(after)
 
@@ -225,6 +238,27 @@ class Engine:
         """(H, W, 3) uint8 -> (3, H, W) float32 in [0, 1] on the device."""
         tensor = torch.from_numpy(np.ascontiguousarray(picture.pixels)).to(self._backbone.device)
         return tensor.permute(2, 0, 1).float() / 255
+
+
+def _left_in(
+    left_out: LeftOut, glance: Glance, weight: torch.Tensor
+) -> tuple[torch.Tensor | None, torch.Tensor]:
+    """Which views count (N,), or None for all, and the prompts' weights (K, M) with rows summing to 1."""
+    present = None
+    if left_out.views:
+        kept = [n not in left_out.views for n in range(len(glance.features))]
+        present = torch.tensor(kept, device=weight.device)
+        if not any(kept):
+            raise SettingError("At least one view must stay.", "Put one back.")
+    if left_out.prompts:
+        weight = weight.clone()
+        for k, m in left_out.prompts:
+            weight[k, m] = 0.0
+        total = weight.sum(1, keepdim=True)
+        if not bool((total > 0).all()):
+            raise SettingError("At least one prompt of every class must stay.", "Put one back.")
+        weight = weight / total
+    return present, weight
 
 
 class Remembered(Generic[V]):

@@ -55,7 +55,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 
 BAD_USAGE: list[tuple[list[str], str]] = [
     ([], "COMMAND"),
-    (["evaluate"], "invalid choice: 'evaluate'"),
+    (["evaluate"], "the following arguments are required"),
     (["explain", "PHOTO"], "one of the arguments --classes --vocabulary is required"),
     (["explain", "PHOTO", "--classes", "a,b", "--vocabulary", "dtd"], "not allowed with"),
     (["explain", "PHOTO", "--vocabulary", "birds"], "caltech101"),
@@ -253,7 +253,9 @@ def test_serve_and_train_pass_their_options_on(
     ]
 
 
-@pytest.mark.parametrize("words", [["--help"], ["explain", "--help"], ["datasets", "--help"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], *([c, "--help"] for c in ("explain", "evaluate", "tables", "datasets"))]
+)
 def test_help_is_instant_because_nothing_heavy_is_imported(words: list[str]) -> None:
     code = (
         f"import sys; from rita_demo.cli import main; assert main({words!r}) == 0;"

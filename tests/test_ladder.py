@@ -20,19 +20,24 @@ LADDER: dict[str, set[str]] = {
     "baselines": BOTTOM | {"method"},
     "training": BOTTOM | SIBLINGS | {"baselines"},
     "engine": BOTTOM | SIBLINGS | {"baselines"},
+    "evaluation": BOTTOM | {"data", "attacks", "engine"},
     "story": BOTTOM | {"engine", "data", "attacks"},
     "exports": BOTTOM,
     "plots": BOTTOM,
     "ui": BOTTOM | {"plots", "story", "exports", "data", "attacks", "vlm"},
     "table": BOTTOM | {"story", "data", "vlm"},
-    "cli": BOTTOM | {"engine", "story", "exports", "data", "vlm", "training", "table"},
+    "cli": BOTTOM
+    | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation"},
     "__main__": {"cli"},
     "__init__": set(),
 }
 # Libraries that belong to one side of the engine only.
 FORBIDDEN: dict[str, set[str]] = {
     **{name: {"gradio", "plotly"} for name in [*SIBLINGS, "engine", "baselines", "training"]},
-    **{name: {"torch", "open_clip", "torchvision"} for name in ["ui", "plots", "exports"]},
+    **{
+        name: {"torch", "open_clip", "torchvision"}
+        for name in ["ui", "plots", "exports", "evaluation"]
+    },
     **{name: {"torch", "open_clip", "gradio", "plotly", "PIL"} for name in BOTTOM},
     "method": {"open_clip", "PIL", "gradio", "plotly"},
     "attacks": {"open_clip", "PIL", "gradio", "plotly"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import torch
@@ -109,6 +110,16 @@ class Backbone:
             with torch.autocast(self.device.type, dtype=self._dtype):
                 rest = [self._encode(part) for part in pixels[1:].split(chunk) if len(part)]
             return torch.cat([first, *rest])
+
+    def weights_key(self) -> str:
+        """Names the weights by their content: the same on every device, another after any training."""
+        digest = hashlib.sha256()
+        parts = (self._visual, self.tower.transformer, self.tower.token_embedding)
+        for part in parts:
+            for name, tensor in part.state_dict().items():
+                digest.update(name.encode())
+                digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+        return digest.hexdigest()[:16]
 
     def _encode(self, pixels: Tensor) -> Tensor:
         pixels = pixels.to(self.device, torch.float32)

@@ -1,0 +1,161 @@
+"""The pictures of a measurement: which ones, in which order, and the class names they are judged by."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rita_demo.data import textures
+from rita_demo.data.datasets import DATASETS, SPLITS, Item, load_split
+from rita_demo.data.vocabularies import VOCABULARIES
+from rita_demo.errors import DataError
+
+PRESENT = ":present"  # "dtd:present": prompts for the classes that have pictures, and no others
+DRAWN_PER_CLASS = 10  # of the procedural textures, when no limit says how many
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One picture: ``id`` names it on every machine, ``label`` indexes the collection's names.
+
+    It lies at ``path``, or is drawn from ``drawing`` (class, seed). ``size`` in bytes tells a file that
+    was replaced by another one of the same name (0 for a drawing).
+    """
+
+    id: str
+    label: int
+    size: int
+    path: Path | None = None
+    drawing: tuple[str, int] | None = None
+
+    def source(self) -> Path | np.ndarray:
+        """What :func:`rita_demo.data.pictures.open_picture` takes."""
+        if self.drawing is not None:
+            return textures.draw(*self.drawing)
+        assert self.path is not None  # one of the two is always given
+        return self.path
+
+
+@dataclass(frozen=True)
+class Collection:
+    """``names`` K prompts' class names; ``entries`` the chosen pictures; ``available`` how many there
+    were to choose from; ``present`` how many of the K classes have pictures in this dataset."""
+
+    dataset: str
+    split: str
+    names: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    available: int
+    present: int
+
+    def stream(self, seed: int) -> tuple[Entry, ...]:
+        """The pictures in the random order of a seed, the same on every machine."""
+        return tuple(sorted(self.entries, key=lambda entry: _mixed("order", seed, entry.id)))
+
+
+def picture_seed(seed: int, entry: Entry) -> int:
+    """The seed of one picture's attack and views in a run with ``seed``.
+
+    Every picture has its own, so that one lucky draw of boxes does not serve a whole dataset; the row
+    names it, and ``explain --seed`` repeats it.
+    """
+    return int.from_bytes(_mixed("picture", seed, entry.id)[:4], "big") & 0x7FFFFFFF
+
+
+def collect(
+    dataset: str, root: Path | None, split: str, *, limit: int | None, allow_partial: bool
+) -> Collection:
+    """Read what a dataset holds.
+
+    Args:
+        dataset: a name of ``DATASETS``, a folder with a folder per class, ``textures``; with
+            ``:present`` behind it only the classes that occur are asked about.
+        limit: take at most so many pictures, spread over the classes; a smaller choice is part of
+            every larger one and does not depend on the run's seeds.
+        allow_partial: a dataset that lacks classes or pictures is measured with what is there, and
+            all class names as prompts.
+
+    Raises:
+        DataError: what is missing, and what to do.
+    """
+    base, only_present = dataset.removesuffix(PRESENT), dataset.endswith(PRESENT)
+    if base == "textures":
+        names, entries, present = _drawn(split, limit)
+    else:
+        if root is None:
+            raise DataError(
+                f"The dataset {base[:60]!r} needs a data folder.", "Name it with --data-root."
+            )
+        names, entries, present = _listed(base, root, split, allow_partial, only_present)
+    title = (base if base in DATASETS else Path(base).name) + PRESENT * only_present
+    chosen = entries if limit is None else _spread(entries, limit)
+    return Collection(title, split, names, tuple(chosen), len(entries), present)
+
+
+def _drawn(split: str, limit: int | None) -> tuple[tuple[str, ...], list[Entry], int]:
+    names = textures.CLASSES
+    each = DRAWN_PER_CLASS if limit is None else -(-limit // len(names))
+    labels = sorted(range(len(names)), key=lambda label: _mixed("subset", 0, names[label]))
+    entries = [
+        Entry(f"{names[label]}/{seed}", label, 0, drawing=(names[label], seed))
+        for seed in textures.seeds(split)[:each]
+        for label in labels
+    ]
+    return names, entries[:limit], len(names)
+
+
+def _listed(
+    base: str, root: Path, split: str, allow_partial: bool, only_present: bool
+) -> tuple[tuple[str, ...], list[Entry], int]:
+    items = load_split(base, root, split, allow_partial=allow_partial or only_present)
+    found = _names(base, root, items)
+    known = VOCABULARIES[base].names if base in VOCABULARIES else found
+    if not set(found) <= set(known):  # a dataset of one's own under a known name
+        known = found
+    if only_present:
+        known = tuple(name for name in known if name in set(found))
+    elif len(found) < len(known) and not allow_partial:
+        raise DataError(
+            f"Only {len(found)} of the {len(known)} classes of {base!r} have pictures here.",
+            f"Say --allow-partial to measure them among all {len(known)} class names, or name the "
+            f"dataset {base + PRESENT} to ask about these {len(found)} alone.",
+        )
+    label = {name: index for index, name in enumerate(known)}
+    home = root if base in DATASETS else root / base
+    entries = [
+        Entry(path.relative_to(home).as_posix(), label[name], path.stat().st_size, path)
+        for path, _, name in items
+    ]
+    return known, entries, len(found)
+
+
+def _names(base: str, root: Path, items: Sequence[Item]) -> tuple[str, ...]:
+    """The classes that occur in any split, in the dataset's own order."""
+    order = {name: label for _, label, name in items}
+    for split in SPLITS:
+        try:
+            more = load_split(base, root, split, allow_partial=True)
+        except DataError:  # the split is not there: that says nothing about the others
+            continue
+        for _, label, name in more:
+            order.setdefault(name, label)
+    return tuple(sorted(order, key=lambda name: (order[name], name)))
+
+
+def _spread(entries: Iterable[Entry], limit: int) -> list[Entry]:
+    """One picture of every class, then a second one, ...: the first ``limit`` of them."""
+    mixed = sorted(entries, key=lambda entry: _mixed("subset", 0, entry.id))
+    taken: dict[int, int] = {}
+    turns = []
+    for place, entry in enumerate(mixed):
+        taken[entry.label] = taken.get(entry.label, 0) + 1
+        turns.append((taken[entry.label], place, entry))
+    return [entry for _, _, entry in sorted(turns, key=lambda turn: turn[:2])[:limit]]
+
+
+def _mixed(purpose: str, seed: int, name: str) -> bytes:
+    return hashlib.sha256(f"{purpose}\x1f{seed}\x1f{name}".encode()).digest()

@@ -1,0 +1,167 @@
+"""Which cells a request means, and what makes two of them the same.
+
+A cell is a method on a collection under one attack, memory protocol, setting and seed. Settings a
+method does not depend on are put back to their defaults first: sweeping the memory's weight does not
+measure CLIP again, and a clean picture is the same at every budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rita_demo.attacks import attack_row
+from rita_demo.evaluation.collection import Collection
+from rita_demo.evaluation.files import digest
+from rita_demo.evaluation.request import METHODS, SEEDS, Request
+from rita_demo.settings import KNOBS, RECOMMENDED, Settings
+
+FORMAT = 1  # raise it when stored numbers would change their meaning
+COLUMNS = ("attack", "budget", "steps", "protocol")  # of the tables: not part of the settings' hash
+REPEATABLE = ("none", "fgsm")  # attacks without a random start
+ONLY_FOR_MEMORY = (
+    "max_entropy", "entropy_unit", "slots", "cache_weight", "empty_class", "completion", "order",
+    "views_per_image",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Model:
+    """Whose answers they are: the model's name, and a hash of its weights (a retrained one is another)."""
+
+    name: str
+    weights: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """``asked`` are the settings of the request; ``settings`` the same without what cannot matter."""
+
+    method: str
+    seed: int
+    asked: Settings
+    settings: Settings
+    fixed: frozenset[str]
+
+    @property
+    def steps(self) -> int:
+        """Gradient steps that are really taken: 0 without an attack, 1 for the attacks of one step."""
+        return attack_row(self.asked.attack).steps(self.asked.steps)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether another seed could give other numbers."""
+        method, free = METHODS[self.method], set(SEEDS) - self.fixed
+        views = "views" in method.groups and "view_seed" in free
+        start = self.settings.attack not in REPEATABLE and "attack_seed" in free
+        return views or start or self.settings.protocol == "stream"
+
+
+def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:
+    """All different cells of one dataset and seed, methods in the order asked for."""
+    found: dict[tuple[str, Settings], Cell] = {}
+    for method in request.methods:
+        for asked in request.points:
+            settings = canonical(method, asked, request.fixed)
+            cell = Cell(method, seed, asked, settings, request.fixed)
+            if cell.drawn or seed == request.seeds[0]:
+                found.setdefault((method, settings), cell)
+    return tuple(found.values())
+
+
+def canonical(method: str, asked: Settings, fixed: frozenset[str]) -> Settings:
+    """``asked`` with everything back at its default that ``method`` does not depend on."""
+    row, attack = METHODS[method], attack_row(asked.attack)
+    idle = {name for name, knob in KNOBS.items() if knob.group not in row.groups}
+    idle |= set(SEEDS) - fixed
+    if asked.attack in REPEATABLE:
+        idle.add("attack_seed")
+    if not attack.iterative:
+        idle.add("steps")
+    if not row.remembers or asked.protocol == "off":
+        idle |= set(ONLY_FOR_MEMORY)
+    changes: dict[str, Any] = {name: KNOBS[name].default for name in idle}
+    if asked.attack == "none":
+        changes |= {"budget": 0, "adversarial_roundtrip": KNOBS["adversarial_roundtrip"].default}
+    if not row.remembers:
+        changes["protocol"] = "off"
+    return asked.but(**changes)
+
+
+def special(cell: Cell) -> dict[str, Any]:
+    """The settings that make this cell another one than the recommended, for the tables' readers."""
+    columns = {name: getattr(cell.asked, name) for name in (*COLUMNS, "square")}
+    usual = canonical(cell.method, RECOMMENDED.but(**columns), frozenset())
+    return {name: getattr(cell.settings, name) for name in cell.settings.differs_from(usual)}
+
+
+def look_key(cell: Cell, collection: Collection, model: Model) -> str:
+    """Cells with the same key look at the same pixels through the same views."""
+    value: dict[str, Any] = {"views": _knobs(cell, ("views",)), "pixels": _pixels(cell, model)}
+    if cell.asked.attack != "none":
+        value["classes"] = collection.names
+    return digest(value | _home(collection) | {"seed": cell.seed})
+
+
+def attack_key(cell: Cell, collection: Collection, model: Model) -> str:
+    """Cells with the same key see the same attacked squares: the views do not matter here."""
+    value = {"pixels": _pixels(cell, model), "classes": collection.names, "seed": cell.seed}
+    return digest(value | _home(collection))
+
+
+def tuning_key(cell: Cell) -> tuple[Any, ...]:
+    """Cells with the same key tune their prompts alike on the same views."""
+    groups = {"prompts", "tuning"}
+    if cell.settings.tuning_loss == "transport":
+        groups.add("transport")
+    return tuple(getattr(cell.settings, n) for n, knob in KNOBS.items() if knob.group in groups)
+
+
+def settings_hash(cell: Cell, collection: Collection, model: Model) -> str:
+    """The column ``settings``: everything that decides a number and has no column of its own."""
+    knobs = {n: v for n, v in cell.settings.as_dict().items() if n not in COLUMNS}
+    pictures = sorted((entry.id, entry.size) for entry in collection.entries)
+    value = {
+        "format": FORMAT,
+        "knobs": knobs,
+        "fixed": sorted(cell.fixed),
+        "names": collection.names,
+    }
+    return digest(value | {"pictures": digest(pictures), "weights": model.weights})
+
+
+def cell_key(cell: Cell, collection: Collection, model: Model) -> str:
+    """What a cell's folder is found by."""
+    columns = {name: getattr(cell.settings, name) for name in COLUMNS} | {"steps": cell.steps}
+    value = {"columns": columns, "settings": settings_hash(cell, collection, model)}
+    value |= {"method": cell.method, "model": model.name} | _home(collection)
+    return digest(value | {"split": collection.split, "seed": cell.seed if cell.drawn else "any"})
+
+
+def groups_of(cells: Iterable[Cell], collection: Collection, model: Model) -> list[list[Cell]]:
+    """The cells that share their views, so that every picture is looked at once for all of them."""
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(look_key(cell, collection, model), []).append(cell)
+    return list(found.values())
+
+
+def _pixels(cell: Cell, model: Model) -> dict[str, Any]:
+    """What the pixels that views are cut from depend on, beside the picture and the class names."""
+    knobs: dict[str, Any] = {"square": cell.asked.square, "attack": cell.asked.attack}
+    if cell.asked.attack != "none":
+        roundtrip = cell.asked.adversarial_roundtrip
+        knobs |= {"budget": cell.asked.budget, "steps": cell.steps, "roundtrip": roundtrip}
+        knobs["attack_seed"] = cell.asked.attack_seed if "attack_seed" in cell.fixed else "each"
+    return {"format": FORMAT, "model": model.name, "weights": model.weights} | knobs
+
+
+def _knobs(cell: Cell, groups: tuple[str, ...]) -> dict[str, Any]:
+    names = (name for name, knob in KNOBS.items() if knob.group in groups)
+    free = set(SEEDS) - cell.fixed
+    return {name: "each" if name in free else getattr(cell.asked, name) for name in names}
+
+
+def _home(collection: Collection) -> dict[str, Any]:
+    return {"dataset": collection.dataset.partition(":")[0]}

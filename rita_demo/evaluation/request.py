@@ -1,0 +1,147 @@
+"""What was asked for, as a value: the words of the command line checked and multiplied out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from rita_demo.errors import SettingError
+from rita_demo.settings import KNOBS, Settings, knob_of, parse_assignment, preset
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method that can be measured: ``groups`` are the groups of settings its answer depends on.
+
+    ``remembers``: it has a memory, so that protocol, order of the stream and cache settings matter.
+    """
+
+    name: str
+    title: str
+    groups: frozenset[str]
+    remembers: bool = False
+
+
+METHODS: dict[str, Method] = {
+    "clip": Method("clip", "CLIP (1 view)", frozenset({"attack"})),
+    "ensemble": Method("ensemble", "Ensemble", frozenset({"attack", "views"})),
+    "rita": Method(
+        "rita",
+        "RITA",
+        frozenset({"attack", "views", "prompts", "tuning", "transport", "cache"}),
+        remembers=True,
+    ),
+}
+SEEDS = ("view_seed", "attack_seed")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call of ``evaluate``.
+
+    ``points`` are the settings to measure, every attack, budget, protocol and sweep point multiplied
+    out; ``fixed`` names the seeds that were given by hand and are then the same for every picture.
+    """
+
+    datasets: tuple[str, ...]
+    split: str
+    methods: tuple[str, ...]
+    points: tuple[Settings, ...]
+    out: Path
+    data_root: Path | None = None
+    seeds: tuple[int, ...] = (0,)
+    fixed: frozenset[str] = frozenset()
+    limit: int | None = None
+    allow_partial: bool = False
+    backbone: str = "embedded"
+
+
+def points(
+    *,
+    start: str = "recommended",
+    attacks: str,
+    budget: str,
+    steps: str | None = None,
+    square: str = "model",
+    protocols: str = "off,reset,stream",
+    assignments: Sequence[str] = (),
+    sweeps: Sequence[str] = (),
+) -> tuple[tuple[Settings, ...], frozenset[str]]:
+    """The settings to measure, and the names of the seeds given by hand.
+
+    Lists are separated by commas; ``--set`` wins over the other options, a sweep over ``--set``.
+
+    Raises:
+        SettingError: an unknown name or a value outside its range.
+    """
+    axes = {
+        name: _values(name, text)
+        for name, text in (
+            ("attack", attacks), ("budget", budget), ("square", square), ("protocol", protocols)
+        )
+    }  # fmt: skip
+    if steps is not None:
+        axes["steps"] = _values("steps", steps)
+    given = dict(parse_assignment(text) for text in assignments)
+    axes |= {name: [value] for name, value in given.items()}
+    axes |= _sweeps(sweeps)
+    base = preset(start)
+    found = [base.but(**dict(zip(axes, values))) for values in product(*axes.values())]
+    return tuple(dict.fromkeys(found)), frozenset(name for name in SEEDS if name in axes)
+
+
+def methods(text: str) -> tuple[str, ...]:
+    """Names of methods, checked; one that is not built yet is told like one that never was."""
+    names = _listed(text, "method")
+    for name in names:
+        if name not in METHODS:
+            raise SettingError(
+                f"The method {name[:40]!r} cannot be measured in this version.",
+                f"Methods: {', '.join(METHODS)}.",
+            )
+    return names
+
+
+def seeds(text: str) -> tuple[int, ...]:
+    """Whole numbers from 0."""
+    knob = KNOBS["view_seed"]
+    found = []
+    for word in _listed(text, "seed"):
+        try:
+            found.append(knob.parse(word))
+        except SettingError as error:
+            raise SettingError(error.message.replace(knob.name, "A seed", 1)) from error
+    return tuple(found)
+
+
+def datasets(text: str) -> tuple[str, ...]:
+    """Names of datasets or folders; whether they are there is found out when they are read."""
+    return _listed(text, "dataset")
+
+
+def _listed(text: str, what: str) -> tuple[str, ...]:
+    words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    if not words:
+        raise SettingError(f"At least one {what} is needed.")
+    return words
+
+
+def _values(name: str, text: str) -> list[Any]:
+    return [knob_of(name).parse(word) for word in _listed(text, name)]
+
+
+def _sweeps(texts: Sequence[str]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for text in texts:
+        name, equals, values = (part.strip() for part in text.partition("="))
+        if not equals:
+            raise SettingError(f"A sweep is written name=v1,v2; got {text[:60]!r}.")
+        if name in found:
+            raise SettingError(
+                f"The sweep over {name[:40]} is given twice.", "Put its values into one list."
+            )
+        found[name] = _values(name, values)
+    return found

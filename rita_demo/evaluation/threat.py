@@ -1,0 +1,85 @@
+"""The threat model of a cell, and everything else that belongs beside its numbers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from rita_demo.attacks import attack_row
+from rita_demo.engine import Engine
+from rita_demo.evaluation import plan
+from rita_demo.evaluation.collection import Collection
+from rita_demo.evaluation.plan import COLUMNS, FORMAT, Cell, Model
+from rita_demo.evaluation.request import SEEDS
+from rita_demo.records import ThreatModel
+
+GOAL = "away from the true class of every picture"
+
+
+def threat_of(cell: Cell, side: int) -> ThreatModel:
+    """Who is attacked, what the attacker knows, and how strong he is. ``side``: the model's, in pixels."""
+    row, settings = attack_row(cell.asked.attack), cell.settings
+    attacked = row.name != "none"
+    return ThreatModel(
+        attack=row.name,
+        budget=settings.budget,
+        steps=cell.steps,
+        seed=cell.seed,
+        square=settings.square,
+        side=side if settings.square == "model" else 0,  # 0: every picture has its own
+        goal=GOAL if attacked else "none",
+        knows=row.knows,
+        does_not_know=row.does_not_know,
+        sentences=_sentences(cell, side) if attacked else ("No attack: clean pictures.",),
+    )
+
+
+def _sentences(cell: Cell, side: int) -> tuple[str, ...]:
+    row, settings = attack_row(cell.asked.attack), cell.settings
+    who = "Attacked: nobody in particular; this is the control."
+    if row.uses_gradient:
+        who = f"Attacked: frozen CLIP with one view and the prompt “a photo of a …”; {GOAL}."
+    size = f"{side} × {side} pixels" if settings.square == "model" else "its own size"
+    return (
+        f"{row.title}: {row.sentence}",
+        who,
+        f"Strength: no pixel value moves by more than {settings.budget}/255, in {cell.steps} "
+        f"step{'s' * (cell.steps != 1)}, on a square of {size} ({settings.square} protocol).",
+        f"The attacker knows {_list(row.knows)}; he does not know {_list(row.does_not_know)}.",
+        "An attacker who knows the defence as well is stronger than this one.",
+    )
+
+
+def _list(parts: tuple[str, ...]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def header_of(cell: Cell, collection: Collection, model: Model, engine: Engine) -> dict[str, Any]:
+    """What ``header.json`` says: columns of the tables, threat model, all settings, pictures, machine.
+
+    ``pool`` is the same for cells that differ in the seed alone.
+    """
+    settings = plan.settings_hash(cell, collection, model)
+    columns = {name: getattr(cell.settings, name) for name in COLUMNS} | {"steps": cell.steps}
+    columns |= {"dataset": collection.dataset, "split": collection.split, "method": cell.method}
+    columns |= {"backbone": model.name, "settings": settings}
+    free = [name for name in SEEDS if name not in cell.fixed]
+    return {
+        "format": FORMAT,
+        "columns": columns,
+        "pool": plan.digest(columns),
+        "seed": cell.seed,
+        "seeds": "every picture has its own, made from the seed and its name"
+        if free
+        else "given by hand",
+        "threat_model": asdict(threat_of(cell, engine.info.side)),
+        "knobs": {n: v for n, v in cell.asked.as_dict().items() if n not in free},
+        "special": plan.special(cell),
+        "pictures": len(collection.entries),
+        "available": collection.available,
+        "classes": len(collection.names),
+        "classes_present": collection.present,
+        "names": list(collection.names),
+        "weights": model.weights,
+        "machine": {"device": engine.info.device, "precision": engine.info.precision},
+    }

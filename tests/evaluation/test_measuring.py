@@ -1,0 +1,174 @@
+"""What is measured: the right pictures, prompts and settings, each only once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rita_demo import cli
+from rita_demo.data.vocabularies import vocabulary
+from rita_demo.engine import Engine
+from rita_demo.errors import DataError, SettingError
+from rita_demo.evaluation import plan, request
+from rita_demo.evaluation.collection import collect, picture_seed
+from rita_demo.evaluation.request import Request
+from rita_demo.settings import PAPER
+
+
+def test_a_sweep_equals_separate_runs(measure, rows_of, tmp_path: Path) -> None:
+    few = ["--methods", "rita", "--limit", "6"]
+    sweep = ["--sweep", "cache_weight=0,2", "--sweep", "entropy_weight=0.01,0.1"]
+    together = rows_of(measure(tmp_path / "together", *few, *sweep))
+    assert len(together) == 4
+    for alpha in ("0", "2"):
+        for blur in ("0.01", "0.1"):
+            point = ["--set", f"cache_weight={alpha}", "--set", f"entropy_weight={blur}"]
+            measure(tmp_path / "apart", *few, *point)
+    assert rows_of(tmp_path / "apart") == together
+    answers = [tuple(row["margin"] for row in rows) for rows in together.values()]
+    assert len(set(answers)) > 1, "the swept settings should matter"
+
+
+def test_scoring_again_from_stored_views_encodes_nothing_and_agrees(
+    measure, rows_of, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = measure(tmp_path / "runs")
+    first = rows_of(out)
+    for path in out.glob("cells/*/*"):
+        path.unlink()
+    monkeypatch.setattr(Engine, "look", _never)
+    monkeypatch.setattr(Engine, "attacking", _never)
+    assert rows_of(measure(out)) == first
+
+
+def test_half_precision_views_give_the_labels_of_full_precision(
+    measure, rows_of, tmp_path: Path, data_root: Path, tiny_model_dir: Path
+) -> None:
+    more = ["--methods", "ensemble", "--attack", "none", "--budget", "0"]
+    ((_, rows),) = rows_of(measure(tmp_path / "runs", *more)).items()
+    engine = Engine(f"local-dir:{tiny_model_dir}")
+    found = collect("caltech101", data_root, "val", limit=None, allow_partial=False)
+    settings = PAPER.but(views=6, views_augmix=False)
+    bank = engine.classes(found.names, settings)
+    from rita_demo.data.pictures import open_picture
+
+    for entry, row in zip(found.stream(0), rows):
+        picture = open_picture(entry.source(), square="model", side=engine.info.side)
+        look = engine.look(picture, settings.but(view_seed=picture_seed(0, entry)))
+        verdict = engine.compare(look, bank)["ensemble"]
+        assert found.names[verdict.label] == row["answer"]
+        assert np.isclose(verdict.probability[verdict.label], row["probability"], atol=2e-3)
+
+
+def test_settings_that_a_method_does_not_have_are_not_measured_twice(tmp_path: Path) -> None:
+    points, fixed = request.points(
+        attacks="none,fgsm,pgd", budget="1,4", sweeps=["cache_weight=0,1"]
+    )
+    asked = Request(("x",), "val", ("clip", "ensemble", "rita"), points, tmp_path, fixed=fixed)
+    counts = Counter((cell.method, cell.settings.attack) for cell in plan.cells_of(asked, 0))
+    assert len(points) == 3 * 2 * 3 * 2
+    assert counts["clip", "none"] == 1  # neither budget nor memory
+    assert counts["ensemble", "pgd"] == 2  # two budgets
+    assert counts["rita", "none"] == 1 + 2 * 2  # off; reset and stream with two weights
+    assert counts["rita", "pgd"] == 2 * (1 + 2 * 2)
+
+
+def test_clean_clip_is_measured_with_one_seed_only(tmp_path: Path) -> None:
+    points, fixed = request.points(attacks="none,pgd", budget="4", protocols="off")
+    asked = Request(("x",), "val", ("clip", "rita"), points, tmp_path, seeds=(0, 1), fixed=fixed)
+    second = [(cell.method, cell.settings.attack) for cell in plan.cells_of(asked, 1)]
+    assert sorted(second) == [("clip", "pgd"), ("rita", "none"), ("rita", "pgd")]
+
+
+def test_a_partial_dataset_must_be_asked_for(data_root: Path) -> None:
+    with pytest.raises(DataError, match="Only 2 of the 47 classes") as refused:
+        collect("dtd", data_root, "val", limit=None, allow_partial=False)
+    assert "--allow-partial" in refused.value.hint
+    partial = collect("dtd", data_root, "val", limit=None, allow_partial=True)
+    assert partial.names == vocabulary("dtd").names
+    assert {partial.names[entry.label] for entry in partial.entries} == {"dotted", "striped"}
+    assert all(entry.id.split("/")[-2] == partial.names[entry.label] for entry in partial.entries)
+    alone = collect("dtd:present", data_root, "val", limit=None, allow_partial=False)
+    assert (alone.dataset, alone.names) == ("dtd:present", ("dotted", "striped"))
+
+
+def test_a_limit_is_spread_over_the_classes_and_nested(data_root: Path) -> None:
+    def ids(limit: int | None) -> list[str]:
+        found = collect("caltech101", data_root, "val", limit=limit, allow_partial=False)
+        return [entry.id for entry in found.entries]
+
+    for limit in (1, 3, 5, 9):
+        some = ids(limit)
+        assert len(some) == limit
+        spread = Counter(name.split("/")[-2] for name in some).values()
+        assert max(spread) - (min(spread) if len(spread) == 3 else 0) <= 1
+        assert some == ids(12)[:limit]
+    assert len(ids(99)) == 12
+
+
+def test_textures_need_no_data_folder() -> None:
+    found = collect("textures", None, "val", limit=50, allow_partial=False)
+    assert (len(found.entries), len(found.names)) == (50, 47)
+    fewer = collect("textures", None, "val", limit=7, allow_partial=False)
+    assert {entry.id for entry in fewer.entries} < {entry.id for entry in found.entries}
+    assert found.entries[0].source().shape == (224, 224, 3)  # type: ignore[union-attr]
+
+
+def test_a_folder_per_class_is_named_without_its_path(data_root: Path) -> None:
+    folder = data_root / "caltech-101" / "101_ObjectCategories"
+    found = collect(str(folder), data_root, "all", limit=2, allow_partial=False)
+    assert found.dataset == "101_ObjectCategories"
+    assert found.names == ("cat", "cup", "dog")
+    assert {entry.id.count("/") for entry in found.entries} == {1}
+
+
+def test_the_order_of_the_stream_is_random_and_repeatable(data_root: Path) -> None:
+    found = collect("caltech101", data_root, "val", limit=None, allow_partial=False)
+    orders = [tuple(entry.id for entry in found.stream(seed)) for seed in (0, 0, 1)]
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(orders[0]) == sorted(orders[2])
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (["--methods", "clip,mta"], "method 'mta' cannot be measured in this version"),
+        (["--methods", "clip,mta"], "Methods: clip, ensemble, rita."),
+        (["--attack", "eot"], "attack is one of none, noise, fgsm, pgd"),
+        (["--protocols", "on"], "protocol is one of off, reset, stream"),
+        (["--budget", "0.5"], "budget is a whole number"),
+        (["--seeds", "0,x"], "A seed is a whole number"),
+        (["--limit", "0"], "--limit is a whole number from 1"),
+        (["--sweep", "slots"], "A sweep is written name=v1,v2"),
+        (["--sweep", "slots=1,99"], "slots is a whole number from 1 to 32"),
+        (["--sweep", "slots=1", "--sweep", "slots=2"], "given twice"),
+        (["--executor", "ray"], "invalid choice"),
+    ],
+)
+def test_a_wrong_request_ends_with_2_and_a_sentence(
+    more: list[str], sentence: str, words, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(words(tmp_path, *more)) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_budget_is_never_assumed(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--dataset", "dtd", "--methods", "clip", "--attack", "pgd", "--out", "runs"]
+    assert cli.main(["evaluate", *given]) == 2
+    assert "--budget" in capsys.readouterr().err
+
+
+def test_a_set_wins_over_the_options_and_a_sweep_over_both() -> None:
+    points, _ = request.points(
+        attacks="pgd", budget="1", protocols="off", assignments=["budget=2", "slots=5"], sweeps=["slots=1,2"]
+    )  # fmt: skip
+    assert {(p.budget, p.slots) for p in points} == {(2, 1), (2, 2)}
+    with pytest.raises(SettingError, match="no setting"):
+        request.points(attacks="pgd", budget="1", sweeps=["colour=red"])
+
+
+def _never(*_: object, **__: object) -> None:
+    raise AssertionError("this should have been read from the store")

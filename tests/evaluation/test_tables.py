@@ -1,0 +1,131 @@
+"""Tables: the contract's columns, Wilson's interval, pooled seeds, the threat model above."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from pathlib import Path
+
+import pytest
+
+from rita_demo import cli
+from rita_demo.evaluation.tables import wilson
+
+COLUMNS = (
+    "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings"
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tables") / "runs"
+
+
+@pytest.fixture
+def runs(folder: Path, measure) -> Path:
+    """Measured once for the module: two seeds, clean and attacked, two memories."""
+    if folder.exists():
+        return folder
+    more = ["--attack", "none,pgd", "--seeds", "0,1", "--protocols", "off,stream", "--limit", "5"]
+    return measure(folder, *more)
+
+
+def read(runs: Path, form: str, capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
+    assert cli.main(["tables", str(runs), "--format", form]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 5), (5, 5), (1, 2), (37, 120), (796, 796), (3, 1000)])
+def test_wilson_solves_its_own_quadratic(right: int, n: int) -> None:
+    """Its ends are the two shares p whose distance from right/n is 1.96 standard errors of p."""
+    z = 1.959963984540054
+    for end in wilson(right, n):
+        assert 0 <= end <= 1
+        error = math.sqrt(end * (1 - end) / n)
+        assert abs(right / n - end) == pytest.approx(z * error, abs=1e-9)
+
+
+def test_wilson_at_a_printed_value() -> None:
+    """Newcombe 1998, table I: 81 of 263 gives 0.2553 to 0.3662."""
+    assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+
+
+def test_csv_has_exactly_the_contracts_columns_one_row_per_cell(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = read(runs, "csv", capsys)
+    assert text.splitlines()[0] == COLUMNS
+    rows = list(csv.DictReader(io.StringIO(text)))
+    cells = {(r["method"], r["attack"], r["protocol"]): r for r in rows}
+    assert len(cells) == len(rows) == 2 * (1 + 1 + 2)
+    assert {(m, p) for m, _, p in cells} == {
+        ("clip", "off"), ("ensemble", "off"), ("rita", "off"), ("rita", "stream")
+    }  # fmt: skip
+    pooled = cells["rita", "pgd", "stream"]
+    assert (pooled["n"], pooled["seeds"], pooled["budget"], pooled["steps"]) == (
+        "10",
+        "0 1",
+        "4",
+        "1",
+    )
+    clean = cells["clip", "none", "off"]  # two seeds would count the same answers twice
+    assert (clean["n"], clean["seeds"], clean["budget"], clean["steps"]) == ("5", "0", "0", "0")
+    for row in rows:
+        n, share = int(row["n"]), float(row["accuracy"]) / 100
+        low, high = wilson(round(share * n), n)
+        assert (row["low"], row["high"]) == (f"{100 * low:.2f}", f"{100 * high:.2f}")
+        assert row["accuracy"] == f"{100 * round(share * n) / n:.2f}"
+
+
+def test_accuracy_is_the_share_of_right_rows(
+    runs: Path, rows_of, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [row for found in rows_of(runs).values() for row in found]
+    assert all(row["right"] == (row["answer"] == row["label"]) for row in rows)
+    for line in csv.DictReader(io.StringIO(read(runs, "csv", capsys))):
+        mine = [
+            row["right"] for row in rows
+            if all(str(row[k]) == line[k] for k in ("method", "attack", "budget", "protocol", "settings"))
+        ]  # fmt: skip
+        assert line["accuracy"] == f"{100 * sum(mine) / len(mine):.2f}"
+
+
+def test_markdown_prints_the_threat_model_above_each_table(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clean, attacked = read(runs, "markdown", capsys).split("### ")[1:]
+    assert clean.index("No attack") < clean.index("| method |")
+    for sentence in ("Attacked: frozen CLIP with one view", "more than 4/255, in 1 step,",
+                     "64 × 64 pixels (model protocol)", "he does not know", "among 3 prompts"):  # fmt: skip
+        assert attacked.index(sentence) < attacked.index("| method |")
+    assert "| RITA | stream |" in attacked
+    assert "views=6" in attacked
+
+
+def test_latex_is_balanced_and_escaped(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = read(runs, "latex", capsys)
+    assert text.count(r"\begin{") == text.count(r"\end{")
+    assert r"max\_entropy=9" in text
+
+
+def test_an_unfinished_cell_has_a_star(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import shutil
+
+    part = tmp_path / "part"
+    shutil.copytree(runs, part)
+    for path in part.glob("cells/*clip_none*/rows.jsonl"):
+        path.write_bytes(b"".join(path.read_bytes().splitlines(True)[:3]) + b'{"torn')
+    (line,) = (x for x in read(part, "markdown", capsys).splitlines() if "* |" in x)
+    assert line.startswith("| CLIP (1 view) |")
+    assert "| 3 |" in line
+
+
+def test_a_folder_without_measurements_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["tables", str(tmp_path)]) == 1
+    assert capsys.readouterr().err.startswith("There are no measurements in this folder.")
