@@ -32,7 +32,9 @@ $(VENV)/.dev: requirements-dev.txt $(VENV)/.user
 browser: setup-dev
 	$(BIN)/python -m tests.browser
 
+# gradio writes a stub beside every component class it meets; mypy would believe it instead of the code
 check: setup-dev
+	@find rita_demo -name '*.pyi' -delete
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -145,8 +145,9 @@ class Engine:
     def view_pixels(self, picture: Picture, settings: Settings) -> np.ndarray:
         """The views as pictures for the screen: (N, side, side, 3) uint8."""
         with self._lock:
-            pixels = views.make_views(self._pixels(picture), settings, self.info.side).pixels
-        return _numpy(pixels.mul(255).round().clamp(0, 255).byte().permute(0, 2, 3, 1))
+            drawn = views.make_views(self._pixels(picture), settings, self.info.side)
+        assert drawn.pixels is not None  # just made
+        return _numpy(drawn.pixels.mul(255).round().clamp(0, 255).byte().permute(0, 2, 3, 1))
 
     # --- door 4
     def empty_cache(self, bank: TextBank, settings: Settings) -> CacheState:
@@ -218,6 +219,7 @@ class Engine:
             begin = time.perf_counter()
             drawn = views.make_views(self._pixels(picture), settings, self.info.side)
             cut = time.perf_counter()
+            assert drawn.pixels is not None  # just made
             features = _numpy(self._backbone.encode_views(drawn.pixels))
             end = time.perf_counter()
         kept = outside(replace(drawn, pixels=None))

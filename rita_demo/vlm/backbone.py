@@ -118,7 +118,7 @@ class Backbone:
         for part in parts:
             for name, tensor in part.state_dict().items():
                 digest.update(name.encode())
-                digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+                digest.update(bytes(tensor.detach().cpu().clone().contiguous().untyped_storage()))
         return digest.hexdigest()[:16]
 
     def _encode(self, pixels: Tensor) -> Tensor:
