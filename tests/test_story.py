@@ -187,8 +187,8 @@ def test_two_visitors_at_once_get_their_own_vocabulary(engine: Engine, coffee: P
 
 
 def test_the_engine_source_is_the_only_crossing() -> None:
-    """No record below the engine is turned into numpy elsewhere than in engine.py."""
+    """The method and the attacks stay in torch: their records are turned into numpy in engine.py."""
     package = Path(__file__).resolve().parents[1] / "rita_demo"
-    below = [p for d in ("method", "vlm", "views", "attacks") for p in (package / d).rglob("*.py")]
+    below = [p for d in ("method", "attacks") for p in (package / d).rglob("*.py")]
     offenders = [p.name for p in below if ".numpy()" in p.read_text()]
     assert not offenders

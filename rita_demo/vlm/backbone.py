@@ -118,7 +118,7 @@ class Backbone:
         for part in parts:
             for name, tensor in part.state_dict().items():
                 digest.update(name.encode())
-                digest.update(bytes(tensor.detach().cpu().clone().contiguous().untyped_storage()))
+                digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
         return digest.hexdigest()[:16]
 
     def _encode(self, pixels: Tensor) -> Tensor:
