@@ -1,0 +1,6 @@
+"""How the embedded model was made: `train(data, out, minutes, resume)`."""
+
+from rita_demo.training.loop import train
+from rita_demo.training.recipe import Recipe
+
+__all__ = ["Recipe", "train"]

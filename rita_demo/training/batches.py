@@ -1,0 +1,118 @@
+"""A batch as a pure function of (corpus, recipe, seed, step, progress).
+
+Nothing is drawn from a running generator, so a resumed run needs no sampler or generator state:
+step 1,000 is the same batch whether or not the process was killed at step 999.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from open_clip import SimpleTokenizer
+from torch import Tensor
+
+from rita_demo.training.augment import crop, normalised, recolour
+from rita_demo.training.corpus import Corpus
+from rita_demo.training.names import FIRST_TEMPLATE_SHARE, TEMPLATES, TEXTURE_TEMPLATES
+from rita_demo.training.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Batch:
+    """B pictures and T texts; picture b belongs to text `target[b]`."""
+
+    pixels: Tensor  # (B, 3, S, S) float32, normalised
+    prompts: Tensor  # (T1, L1) token ids: one sentence per class
+    captions: Tensor  # (T2, L2) token ids of captions, T1 + T2 = T
+    target: Tensor  # (B,) int64 in [0, T)
+    ignored: Tensor  # (B, T) bool: names too close to the picture's own to count as wrong
+    label: Tensor  # (B,) int64 class numbers, -1 for captioned pictures
+    named: Tensor  # (T1,) int64 class number of each prompt
+    seen: frozenset[int]  # ids of the tokens in texts that have a picture here
+
+
+class Sampler:
+    """Draws batches. Holds only what is computed once: probabilities and the tokenizer."""
+
+    def __init__(self, corpus: Corpus, recipe: Recipe, seed: int) -> None:
+        self.corpus, self.recipe, self.seed = corpus, recipe, seed
+        self.tokenizer = SimpleTokenizer()
+        self.groups = list(corpus.groups)
+        self.weights = np.array([recipe.group_weights.get(group, 1.0) for group in self.groups])
+        self.focused = np.array([group in recipe.focus_groups for group in self.groups])
+        self.within = [self.class_balanced(corpus.groups[group]) for group in self.groups]
+
+    def class_balanced(self, pictures: np.ndarray) -> np.ndarray:
+        """Probability of each picture in its group: a class counts by the root of its size."""
+        label = self.corpus.label[pictures]
+        count = np.bincount(label + 1)[label + 1]
+        weight = np.where(label < 0, 1.0, 1 / np.sqrt(count))
+        return weight / weight.sum()
+
+    def draw(self, step: int, progress: float, size: int) -> Batch:
+        """The batch of a step, with pictures of `size` pixels."""
+        recipe, corpus = self.recipe, self.corpus
+        generator = np.random.default_rng([self.seed, step])
+        chosen = self.pictures(progress, generator)
+        crops = [crop(corpus.picture(n), size, recipe.smallest_crop, generator) for n in chosen]
+        pixels = recolour(torch.stack(crops), recipe.colour, recipe.grey, generator)
+        label = corpus.label[chosen]
+        classes, inverse = np.unique(label[label >= 0], return_inverse=True)
+        room = max(0, min(recipe.texts - len(classes), len(corpus.names) - len(classes)))
+        others = np.setdiff1d(np.arange(len(corpus.names)), classes, assume_unique=True)
+        shown = np.concatenate([classes, generator.choice(others, room, replace=False)]).astype(int)
+        prompts = [self.tokens(self.sentence(number, generator)) for number in shown]
+        captioned = np.flatnonzero(label < 0)
+        captions = [self.caption(int(chosen[n]), generator) for n in captioned]
+        target = np.empty(len(chosen), dtype=np.int64)
+        target[label >= 0] = inverse
+        target[captioned] = len(shown) + np.arange(len(captioned))
+        ignored = np.zeros((len(chosen), len(shown) + len(captions)), dtype=bool)
+        labelled = np.flatnonzero(label >= 0)
+        ignored[labelled, : len(shown)] = corpus.conflict[label[labelled]][:, shown]
+        with_picture = prompts[: len(classes)] + captions
+        return Batch(
+            pixels=normalised(pixels),
+            prompts=padded(prompts),
+            captions=padded(captions),
+            target=torch.from_numpy(target),
+            ignored=torch.from_numpy(ignored),
+            label=torch.from_numpy(label),
+            named=torch.from_numpy(shown),
+            seen=frozenset(token for text in with_picture for token in text),
+        )
+
+    def pictures(self, progress: float, generator: np.random.Generator) -> np.ndarray:
+        """(B,) picture numbers: first the group, then a class-balanced picture in it."""
+        boost = 1 + (self.recipe.focus - 1) * progress
+        weights = np.where(self.focused, self.weights * boost, self.weights)
+        counts = generator.multinomial(self.recipe.batch, weights / weights.sum())
+        drawn = [
+            generator.choice(self.corpus.groups[group], count, p=probability)
+            for group, count, probability in zip(self.groups, counts, self.within, strict=True)
+        ]
+        return np.concatenate(drawn)
+
+    def sentence(self, number: int, generator: np.random.Generator) -> str:
+        """A class name in a template; the one of the zero-shot accuracy comes most often."""
+        names = self.corpus.names[number]
+        name = names[0] if generator.random() < 0.5 else names[generator.integers(len(names))]
+        templates = TEXTURE_TEMPLATES if self.corpus.texture[number] else TEMPLATES
+        first = generator.random() < FIRST_TEMPLATE_SHARE
+        return templates[0 if first else generator.integers(len(templates))].format(name)
+
+    def caption(self, picture: int, generator: np.random.Generator) -> list[int]:
+        """One of a picture's captions as token ids."""
+        said = self.corpus.captions[picture]
+        return self.tokens(said[generator.integers(len(said))])
+
+    def tokens(self, text: str) -> list[int]:
+        """Token ids with start and end, at most `caption_tokens` of them."""
+        ids = self.tokenizer.encode(text)[: self.recipe.caption_tokens - 2]
+        return [self.tokenizer.sot_token_id, *ids, self.tokenizer.eot_token_id]
+
+
+def padded(texts: list[list[int]]) -> Tensor:
+    """Token ids (T, L), L the longest text, zeros behind the end token."""
+    longest = max((len(text) for text in texts), default=0)
+    return torch.tensor([text + [0] * (longest - len(text)) for text in texts], dtype=torch.long)

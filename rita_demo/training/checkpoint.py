@@ -1,0 +1,68 @@
+"""What a run needs to go on after it was killed, written so that a kill leaves the old file whole."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from open_clip import CLIP
+from torch import Tensor
+
+from rita_demo.errors import DemoError
+
+FILE = "checkpoint.pt"
+
+
+@dataclass
+class State:
+    """The moving parts of a run besides model and optimizer.
+
+    Batches are functions of (seed, step), so `step` is also the position of the sampler and the
+    state of every random generator.
+    """
+
+    seed: int
+    step: int = 0
+    seconds: float = 0.0  # of training, over all sittings
+    average: dict[str, Tensor] = field(default_factory=dict)  # EMA of weights and buffers
+    seen: set[int] = field(default_factory=set)  # token ids met in texts with pictures
+
+
+def save(out: Path, model: CLIP, optimizer: torch.optim.Optimizer, state: State) -> None:
+    """Write `out/checkpoint.pt` by way of a temporary file."""
+    content = {
+        "model": model.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "seed": state.seed,
+        "step": state.step,
+        "seconds": state.seconds,
+        "average": state.average,
+        "seen": sorted(state.seen),
+    }
+    temporary = out / (FILE + ".tmp")
+    with temporary.open("wb") as handle:
+        torch.save(content, handle)
+        handle.flush()
+        os.fsync(handle.fileno())
+    os.replace(temporary, out / FILE)
+
+
+def load(out: Path, model: CLIP, optimizer: torch.optim.Optimizer, seed: int) -> State:
+    """Fill model and optimizer from `out/checkpoint.pt` and return the rest."""
+    content: dict[str, Any] = torch.load(out / FILE, map_location="cpu", weights_only=True)
+    if content["seed"] != seed:
+        raise DemoError(
+            f"The checkpoint was made with seed {content['seed']}, this run asks for seed {seed}.",
+            "Give the same seed or another --out folder.",
+        )
+    model.load_state_dict(content["model"])
+    optimizer.load_state_dict(content["optimizer"])
+    device = next(model.parameters()).device
+    return State(
+        seed=seed,
+        step=content["step"],
+        seconds=content["seconds"],
+        average={name: tensor.to(device) for name, tensor in content["average"].items()},
+        seen=set(content["seen"]),
+    )

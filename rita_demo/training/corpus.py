@@ -1,0 +1,222 @@
+"""The training pictures, decoded once into one flat file of bytes, and their classes and captions.
+
+Layout of a cache folder: `pixels.bin` holds the RGB bytes (H, W, 3) of every picture one after
+another, `index.npz` where each begins and how large it is. The cache is keyed by the list of files,
+so that new pictures make a new cache.
+"""
+
+import csv
+import hashlib
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import open_clip
+from PIL import Image
+
+from rita_demo.errors import DemoError
+from rita_demo.training.names import DTD_NAMES, content_words, spoken
+
+LONGEST_SHORT_SIDE = 160
+SUFFIXES = {".jpg", ".jpeg", ".png"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """One picture file: the set it belongs to, the names of its class, or its captions."""
+
+    path: Path
+    group: str
+    names: tuple[str, ...]
+    captions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Everything a batch is drawn from. P pictures, C classes, C' >= C names including negatives."""
+
+    pixels: np.ndarray  # (bytes,) uint8, memory-mapped
+    begin: np.ndarray  # (P,) int64
+    size: np.ndarray  # (P, 2) int64: height, width
+    label: np.ndarray  # (P,) int64, -1 for a captioned picture
+    captions: tuple[tuple[str, ...], ...]  # P entries
+    names: tuple[tuple[str, ...], ...]  # C' entries; those from C on have no pictures
+    groups: dict[str, np.ndarray]  # group -> picture numbers
+    conflict: np.ndarray  # (C', C') bool: names too close to be told apart, never negatives
+    texture: np.ndarray  # (C',) bool: a name of the texture vocabulary
+
+    @property
+    def classes(self) -> int:
+        """C, the number of classes with pictures."""
+        return int(self.label.max()) + 1
+
+    def picture(self, number: int) -> np.ndarray:
+        """Picture `number` as a uint8 view (H, W, 3)."""
+        height, width = self.size[number]
+        begin = self.begin[number]
+        return self.pixels[begin : begin + height * width * 3].reshape(height, width, 3)
+
+
+def load_split(
+    data: Path, folder: str, images: str, split: str, part: str
+) -> list[tuple[Path, str]]:
+    """(file, class name) pairs of a data set in CoOp's layout; empty when it is not there."""
+    listing = data / folder / split
+    if not listing.is_file():
+        return []
+    rows = json.loads(listing.read_text(encoding="utf-8"))[part]
+    return [(data / folder / images / file, spoken(name)) for file, _, name in rows]
+
+
+def caltech(data: Path, part: str) -> list[tuple[Path, str]]:
+    """Caltech101 in CoOp's layout, `part` one of train, val, test."""
+    return load_split(
+        data, "caltech-101", "101_ObjectCategories", "split_zhou_Caltech101.json", part
+    )
+
+
+def dtd(data: Path, part: str) -> list[tuple[Path, str]]:
+    """Describable Textures in CoOp's layout, `part` one of train, val, test."""
+    return load_split(data, "dtd", "images", "split_zhou_DescribableTextures.json", part)
+
+
+def sources(data: Path) -> list[Source]:
+    """Every training picture under `data`, in a fixed order."""
+    found = [Source(path, "caltech101", (name,)) for path, name in caltech(data, "train")]
+    found += [Source(path, "dtd", (name,)) for path, name in dtd(data, "train")]
+    found += imagenet_singles(data / "imagenet-one-per-class")
+    for path in pictures(data / "oxford-pets-sample"):
+        breed = spoken(path.stem.rpartition("_")[0])
+        found.append(
+            Source(path, "pets", (breed, f"{breed} {path.parent.name.rstrip('s').lower()}"))
+        )
+    extra = data / "extra"
+    for folder in sorted(extra.iterdir()) if extra.is_dir() else []:
+        if (folder / "captions.csv").is_file():
+            found += captioned(folder)
+            continue
+        for path in pictures(folder):
+            found.append(Source(path, folder.name, (spoken(path.parent.name, rename=True),)))
+    if not found:
+        raise DemoError(
+            f"No training pictures were found under {data}.",
+            "Expected caltech-101/ and dtd/ in CoOp's layout, or extra/SET/CLASS/*.jpg.",
+        )
+    return found
+
+
+def pictures(folder: Path) -> list[Path]:
+    """Picture files below `folder`, sorted."""
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+
+
+def imagenet_singles(folder: Path) -> list[Source]:
+    """`n01440764_tench.jpg` files; with all 1,000 present, open_clip's names are added (same order)."""
+    files = pictures(folder)
+    official = open_clip.IMAGENET_CLASSNAMES
+    found = []
+    for number, path in enumerate(files):
+        names = [spoken(path.stem.partition("_")[2])]
+        if len(files) == len(official):
+            names.insert(0, official[number].lower())
+        found.append(Source(path, "imagenet", tuple(dict.fromkeys(names))))
+    return found
+
+
+def captioned(folder: Path) -> list[Source]:
+    """Pictures with sentences: captions.csv with the columns file and caption."""
+    by_file: dict[str, list[str]] = {}
+    with (folder / "captions.csv").open(encoding="utf-8", newline="") as handle:
+        for row in csv.DictReader(handle):
+            by_file.setdefault(row["file"], []).append(row["caption"].strip())
+    return [Source(folder / file, folder.name, (), tuple(said)) for file, said in by_file.items()]
+
+
+def load_corpus(data: Path, cache: Path) -> Corpus:
+    """Decode (once) and index the training pictures under `data`; `cache` receives the decoded bytes."""
+    found = sources(data)
+    pixels, begin, size = decoded([source.path for source in found], cache)
+    number: dict[str, int] = {}
+    names: list[tuple[str, ...]] = []
+    label = np.full(len(found), -1, dtype=np.int64)
+    for position, source in enumerate(found):
+        if source.names:
+            if source.names[0] not in number:
+                number[source.names[0]] = len(names)
+                names.append(source.names)
+            label[position] = number[source.names[0]]
+    home: list[set[str]] = [set() for _ in names]
+    for position, source in enumerate(found):
+        if label[position] >= 0:
+            home[label[position]].add(source.group)
+    known = {name for group in names for name in group}
+    for name in (*DTD_NAMES, *(name.lower() for name in open_clip.IMAGENET_CLASSNAMES)):
+        if name not in known:
+            names.append((name,))
+            home.append({"dtd"} if name in DTD_NAMES else {"imagenet"})
+    group_names = np.array([source.group for source in found])
+    return Corpus(
+        pixels=pixels,
+        begin=begin,
+        size=size,
+        label=label,
+        captions=tuple(source.captions for source in found),
+        names=tuple(names),
+        groups={
+            group: np.flatnonzero(group_names == group) for group in dict.fromkeys(group_names)
+        },
+        conflict=conflicts(names, home),
+        texture=np.array([entry[0] in DTD_NAMES for entry in names]),
+    )
+
+
+def conflicts(names: list[tuple[str, ...]], home: list[set[str]]) -> np.ndarray:
+    """(C', C') bool: two different classes that share a word and no data set ("dog", "beagle dog")."""
+    words = [content_words(" ".join(entry)) for entry in names]
+    by_word: dict[str, list[int]] = {}
+    for number, entry in enumerate(words):
+        for word in entry:
+            by_word.setdefault(word, []).append(number)
+    matrix = np.zeros((len(names), len(names)), dtype=bool)
+    for numbers in by_word.values():
+        for one in numbers:
+            for other in numbers:
+                matrix[one, other] |= one != other and not home[one] & home[other]
+    return matrix
+
+
+def read_picture(path: Path) -> np.ndarray:
+    """A picture as uint8 (H, W, 3), its shorter side at most LONGEST_SHORT_SIDE."""
+    with Image.open(path) as opened:
+        image = opened.convert("RGB")
+    scale = LONGEST_SHORT_SIDE / min(image.size)
+    if scale < 1:
+        width, height = (max(1, round(side * scale)) for side in image.size)
+        image = image.resize((width, height), Image.Resampling.BICUBIC)
+    return np.asarray(image)
+
+
+def decoded(paths: list[Path], cache: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bytes (memory-mapped), beginnings (P,) and sizes (P, 2) of all pictures, decoded if need be."""
+    listing = "\n".join(f"{path.name} {path.stat().st_size}" for path in paths)
+    key = hashlib.sha256(f"{LONGEST_SHORT_SIDE}\n{listing}".encode()).hexdigest()[:16]
+    folder = cache / key
+    if not (folder / "index.npz").is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        sizes = []
+        with (folder / "pixels.bin").open("wb") as out, ThreadPoolExecutor(2) as pool:
+            for picture in pool.map(read_picture, paths, chunksize=1):
+                sizes.append(picture.shape[:2])
+                out.write(picture.tobytes())
+        size = np.array(sizes, dtype=np.int64)
+        ends = np.cumsum(size[:, 0] * size[:, 1] * 3)
+        np.savez(folder / "partial.npz", begin=np.concatenate([[0], ends[:-1]]), size=size)
+        os.replace(folder / "partial.npz", folder / "index.npz")
+    index = np.load(folder / "index.npz")
+    pixels = np.memmap(folder / "pixels.bin", dtype=np.uint8, mode="r")
+    return pixels, index["begin"], index["size"]

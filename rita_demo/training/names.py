@@ -1,0 +1,130 @@
+"""Class names and the sentences they are put into.
+
+The first template is the one the validation accuracy is measured with; it is drawn more often than
+the others. Templates are from CLIP's published lists (Radford et al. 2021) or plain English.
+"""
+
+import re
+
+TEMPLATES = (
+    "a photo of a {}.",
+    "a photo of the {}.",
+    "{}",
+    "a {}.",
+    "a picture of a {}.",
+    "itap of a {}.",
+    "a bad photo of the {}.",
+    "a good photo of a {}.",
+    "a photo of the large {}.",
+    "a photo of the small {}.",
+    "a close-up photo of a {}.",
+    "a cropped photo of a {}.",
+    "a bright photo of a {}.",
+    "a dark photo of the {}.",
+    "a blurry photo of a {}.",
+    "a low resolution photo of a {}.",
+    "a photo of one {}.",
+    "a photo of my {}.",
+    "an image of a {}.",
+    "this is a {}.",
+    "there is a {} in the picture.",
+    "a photo showing a {}.",
+    "a jpeg corrupted photo of a {}.",
+    "a {} in a video game.",
+    "art of the {}.",
+    "a origami {}.",
+    "a rendering of a {}.",
+)
+
+TEXTURE_TEMPLATES = (
+    "a photo of a {}.",
+    "a photo of a {} texture.",
+    "a photo of a {} pattern.",
+    "a photo of a {} thing.",
+    "a photo of a {} object.",
+    "a photo of the {} texture.",
+    "{} texture.",
+    "{}",
+    "a {} surface.",
+    "a close-up photo of a {} surface.",
+    "something {}.",
+    "a {} material.",
+)
+
+FIRST_TEMPLATE_SHARE = 0.4
+
+RENAMED = {
+    "ear": "ear of corn",
+    "upright": "upright piano",
+    "slot": "slot machine",
+    "file": "filing cabinet",
+    "boxer": "boxer dog",
+    "rock beauty": "rock beauty fish",
+    "chime": "wind chime",
+    "organ": "pipe organ",
+    "reel": "fishing reel",
+}
+
+DTD_NAMES = [
+    "banded",
+    "blotchy",
+    "braided",
+    "bubbly",
+    "bumpy",
+    "chequered",
+    "cobwebbed",
+    "cracked",
+    "crosshatched",
+    "crystalline",
+    "dotted",
+    "fibrous",
+    "flecked",
+    "freckled",
+    "frilly",
+    "gauzy",
+    "grid",
+    "grooved",
+    "honeycombed",
+    "interlaced",
+    "knitted",
+    "lacelike",
+    "lined",
+    "marbled",
+    "matted",
+    "meshed",
+    "paisley",
+    "perforated",
+    "pitted",
+    "pleated",
+    "polka-dotted",
+    "porous",
+    "potholed",
+    "scaly",
+    "smeared",
+    "spiralled",
+    "sprinkled",
+    "stained",
+    "stratified",
+    "striped",
+    "studded",
+    "swirly",
+    "veined",
+    "waffled",
+    "woven",
+    "wrinkled",
+    "zigzagged",
+]
+
+
+def spoken(folder: str, rename: bool = False) -> str:
+    """A folder's name as words: `Soy_Milk_carton` -> `soy milk carton`; misleading ones renamed."""
+    name = re.sub(r"\s+", " ", folder.replace("_", " ")).strip().lower()
+    return RENAMED.get(name, name) if rename else name
+
+
+def content_words(name: str) -> frozenset[str]:
+    """The words that decide whether two names may mean the same: longer than two letters, no plural s."""
+    words = re.findall(r"[a-z]+", name.lower())
+    return frozenset(
+        word.rstrip("s") for word in words if len(word) > 2 and word not in {"and", "the"}
+    )

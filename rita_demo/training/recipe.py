@@ -1,0 +1,92 @@
+"""Every number of the training, and how the ones that move depend on the progress.
+
+Progress is a number from 0 to 1: the share of the minutes (or, when a number of steps was asked
+for, of the steps) that is over. A run by steps is bit-reproducible from its seed; a run by minutes
+takes as many steps as the machine manages.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from rita_demo.training.model_config import MODEL_CFG
+
+GROUP_WEIGHTS = {
+    "caltech101": 32.0,
+    "dtd": 11.0,
+    "imagenet": 5.0,
+    "pets": 2.5,
+    "mini_imagenet": 15.0,
+    "food101_64px": 7.0,
+    "grocery_store": 2.0,
+    "office31_amazon": 3.5,
+    "imagenette": 1.5,
+    "intel_scenes": 1.5,
+    "flowers5": 2.0,
+    "monkeys10": 0.8,
+    "weather5": 0.8,
+    "trashnet": 0.8,
+    "pacs_photo": 1.5,
+    "pacs_styles": 1.2,
+    "pizza_icecream": 0.5,
+    "cat_dog_panda": 0.8,
+    "vehicles_snakes": 1.0,
+    "flickr8k_1k": 3.0,
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The training of the embedded model."""
+
+    model_cfg: dict[str, Any] = field(default_factory=lambda: MODEL_CFG)
+    group_weights: dict[str, float] = field(default_factory=lambda: GROUP_WEIGHTS)
+    focus: float = 1.5  # how much heavier the two target sets are at the end than at the start
+    focus_groups: tuple[str, ...] = ("caltech101", "dtd")
+    batch: int = 256
+    texts: int = 192  # prompts per step: those of the batch's classes, then other names
+    text_every: int = 2  # steps; between them pictures learn from the class anchors alone
+    caption_tokens: int = 24  # captions are cut there
+    # (from this progress, pixels). The model is used at 112: random crops show things larger than
+    # whole pictures do, so training a little smaller suits it (Touvron et al. 2019) and is faster.
+    sizes: tuple[tuple[float, int], ...] = ((0.0, 64), (0.5, 96))
+    smallest_crop: float = 0.1  # of the picture's area; the defence's views are crops
+    colour: float = 0.3  # jitter of brightness, contrast and saturation
+    grey: float = 0.08  # probability of a grey picture
+    image_rate: float = 2e-3
+    text_rate: float = 1.5e-3
+    warm_up: float = 0.04  # share of the run
+    last_rate: float = 0.005  # of the highest
+    decay: float = 0.1
+    clip: float = 1.0
+    smoothing: float = 0.1
+    text_to_image: float = 0.2  # weight of the loss from prompts to pictures
+    loss_weights: tuple[float, ...] = (
+        1.0,
+        0.5,
+        1.0,
+    )  # anchors of pictures, of prompts, contrastive
+    first_scale: float = 30.0  # exp of the logit scale at the start
+    last_scale: float = 100.0  # and its upper bound
+    average: float = 0.998  # EMA of the weights per step
+    compiled: bool = True  # compile the image trunk where a C++ compiler exists
+
+
+def learning_rate(recipe: Recipe, progress: float) -> float:
+    """Factor on the rates: linear warm-up, then half a cosine down to `last_rate`."""
+    if progress < recipe.warm_up:
+        return max(0.02, progress / recipe.warm_up)
+    after = min(1.0, (progress - recipe.warm_up) / (1 - recipe.warm_up))
+    return recipe.last_rate + (1 - recipe.last_rate) * 0.5 * (1 + math.cos(math.pi * after))
+
+
+def picture_size(recipe: Recipe, progress: float) -> int:
+    """Side in pixels of the training pictures: small first."""
+    return max((entry for entry in recipe.sizes if entry[0] <= progress), default=recipe.sizes[0])[
+        1
+    ]
+
+
+def average_rate(recipe: Recipe, step: int) -> float:
+    """EMA decay at a step; short memory at the start, where the weights are still far off."""
+    return min(recipe.average, (1 + step) / (10 + step))

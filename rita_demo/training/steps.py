@@ -1,0 +1,113 @@
+"""One step of the training: losses, update, running average."""
+
+import copy
+import math
+
+import torch
+from open_clip import CLIP
+from torch import Tensor, nn
+
+from rita_demo.training.batches import Batch
+from rita_demo.training.checkpoint import State
+from rita_demo.training.loss import anchor_loss, contrastive_loss
+from rita_demo.training.model_config import (
+    ANCHORS,
+    Trunk,
+    device_of,
+    encode_image,
+    encode_text,
+)
+from rita_demo.training.recipe import Recipe, learning_rate
+
+
+def train_step(
+    model: CLIP,
+    optimizer: torch.optim.Optimizer,
+    batch: Batch,
+    recipe: Recipe,
+    progress: float,
+    run_trunk: Trunk,
+    conflict: Tensor,
+    with_text: bool,
+) -> Tensor:
+    """One forward, backward and update; returns its losses, detached: anchors of pictures, of prompts, contrastive."""
+    factor = learning_rate(recipe, progress)
+    for group in optimizer.param_groups:
+        group["lr"] = group["highest"] * factor
+    device = device_of(model)
+    pixels = batch.pixels.to(device).contiguous(memory_format=torch.channels_last)
+    with torch.autocast(device.type, torch.bfloat16):
+        images = encode_image(model, pixels, run_trunk)
+    losses = [anchor_loss(images, batch.label, model, conflict, recipe.smoothing)]
+    if with_text:
+        losses += text_losses(model, images, batch, conflict, recipe)
+    loss = torch.stack(losses) @ torch.tensor(recipe.loss_weights[: len(losses)], device=device)
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+    optimizer.step()
+    with torch.no_grad():
+        model.logit_scale.clamp_(max=math.log(recipe.last_scale))
+    return torch.stack(losses).detach()
+
+
+def text_losses(
+    model: CLIP, images: Tensor, batch: Batch, conflict: Tensor, recipe: Recipe
+) -> list[Tensor]:
+    """The prompts' loss against the anchors, and the contrastive loss of pictures and texts."""
+    device = images.device
+    with torch.autocast(device.type, torch.bfloat16):
+        prompts = texts = encode_text(model, batch.prompts.to(device))
+        if len(batch.captions):
+            texts = torch.cat([texts, encode_text(model, batch.captions.to(device))])
+    with_anchor = batch.named < len(conflict)
+    named = batch.named[with_anchor].to(device)
+    to_anchors = anchor_loss(
+        prompts[with_anchor.to(device)], named, model, conflict, 0.0, fixed=True
+    )
+    matched = contrastive_loss(
+        images,
+        texts,
+        model.logit_scale.exp(),
+        batch.target.to(device),
+        batch.ignored.to(device),
+        recipe.smoothing,
+        recipe.text_to_image,
+    )
+    return [to_anchors, matched]
+
+
+@torch.no_grad()
+def update_average(state: State, model: CLIP, rate: float) -> None:
+    """Move the running average of weights and buffers towards the model: a <- rate a + (1 - rate) w."""
+    current = model.state_dict()
+    names = [name for name, tensor in current.items() if tensor.is_floating_point()]
+    names = [name for name in names if name != "attn_mask"]
+    if not state.average:
+        state.average = {name: current[name].clone() for name in names}
+    torch._foreach_lerp_(
+        [state.average[name] for name in names], [current[n] for n in names], 1 - rate
+    )
+
+
+def averaged(model: CLIP, state: State) -> CLIP:
+    """A copy of the model with the averaged weights, in evaluation mode."""
+    copied = copy.deepcopy(model)
+    copied.load_state_dict(state.average, strict=False)
+    return copied.eval()
+
+
+def parameter_groups(model: CLIP, recipe: Recipe) -> list[dict]:
+    """Image and text weights with their own rates; no decay on vectors, embeddings and positions."""
+    groups: dict[tuple[bool, bool], list[nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        decays = parameter.ndim >= 2 and "embedding" not in name and name != ANCHORS
+        groups.setdefault((name.startswith("visual."), decays), []).append(parameter)
+    return [
+        {
+            "params": parameters,
+            "highest": recipe.image_rate if image else recipe.text_rate,
+            "weight_decay": recipe.decay if decays else 0.0,
+        }
+        for (image, decays), parameters in groups.items()
+    ]

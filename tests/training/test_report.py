@@ -1,0 +1,25 @@
+"""The numbers of the model card are printed by a function that runs on any open_clip folder."""
+
+import json
+import re
+from pathlib import Path
+
+from rita_demo.training.model_config import build_model, export
+from rita_demo.training.report import report, with_interval
+from tests.training.drawn_data import TINY, draw_data
+
+
+def test_the_report_tells_accuracies_with_n_and_what_attacks_leave(tmp_path: Path) -> None:
+    export(build_model(TINY, seed=0).state_dict(), TINY, [1, 2], tmp_path / "model")
+    lines: list[str] = []
+    report(tmp_path / "model", draw_data(tmp_path / "data"), "val", limit=4, say=lines.append)
+    told = "\n".join(lines)
+    assert "val, Caltech101 (3 prompts): zero-shot" in told
+    assert "DTD, all 47 names (47 prompts)" in told
+    assert len(re.findall(r"PGD-7 at 4/255: alone [\d.]+ % \(n = 4", told)) == 2
+    assert json.loads((tmp_path / "model" / "seen_tokens.json").read_text()) == [1, 2]
+
+
+def test_intervals_are_wilsons() -> None:
+    assert with_interval(50.0, 100) == "50.0 % (n = 100, 40.4 to 59.6)"
+    assert with_interval(0.0, 10) == "0.0 % (n = 10, 0.0 to 27.8)"

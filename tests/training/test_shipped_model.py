@@ -1,0 +1,65 @@
+"""The weights in assets/model load with plain open_clip and none of our code."""
+
+import json
+import math
+from pathlib import Path
+
+import open_clip
+import pytest
+import torch
+from PIL import Image
+
+from rita_demo.training.model_config import encode_image, encode_text
+
+FOLDER = Path(__file__).parents[2] / "assets" / "model"
+NAME = f"local-dir:{FOLDER}"
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    model, _, preprocess = open_clip.create_model_and_transforms(NAME)
+    return model.eval(), preprocess, open_clip.get_tokenizer(NAME)
+
+
+def test_the_files_are_there_and_small() -> None:
+    weights = FOLDER / "open_clip_model.safetensors"
+    assert weights.stat().st_size < 40e6
+    config = json.loads((FOLDER / "open_clip_config.json").read_text())
+    assert {"model_cfg", "preprocess_cfg"} <= config.keys()
+    assert (FOLDER / "README.md").is_file()
+
+
+def test_plain_open_clip_gives_finite_features_and_a_temperature(loaded) -> None:
+    model, preprocess, tokenizer = loaded
+    picture = preprocess(Image.linear_gradient("L").convert("RGB")).unsqueeze(0)
+    with torch.no_grad():
+        image, text, scale = model(picture, tokenizer(["a photo of a pizza.", "a banded texture"]))
+    assert picture.shape == (1, 3, 112, 112)
+    assert image.shape == (1, 256)
+    assert text.shape == (2, 256)
+    assert torch.isfinite(image).all()
+    assert torch.isfinite(text).all()
+    assert 1 < scale <= 100 * (1 + 1e-3)
+    assert not math.isclose(float(text[0] @ text[1]), 1, abs_tol=0.05)
+
+
+def test_our_faster_encoders_agree_with_plain_open_clip(loaded) -> None:
+    model, _, tokenizer = loaded
+    tokens = tokenizer(["a photo of a windsor chair.", "zigzagged"])
+    pixels = torch.randn(2, 3, 112, 112, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        torch.testing.assert_close(
+            encode_text(model, tokens[:, :10]), model.encode_text(tokens, normalize=True)
+        )
+        torch.testing.assert_close(
+            encode_image(model, pixels), model.encode_image(pixels, normalize=True)
+        )
+
+
+def test_seen_tokens_are_sorted_ids_and_know_a_class_but_not_every_word(loaded) -> None:
+    seen = json.loads((FOLDER / "seen_tokens.json").read_text())
+    assert seen == sorted(set(seen))
+    tokenizer = open_clip.SimpleTokenizer()
+    known = set(seen)
+    assert set(tokenizer.encode("a photo of a windsor chair.")) <= known
+    assert not set(tokenizer.encode("quantum chromodynamics")) <= known

@@ -1,0 +1,117 @@
+"""A run that is killed and resumed ends where an uninterrupted one does, bit by bit."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from rita_demo.errors import DemoError
+from rita_demo.training import Recipe, train
+from tests.training.drawn_data import TINY, draw_data
+
+STEPS = 40
+KILLED_AT = 20  # the last checkpoint before is step 15
+
+
+def run(data: Path, out: Path, resume: bool = False, die: bool = False) -> list[str]:
+    """Train the tiny model on one thread; with `die`, kill the process when step 20 is logged."""
+    torch.set_num_threads(1)
+    lines: list[str] = []
+
+    def say(line: str) -> None:
+        lines.append(line)
+        if die and f"step {KILLED_AT} " in line and "loss" in line:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    recipe = Recipe(
+        model_cfg=TINY, batch=16, texts=12, sizes=((0.0, 64), (0.6, 96)), compiled=False
+    )
+    train(data, out, 1.0, resume, 3, steps=STEPS, recipe=recipe, save_every_steps=15, say=say)
+    return lines
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[str]]:
+    """(data, out, log lines) of a whole run."""
+    threads = torch.get_num_threads()
+    data = draw_data(tmp_path_factory.mktemp("data"))
+    out = tmp_path_factory.mktemp("whole")
+    lines = run(data, out)
+    torch.set_num_threads(threads)
+    return data, out, lines
+
+
+def losses(lines: list[str]) -> list[float]:
+    """The pictures' anchor loss of every log line."""
+    return [float(line.split("loss ")[1].split()[0]) for line in lines if "loss" in line]
+
+
+def test_the_loss_falls_and_the_log_tells_accuracy_speed_and_time_left(uninterrupted) -> None:
+    _, out, lines = uninterrupted
+    assert losses(lines)[-1] < losses(lines)[0]
+    log = (out / "log.txt").read_text()
+    for told in ("Caltech101", "DTD", "images/s", "min left", "64 px", "96 px"):
+        assert told in log
+
+
+def test_a_killed_and_resumed_run_ends_bit_identical(uninterrupted, tmp_path: Path) -> None:
+    data, whole, _ = uninterrupted
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from tests.training.test_training_resumes import run\n"
+        "run(Path(sys.argv[1]), Path(sys.argv[2]), die=True)"
+    )
+    root = Path(__file__).parents[2]
+    child = subprocess.run(
+        [sys.executable, "-c", code, str(data), str(tmp_path)], cwd=root, timeout=120, check=False
+    )
+    assert child.returncode == -signal.SIGKILL
+    half = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
+    assert half["step"] == 15
+    (tmp_path / "checkpoint.pt.tmp").write_bytes(b"a checkpoint that was being written")
+    threads = torch.get_num_threads()
+    lines = run(data, tmp_path, resume=True)
+    torch.set_num_threads(threads)
+    assert any("resumed at step 15" in line for line in lines)
+    assert_same(
+        torch.load(whole / "checkpoint.pt", weights_only=True),
+        torch.load(tmp_path / "checkpoint.pt", weights_only=True),
+    )
+    name = "model/open_clip_model.safetensors"
+    one, other = load_file(whole / name), load_file(tmp_path / name)
+    assert one.keys() == other.keys()
+    assert all(torch.equal(one[key], other[key]) for key in one)
+    seen = "model/seen_tokens.json"
+    assert (whole / seen).read_text() == (tmp_path / seen).read_text()
+
+
+def assert_same(one: object, other: object, where: str = "checkpoint") -> None:
+    """Equal values everywhere in two nested structures, the clock aside."""
+    if isinstance(one, torch.Tensor):
+        assert torch.equal(one, other), where
+    elif isinstance(one, dict):
+        assert one.keys() == other.keys(), where
+        for key in one.keys() - {"seconds"}:
+            assert_same(one[key], other[key], f"{where}/{key}")
+    elif isinstance(one, list):
+        assert len(one) == len(other), where
+        for number, (left, right) in enumerate(zip(one, other, strict=True)):
+            assert_same(left, right, f"{where}/{number}")
+    else:
+        assert one == other, where
+
+
+def test_another_seed_is_refused_in_a_sentence(uninterrupted) -> None:
+    data, out, _ = uninterrupted
+    with pytest.raises(DemoError, match="made with seed 3"):
+        train(data, out, 1.0, resume=True, seed=4, steps=2, recipe=Recipe(model_cfg=TINY))
+
+
+def test_a_folder_without_pictures_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(DemoError, match="No training pictures"):
+        train(tmp_path, tmp_path / "out", 1.0, recipe=Recipe(model_cfg=TINY))
