@@ -1,0 +1,1 @@
+"""The page: gradio only. The engine arrives as an argument; nothing here imports torch."""

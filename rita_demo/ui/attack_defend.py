@@ -1,0 +1,284 @@
+"""The first tab, *Attack & defend*: its layout, and what happens when something is pressed or touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from rita_demo.data import samples
+from rita_demo.data.pictures import open_picture
+from rita_demo.errors import PictureError
+from rita_demo.settings import KNOBS
+from rita_demo.ui import notice
+from rita_demo.ui.ask import read_ask
+from rita_demo.ui.board import Updates
+from rita_demo.ui.desk import AT_ONCE, ENGINE_QUEUE, Desk
+from rita_demo.ui.form import Form, draw_form, sample_updates, uploaded_note
+from rita_demo.ui.plotly_view import clicked
+from rita_demo.ui.result import (
+    Result,
+    draw_first_screen,
+    draw_luck,
+    draw_rest,
+    draw_transport,
+    draw_views,
+)
+from rita_demo.ui.running import Jobs
+from rita_demo.ui.sessions import SIDES, Session
+from rita_demo.ui.sprite import chosen as chosen_view
+from rita_demo.ui.strip import chosen_sample, strip
+
+LONG: dict[str, Any] = ENGINE_QUEUE | {"show_progress": "hidden", "api_visibility": "private"}
+
+
+class AttackDefend:
+    """The tab. Build it inside ``gr.Tab``; ``form`` and ``result`` hold its components."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        with gr.Row(elem_id="first-screen"):
+            with gr.Column(scale=0, min_width=300, elem_id="ask"):
+                self.form: Form = draw_form(desk.example.fixed)
+            with gr.Column(scale=1, min_width=320, elem_id="result"):
+                parts = draw_first_screen(desk.board)
+        with gr.Column(elem_id="more"):
+            for draw in (draw_views, draw_transport, draw_luck, draw_rest):
+                parts |= draw(desk.board)
+        self.result = Result(**parts)
+        self.jobs = Jobs(desk, self.result.pictures, self.result.first)
+
+    def wire(self) -> None:
+        """Connect the events; call it once every panel of every tab is on the board."""
+        self._wire_running()
+        self._wire_choosing()
+        self._wire_touching()
+
+    # --- long jobs
+    def _wire_running(self) -> None:
+        form, result, desk = self.form, self.result, self.desk
+        inputs = {desk.visitor, *form.fields.values()}
+        outputs = desk.outputs(form.stop, form.go, form.fields["budget"], form.strip)
+        for button in (form.go, form.only, result.stronger, result.again, result.follow):
+            button.click(self.queued, None, desk.status, **AT_ONCE)
+        long: list[Any] = [
+            form.go.click(self._job(self.attack_and_defend), inputs, outputs, **LONG),
+            form.only.click(self._job(self.only_defend), inputs, outputs, **LONG),
+            result.stronger.click(self._job(self.twice_as_hard), inputs, outputs, **LONG),
+            result.again.click(self._job(self.draw_again), {desk.visitor}, outputs, **LONG),
+            result.follow.click(self._job(self.follow), {desk.visitor}, outputs, **LONG),
+        ]
+        chosen = form.strip.click(
+            self._safe(self.choose_sample),
+            {desk.visitor},
+            desk.outputs(*form.fields.values(), form.chosen, form.strip),
+            **AT_ONCE,
+        )
+        long.append(chosen.success(self._job(self.attack_and_defend), inputs, outputs, **LONG))
+        form.stop.click(self._safe(self.stopped), desk.visitor, outputs, cancels=long, **AT_ONCE)
+
+    def _job(self, work: Any) -> Any:
+        """A long job as an event: the stop button while it runs, a sentence when it fails."""
+        stop, desk = self.form.stop, self.desk
+
+        def begins(values: Mapping[Any, Any]) -> Iterator[Updates]:
+            with self.jobs.running():
+                yield {stop: gr.update(visible=True), desk.notice: ""}
+                yield from work(values)
+                yield {stop: gr.update(visible=False)}
+
+        return notice.guarded(
+            desk.notice, lambda: {desk.status: "", stop: gr.update(visible=False)}
+        )(begins)
+
+    def queued(self) -> Any:
+        """Said at once when somebody else's picture is being computed."""
+        if not self.jobs.busy:
+            return gr.skip()
+        return notice.progress("Another visitor's picture is being computed; yours is next", 0, 0)
+
+    def attack_and_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+        """The button."""
+        session = self.desk.sessions.get(values[self.desk.visitor])
+        yield from self._tell(session, self.form.read(values), attack=True)
+
+    def only_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+        """The other button: the picture is taken as it came."""
+        session = self.desk.sessions.get(values[self.desk.visitor])
+        yield from self._tell(session, self.form.read(values), attack=False)
+
+    def twice_as_hard(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+        """The same picture and settings with the strength doubled."""
+        session, form = self.desk.sessions.get(values[self.desk.visitor]), self.form.read(values)
+        budget = KNOBS["budget"].parse(form["budget"])
+        form["budget"] = min(max(1, 2 * budget), 16)
+        yield {self.form.fields["budget"]: form["budget"]}
+        yield from self._tell(session, form, attack=True)
+
+    def _tell(self, session: Session, form: dict[str, Any], *, attack: bool) -> Iterator[Updates]:
+        engine = self.desk.engine_of(session)
+        yield from self.jobs.tell(session, read_ask(form, session, engine.info.side, attack=attack))
+
+    def draw_again(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+        """Ten other draws of views."""
+        yield from self.jobs.draws(self.desk.sessions.get(values[self.desk.visitor]))
+
+    def follow(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+        """The film, where it is too slow to come by itself."""
+        yield from self.jobs.film(self.desk.sessions.get(values[self.desk.visitor]))
+
+    def stopped(self, visitor: Any) -> Updates:
+        """The running job was cancelled: show what there was before."""
+        session = self.desk.sessions.get(visitor)
+        return {
+            self.form.stop: gr.update(visible=False),
+            self.desk.status: notice.done("Stopped. Nothing was lost."),
+            **self.desk.board.redraw(session, "story"),
+        }
+
+    # --- choosing a picture
+    def _wire_choosing(self) -> None:
+        form, desk = self.form, self.desk
+        form.upload.upload(
+            self._safe(self.take_upload),
+            [desk.visitor, form.upload],
+            desk.outputs(form.chosen, form.strip, form.fields["truth"]),
+            **AT_ONCE,
+        )
+
+    def choose_sample(self, values: Mapping[Any, Any], event: gr.EventData) -> Updates:
+        """A sample was pressed: its class names and its true class go into the form."""
+        session, one = self.desk.sessions.get(values[self.desk.visitor]), chosen_sample(event)
+        if one is None:
+            raise PictureError("There is no such sample.", "Choose one from the strip.")
+        session.sample, session.source = one.key, None
+        return {self.desk.notice: "", **self.show_sample(one.key)}
+
+    def show_sample(self, key: str) -> Updates:
+        """The form as a sample wants it."""
+        one = samples.SAMPLES[key]
+        return {self.form.strip: strip(key), **sample_updates(self.form, one)}
+
+    def take_upload(self, visitor: Any, path: Any) -> Updates:
+        """A file arrived: decode it once to say what it is; the button does the rest."""
+        session = self.desk.sessions.get(visitor)
+        side = self.desk.engine_of(session).info.side
+        try:
+            if not isinstance(path, str):
+                raise PictureError("No file arrived.", "Try again.")
+            source = Path(path).read_bytes()
+            picture = open_picture(source, side=side)
+        except PictureError as error:
+            return {self.desk.notice: notice.sentence(error)}
+        session.source, session.sample = source, None
+        self.desk.sessions.fit()
+        return {
+            self.desk.notice: "",
+            self.form.chosen: uploaded_note(picture),
+            self.form.strip: strip(None),
+            self.form.fields["truth"]: gr.update(value="not given"),
+        }
+
+    # --- touching the result
+    def _wire_touching(self) -> None:
+        r, visitor = self.result, self.desk.visitor
+        touched = (
+            (r.scrubber.input, self.pick_step, [visitor, r.scrubber]),
+            (r.steps.click, self.click_step, [visitor]),
+            (r.side.input, self.pick_side, [visitor, r.side]),
+            (r.grid.click, self.click_grid, [visitor]),
+            (r.entropies.click, self.click_view, [visitor]),
+            (r.costs.click, self.click_class, [visitor]),
+            (r.looked_at.input, self.pick_class, [visitor, r.looked_at]),
+            (r.plan.click, self.click_cell, [visitor]),
+        )
+        for event, handler, inputs in touched:
+            event(self._safe(handler), inputs, self.desk.outputs(), **AT_ONCE)
+
+    def _safe(self, handler: Any) -> Any:
+        return notice.guarded(self.desk.notice)(handler)
+
+    def _select(self, session: Session, *aspects: str, **changes: Any) -> Updates:
+        session.selection = replace(session.selection, **changes)
+        return self.desk.board.redraw(session, *aspects)
+
+    def _story(self, visitor: Any) -> tuple[Session, Any]:
+        session = self.desk.sessions.get(visitor)
+        return session, session.story
+
+    def pick_step(self, visitor: Any, step: Any) -> Updates:
+        """The scrubber moved."""
+        session, story = self._story(visitor)
+        whole = isinstance(step, int | float) and step == step and abs(step) < 10**6
+        if story is None or story.attack is None or not whole:
+            return {}
+        kept = min(max(int(step), 0), len(story.attack.frames) - 1)
+        updates = self._select(session, "step", step=kept)
+        updates.pop(self.result.scrubber, None)  # the hand is on it
+        return updates
+
+    def click_step(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A step of the figure was clicked."""
+        session, story = self._story(visitor)
+        click = clicked(event)
+        frames = len(story.attack.frames) if story is not None and story.attack is not None else 0
+        step = click.integer(0, frames) if click else None
+        return {} if step is None else self._select(session, "step", step=step)
+
+    def pick_side(self, visitor: Any, side: Any) -> Updates:
+        """Views of the clean or of the attacked picture."""
+        session, story = self._story(visitor)
+        if story is None or side not in SIDES:
+            return {}
+        if side not in session.crops:
+            picture = getattr(story, side).picture
+            engine = self.desk.engine_of(session)
+            session.crops[side] = engine.view_pixels(picture, story.settings)
+        return self._select(session, "side", side=side)
+
+    def click_grid(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A view of the grid was chosen."""
+        session, story = self._story(visitor)
+        if story is None:
+            return {}
+        updates = self._view(session, chosen_view(event, len(story.attacked.glance.features)))
+        updates.pop(self.result.grid, None)  # it has already shown the choice itself
+        return updates
+
+    def click_view(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A view was chosen in the figure of entropies."""
+        session, story = self._story(visitor)
+        click = clicked(event)
+        if story is None or click is None:
+            return {}
+        return self._view(session, click.integer(0, len(story.attacked.glance.features)))
+
+    def _view(self, session: Session, view: int | None) -> Updates:
+        return {} if view is None else self._select(session, "view", view=view, atom=None)
+
+    def click_class(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A class's bar was clicked."""
+        session, story = self._story(visitor)
+        click = clicked(event)
+        k = click.integer(0, len(story.bank.names)) if story is not None and click else None
+        return {} if k is None else self._select(session, "class", k=k, atom=None)
+
+    def pick_class(self, visitor: Any, name: Any) -> Updates:
+        """A class was chosen from the list."""
+        session, story = self._story(visitor)
+        if story is None or name not in story.bank.names:
+            return {}
+        return self._select(session, "class", k=story.bank.names.index(name), atom=None)
+
+    def click_cell(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A cell of the plan was clicked; the strip below it chooses the view alone."""
+        session, story = self._story(visitor)
+        click = clicked(event)
+        if story is None or click is None or session.selection.k is None:
+            return {}
+        view = click.integer(0, len(story.attacked.glance.features))
+        atom = click.integer(1, len(story.bank.prompts[session.selection.k]))
+        return {} if view is None else self._select(session, "view", view=view, atom=atom)

@@ -1,0 +1,77 @@
+"""What is on the page and what each piece depends on.
+
+A *panel* is a component and a pure function from the visitor's session to its value.  Tabs put
+their panels on one board; an event says what it changed ("story", "class", "view", ...) and the
+board redraws exactly the panels that depend on it, in every tab: that is how one selection is
+shared by all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from gradio.components import Component
+
+from rita_demo.ui.sessions import Session
+
+#: What an event can change. "story" means everything.
+ASPECTS = ("story", "film", "draws", "class", "view", "step", "side")
+
+Updates = dict[Component, Any]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """``draw`` makes the component's value (or a Gradio update) from the session."""
+
+    component: Component
+    draw: Callable[[Session], Any]
+    needs: frozenset[str]
+
+
+class Board:
+    """All panels of the page."""
+
+    def __init__(self) -> None:
+        self._panels: list[Panel] = []
+
+    def add(self, component: Component, draw: Callable[[Session], Any], *needs: str) -> None:
+        """Draw ``component`` again whenever one of ``needs`` changes; a new story always does.
+
+        A component may be added more than once with draws that return ``gr.update`` of different
+        properties: then only what depends on a change is sent to the browser.
+        """
+        unknown = set(needs) - set(ASPECTS)
+        if unknown:
+            raise ValueError(f"a panel depends on {', '.join(ASPECTS)}; got {sorted(unknown)}")
+        self._panels.append(Panel(component, draw, frozenset(needs) | {"story"}))
+        before = draw(Session())
+        if isinstance(before, str):
+            component.value = before  # what stands there until there is a story
+
+    @property
+    def components(self) -> list[Component]:
+        """Every component that any event may redraw."""
+        return list(dict.fromkeys(panel.component for panel in self._panels))
+
+    def redraw(self, session: Session, *changed: str) -> Updates:
+        """The new values of the panels that depend on what changed."""
+        return self._drawn(session, [p for p in self._panels if p.needs & set(changed)])
+
+    def only(self, session: Session, components: Iterable[Component]) -> Updates:
+        """The new values of a few panels, whatever they depend on."""
+        wanted = {id(c) for c in components}
+        return self._drawn(session, [p for p in self._panels if id(p.component) in wanted])
+
+    def _drawn(self, session: Session, panels: list[Panel]) -> Updates:
+        updates: Updates = {}
+        with session.lock:
+            for panel in panels:
+                value = panel.draw(session)
+                earlier = updates.get(panel.component)
+                if isinstance(value, dict) and isinstance(earlier, dict):
+                    value = {**earlier, **value}
+                updates[panel.component] = value
+        return updates

@@ -1,0 +1,110 @@
+"""What every tab is handed: the engines, the visitors, the board, the place for messages."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from rita_demo.errors import BackboneError
+from rita_demo.ui.board import Board
+from rita_demo.ui.example import WorkedExample
+from rita_demo.ui.notice import Notice
+from rita_demo.ui.sessions import Session, Sessions
+
+#: Every event that uses a model runs alone (the engine has a lock of its own as well).
+ENGINE_QUEUE: dict[str, Any] = {"concurrency_id": "engine", "concurrency_limit": 1}
+#: An event that only looks: at once, and without Gradio's own spinner.
+AT_ONCE: dict[str, Any] = {
+    "queue": False, "show_progress": "hidden", "api_visibility": "private",
+    "trigger_mode": "always_last",
+}  # fmt: skip
+
+
+class Engines:
+    """The models in memory by name: the one the server started with, and at most one other.
+
+    Args:
+        first: the engine that is there from the start and never leaves.
+        load: makes an engine from a model's name; None when only the first can be used.
+    """
+
+    def __init__(self, first: Any, load: Callable[[str], Any] | None = None) -> None:
+        self.first = first
+        self._load = load
+        self._other: Any = None
+        self._lock = threading.Lock()
+
+    def get(self, name: str) -> Any:
+        """The engine of that name if it is in memory, else the first one."""
+        other = self._other
+        return other if other is not None and other.info.name == name else self.first
+
+    def ready(self, name: str) -> bool:
+        """Whether that model can answer at once."""
+        return self.get(name).info.name == name
+
+    def loading(self, name: str) -> Iterator[float]:
+        """Load a model, yielding the seconds that have passed until it is there.
+
+        Raises:
+            BackboneError: what loading it ran into.
+        """
+        if self.ready(name):
+            return
+        if self._load is None:
+            raise BackboneError(
+                "Only one model can be used here.", "Start the server with another."
+            )
+        if not self._lock.acquire(blocking=False):
+            raise BackboneError(
+                "Somebody else is loading a model right now.", "Try again in a minute."
+            )
+        try:
+            yield from self._fetch(name)
+        finally:
+            self._lock.release()
+
+    def _fetch(self, name: str) -> Iterator[float]:
+        found: dict[str, Any] = {}
+
+        def fetch() -> None:
+            try:
+                found["engine"] = self._load(name)  # type: ignore[misc]
+            except Exception as error:
+                found["error"] = error
+
+        begin = time.perf_counter()
+        worker = threading.Thread(target=fetch, daemon=True)
+        worker.start()
+        while worker.is_alive():
+            worker.join(0.3)
+            yield time.perf_counter() - begin
+        if "error" in found:
+            raise found["error"]
+        self._other = found["engine"]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Shared by all tabs. ``visitor`` is the component that holds the visitor's opaque id."""
+
+    engines: Engines
+    sessions: Sessions
+    example: WorkedExample
+    board: Board
+    notice: Notice
+    status: gr.HTML
+    visitor: gr.State
+
+    def outputs(self, *more: Any) -> list[Any]:
+        """Everything an event may change."""
+        return [self.notice, self.status, *self.board.components, *more]
+
+    def engine_of(self, session: Session) -> Any:
+        """The engine that this visitor chose."""
+        return self.engines.get(session.model)

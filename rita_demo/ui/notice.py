@@ -1,0 +1,105 @@
+"""Sentences that stay until they are dismissed, and what is happening right now."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+from collections.abc import Callable, Iterator
+from html import escape
+from typing import Any
+
+import gradio as gr
+
+from rita_demo.errors import DemoError
+
+log = logging.getLogger("rita_demo.ui")
+SURPRISE = "Something went wrong on our side. It was written down."
+SURPRISE_HINT = "What you saw before is still here; try again, or reset the page."
+
+_DISMISS = """
+element.addEventListener('click', (e) => { if (e.target.closest('.dismiss')) props.value = ''; });
+element.addEventListener('keydown', (e) => { if (e.key === 'Escape') props.value = ''; });
+"""
+
+
+class Notice(gr.HTML):
+    """A panel for one sentence on what went wrong and one on what to do; the visitor dismisses it."""
+
+    def __init__(self, **html: Any) -> None:
+        super().__init__("", js_on_load=_DISMISS, elem_classes="notice-holder", **html)
+
+    def get_block_name(self) -> str:
+        """Gradio's own ``html`` component draws this one."""
+        return "html"
+
+
+def sentence(error: DemoError) -> str:
+    """HTML of a notice."""
+    hint = f"<span>{escape(error.hint)}</span>" if error.hint else ""
+    return (
+        f'<div class="notice" role="alert"><div><strong>{escape(error.message)}</strong>{hint}</div>'
+        '<button class="dismiss" type="button" aria-label="Dismiss this message">Dismiss</button></div>'
+    )
+
+
+def as_notice(error: Exception) -> str:
+    """Our own errors say what they are; anything else is logged and gets a general sentence."""
+    if isinstance(error, DemoError):
+        return sentence(error)
+    log.error("unexpected error in the page", exc_info=error)
+    return sentence(DemoError(SURPRISE, SURPRISE_HINT))
+
+
+def guarded(notice: Notice, always: Callable[[], dict[Any, Any]] = dict) -> Callable[[Any], Any]:
+    """Decorator for event handlers that return (or yield) ``{component: value}``.
+
+    An error becomes a sentence in ``notice``; every other output keeps what it shows. ``always`` makes
+    updates that accompany an error (say, the progress line cleared).
+    """
+
+    def failed(error: Exception) -> dict[Any, Any]:
+        return {**always(), notice: as_notice(error)}
+
+    def decorate(handler: Any) -> Any:
+        if inspect.isgeneratorfunction(handler):
+
+            @functools.wraps(handler)
+            def generator(*args: Any, **kwargs: Any) -> Iterator[dict[Any, Any]]:
+                try:
+                    yield from handler(*args, **kwargs)
+                except Exception as error:
+                    yield failed(error)
+
+            return generator
+
+        @functools.wraps(handler)
+        def plain(*args: Any, **kwargs: Any) -> dict[Any, Any]:
+            try:
+                return handler(*args, **kwargs)
+            except Exception as error:
+                return failed(error)
+
+        return plain
+
+    return decorate
+
+
+def progress(now: str, fraction: float, elapsed: float, *, stale: bool = False) -> str:
+    """HTML: what happens now, how far it is, and how long it may still take.
+
+    ``stale``: the result on the page is of an earlier picture and is shown paler meanwhile.
+    """
+    left = ""
+    if elapsed > 1.5 and 0.05 < fraction < 1:
+        left = f", about {max(1, round(elapsed * (1 - fraction) / fraction))} s left"
+    share = min(max(fraction, 0.0), 1.0)
+    return (
+        f'<div class="progress{" stale" if stale else ""}" role="status"><progress max="1" value="{share:.3f}" '
+        f'aria-label="Progress"></progress><span>{escape(now)}{left}</span></div>'
+    )
+
+
+def done(sentence: str) -> str:
+    """HTML: nothing is going on; what was done last."""
+    return f'<div class="progress done" role="status"><span>{escape(sentence)}</span></div>'

@@ -1,0 +1,146 @@
+"""The whole page: header, tabs, and what happens when somebody opens, reloads or leaves it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported
+
+import gradio as gr
+
+from rita_demo.data import samples
+from rita_demo.plots import css_variables
+from rita_demo.ui import notice
+from rita_demo.ui.attack_defend import AttackDefend
+from rita_demo.ui.board import Board, Updates
+from rita_demo.ui.desk import Desk, Engines
+from rita_demo.ui.example import WorkedExample, show_example
+from rita_demo.ui.models import ModelMenu
+from rita_demo.ui.notice import Notice
+from rita_demo.ui.pictures import waiting_pictures
+from rita_demo.ui.sessions import Sessions
+from rita_demo.ui.theme import theme
+
+STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
+WELCOME = (
+    "A worked example, chosen because it shows the idea. Now try another picture, or your own."
+)
+LARGEST_UPLOAD = "40mb"
+CACHE_AGE = 3_600  # seconds an uploaded file stays on disk
+
+
+def build(
+    engine: Any,
+    *,
+    load: Callable[[str], Any] | None = None,
+    example: WorkedExample | None = None,
+    sessions: Sessions | None = None,
+) -> gr.Blocks:
+    """The page around an engine.
+
+    Args:
+        engine: what :class:`rita_demo.engine.Engine` offers; tests bring a fake one.
+        load: makes another engine from a model's name; None when there is only the first.
+        example: the worked example; by default one is computed in the background from now on.
+        sessions: the visitors' store.
+    """
+    example = example or WorkedExample(engine)
+    with gr.Blocks(
+        title="RITA: see an attack, see the defence",
+        fill_width=True,
+        analytics_enabled=False,
+        delete_cache=(CACHE_AGE, CACHE_AGE),
+    ) as page:
+        with gr.Row(elem_id="header"):
+            gr.HTML("<h1>RITA <span>see an attack, see the defence</span></h1>", elem_id="title")
+            corner = gr.Row(elem_id="corner")
+        desk = _desk(Engines(engine, load), sessions or Sessions(), example)
+        with corner:
+            menu = ModelMenu(desk)
+            reset = gr.Button("Reset", size="sm", elem_id="reset")
+        with gr.Tabs(elem_id="tabs"), gr.Tab("Attack & defend", id="attack-defend"):
+            tab = AttackDefend(desk)
+        tab.wire()
+        menu.wire()
+        _wire_visits(page, desk, tab, reset)
+    example.start()
+    return page
+
+
+def _desk(engines: Engines, sessions: Sessions, example: WorkedExample) -> Desk:
+    """The desk, and on the page the places for messages."""
+    return Desk(
+        engines=engines,
+        sessions=sessions,
+        example=example,
+        board=Board(),
+        notice=Notice(elem_id="notice"),
+        status=gr.HTML(elem_id="status"),
+        visitor=gr.State(""),
+    )
+
+
+def _wire_visits(page: gr.Blocks, desk: Desk, tab: AttackDefend, reset: gr.Button) -> None:
+    quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
+
+    def opened(request: gr.Request) -> Iterator[Updates]:
+        name = desk.sessions.open(request.session_hash, model=desk.engines.first.info.name)
+        yield {desk.visitor: name}
+        yield from _fill(desk, tab, name)
+
+    def closed(request: gr.Request) -> None:
+        desk.sessions.close_page(request.session_hash)
+
+    form = tab.form
+    outputs = desk.outputs(desk.visitor, *form.fields.values(), form.chosen, form.strip)
+    guard = notice.guarded(desk.notice, lambda: {desk.status: ""})
+    page.load(guard(opened), None, outputs, concurrency_limit=None, **quiet)
+    reset.click(None, None, None, js="() => window.location.reload()", api_visibility="private")
+    page.unload(closed)
+
+
+def _fill(desk: Desk, tab: AttackDefend, name: str) -> Iterator[Updates]:
+    """The worked example, as soon as there is one; until then, how far it is."""
+    example, status, waited = desk.example, desk.status, 0.0
+    if not example.wait(0.25) and example.fixed:
+        yield {tab.result.pictures: waiting_pictures(samples.sample(example.fixed).load())}
+    while not example.wait(0.25):
+        waited += 0.25
+        yield {status: notice.progress(example.sentence, example.fraction, waited)}
+    session = desk.sessions.get(name)
+    if example.ready is None:
+        yield {status: notice.done(f"{example.sentence} Choose a picture to begin.")}
+        return
+    shown = example.ready
+    show_example(session, shown)
+    yield {
+        status: notice.done(WELCOME),
+        **tab.show_sample(shown.sample),
+        tab.form.fields["budget"]: shown.story.settings.budget,
+        **desk.board.redraw(session, "story"),
+    }
+    if not shown.film:
+        while not example.wait(0.25, film=True):
+            pass
+        if session.story is shown.story and not session.film:
+            session.film = example.ready.film
+            yield desk.board.redraw(session, "film")
+
+
+def launch_options() -> dict[str, Any]:
+    """What ``page.launch`` needs besides host and port."""
+    return {
+        "theme": theme(),
+        "css": css_variables() + STYLE.read_text(encoding="utf-8"),
+        "run_history": False,
+        "footer_links": [],
+        "max_file_size": LARGEST_UPLOAD,
+        "share": False,
+        "show_error": False,  # our own sentences are shown by the notice; others may name paths
+        "enable_monitoring": False,
+        "ssr_mode": False,
+        "pwa": False,
+    }

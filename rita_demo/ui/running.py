@@ -1,0 +1,163 @@
+"""What a press of the button does: one generator per long job, which yields what is finished.
+
+Each yields ``{component: value}``; cancelling takes effect at the next yield, and whatever was on
+the page before comes back when a job fails.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rita_demo import story as telling
+from rita_demo.records import Story
+from rita_demo.ui import notice, words
+from rita_demo.ui.ask import Ask
+from rita_demo.ui.board import Updates
+from rita_demo.ui.desk import Desk
+from rita_demo.ui.pictures import clean_part, noise_part
+from rita_demo.ui.sessions import Session
+
+FILM_AT_ONCE = 10.0  # seconds; a film expected to take longer waits for a press of its own button
+DRAWS = 10
+
+
+class Jobs:
+    """The long jobs of the tab. ``first`` are the components that are filled before the others."""
+
+    def __init__(self, desk: Desk, pictures: Any, first: list[Any]) -> None:
+        self._desk, self._pictures, self._first = desk, pictures, first
+        self.busy = 0  # jobs that run right now, of all visitors
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Counts a job while it runs, however it ends."""
+        self.busy += 1
+        try:
+            yield
+        finally:
+            self.busy -= 1
+
+    def tell(self, session: Session, ask: Ask) -> Iterator[Updates]:
+        """Attack and defend: pictures first, then verdicts, then figures, then the film."""
+        desk, engine = self._desk, self._desk.engine_of(session)
+        begin = time.perf_counter()
+        try:
+            story = yield from self._told(session, ask, engine, begin)
+            yield {desk.status: self._stale("Drawing the views", 0.9, begin)}
+            crops = self._crops(engine, story)
+        except Exception:
+            yield desk.board.redraw(session, "story")  # what was there before
+            raise
+        session.show(story)
+        session.crops = crops
+        desk.sessions.fit()
+        drawing = {desk.status: self._progress("Drawing the figures", 0.95, begin)}
+        yield drawing | desk.board.only(session, self._first)
+        yield desk.board.redraw(session, "story")
+        if film_seconds(story) <= FILM_AT_ONCE:
+            yield from self.film(session)
+        spent = words.seconds(time.perf_counter() - begin)
+        yield {desk.status: notice.done(f"Done in {spent}.")}
+
+    def film(self, session: Session) -> Iterator[Updates]:
+        """Every method's verdict after each attack step, as they come."""
+        story = session.story
+        if story is None or story.attack is None:
+            return
+        desk, begin = self._desk, time.perf_counter()
+        engine, last = desk.engine_of(session), len(story.attack.frames) - 1
+        frames: list[Any] = []
+        for frame in telling.film(engine, story):
+            if session.story is not story:
+                return
+            frames.append(frame)
+            session.film = tuple(frames)
+            now = f"Following every verdict along the attack: step {frame.step} of {last}"
+            status = {desk.status: self._progress(now, len(frames) / (last + 1), begin)}
+            # the figure is cheap but not free: draw it every few steps of a long attack
+            often = frame.step == last or frame.step % max(1, (last + 1) // 8) == 0
+            yield status | (desk.board.redraw(session, "film") if often else {})
+        yield {desk.status: notice.done("Every step can be looked at.")}
+
+    def draws(self, session: Session) -> Iterator[Updates]:
+        """The delivered picture again with other draws of views."""
+        story = session.story
+        if story is None:
+            return
+        desk, begin, found = self._desk, time.perf_counter(), []
+        for draw in telling.draws(desk.engine_of(session), story, DRAWS):
+            if session.story is not story:
+                return
+            found.append(draw)
+            session.draws = tuple(found)
+            now = f"Drawing the views again: {len(found)} of {DRAWS}"
+            yield {
+                desk.status: self._progress(now, len(found) / DRAWS, begin),
+                **desk.board.redraw(session, "draws"),
+            }
+        yield {desk.status: notice.done(f"{DRAWS} draws of views compared.")}
+
+    def _told(
+        self, session: Session, ask: Ask, engine: Any, begin: float
+    ) -> Generator[Updates, None, Story]:
+        """Drive ``story.telling``: yields progress and finished parts, returns the story."""
+        desk = self._desk
+        yield {desk.notice: "", desk.status: self._stale("Reading the class names", 0.02, begin)}
+        steps = telling.telling(
+            engine, ask.picture, ask.names, ask.settings,
+            label=ask.label, target=ask.target, previous=session.story,
+        )  # fmt: skip
+        shown = 0
+        while True:
+            try:
+                at = next(steps)
+            except StopIteration as end:
+                return end.value
+            update: Updates = {desk.status: self._stale(at.sentence, 0.85 * at.fraction, begin)}
+            parts = (at.clean is not None) + (at.attack is not None)
+            if parts > shown:
+                shown = parts
+                update[self._pictures] = partial_pictures(at)
+            yield update
+
+    def _crops(self, engine: Any, story: Story) -> dict[str, Any]:
+        crops = {"attacked": engine.view_pixels(story.attacked.picture, story.settings)}
+        if story.attack is None:
+            crops["clean"] = crops["attacked"]
+        return crops
+
+    @staticmethod
+    def _progress(now: str, fraction: float, begin: float) -> str:
+        return notice.progress(now, fraction, time.perf_counter() - begin)
+
+    @staticmethod
+    def _stale(now: str, fraction: float, begin: float) -> str:
+        return notice.progress(now, fraction, time.perf_counter() - begin, stale=True)
+
+
+def film_seconds(story: Story) -> float:
+    """How long the film of a story will about take: each frame is looked at like the delivered picture."""
+    if story.attack is None:
+        return 0.0
+    one = sum(story.seconds.get(s, 0.0) for s in ("views and encoding", "decision")) / 2
+    return one * len(story.attack.frames)
+
+
+def partial_pictures(at: telling.Progress) -> dict[str, Any]:
+    """The pictures that are finished while the rest is still being computed."""
+    assert at.bank is not None
+    assert at.clean is not None
+    names = at.bank.names
+    clean = clean_part(at.clean.picture, at.clean.verdicts["clip"], names)
+    if at.attack is None:
+        waiting = {"src": None, "hole": "The attack is at work …"}
+        return {"clean": clean, "noise": waiting, "attacked": waiting}
+    noise = noise_part(at.attack, len(at.attack.frames) - 1)
+    return {
+        "clean": clean,
+        "noise": noise,
+        "attacked": {"src": None, "hole": "The defence is at work …"},
+    }

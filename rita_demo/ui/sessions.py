@@ -1,0 +1,174 @@
+"""What the server remembers of each visitor, behind an opaque id.
+
+The browser never holds more than the id (inside ``gr.State``): pictures, stories and memories stay
+here, under a byte budget, dropped when unused for a while or when room is needed (least recently
+used first), and deleted when the page is closed.  Nobody reaches another visitor's session: ids are
+random and never leave the server.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from rita_demo.errors import DemoError
+from rita_demo.records import Draw, FilmFrame, Story
+
+SIDES = ("attacked", "clean")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is looked at, in every tab alike: ``k`` class, ``view``, ``atom`` prompt of that class,
+    ``step`` of the attack, ``side`` of the picture. None: nothing chosen."""
+
+    k: int | None = None
+    view: int | None = None
+    atom: int | None = None
+    step: int | None = None
+    side: str = "attacked"
+
+
+@dataclass
+class Session:
+    """One visitor. ``source`` are the bytes of the uploaded file, ``sample`` the sample's name: what
+    the next press of the button takes. ``crops`` maps a side to its views for the screen
+    (N, s, s, 3) uint8, ``shown`` the pictures of the story already made for the screen.
+    ``borrowed`` is a story shared with everybody (the worked example)."""
+
+    model: str = ""
+    source: bytes | None = None
+    sample: str | None = None
+    story: Story | None = None
+    film: tuple[FilmFrame, ...] = ()
+    draws: tuple[Draw, ...] = ()
+    crops: dict[str, np.ndarray] = field(default_factory=dict)
+    shown: dict[str, dict[str, Any]] = field(default_factory=dict)
+    selection: Selection = Selection()
+    borrowed: Story | None = None
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def show(self, story: Story, *, borrowed: bool = False) -> None:
+        """Make ``story`` the one on screen and look at what it decided."""
+        with self.lock:
+            self.story, self.film, self.draws, self.crops, self.shown = story, (), (), {}, {}
+            self.borrowed = story if borrowed else None
+            last = None if story.attack is None else len(story.attack.frames) - 1
+            k, side = story.attacked.verdicts["rita"].label, "attacked" if story.attack else "clean"
+            self.selection = Selection(k=k, step=last, side=side)
+
+    def bytes(self) -> int:
+        """How much memory only this visitor needs."""
+        own = (
+            None if self.story is self.borrowed else self.story,
+            self.film,
+            self.draws,
+            self.crops,
+        )
+        shown = sum(len(part.get("src") or "") for part in self.shown.values())
+        return len(self.source or b"") + shown + measured(own)
+
+
+def measured(value: Any, seen: set[int] | None = None) -> int:
+    """Bytes of the arrays inside a record, each counted once."""
+    seen = set() if seen is None else seen
+    if id(value) in seen:
+        return 0
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if is_dataclass(value) and not isinstance(value, type):
+        return sum(measured(getattr(value, f.name), seen) for f in fields(value))
+    if isinstance(value, dict):
+        return sum(measured(v, seen) for v in value.values())
+    if isinstance(value, tuple | list):
+        return sum(measured(v, seen) for v in value)
+    return 0
+
+
+class SessionLost(DemoError):
+    """The visitor's session was deleted."""
+
+
+class Sessions:
+    """All visitors. Thread-safe.
+
+    Args:
+        budget: bytes that all sessions together may hold.
+        idle: seconds after which an unused session is deleted.
+        clock: seconds, monotonic; tests bring their own.
+    """
+
+    def __init__(
+        self,
+        budget: int = 1 << 30,
+        idle: float = 3600.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._budget, self._idle, self._clock = budget, idle, clock
+        self._open: OrderedDict[str, tuple[Session, float]] = OrderedDict()
+        self._of_page: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def open(self, page: str | None = None, **first: Any) -> str:
+        """A new session; ``page`` is the browser page (Gradio's session hash) that will close it."""
+        name = secrets.token_urlsafe(24)
+        with self._lock:
+            self._sweep()
+            self._open[name] = (Session(**first), self._clock())
+            if page:
+                self._open.pop(self._of_page.pop(page, ""), None)
+                self._of_page[page] = name
+        return name
+
+    def get(self, name: object) -> Session:
+        """The session of that id.
+
+        Raises:
+            SessionLost: when there is none (any more), with a sentence for the visitor.
+        """
+        with self._lock:
+            self._sweep()
+            if not isinstance(name, str) or name not in self._open:
+                raise SessionLost(
+                    "The server no longer has this page's pictures: it was unused for long, or the "
+                    "connection broke.",
+                    "Reload the page to start again.",
+                )
+            session, _ = self._open[name]
+            self._open[name] = (session, self._clock())
+            self._open.move_to_end(name)
+            return session
+
+    def close_page(self, page: str | None) -> None:
+        """Delete everything of a page that was closed."""
+        with self._lock:
+            self._open.pop(self._of_page.pop(page or "", ""), None)
+
+    def fit(self) -> None:
+        """Delete the least recently used sessions until the budget holds; the newest stays."""
+        with self._lock:
+            self._sweep()
+            sizes = {name: session.bytes() for name, (session, _) in self._open.items()}
+            total = sum(sizes.values())
+            for name in list(self._open)[:-1]:
+                if total <= self._budget:
+                    break
+                total -= sizes[name]
+                del self._open[name]
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def _sweep(self) -> None:
+        now = self._clock()
+        for name in [n for n, (_, used) in self._open.items() if now - used > self._idle]:
+            del self._open[name]
+        self._of_page = {p: n for p, n in self._of_page.items() if n in self._open}

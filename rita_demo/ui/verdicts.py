@@ -1,0 +1,138 @@
+"""WHO IS RIGHT? and what stands around it, as HTML. Class names are escaped here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+
+from rita_demo.plots.theme import METHODS
+from rita_demo.records import FilmFrame, Story, Verdict
+from rita_demo.ui import words
+from rita_demo.ui.sessions import Session
+
+_TERMS = {"clip": "CLIP", "ensemble": "Ensemble", "rita": "RITA"}
+
+
+def answers_at(session: Session) -> tuple[dict[str, Verdict], int | None]:
+    """Every method's answer at the step looked at, and that step; None: the delivered picture."""
+    story, step = session.story, session.selection.step
+    assert story is not None
+    if story.attack is None or step is None or step >= len(story.attack.frames) - 1:
+        return story.attacked.verdicts, None
+    frame = frame_at(session.film, step)
+    return (frame.verdicts, step) if frame else (story.attacked.verdicts, None)
+
+
+def frame_at(film: tuple[FilmFrame, ...], step: int) -> FilmFrame | None:
+    """The film's frame of that step, if it has been computed."""
+    return next((f for f in film if f.step == step), None)
+
+
+def banner(session: Session) -> str:
+    """The result in one sentence."""
+    story = session.story
+    if story is None:
+        return ""
+    sentence, kind = words.summary(story)
+    mark = {"good": "✓", "bad": "✗", "dim": "–"}[kind]
+    return (
+        f'<div class="banner {kind}"><strong><span aria-hidden="true">{mark}</span> '
+        f"{escape(sentence)}</strong></div>"
+    )
+
+
+def table(session: Session) -> str:
+    """Who is right: every method on the clean and on the attacked picture."""
+    story = session.story
+    if story is None:
+        return '<p class="empty">Who is right will stand here once a picture is chosen.</p>'
+    attacked, step = answers_at(session)
+    rows = "".join(_row(story, name, attacked[name]) for name in METHODS)
+    when = "" if step is None else f" after step {step}"
+    heads = (
+        f"<th scope='col'>attacked{when}</th><th scope='col'>outcome</th>" if story.attack else ""
+    )
+    share = words.term("probability", "probability")
+    ahead = words.term("margin")
+    first = "clean" if story.attack else "this picture"
+    return (
+        "<table class='verdicts'><thead><tr><th scope='col'><span class='sr'>method</span></th>"
+        f"<th scope='col'>{first}</th>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        f"<div class='why'><p>{escape(words.why(story))}</p><p class='quiet small'>Beside each answer "
+        f"stands its {share} among all {len(story.bank.names)} classes, below it the {ahead} to the "
+        f"second best. {escape(words.right_means(story))}</p></div>"
+    )
+
+
+def _row(story: Story, name: str, attacked: Verdict) -> str:
+    clean = story.clean.verdicts[name]
+    n = len(story.attacked.glance.features)
+    about = {"clip": "1 view", "ensemble": f"{n} views", "rita": f"{n} views, transport"}[name]
+    title = words.term(_TERMS[name], METHODS[name]["title"])
+    cells = _answer(clean, story)
+    if story.attack:
+        word, kind, mark = words.outcome(clean, attacked, story.label)
+        cells += _answer(attacked, story)
+        cells += f"<td class='outcome {kind}'><span aria-hidden='true'>{mark}</span> {word}</td>"
+    return f"<tr class='{name}'><th scope='row'>{title}<small>{about}</small></th>{cells}</tr>"
+
+
+def _answer(verdict: Verdict, story: Story) -> str:
+    wrong = " wrong" if verdict.label != story.label else ""
+    label = escape(story.bank.names[verdict.label])
+    share = words.percent(verdict.probability[verdict.label], 1)
+    return (
+        f"<td class='answer{wrong}'><b>{label}</b> <span class='number'>{share}</span>"
+        f"<small>{escape(words.margin(verdict))}</small></td>"
+    )
+
+
+def threat(session: Session) -> str:
+    """The threat model in plain words."""
+    if session.story is None:
+        return ""
+    items = "".join(f"<li>{escape(s)}</li>" for s in session.story.threat.sentences)
+    return f"<h3>What the attacker may do and knows</h3><ul class='plain'>{items}</ul>"
+
+
+def times(session: Session) -> str:
+    """Device and stage times."""
+    if session.story is None:
+        return ""
+    return f"<p class='quiet small'>{escape(words.stages(session.story))}</p>"
+
+
+def memory(session: Session) -> str:
+    """What the memory holds now."""
+    if session.story is None or session.story.settings.protocol == "off":
+        return ""
+    return f"<p class='lead'>{escape(words.memory_holds(session.story))}</p>"
+
+
+def unknown_words(session: Session) -> str:
+    """A sentence when the model never met some of the words."""
+    story = session.story
+    if story is None:
+        return ""
+    marked = [n for n, w in zip(story.bank.names, story.bank.unknown, strict=True) if w]
+    if not marked:
+        return ""
+    shown = ", ".join(marked[:6]) + (" …" if len(marked) > 6 else "")
+    return (
+        f"<p class='quiet small'>{len(marked)} of {len(story.bank.names)} names contain words that "
+        f"this model never met in training ({escape(shown)}): it can only guess what they look like.</p>"
+    )
+
+
+def heading(sentence: str, number: int) -> str:
+    """A numbered headline of the story."""
+    return f"<h2 class='story'><span class='step'>{number}</span>{escape(sentence)}</h2>"
+
+
+def headline(number: int, said: Callable[[Story], str], empty: str) -> Callable[[Session], str]:
+    """A panel's draw function for one headline: what the story says, or ``empty`` before there is one."""
+
+    def draw(session: Session) -> str:
+        return heading(empty if session.story is None else said(session.story), number)
+
+    return draw

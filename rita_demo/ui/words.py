@@ -1,0 +1,271 @@
+"""What the page says: plain words for results, and one sentence for every term."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from rita_demo.records import Side, Story, Verdict
+
+#: term -> one sentence.  Shown when the term is pointed at, focused or touched.
+TERMS: dict[str, str] = {
+    "CLIP": "A model that compares a picture with sentences; the class whose sentence fits best wins.",
+    "Ensemble": "The same CLIP asked about 64 random crops of the picture; the answers are averaged.",
+    "RITA": "The defence shown here: it asks which class's sentences the whole cloud of crops can be "
+    "moved onto at the lowest cost.",
+    "view": "One random crop of the picture, sometimes mirrored, at the model's input size.",
+    "margin": "How far the answer is ahead of the second best. For CLIP and Ensemble in percentage "
+    "points of probability, for RITA in cosine distance.",
+    "probability": "The share of belief a method gives to this class, out of all classes in the list "
+    "(they add up to 100 %).",
+    "transport cost": "What it costs to move the crops onto a class's sentences: the mean cosine "
+    "distance (0 = same direction, 2 = opposite) along the cheapest plan.",
+    "transport plan": "Which share of each crop is moved onto which sentence. 1 means no preference; "
+    "above 1 a crop and a sentence fit better than chance.",
+    "confident view": "A crop whose answer has an entropy below the limit γ: the model is sure.",
+    "entropy": "How unsure an answer is, in nats: 0 means certain, log K means all K classes alike.",
+    "pseudo-label": "The class a single crop would answer with.",
+    "memory (cache)": "The surest crops of earlier pictures, a few per class; a new picture is "
+    "compared with them too.",
+    "budget": "The strength of the attack: no pixel value (0 to 255) moves by more than this.",
+    "loss": "What the attacker drives up: CLIP's error on the true class, in nats.",
+}
+
+#: (right on clean, right on attacked) -> word, css class, mark.  The mark is the second cue.
+OUTCOMES: dict[tuple[bool, bool], tuple[str, str, str]] = {
+    (True, True): ("holds", "good", "✓"),
+    (True, False): ("fooled", "bad", "✗"),
+    (False, False): ("was already wrong", "dim", "–"),
+    (False, True): ("answer changed: right now", "dim", "~"),
+}
+CHANGED = ("was already wrong, now another", "dim", "~")
+
+
+def outcome(clean: Verdict, attacked: Verdict, label: int) -> tuple[str, str, str]:
+    """What the attack did to one method's answer: (word, css class, mark)."""
+    right = (clean.label == label, attacked.label == label)
+    if right == (False, False) and clean.label != attacked.label:
+        return CHANGED
+    return OUTCOMES[right]
+
+
+def percent(share: float, decimals: int = 0) -> str:
+    """0.914 -> "91 %"; never "100 %" or "0 %" where it only almost is."""
+    value = 100 * float(share)
+    smallest = 10.0**-decimals
+    if 0 < value < smallest / 2:
+        return f"< {smallest:.{decimals}f} %"
+    if 100 - smallest / 2 <= value < 100:
+        return f"> {100 - smallest:.{decimals}f} %"
+    return f"{value:.{decimals}f} %"
+
+
+def margin(verdict: Verdict) -> str:
+    """How far the answer is ahead, with its unit."""
+    if "distance" in verdict.margin_unit:
+        return f"ahead by {verdict.margin:.4f} cosine distance"
+    return f"ahead by {100 * verdict.margin:.1f} points"
+
+
+def signed(value: float) -> str:
+    """A change in cosine distance, with a real minus sign."""
+    return f"{value:+.4f}".replace("-", "−")
+
+
+def seconds(value: float) -> str:
+    """0.0312 -> "31 ms", 12.3 -> "12 s"."""
+    if value < 1:
+        return f"{1000 * value:.0f} ms"
+    return f"{value:.1f} s" if value < 10 else f"{value:.0f} s"
+
+
+def term(word: str, shown: str | None = None) -> str:
+    """HTML: a word that explains itself when pointed at, focused or touched."""
+    sentence = escape(TERMS[word])
+    return (
+        f'<span class="term" tabindex="0" role="note" aria-label="{escape(word)}: {sentence}">'
+        f'{escape(shown or word)}<span class="tip" aria-hidden="true">{sentence}</span></span>'
+    )
+
+
+def _name(story: Story, k: int) -> str:
+    return story.bank.names[k]
+
+
+def votes(side: Side, label: int) -> int:
+    """How many views answer with this class on their own."""
+    return int(np.sum(np.asarray(side.trace.confidence.label) == label))
+
+
+@dataclass(frozen=True)
+class Says:
+    """A headline in three parts: what leads to the answer, the answer, and what follows it."""
+
+    lead: str
+    answer: str = ""
+    tail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.lead} {self.answer}{self.tail}".strip()
+
+
+def heading_clean(story: Story) -> Says:
+    """1. This is a photograph."""
+    said = story.clean.verdicts["clip"].label
+    wrong = story.label_given and said != story.label
+    tail = f". That is wrong: it is {_name(story, story.label)}." if wrong else "."
+    return Says("This is a photograph. The model says:", _name(story, said), tail)
+
+
+def heading_attacked(story: Story) -> Says:
+    """2. The same photograph, attacked."""
+    before, after = story.clean.verdicts["clip"], story.attacked.verdicts["clip"]
+    said = _name(story, after.label)
+    if story.attack is None:
+        return Says("It was not attacked here; it may have been attacked before.")
+    if before.label == after.label:
+        return Says("This is the same photograph to you. The model still says:", said, ".")
+    sure = float(after.probability[after.label])
+    tail = ", and it is sure." if sure >= 0.8 else "." if sure >= 0.5 else ", but it is not sure."
+    return Says("This is the same photograph to you. The model says:", said, tail)
+
+
+def heading_views(story: Story) -> str:
+    """3. The cloud of crops."""
+    n = len(story.attacked.glance.features)
+    truth, count = _name(story, story.label), votes(story.attacked, story.label)
+    kind = "the picture" if story.attack is None else "the attacked picture"
+    still = "say" if story.attack is None else "still say"
+    start = f"Here are {n} crops of {kind}."
+    labels = np.asarray(story.attacked.trace.confidence.label)
+    if 2 * count > n:
+        return f"{start} Most of them ({count}) {still} {truth}."
+    if count and count == np.bincount(labels).max():
+        return f"{start} More of them {still} {truth} ({count}) than anything else."
+    if count:
+        return f"{start} Only {count} of them {still} {truth}."
+    return f"{start} None of them says {truth}."
+
+
+def heading_costs(story: Story) -> str:
+    """4. The transport."""
+    winner = story.attacked.verdicts["rita"].label
+    start = "Moving this cloud of crops onto each class's prompts costs least for "
+    if winner == story.label:
+        return f"{start}{_name(story, winner)}."
+    return f"{start}{_name(story, winner)}: here the defence fails."
+
+
+def heading_memory(story: Story) -> str:
+    """5. What is remembered, and whether the memory helped."""
+    if story.settings.protocol == "off":
+        return "The memory is switched off: every picture is judged on its own."
+    events = story.attacked.trace.change.events
+    if events:
+        names = sorted({_name(story, e.label) for e in events})
+        count = "One reliable view goes" if len(events) == 1 else f"{len(events)} reliable views go"
+        start = f"{count} into a memory, under {' and '.join(names[:3])}, for the next picture."
+    elif story.attacked.trace.change.offered:
+        start = "Reliable views were found, but the memory already holds surer ones."
+    else:
+        limit = story.attacked.trace.confidence.limit
+        start = f"No view was reliable enough for the memory (entropy at most {limit:.2f} nats)."
+    return f"{start} {memory_effect(story)}"
+
+
+def memory_effect(story: Story) -> str:
+    """Whether the memory changed this picture's answer."""
+    held = int(np.sum(story.cache_before.count))
+    if held == 0:
+        return "It was empty until now, so it did not change this answer."
+    without = int(np.argmin(story.attacked.trace.prompt.distance))
+    used = story.attacked.verdicts["rita"].label
+    views = "1 view" if held == 1 else f"{held} views"
+    if without == used:
+        return f"The {views} it held did not change this answer."
+    helped = "helped" if used == story.label else "misled" if without == story.label else "changed"
+    return f"The {views} it held {helped}: {_name(story, without)} became {_name(story, used)}."
+
+
+def heading_stronger(story: Story) -> str:
+    """6. The next attacker."""
+    return "And an attacker who knows all this? Stronger. Try."
+
+
+def summary(story: Story) -> tuple[str, str]:
+    """The whole result in one sentence, and its css class: good, bad or dim."""
+    clip, rita = story.attacked.verdicts["clip"].label, story.attacked.verdicts["rita"].label
+    truth = _name(story, story.label)
+    if story.attack is None:
+        if clip == rita:
+            return f"CLIP and RITA agree: {_name(story, rita)}.", "dim"
+        return f"CLIP says {_name(story, clip)}. RITA says {_name(story, rita)}.", "dim"
+    fooled = story.attack.fooled
+    if fooled and rita == story.label:
+        return f"CLIP was fooled. RITA's answer is restored: {truth}.", "good"
+    if rita != story.label and story.clean.verdicts["rita"].label == story.label:
+        return (
+            f"The defence fails on this picture: RITA says {_name(story, rita)}, not {truth}.",
+            "bad",
+        )
+    if story.attack.already_wrong and clip != story.label:
+        return f"CLIP was already wrong before the attack: it is {truth}.", "dim"
+    if rita != story.label:
+        return f"RITA was wrong before the attack and is wrong now: it is {truth}.", "bad"
+    return f"The attack did not fool CLIP: it still says {_name(story, clip)}.", "dim"
+
+
+def why(story: Story) -> str:
+    """What made the difference, in numbers: the crops' votes and the two classes' costs."""
+    attacked, clean, n = story.attacked, story.clean, len(story.attacked.glance.features)
+    rita, clip = attacked.verdicts["rita"].label, attacked.verdicts["clip"].label
+    rival = rita if rita != story.label else clip
+    truth = _name(story, story.label)
+    total = attacked.trace.total
+    if story.attack is None or rival == story.label:
+        return f"{votes(attacked, story.label)} of {n} crops say {truth} on their own."
+    wrong = _name(story, rival)
+    fell = float(total[rival] - clean.trace.total[rival])
+    rose = float(total[story.label] - clean.trace.total[story.label])
+    gap = float(total[rival] - total[story.label])
+    cheaper = truth if gap > 0 else wrong
+    return (
+        f"{votes(attacked, story.label)} of {n} crops say {truth}, {votes(attacked, rival)} say "
+        f"{wrong} (clean: {votes(clean, story.label)} and {votes(clean, rival)}). The attack moved "
+        f"the cost of {wrong} by {signed(fell)} and of {truth} by {signed(rose)}; "
+        f"{cheaper} is cheaper by {abs(gap):.4f} in cosine distance."
+    )
+
+
+def right_means(story: Story) -> str:
+    """What counts as right in the table."""
+    truth = _name(story, story.label)
+    if story.label_given:
+        return f"Right means the true class, {truth}."
+    if story.attack is None:
+        return "No true class was given, so nobody can say here who is right."
+    return f"No true class was given: right means CLIP's own answer on the clean picture, {truth}."
+
+
+def stages(story: Story) -> str:
+    """Device and stage times on one line."""
+    info = story.backbone
+    parts = ", ".join(f"{name} {seconds(value)}" for name, value in story.seconds.items())
+    return (
+        f"{info.title}, {info.parameters / 1e6:.0f} M parameters, input {info.side} px, on "
+        f"{info.device} in {info.precision}. Time: {parts}; total {seconds(sum(story.seconds.values()))}."
+    )
+
+
+def memory_holds(story: Story) -> str:
+    """What the memory holds now, in words."""
+    counts = np.asarray(story.cache_after.count)
+    held = [(int(counts[k]), _name(story, int(k))) for k in np.flatnonzero(counts)]
+    if not held:
+        return "The memory is empty."
+    listed = ", ".join(f"{name} ({count})" for count, name in sorted(held, reverse=True)[:8])
+    views = "1 view" if len(held) == 1 == held[0][0] else f"{sum(c for c, _ in held)} views"
+    classes = "1 class" if len(held) == 1 else f"{len(held)} classes"
+    return f"The memory now holds {views} of {classes}: {listed}."

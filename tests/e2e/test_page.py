@@ -1,0 +1,153 @@
+"""What a visitor does on the first tab, on the real server with the embedded model."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from rita_demo.data.samples import SAMPLES
+
+pytestmark = pytest.mark.e2e
+
+
+def square_shown(page: Page, kind: str) -> np.ndarray:
+    """The pixels of a picture on the page; kind: clean or attacked."""
+    source = page.locator(f".pic.{kind} img:not(.before)").get_attribute("src")
+    assert source is not None
+    assert source.startswith("data:image/png;base64,")
+    return np.array(Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2]))))
+
+
+def press(page: Page, name: str) -> None:
+    """Press a button and wait until everything is done."""
+    page.get_by_role("button", name=name, exact=True).click()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_hidden()
+
+
+def upload(page: Page, path: Path) -> None:
+    """Choose a file with the button, as a person does."""
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Upload your own").click()
+    chooser.value.set_files(path)
+
+
+def test_the_page_opens_with_a_worked_example(page: Page) -> None:
+    expect(page.locator(".pic.clean .says")).to_contain_text("This is a photograph.")
+    expect(page.locator(".pic.attacked .says")).to_contain_text("same photograph")
+    rows = page.locator("#verdicts tbody tr")
+    assert [r.split()[0] for r in rows.all_inner_texts()] == ["CLIP", "Ensemble", "RITA"]
+    expect(page.locator("#heading-views")).to_contain_text("Here are 64 crops")
+    expect(page.locator("#heading-costs")).to_contain_text("costs least for")
+    expect(page.locator("#threat")).to_contain_text("no pixel value moves by more than")
+    for figure in ("steps", "entropies", "costs", "plan"):
+        expect(page.locator(f"#{figure} .js-plotly-plot svg").first).to_be_visible()
+
+
+def test_an_uploaded_picture_with_my_own_classes_is_attacked_and_defended(page: Page) -> None:
+    path = SAMPLES["cat"].path
+    assert path is not None
+    upload(page, path)
+    expect(page.locator("#chosen")).to_contain_text("Your picture is ready")
+    page.locator("#vocabulary input").click()
+    page.get_by_role("option", name="My own list").click()
+    page.locator("#own-names textarea").fill("cat, crab, <b>camera</b>, piano")
+    press(page, "Attack and defend")
+    expect(page.locator("#verdicts")).to_contain_text("among all 4 classes")
+    clean, attacked = square_shown(page, "clean"), square_shown(page, "attacked")
+    assert clean.shape == attacked.shape
+    assert 0 < np.abs(clean.astype(int) - attacked).max() <= 4
+
+
+def test_a_downloaded_attacked_picture_comes_back_bit_for_bit(page: Page, tmp_path: Path) -> None:
+    shown = square_shown(page, "attacked")
+    with page.expect_download() as download:
+        page.locator("a.save").click()
+    path = tmp_path / download.value.suggested_filename
+    download.value.save_as(path)
+    assert path.suffix == ".png"
+    assert np.array_equal(np.array(Image.open(path)), shown)
+    upload(page, path)
+    expect(page.locator("#chosen")).to_contain_text("pixel for pixel")
+    press(page, "Only defend")
+    expect(page.locator(".pic.attacked .says")).to_contain_text("not attacked here")
+    assert np.array_equal(square_shown(page, "clean"), shown)
+
+
+def test_choosing_a_sample_runs_it(page: Page) -> None:
+    page.get_by_role("button", name="A motorbike").click()
+    expect(page.get_by_role("button", name="A motorbike")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#status")).to_contain_text("Done in")
+    expect(page.locator("#verdicts")).to_contain_text("Right means the true class, motorbike")
+
+
+def test_a_class_is_chosen_and_a_cell_of_its_plan_shows_crop_and_sentence(page: Page) -> None:
+    name = "anchor"
+    page.locator("#class input").fill(name)
+    page.get_by_role("option", name=name, exact=True).click()
+    expect(page.locator("#plan .rita-alt")).to_contain_text(name)
+    page.locator("#plan").scroll_into_view_if_needed()
+    area = page.locator("#plan .nsewdrag").first.bounding_box()
+    assert area is not None
+    page.mouse.click(area["x"] + area["width"] * 0.3, area["y"] + area["height"] * 0.4)
+    detail = page.locator("#cell-detail")
+    expect(detail).to_contain_text(re.compile(r"View \d+ → “.*anchor"))
+    expect(detail).to_contain_text("cosine distance")
+    expect(page.locator(".pic.attacked .crop-box")).to_be_visible()
+
+
+def test_a_view_of_the_grid_is_outlined_on_the_picture(page: Page) -> None:
+    page.locator("#views button").nth(5).click()
+    expect(page.locator("#view-detail")).to_contain_text("View 5:")
+    expect(page.locator(".pic.clean .crop-box")).to_be_visible()
+
+
+def test_the_scrubber_goes_back_to_the_clean_picture(page: Page) -> None:
+    before = square_shown(page, "attacked")
+    page.locator("#scrubber input[type=number]").fill("0")
+    page.locator("#scrubber input[type=number]").press("Enter")
+    expect(page.locator(".pic.attacked .says")).to_contain_text("After 0 steps")
+    assert np.array_equal(square_shown(page, "attacked"), square_shown(page, "clean"))
+    assert not np.array_equal(square_shown(page, "attacked"), before)
+
+
+def test_a_text_file_renamed_jpg_gets_a_sentence_and_loses_nothing(
+    page: Page, tmp_path: Path
+) -> None:
+    before = page.locator("#verdicts").inner_text()
+    fake = tmp_path / "holiday.jpg"
+    fake.write_text("Dear diary, this is not a picture.")
+    upload(page, fake)
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("Expected a picture")
+    assert page.locator("#verdicts").inner_text() == before
+    page.get_by_role("button", name="Dismiss this message").click()
+    expect(alert).to_be_hidden()
+    press(page, "Attack and defend")  # the page lives on
+
+
+def test_too_few_classes_get_a_sentence(page: Page) -> None:
+    page.locator("#vocabulary input").click()
+    page.get_by_role("option", name="My own list").click()
+    page.locator("#own-names textarea").fill("cup")
+    page.get_by_role("button", name="Attack and defend", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("At least 2 different class names")
+
+
+def test_ten_view_draws_are_counted(page: Page) -> None:
+    press(page, "Right in how many of 10 view draws?")
+    expect(page.locator("#draws .js-plotly-plot svg").first).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_nothing_is_wider_than_the_window(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    page.wait_for_timeout(500)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,46 @@
+"""A story told by the fake engine, once for all tests of the page."""
+
+from __future__ import annotations
+
+import pytest
+
+from rita_demo import story as telling
+from rita_demo.data.samples import SAMPLES
+from rita_demo.records import Story
+from rita_demo.settings import RECOMMENDED
+from rita_demo.ui.sessions import Session
+from tests.ui.fake import FakeEngine
+
+NAMES = ("motorbike", "crab", "cup", "piano")
+
+
+def told(engine: FakeEngine, *, attack: str = "pgd", label: int | None = 0) -> Story:
+    """A motorbike that is attacked to look like a crab."""
+    picture = SAMPLES["motorcycle"].load()
+    return telling.tell(engine, picture, NAMES, RECOMMENDED.but(attack=attack), label=label)
+
+
+@pytest.fixture(scope="session")
+def story() -> Story:
+    """The defence works."""
+    return told(FakeEngine(spread=0.2))
+
+
+@pytest.fixture(scope="session")
+def lost() -> Story:
+    """The defence fails."""
+    return told(FakeEngine(spread=1.0))
+
+
+@pytest.fixture(scope="session")
+def defended() -> Story:
+    """Nothing was attacked."""
+    return told(FakeEngine(), attack="none", label=None)
+
+
+@pytest.fixture
+def session(story: Story) -> Session:
+    """A visitor who looks at the story."""
+    visitor = Session()
+    visitor.show(story)
+    return visitor

@@ -1,0 +1,164 @@
+"""An engine without a model: the real method on made-up features, so that a page answers in milliseconds.
+
+Every class has a direction; a picture shows the class in ``truth``, its crops scatter around it.  An
+attack turns view 0 fully and ``spread`` of the crops towards ``wrong``, the more the further it is.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Generator
+
+import numpy as np
+import torch
+from torch.nn.functional import normalize
+
+from rita_demo import baselines, method
+from rita_demo.engine import outside
+from rita_demo.records import (
+    AttackTrace,
+    BackboneInfo,
+    CacheState,
+    Glance,
+    Picture,
+    TextBank,
+    Trace,
+    Tuning,
+    Verdict,
+    ViewSet,
+)
+from rita_demo.settings import Settings
+
+WIDTH, SIDE, TAU = 48, 32, 0.05
+
+
+class FakeEngine:
+    """The five doors of :class:`rita_demo.engine.Engine` over made-up features."""
+
+    def __init__(
+        self, truth: str = "motorbike", wrong: str = "crab", spread: float = 0.3, slow: float = 0.0
+    ) -> None:
+        self.info = BackboneInfo(
+            "fake", "Fake model", 1_000_000, SIDE, WIDTH, "cpu", "float32", 1 / TAU
+        )
+        self.truth, self.wrong, self.spread, self.slow = truth, wrong, spread, slow
+        self._strength: dict[str, float] = {}
+
+    def classes(self, names, settings: Settings) -> TextBank:
+        atoms = settings.prompts
+        z = torch.stack([_around(_direction(n), atoms, 0.25, n) for n in names])
+        templates = ("a photo of a", "a picture of the", "an image of a", "a photo showing a")
+        prompts = tuple(tuple(f"{templates[m % 4]} {n}." for m in range(atoms)) for n in names)
+        return TextBank(
+            names=tuple(names), prompts=prompts, features=z.numpy(),
+            weight=np.full((len(names), atoms), 1 / atoms, np.float32),
+            hand=torch.stack([_direction(n) for n in names]).numpy(),
+            unknown=tuple(() for _ in names), temperature=TAU, key="fake" + repr(names),
+        )  # fmt: skip
+
+    def attack(self, picture, bank, settings, label, target=None) -> AttackTrace:
+        steps = self.attacking(picture, bank, settings, label, target)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return end.value
+
+    def attacking(
+        self, picture: Picture, bank: TextBank, settings: Settings, label: int, target=None
+    ) -> Generator[tuple[int, int], None, AttackTrace]:
+        steps = settings.steps if settings.attack == "pgd" else 1
+        rng = np.random.default_rng(settings.attack_seed)
+        noise = rng.choice([-1, 1], picture.pixels.shape) * settings.budget
+        frames, shares = [picture.pixels], [self._clip(picture, bank)]
+        for step in range(1, steps + 1):
+            time.sleep(self.slow)
+            moved = np.rint(picture.pixels + noise * step / steps).clip(0, 255).astype(np.uint8)
+            frames.append(moved)
+            power = 0.0 if settings.attack == "noise" else min(1.0, settings.budget / 4)
+            self._strength[_key(moved)] = power * step / steps
+            shares.append(self._clip(Picture(moved, _key(moved)), bank))
+            yield step, steps
+        probability = np.stack(shares)
+        before, after = int(probability[0].argmax()), int(probability[-1].argmax())
+        moved = (frames[-1].astype(float) - frames[0]) / 255
+        return AttackTrace(
+            settings.attack, frames[-1], np.stack(frames), -np.log(probability[:, label] + 1e-9),
+            probability, label, target, settings.budget, float(np.abs(moved).max() * 255),
+            float((moved**2).sum() ** 0.5), before == label and after != label, before != label, 0.1,
+        )  # fmt: skip
+
+    def look(self, picture: Picture, settings: Settings) -> Glance:
+        n, rng = settings.views, np.random.default_rng(settings.view_seed)
+        power = self._strength.get(_key(picture.pixels), 0.0)
+        truth, wrong = _direction(self.truth), _direction(self.wrong)
+        share = np.where(np.arange(n) == 0, 1.0, (rng.random(n) < self.spread) * 0.9) * power
+        mix = torch.from_numpy(share).float()[:, None]
+        noise = torch.from_numpy(rng.normal(0, 0.09, (n, WIDTH))).float()
+        noise[0] *= 0.3
+        features = normalize((1 - mix) * truth + mix * wrong + noise, dim=-1).numpy()
+        left = rng.uniform(0, 0.5, (n, 2))
+        size = rng.uniform(0.28, 0.5, (n, 1))
+        boxes = np.concatenate([left, left + size], 1).astype(np.float32)
+        boxes[0] = (0, 0, 1, 1)
+        flipped = rng.random(n) < 0.5
+        return Glance(ViewSet(boxes, flipped, settings.view_seed), features, _key(picture.pixels))
+
+    def view_pixels(self, picture: Picture, settings: Settings) -> np.ndarray:
+        views, side = self.look(picture, settings).views, picture.pixels.shape[0]
+        crops = []
+        for box in (views.boxes * side).astype(int):
+            rows = np.linspace(box[1], max(box[3] - 1, box[1]), SIDE).astype(int)
+            columns = np.linspace(box[0], max(box[2] - 1, box[0]), SIDE).astype(int)
+            crops.append(picture.pixels[rows][:, columns])
+        return np.stack(crops)
+
+    def empty_cache(self, bank: TextBank, settings: Settings) -> CacheState:
+        return outside(method.empty(len(bank.names), settings.slots, WIDTH, bank.key))
+
+    def decide(self, glance, bank, cache, settings, tuning=None) -> tuple[Trace, CacheState]:
+        z = torch.from_numpy(bank.features)
+        prompts = method.Prompts(
+            lambda _: z, torch.zeros(z.shape[1], 2, 4), z, torch.from_numpy(bank.weight), TAU
+        )
+        zeros = torch.zeros(1)
+        still = Tuning(zeros, z, torch.zeros(z.shape[1]), torch.zeros(0))
+        if cache is None or cache.key != bank.key:
+            cache = self.empty_cache(bank, settings)
+        state = CacheState(
+            **{
+                f: torch.from_numpy(v) if isinstance(v, np.ndarray) else v
+                for f, v in vars(cache).items()
+            }
+        )
+        trace, after = method.decide(
+            torch.from_numpy(glance.features), prompts, state, settings, tuning=still
+        )
+        return outside(trace), outside(after)
+
+    def compare(self, glance, bank) -> dict[str, Verdict]:
+        x, hand = torch.from_numpy(glance.features), torch.from_numpy(bank.hand)
+        return {
+            "clip": outside(baselines.zero_shot(x, hand, TAU)),
+            "ensemble": outside(baselines.ensemble(x, hand, TAU)),
+        }
+
+    def _clip(self, picture: Picture, bank: TextBank) -> np.ndarray:
+        return self.compare(self.look(picture, Settings(views=1)), bank)["clip"].probability
+
+
+def _key(pixels: np.ndarray) -> str:
+    return str(zlib.crc32(np.ascontiguousarray(pixels).tobytes()))
+
+
+def _direction(name: str) -> torch.Tensor:
+    """A unit vector of that name, all a little alike, as CLIP's are."""
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    return normalize(torch.from_numpy(rng.normal(0, 1, WIDTH) + 0.7).float(), dim=-1)
+
+
+def _around(centre: torch.Tensor, count: int, width: float, name: str) -> torch.Tensor:
+    rng = np.random.default_rng(zlib.crc32(name.encode()) + 1)
+    noise = torch.from_numpy(rng.normal(0, width / WIDTH**0.5, (count, WIDTH))).float()
+    return normalize(centre + noise, dim=-1)

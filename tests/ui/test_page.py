@@ -1,0 +1,189 @@
+"""The page with the fake engine: built, launched, and driven as a stranger could over HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from rita_demo.errors import BackboneError
+from rita_demo.ui.desk import Engines
+from rita_demo.ui.example import WorkedExample
+from rita_demo.ui.page import build, launch_options
+from tests.ui.fake import FakeEngine
+
+pytestmark = pytest.mark.slow
+
+
+class Stranger:
+    """Somebody who talks to the server without a browser: ``press`` calls an event by its element."""
+
+    def __init__(self, address: str) -> None:
+        self.http = httpx.Client(base_url=address, timeout=60)
+        self.config = self.http.get("config").json()
+        self.parts = {c["id"]: c for c in self.config["components"]}
+        self.page = "stranger"
+
+    def event(self, element: str, kind: str) -> dict[str, Any]:
+        """The last event of an element: the job, not the note that it is queued."""
+        for dependency in reversed(self.config["dependencies"]):
+            for target, name in dependency["targets"]:
+                here = self.parts.get(target, {}).get("props", {}).get("elem_id")
+                if here == element and name == kind:
+                    return dependency
+        raise LookupError(element)
+
+    def press(self, element: str, kind: str = "click", data: Any = None, **changes: Any) -> str:
+        """All that the server answers; ``changes`` replace inputs by element id."""
+        event = self.event(element, kind)
+        inputs = [self._value(i, changes) for i in event["inputs"]]
+        return self.call(event["id"], inputs, data)
+
+    def call(self, number: int, inputs: list[Any], data: Any = None) -> str:
+        body = {
+            "fn_index": number, "data": inputs, "session_hash": self.page, "event_data": data,
+            "trigger_id": None,
+        }  # fmt: skip
+        joined = self.http.post("gradio_api/queue/join", json=body)
+        if joined.status_code != 200:
+            return joined.text
+        answers = []
+        with self.http.stream(
+            "GET", "gradio_api/queue/data", params={"session_hash": self.page}
+        ) as stream:
+            for line in stream.iter_lines():
+                if line.startswith("data:"):
+                    answers.append(line)
+                    if json.loads(line[5:]).get("msg") == "process_completed":
+                        break
+        return "\n".join(answers)
+
+    def open(self) -> str:
+        for dependency in self.config["dependencies"]:
+            if any(name == "load" for _, name in dependency["targets"]):
+                return self.call(dependency["id"], [])
+        raise LookupError("load")
+
+    def _value(self, number: int, changes: dict[str, Any]) -> Any:
+        props = self.parts[number]["props"]
+        name = (props.get("elem_id") or "").replace("-", "_")
+        return changes.get(name, props.get("value"))
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    engine = FakeEngine(spread=0.2)
+    example = WorkedExample(engine)
+    page = build(engine, load=lambda name: FakeEngine(), example=example)
+    assert example.wait(60, film=True)
+    _, local, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
+    yield local
+    page.close()
+
+
+@pytest.fixture
+def stranger(address: str) -> Stranger:
+    visitor = Stranger(address)
+    visitor.page = f"stranger{id(visitor)}"
+    visitor.open()
+    return visitor
+
+
+def test_opening_the_page_delivers_the_worked_example(address: str) -> None:
+    answer = Stranger(address).open()
+    for text in ("A worked example", "CLIP was fooled", "restored: motorbike", "Here are 64 crops"):
+        assert text in answer
+
+
+def test_the_button_attacks_and_defends(stranger: Stranger) -> None:
+    answer = stranger.press("go")
+    for text in ("Attacking CLIP: step 3 of 7", "Defending the attacked picture", "Done in"):
+        assert text in answer
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"knob_steps": "abc"},
+        {"knob_entropy_weight": -1},
+        {"knob_attack_seed": 1e300},
+        {"vocabulary": "own", "own_names": "<script>alert(1)</script>"},
+        {"truth": "${alert(1)}"},
+    ],
+)
+def test_hostile_values_over_http_are_refused_and_the_page_lives_on(
+    stranger: Stranger, hostile: dict[str, Any]
+) -> None:
+    answer = stranger.press("go", **hostile)
+    assert "Traceback" not in answer
+    assert "<script>" not in answer
+    assert "Done in" not in answer
+    assert "Done in" in stranger.press("go")
+
+
+@pytest.mark.parametrize(
+    ("element", "data"),
+    [
+        ("plan", {"curve": 0, "index": 0, "data": [10**9, -1]}),
+        ("plan", {"curve": "x", "index": None, "data": "abc"}),
+        ("costs", {"curve": 0, "index": 0, "data": [1.5]}),
+        ("views", {"index": "0"}),
+        ("views", {"index": -1}),
+        ("entropies", None),
+        ("steps", {"curve": 0, "index": 0, "data": [99]}),
+        ("samples", {"sample": "../../etc/passwd"}),
+        ("samples", {"sample": ["coffee"]}),
+    ],
+)
+def test_forged_clicks_change_nothing_and_break_nothing(
+    stranger: Stranger, element: str, data: Any
+) -> None:
+    answer = stranger.press(element, data=data)
+    assert "Something went wrong" not in answer
+    assert "Traceback" not in answer
+
+
+def test_a_visitor_who_never_opened_the_page_is_told_to_reload(address: str) -> None:
+    lurker = Stranger(address)
+    lurker.page = "lurker"
+    assert "Reload the page" in lurker.press("go")
+
+
+def test_no_file_of_the_server_can_be_read(address: str) -> None:
+    http = httpx.Client(base_url=address)
+    for path in ("app.py", "/etc/passwd", "requirements.txt", "rita_demo/engine.py"):
+        assert http.get(f"gradio_api/file={path}").status_code in (403, 404)
+
+
+def test_a_model_that_cannot_be_loaded_gets_a_sentence_and_the_first_one_stays() -> None:
+    def refuse(name: str) -> None:
+        raise BackboneError("There is no connection.", "Try again later.")
+
+    engines = Engines(FakeEngine(), refuse)
+    with pytest.raises(BackboneError, match="no connection"):
+        list(engines.loading("ViT-B-16:openai"))
+    assert engines.get("ViT-B-16:openai").info.name == "fake"
+    assert not engines.ready("ViT-B-16:openai")
+
+
+def test_without_a_telling_sample_the_first_one_is_shown() -> None:
+    example = WorkedExample(FakeEngine(spread=1.0), candidates=(("coffee", 4), ("cat", 4)))
+    example.start()
+    assert example.wait(60)
+    assert example.ready is not None
+    assert example.ready.sample == "coffee"
+
+
+def test_an_engine_that_fails_leaves_a_page_with_a_sentence() -> None:
+    class Broken(FakeEngine):
+        def classes(self, names, settings):
+            raise RuntimeError("boom")
+
+    example = WorkedExample(Broken())
+    example.start()
+    assert example.wait(60)
+    assert example.ready is None
+    assert example.sentence == "The worked example could not be computed."

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rita_demo.records import Verdict
+from rita_demo.ui import touched, verdicts, words
+from rita_demo.ui.sessions import Session
+
+
+def verdict(label: int) -> Verdict:
+    return Verdict(label, np.full(3, 1 / 3), 0.1, "probability")
+
+
+@pytest.mark.parametrize(
+    ("clean", "attacked", "word"),
+    [
+        (0, 0, "holds"),
+        (0, 1, "fooled"),
+        (1, 1, "was already wrong"),
+        (1, 2, "was already wrong, now another"),
+        (1, 0, "answer changed: right now"),
+    ],
+)
+def test_every_pair_of_answers_has_its_word(clean: int, attacked: int, word: str) -> None:
+    assert words.outcome(verdict(clean), verdict(attacked), 0)[0] == word
+
+
+@pytest.mark.parametrize(
+    ("share", "decimals", "text"),
+    [
+        (0.914, 0, "91 %"),
+        (0.914, 1, "91.4 %"),
+        (0.9999, 0, "> 99 %"),
+        (0.0001, 0, "< 1 %"),
+        (1.0, 0, "100 %"),
+        (0.0, 1, "0.0 %"),
+    ],
+)
+def test_percentages_never_claim_certainty_that_is_not_there(share, decimals, text) -> None:
+    assert words.percent(share, decimals) == text
+
+
+def test_the_headings_alone_tell_the_story(story) -> None:
+    assert str(words.heading_clean(story)).endswith("The model says: motorbike.")
+    assert str(words.heading_attacked(story)).endswith("The model says: crab, and it is sure.")
+    assert words.heading_views(story).startswith("Here are 64 crops of the attacked picture. Most")
+    assert words.heading_costs(story).endswith("costs least for motorbike.")
+    assert words.heading_memory(story).startswith("One reliable view goes into a memory")
+    assert words.heading_memory(story).endswith("so it did not change this answer.")
+    assert words.summary(story) == (
+        "CLIP was fooled. RITA's answer is restored: motorbike.",
+        "good",
+    )
+
+
+def test_a_defence_that_fails_is_said_as_clearly(lost) -> None:
+    sentence, kind = words.summary(lost)
+    assert sentence == "The defence fails on this picture: RITA says crab, not motorbike."
+    assert kind == "bad"
+    assert words.heading_costs(lost).endswith("crab: here the defence fails.")
+    assert "crab is cheaper by" in words.why(lost)
+
+
+def test_a_picture_that_was_only_defended_claims_nothing(defended) -> None:
+    assert words.summary(defended)[1] == "dim"
+    assert "nobody can say" in words.right_means(defended)
+    assert "may have been attacked before" in str(words.heading_attacked(defended))
+
+
+def test_the_table_has_both_pictures_and_an_outcome_for_every_method(session) -> None:
+    table = verdicts.table(session)
+    for text in ("CLIP", "Ensemble", "RITA", "fooled", "holds", "Right means the true class"):
+        assert text in table
+
+
+def test_a_term_without_a_sentence_is_a_mistake() -> None:
+    with pytest.raises(KeyError):
+        words.term("nonsense")
+
+
+def test_names_cannot_become_markup(story) -> None:
+    from dataclasses import replace
+
+    evil = "<img src=x onerror=alert(1)>"
+    names = (evil, *story.bank.names[1:])
+    prompts = ((evil,) * len(story.bank.prompts[0]), *story.bank.prompts[1:])
+    visitor = Session()
+    visitor.show(replace(story, bank=replace(story.bank, names=names, prompts=prompts)))
+    visitor.selection = replace(visitor.selection, k=0, view=3, atom=0)
+    drawn = [
+        verdicts.banner(visitor), verdicts.table(visitor), verdicts.memory(visitor),
+        verdicts.threat(visitor), touched.view_detail(visitor), touched.cell_detail(visitor),
+        verdicts.headline(4, words.heading_costs, "")(visitor),
+    ]  # fmt: skip
+    assert not any("<img src=x" in html for html in drawn)
