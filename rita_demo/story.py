@@ -24,6 +24,7 @@ from rita_demo.records import (
     Story,
     TextBank,
     ThreatModel,
+    Verdict,
 )
 from rita_demo.settings import Settings
 
@@ -152,25 +153,27 @@ def draws(engine: Engine, story: Story, count: int = 10) -> Iterator[Draw]:
         yield Draw(seed, side.verdicts)
 
 
-def outcomes(story: Story) -> dict[str, str]:
-    """Per method, what the attack did to its answer: holds, fooled, was already wrong, or corrected.
+def outcome(clean: Verdict, attacked: Verdict, label: int) -> str:
+    """What the attack did to one method's answer, one of ``OUTCOMES``.
 
-    Without a given true class, right means CLIP's own answer on the clean square.
+    Without a given true class, ``label`` is CLIP's own answer on the clean square.
     """
-    words = {}
-    for name in METHODS:
-        was_right = story.clean.verdicts[name].label == story.label
-        is_right = story.attacked.verdicts[name].label == story.label
-        words[name] = _WORDS[was_right, is_right]
-    return words
+    if clean.label == label:
+        return "holds" if attacked.label == label else "fooled"
+    if attacked.label == label:
+        return "was wrong, now right"
+    return (
+        "was already wrong" if attacked.label == clean.label else "was already wrong, now another"
+    )
 
 
-_WORDS = {
-    (True, True): "holds",
-    (True, False): "fooled",
-    (False, False): "was already wrong",
-    (False, True): "wrong before, right now",
-}
+OUTCOMES = (
+    "holds",
+    "fooled",
+    "was already wrong",
+    "was already wrong, now another",
+    "was wrong, now right",
+)
 
 
 def threat_model(

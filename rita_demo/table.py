@@ -49,18 +49,17 @@ def columns(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _rows(story: Story) -> list[list[str]]:
-    from rita_demo.story import outcomes
+    from rita_demo.story import outcome
 
     attacked = story.attack is not None
     head = ["", "clean" if attacked else "answer", "prob.", "margin"]
     head += ["attacked", "prob.", "margin"] if attacked else []
     rows = [[*head, ""]]
-    words = outcomes(story)
     for method, title in METHODS.items():
         before, after = story.clean.verdicts[method], story.attacked.verdicts[method]
         row = [title, *_cells(before, story.bank.names)]
         if attacked:
-            row += [*_cells(after, story.bank.names), words[method]]
+            row += [*_cells(after, story.bank.names), outcome(before, after, story.label)]
         else:
             right = "right" if before.label == story.label else "wrong"
             row.append(right if story.label_given else "")

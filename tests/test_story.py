@@ -12,9 +12,9 @@ from rita_demo.data.samples import SAMPLES
 from rita_demo.engine import Engine
 from rita_demo.errors import SettingError
 from rita_demo.exports import to_arrays, to_json
-from rita_demo.records import Picture, Story
+from rita_demo.records import Picture, Story, Verdict
 from rita_demo.settings import PAPER, RECOMMENDED
-from rita_demo.story import METHODS, draws, film, outcomes, tell, telling
+from rita_demo.story import METHODS, OUTCOMES, draws, film, outcome, tell, telling
 
 NAMES = ("cup", "crab", "cat", "dog", "face", "rocket")
 QUICK = RECOMMENDED.but(views=16, steps=3, square="model")
@@ -135,8 +135,20 @@ def test_a_draw_with_the_story_s_seed_repeats_the_story(engine: Engine, story: S
     assert not np.array_equal(second.verdicts["rita"].probability, want)
 
 
-def test_outcomes_name_every_method(story: Story) -> None:
-    assert tuple(outcomes(story)) == METHODS
+@pytest.mark.parametrize(
+    ("clean", "attacked", "word"),
+    [
+        (0, 0, "holds"),
+        (0, 1, "fooled"),
+        (1, 1, "was already wrong"),
+        (1, 2, "was already wrong, now another"),
+        (1, 0, "was wrong, now right"),
+    ],
+)
+def test_an_outcome_is_a_word(clean: int, attacked: int, word: str) -> None:
+    before, after = (Verdict(k, np.ones(3) / 3, 0.0, "probability") for k in (clean, attacked))
+    assert outcome(before, after, 0) == word
+    assert word in OUTCOMES
 
 
 @pytest.mark.parametrize(("label", "target"), [(6, None), (-1, None), (0, 9), (0, 0)])

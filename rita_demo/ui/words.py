@@ -7,6 +7,7 @@ from html import escape
 
 import numpy as np
 
+from rita_demo import story as telling
 from rita_demo.records import Side, Story, Verdict
 
 #: term -> one sentence.  Shown when the term is pointed at, focused or touched.
@@ -33,22 +34,20 @@ TERMS: dict[str, str] = {
     "loss": "What the attacker drives up: CLIP's error on the true class, in nats.",
 }
 
-#: (right on clean, right on attacked) -> word, css class, mark.  The mark is the second cue.
-OUTCOMES: dict[tuple[bool, bool], tuple[str, str, str]] = {
-    (True, True): ("holds", "good", "✓"),
-    (True, False): ("fooled", "bad", "✗"),
-    (False, False): ("was already wrong", "dim", "–"),
-    (False, True): ("answer changed: right now", "dim", "~"),
+#: The story's word for an outcome -> css class and mark. The mark is the second cue beside the colour.
+MARKS: dict[str, tuple[str, str]] = {
+    "holds": ("good", "✓"),
+    "fooled": ("bad", "✗"),
+    "was already wrong": ("dim", "–"),
+    "was already wrong, now another": ("dim", "~"),
+    "was wrong, now right": ("dim", "~"),
 }
-CHANGED = ("was already wrong, now another", "dim", "~")
 
 
 def outcome(clean: Verdict, attacked: Verdict, label: int) -> tuple[str, str, str]:
     """What the attack did to one method's answer: (word, css class, mark)."""
-    right = (clean.label == label, attacked.label == label)
-    if right == (False, False) and clean.label != attacked.label:
-        return CHANGED
-    return OUTCOMES[right]
+    word = telling.outcome(clean, attacked, label)
+    return word, *MARKS[word]
 
 
 def percent(share: float, decimals: int = 0) -> str:

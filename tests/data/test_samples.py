@@ -39,5 +39,5 @@ def test_a_missing_package_or_an_unknown_key_gets_a_sentence() -> None:
     gone = replace(sample("coffee"), place=("no_such_package", "data"))
     with pytest.raises(PictureError, match="comes with the package no_such_package"):
         gone.load()
-    with pytest.raises(PictureError, match=r"The sample is one of coffee, .*; got 'tea'"):
+    with pytest.raises(PictureError, match=r"The sample is one of motorcycle, .*; got 'tea'"):
         sample("tea")

@@ -19,7 +19,7 @@ def verdict(label: int) -> Verdict:
         (0, 1, "fooled"),
         (1, 1, "was already wrong"),
         (1, 2, "was already wrong, now another"),
-        (1, 0, "answer changed: right now"),
+        (1, 0, "was wrong, now right"),
     ],
 )
 def test_every_pair_of_answers_has_its_word(clean: int, attacked: int, word: str) -> None:
