@@ -148,14 +148,14 @@ class Settings:
     )
     # --- confident views and memory (rows 8-11)
     max_entropy: float = _knob(
-        "float", 0.8, "cache", "Confidence limit",
-        "A view enters the memory only if its entropy is at most this.",
-        low=0.0, high=10.0, symbol="γ", unit="nats",
+        "float", 0.4, "cache", "Confidence limit",
+        "A view enters the memory only if its entropy is at most this, in the unit below.",
+        paper=0.8, low=0.0, high=10.0, symbol="γ",
     )  # fmt: skip
     entropy_unit: str = _knob(
-        "choice", "nats", "cache", "Unit of the limit",
+        "choice", "share_of_log_k", "cache", "Unit of the limit",
         "0.8 nats means something else for 47 classes than for 1000; a share of log K does not.",
-        choices=("nats", "share_of_log_k"),
+        paper="nats", choices=("nats", "share_of_log_k"),
     )  # fmt: skip
     slots: int = _knob(
         "int", 3, "cache", "Places per class", "How many views the memory keeps for each class.",

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import open_clip
 import pytest
 import torch
+from playwright.sync_api import Browser, sync_playwright
 from safetensors.torch import save_file
+
+from tests.browser import FLAGS, find_browser
 
 TINY_CONFIG = {
     "embed_dim": 32,
@@ -41,3 +46,16 @@ def tiny_model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     seen = open_clip.SimpleTokenizer().encode(MET)
     (folder / "seen_tokens.json").write_text(json.dumps(sorted({49406, 49407, *seen})))
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium; without one the tests are skipped at home and fail in CI."""
+    path = find_browser()
+    if path is None:
+        message = "no Chromium: python -m tests.browser installs one"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=path, args=FLAGS)
+        yield chromium
+        chromium.close()

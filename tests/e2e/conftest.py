@@ -7,29 +7,16 @@ the browser's console.
 from __future__ import annotations
 
 import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlparse
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.browser import FLAGS, find_browser
+from tests.server import running_server
 
-ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60_000  # ms; generous, since the machine may be busy
 LOCAL = {"127.0.0.1", "localhost"}
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 @pytest.fixture(scope="session")
@@ -38,45 +25,10 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if os.environ.get("RITA_URL"):
         yield os.environ["RITA_URL"]
         return
-    port, log = _free_port(), tmp_path_factory.mktemp("server") / "log.txt"
-    environment = os.environ | {"RITA_PORT": str(port), "RITA_HOST": "127.0.0.1"}
-    environment.pop("RITA_BACKBONE", None)
-    with log.open("w") as output:
-        server = subprocess.Popen(
-            [sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=output, stderr=output
-        )
-    try:
-        _wait_until_answers(f"http://127.0.0.1:{port}/", server, log)
-        yield f"http://127.0.0.1:{port}/"
+    log = tmp_path_factory.mktemp("server") / "log.txt"
+    with running_server(log) as url:
+        yield url
         assert "Traceback" not in log.read_text(), log.read_text()[-4000:]
-    finally:
-        server.terminate()
-        server.wait(20)
-
-
-def _wait_until_answers(url: str, server: subprocess.Popen, log: Path) -> None:
-    for _ in range(240):
-        if server.poll() is not None:
-            break
-        try:
-            with urllib.request.urlopen(url, timeout=5):
-                return
-        except OSError:
-            time.sleep(0.5)
-    raise RuntimeError(f"the server does not answer:\n{log.read_text()[-4000:]}")
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """The system's Chromium; without one the tests are skipped at home and fail in CI."""
-    path = find_browser()
-    if path is None:
-        message = "no Chromium: python -m tests.browser installs one"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=path, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

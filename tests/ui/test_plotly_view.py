@@ -23,7 +23,6 @@ from rita_demo.ui.sprite import (
     sprite_jpeg,
     views_sprite,
 )
-from tests.browser import FLAGS, find_browser
 from tests.plots.synthetic import make_story
 
 GOOD = {"curve": 0, "index": 2, "x": 1.5, "y": "cup", "data": [2, 0.5, "cup"]}
@@ -175,15 +174,6 @@ def server() -> Iterator[str]:
     page.launch(prevent_thread_lock=True, quiet=True, css=css_variables())
     yield page.local_url
     page.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator:
-    sync = pytest.importorskip("playwright.sync_api")
-    with sync.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=find_browser(), args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

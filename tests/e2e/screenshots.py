@@ -1,0 +1,51 @@
+"""Pictures of the running page: ``python -m tests.e2e.screenshots FOLDER``.
+
+Both widths, light and dark, the first screen and the whole page; ``first-screen.jpg`` is the one in the README.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser import FLAGS, find_browser
+from tests.server import running_server
+
+SIZES = {"wide": (1440, 900), "phone": (390, 844)}
+SCHEMES = ("light", "dark")
+
+
+def shoot(browser: Browser, url: str, folder: Path, name: str, scheme: str) -> None:
+    """Wait for the worked example with its film, then take the first screen and the whole page."""
+    width, height = SIZES[name]
+    page = browser.new_page(viewport={"width": width, "height": height})
+    page.goto(f"{url}?__theme={scheme}")
+    page.wait_for_selector("#verdicts table", timeout=120_000)
+    page.wait_for_selector("#plan .heatmaplayer image", timeout=120_000)
+    page.wait_for_timeout(15_000)  # the film's verdicts follow one by one
+    page.screenshot(path=folder / f"{name}-{scheme}.png")
+    page.screenshot(path=folder / f"{name}-{scheme}-full.png", full_page=True)
+    if (name, scheme) == ("wide", "light"):
+        page.screenshot(path=folder / "first-screen.jpg", quality=85, type="jpeg")
+    page.close()
+
+
+def main(folder: Path) -> None:
+    """Take all of them from one server."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory() as logs,
+        running_server(Path(logs) / "log.txt") as url,
+        sync_playwright() as driver,
+    ):
+        browser = driver.chromium.launch(executable_path=find_browser(), args=FLAGS)
+        for name in SIZES:
+            for scheme in SCHEMES:
+                shoot(browser, url, folder, name, scheme)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "screenshots"))

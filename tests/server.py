@@ -1,0 +1,55 @@
+"""The real server in a process of its own, started as a person would start it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@contextmanager
+def running_server(log: Path) -> Iterator[str]:
+    """``python app.py`` on a free port, with the embedded model; gives its address, stops it at the end.
+
+    Raises:
+        RuntimeError: with the end of the log, when it does not answer within two minutes.
+    """
+    port = _free_port()
+    environment = os.environ | {"RITA_PORT": str(port), "RITA_HOST": "127.0.0.1"}
+    environment.pop("RITA_BACKBONE", None)
+    with log.open("w") as output:
+        server = subprocess.Popen(
+            [sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=output, stderr=output
+        )
+    try:
+        _wait_until_answers(f"http://127.0.0.1:{port}/", server, log)
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def _wait_until_answers(url: str, server: subprocess.Popen, log: Path) -> None:
+    for _ in range(240):
+        if server.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except OSError:
+            time.sleep(0.5)
+    raise RuntimeError(f"the server does not answer:\n{log.read_text()[-4000:]}")
