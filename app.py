@@ -7,6 +7,7 @@ Environment: ``RITA_BACKBONE`` (default ``embedded``), ``RITA_DEVICE``, ``RITA_H
 from __future__ import annotations
 
 import os
+import socket
 import sys
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
@@ -19,23 +20,39 @@ def serve(
     device: str | None = None,
 ) -> int:
     """Serve the page until it is interrupted; returns the exit status."""
-    from rita_demo.engine import Engine
     from rita_demo.errors import DemoError
-    from rita_demo.ui.page import build, launch_options
 
     device = device or os.environ.get("RITA_DEVICE") or None
+    backbone = backbone or os.environ.get("RITA_BACKBONE") or "embedded"
+    host = host or os.environ.get("RITA_HOST") or "127.0.0.1"
     try:
-        engine = Engine(backbone or os.environ.get("RITA_BACKBONE", "embedded"), device)
+        number = _free_port(host, str(port or os.environ.get("RITA_PORT") or 7860))
+        print(f"Loading the model {os.path.basename(backbone)} ...", flush=True)
+        from rita_demo.engine import Engine
+        from rita_demo.ui.page import build, launch_options
+
+        page = build(Engine(backbone, device), load=lambda name: Engine(name, device))
     except DemoError as error:
         print(error, file=sys.stderr)
         return 1
-    page = build(engine, load=lambda name: Engine(name, device))
-    page.queue(max_size=64).launch(
-        server_name=host or os.environ.get("RITA_HOST", "127.0.0.1"),
-        server_port=port or int(os.environ.get("RITA_PORT", "7860")),
-        **launch_options(),
-    )
+    page.queue(max_size=64).launch(server_name=host, server_port=number, **launch_options())
     return 0
+
+
+def _free_port(host: str, asked: str) -> int:
+    """The port that was asked for, checked before anything heavy is loaded."""
+    from rita_demo.errors import DemoError
+
+    if not asked.isdigit() or not 0 < int(asked) < 65536:
+        raise DemoError(f"RITA_PORT is a number from 1 to 65535; got {asked[:20]!r}.")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, int(asked)))
+        except OSError:
+            hint = "Stop what uses it, or choose another one: RITA_PORT=7861."
+            raise DemoError(f"Nothing can listen on {host}, port {asked}.", hint) from None
+    return int(asked)
 
 
 if __name__ == "__main__":

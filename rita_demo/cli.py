@@ -87,7 +87,7 @@ def build_parser() -> argparse.ArgumentParser:
     datasets.set_defaults(run=_datasets)
     serve = commands.add_parser("serve", help="the page; the same as app.py")
     serve.add_argument("--host", default=None, help="address to listen on")
-    serve.add_argument("--port", type=int, default=None, help="port to listen on")
+    serve.add_argument("--port", type=port, default=None, help="port to listen on")
     _add_backbone(serve)
     serve.set_defaults(run=_serve)
     train = commands.add_parser("train", help="make the embedded model")
@@ -141,6 +141,14 @@ def _add_backbone(parser: argparse.ArgumentParser) -> None:
         "--backbone", default=os.environ.get("RITA_BACKBONE") or DEFAULT_BACKBONE,
         help="embedded, ARCH:TAG of open_clip, or ARCH:checkpoint (default: RITA_BACKBONE, else embedded)",
     )  # fmt: skip
+
+
+def port(text: str) -> int:
+    """A port that can be listened on; argparse turns the ValueError into its own sentence."""
+    number = int(text)
+    if not 1 <= number <= 65535:
+        raise argparse.ArgumentTypeError(f"a port is 1 to 65535; got {number}")
+    return number
 
 
 def settings_of(args: argparse.Namespace) -> Settings:

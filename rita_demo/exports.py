@@ -1,4 +1,4 @@
-"""A story as JSON and as arrays, exactly as the command line promises (README, "Command line")."""
+"""A story as JSON and as arrays, exactly as the command line promises (README, "From a terminal")."""
 
 from __future__ import annotations
 

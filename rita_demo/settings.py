@@ -60,7 +60,7 @@ class Knob:
         return self._number(value)
 
     def _number(self, value: Any) -> int | float:
-        allowed = f"{'a whole number' if self.kind == 'int' else 'a number'} from {self.low:g} to {self.high:g}"
+        allowed = f"{'a whole number' if self.kind == 'int' else 'a number'} from {_plain(self.low)} to {_plain(self.high)}"
         complaint = SettingError(f"{self.name} is {allowed}; got {_short(value)}.")
         if isinstance(value, bool):
             raise complaint
@@ -75,6 +75,11 @@ class Knob:
                 raise complaint
             return int(number)
         return number
+
+
+def _plain(limit: float | None) -> str:
+    """A limit as a person writes it: whole numbers in full, never 2.14748e+09."""
+    return f"{limit:.0f}" if limit is not None and limit == int(limit) else f"{limit:g}"
 
 
 def _short(value: Any) -> str:

@@ -209,12 +209,14 @@ def _sentences(settings: Settings, row: Attack, side: int, goal: str) -> tuple[s
     if row.name == "none":
         return ("No attack was made here; if the picture was attacked before, we cannot know how.",)
     steps = row.steps(settings.steps)
+    cut = settings.adversarial_roundtrip == "truncate"
+    more = " (cutting to 8 bit may add one more)" if cut else ""
     return (
         f"{row.title}: {row.sentence}",
         f"Attacked: frozen CLIP with one view and the prompt “a photo of a …”; {goal}."
         if row.uses_gradient
         else "Attacked: nobody in particular; this is the control.",
-        f"Strength: no pixel value moves by more than {settings.budget}/255, in {steps} "
+        f"Strength: no pixel value moves by more than {settings.budget}/255{more}, in {steps} "
         f"step{'s' if steps > 1 else ''}, on a square of {side} × {side} pixels "
         f"({settings.square} protocol), seed {settings.attack_seed}.",
         f"The attacker knows {_list(row.knows)}; he does not know {_list(row.does_not_know)}.",

@@ -54,6 +54,8 @@ def install_browser() -> None:
         if find_browser():
             return
         print("The distribution's package gave no Chromium; trying playwright's own.")
+        libraries = [sys.executable, "-m", "playwright", "install-deps", "chromium"]
+        subprocess.run(libraries, check=False)  # a bare machine lacks what it is linked against
     subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)
 
 

@@ -69,6 +69,9 @@ BAD_USAGE: list[tuple[list[str], str]] = [
     (["explain", "PHOTO", "--classes", "a,b", "--set", "colour=red"], "no setting 'colour'"),
     (["explain", "PHOTO", "--classes", "a,b", "--set", "views=1e9"], "views is a whole number"),
     (["explain", "PHOTO", "--classes", "a,b", "--attack", "none", "--target", "a"], "needs an attack"),
+    (["explain", "PHOTO", "--classes", "a,b", "--seed", "1e12"], "from 0 to 2147483647; got"),
+    (["serve", "--port", "99999"], "a port is 1 to 65535; got 99999"),
+    (["serve", "--port", "abc"], "invalid port value: 'abc'"),
     (["train", "--data", "x", "--out", "y"], "--minutes"),
     (["train", "--data", "x", "--out", "y", "--minutes", "soon"], "invalid float"),
 ]  # fmt: skip
@@ -235,6 +238,8 @@ def test_datasets_without_any_data_folder_still_answers(
     status, out, _ = run(capsys, "datasets")
     assert status == 0
     assert "missing: caltech-101." in out
+    (drawn,) = (line for line in out.splitlines() if " textures " in line)
+    assert drawn.startswith("*")  # evaluate draws them itself
 
 
 def test_serve_and_train_pass_their_options_on(

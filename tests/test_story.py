@@ -8,13 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rita_demo.data.pictures import picture_of
 from rita_demo.data.samples import SAMPLES
 from rita_demo.engine import Engine
 from rita_demo.errors import SettingError
 from rita_demo.exports import to_arrays, to_json
 from rita_demo.records import Picture, Story, Verdict
-from rita_demo.settings import PAPER, RECOMMENDED
+from rita_demo.settings import PAPER, RECOMMENDED, Settings
 from rita_demo.story import METHODS, OUTCOMES, draws, film, outcome, tell, telling
+from tests.oracles.transport import cost_matrix, solve
 
 NAMES = ("cup", "crab", "cat", "dog", "face", "rocket")
 QUICK = RECOMMENDED.but(views=16, steps=3, square="model")
@@ -117,6 +119,46 @@ def test_numpy_recomputes_the_decision_from_the_arrays_alone(story: Story) -> No
     np.testing.assert_allclose(distance, arrays["prompt_distance"], atol=1e-5)
     total = distance + s.cache_weight * arrays["cache_distance"]
     assert total.argmin() == story.attacked.verdicts["rita"].label
+
+
+@pytest.mark.parametrize("settings", [QUICK, PAPER.but(views=16, steps=3)])
+def test_numpy_recomputes_both_transports_once_the_memory_is_filled(
+    engine: Engine, coffee: Picture, settings: Settings
+) -> None:
+    settings = settings.but(views_per_image=0, max_entropy=1.5, cache_weight=1.0)
+    first = tell(engine, coffee, NAMES, settings)
+    other = picture_of(coffee.pixels[::-1])
+    second = tell(engine, other, NAMES, settings, previous=first)
+    arrays, s = to_arrays(second), second.settings
+    x, a = (arrays[name].astype(float) for name in ("view_features", "view_weight"))
+    total = []
+    for k, count in enumerate(arrays["cache_count"]):
+        clouds = [(arrays["prompt_features"][k], arrays["prompt_weight"][k].astype(float), 1.0)]
+        if count:
+            atoms = arrays["cache_aligned"][k, :count]
+            clouds.append((atoms, np.full(count, 1 / count), s.cache_weight))
+        elif s.empty_class == "text_mean":
+            clouds.append((arrays["text_mean"][k : k + 1], np.ones(1), s.cache_weight))
+        total.append(
+            sum(
+                share * solve(cost_matrix(x, z), a, b, s.entropy_weight, s.transported_mass).value
+                for z, b, share in clouds
+            )
+        )
+    assert (arrays["cache_count"] > 0).any()
+    np.testing.assert_allclose(total, second.attacked.trace.total, atol=1e-5)
+
+
+@pytest.mark.parametrize("roundtrip", ["round", "truncate"])
+def test_the_printed_strength_holds_for_what_was_delivered(
+    engine: Engine, coffee: Picture, roundtrip: str
+) -> None:
+    settings = QUICK.but(views=1, attack="pgd", steps=7, adversarial_roundtrip=roundtrip)
+    told = tell(engine, coffee, NAMES, settings)
+    assert told.attack is not None
+    said = "may add one more" in " ".join(told.threat.sentences)
+    assert said == (roundtrip == "truncate")
+    assert told.attack.linf <= settings.budget + said
 
 
 def test_the_film_ends_where_the_story_does(engine: Engine, story: Story) -> None:

@@ -106,7 +106,7 @@ def _presence(dataset: Dataset, root: Path | None) -> Presence:
         return Presence(dataset.name, dataset.title, usable, sentence)
 
     if dataset.made_here:
-        return row(False, "drawn by the program itself; not in this version.")
+        return row(True, "drawn by the program itself; no files needed.")
     missing = dataset.folder if root is None else _missing(dataset, root)
     if root is None or missing:
         return row(False, f"missing: {missing}.")

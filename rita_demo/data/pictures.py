@@ -194,12 +194,15 @@ def _to_rgb(image: Image.Image, notes: list[str]) -> Image.Image:
 
 def _levels(values: np.ndarray, notes: list[str]) -> np.ndarray:
     """Grey values of more than 8 bit as uint8, over the whole range of their type: never clipped."""
+    whole = values.dtype.kind in "iu"
     values = values.astype(np.float64)
     if not np.isfinite(values).all():
         raise PictureError("Expected brightness values, but some are not numbers.", TRY)
     low, high = float(values.min()), float(values.max())
     if low >= 0 and high <= 1 and (values % 1 != 0).any():
         scaled, how = values * 255.0, "from 0-1"
+    elif not whole and low >= 0 and high <= 255:
+        scaled, how = values, "from 0-255"
     elif low >= 0 and high <= 65535:
         scaled, how = values / 257.0, "from 16 bit"
     else:

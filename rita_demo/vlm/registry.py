@@ -15,6 +15,7 @@ from typing import Any
 
 import open_clip
 import torch
+from huggingface_hub.utils.logging import set_verbosity_error
 from open_clip.constants import HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME
 from open_clip.pretrained import download_pretrained, get_pretrained_cfg
 from torch import nn
@@ -46,28 +47,28 @@ BACKBONES: dict[str, Entry] = {
     ),
     "ViT-B-16-quickgelu:openai": Entry(
         "CLIP ViT-B/16 (OpenAI)", 599, 149_620_737,
-        "The model of most of the paper's tables; about half a minute per picture on two CPU cores, "
-        "about a second on a GPU.",
+        "The model of most of the paper's tables; about half a minute per picture on two CPU cores; "
+        "not measured on a GPU yet.",
     ),
     "ViT-B-32-quickgelu:openai": Entry(
         "CLIP ViT-B/32 (OpenAI)", 605, 151_277_313,
-        "The fastest of the real CLIP models; about 10 seconds per picture on two CPU cores, under "
-        "a second on a GPU.",
+        "The fastest of the real CLIP models; about 10 seconds per picture on two CPU cores; "
+        "not measured on a GPU yet.",
     ),
     "RN50-quickgelu:openai": Entry(
         "CLIP ResNet-50 (OpenAI)", 408, 102_007_137,
-        "The convolutional CLIP of the paper; about 20 seconds per picture on two CPU cores, about "
-        "a second on a GPU.",
+        "The convolutional CLIP of the paper; about 10 seconds per picture on two CPU cores; "
+        "not measured on a GPU yet.",
     ),
     "ViT-B-32:laion2b_s34b_b79k": Entry(
         "OpenCLIP ViT-B/32 (LAION-2B)", 605, 151_277_313,
         "The same shape as CLIP ViT-B/32, trained on open data; about 10 seconds per picture on two "
-        "CPU cores, under a second on a GPU.",
+        "CPU cores; not measured on a GPU yet.",
     ),
     "EVA02-B-16:merged2b_s8b_b131k": Entry(
         "EVA-02 CLIP B/16", 300, 149_691_137,
-        "More accurate at the size of ViT-B/16; about half a minute per picture on two CPU cores, "
-        "about a second on a GPU.",
+        "More accurate at the size of ViT-B/16; about half a minute per picture on two CPU cores; "
+        "not measured on a GPU yet.",
     ),
 }  # fmt: skip
 
@@ -264,6 +265,7 @@ def _build(config: dict[str, Any], name: str) -> nn.Module:
 
 
 def _download(pretrained: dict[str, Any], name: str, entry: Entry | None) -> Path:
+    set_verbosity_error()  # the hub's own lines on retrying would stand around our one sentence
     try:
         return Path(download_pretrained(pretrained))
     except Exception as error:  # urllib, requests, hub and disk errors all mean: no weights

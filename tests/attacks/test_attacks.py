@@ -13,7 +13,6 @@ from rita_demo.settings import KNOBS
 
 CLASSES, SIDE = 5, 12
 ROWS = sorted(ATTACKS)
-BUDGETED = [name for name in ROWS if name != "none"]
 GRADIENT = [name for name in ROWS if ATTACKS[name].uses_gradient]
 
 

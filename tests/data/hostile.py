@@ -37,11 +37,6 @@ def png_header(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + body
 
 
-def rgb16_png(levels: np.ndarray) -> bytes:
-    """(H, W) uint16 as a 16-bit greyscale PNG."""
-    return encoded(Image.fromarray(levels))
-
-
 def gif(frames: int) -> bytes:
     """An animation whose frames differ."""
     pictures = [Image.fromarray(photo(seed=i)).quantize(16) for i in range(frames)]

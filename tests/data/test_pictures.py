@@ -150,6 +150,7 @@ GOOD: list[tuple[str, bytes, tuple[int, int, int], str]] = [
     ("grey", encoded(Image.new("L", (64, 64), 77)), (77, 77, 77), ""),
     ("one bit", encoded(Image.new("1", (64, 64), 1)), (255, 255, 255), ""),
     ("float tiff", encoded(Image.new("F", (64, 64), 0.5), "TIFF"), (128, 128, 128), "0-1"),
+    ("float tiff of levels", encoded(Image.new("F", (64, 64), 99.6), "TIFF"), (100, 100, 100), "0-255"),
     ("webp", encoded(Image.new("RGB", (64, 64), (9, 200, 30)), "WEBP", lossless=True), (9, 200, 30), ""),
     ("bmp", encoded(Image.new("RGB", (64, 64), (9, 200, 30)), "BMP"), (9, 200, 30), ""),
 ]  # fmt: skip

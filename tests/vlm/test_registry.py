@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 
 import open_clip
@@ -59,12 +60,16 @@ def test_a_name_that_leads_nowhere_gets_a_sentence(spec: str, said: str, monkeyp
 
 
 def test_without_a_connection_the_message_says_what_to_do(tiny_architecture, monkeypatch) -> None:
+    heard = []
+
     def offline(*_args: object) -> str:
+        heard.append(logging.getLogger("huggingface_hub").isEnabledFor(logging.WARNING))
         raise FileNotFoundError("offline")
 
     monkeypatch.setattr(registry, "download_pretrained", offline)
     with pytest.raises(BackboneError, match=r"could not be downloaded.*Connect"):
         load("rita-tiny:here", device="cpu")
+    assert heard == [False]  # the hub keeps its retries to itself
 
 
 def test_a_model_in_the_hub_cache_loads_without_a_network(
