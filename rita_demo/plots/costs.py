@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from rita_demo.plots.names import safe, short
+from rita_demo.plots.names import right_tag, safe, short
 from rita_demo.plots.theme import COLOURS, SIDES, axis, finish, note
 from rita_demo.records import Side, Story
 
@@ -161,8 +161,7 @@ def _frames(story: Story, rows: dict[int, int], selected: int | None, suffix: st
 
 
 def _axes(story: Story, sides: list[str], shown: list[int], span: tuple[float, float]) -> dict:
-    names = story.bank.names
-    ticks = [_tick(names[k], k == story.label, 18) for k in shown]
+    ticks = [_tick(story, k, 18) for k in shown]
     found = {}
     for number, _ in enumerate(sides):
         suffix = "" if number == 0 else str(number + 1)
@@ -178,8 +177,12 @@ def _axes(story: Story, sides: list[str], shown: list[int], span: tuple[float, f
     return found
 
 
-def _tick(name: str, true: bool, letters: int) -> str:
-    return f"<b>{short(name, letters - 7)}</b> (true)" if true else short(name, letters)
+def _tick(story: Story, k: int, letters: int) -> str:
+    name = story.bank.names[k]
+    if k != story.label:
+        return short(name, letters)
+    tag = f" ({right_tag(story)})"
+    return f"<b>{short(name, letters + 1 - len(tag))}</b>{tag}"
 
 
 def _key() -> str:
@@ -191,7 +194,7 @@ def _key() -> str:
 
 def _narrow(story: Story, sides: list[str], shown: list[int]) -> dict:
     """On a phone the panels stand above each other and names are cut earlier."""
-    ticks = [_tick(story.bank.names[k], k == story.label, 13) for k in shown]
+    ticks = [_tick(story, k, 13) for k in shown]
     found: dict = {"margin": {"l": 112, "r": 8, "t": 62, "b": 40}, "yaxis.ticktext": ticks}
     found["annotations.0.xshift"] = -104
     for number in range(len(sides)):

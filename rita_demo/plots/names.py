@@ -10,6 +10,8 @@ from __future__ import annotations
 import html
 import unicodedata
 
+from rita_demo.records import Story
+
 _DIRECTIONS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
 MOST_LETTERS = 120  # of a name in a hover text
 
@@ -48,3 +50,13 @@ def percent(share: float, digits: int = 0) -> str:
     if float(shown) == 0 < value:
         return f"<{10.0**-digits:.{digits}f} %"
     return f"{shown} %"
+
+
+def right_tag(story: Story) -> str:
+    """The word beside the class that counts as right: nobody may have said what the picture shows."""
+    return "true" if story.label_given else "assumed"
+
+
+def right_class(story: Story) -> str:
+    """What counts as right, in words."""
+    return "the true class" if story.label_given else "CLIP’s first answer"

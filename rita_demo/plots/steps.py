@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from rita_demo.plots.names import percent, safe, short
+from rita_demo.plots.names import percent, right_class, safe, short
 from rita_demo.plots.theme import COLOURS, METHODS, axis, empty, finish, note, percents
 from rita_demo.records import FilmFrame, Story
 
@@ -58,7 +58,7 @@ def attack_steps(story: Story, film: Sequence[FilmFrame], step: int) -> go.Figur
 
 def _heads(story: Story) -> list[dict]:
     name = short(story.bank.names[story.label], 24)
-    words = f"Probability of the true class, <b>{name}</b> (●\u00a0right, ×\u00a0wrong)"
+    words = f"Probability of {right_class(story)}, <b>{name}</b> (●\u00a0right, ×\u00a0wrong)"
     return [
         note(words, 0, 1.0, yshift=6, xshift=-44),
         note("The attacker’s loss", 0, BOTTOM[1], yshift=3),
@@ -109,7 +109,7 @@ def _draw_method(
     look = METHODS[method]
     right = [k == story.label for k in labels]
     words = [
-        f"{look['title']}: {safe(story.bank.names[k], 40)} · true class {percent(p, 1)}"
+        f"{look['title']}: {safe(story.bank.names[k], 40)} · {right_class(story)} {percent(p, 1)}"
         for k, p in zip(labels, shares)
     ]
     figure.add_scatter(
@@ -177,6 +177,6 @@ def _alt(story: Story, ends: dict[str, tuple[int, float]], last: int) -> str:
     parts = [f"{METHODS[m]['title']} {percent(y / 100)} at step {s}" for m, (s, y) in ends.items()]
     loss = story.attack.loss  # type: ignore[union-attr]
     return (
-        f"Probability of the true class along {last} attack steps: {', '.join(parts)}. "
+        f"Probability of {right_class(story)} along {last} attack steps: {', '.join(parts)}. "
         f"The attacker’s loss goes from {loss[0]:.2f} to {loss[-1]:.2f} nats."
     )

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
-from rita_demo.plots.names import percent, safe, short
+from rita_demo.plots.names import percent, right_class, right_tag, safe, short
 from rita_demo.plots.theme import COLOURS, SIDES, axis, finish, ghost, note
 from rita_demo.records import Side, Story
 
@@ -70,7 +70,7 @@ def view_entropies(story: Story, side: str, *, selected: int | None = None) -> g
         annotations=[note(_key(story, says, wrong), 0, 1, yshift=6, xshift=-38),
                      _limit_words(limit, most)],
         shapes=_shapes(limit, most, order, selected, entropy),
-        margin={"l": 46, "r": 12, "t": 30, "b": 34},
+        margin={"l": 46, "r": 72, "t": 30, "b": 34},
         xaxis=axis(range=[-0.7, len(order) - 0.3], tickvals=[], showgrid=False,
                    title=f"{len(order)} views, surest first"),
         yaxis=axis(range=[0, most * 1.02], title="entropy (nats)", nticks=5),
@@ -84,6 +84,7 @@ def _draw(
     figure.add_bar(
         x=places,
         y=heights,
+        width=0.85,  # else Plotly makes the bars as wide as the gap between two of this kind
         name=what,
         marker={"color": colour, "line": {"color": colour, "width": 1}}
         | ({"pattern": pattern} if hatch else {}),
@@ -99,7 +100,7 @@ def _words(story: Story, side: Side, order: np.ndarray) -> list[list]:
         share = float(np.asarray(confidence.probability)[n, story.label])
         kept = "confident" if confidence.kept[n] else "not confident"
         words = f"view {n} says {safe(story.bank.names[int(confidence.label[n])], 40)}, {kept}"
-        words += f"<br>true class {percent(share, 1)}, entropy {confidence.entropy[n]:.3f} nats"
+        words += f"<br>{right_class(story)} {percent(share, 1)}, entropy {confidence.entropy[n]:.3f} nats"
         found.append([n, share, words])
     return found
 
@@ -108,7 +109,9 @@ def _key(story: Story, says: list[str], wrong: int | None) -> str:
     names = story.bank.names
     parts = [
         _patch(
-            "clean", "■", f"{short(names[story.label], 16)}\u00a0(true)\u00a0{says.count('true')}"
+            "clean",
+            "■",
+            f"{short(names[story.label], 16)}\u00a0({right_tag(story)})\u00a0{says.count('true')}",
         )
     ]
     if wrong is not None:
@@ -124,7 +127,9 @@ def _patch(role: str, sign: str, words: str) -> str:
 
 
 def _limit_words(limit: float, most: float) -> dict:
-    return note(f"limit γ = {limit:.2g} nats", 0.01, min(limit, most), yref="y", yshift=1)
+    """Beside the end of the line, where no bar can be."""
+    words = f"limit γ<br>{limit:.2f} nats"
+    return note(words, 1, min(limit, most), yref="y", xshift=6, yanchor="middle")
 
 
 def _shapes(

@@ -155,7 +155,7 @@ class AttackDefend:
         if one is None:
             raise PictureError("There is no such sample.", "Choose one from the strip.")
         session.sample, session.source = one.key, None
-        return {self.desk.notice: "", **self.show_sample(one.key)}
+        return {self.desk.notice: "", self.desk.status: self.queued(), **self.show_sample(one.key)}
 
     def show_sample(self, key: str) -> Updates:
         """The form as a sample wants it."""

@@ -10,11 +10,13 @@ import gradio as gr
 
 from rita_demo.errors import BackboneError
 from rita_demo.records import BackboneInfo
-from rita_demo.ui import notice, words
+from rita_demo.ui import notice
 from rita_demo.ui.board import Updates
-from rita_demo.ui.desk import AT_ONCE, ENGINE_QUEUE, Desk
+from rita_demo.ui.desk import AT_ONCE, Desk
 from rita_demo.vlm import BACKBONES
 
+#: Not the engine's queue: a download of minutes must not keep anybody from using the page.
+LOADING_QUEUE: dict[str, Any] = {"concurrency_id": "models", "concurrency_limit": 4}
 PATIENCE = 90.0  # seconds a download and a load are expected to take, for the progress bar alone
 
 
@@ -57,10 +59,10 @@ class ModelMenu:
         self.use.click(
             notice.guarded(self.desk.notice, lambda: {self.desk.status: ""})(self.load),
             [self.desk.visitor, self.choice],
-            self.desk.outputs(self.fold),
+            self.desk.outputs(self.fold, self.choice, self.note),
             show_progress="hidden",
             api_visibility="private",
-            **ENGINE_QUEUE,
+            **LOADING_QUEUE,
         )
 
     def load(self, visitor: Any, name: Any) -> Iterator[Updates]:
@@ -68,10 +70,17 @@ class ModelMenu:
         desk, session = self.desk, self.desk.sessions.get(visitor)
         if name != desk.engines.first.info.name and name not in BACKBONES:
             raise BackboneError("There is no such model.", "Choose one from the menu.")
-        yield {desk.notice: "", desk.status: notice.progress("Loading the model", 0.02, 0)}
-        for passed in desk.engines.loading(name):
-            now = f"Loading the model ({words.seconds(passed)} so far; the first time it is downloaded)"
-            yield {desk.status: notice.progress(now, min(0.95, passed / PATIENCE), 0)}
+        # The open menu would cover the progress, and a sentence if it fails.
+        folded = {self.fold: gr.update(open=False)}
+        yield {desk.notice: "", desk.status: notice.progress("Loading the model", 0.02, 0)} | folded
+        try:
+            for passed in desk.engines.loading(name):
+                now = f"Loading the model ({passed:.0f} s so far; the first time it is downloaded)"
+                yield {desk.status: notice.progress(now, min(0.95, passed / PATIENCE), 0)}
+        except Exception:
+            used = desk.engine_of(session).info.name
+            yield {self.choice: gr.update(value=used), self.note: self._note(used)}
+            raise
         session.model = name
         info = desk.engine_of(session).info
         yield {

@@ -85,17 +85,21 @@ def guarded(notice: Notice, always: Callable[[], dict[Any, Any]] = dict) -> Call
     return decorate
 
 
-def progress(now: str, fraction: float, elapsed: float, *, stale: bool = False) -> str:
+def progress(
+    now: str, fraction: float, elapsed: float, *, stale: bool = False, answered: bool = False
+) -> str:
     """HTML: what happens now, how far it is, and how long it may still take.
 
-    ``stale``: the result on the page is of an earlier picture and is shown paler meanwhile.
+    ``stale``: the result on the page is of an earlier picture and is shown paler meanwhile;
+    ``answered``: its pictures and verdicts are already the new ones.
     """
     left = ""
     if elapsed > 1.5 and 0.05 < fraction < 1:
         left = f", about {max(1, round(elapsed * (1 - fraction) / fraction))} s left"
     share = min(max(fraction, 0.0), 1.0)
+    kind = f"progress{' stale' if stale else ''}{' answered' if answered else ''}"
     return (
-        f'<div class="progress{" stale" if stale else ""}" role="status"><progress max="1" value="{share:.3f}" '
+        f'<div class="{kind}" role="status"><progress max="1" value="{share:.3f}" '
         f'aria-label="Progress"></progress><span>{escape(now)}{left}</span></div>'
     )
 

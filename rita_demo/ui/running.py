@@ -46,7 +46,10 @@ class Jobs:
         begin = time.perf_counter()
         try:
             story = yield from self._told(session, ask, engine, begin)
-            yield {desk.status: self._stale("Drawing the views", 0.9, begin)}
+            # The answer first; the visitor's own session changes when all of it is there, so that
+            # stopping or failing from here on still brings back what there was.
+            drawing = {desk.status: self._answered("Drawing the views", 0.9, begin)}
+            yield drawing | desk.board.only(preview(story), self._first)
             crops = self._crops(engine, story)
         except Exception:
             yield desk.board.redraw(session, "story")  # what was there before
@@ -54,9 +57,9 @@ class Jobs:
         session.show(story)
         session.crops = crops
         desk.sessions.fit()
-        drawing = {desk.status: self._progress("Drawing the figures", 0.95, begin)}
-        yield drawing | desk.board.only(session, self._first)
-        yield desk.board.redraw(session, "story")
+        yield {desk.status: self._answered("Drawing the figures", 0.95, begin)}
+        drawn = {desk.status: self._progress("The figures are drawn", 0.97, begin)}
+        yield drawn | desk.board.redraw(session, "story")
         if film_seconds(story) <= FILM_AT_ONCE:
             yield from self.film(session)
         spent = words.seconds(time.perf_counter() - begin)
@@ -136,6 +139,18 @@ class Jobs:
     @staticmethod
     def _stale(now: str, fraction: float, begin: float) -> str:
         return notice.progress(now, fraction, time.perf_counter() - begin, stale=True)
+
+    @staticmethod
+    def _answered(now: str, fraction: float, begin: float) -> str:
+        spent = time.perf_counter() - begin
+        return notice.progress(now, fraction, spent, stale=True, answered=True)
+
+
+def preview(story: Story) -> Session:
+    """A session that holds nothing but this story, to draw a few panels from."""
+    session = Session()
+    session.show(story)
+    return session
 
 
 def film_seconds(story: Story) -> float:

@@ -78,7 +78,8 @@ def _row(story: Story, name: str, attacked: Verdict) -> str:
 
 
 def _answer(verdict: Verdict, story: Story) -> str:
-    wrong = " wrong" if verdict.label != story.label else ""
+    known = story.label_given or story.attack is not None  # else nobody can say what is wrong
+    wrong = " wrong" if known and verdict.label != story.label else ""
     label = escape(story.bank.names[verdict.label])
     share = words.percent(verdict.probability[verdict.label], 1)
     return (

@@ -152,8 +152,10 @@ def heading_costs(story: Story) -> str:
     """4. The transport."""
     winner = story.attacked.verdicts["rita"].label
     start = "Moving this cloud of crops onto each class's prompts costs least for "
-    if winner == story.label:
+    if winner == story.label or not story.label_given:
         return f"{start}{_name(story, winner)}."
+    if story.clean.verdicts["rita"].label != story.label:
+        return f"{start}{_name(story, winner)}: that is wrong."
     return f"{start}{_name(story, winner)}: here the defence fails."
 
 
@@ -185,6 +187,7 @@ def memory_effect(story: Story) -> str:
     if without == used:
         return f"The {views} it held did not change this answer."
     helped = "helped" if used == story.label else "misled" if without == story.label else "changed"
+    helped = helped if story.label_given else "changed the answer"
     return f"The {views} it held {helped}: {_name(story, without)} became {_name(story, used)}."
 
 
@@ -202,6 +205,8 @@ def summary(story: Story) -> tuple[str, str]:
             return f"CLIP and RITA agree: {_name(story, rita)}.", "dim"
         return f"CLIP says {_name(story, clip)}. RITA says {_name(story, rita)}.", "dim"
     fooled = story.attack.fooled
+    if not story.label_given:
+        return _summary_without_truth(story)
     if fooled and rita == story.label:
         return f"CLIP was fooled. RITA's answer is restored: {truth}.", "good"
     if rita != story.label and story.clean.verdicts["rita"].label == story.label:
@@ -216,6 +221,28 @@ def summary(story: Story) -> tuple[str, str]:
     return f"The attack did not fool CLIP: it still says {_name(story, clip)}.", "dim"
 
 
+def _summary_without_truth(story: Story) -> tuple[str, str]:
+    """What the attack changed, where nobody said what the picture shows."""
+    assert story.attack is not None
+    first, clip = (side.verdicts["clip"].label for side in (story.clean, story.attacked))
+    before, rita = (side.verdicts["rita"].label for side in (story.clean, story.attacked))
+    if before != rita:
+        return (
+            f"The defence fails on this picture: RITA said {_name(story, before)} before the attack and "
+            f"says {_name(story, rita)} now.",
+            "bad",
+        )
+    if before != first:
+        return (
+            f"Already on the clean picture RITA says {_name(story, rita)} and CLIP {_name(story, first)}: "
+            "choose the true class to see who is right.",
+            "dim",
+        )
+    if clip != first:
+        return f"CLIP was fooled. RITA still says {_name(story, rita)}.", "good"
+    return f"The attack did not fool CLIP: it still says {_name(story, clip)}.", "dim"
+
+
 def why(story: Story) -> str:
     """What made the difference, in numbers: the crops' votes and the two classes' costs."""
     attacked, clean, n = story.attacked, story.clean, len(story.attacked.glance.features)
@@ -223,8 +250,13 @@ def why(story: Story) -> str:
     rival = rita if rita != story.label else clip
     truth = _name(story, story.label)
     total = attacked.trace.total
-    if story.attack is None or rival == story.label:
+    if rival == story.label:
         return f"{votes(attacked, story.label)} of {n} crops say {truth} on their own."
+    if story.attack is None:
+        return (
+            f"{votes(attacked, story.label)} of {n} crops say {truth} on their own, "
+            f"{votes(attacked, rival)} say {_name(story, rival)}."
+        )
     wrong = _name(story, rival)
     fell = float(total[rival] - clean.trace.total[rival])
     rose = float(total[story.label] - clean.trace.total[story.label])

@@ -35,7 +35,6 @@ NAMES = (
 TEMPLATES = (
     "a photo of a {}.", "a close-up of the {}.", "a good picture of one {}, cropped.", "{}."
 )  # fmt: skip
-FILM_STEPS = 7
 
 
 def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:

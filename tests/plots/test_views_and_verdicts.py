@@ -69,3 +69,24 @@ def test_what_is_drawn_is_finite(story: Story):
     for figure in (view_entropies(story, "clean"), verdict_bars(story)):
         for trace in figure.data:
             assert np.all(np.isfinite(np.asarray(trace.x, float)))
+
+
+def test_the_limit_stands_beside_its_line_where_no_bar_can_be(story: Story):
+    words = view_entropies(story, "clean").layout.annotations[1]
+    assert words.text.startswith("limit γ")
+    assert (words.xref, words.x, words.xanchor) == ("paper", 1, "left")
+    assert words.y == story.clean.trace.confidence.limit
+
+
+def test_a_class_nobody_named_is_called_assumed(story: Story):
+    from dataclasses import replace
+
+    assert "(true)" in view_entropies(story, "clean").layout.annotations[0].text
+    unnamed = replace(story, label_given=False)
+    assert "(assumed)" in view_entropies(unnamed, "clean").layout.annotations[0].text
+
+
+def test_every_view_gets_one_column_however_few_say_the_same(story: Story):
+    bars = [trace for trace in view_entropies(story, "attacked").data if trace.name != "pick"]
+    assert len(bars) == 3
+    assert all(trace.width == 0.85 for trace in bars)

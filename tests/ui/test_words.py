@@ -94,3 +94,23 @@ def test_names_cannot_become_markup(story) -> None:
         verdicts.headline(4, words.heading_costs, "")(visitor),
     ]  # fmt: skip
     assert not any("<img src=x" in html for html in drawn)
+
+
+def test_without_a_true_class_the_page_does_not_claim_to_know_it(story, lost, defended) -> None:
+    from dataclasses import replace
+
+    nobody, gone = replace(story, label_given=False), replace(lost, label_given=False)
+    assert words.summary(nobody) == ("CLIP was fooled. RITA still says motorbike.", "good")
+    sentence = "The defence fails on this picture: RITA said motorbike before the attack and says crab now."
+    assert words.summary(gone) == (sentence, "bad")
+    assert words.heading_costs(gone).endswith("crab.")
+    rival = replace(defended.attacked.verdicts["rita"], label=1)
+    restored = replace(
+        defended, attacked=replace(defended.attacked, verdicts=defended.attacked.verdicts | {"rita": rival})
+    )  # fmt: skip
+    assert words.summary(restored) == ("CLIP says motorbike. RITA says crab.", "dim")
+    assert "fails" not in words.heading_costs(restored)
+    assert "on their own" in words.why(restored)
+    visitor = Session()
+    visitor.show(replace(restored, clean=restored.attacked))
+    assert "answer wrong" not in verdicts.table(visitor)
