@@ -101,6 +101,9 @@ def telling(
     _check_index("target", target, bank)
     before = _memory(engine, bank, settings, picture, cache, previous)
     yield Progress("Cutting the picture into views", 0.1, bank)
+    with _timed(seconds, "views and encoding"):
+        engine.look(picture, settings)  # kept: the next line finds it done
+    yield Progress("Tuning the prompts and deciding on the clean picture", 0.2, bank)
     clean, committed = _side(engine, picture, bank, before, settings, seconds)
     given = label is not None
     truth = label if label is not None else clean.verdicts["clip"].label

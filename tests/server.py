@@ -25,6 +25,8 @@ def running_server(log: Path) -> Iterator[str]:
     port = _free_port()
     environment = os.environ | {"RITA_PORT": str(port), "RITA_HOST": "127.0.0.1"}
     environment.pop("RITA_BACKBONE", None)
+    # No test downloads anything, and none finds what somebody downloaded before.
+    environment |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(log.parent / "hub")}
     with log.open("w") as output:
         server = subprocess.Popen(
             [sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=output, stderr=output

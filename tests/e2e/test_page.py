@@ -141,6 +141,18 @@ def test_too_few_classes_get_a_sentence(page: Page) -> None:
     expect(page.get_by_role("alert")).to_contain_text("At least 2 different class names")
 
 
+def test_a_model_that_cannot_be_had_is_a_sentence_and_the_menu_goes_back(page: Page) -> None:
+    before = page.locator("#verdicts").inner_text()
+    page.get_by_role("button", name="Model: Embedded model").click()
+    page.get_by_role("radio", name="CLIP ViT-B/32 (OpenAI)").check()
+    page.get_by_role("button", name="Use this model").click()
+    expect(page.get_by_role("alert")).to_contain_text("ViT-B-32")
+    assert page.locator("#verdicts").inner_text() == before
+    page.get_by_role("button", name="Dismiss this message").click()
+    page.get_by_role("button", name="Model: Embedded model").click()
+    expect(page.get_by_role("radio", name="Embedded model")).to_be_checked()
+
+
 def test_ten_view_draws_are_counted(page: Page) -> None:
     press(page, "Right in how many of 10 view draws?")
     expect(page.locator("#draws .js-plotly-plot svg").first).to_be_visible()
