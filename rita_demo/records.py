@@ -331,3 +331,21 @@ class Draw:
 
     seed: int
     verdicts: dict[str, Verdict]
+
+
+@dataclass(frozen=True)
+class Plane:
+    """One class's cached views in the plane of its prompt's mean direction (axis 1) and theirs.
+
+    ``before``, ``smallest``, ``svd`` (J, 2): where the views are, and where the two solutions of
+    Procrustes put them; ``mean`` (2,) the views' mean direction; ``angle`` radians between the two
+    directions; ``moved_*`` (J,) how far each view moved outside the plane, which no solution needs.
+    """
+
+    before: Array
+    smallest: Array
+    svd: Array
+    mean: Array
+    angle: float
+    moved_smallest: Array
+    moved_svd: Array

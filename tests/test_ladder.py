@@ -24,7 +24,8 @@ LADDER: dict[str, set[str]] = {
     "story": BOTTOM | {"engine", "data", "attacks"},
     "exports": BOTTOM,
     "plots": BOTTOM,
-    "ui": BOTTOM | {"plots", "story", "exports", "data", "attacks", "vlm"},
+    "analysis": BOTTOM,
+    "ui": BOTTOM | {"plots", "analysis", "story", "exports", "data", "attacks", "vlm"},
     "table": BOTTOM | {"story", "data", "vlm"},
     "cli": BOTTOM
     | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation"},
@@ -36,7 +37,7 @@ FORBIDDEN: dict[str, set[str]] = {
     **{name: {"gradio", "plotly"} for name in [*SIBLINGS, "engine", "baselines", "training"]},
     **{
         name: {"torch", "open_clip", "torchvision"}
-        for name in ["ui", "plots", "exports", "evaluation"]
+        for name in ["ui", "plots", "analysis", "exports", "evaluation"]
     },
     **{name: {"torch", "open_clip", "gradio", "plotly", "PIL"} for name in BOTTOM},
     "method": {"open_clip", "PIL", "gradio", "plotly"},

@@ -1,6 +1,7 @@
 """Record -> Plotly figure. No maths beyond scaling for display; colours and lines in ``theme``."""
 
 from rita_demo.plots.costs import class_costs
+from rita_demo.plots.memory import cache_distances, procrustes_plane
 from rita_demo.plots.plan import plan_heatmap
 from rita_demo.plots.steps import attack_steps
 from rita_demo.plots.theme import COLOURS, METHODS, SIDES, css_variables, empty, plain
@@ -12,12 +13,14 @@ __all__ = [
     "METHODS",
     "SIDES",
     "attack_steps",
+    "cache_distances",
     "class_costs",
     "css_variables",
     "draws",
     "empty",
     "plain",
     "plan_heatmap",
+    "procrustes_plane",
     "verdict_bars",
     "view_entropies",
     "what_views_say",

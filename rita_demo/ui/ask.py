@@ -27,6 +27,7 @@ class Ask:
     settings: Settings
     label: int | None
     target: int | None
+    title: str = "A picture"
 
 
 def names_of(form: Mapping[str, Any]) -> tuple[str, ...]:
@@ -58,6 +59,13 @@ def picture_for(session: Session, settings: Settings, side: int) -> Picture:
     raise PictureError("There is no picture yet.", "Choose a sample or upload your own.")
 
 
+def title_of(session: Session) -> str:
+    """What the log calls the picture chosen last."""
+    if session.source is None and session.sample in samples.SAMPLES:
+        return samples.SAMPLES[str(session.sample)].title
+    return "Your picture"
+
+
 def read_ask(form: Mapping[str, Any], session: Session, side: int, *, attack: bool) -> Ask:
     """Everything the engine needs, checked.
 
@@ -80,4 +88,5 @@ def read_ask(form: Mapping[str, Any], session: Session, side: int, *, attack: bo
         settings=settings,
         label=class_of(names, form.get("truth")),
         target=class_of(names, form.get("target")) if attack else None,
+        title=title_of(session),
     )

@@ -17,7 +17,7 @@ from gradio.components import Component
 from rita_demo.ui.sessions import Session
 
 #: What an event can change. "story" means everything.
-ASPECTS = ("story", "film", "draws", "class", "view", "step", "side")
+ASPECTS = ("story", "film", "draws", "class", "view", "step", "side", "memory")
 
 Updates = dict[Component, Any]
 

@@ -133,3 +133,4 @@ def show_example(session: Session, example: Example) -> None:
     session.show(example.story, borrowed=True)
     session.sample, session.source = example.sample, None
     session.film, session.crops = example.film, dict(example.crops)
+    session.remember(example.story, samples.SAMPLES[example.sample].title)

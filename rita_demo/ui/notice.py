@@ -76,7 +76,7 @@ def guarded(notice: Notice, always: Callable[[], dict[Any, Any]] = dict) -> Call
         @functools.wraps(handler)
         def plain(*args: Any, **kwargs: Any) -> dict[Any, Any]:
             try:
-                return handler(*args, **kwargs)
+                return handler(*args, **kwargs) or {notice: gr.skip()}  # {} is no answer to Gradio
             except Exception as error:
                 return failed(error)
 

@@ -230,7 +230,7 @@ def draw_rest(board: Board) -> dict[str, Any]:
     """5. The memory; 6. the stronger attacker."""
     memory, holds = gr.HTML(elem_id="heading-memory"), gr.HTML(elem_id="memory-holds")
     board.add(memory, verdicts.headline(5, words.heading_memory, "What is reliable is remembered."))
-    board.add(holds, verdicts.memory)
+    board.add(holds, verdicts.memory, "memory")
     stronger = gr.HTML(elem_id="heading-stronger")
     board.add(
         stronger, verdicts.headline(6, words.heading_stronger, "And an attacker who knows more?")

@@ -56,6 +56,7 @@ class Jobs:
             raise
         session.show(story)
         session.crops = crops
+        session.remember(story, ask.title)
         desk.sessions.fit()
         yield {desk.status: self._answered("Drawing the figures", 0.95, begin)}
         drawn = {desk.status: self._progress("The figures are drawn", 0.97, begin)}
@@ -111,7 +112,7 @@ class Jobs:
         yield {desk.notice: "", desk.status: self._stale("Reading the class names", 0.02, begin)}
         steps = telling.telling(
             engine, ask.picture, ask.names, ask.settings,
-            label=ask.label, target=ask.target, previous=session.story,
+            label=ask.label, target=ask.target, cache=session.history.before(ask.picture.key),
         )  # fmt: skip
         shown = 0
         while True:

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from rita_demo.errors import DemoError
-from rita_demo.records import Draw, FilmFrame, Story
+from rita_demo.records import Draw, FilmFrame, Story, Trace
+from rita_demo.ui.history import History
 
 SIDES = ("attacked", "clean")
 
@@ -34,6 +35,8 @@ class Selection:
     atom: int | None = None
     step: int | None = None
     side: str = "attacked"
+    item: tuple[int, int] | None = None  # class and slot of the memory
+    moment: int | None = None  # of the memory's history; None: now
 
 
 @dataclass
@@ -41,7 +44,9 @@ class Session:
     """One visitor. ``source`` are the bytes of the uploaded file, ``sample`` the sample's name: what
     the next press of the button takes. ``crops`` maps a side to its views for the screen
     (N, s, s, 3) uint8, ``shown`` the pictures of the story already made for the screen.
-    ``borrowed`` is a story shared with everybody (the worked example)."""
+    ``borrowed`` is a story shared with everybody (the worked example). ``history`` is the memory through
+    time; once its tab was opened (``recalling``) ``bare`` holds the story decided from an empty
+    memory, and ``lesson`` the HTML of what the last filling changed."""
 
     model: str = ""
     source: bytes | None = None
@@ -53,6 +58,10 @@ class Session:
     shown: dict[str, dict[str, Any]] = field(default_factory=dict)
     selection: Selection = Selection()
     borrowed: Story | None = None
+    history: History = field(default_factory=History)
+    recalling: bool = False
+    bare: tuple[Story, Trace] | None = None
+    lesson: str = ""
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def show(self, story: Story, *, borrowed: bool = False) -> None:
@@ -64,6 +73,20 @@ class Session:
             k, side = story.attacked.verdicts["rita"].label, "attacked" if story.attack else "clean"
             self.selection = Selection(k=k, step=last, side=side)
 
+    def remember(self, story: Story, title: str) -> None:
+        """Note in the history what the story's delivered picture did to the memory; its views must be
+        in ``crops`` already, for the thumbnails."""
+        with self.lock:
+            self.history = self.history.committed(
+                title if story.attack is None else f"{title}, attacked",
+                story.clean.picture.key,
+                story.bank,
+                story.cache_before,
+                story.cache_after,
+                story.attacked.trace.change.events,
+                self.crops.get("attacked"),
+            )
+
     def bytes(self) -> int:
         """How much memory only this visitor needs."""
         own = (
@@ -71,6 +94,8 @@ class Session:
             self.film,
             self.draws,
             self.crops,
+            self.history,
+            self.bare[1] if self.bare else None,
         )
         shown = sum(len(part.get("src") or "") for part in self.shown.values())
         return len(self.source or b"") + shown + measured(own)

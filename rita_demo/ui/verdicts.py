@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from html import escape
 
 from rita_demo.plots.theme import METHODS
@@ -107,7 +108,10 @@ def memory(session: Session) -> str:
     """What the memory holds now."""
     if session.story is None or session.story.settings.protocol == "off":
         return ""
-    return f"<p class='lead'>{escape(words.memory_holds(session.story))}</p>"
+    story, now = session.story, session.history.now
+    if now is not None and now.key == story.bank.key:  # it may have been emptied since, or filled
+        story = replace(story, cache_after=now.state())
+    return f"<p class='lead'>{escape(words.memory_holds(story))}</p>"
 
 
 def unknown_words(session: Session) -> str:

@@ -30,6 +30,8 @@ TERMS: dict[str, str] = {
     "pseudo-label": "The class a single crop would answer with.",
     "memory (cache)": "The surest crops of earlier pictures, a few per class; a new picture is "
     "compared with them too.",
+    "agreement": "How much the remembered views of a class agree: the length of their mean, 1 when all "
+    "are alike.",
     "budget": "The strength of the attack: no pixel value (0 to 255) moves by more than this.",
     "loss": "What the attacker drives up: CLIP's error on the true class, in nats.",
 }
@@ -288,6 +290,11 @@ def stages(story: Story) -> str:
         f"{info.title}, {info.parameters / 1e6:.0f} M parameters, input {info.side} px, on "
         f"{info.device} in {info.precision}. Time: {parts}; total {seconds(sum(story.seconds.values()))}."
     )
+
+
+def views(count: int) -> str:
+    """1 -> "1 view", 3 -> "3 views"."""
+    return "1 view" if count == 1 else f"{count} views"
 
 
 def memory_holds(story: Story) -> str:

@@ -1,0 +1,166 @@
+"""The memory's part in a decision, and what Procrustes does to one class's cached views."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+
+from rita_demo.plots.costs import shown_classes
+from rita_demo.plots.names import safe, short
+from rita_demo.plots.theme import COLOURS, axis, finish, note, rows
+from rita_demo.records import Plane, Story, Trace
+
+#: what is drawn -> field of the record, colour, marker and its words
+STAGES: tuple[tuple[str, str, str, str], ...] = (
+    ("before", COLOURS["cache"], "circle-open", "○ before"),
+    ("smallest", COLOURS["defence"], "diamond", "◆ smallest rotation"),
+    ("svd", COLOURS["quiet"], "x-thin", "× SVD"),
+)
+
+
+def cache_distances(story: Story, empty: Trace, selected: int | None = None) -> go.Figure:
+    """d_cOT of the delivered picture with the memory (purple) and with an empty one (grey ring), per class.
+
+    Args:
+        story: its delivered side was decided with the memory.
+        empty: the same picture decided from an empty memory.
+        selected: a class to mark with a band.
+
+    Returns:
+        A figure whose marks carry ``customdata = (class, d_cOT, views held, name)``.
+    """
+    with_, without = story.attacked.trace, empty
+    shown = shown_classes(story, selected, 10)
+    place = {k: len(shown) - 1 - i for i, k in enumerate(shown)}
+    figure = go.Figure()
+    for k in shown:
+        pair = [float(without.cache_distance[k]), float(with_.cache_distance[k])]
+        figure.add_scatter(
+            x=pair, y=[place[k]] * 2, mode="lines", hoverinfo="skip",
+            line={"color": COLOURS["cache"], "width": 2},
+        )  # fmt: skip
+    for trace, name, colour, symbol in (
+        (without, "empty memory", COLOURS["quiet"], "circle-open"),
+        (with_, "with the memory", COLOURS["cache"], "diamond"),
+    ):
+        figure.add_scatter(
+            x=[float(trace.cache_distance[k]) for k in shown], y=[place[k] for k in shown],
+            mode="markers", name=name,
+            customdata=[_datum(trace, k, story) for k in shown],
+            marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 2, "color": colour}},
+            hovertemplate=f"%{{customdata[3]}}<br>{name}: d_cOT %{{x:.4f}}, "
+            "%{customdata[2]} views held<extra></extra>",
+        )  # fmt: skip
+    key = f'<span style="color:{COLOURS["cache"]}">◆ with the memory</span>   ○ with an empty one'
+    return finish(
+        figure,
+        kind="cache_distances",
+        alt=_alt(story, empty, shown),
+        pickable=True,
+        hovermode="closest",
+        annotations=[note(key, 0, 1, yshift=8, xshift=-120)],
+        shapes=_band(place.get(selected) if selected is not None else None),
+        margin={"l": 130, "r": 16, "t": 34, "b": 44},
+        xaxis=axis(title="d_cOT (cosine distance)", nticks=6),
+        yaxis=rows([short(story.bank.names[k], 16) for k in reversed(shown)]),
+    )
+
+
+def _datum(trace: Trace, k: int, story: Story) -> list:
+    held = int(trace.cache.count[k])
+    return [k, float(trace.cache_distance[k]), held, safe(story.bank.names[k])]
+
+
+def _band(row: int | None) -> list[dict]:
+    if row is None:
+        return []
+    return [
+        {
+            "type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": row - 0.5, "y1": row + 0.5,
+            "fillcolor": COLOURS["grid"], "line": {"width": 0}, "layer": "below",
+        }
+    ]  # fmt: skip
+
+
+def _alt(story: Story, empty: Trace, shown: list[int]) -> str:
+    with_ = story.attacked.trace.cache_distance
+    parts = [
+        f"{story.bank.names[k]} {float(with_[k]):.4f} instead of {float(empty.cache_distance[k]):.4f}"
+        for k in shown
+        if abs(float(with_[k]) - float(empty.cache_distance[k])) >= 5e-5
+    ]
+    if not parts:
+        return "The memory changes no class's cost."
+    return "Cost of the memory with and without what it holds: " + "; ".join(parts) + "."
+
+
+def procrustes_plane(one: Plane, name: str, selected: int | None = None) -> go.Figure:
+    """A class's cached views before and after the rotation, in the plane of both mean directions.
+
+    The arc is the unit circle: on it a view lies wholly in the plane.  Both solutions turn the mean
+    onto the prompt's direction; what the SVD does outside the plane is said in words.
+
+    Returns:
+        A figure whose marks carry ``customdata = (slot, distance moved outside the plane)``.
+    """
+    figure = go.Figure()
+    for end, colour, dash in (
+        (one.mean, COLOURS["cache"], "dot"),
+        ((1.0, 0.0), COLOURS["text"], "solid"),
+    ):
+        figure.add_scatter(
+            x=[0, float(end[0])], y=[0, float(end[1])], mode="lines", hoverinfo="skip",
+            line={"color": colour, "width": 2, "dash": dash},
+        )  # fmt: skip
+    for (x0, y0), (x1, y1) in zip(one.before.tolist(), one.smallest.tolist()):
+        figure.add_scatter(
+            x=[x0, x1], y=[y0, y1], mode="lines", hoverinfo="skip",
+            line={"color": COLOURS["faint"], "width": 1},
+        )  # fmt: skip
+    moved = {
+        "before": np.zeros(len(one.before)),
+        "smallest": one.moved_smallest,
+        "svd": one.moved_svd,
+    }
+    for stage, colour, symbol, words in STAGES:
+        points = getattr(one, stage)
+        figure.add_scatter(
+            x=points[:, 0], y=points[:, 1], mode="markers", name=stage,
+            customdata=[[j, float(m)] for j, m in enumerate(moved[stage])],
+            marker={"symbol": symbol, "color": colour, "line": {"color": colour, "width": 2},
+                    "size": [15 if j == selected else 10 for j in range(len(points))]},
+            hovertemplate=f"slot %{{customdata[0]}}, {words[2:]}<br>moved outside this plane by "
+            "%{customdata[1]:.3f}<extra></extra>",
+        )  # fmt: skip
+    key = "   ".join(f'<span style="color:{c}">{w}</span>' for _, c, _, w in STAGES)
+    lowest = min(-0.25, float(min(getattr(one, s)[:, 1].min() for s, *_ in STAGES)) - 0.1)
+    left = min(-0.1, float(one.mean[0]), float(one.before[:, 0].min())) - 0.05
+    return finish(
+        figure,
+        kind="procrustes_plane",
+        alt=_said(one, name),
+        pickable=True,
+        hovermode="closest",
+        annotations=[
+            note(key, 0, 1, yshift=8, xshift=-40),
+            note(f"prompts of {short(name, 20)}", 1.02, 0, xref="x", yref="y", xanchor="right", yshift=3,
+                 font={"size": 12, "color": COLOURS["text"]}),
+            note("mean of the cached views", float(one.mean[0]), float(one.mean[1]), xref="x", yref="y",
+                 yshift=5, font={"size": 12, "color": COLOURS["cache"]}),
+        ],
+        shapes=[{"type": "circle", "x0": -1, "x1": 1, "y0": -1, "y1": 1,
+                 "line": {"color": COLOURS["axis"], "width": 1}, "layer": "below"}],
+        margin={"l": 46, "r": 12, "t": 34, "b": 44},
+        xaxis=axis(range=[left, 1.1], title="along the prompts' mean direction"),
+        yaxis=axis(range=[lowest, 1.1], title="across it, towards the cached views"),
+    )  # fmt: skip
+
+
+def _said(one: Plane, name: str) -> str:
+    return (
+        f"{len(one.before)} cached views of {name}: their mean is turned by "
+        f"{math.degrees(one.angle):.0f} degrees onto the prompts. Outside this plane the smallest rotation "
+        f"moves them by {float(one.moved_smallest.max()):.2f}, the SVD by {float(one.moved_svd.max()):.2f}."
+    )

@@ -1,0 +1,66 @@
+"""The plane of Procrustes against the method's own alignment, and against its closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from rita_demo.analysis import plane, strength
+from rita_demo.method import align
+
+
+def views(seed: int, count: int = 3, width: int = 24) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(0, 1, (count, width)) + 1
+    return X / np.linalg.norm(X, axis=1, keepdims=True), rng.normal(0, 1, width)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_both_solutions_turn_the_mean_onto_the_prompts_direction(seed: int) -> None:
+    X, z = views(seed)
+    drawn = plane(X, z)
+    assert drawn is not None
+    r = strength(X)
+    for points in (drawn.smallest, drawn.svd):
+        assert points.mean(0) == pytest.approx([r, 0], abs=1e-9)
+    assert drawn.mean @ drawn.mean == pytest.approx(1)
+    assert drawn.mean[0] == pytest.approx(np.cos(drawn.angle))
+    assert drawn.mean[1] >= 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_smallest_rotation_is_the_one_the_method_makes(seed: int) -> None:
+    X, z = views(seed)
+    drawn = plane(X, z)
+    assert drawn is not None
+    made = align(
+        torch.tensor(X[None]), torch.tensor([len(X)]), torch.tensor(z[None]), "smallest_rotation"
+    )
+    direction = z / np.linalg.norm(z)
+    assert drawn.smallest[:, 0] == pytest.approx(made.aligned[0].numpy() @ direction, abs=1e-5)
+    assert drawn.angle == pytest.approx(float(made.angle[0]), abs=1e-5)
+    assert strength(X) == pytest.approx(float(made.strength[0]), abs=1e-6)
+
+
+def test_only_the_svd_moves_views_outside_the_plane() -> None:
+    drawn = plane(*views(0))
+    assert drawn is not None
+    assert drawn.moved_smallest == pytest.approx(0, abs=1e-9)
+    assert drawn.moved_svd.max() > 0.1
+
+
+def test_views_that_cancel_out_have_no_plane() -> None:
+    X, z = views(0, 1)
+    assert plane(np.concatenate([X, -X]), z) is None
+    assert plane(X, 0 * z) is None
+    assert strength(np.concatenate([X, -X])) == pytest.approx(0)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_parallel_directions_stay_finite(sign: int) -> None:
+    X, _ = views(0, 1)
+    drawn = plane(X, sign * X[0])
+    assert drawn is not None
+    assert np.isfinite(drawn.smallest).all()
+    assert drawn.smallest[0] == pytest.approx([sign, 0], abs=1e-9)  # opposite: nothing is turned

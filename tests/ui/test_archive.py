@@ -1,0 +1,159 @@
+"""The memory as a file: what goes out comes back, and nothing else comes in."""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import load, save
+
+from rita_demo.records import Story
+from rita_demo.ui import archive
+from rita_demo.ui.archive import ArchiveError, pack, unpack
+from rita_demo.ui.history import Shelf
+from rita_demo.ui.sessions import Session
+
+MODEL = "fake"
+
+
+@pytest.fixture(scope="module")
+def shelf(story: Story) -> Shelf:
+    visitor = Session()
+    visitor.show(story)
+    rng = np.random.default_rng(0)
+    visitor.crops["attacked"] = rng.integers(0, 255, (64, 32, 32, 3), np.uint8)
+    visitor.remember(story, "A motorbike")
+    now = visitor.history.now
+    assert now is not None
+    assert now.count > 0
+    return now
+
+
+def changed(data: bytes, arrays: dict[str, Any] | None = None, **about: Any) -> bytes:
+    """The same file with other arrays or another word in its header."""
+    length = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["rita"])
+    return save(load(data) | (arrays or {}), {"rita": json.dumps(header | about)})
+
+
+def test_what_was_exported_comes_back(shelf: Shelf, story: Story) -> None:
+    again = unpack(pack(shelf, MODEL), story.bank, MODEL)
+    for name in ("features", "entropy", "born", "view", "count"):
+        assert np.array_equal(getattr(again.state(), name), getattr(shelf.state(), name))
+    assert again.pictures == shelf.pictures
+    k = next(iter(shelf.held))
+    assert np.array_equal(again.held[k][0].thumb, shelf.held[k][0].thumb)
+
+
+def test_an_empty_memory_comes_back_empty(shelf: Shelf, story: Story) -> None:
+    assert unpack(pack(shelf.emptied(), MODEL), story.bank, MODEL).count == 0
+
+
+def test_another_model_or_vocabulary_is_refused_in_a_sentence(shelf: Shelf, story: Story) -> None:
+    data = pack(shelf, MODEL)
+    with pytest.raises(ArchiveError, match="another model"):
+        unpack(data, story.bank, "ViT-B-16:openai")
+    other = replace(story.bank, names=("a", "b", "c", "d"))
+    with pytest.raises(ArchiveError, match="other class names"):
+        unpack(data, other, MODEL)
+    with pytest.raises(ArchiveError, match="other class names"):
+        unpack(data, replace(story.bank, key="x"), MODEL)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("feature", np.nan, "not finite"),
+        ("feature", 3.0, "unit length"),
+        ("entropy", np.nan, "entropy"),
+        ("entropy", 99.0, "entropy"),
+        ("entropy", -1.0, "entropy"),
+        ("label", 4, "not in the list"),
+        ("label", -1, "not in the list"),
+        ("born", 7, "older than the memory"),
+        ("born", -1, "older than the memory"),
+        ("view", -1, "no number"),
+        ("has_thumb", 2, "neither 0 nor 1"),
+    ],
+)
+def test_one_wrong_number_is_refused(
+    shelf: Shelf, story: Story, name: str, value: float, sentence: str
+) -> None:
+    data = pack(shelf, MODEL)
+    array = load(data)[name].copy()
+    array.reshape(-1)[0] = value
+    with pytest.raises(ArchiveError, match=sentence):
+        unpack(changed(data, {name: array}), story.bank, MODEL)
+
+
+def test_more_items_than_places_and_other_shapes_are_refused(shelf: Shelf, story: Story) -> None:
+    data = pack(shelf, MODEL)
+    many = {name: np.concatenate([array] * 20) for name, array in load(data).items()}
+    with pytest.raises(ArchiveError, match="more than its places"):
+        unpack(changed(data, many), story.bank, MODEL)
+    for arrays in (
+        {"more": np.zeros(1)},
+        {"label": load(data)["label"].astype(np.int32)},
+        {"feature": load(data)["feature"][:, :4].copy()},
+        {"entropy": load(data)["entropy"][:-1].copy()},
+        {"entropy": np.float32(1)[None][0:1].reshape(())},
+    ):
+        with pytest.raises(ArchiveError):
+            unpack(changed(data, arrays), story.bank, MODEL)
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"slots": 10**9}, {"slots": "3"}, {"slots": True}, {"pictures": -1}, {"pictures": 1e300},
+        {"width": 7}, {"names": None}, {"format": "pickle"}, {"model": ["fake"]}, {"key": {}},
+    ],
+)  # fmt: skip
+def test_a_tampered_header_is_refused(shelf: Shelf, story: Story, about: dict[str, Any]) -> None:
+    with pytest.raises(ArchiveError):
+        unpack(changed(pack(shelf, MODEL), **about), story.bank, MODEL)
+
+
+def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "memory.safetensors"
+    with path.open("wb") as file:
+        file.truncate(archive.LARGEST + 1)
+    monkeypatch.setattr(Path, "read_bytes", lambda self: pytest.fail("it was read"))
+    with pytest.raises(ArchiveError, match="larger than"):
+        archive.read(path)
+
+
+def test_a_truncated_file_is_refused_wherever_it_ends(shelf: Shelf, story: Story) -> None:
+    data = pack(shelf, MODEL)
+    for length in [*range(0, min(1500, len(data)), 11), len(data) // 2, len(data) - 1]:
+        with pytest.raises(ArchiveError):
+            unpack(data[:length], story.bank, MODEL)
+
+
+@settings(
+    max_examples=200, deadline=None, derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)  # fmt: skip
+@given(
+    st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 255)), max_size=6),
+    st.binary(max_size=64),
+)
+def test_damaged_bytes_give_a_memory_or_a_sentence_and_nothing_else(
+    shelf: Shelf, story: Story, changes: list[tuple[int, int]], tail: bytes
+) -> None:
+    data = bytearray(pack(shelf, MODEL))
+    for place, value in changes:
+        data[place % len(data)] = value
+    for candidate in (bytes(data) + tail, tail, bytes(data[:8]) + tail):
+        try:
+            found = unpack(candidate, story.bank, MODEL)
+        except ArchiveError:
+            continue
+        assert np.isfinite(found.state().features).all()

@@ -1,0 +1,301 @@
+"""The memory's tab with the fake engine: history, contents, filling, undo, and what strangers send."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import numpy as np
+import pytest
+from PIL import Image
+
+from rita_demo import story as telling
+from rita_demo.data.samples import SAMPLES
+from rita_demo.errors import DemoError
+from rita_demo.records import Story
+from rita_demo.settings import RECOMMENDED
+from rita_demo.ui import filling, recall, shelf
+from rita_demo.ui.board import Board
+from rita_demo.ui.desk import Desk, Engines
+from rita_demo.ui.example import WorkedExample
+from rita_demo.ui.history import MOST_ENTRIES, History
+from rita_demo.ui.memory import MemoryTab
+from rita_demo.ui.notice import Notice
+from rita_demo.ui.sessions import Session, Sessions
+from tests.ui.conftest import NAMES
+from tests.ui.fake import FakeEngine
+
+
+class Event:
+    """What the browser, or somebody who pretends to be one, reports."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+
+
+@pytest.fixture(scope="module")
+def tab() -> MemoryTab:
+    """The tab, built once; every test has its own visitor."""
+    engine = FakeEngine(spread=0.2)
+    with gr.Blocks(), gr.Tabs(), gr.Tab("Memory") as holder:
+        desk = Desk(
+            Engines(engine), Sessions(), WorkedExample(engine), Board(), Notice(), gr.HTML(),
+            gr.State(""),
+        )  # fmt: skip
+        built = MemoryTab(desk, holder)
+        built.wire()
+    return built
+
+
+class Visit:
+    """A visitor with a story, in front of the open tab."""
+
+    def __init__(self, tab: MemoryTab, story: Story) -> None:
+        self.tab, self.desk = tab, tab.desk
+        self.name = self.desk.sessions.open(model="fake")
+        self.session = self.desk.sessions.get(self.name)
+        engine = self.desk.engine_of(self.session)
+        self.session.show(story)
+        self.session.crops["attacked"] = engine.view_pixels(story.attacked.picture, story.settings)
+        self.session.remember(story, "A motorbike")
+        self.tab.opened(self.name)
+
+    @property
+    def now(self) -> Any:
+        return self.session.history.now
+
+    def run(self, job: Any) -> None:
+        for _ in job:
+            pass
+
+
+@pytest.fixture
+def visit(tab: MemoryTab, story: Story) -> Visit:
+    return Visit(tab, story)
+
+
+def states_equal(one: Any, other: Any) -> bool:
+    names = ("features", "entropy", "born", "view", "count")
+    return all(np.array_equal(getattr(one, n), getattr(other, n)) for n in names)
+
+
+def test_the_history_holds_what_the_story_committed_and_nothing_is_lost(visit, story) -> None:
+    assert [e.title for e in visit.session.history.entries] == [
+        "The beginning", "A motorbike, attacked",
+    ]  # fmt: skip
+    assert visit.now.count > 0
+    assert states_equal(visit.now.state(), story.cache_after)
+    assert states_equal(visit.session.history.entries[0].shelf.state(), story.cache_before)
+
+
+def test_every_view_that_entered_has_its_own_thumbnail(visit) -> None:
+    crops = visit.session.crops["attacked"]
+    for items in visit.now.held.values():
+        for item in items:
+            whole = np.array(Image.fromarray(crops[item.view]).resize((48, 48), 2))
+            assert np.array_equal(item.thumb, whole)
+
+
+def test_the_same_picture_again_is_not_committed_twice(visit, story) -> None:
+    before = visit.session.history.before(story.clean.picture.key)
+    assert states_equal(before, story.cache_before)
+    visit.session.remember(story, "A motorbike")
+    assert len(visit.session.history.entries) == 2
+    other = visit.session.history.before("another")
+    assert states_equal(other, story.cache_after)
+
+
+def test_items_that_stay_are_shared_between_moments(visit) -> None:
+    first = visit.now
+    visit.run(visit.tab.fill_poison(visit.name))
+    shared = [
+        item
+        for k, items in visit.now.held.items()
+        for item in items
+        if item in first.held.get(k, ())
+    ]
+    kept = [i for items in visit.now.held.values() for i in items if i.born == 0]
+    assert len(shared) == len(kept)
+
+
+def test_another_vocabulary_begins_a_new_history(visit) -> None:
+    engine, picture = FakeEngine(), SAMPLES["coffee"].load()
+    other = telling.tell(engine, picture, ("cup", "piano"), RECOMMENDED.but(attack="none"))
+    visit.session.show(other)
+    visit.session.remember(other, "A cup")
+    assert [e.title for e in visit.session.history.entries] == ["The beginning", "A cup"]
+    assert visit.now.names == ("cup", "piano")
+
+
+def test_the_history_is_bounded(visit) -> None:
+    history = visit.session.history
+    for _ in range(MOST_ENTRIES + 50):
+        history = history.imported(visit.now)
+    assert len(history.entries) == MOST_ENTRIES
+
+
+def test_emptying_can_be_undone(visit) -> None:
+    held = visit.now.count
+    visit.tab.emptied(visit.name)
+    assert visit.now.count == 0
+    with pytest.raises(DemoError, match="empty already"):
+        visit.tab.emptied(visit.name)
+    visit.tab.undone(visit.name)
+    assert visit.now.count == held
+    visit.tab.undone(visit.name)
+    assert visit.now.count == 0
+    with pytest.raises(DemoError, match="nothing to undo"):
+        visit.tab.undone(visit.name)
+
+
+def test_the_first_tab_says_what_the_memory_holds_after_it_was_emptied(visit) -> None:
+    from rita_demo.ui import verdicts
+
+    assert "now holds" in verdicts.memory(visit.session)
+    visit.tab.emptied(visit.name)
+    assert "The memory is empty" in verdicts.memory(visit.session)
+
+
+def test_the_time_slider_shows_an_earlier_moment(visit) -> None:
+    assert "memory is empty at this moment" not in recall.contents(visit.session)
+    visit.tab.pick_moment(visit.name, 0)
+    assert "memory is empty at this moment" in recall.contents(visit.session)
+    assert visit.session.selection.moment == 0
+    for hostile in ("1", -1, 99, 0.5, None, float("nan"), [0], True):
+        assert visit.tab.pick_moment(visit.name, hostile) == {}
+
+
+def test_a_chosen_item_selects_its_class_and_its_view_in_every_tab(visit) -> None:
+    k = max(visit.now.held)
+    visit.tab.click_item(visit.name, Event({"k": k, "slot": 0}))
+    at = visit.session.selection
+    assert (at.item, at.k, at.view) == ((k, 0), k, visit.now.held[k][0].view)
+    assert 'aria-pressed="true"' in recall.contents(visit.session)
+    assert "slot 0" in recall.detail(visit.session)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [None, "x", [], {}, {"k": 0}, {"k": 99, "slot": 0}, {"k": 0, "slot": 99}, {"k": "0", "slot": 0},
+     {"k": float("nan"), "slot": 0}, {"k": 10**400, "slot": 0}, {"k": 0.5, "slot": True},
+     {"curve": 0, "index": 0, "data": [10**9]}, {"curve": 0, "index": 0, "data": ["a"]}],
+)  # fmt: skip
+def test_forged_clicks_change_nothing(visit, data: Any) -> None:
+    before = visit.session.selection
+    assert visit.tab.click_item(visit.name, Event(data)) == {}
+    assert visit.session.selection == before
+
+
+def test_the_answer_with_and_without_the_memory_is_said(visit, story) -> None:
+    shown, bare = visit.session.bare
+    assert shown is story
+    engine = visit.desk.engine_of(visit.session)
+    wanted, _ = engine.decide(story.attacked.glance, story.bank, None, story.settings)
+    assert np.allclose(bare.cache_distance, wanted.cache_distance)
+    assert "With an empty one" in recall.compared(visit.session)
+
+
+def test_attacked_samples_fill_the_memory_and_the_lesson_says_what_changed(visit) -> None:
+    moments = len(visit.session.history.entries)
+    visit.run(visit.tab.fill_poison(visit.name))
+    titles = [e.title for e in visit.session.history.entries[moments:]]
+    assert len(titles) == sum(s.label in NAMES for s in SAMPLES.values())
+    assert all("attacked" in t for t in titles)
+    for text in ("RITA before", "RITA now", "clean picture", "attacked picture"):
+        assert text in recall.lesson(visit.session)
+
+
+def test_several_uploads_enter_one_after_another(visit, tmp_path: Path) -> None:
+    paths = []
+    for number, key in enumerate(("coffee", "cat")):
+        path = tmp_path / f"{number}.png"
+        Image.fromarray(SAMPLES[key].load().pixels).save(path)
+        paths.append(str(path))
+    visit.run(visit.tab.fill_uploads(visit.name, paths, False))
+    visit.run(visit.tab.fill_uploads(visit.name, paths[:1], True))
+    titles = [e.title for e in visit.session.history.entries[2:]]
+    assert titles == ["Upload 1", "Upload 2", "Upload 1, attacked"]
+    assert visit.now.pictures == 4
+
+
+@pytest.mark.parametrize("paths", [None, [], "x.png", [1], ["a"] * 99])
+def test_what_is_no_list_of_files_gets_a_sentence(visit, paths: Any) -> None:
+    with pytest.raises(DemoError):
+        visit.run(visit.tab.fill_uploads(visit.name, paths, False))
+
+
+def test_a_memory_that_is_switched_off_cannot_be_filled(visit) -> None:
+    story = visit.session.story
+    visit.session.story = replace(story, settings=story.settings.but(protocol="off"))
+    with pytest.raises(DemoError, match="not kept"):
+        visit.run(visit.tab.fill_poison(visit.name))
+
+
+def test_a_story_of_another_model_is_not_filled_into(visit) -> None:
+    story = visit.session.story
+    visit.session.story = replace(story, backbone=replace(story.backbone, name="ViT-B-16:openai"))
+    with pytest.raises(DemoError, match="Another model"):
+        filling.told(visit.session, visit.desk.engine_of(visit.session))
+
+
+def test_export_and_import_give_the_same_memory(visit, tmp_path: Path) -> None:
+    import base64
+
+    address = visit.tab.exported(visit.name)[visit.tab.export]
+    path = tmp_path / "memory.safetensors"
+    path.write_bytes(base64.b64decode(address.partition("base64,")[2]))
+    wanted = visit.now.state()
+    visit.tab.emptied(visit.name)
+    visit.tab.imported(visit.name, str(path))
+    assert states_equal(visit.now.state(), wanted)
+    path.write_bytes(b"not a memory at all")
+    with pytest.raises(DemoError, match="not a safetensors file"):
+        visit.tab.imported(visit.name, str(path))
+    with pytest.raises(DemoError, match="No file"):
+        visit.tab.imported(visit.name, ["x"])
+    assert states_equal(visit.now.state(), wanted)
+
+
+def test_the_log_says_what_entered_and_what_it_replaced(visit) -> None:
+    entry = visit.session.history.entries[-1]
+    event = replace(entry.events[0], replaced_entropy=0.5, replaced_born=0)
+    history = History((*visit.session.history.entries[:-1], replace(entry, events=(event,))))
+    said = shelf.log(history, 1)
+    assert "instead of one of picture 1 (0.50)" in said
+    assert said.count("aria-current") == 1
+
+
+def test_names_cannot_become_markup_in_the_memory(visit) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    entry = visit.session.history.entries[-1]
+    names = (evil,) * len(NAMES)
+    entry = replace(entry, title=evil, shelf=replace(entry.shelf, names=names))
+    visit.session.history = History((entry,))
+    visit.session.selection = replace(visit.session.selection, item=(0, 0))
+    for draw in (recall.contents, recall.detail, recall.log, recall.heading):
+        assert "<img src=x" not in draw(visit.session)
+
+
+def test_until_the_tab_is_opened_nothing_of_it_is_drawn(visit) -> None:
+    visit.session.recalling = False
+    drawn = visit.desk.board.redraw(visit.session, "story")
+    assert all(value == gr.skip() for value in drawn.values())
+    visit.session.recalling = True
+    drawn = visit.desk.board.redraw(visit.session, "memory")
+    assert not any(value == gr.skip() for value in drawn.values())
+    assert json.dumps(drawn[visit.tab.moment])
+
+
+def test_the_memory_counts_towards_the_visitors_bytes(visit) -> None:
+    full = visit.session.bytes()
+    visit.session.history = History()
+    assert visit.session.bytes() < full
+
+
+def test_a_lonely_visitor_sees_sentences() -> None:
+    lonely = Session(recalling=True)
+    for draw in (recall.contents, recall.detail, recall.log, recall.heading, recall.compared, recall.lesson):  # fmt: skip
+        assert isinstance(draw(lonely), str)
