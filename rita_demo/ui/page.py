@@ -18,6 +18,7 @@ from rita_demo.ui.attack_defend import AttackDefend
 from rita_demo.ui.board import Board, Updates
 from rita_demo.ui.desk import Desk, Engines
 from rita_demo.ui.example import WorkedExample, show_example
+from rita_demo.ui.inside import Inside
 from rita_demo.ui.models import ModelMenu
 from rita_demo.ui.notice import Notice
 from rita_demo.ui.pictures import waiting_pictures
@@ -61,9 +62,13 @@ def build(
         with corner:
             menu = ModelMenu(desk)
             reset = gr.Button("Reset", size="sm", elem_id="reset")
-        with gr.Tabs(elem_id="tabs"), gr.Tab("Attack & defend", id="attack-defend"):
-            tab = AttackDefend(desk)
+        with gr.Tabs(elem_id="tabs"):
+            with gr.Tab("Attack & defend", id="attack-defend") as first:
+                tab = AttackDefend(desk)
+            with gr.Tab("Inside RITA", id="inside") as second:
+                inside = Inside(desk)
         tab.wire()
+        inside.wire(second, [first])
         menu.wire()
         _wire_visits(page, desk, tab, reset)
     example.start()

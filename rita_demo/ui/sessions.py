@@ -19,9 +19,11 @@ from typing import Any
 import numpy as np
 
 from rita_demo.errors import DemoError
-from rita_demo.records import Draw, FilmFrame, Story
+from rita_demo.records import Draw, FilmFrame, LeftOut, Story
+from rita_demo.settings import Settings
 
 SIDES = ("attacked", "clean")
+NOTHING = LeftOut()
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,32 @@ class Selection:
     side: str = "attacked"
 
 
+@dataclass(frozen=True)
+class WhatIf:
+    """What *Inside RITA* shows instead of the run: the ``story`` decided again with other
+    ``settings``, without some views and prompts, or with another true class. All None: the run."""
+
+    settings: Settings | None = None
+    left_out: LeftOut = NOTHING
+    label: int | None = None
+    story: Story | None = None
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """The one state kept to compare with: a title in plain words, and the story."""
+
+    title: str
+    story: Story
+
+
 @dataclass
 class Session:
     """One visitor. ``source`` are the bytes of the uploaded file, ``sample`` the sample's name: what
     the next press of the button takes. ``crops`` maps a side to its views for the screen
     (N, s, s, 3) uint8, ``shown`` the pictures of the story already made for the screen.
-    ``borrowed`` is a story shared with everybody (the worked example)."""
+    ``borrowed`` is a story shared with everybody (the worked example). ``inside``: the tab *Inside
+    RITA* is the one in sight; its figures are drawn only then."""
 
     model: str = ""
     source: bytes | None = None
@@ -53,6 +75,9 @@ class Session:
     shown: dict[str, dict[str, Any]] = field(default_factory=dict)
     selection: Selection = Selection()
     borrowed: Story | None = None
+    what_if: WhatIf = WhatIf()
+    pinned: Pinned | None = None
+    inside: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def show(self, story: Story, *, borrowed: bool = False) -> None:
@@ -60,6 +85,7 @@ class Session:
         with self.lock:
             self.story, self.film, self.draws, self.crops, self.shown = story, (), (), {}, {}
             self.borrowed = story if borrowed else None
+            self.what_if = WhatIf()
             last = None if story.attack is None else len(story.attack.frames) - 1
             k, side = story.attacked.verdicts["rita"].label, "attacked" if story.attack else "clean"
             self.selection = Selection(k=k, step=last, side=side)
@@ -71,6 +97,8 @@ class Session:
             self.film,
             self.draws,
             self.crops,
+            self.what_if.story,
+            self.pinned,
         )
         shown = sum(len(part.get("src") or "") for part in self.shown.values())
         return len(self.source or b"") + shown + measured(own)
