@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rita_demo.attacks import Attack, attack_row
 from rita_demo.data.pictures import picture_of
@@ -19,6 +19,7 @@ from rita_demo.records import (
     CacheState,
     Draw,
     FilmFrame,
+    LeftOut,
     Picture,
     Side,
     Story,
@@ -26,9 +27,11 @@ from rita_demo.records import (
     ThreatModel,
     Verdict,
 )
-from rita_demo.settings import Settings
+from rita_demo.settings import KNOBS, Settings
 
 METHODS = ("clip", "ensemble", "rita")
+#: Groups of settings that answer from features alone; the others need new pixels, views or prompts.
+FROM_FEATURES = ("transport", "cache")
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,60 @@ def telling(
         cache_after=committed,
         seconds=seconds,
     )
+
+
+def rescore(
+    engine: Engine,
+    story: Story,
+    settings: Settings | None = None,
+    left_out: LeftOut = LeftOut(),  # noqa: B008 (a frozen value)
+    label: int | None = None,
+) -> Story:
+    """What if: both sides decided again from the features they have; nothing is encoded.
+
+    The prompt update is the run's own (it is passed back), also when views are left out, and
+    so are the answers of CLIP and Ensemble.
+
+    Args:
+        settings: may differ from the run's in the groups ``FROM_FEATURES``; None: the run's.
+        left_out: views and prompts that carry no mass.
+        label: another true class; None: the story's.
+
+    Raises:
+        SettingError: a setting that needs a new run, a label outside the vocabulary, or
+            nothing left to decide from.
+    """
+    settings = settings or story.settings
+    fixed = needs_a_run(settings, story.settings)
+    if fixed:
+        raise SettingError(f"{', '.join(fixed)} cannot change without a new run.")
+    _check_index("label", label, story.bank)
+
+    def again(side: Side) -> tuple[Side, CacheState]:
+        tuning = side.trace.tuning
+        trace, after = engine.decide(
+            side.glance, story.bank, story.cache_before, settings, tuning, left_out
+        )
+        return replace(side, trace=trace, verdicts={**side.verdicts, "rita": trace.verdict}), after
+
+    clean, after = again(story.clean)
+    attacked = clean
+    if story.attack is not None:
+        attacked, after = again(story.attacked)
+    return replace(
+        story,
+        settings=settings,
+        clean=clean,
+        attacked=attacked,
+        cache_after=after,
+        label=story.label if label is None else label,
+        label_given=story.label_given or label is not None,
+    )
+
+
+def needs_a_run(one: Settings, other: Settings) -> tuple[str, ...]:
+    """The settings that differ and cannot be answered from features alone."""
+    return tuple(n for n in one.differs_from(other) if KNOBS[n].group not in FROM_FEATURES)
 
 
 def film(engine: Engine, story: Story) -> Iterator[FilmFrame]:

@@ -16,8 +16,8 @@ from gradio.components import Component
 
 from rita_demo.ui.sessions import Session
 
-#: What an event can change. "story" means everything.
-ASPECTS = ("story", "film", "draws", "class", "view", "step", "side", "memory")
+#: What an event can change. "story" means everything; "inside": a what-if, or that tab was opened.
+ASPECTS = ("story", "film", "draws", "class", "view", "step", "side", "memory", "inside")
 
 Updates = dict[Component, Any]
 

@@ -76,7 +76,8 @@ def guarded(notice: Notice, always: Callable[[], dict[Any, Any]] = dict) -> Call
         @functools.wraps(handler)
         def plain(*args: Any, **kwargs: Any) -> dict[Any, Any]:
             try:
-                return handler(*args, **kwargs) or {notice: gr.skip()}  # {} is no answer to Gradio
+                # Gradio takes an empty dict for one output too few and answers 500
+                return handler(*args, **kwargs) or {notice: gr.skip()}
             except Exception as error:
                 return failed(error)
 

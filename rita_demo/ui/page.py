@@ -18,6 +18,7 @@ from rita_demo.ui.attack_defend import AttackDefend
 from rita_demo.ui.board import Board, Updates
 from rita_demo.ui.desk import Desk, Engines
 from rita_demo.ui.example import WorkedExample, show_example
+from rita_demo.ui.inside import Inside
 from rita_demo.ui.memory import MemoryTab
 from rita_demo.ui.models import ModelMenu
 from rita_demo.ui.notice import Notice
@@ -63,11 +64,14 @@ def build(
             menu = ModelMenu(desk)
             reset = gr.Button("Reset", size="sm", elem_id="reset")
         with gr.Tabs(elem_id="tabs"):
-            with gr.Tab("Attack & defend", id="attack-defend"):
+            with gr.Tab("Attack & defend", id="attack-defend") as first:
                 tab = AttackDefend(desk)
+            with gr.Tab("Inside RITA", id="inside") as second:
+                inside = Inside(desk)
             with gr.Tab("Memory (cache)", id="memory") as third:
                 memory = MemoryTab(desk, third)
         tab.wire()
+        inside.wire(second, [first, third])
         memory.wire()
         menu.wire()
         _wire_visits(page, desk, tab, reset)

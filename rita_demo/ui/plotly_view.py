@@ -53,6 +53,18 @@ width: 100%; padding: 0;
 """
 
 
+def with_props(script: str, **props: Any) -> str:
+    """The script with its properties in it: Gradio 6.31 loses them on a tab not yet opened.
+
+    An update that arrives before the tab is opened replaces a ``gr.HTML``'s properties by the update's.
+    """
+    code = json.dumps(props).replace("<", "\\u003c")
+    return (
+        f"for (const [k, v] of Object.entries({code})) if (props[k] === undefined) props[k] = v;\n"
+        f"{script}"
+    )
+
+
 class PlotlyView(gr.HTML):
     """A Plotly figure that reports ``click``, ``hover`` and ``select`` to Python.
 
@@ -82,8 +94,17 @@ class PlotlyView(gr.HTML):
         super().__init__(
             value,
             html_template=_TEMPLATE,
-            css_template=_CSS,
-            js_on_load=SCRIPT,
+            css_template=_CSS.replace("${height}", str(self.height)).replace(
+                "${narrow_height}", str(self.narrow_height)
+            ),
+            js_on_load=with_props(
+                SCRIPT,
+                aria=aria,
+                empty=empty,
+                height=self.height,
+                narrow_height=self.narrow_height,
+                dark_for=DARK_FOR,
+            ),
             head=f'<script src="gradio_api/file={quote(str(LIBRARY))}"></script>',
             apply_default_css=False,
             aria=aria,

@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 
 from rita_demo.errors import DemoError
-from rita_demo.records import Draw, FilmFrame, Story, Trace
+from rita_demo.records import Draw, FilmFrame, LeftOut, Story, Trace
+from rita_demo.settings import Settings
 from rita_demo.ui.history import History
 
 SIDES = ("attacked", "clean")
+NOTHING = LeftOut()
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,25 @@ class Selection:
     moment: int | None = None  # of the memory's history; None: now
 
 
+@dataclass(frozen=True)
+class WhatIf:
+    """What *Inside RITA* shows instead of the run: the ``story`` decided again with other
+    ``settings``, without some views and prompts, or with another true class. All None: the run."""
+
+    settings: Settings | None = None
+    left_out: LeftOut = NOTHING
+    label: int | None = None
+    story: Story | None = None
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """The one state kept to compare with: a title in plain words, and the story."""
+
+    title: str
+    story: Story
+
+
 @dataclass
 class Session:
     """One visitor. ``source`` are the bytes of the uploaded file, ``sample`` the sample's name: what
@@ -46,7 +67,8 @@ class Session:
     (N, s, s, 3) uint8, ``shown`` the pictures of the story already made for the screen.
     ``borrowed`` is a story shared with everybody (the worked example). ``history`` is the memory through
     time; once its tab was opened (``recalling``) ``bare`` holds the story decided from an empty
-    memory, and ``lesson`` the HTML of what the last filling changed."""
+    memory, and ``lesson`` the HTML of what the last filling changed. ``inside``: the tab *Inside
+    RITA* is the one in sight; its figures are drawn only then."""
 
     model: str = ""
     source: bytes | None = None
@@ -62,6 +84,9 @@ class Session:
     recalling: bool = False
     bare: tuple[Story, Trace] | None = None
     lesson: str = ""
+    what_if: WhatIf = WhatIf()
+    pinned: Pinned | None = None
+    inside: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def show(self, story: Story, *, borrowed: bool = False) -> None:
@@ -69,6 +94,7 @@ class Session:
         with self.lock:
             self.story, self.film, self.draws, self.crops, self.shown = story, (), (), {}, {}
             self.borrowed = story if borrowed else None
+            self.what_if = WhatIf()
             last = None if story.attack is None else len(story.attack.frames) - 1
             k, side = story.attacked.verdicts["rita"].label, "attacked" if story.attack else "clean"
             self.selection = Selection(k=k, step=last, side=side)
@@ -96,6 +122,8 @@ class Session:
             self.crops,
             self.history,
             self.bare[1] if self.bare else None,
+            self.what_if.story,
+            self.pinned,
         )
         shown = sum(len(part.get("src") or "") for part in self.shown.values())
         return len(self.source or b"") + shown + measured(own)

@@ -20,7 +20,7 @@ from rita_demo.plots.names import clean, cut
 from rita_demo.plots.plan import view_order
 from rita_demo.plots.views import what_views_say
 from rita_demo.records import Side, Story
-from rita_demo.ui.plotly_view import whole
+from rita_demo.ui.plotly_view import whole, with_props
 
 SCRIPT = Path(__file__).with_name("views_grid.js").read_text(encoding="utf-8")
 TONES = {"true": "the true class", "fooled": "the attack’s class", "another": "another class"}
@@ -173,7 +173,7 @@ class ViewsGrid(gr.HTML):
     ) -> None:
         self.aria, self.empty = aria, empty  # read back by Gradio, see PlotlyView
         super().__init__(
-            value, html_template="${value}", css_template=_CSS, js_on_load=SCRIPT,
+            value, html_template="${value}", css_template=_CSS, js_on_load=with_props(SCRIPT, aria=aria),
             apply_default_css=False, aria=aria, **html_arguments,
         )  # fmt: skip
 

@@ -15,12 +15,13 @@ import torch
 from torch.nn.functional import normalize
 
 from rita_demo import baselines, method
-from rita_demo.engine import outside
+from rita_demo.engine import _left_in, outside
 from rita_demo.records import (
     AttackTrace,
     BackboneInfo,
     CacheState,
     Glance,
+    LeftOut,
     Picture,
     TextBank,
     Trace,
@@ -117,11 +118,12 @@ class FakeEngine:
     def empty_cache(self, bank: TextBank, settings: Settings) -> CacheState:
         return outside(method.empty(len(bank.names), settings.slots, WIDTH, bank.key))
 
-    def decide(self, glance, bank, cache, settings, tuning=None) -> tuple[Trace, CacheState]:
+    def decide(
+        self, glance, bank, cache, settings, tuning=None, left_out=None
+    ) -> tuple[Trace, CacheState]:
         z = torch.from_numpy(bank.features)
-        prompts = method.Prompts(
-            lambda _: z, torch.zeros(z.shape[1], 2, 4), z, torch.from_numpy(bank.weight), TAU
-        )
+        present, weight = _left_in(left_out or LeftOut(), glance, torch.from_numpy(bank.weight))
+        prompts = method.Prompts(lambda _: z, torch.zeros(z.shape[1], 2, 4), z, weight, TAU)
         zeros = torch.zeros(1)
         still = Tuning(zeros, z, torch.zeros(z.shape[1]), torch.zeros(0))
         if cache is None or cache.key != bank.key:
@@ -133,7 +135,12 @@ class FakeEngine:
             }
         )
         trace, after = method.decide(
-            torch.from_numpy(glance.features), prompts, state, settings, tuning=still
+            torch.from_numpy(glance.features),
+            prompts,
+            state,
+            settings,
+            tuning=still,
+            present=present,
         )
         return outside(trace), outside(after)
 

@@ -1,0 +1,155 @@
+"""What happened on the way to a decision: Sinkhorn's residuals, and the prompt update."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from rita_demo.plots.costs import shown_classes
+from rita_demo.plots.inside import sides_of
+from rita_demo.plots.names import safe, short
+from rita_demo.plots.theme import COLOURS, SIDES, axis, finish, note
+from rita_demo.records import Story
+
+
+def sinkhorn_residuals(story: Story) -> go.Figure:
+    """Largest marginal error at each of Sinkhorn's checks, log scale; prompts solid, memory dotted.
+
+    Returns:
+        One line per side and transport, named ``"clean prompts"``, ``"clean memory"``, ...
+    """
+    figure = go.Figure()
+    limit = float(story.settings.sinkhorn_tolerance)
+    alt = []
+    for name in sides_of(story):
+        trace = getattr(story, name).trace
+        for what, moved in (("prompts", trace.prompt), ("memory", trace.cache_transport)):
+            if moved is None or not len(moved.residual):
+                continue
+            checks = [int(c) for c in np.asarray(moved.checks)]
+            figure.add_scatter(
+                x=checks, y=[max(float(r), 1e-12) for r in np.asarray(moved.residual)],
+                name=f"{name} {what}", mode="lines+markers",
+                line={"color": SIDES[name]["colour"], "width": 2,
+                      "dash": "solid" if what == "prompts" else "dot"},
+                marker={"size": 6, "symbol": "circle" if name == "clean" else "diamond"},
+                hovertemplate=f"{SIDES[name]['title']}, {what}, iteration %{{x}}: %{{y:.2e}}<extra></extra>",
+            )  # fmt: skip
+            alt.append(f"{SIDES[name]['title']}, {what}: {moved.outcome}")
+    line = {"color": COLOURS["quiet"], "width": 1, "dash": "dash"}
+    rule = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": limit, "y1": limit}
+    key = "  ".join(
+        f'<span style="color:{v["colour"]}">●</span> {v["title"].lower()}' for v in SIDES.values()
+    )
+    return finish(
+        figure, kind="sinkhorn", alt=". ".join(alt), shapes=[rule | {"line": line}], wrap=[0],
+        annotations=[note(f"{key}   ━ prompts  ┄ memory   dashed: tolerance {limit:g}", 0, 1, yshift=6)],
+        margin={"l": 58, "r": 14, "t": 34, "b": 44}, narrow={"margin.t": 52},
+        xaxis=axis(title="iteration", rangemode="tozero", nticks=6),
+        yaxis=axis(type="log", title="largest marginal error", exponentformat="power", dtick=1),
+    )  # fmt: skip
+
+
+def tuning_loss(story: Story) -> go.Figure:
+    """The prompt update's loss in nats before every step and after the last, for both sides.
+
+    Returns:
+        One line per side, named by it; empty sides (no update) have none.
+    """
+    figure = go.Figure()
+    for name in sides_of(story):
+        loss = [float(v) for v in np.asarray(getattr(story, name).trace.tuning.loss)]
+        if loss:
+            look = SIDES[name]
+            figure.add_scatter(
+                x=list(range(len(loss))), y=loss, name=name, mode="lines+markers+text",
+                text=[""] * (len(loss) - 1) + [f"  {look['title'].lower()} {loss[-1]:.3f}"],
+                textposition="middle right", line={"color": look["colour"], "width": 2},
+                textfont={"color": look["colour"]}, cliponaxis=False,
+                marker={"size": 7, "symbol": "circle" if name == "clean" else "diamond"},
+                hovertemplate="step %{x}: %{y:.4f} nats<extra></extra>",
+            )  # fmt: skip
+    last = max((len(trace.x) - 1 for trace in figure.data), default=0)
+    return finish(
+        figure, kind="tuning_loss", margin={"l": 58, "r": 110, "t": 12, "b": 44},
+        alt=f"Loss of the prompt update over {last} steps.",
+        xaxis=axis(range=[-0.15, max(last, 1) + 0.15], dtick=1 if last <= 10 else 5, title="step of the prompt update"),
+        yaxis=axis(title="loss (nats)", nticks=5),
+    )  # fmt: skip
+
+
+def context_movement(story: Story) -> go.Figure:
+    """How far each prompt's context moved in the update: L2, in token-embedding units.
+
+    Returns:
+        Bars per side whose x are the prompts' numbers.
+    """
+    figure = go.Figure()
+    for name in sides_of(story):
+        moved = [float(v) for v in np.asarray(getattr(story, name).trace.tuning.movement)]
+        colour = SIDES[name]["colour"]
+        pattern = {"shape": "/", "bgcolor": COLOURS["surface"], "fgcolor": colour}
+        figure.add_bar(
+            x=list(range(len(moved))), y=moved, name=name,
+            marker={"color": colour} | ({"pattern": pattern} if name == "attacked" else {}),
+            hovertemplate=f"{name}, prompt %{{x}}: %{{y:.4f}}<extra></extra>",
+        )  # fmt: skip
+    key = " ".join(
+        f'<span style="color:{SIDES[n]["colour"]}">■</span> {n} ' for n in sides_of(story)
+    )
+    return finish(
+        figure, kind="context_movement", barmode="group", annotations=[note(key, 0, 1, yshift=4)],
+        alt="How far each prompt's context moved.", margin={"l": 58, "r": 14, "t": 28, "b": 44},
+        xaxis=axis(title="prompt", dtick=1, showgrid=False),
+        yaxis=axis(title="movement of the context", nticks=5, rangemode="tozero"),
+    )  # fmt: skip
+
+
+def before_after(story: Story, *, k: int | None = None, top: int = 8) -> go.Figure:
+    """d_OT of each class before (ring) and after (dot) the prompt update, joined; both sides, one scale.
+
+    Returns:
+        Per side two marker traces, named ``"clean before"``, ``"clean after"``, ..., with
+        ``customdata = (class, before, after, words)``.
+    """
+    classes = shown_classes(story, k, top)
+    names = story.bank.names
+    figure = go.Figure()
+    sides = sides_of(story)
+    for number, name in enumerate(sides):
+        trace, colour = getattr(story, name).trace, SIDES[name]["colour"]
+        one, two = (np.asarray(t.distance, float) for t in (trace.prompt_before, trace.prompt))
+        lift = 0.0 if len(sides) == 1 else 0.17 - 0.34 * number
+        rows = [len(classes) - 1 - i + lift for i in range(len(classes))]
+        data = [[c, float(one[c]), float(two[c]),
+                 f"{safe(names[c], 40)}, {name}: {one[c]:.4f} → {two[c]:.4f} ({two[c] - one[c]:+.4f})"]
+                for c in classes]  # fmt: skip
+        figure.add_scatter(
+            x=[v for d in data for v in (d[1], d[2], None)], y=[v for r in rows for v in (r, r, None)],
+            mode="lines", line={"color": colour, "width": 2}, hoverinfo="skip",
+        )  # fmt: skip
+        ring = {
+            "symbol": "circle",
+            "size": 8,
+            "color": COLOURS["surface"],
+            "line": {"color": colour, "width": 2},
+        }
+        dot = {"symbol": "circle" if name == "clean" else "diamond", "size": 9, "color": colour}
+        for when, marker, place in (("before", ring, 1), ("after", dot, 2)):
+            figure.add_scatter(
+                x=[d[place] for d in data], y=rows, mode="markers", marker=marker, customdata=data,
+                name=f"{name} {when}", hovertemplate="%{customdata[3]}<extra></extra>",
+            )  # fmt: skip
+    ticks = [
+        f"<b>{short(names[c], 9)}</b> (true)" if c == story.label else short(names[c], 16)
+        for c in classes
+    ]
+    return finish(
+        figure, kind="before_after", pickable=True, hovermode="closest",
+        alt=f"Transport cost of {len(classes)} classes before and after the prompt update.",
+        annotations=[note("○ before  ●◆ after the prompt update", 0, 1, yshift=6)],
+        margin={"l": 130, "r": 14, "t": 30, "b": 44}, narrow={"margin.l": 104},
+        xaxis=axis(title="d<sub>OT</sub> (cosine distance, not from 0)", nticks=5),
+        yaxis=axis(range=[-0.6, len(classes) - 0.4], tickvals=list(range(len(classes)))[::-1], ticktext=ticks,
+                   showgrid=False, tickfont={"color": COLOURS["text"], "size": 12}),
+    )  # fmt: skip

@@ -1,0 +1,118 @@
+"""The figures of *Inside RITA* as data, against the record they draw (TEST DATA stories)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rita_demo.plots.inner import (
+    before_after,
+    context_movement,
+    sinkhorn_residuals,
+    tuning_loss,
+)
+from rita_demo.plots.inside import cost_matrix, plan_matrix, prompt_shares, view_mass
+from rita_demo.plots.plan import moved_shares
+from rita_demo.records import Story
+from tests.plots.synthetic import make_story
+
+
+def without(story: Story, view: int, k: int, atom: int) -> Story:
+    """The attacked side with a view and a prompt left out, as a what-if records it."""
+    trace = story.attacked.trace
+    moved = trace.prompt
+    plan, rows, columns = (np.array(a) for a in (moved.plan, moved.row_weight, moved.column_weight))
+    plan[:, view], rows[:, view], plan[k, :, atom], columns[k, atom] = 0, 0, 0, 0
+    weight = np.array(trace.view_weight)
+    weight[view] = 0
+    moved = replace(moved, plan=plan, row_weight=rows, column_weight=columns)
+    trace = replace(trace, prompt=moved, view_weight=weight)
+    return replace(story, attacked=replace(story.attacked, trace=trace))
+
+
+@pytest.mark.parametrize("draw", [cost_matrix, plan_matrix])
+def test_clean_and_attacked_share_scale_columns_and_rows(story: Story, draw):
+    one, two = (draw(story, side, 2) for side in ("clean", "attacked"))
+    assert (one.data[0].zmin, one.data[0].zmax) == (two.data[0].zmin, two.data[0].zmax)
+    places = [[[c[:2] for c in row] for row in f.data[0].customdata] for f in (one, two)]
+    assert places[0] == places[1]
+    assert list(one.layout.yaxis.ticktext) == list(two.layout.yaxis.ticktext)
+
+
+def test_cells_of_the_cost_matrix_are_the_records_costs(story: Story):
+    cells = cost_matrix(story, "clean", 1).data[0]
+    cost = story.clean.trace.prompt.cost[1]
+    for row, data in zip(cells.z, cells.customdata, strict=True):
+        for z, (n, m, c, _) in zip(row, data, strict=True):
+            assert z == pytest.approx(cost[n, m]) == pytest.approx(c)
+
+
+def test_cells_of_the_plan_are_t_n_m_over_rho(story: Story):
+    moved = story.attacked.trace.prompt
+    views, atoms = moved.plan.shape[1:]
+    for row in plan_matrix(story, "attacked", 3).data[0].customdata:
+        for n, m, _, times in row:
+            assert times == pytest.approx(moved.plan[3, n, m] * views * atoms / moved.mass)
+
+
+@pytest.mark.parametrize("draw", [cost_matrix, plan_matrix])
+def test_what_is_left_out_keeps_its_place_and_is_grey(story: Story, draw):
+    cells = draw(without(story, 5, 2, 1), "attacked", 2).data[0]
+    grey = {
+        (d[0], d[1])
+        for zs, ds in zip(cells.z, cells.customdata, strict=True)
+        for z, d in zip(zs, ds, strict=True)
+        if z is None
+    }
+    views, atoms = story.attacked.trace.prompt.plan.shape[1:]
+    assert grey == {(5, m) for m in range(atoms)} | {(n, 1) for n in range(views)}
+    assert "left out" in str(cells.text)
+
+
+def test_a_chosen_cell_is_framed_and_a_chosen_view_is_a_column(story: Story):
+    (cell,) = plan_matrix(story, "clean", 0, selected=(5, 1)).layout.shapes
+    assert cell.y1 - cell.y0 == 1
+    (column,) = plan_matrix(story, "clean", 0, selected=(5, None)).layout.shapes
+    assert column.y1 - column.y0 == 4
+    assert not plan_matrix(story, "clean", 0, selected=(999, 1)).layout.shapes
+
+
+def test_mass_of_views_is_the_share_each_moves(story: Story):
+    cells = view_mass(story, "attacked", k=3).data[0]
+    for zs, ds in zip(cells.z, cells.customdata, strict=True):
+        for z, (n, k, share) in zip(zs, ds, strict=True):
+            assert z == pytest.approx(share) == pytest.approx(moved_shares(story.attacked, k)[n])
+
+
+def test_what_the_prompts_add_sums_to_the_cost(story: Story):
+    figure = prompt_shares(story, 2)
+    for side, bars in zip(("clean", "attacked"), figure.data, strict=True):
+        assert bars.name == side
+        assert sum(bars.x) == pytest.approx(getattr(story, side).trace.prompt.distance[2], rel=1e-5)
+
+
+def test_residuals_are_drawn_at_their_iterations_on_a_log_scale(story: Story):
+    figure = sinkhorn_residuals(story)
+    assert [t.name for t in figure.data] == ["clean prompts", "attacked prompts"]
+    assert list(figure.data[0].x) == [1, 20]
+    assert list(figure.data[0].y) == pytest.approx([1e-2, 1e-7])
+    assert figure.layout.yaxis.type == "log"
+
+
+def test_the_update_shows_loss_movement_and_costs_of_both_sides(story: Story):
+    assert [list(t.y) for t in tuning_loss(story).data] == [[1.5, 1.4], [1.5, 1.4]]
+    assert [t.name for t in context_movement(story).data] == ["clean", "attacked"]
+    drawn = {t.name: t for t in before_after(story, k=5).data if t.name}
+    assert set(drawn) == {"clean before", "clean after", "attacked before", "attacked after"}
+    for k, before, after, _ in drawn["attacked after"].customdata:
+        assert before == pytest.approx(story.attacked.trace.prompt_before.distance[k])
+        assert after == pytest.approx(story.attacked.trace.prompt.distance[k])
+
+
+def test_a_picture_that_was_only_defended_has_one_line_per_figure():
+    alone = make_story(attack=False)
+    assert len(sinkhorn_residuals(alone).data) == 1
+    assert len(tuning_loss(alone).data) == 1
+    assert len(prompt_shares(alone, 0).data) == 1
