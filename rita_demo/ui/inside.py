@@ -99,7 +99,10 @@ class Inside:
 
     def left(self, visitor: Any) -> Updates:
         """Another tab is in sight: these figures need not be drawn."""
-        self.desk.sessions.get(visitor).inside = False
+        if (
+            visitor
+        ):  # the first tab is "chosen" while the page still opens, before there is a session
+            self.desk.sessions.get(visitor).inside = False
         return {}
 
     # --- the one selection

@@ -40,6 +40,7 @@ def upload(page: Page, path: Path) -> None:
 
 
 def test_the_page_opens_with_a_worked_example(page: Page) -> None:
+    expect(page.get_by_role("alert")).to_be_hidden()
     expect(page.locator(".pic.clean .says")).to_contain_text("This is a photograph.")
     expect(page.locator(".pic.attacked .says")).to_contain_text("same photograph")
     rows = page.locator("#verdicts tbody tr")
