@@ -6,5 +6,5 @@ __version__ = "0.1.0"
 
 # Before torch is imported: OpenMP threads that wait must sleep, not spin. The transports are small
 # batches of tiny problems, and on cores that are shared with anything else (another visitor, a
-# browser) spinning threads make a re-score many times slower; on idle cores it makes no difference.
+# browser) spinning threads make a re-score many times slower.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
