@@ -1,4 +1,4 @@
-"""Sample pictures that come inside the scikit-image and scikit-learn packages: no network, nothing shipped here."""
+"""Sample pictures: inside the scikit-image and scikit-learn packages, or drawn. No network, nothing shipped here."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ _SKIMAGE, _SKLEARN = ("skimage", "data"), ("sklearn", "datasets/images")
 class Sample:
     """A picture with a true answer.
 
+    It is a file of a package, or a drawn texture when ``seed`` is given (of the class ``label``).
     ``vocabulary`` is a key of :data:`VOCABULARIES`, or None when ``own_names`` lists the classes;
     ``label`` is one of ``names``; ``credit`` says who made it and under which terms.
     """
 
     key: str
     title: str
-    place: tuple[str, str]  # (package, folder inside it)
-    file: str
     label: str
     credit: str
+    place: tuple[str, str] = ("", "")  # (package, folder inside it)
+    file: str = ""
+    seed: int | None = None
     vocabulary: str | None = None
     own_names: tuple[str, ...] = ()
 
@@ -37,8 +39,15 @@ class Sample:
         return VOCABULARIES[self.vocabulary].names if self.vocabulary else self.own_names
 
     @property
+    def here(self) -> bool:
+        """Whether it can be shown."""
+        return self.seed is not None or self.path is not None
+
+    @property
     def path(self) -> Path | None:
-        """Where the package keeps it; None when the package or the file is missing."""
+        """Where the package keeps it; None when it is drawn, or the package or the file is missing."""
+        if self.seed is not None:
+            return None
         package = importlib.util.find_spec(self.place[0])  # finds it without importing it
         if package is None or package.origin is None:
             return None
@@ -47,6 +56,11 @@ class Sample:
 
     def load(self, *, square: str = "picture", side: int | None = None) -> Picture:
         """The picture, opened like an upload; a :class:`PictureError` when the package lacks it."""
+        if self.seed is not None:
+            from rita_demo.data import textures  # brings scikit-image, which takes a second
+
+            pixels = textures.draw(self.label, self.seed)
+            return open_picture(pixels, square=square, side=side)
         path = self.path
         if path is None:
             raise PictureError(
@@ -60,6 +74,7 @@ class Sample:
 # Short lists of everyday words, because a small model that is asked about a hundred things is wrong too
 # often to show anything. They were chosen so that some samples show a rescue, one a defence that
 # fails (clock), one a model that is wrong from the start (flower) and one a word it never met (rocket).
+_OURS = "drawn by this project, rita_demo/data/textures"
 _TABLE = (
     "cup",
     "bowl",
@@ -84,43 +99,63 @@ SAMPLES: dict[str, Sample] = {
     sample.key: sample
     for sample in (
         Sample(
-            "motorcycle", "A motorbike", _SKIMAGE, "motorcycle_left.png", "motorbike",
+            "motorcycle", "A motorbike", "motorbike",
             "Middlebury stereo benchmark, Scharstein et al. 2014; scikit-image",
+            _SKIMAGE, "motorcycle_left.png",
             vocabulary="caltech101",
         ),
         Sample(
-            "coffee", "A cup of coffee", _SKIMAGE, "coffee.png", "cup",
+            "coffee", "A cup of coffee", "cup",
             "Rachel Michetti, courtesy of Pikolo Espresso Bar, CC0; scikit-image",
+            _SKIMAGE, "coffee.png",
             own_names=_TABLE,
         ),
         Sample(
-            "cat", "Chelsea the cat", _SKIMAGE, "chelsea.png", "tabby cat",
+            "cat", "Chelsea the cat", "tabby cat",
             "Stefan van der Walt, CC0; scikit-image",
+            _SKIMAGE, "chelsea.png",
             own_names=_ANIMALS,
         ),
         Sample(
-            "brick", "A brick wall", _SKIMAGE, "brick.png", "wall",
+            "brick", "A brick wall", "wall",
             "CC0Textures, CC0; scikit-image",
+            _SKIMAGE, "brick.png",
             own_names=_GROUND,
         ),
         Sample(
-            "chessboard", "A chessboard", _SKIMAGE, "chessboard_RGB.png", "chequered",
+            "chessboard", "A chessboard", "chequered",
             "scikit-image",
+            _SKIMAGE, "chessboard_RGB.png",
             vocabulary="dtd",
         ),
         Sample(
-            "clock", "A clock, blurred", _SKIMAGE, "clock_motion.png", "clock",
+            "clock", "A clock, blurred", "clock",
             "Stefan van der Walt, public domain; scikit-image",
+            _SKIMAGE, "clock_motion.png",
             own_names=_DIALS,
         ),
         Sample(
-            "flower", "A dahlia", _SKLEARN, "flower.jpg", "flower",
+            "flower", "A dahlia", "flower",
             "vultilion, CC BY 2.0; scikit-learn",
+            _SKLEARN, "flower.jpg",
             own_names=_PLANTS,
         ),
         Sample(
-            "rocket", "A rocket", _SKIMAGE, "rocket.jpg", "rocket",
+            "pagoda", "A Chinese temple", "pagoda",
+            "danielbuechele, CC BY 2.0; scikit-learn",
+            _SKLEARN, "china.jpg",
+            vocabulary="caltech101",
+        ),
+        Sample(
+            "honeycombed", "Honeycomb, drawn", "honeycombed", _OURS, seed=1_000_000, vocabulary="dtd"
+        ),
+        Sample(
+            "knitted", "Knitwear, drawn", "knitted", _OURS, seed=1_000_001, vocabulary="dtd"
+        ),
+        Sample(
+            "rocket", "A rocket", "rocket",
             "SpaceX, public domain; scikit-image",
+            _SKIMAGE, "rocket.jpg",
             own_names=_FLYING,
         ),
     )
@@ -136,4 +171,4 @@ def sample(key: str) -> Sample:
 
 def available() -> dict[str, Sample]:
     """The samples whose files are here."""
-    return {key: one for key, one in SAMPLES.items() if one.path is not None}
+    return {key: one for key, one in SAMPLES.items() if one.here}

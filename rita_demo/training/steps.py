@@ -12,7 +12,7 @@ from rita_demo.training.checkpoint import State
 from rita_demo.training.loss import anchor_loss, contrastive_loss
 from rita_demo.training.model_config import (
     ANCHORS,
-    Trunk,
+    Tower,
     device_of,
     encode_image,
     encode_text,
@@ -26,7 +26,7 @@ def train_step(
     batch: Batch,
     recipe: Recipe,
     progress: float,
-    run_trunk: Trunk,
+    run_tower: Tower,
     conflict: Tensor,
     with_text: bool,
 ) -> Tensor:
@@ -36,8 +36,9 @@ def train_step(
         group["lr"] = group["highest"] * factor
     device = device_of(model)
     pixels = batch.pixels.to(device).contiguous(memory_format=torch.channels_last)
-    with torch.autocast(device.type, torch.bfloat16):
-        images = encode_image(model, pixels, run_trunk)
+    # On a CPU the backward pass of depthwise convolutions takes twice as long in bfloat16.
+    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+        images = encode_image(model, pixels, run_tower)
     losses = [anchor_loss(images, batch.label, model, conflict, recipe.smoothing)]
     if with_text:
         losses += text_losses(model, images, batch, conflict, recipe)
@@ -99,15 +100,17 @@ def averaged(model: CLIP, state: State) -> CLIP:
 
 def parameter_groups(model: CLIP, recipe: Recipe) -> list[dict]:
     """Image and text weights with their own rates; no decay on vectors, embeddings and positions."""
-    groups: dict[tuple[bool, bool], list[nn.Parameter]] = {}
+    groups: dict[tuple[float, bool], list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
         decays = parameter.ndim >= 2 and "embedding" not in name and name != ANCHORS
-        groups.setdefault((name.startswith("visual."), decays), []).append(parameter)
+        rate = recipe.image_rate if name.startswith("visual.") else recipe.text_rate
+        rate = recipe.trunk_rate if name.startswith("visual.trunk.") else rate
+        groups.setdefault((rate, decays), []).append(parameter)
     return [
         {
             "params": parameters,
-            "highest": recipe.image_rate if image else recipe.text_rate,
+            "highest": rate,
             "weight_decay": recipe.decay if decays else 0.0,
         }
-        for (image, decays), parameters in groups.items()
+        for (rate, decays), parameters in groups.items()
     ]

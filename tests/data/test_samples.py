@@ -6,8 +6,10 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from rita_demo.data import textures
 from rita_demo.data.samples import SAMPLES, available, sample
 from rita_demo.errors import PictureError
 
@@ -33,6 +35,14 @@ def test_finding_samples_does_not_import_their_packages() -> None:
         "assert not {'skimage', 'sklearn', 'torch'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_drawn_sample_is_a_picture_that_training_never_sees() -> None:
+    drawn = [one for one in SAMPLES.values() if one.seed is not None]
+    assert drawn
+    for one in drawn:
+        assert one.seed not in textures.seeds("train")
+        assert np.array_equal(one.load().pixels, textures.draw(one.label, one.seed))
 
 
 def test_a_missing_package_or_an_unknown_key_gets_a_sentence() -> None:

@@ -52,6 +52,11 @@ def draw_data(root: Path) -> Path:
 
 TINY = {
     "embed_dim": 16,
-    "vision_cfg": {"image_size": 96, "layers": [1, 1, 1, 1], "width": 8, "patch_size": None},
+    "vision_cfg": {
+        "image_size": 96,
+        "timm_model_name": "test_efficientnet",
+        "timm_pool": "avg",
+        "timm_proj": "linear",
+    },
     "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 16, "heads": 1, "layers": 1},
 }

@@ -29,7 +29,13 @@ def run(data: Path, out: Path, resume: bool = False, die: bool = False) -> list[
             os.kill(os.getpid(), signal.SIGKILL)
 
     recipe = Recipe(
-        model_cfg=TINY, batch=16, texts=12, sizes=((0.0, 64), (0.6, 96)), compiled=False
+        model_cfg=TINY,
+        trunk_package="",
+        drawn=1,
+        batch=16,
+        texts=12,
+        sizes=((0.0, 64), (0.6, 96)),
+        compiled=False,
     )
     train(data, out, 1.0, resume, 3, steps=STEPS, recipe=recipe, save_every_steps=15, say=say)
     return lines
@@ -109,9 +115,22 @@ def assert_same(one: object, other: object, where: str = "checkpoint") -> None:
 def test_another_seed_is_refused_in_a_sentence(uninterrupted) -> None:
     data, out, _ = uninterrupted
     with pytest.raises(DemoError, match="made with seed 3"):
-        train(data, out, 1.0, resume=True, seed=4, steps=2, recipe=Recipe(model_cfg=TINY))
+        train(
+            data,
+            out,
+            1.0,
+            resume=True,
+            seed=4,
+            steps=2,
+            recipe=Recipe(model_cfg=TINY, trunk_package="", drawn=1),
+        )
 
 
 def test_a_folder_without_pictures_is_refused_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(DemoError, match="No training pictures"):
-        train(tmp_path, tmp_path / "out", 1.0, recipe=Recipe(model_cfg=TINY))
+        train(
+            tmp_path,
+            tmp_path / "out",
+            1.0,
+            recipe=Recipe(model_cfg=TINY, trunk_package="", drawn=1),
+        )
