@@ -349,3 +349,26 @@ class Plane:
     angle: float
     moved_smallest: Array
     moved_svd: Array
+
+
+@dataclass(frozen=True)
+class MeasuredCell:
+    """One line of ``tables --format csv``: a method's accuracy on part of a dataset, in percent.
+
+    ``low`` and ``high``: Wilson's 95 % interval, in percent; ``n`` pictures; ``budget`` in 1/255.
+    """
+
+    dataset: str
+    backbone: str
+    method: str
+    attack: str
+    budget: int
+    steps: int
+    protocol: str
+    split: str
+    accuracy: float
+    n: int
+    low: float
+    high: float
+    seeds: str
+    settings: str

@@ -4,6 +4,7 @@ from rita_demo.plots.costs import class_costs
 from rita_demo.plots.memory import cache_distances, procrustes_plane
 from rita_demo.plots.plan import plan_heatmap
 from rita_demo.plots.steps import attack_steps
+from rita_demo.plots.strength import strength_curves
 from rita_demo.plots.theme import COLOURS, METHODS, SIDES, css_variables, empty, plain
 from rita_demo.plots.verdicts import draws, verdict_bars
 from rita_demo.plots.views import view_entropies, what_views_say
@@ -21,6 +22,7 @@ __all__ = [
     "plain",
     "plan_heatmap",
     "procrustes_plane",
+    "strength_curves",
     "verdict_bars",
     "view_entropies",
     "what_views_say",

@@ -15,6 +15,7 @@ from rita_demo.ui.plotly_view import PlotlyView
 from rita_demo.ui.running import FILM_AT_ONCE, film_seconds
 from rita_demo.ui.sessions import Session
 from rita_demo.ui.sprite import ViewsGrid, grid_value
+from rita_demo.ui.strength import draw_strength
 
 WAITING = "The worked example is being computed."
 
@@ -238,6 +239,7 @@ def draw_rest(board: Board) -> dict[str, Any]:
     with gr.Row(elem_id="push"):
         push = gr.Button("Attack twice as hard", elem_id="stronger")
         gr.HTML("<p class='lead'>Doubles the strength, up to 16/255, and runs again.</p>")
+    draw_strength()
     return {"stronger": push}
 
 
