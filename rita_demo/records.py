@@ -372,3 +372,33 @@ class MeasuredCell:
     high: float
     seeds: str
     settings: str
+
+
+@dataclass(frozen=True)
+class SampleOutcome:
+    """What was measured on one worked example: CLIP's two answers and RITA's on the attacked picture.
+
+    ``rita_margin``: of RITA's answer there (cosine distance; small = could be otherwise on another
+    machine); ``budget`` in 1/255; ``weights`` begins the name of the model's weights.
+    """
+
+    sample: str
+    label: str
+    clip_clean: str
+    clip_attacked: str
+    ensemble_attacked: str
+    rita_attacked: str
+    rita_margin: float
+    attack: str
+    budget: int
+    steps: int
+    weights: str
+
+    @property
+    def kind(self) -> str:
+        """``rescued``, ``fails`` (RITA too is fooled), ``not fooled`` or ``wrong from the start``."""
+        if self.clip_clean != self.label:
+            return "wrong from the start"
+        if self.clip_attacked == self.label:
+            return "not fooled"
+        return "rescued" if self.rita_attacked == self.label else "fails"

@@ -22,6 +22,7 @@ LADDER: dict[str, set[str]] = {
     "engine": BOTTOM | SIBLINGS | {"baselines"},
     "evaluation": BOTTOM | {"data", "attacks", "engine"},
     "story": BOTTOM | {"engine", "data", "attacks"},
+    "examples": {"records", "settings", "story", "data", "engine", "vlm"},
     "exports": BOTTOM,
     "plots": BOTTOM,
     "analysis": BOTTOM,
