@@ -43,9 +43,8 @@ def outcome(engine: Engine, key: str, settings: Settings = RECOMMENDED) -> Sampl
 
 def main() -> None:
     """Measure all samples that are here with the embedded model, print and store them."""
-    from rita_demo.vlm import load
 
-    engine = Engine(load("embedded"))
+    engine = Engine("embedded")
     found = [outcome(engine, key) for key in samples.available()]
     measured.write_outcomes(found)
     for one in found:

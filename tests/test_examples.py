@@ -6,14 +6,13 @@ from rita_demo.data import measured, samples
 from rita_demo.engine import Engine
 from rita_demo.examples import outcome
 from rita_demo.settings import RECOMMENDED
-from rita_demo.vlm import load
 
 CLEAR = 0.005  # a margin (cosine distance) that another machine's rounding does not turn
 
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    return Engine(load("embedded"))
+    return Engine("embedded")
 
 
 def test_the_stored_outcomes_are_of_the_shipped_weights_and_settings(engine: Engine) -> None:

@@ -28,14 +28,21 @@ class Batch:
     ignored: Tensor  # (B, T) bool: names too close to the picture's own to count as wrong
     label: Tensor  # (B,) int64 class numbers, -1 for captioned pictures
     named: Tensor  # (T1,) int64 class number of each prompt
+    taught: Tensor  # (B, 1000) float32: the teacher's answers, rows of zeros where it has none
     seen: frozenset[int]  # ids of the tokens in texts that have a picture here
 
 
 class Sampler:
     """Draws batches. Holds only what is computed once: probabilities and the tokenizer."""
 
-    def __init__(self, corpus: Corpus, recipe: Recipe, seed: int) -> None:
-        self.corpus, self.recipe, self.seed = corpus, recipe, seed
+    def __init__(
+        self,
+        corpus: Corpus,
+        recipe: Recipe,
+        seed: int,
+        taught: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> None:
+        self.corpus, self.recipe, self.seed, self.taught = corpus, recipe, seed, taught
         self.tokenizer = SimpleTokenizer()
         self.groups = list(corpus.groups)
         self.weights = np.array([recipe.group_weights.get(group, 1.0) for group in self.groups])
@@ -79,8 +86,16 @@ class Sampler:
             ignored=torch.from_numpy(ignored),
             label=torch.from_numpy(label),
             named=torch.from_numpy(shown),
+            taught=self.answers_of_the_teacher(chosen),
             seen=frozenset(token for text in with_picture for token in text),
         )
+
+    def answers_of_the_teacher(self, chosen: np.ndarray) -> Tensor:
+        """(B, 1000) probabilities; (B, 0) without a teacher."""
+        if self.taught is None:
+            return torch.zeros(len(chosen), 0)
+        number, share = (torch.from_numpy(part[chosen]) for part in self.taught)
+        return torch.zeros(len(chosen), 1000).scatter_(1, number, share)
 
     def pictures(self, progress: float, generator: np.random.Generator) -> np.ndarray:
         """(B,) picture numbers: first the group, then a class-balanced picture in it."""

@@ -56,6 +56,9 @@ class Corpus:
     conflict: np.ndarray  # (C', C') bool: names too close to be told apart, never negatives
     texture: np.ndarray  # (C',) bool: a name of the texture vocabulary
     described: tuple[tuple[str, ...], ...]  # C' entries: sentences on what the class looks like
+    imagenet: (
+        np.ndarray
+    )  # (1000,) int64: the class of each ImageNet number; (0,) if not all are here
 
     @property
     def classes(self) -> int:
@@ -185,6 +188,7 @@ def load_corpus(data: Path, cache: Path, drawn: int = 0) -> Corpus:
             home.append({"dtd"} if name in DTD_NAMES else {"imagenet"})
     sentences = described()
     group_names = np.array([source.group for source in found])
+    singles = label[group_names == "imagenet"]  # in the order of ImageNet's numbers
     return Corpus(
         pixels=pixels,
         begin=begin,
@@ -198,6 +202,7 @@ def load_corpus(data: Path, cache: Path, drawn: int = 0) -> Corpus:
         conflict=conflicts(names, home),
         texture=np.array([entry[0] in DTD_NAMES for entry in names]),
         described=tuple(sentences.get(entry[0], ()) for entry in names),
+        imagenet=singles if len(singles) == len(open_clip.IMAGENET_CLASSNAMES) else singles[:0],
     )
 
 

@@ -11,7 +11,7 @@ import torch
 from open_clip import CLIP
 
 from rita_demo.errors import DemoError
-from rita_demo.training import checkpoint, corpus, evaluate, trunk_weights
+from rita_demo.training import checkpoint, corpus, evaluate, teacher, trunk_weights
 from rita_demo.training.batches import Batch, Sampler
 from rita_demo.training.checkpoint import State
 from rita_demo.training.model_config import (
@@ -70,7 +70,14 @@ def train(
     model, optimizer, state = beginning(out, recipe, pictures.classes, seed, device, resume, log)
     conflict = torch.from_numpy(pictures.conflict[: pictures.classes, : pictures.classes])
     run_tower = compiled(recipe, log)
-    sampler = Sampler(pictures, recipe, seed)
+    imagenet = torch.from_numpy(pictures.imagenet).to(device)
+    taught = teacher.soft_labels(
+        pictures,
+        recipe.model_cfg["vision_cfg"]["timm_model_name"],
+        recipe.trunk_package,
+        cache or out / "cache",
+    )
+    sampler = Sampler(pictures, recipe, seed, taught)
     clock = time.monotonic() - state.seconds
     saved_at, losses, shown_at, shown_step = state.seconds, [], state.seconds, state.step
 
@@ -80,7 +87,7 @@ def train(
     for progress, size, batch in batches(sampler, recipe, state, progress_at):
         with_text = state.step % recipe.text_every == 0
         parts = train_step(
-            model, optimizer, batch, recipe, progress, run_tower, conflict, with_text
+            model, optimizer, batch, recipe, progress, run_tower, conflict, imagenet, with_text
         )
         losses += [parts] if with_text else []
         update_average(state, model, average_rate(recipe, state.step))

