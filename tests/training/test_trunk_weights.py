@@ -12,7 +12,7 @@ from rita_demo.training.model_config import build_model
 from tests.training.drawn_data import TINY
 
 
-def package(folder: Path, monkeypatch: pytest.MonkeyPatch, architecture: str) -> None:
+def public_package(folder: Path, monkeypatch: pytest.MonkeyPatch, architecture: str) -> None:
     """A package `public_weights` on the path, with weights under other names and a classifier."""
     (folder / "public_weights" / "models").mkdir(parents=True)
     (folder / "public_weights" / "__init__.py").write_text("raise RuntimeError('never imported')")
@@ -23,7 +23,7 @@ def package(folder: Path, monkeypatch: pytest.MonkeyPatch, architecture: str) ->
 
 
 def test_weights_are_adopted_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package(tmp_path, monkeypatch, "test_efficientnet")
+    public_package(tmp_path, monkeypatch, "test_efficientnet")
     visual = build_model(TINY, seed=0).visual.eval()
     before = visual.trunk.conv_stem.weight.clone()
     assert "starts from the ImageNet weights" in trunk_weights.adopt(visual, "public_weights")
@@ -37,7 +37,7 @@ def test_weights_are_adopted_in_order(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_weights_of_another_architecture_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    package(tmp_path, monkeypatch, "test_resnet")
+    public_package(tmp_path, monkeypatch, "test_resnet")
     with pytest.raises(DemoError, match="belong to another architecture"):
         trunk_weights.adopt(build_model(TINY, seed=0).visual, "public_weights")
 
