@@ -50,9 +50,3 @@ def test_every_command_of_the_readme_is_understood(command: str) -> None:
 def test_app_py_is_shown_without_options_because_it_reads_none() -> None:
     assert COMMANDS
     assert "app.py --" not in README
-
-
-def test_the_smaller_install_names_the_pinned_versions() -> None:
-    pinned = (ROOT / "requirements.txt").read_text(encoding="utf-8").split()
-    (line,) = re.findall(r"pip install (torch.*) --index-url", README)
-    assert set(line.split()) <= set(pinned)
