@@ -22,7 +22,6 @@ def serve(
     """Serve the page until it is interrupted; returns the exit status."""
     from rita_demo.errors import DemoError
 
-    device = device or os.environ.get("RITA_DEVICE") or None
     backbone = backbone or os.environ.get("RITA_BACKBONE") or "embedded"
     host = host or os.environ.get("RITA_HOST") or "127.0.0.1"
     try:

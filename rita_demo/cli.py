@@ -205,17 +205,14 @@ def explain(
 
     open_picture(image)  # a bad file is told before the model takes its seconds to load
     from rita_demo.engine import Engine
-    from rita_demo.story import telling
+    from rita_demo.story import finish, telling
 
     engine = Engine(backbone)
     picture = open_picture(image, square=settings.square, side=engine.info.side)
     steps = telling(engine, picture, names, settings, label=label, target=target)
-    while True:
-        try:
-            _say(next(steps).sentence)
-        except StopIteration as end:
-            _say("")
-            return end.value
+    story = finish(steps, lambda now: _say(now.sentence))
+    _say("")
+    return story
 
 
 def _say(sentence: str) -> None:

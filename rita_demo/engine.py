@@ -46,7 +46,7 @@ class Engine:
 
     Args:
         backbone: ``"embedded"``, ``"ARCH:TAG"`` of open_clip, or ``"ARCH:/path/to/checkpoint"``.
-        device: a torch device name; None picks CUDA, then MPS, then CPU.
+        device: a torch device name; None: ``RITA_DEVICE``, else CUDA, then MPS, then CPU.
 
     Raises:
         BackboneError: when the model cannot be had, with a sentence that says why.

@@ -301,6 +301,7 @@ class Story:
     ``attack`` is None (and ``attacked`` is ``clean``) when the picture was only defended.
     ``label`` is what counts as right; ``label_given`` says whether a person said so (else it is CLIP's own
     answer on the clean square). ``cache_before`` decided both sides; ``cache_after`` holds the delivered picture.
+    ``step``: None, or the attack step whose square is the attacked side here (``film.at_step``).
     """
 
     bank: TextBank
@@ -315,14 +316,15 @@ class Story:
     cache_before: CacheState
     cache_after: CacheState
     seconds: dict[str, float] = field(default_factory=dict)
+    step: int | None = None
 
 
 @dataclass(frozen=True)
 class FilmFrame:
-    """Every method's answer on the square after attack step ``step`` (0 = before the first)."""
+    """The square after attack step ``step`` (0 = before the first), looked at like either side."""
 
     step: int
-    verdicts: dict[str, Verdict]
+    side: Side
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ that was delivered (the attacked one, when there is an attack) enters it (method
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import ParamSpec
 
-from rita_demo.attacks import Attack, attack_row
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine import Engine
 from rita_demo.errors import SettingError
@@ -18,17 +19,17 @@ from rita_demo.records import (
     AttackTrace,
     CacheState,
     Draw,
-    FilmFrame,
     LeftOut,
     Picture,
     Side,
     Story,
     TextBank,
-    ThreatModel,
     Verdict,
 )
 from rita_demo.settings import KNOBS, Settings
+from rita_demo.threat import threat_model
 
+P = ParamSpec("P")
 METHODS = ("clip", "ensemble", "rita")
 #: Groups of settings that answer from features alone; the others need new pixels, views or prompts.
 FROM_FEATURES = ("transport", "cache")
@@ -43,35 +44,6 @@ class Progress:
     bank: TextBank | None = None
     clean: Side | None = None
     attack: AttackTrace | None = None
-
-
-def tell(
-    engine: Engine,
-    picture: Picture,
-    names: Sequence[str],
-    settings: Settings,
-    *,
-    label: int | None = None,
-    target: int | None = None,
-    cache: CacheState | None = None,
-    previous: Story | None = None,
-) -> Story:
-    """The whole story at once. Arguments and errors: see :func:`telling`."""
-    steps = telling(
-        engine,
-        picture,
-        names,
-        settings,
-        label=label,
-        target=target,
-        cache=cache,
-        previous=previous,
-    )
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
 
 
 def telling(
@@ -107,7 +79,7 @@ def telling(
     with _timed(seconds, "views and encoding"):
         engine.look(picture, settings)  # kept: the next line finds it done
     yield Progress("Tuning the prompts and deciding on the clean picture", 0.2, bank)
-    clean, committed = _side(engine, picture, bank, before, settings, seconds)
+    clean, committed = defend(engine, picture, bank, before, settings, seconds)
     given = label is not None
     truth = label if label is not None else clean.verdicts["clip"].label
     if target is not None and target == truth:
@@ -121,7 +93,7 @@ def telling(
         seconds["attack"] = attack.seconds
         yield Progress("Defending the attacked picture", 0.8, bank, clean, attack)
         delivered = picture_of(attack.pixels)
-        attacked, committed = _side(engine, delivered, bank, before, settings, seconds)
+        attacked, committed = defend(engine, delivered, bank, before, settings, seconds)
     return Story(
         bank=bank,
         settings=settings,
@@ -136,6 +108,49 @@ def telling(
         cache_after=committed,
         seconds=seconds,
     )
+
+
+def finish(
+    steps: Generator[Progress, None, Story], each: Callable[[Progress], object] = lambda _: None
+) -> Story:
+    """Run :func:`telling` to its end, handing every progress to ``each``."""
+    while True:
+        try:
+            each(next(steps))
+        except StopIteration as end:
+            return end.value
+
+
+def _at_once(steps: Callable[P, Generator[Progress, None, Story]]) -> Callable[P, Story]:
+    def told(*args: P.args, **named: P.kwargs) -> Story:
+        """The whole story at once; arguments and errors as of :func:`telling`."""
+        return finish(steps(*args, **named))
+
+    return told
+
+
+tell = _at_once(telling)
+
+
+def defend(
+    engine: Engine,
+    picture: Picture,
+    bank: TextBank,
+    cache: CacheState,
+    settings: Settings,
+    seconds: dict[str, float] | None = None,
+) -> tuple[Side, CacheState]:
+    """Look, decide and compare: one visitor, and the memory as it would be afterwards.
+
+    Stage times are added to ``seconds``.
+    """
+    seconds = {} if seconds is None else seconds
+    with _timed(seconds, "views and encoding"):
+        glance = engine.look(picture, settings)
+    with _timed(seconds, "decision"):
+        trace, after = engine.decide(glance, bank, cache, settings)
+        verdicts = {**engine.compare(glance, bank), "rita": trace.verdict}
+    return Side(picture, glance, trace, verdicts), after
 
 
 def rescore(
@@ -181,7 +196,7 @@ def rescore(
         settings=settings,
         clean=clean,
         attacked=attacked,
-        cache_after=after,
+        cache_after=after if story.step is None else story.cache_after,
         label=story.label if label is None else label,
         label_given=story.label_given or label is not None,
     )
@@ -192,24 +207,11 @@ def needs_a_run(one: Settings, other: Settings) -> tuple[str, ...]:
     return tuple(n for n in one.differs_from(other) if KNOBS[n].group not in FROM_FEATURES)
 
 
-def film(engine: Engine, story: Story) -> Iterator[FilmFrame]:
-    """Every method's answer after each attack step, from the same memory as the story's decision."""
-    if story.attack is None:
-        return
-    for step, pixels in enumerate(story.attack.frames):
-        side, _ = _side(
-            engine, picture_of(pixels), story.bank, story.cache_before, story.settings, {}
-        )
-        yield FilmFrame(step, side.verdicts)
-
-
 def draws(engine: Engine, story: Story, count: int = 10) -> Iterator[Draw]:
     """The delivered picture again with other draws of views: seeds 0 to count - 1."""
     for seed in range(count):
         settings = story.settings.but(view_seed=seed)
-        side, _ = _side(
-            engine, story.attacked.picture, story.bank, story.cache_before, settings, {}
-        )
+        side, _ = defend(engine, story.attacked.picture, story.bank, story.cache_before, settings)
         yield Draw(seed, side.verdicts)
 
 
@@ -236,58 +238,6 @@ OUTCOMES = (
 )
 
 
-def threat_model(
-    settings: Settings,
-    bank: TextBank,
-    picture: Picture,
-    label: int,
-    label_given: bool,
-    target: int | None,
-) -> ThreatModel:
-    """Who is attacked, what the attacker knows, and how strong he is: printed beside every number."""
-    truth = bank.names[label]
-    goal = f"away from {'the true class' if label_given else 'CLIP’s own answer'} “{truth}”"
-    if target is not None:
-        goal = f"towards “{bank.names[target]}”"
-    row = attack_row(settings.attack)
-    side = int(picture.pixels.shape[0])
-    return ThreatModel(
-        attack=settings.attack,
-        budget=settings.budget,
-        steps=row.steps(settings.steps),
-        seed=settings.attack_seed,
-        square=settings.square,
-        side=side,
-        goal=goal if settings.attack != "none" else "none",
-        knows=row.knows,
-        does_not_know=row.does_not_know,
-        sentences=_sentences(settings, row, side, goal),
-    )
-
-
-def _sentences(settings: Settings, row: Attack, side: int, goal: str) -> tuple[str, ...]:
-    if row.name == "none":
-        return ("No attack was made here; if the picture was attacked before, we cannot know how.",)
-    steps = row.steps(settings.steps)
-    cut = settings.adversarial_roundtrip == "truncate"
-    more = " (cutting to 8 bit may add one more)" if cut else ""
-    return (
-        f"{row.title}: {row.sentence}",
-        f"Attacked: frozen CLIP with one view and the prompt “a photo of a …”; {goal}."
-        if row.uses_gradient
-        else "Attacked: nobody in particular; this is the control.",
-        f"Strength: no pixel value moves by more than {settings.budget}/255{more}, in {steps} "
-        f"step{'s' if steps > 1 else ''}, on a square of {side} × {side} pixels "
-        f"({settings.square} protocol), seed {settings.attack_seed}.",
-        f"The attacker knows {_list(row.knows)}; he does not know {_list(row.does_not_know)}.",
-        "An attacker who knows the defence as well is stronger than this one.",
-    )
-
-
-def _list(parts: tuple[str, ...]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
 def _attack(
     engine: Engine, clean: Side, bank: TextBank, settings: Settings, label: int, target: int | None
 ) -> Generator[Progress, None, AttackTrace]:
@@ -300,23 +250,6 @@ def _attack(
         yield Progress(
             f"Attacking CLIP: step {done} of {total}", 0.3 + 0.5 * done / max(total, 1), bank, clean
         )
-
-
-def _side(
-    engine: Engine,
-    picture: Picture,
-    bank: TextBank,
-    cache: CacheState,
-    settings: Settings,
-    seconds: dict[str, float],
-) -> tuple[Side, CacheState]:
-    """Look, decide and compare: one visitor. Adds its stage times to ``seconds``."""
-    with _timed(seconds, "views and encoding"):
-        glance = engine.look(picture, settings)
-    with _timed(seconds, "decision"):
-        trace, after = engine.decide(glance, bank, cache, settings)
-        verdicts = {**engine.compare(glance, bank), "rita": trace.verdict}
-    return Side(picture, glance, trace, verdicts), after
 
 
 def _memory(
@@ -343,15 +276,9 @@ def _check_index(what: str, index: int | None, bank: TextBank) -> None:
         )
 
 
-class _timed:
+@contextmanager
+def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
     """Adds the wall time of a block to ``seconds[name]``."""
-
-    def __init__(self, seconds: dict[str, float], name: str) -> None:
-        self._seconds, self._name = seconds, name
-
-    def __enter__(self) -> None:
-        self._begin = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        spent = time.perf_counter() - self._begin
-        self._seconds[self._name] = self._seconds.get(self._name, 0.0) + spent
+    begin = time.perf_counter()
+    yield
+    seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - begin

@@ -15,7 +15,7 @@ from rita_demo.errors import SettingError
 from rita_demo.exports import to_arrays, to_json
 from rita_demo.records import Picture, Story, Verdict
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
-from rita_demo.story import METHODS, OUTCOMES, draws, film, outcome, tell, telling
+from rita_demo.story import METHODS, OUTCOMES, draws, outcome, tell, telling
 from tests.oracles.transport import cost_matrix, solve
 
 NAMES = ("cup", "crab", "cat", "dog", "face", "rocket")
@@ -159,15 +159,6 @@ def test_the_printed_strength_holds_for_what_was_delivered(
     said = "may add one more" in " ".join(told.threat.sentences)
     assert said == (roundtrip == "truncate")
     assert told.attack.linf <= settings.budget + said
-
-
-def test_the_film_ends_where_the_story_does(engine: Engine, story: Story) -> None:
-    frames = list(film(engine, story))
-    assert [frame.step for frame in frames] == [0, 1, 2, 3]
-    for method in METHODS:
-        np.testing.assert_array_equal(
-            frames[-1].verdicts[method].probability, story.attacked.verdicts[method].probability
-        )
 
 
 def test_a_draw_with_the_story_s_seed_repeats_the_story(engine: Engine, story: Story) -> None:

@@ -18,6 +18,7 @@ from rita_demo.errors import SettingError
 from rita_demo.records import AttackTrace
 
 _WHITE_BOX = ("the model and its weights", "the class names", "the prompt", "the strength")
+_AWAY = "raises CLIP's error most"  # what the gradient's direction does without a target
 _BLIND = ("the crops the defence looks at", "the memory", "the view seed")
 
 
@@ -43,6 +44,12 @@ class Attack:
     def uses_gradient(self) -> bool:
         """Whether the model's gradient is asked for."""
         return self.filling.uses_gradient
+
+    def aimed_at(self, target: str | None) -> str:
+        """The sentence for an attack towards the class ``target``; None: away from the label."""
+        if target is None:
+            return self.sentence
+        return self.sentence.replace(_AWAY, f"raises CLIP's probability of “{target}” most")
 
     def steps(self, asked: int) -> int:
         """How many steps S it takes when ``asked`` are wanted."""
@@ -75,7 +82,7 @@ ATTACKS: dict[str, Attack] = {
         name="fgsm",
         title="One step (FGSM)",
         sentence="Every pixel value moves once, by the full strength, "
-        "in the direction that raises CLIP's error most.",
+        f"in the direction that {_AWAY}.",
         knows=_WHITE_BOX,
         does_not_know=_BLIND,
         filling=Holes(),
@@ -83,8 +90,8 @@ ATTACKS: dict[str, Attack] = {
     "pgd": Attack(
         name="pgd",
         title="Many steps (PGD)",
-        sentence="Many small steps from a random start, each in the direction that raises CLIP's "
-        "error most, never leaving the allowed strength.",
+        sentence=f"Many small steps from a random start, each in the direction that {_AWAY}, "
+        "never leaving the allowed strength.",
         knows=_WHITE_BOX,
         does_not_know=_BLIND,
         filling=Holes(start=holes.from_uniform, stride=0.25),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
 import numpy as np
 import plotly.graph_objects as go
 
@@ -14,7 +17,9 @@ STACKED = ((0.56, 1.0), (0.0, 0.44))  # y domains on a phone: clean above attack
 TAGS = 0.46  # room for words right of the dots, as a share of the data's own range
 
 
-def class_costs(story: Story, selected: int | None = None, *, top: int = 10) -> go.Figure:
+def class_costs(
+    story: Story, selected: int | None = None, *, top: int = 10, along: Sequence[Side] = ()
+) -> go.Figure:
     """Per class: d_OT (ring), plus alpha times d_cOT (purple), gives the total (diamond).
 
     The same classes stand in the same rows on both sides, cheapest on the delivered picture
@@ -25,14 +30,17 @@ def class_costs(story: Story, selected: int | None = None, *, top: int = 10) -> 
         story: both sides' traces are drawn; one panel if there was no attack.
         selected: a class to mark with a band; always among the rows when given.
         top: how many classes at most.
+        along: the attacked side at other steps of the attack, the delivered one last; rows and
+            scale are the same for all of them, so that nothing jumps from step to step.
 
     Returns:
         A figure whose marks carry ``customdata = (class, d_OT, alpha d_cOT, total, name)``.
     """
     sides = ["clean", "attacked"] if story.attack is not None else ["clean"]
-    shown = shown_classes(story, selected, top)
+    fixed = replace(story, attacked=along[-1]) if along else story
+    shown = shown_classes(fixed, selected, top, also=along)
     rows = {k: len(shown) - 1 - i for i, k in enumerate(shown)}
-    low, high = _range(story, sides, shown)
+    low, high = _range(story, (story.clean, story.attacked, *along), shown)
     figure = go.Figure()
     annotations = [note(_key(), 0, 1.0, yshift=26, xshift=-150)]
     shapes: list[dict] = []
@@ -55,13 +63,16 @@ def class_costs(story: Story, selected: int | None = None, *, top: int = 10) -> 
     )
 
 
-def shown_classes(story: Story, selected: int | None, top: int) -> list[int]:
-    """At most ``top`` classes: true, answered and selected ones, then the cheapest of either side.
+def shown_classes(
+    story: Story, selected: int | None, top: int, also: Sequence[Side] = ()
+) -> list[int]:
+    """At most ``top`` classes: true, answered (``also`` by other sides) and selected ones, then the
+    cheapest of either side.
 
     Sorted by the delivered picture's total cost, cheapest first.
     """
     wanted = [story.label]
-    for side in (story.attacked, story.clean):
+    for side in (story.attacked, story.clean, *also):
         wanted += [side.verdicts[m].label for m in ("rita", "clip") if m in side.verdicts]
     if selected is not None:
         wanted.insert(0, selected)
@@ -78,10 +89,8 @@ def _costs(story: Story, side: Side) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return prompt, total - prompt, total
 
 
-def _range(story: Story, sides: list[str], shown: list[int]) -> tuple[float, float]:
-    values = np.concatenate(
-        [c[shown] for s in sides for c in _costs(story, getattr(story, s))[::2]]
-    )
+def _range(story: Story, sides: Iterable[Side], shown: list[int]) -> tuple[float, float]:
+    values = np.concatenate([c[shown] for side in sides for c in _costs(story, side)[::2]])
     low, high = float(values.min()), float(values.max())
     span = max(high - low, 1e-3)
     return low - 0.05 * span, high + TAGS * span

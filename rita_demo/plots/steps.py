@@ -21,7 +21,7 @@ def attack_steps(story: Story, film: Sequence[FilmFrame], step: int) -> go.Figur
 
     Args:
         story: whose ``attack`` is drawn; without one, a figure that says so.
-        film: frames that exist so far, in any order; CLIP's line needs none.
+        film: the kept steps that exist so far, in any order; CLIP's line needs none.
         step: the step to mark, brought into range.
 
     Returns:
@@ -61,8 +61,16 @@ def _heads(story: Story) -> list[dict]:
     words = f"Probability of {right_class(story)}, <b>{name}</b> (●\u00a0right, ×\u00a0wrong)"
     return [
         note(words, 0, 1.0, yshift=6, xshift=-44),
-        note("The attacker’s loss", 0, BOTTOM[1], yshift=3),
+        note(f"What the attacker drives up: {_goal(story)}", 0, BOTTOM[1], yshift=3),
     ]
+
+
+def _goal(story: Story) -> str:
+    """What ``attack.loss`` is, in words."""
+    target = story.attack.target  # type: ignore[union-attr]
+    if target is None:
+        return "CLIP’s loss"
+    return f"log probability of {short(story.bank.names[target], 24)}"
 
 
 def _axes(loss: np.ndarray) -> dict[str, Any]:
@@ -87,7 +95,7 @@ def _lines(story: Story, film: Sequence[FilmFrame]) -> dict[str, tuple[list, lis
     frames = sorted(film, key=lambda f: f.step)
     found: dict[str, tuple[list, list, list]] = {}
     for method in METHODS:
-        seen = [(f.step, f.verdicts[method]) for f in frames if method in f.verdicts]
+        seen = [(f.step, f.side.verdicts[method]) for f in frames]
         found[method] = (
             [s for s, _ in seen],
             [float(v.probability[story.label]) for _, v in seen],
@@ -142,7 +150,7 @@ def _draw_loss(figure: go.Figure, loss: np.ndarray) -> None:
         line={"color": COLOURS["attack"], "width": 2},
         marker={"size": 5, "color": COLOURS["attack"], "opacity": 1},
         customdata=[[s] for s in range(len(loss))],
-        hovertemplate="loss %{y:.3f} nats<extra></extra>",
+        hovertemplate="%{y:.3f} nats<extra></extra>",
         cliponaxis=False,
     )
 
@@ -178,5 +186,5 @@ def _alt(story: Story, ends: dict[str, tuple[int, float]], last: int) -> str:
     loss = story.attack.loss  # type: ignore[union-attr]
     return (
         f"Probability of {right_class(story)} along {last} attack steps: {', '.join(parts)}. "
-        f"The attacker’s loss goes from {loss[0]:.2f} to {loss[-1]:.2f} nats."
+        f"What the attacker drives up, {_goal(story)}, goes from {loss[0]:.2f} to {loss[-1]:.2f} nats."
     )

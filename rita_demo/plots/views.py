@@ -22,9 +22,10 @@ SAYS: dict[str, tuple[str, str]] = {
 def what_views_say(story: Story, side: str) -> tuple[list[str], int | None]:
     """``"true"``, ``"fooled"`` or ``"another"`` for each view, and the class the fooled ones name.
 
-    Fooled is a view that names what CLIP answers on the attacked picture, where that is wrong.
+    Fooled is a view that names what CLIP answers on the delivered picture, where that is wrong:
+    the same class at every step of the attack.
     """
-    answer = int(story.attacked.verdicts["clip"].label) if story.attack is not None else story.label
+    answer = story.label if story.attack is None else int(story.attack.probability[-1].argmax())
     wrong = answer if answer != story.label else None
     found = []
     for k in np.asarray(getattr(story, side).trace.confidence.label).tolist():

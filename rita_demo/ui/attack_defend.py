@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +26,20 @@ from rita_demo.ui.result import (
     draw_transport,
     draw_views,
 )
-from rita_demo.ui.running import Jobs
+from rita_demo.ui.running import FILM_AT_ONCE, Jobs, film_seconds
+from rita_demo.ui.scrubber import look_at, wire_scrubber
 from rita_demo.ui.sessions import SIDES, Session
 from rita_demo.ui.sprite import chosen as chosen_view
 from rita_demo.ui.strip import chosen_sample, strip
 
 LONG: dict[str, Any] = ENGINE_QUEUE | {"show_progress": "hidden", "api_visibility": "private"}
+
+
+#: In the background: it waits for its turn itself, and nobody waits for it.
+BEHIND: dict[str, Any] = {
+    "concurrency_id": "film", "concurrency_limit": 2, "show_progress": "hidden",
+    "api_visibility": "private",
+}  # fmt: skip
 
 
 class AttackDefend:
@@ -62,14 +69,13 @@ class AttackDefend:
         form, result, desk = self.form, self.result, self.desk
         inputs = {desk.visitor, *form.fields.values()}
         outputs = desk.outputs(form.stop, form.go, form.fields["budget"], form.strip)
-        for button in (form.go, form.only, result.stronger, result.again, result.follow):
+        for button in (form.go, form.only, result.stronger, result.again):
             button.click(self.queued, None, desk.status, **AT_ONCE)
         long: list[Any] = [
             form.go.click(self._job(self.attack_and_defend), inputs, outputs, **LONG),
             form.only.click(self._job(self.only_defend), inputs, outputs, **LONG),
             result.stronger.click(self._job(self.twice_as_hard), inputs, outputs, **LONG),
             result.again.click(self._job(self.draw_again), {desk.visitor}, outputs, **LONG),
-            result.follow.click(self._job(self.follow), {desk.visitor}, outputs, **LONG),
         ]
         chosen = form.strip.click(
             self._safe(self.choose_sample),
@@ -78,6 +84,11 @@ class AttackDefend:
             **AT_ONCE,
         )
         long.append(chosen.success(self._job(self.attack_and_defend), inputs, outputs, **LONG))
+        for told in (long[0], long[2], long[-1]):
+            long.append(told.success(self._safe(self.follow), desk.visitor, outputs, **BEHIND))
+        long.append(
+            result.follow.click(self._safe(self.follow_on), desk.visitor, outputs, **BEHIND)
+        )
         form.stop.click(self._safe(self.stopped), desk.visitor, outputs, cancels=long, **AT_ONCE)
 
     def _job(self, work: Any) -> Any:
@@ -126,9 +137,15 @@ class AttackDefend:
         """Ten other draws of views."""
         yield from self.jobs.draws(self.desk.sessions.get(values[self.desk.visitor]))
 
-    def follow(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
-        """The film, where it is too slow to come by itself."""
-        yield from self.jobs.film(self.desk.sessions.get(values[self.desk.visitor]))
+    def follow(self, visitor: Any) -> Iterator[Updates]:
+        """The film, by itself after an attack, where it is quick enough."""
+        session = self.desk.sessions.get(visitor)
+        if session.story is not None and film_seconds(session.story) <= FILM_AT_ONCE:
+            yield from self.jobs.film(session)
+
+    def follow_on(self, visitor: Any) -> Iterator[Updates]:
+        """The film by its own button, where it is slow."""
+        yield from self.jobs.film(self.desk.sessions.get(visitor))
 
     def stopped(self, visitor: Any) -> Updates:
         """The running job was cancelled: show what there was before."""
@@ -186,7 +203,6 @@ class AttackDefend:
     def _wire_touching(self) -> None:
         r, visitor = self.result, self.desk.visitor
         touched = (
-            (r.scrubber.input, self.pick_step, [visitor, r.scrubber]),
             (r.steps.click, self.click_step, [visitor]),
             (r.side.input, self.pick_side, [visitor, r.side]),
             (r.grid.click, self.click_grid, [visitor]),
@@ -195,6 +211,7 @@ class AttackDefend:
             (r.looked_at.input, self.pick_class, [visitor, r.looked_at]),
             (r.plan.click, self.click_cell, [visitor]),
         )
+        wire_scrubber(self.desk, r.scrubber)
         for event, handler, inputs in touched:
             event(self._safe(handler), inputs, self.desk.outputs(), **AT_ONCE)
 
@@ -202,23 +219,12 @@ class AttackDefend:
         return notice.guarded(self.desk.notice)(handler)
 
     def _select(self, session: Session, *aspects: str, **changes: Any) -> Updates:
-        session.selection = replace(session.selection, **changes)
+        session.select(**changes)
         return self.desk.board.redraw(session, *aspects)
 
     def _story(self, visitor: Any) -> tuple[Session, Any]:
         session = self.desk.sessions.get(visitor)
         return session, session.story
-
-    def pick_step(self, visitor: Any, step: Any) -> Updates:
-        """The scrubber moved."""
-        session, story = self._story(visitor)
-        whole = isinstance(step, int | float) and step == step and abs(step) < 10**6
-        if story is None or story.attack is None or not whole:
-            return {}
-        kept = min(max(int(step), 0), len(story.attack.frames) - 1)
-        updates = self._select(session, "step", step=kept)
-        updates.pop(self.result.scrubber, None)  # the hand is on it
-        return updates
 
     def click_step(self, visitor: Any, event: gr.EventData) -> Updates:
         """A step of the figure was clicked."""
@@ -226,17 +232,14 @@ class AttackDefend:
         click = clicked(event)
         frames = len(story.attack.frames) if story is not None and story.attack is not None else 0
         step = click.integer(0, frames) if click else None
-        return {} if step is None else self._select(session, "step", step=step)
+        return {} if step is None else look_at(self.desk, session, step)
 
     def pick_side(self, visitor: Any, side: Any) -> Updates:
         """Views of the clean or of the attacked picture."""
         session, story = self._story(visitor)
         if story is None or side not in SIDES:
             return {}
-        if side not in session.crops:
-            picture = getattr(story, side).picture
-            engine = self.desk.engine_of(session)
-            session.crops[side] = engine.view_pixels(picture, story.settings)
+        self.desk.cut_views(session, side)
         return self._select(session, "side", side=side)
 
     def click_grid(self, visitor: Any, event: gr.EventData) -> Updates:

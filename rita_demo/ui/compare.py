@@ -83,7 +83,9 @@ def pin(session: Session) -> None:
         return
     truth = escape(story.bank.names[story.label])
     attack = (
-        f"attacked at {story.settings.budget}/255" if story.attack is not None else "not attacked"
+        f"attacked at {story.settings.budget}/255{words.at_step(story)}"
+        if story.attack is not None
+        else "not attacked"
     )
     session.pinned = Pinned("; ".join([f"{truth}, {attack}", *differing(session)]), story)
 

@@ -38,6 +38,21 @@ CHOICE_WORDS = {
 }
 
 
+class FreeSlider(gr.Slider):
+    """A slider whose number box may hold anything for a moment: ``Knob.parse`` says what is wrong.
+
+    Gradio's own raises, with a traceback in the log, while a number is still being typed.
+    """
+
+    def preprocess(self, payload: Any) -> Any:
+        """What the browser sent, as it came."""
+        return payload
+
+    def get_block_name(self) -> str:
+        """Gradio's own ``slider`` component draws this one."""
+        return "slider"
+
+
 def words(choice: str) -> str:
     """A choice's value in plain words."""
     return CHOICE_WORDS.get(choice, choice.replace("_", " "))
@@ -64,7 +79,7 @@ def draw_knob(knob: Knob, **changes: Any) -> Component:
     if knob.log or (whole and high - low > LONGEST_SLIDER):
         return gr.Number(**(common | {"precision": 0 if whole else None, "step": None} | changes))
     step = 1 if whole else 0.01 if high <= 1 else 0.05
-    return gr.Slider(**(common | {"minimum": low, "maximum": high, "step": step} | changes))
+    return FreeSlider(**(common | {"minimum": low, "maximum": high, "step": step} | changes))
 
 
 def draw_group(group: str, skip: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -105,6 +105,15 @@ class Desk:
         """Everything an event may change."""
         return [self.notice, self.status, *self.board.components, *more]
 
+    def cut_views(self, session: Session, *sides: str) -> None:
+        """Cut the views of what is looked at for the screen, where that has not been done yet."""
+        now = session.now
+        for side in sides:
+            name = session.crops_name(side)
+            if now is not None and name not in session.crops:
+                picture = getattr(now, side).picture
+                session.crops[name] = self.engine_of(session).view_pixels(picture, now.settings)
+
     def engine_of(self, session: Session) -> Any:
         """The engine that this visitor chose."""
         return self.engines.get(session.model)

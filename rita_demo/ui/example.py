@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rita_demo import film as filming
 from rita_demo import story as telling
 from rita_demo.data import samples
 from rita_demo.errors import DemoError
@@ -26,11 +27,12 @@ CANDIDATES = (("motorcycle", 4), ("motorcycle", 2), ("motorcycle", 1), ("coffee"
 
 @dataclass(frozen=True)
 class Example:
-    """A finished story of a sample, its film (empty until it is computed), and the views of both sides."""
+    """A finished story of a sample, the views of both sides, and its film with each step's views, as
+    far as it is computed."""
 
     sample: str
     story: Story
-    film: tuple[FilmFrame, ...]
+    film: tuple[tuple[FilmFrame, np.ndarray], ...]
     crops: dict[str, np.ndarray]
 
 
@@ -103,12 +105,10 @@ class WorkedExample:
         steps = telling.telling(
             self._engine, picture, one.names, settings, label=one.names.index(one.label)
         )
-        while True:
-            try:
-                progress = next(steps)
-            except StopIteration as end:
-                return end.value
-            self.sentence, self.fraction = progress.sentence, 0.6 * progress.fraction
+        return telling.finish(steps, self._say)
+
+    def _say(self, progress: telling.Progress) -> None:
+        self.sentence, self.fraction = progress.sentence, 0.6 * progress.fraction
 
     def _finish(self, key: str, story: Story) -> None:
         """Everything but the film first: visitors need not wait for it."""
@@ -119,18 +119,17 @@ class WorkedExample:
         }
         self.ready = Example(key, story, (), crops)
         self._shown.set()
-        self.sentence = "Following every verdict along the attack"
-        film = []
-        for frame in telling.film(self._engine, story):
-            film.append(frame)
-            frames = len(story.attack.frames) if story.attack else 1
-            self.fraction = 0.75 + 0.25 * len(film) / frames
-        self.ready = replace(self.ready, film=tuple(film))
+        for frame in filming.film(self._engine, story):
+            cut = self._engine.view_pixels(frame.side.picture, story.settings)
+            self.ready = replace(self.ready, film=(*self.ready.film, (frame, cut)))
 
 
 def show_example(session: Session, example: Example) -> None:
     """Put the worked example on a visitor's page."""
     session.show(example.story, borrowed=True)
     session.sample, session.source = example.sample, None
-    session.film, session.crops = example.film, dict(example.crops)
+    session.crops = dict(example.crops)
+    session.filming = len(filming.kept_steps(filming.last_step(example.story)))
+    for frame, cut in example.film:
+        session.keep(frame, cut)
     session.remember(example.story, samples.SAMPLES[example.sample].title)

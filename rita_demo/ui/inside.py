@@ -6,7 +6,6 @@ It shares the one selection with every other tab. Its figures are drawn only whi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import gradio as gr
@@ -18,6 +17,7 @@ from rita_demo.ui.board import Updates
 from rita_demo.ui.desk import AT_ONCE, Desk
 from rita_demo.ui.inside_panels import draw_panels, when_open
 from rita_demo.ui.plotly_view import clicked
+from rita_demo.ui.scrubber import draw_scrubber, wire_scrubber
 from rita_demo.ui.sessions import SIDES, Session
 from rita_demo.ui.sprite import chosen as chosen_view
 
@@ -30,6 +30,7 @@ class Inside:
         board = desk.board
         strip = gr.HTML(elem_id="inside-strip")
         board.add(strip, when_open(inside_words.strip), "inside")
+        self.scrubber = draw_scrubber(board, "in-scrubber")
         self.parts: dict[str, Any] = what_if.draw_what_if(board)
         self.parts |= draw_panels(board)
         self._draw_comparisons()
@@ -79,6 +80,7 @@ class Inside:
             (p["pin"].click, self.pin, [visitor]),
             (p["unpin"].click, self.unpin, [visitor]),
         ]  # fmt: skip
+        wire_scrubber(self.desk, self.scrubber)
         safe = notice.guarded(self.desk.notice)
         for event, handler, inputs in events:
             event(safe(handler), inputs, self.desk.outputs(), **AT_ONCE)
@@ -88,13 +90,8 @@ class Inside:
         """The tab comes into sight: cut the crops of both sides, and draw everything."""
         session = self.desk.sessions.get(visitor)
         session.inside = True
-        story = session.story
-        if story is not None:
-            engine = self.desk.engine_of(session)
-            for side in SIDES:
-                if side not in session.crops:
-                    picture = getattr(story, side).picture
-                    session.crops[side] = engine.view_pixels(picture, story.settings)
+        self.desk.cut_views(session, *SIDES)
+        what_if.follow(self.desk.engine_of(session), session)
         return self.desk.board.redraw(session, "inside")
 
     def left(self, visitor: Any) -> Updates:
@@ -107,7 +104,7 @@ class Inside:
 
     # --- the one selection
     def _select(self, session: Session, *aspects: str, **changes: Any) -> Updates:
-        session.selection = replace(session.selection, **changes)
+        session.select(**changes)
         return self.desk.board.redraw(session, *aspects)
 
     def _story(self, visitor: Any) -> tuple[Session, Story | None]:

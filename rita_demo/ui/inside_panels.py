@@ -86,7 +86,7 @@ def _views(board: Board) -> dict[str, Any]:
 
 
 def _grid(session: Session, side: str) -> str | None:
-    story, crops = seen(session), session.crops.get(side)
+    story, crops = seen(session), session.crops_of(side)
     if story is None or crops is None:
         return None
     return grid_value(story, side, crops, selected=session.selection.view)
@@ -102,9 +102,15 @@ def _costs(board: Board) -> dict[str, Any]:
     looked_at = gr.Dropdown(
         [], label="Class looked at", allow_custom_value=True, elem_id="in-class"
     )
-    board.add(costs, _figure(lambda story, at: plots.class_costs(story, at.k)), "class", "inside")
+    board.add(costs, when_open(_class_costs), "class", "inside")
     board.add(looked_at, when_open(_looked_at), "class", "inside")
     return {"costs": costs, "looked_at": looked_at}
+
+
+def _class_costs(session: Session) -> Any:
+    story, k = seen(session), session.selection.k
+    along = () if session.what_if.story else session.along
+    return None if story is None else plots.class_costs(story, k, along=along)
 
 
 def _looked_at(session: Session) -> Any:

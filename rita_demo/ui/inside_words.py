@@ -28,7 +28,7 @@ def strip(session: Session) -> str:
 
 def _picture(story: Story, side: str) -> str:
     one: Side = getattr(story, side)
-    said = ""
+    said, step = "", words.at_step(story) if side == "attacked" else ""
     for name, look in METHODS.items():
         verdict = one.verdicts[name]
         right = verdict.label == story.label
@@ -40,7 +40,7 @@ def _picture(story: Story, side: str) -> str:
         )
     return (
         f"<div class='{side}'><img src='{jpeg_uri(one.picture.pixels, 96)}' alt='The {side} picture' "
-        f"width='64' height='64'><p><span class='kind'>{side}</span>{said}</p></div>"
+        f"width='64' height='64'><p><span class='kind'>{side}{step}</span>{said}</p></div>"
     )
 
 
@@ -67,7 +67,7 @@ def _one_cell(session: Session, story: Story, side: str, k: int, view: int, atom
         if even > 0
         else "It is left out and carries nothing."
     )
-    crops = session.crops.get(side)
+    crops = session.crops_of(side)
     image = (
         f"<img src='{jpeg_uri(crops[view], quality=92)}' alt='View {view} of the {side} picture' "
         "width='96' height='96'>"

@@ -131,11 +131,18 @@ def _fill(desk: Desk, tab: AttackDefend, name: str) -> Iterator[Updates]:
         tab.form.fields["budget"]: shown.story.settings.budget,
         **desk.board.redraw(session, "story"),
     }
-    if not shown.film:
-        while not example.wait(0.25, film=True):
-            pass
-        if session.story is shown.story and not session.film:
-            session.film = example.ready.film
+    complete = False
+    while not complete:
+        complete = example.wait(0.25, film=True)
+        with session.lock:
+            if session.story is not shown.story:
+                return
+            more = example.ready.film[len(session.film) :]
+            for frame, cut in more:
+                session.keep(frame, cut)
+            if complete:
+                session.filming = 0
+        if more or complete:
             yield desk.board.redraw(session, "film")
 
 

@@ -71,7 +71,7 @@ class Pictures(gr.HTML):
 
 def pictures_value(session: Session) -> dict[str, Any] | None:
     """What the three pictures show for the story and the step looked at."""
-    story = session.story
+    story = session.now
     if story is None:
         return None
     shown = session.shown  # a picture is encoded once, however often the scrubber passes it
@@ -87,7 +87,7 @@ def pictures_value(session: Session) -> dict[str, Any] | None:
             "attacked": _not_attacked(story),
         }
     last = len(story.attack.frames) - 1
-    step = last if session.selection.step is None else min(session.selection.step, last)
+    step = last if story.step is None else story.step
     if f"noise {step}" not in shown:
         shown[f"noise {step}"] = noise_part(story.attack, step)
         shown[f"attacked {step}"] = _attacked_part(story, step, last)
@@ -164,8 +164,8 @@ def _steps(step: int) -> str:
 
 def _attacked_part(story: Story, step: int, last: int) -> dict[str, Any]:
     assert story.attack is not None
-    shares = story.attack.probability[step]
-    label = int(np.argmax(shares))
+    said = story.attacked.verdicts["clip"]
+    label = said.label
     heading = words.heading_attacked(story)
     if step != last:
         lead = f"After {_steps(step)} of {last} the model says:"
@@ -174,7 +174,7 @@ def _attacked_part(story: Story, step: int, last: int) -> dict[str, Any]:
         "src": png_uri(story.attack.frames[step]),
         "alt": f"The picture after {_steps(step)} of the attack",
         "note": "drag the line to compare",
-        "share": _share(shares[label], len(story.bank.names)),
+        "share": _share(said.probability[label], len(story.bank.names)),
         "fooled": label != story.label,
         "file": f"attacked-step-{step}-of-{last}.png",
     }

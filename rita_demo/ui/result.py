@@ -8,11 +8,13 @@ from typing import Any
 import gradio as gr
 
 from rita_demo import plots
+from rita_demo.film import last_step
 from rita_demo.ui import touched, verdicts, words
 from rita_demo.ui.board import Board
 from rita_demo.ui.pictures import Pictures, box_of, pictures_value
 from rita_demo.ui.plotly_view import PlotlyView
 from rita_demo.ui.running import FILM_AT_ONCE, film_seconds
+from rita_demo.ui.scrubber import draw_scrubber
 from rita_demo.ui.sessions import Session
 from rita_demo.ui.sprite import ViewsGrid, grid_value
 from rita_demo.ui.strength import draw_strength
@@ -48,22 +50,17 @@ def draw_first_screen(board: Board) -> dict[str, Any]:
         with gr.Column(scale=3, min_width=320, elem_id="who"):
             gr.HTML("<h3>Who is right?</h3>")
             banner, table = gr.HTML(elem_id="banner"), gr.HTML(elem_id="verdicts")
-            board.add(banner, verdicts.banner)
-            board.add(table, verdicts.table, "step", "film")
+            board.add(banner, verdicts.banner, "step")
+            board.add(table, verdicts.table, "step")
         with gr.Column(scale=2, min_width=320, elem_id="along"):
             gr.HTML("<h3>Along the attack</h3>")
             steps = PlotlyView(
                 aria="Loss and every verdict, by attack step", height=290, narrow_height=360,
                 empty="The attack's steps will be drawn here.", elem_id="steps",
             )  # fmt: skip
-            scrubber = gr.Slider(
-                0, 7, value=7, step=1, label="Attack step shown",
-                info="0 is before the first step; the pictures and the table follow.",
-                elem_id="scrubber",
-            )  # fmt: skip
-            follow = gr.Button("Follow every verdict", elem_id="follow", visible=False)
+            scrubber = draw_scrubber(board, "scrubber")
+            follow = gr.Button("Look at the steps between", elem_id="follow", visible=False)
             board.add(steps, _steps, "step", "film")
-            board.add(scrubber, _scrubber, "step")
             board.add(follow, _follow, "film")
     threat, times = gr.HTML(elem_id="threat"), gr.HTML(elem_id="times")
     unknown = gr.HTML(elem_id="unknown")
@@ -76,39 +73,25 @@ def draw_first_screen(board: Board) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _last(session: Session) -> int:
-    story = session.story
-    return len(story.attack.frames) - 1 if story is not None and story.attack is not None else 0
-
-
-def _step(session: Session) -> int:
-    return _last(session) if session.selection.step is None else session.selection.step
-
-
 def _steps(session: Session) -> Any:
-    story = session.story
-    if story is None or story.attack is None:
+    now = session.now
+    if now is None or now.attack is None:
         return None
-    return plots.attack_steps(story, list(session.film), _step(session))
-
-
-def _scrubber(session: Session) -> Any:
-    last = _last(session)
-    return gr.update(maximum=max(last, 1), value=_step(session), visible=last > 0)
+    shown = last_step(now) if now.step is None else now.step
+    return plots.attack_steps(now, session.film, shown)
 
 
 def _follow(session: Session) -> Any:
-    story = session.story
-    missing = story is not None and story.attack is not None and not session.film
-    takes = film_seconds(story) if story is not None else 0.0
-    name = f"Follow every verdict (about {words.seconds(takes)})"
-    return gr.update(visible=missing and takes > FILM_AT_ONCE, value=name)
+    takes = 0.0 if session.story is None or session.film else film_seconds(session.story)
+    name = f"Look at the steps between (about {words.seconds(takes)})"
+    return gr.update(visible=takes > FILM_AT_ONCE and not session.filming, value=name)
 
 
 def draw_views(board: Board) -> dict[str, Any]:
     """3. The cloud of crops."""
     heading = gr.HTML(elem_id="heading-views")
-    board.add(heading, verdicts.headline(3, words.heading_views, "The picture as 64 crops."))
+    said = verdicts.headline(3, words.heading_views, "The picture as 64 crops.")
+    board.add(heading, said, "step")
     gr.HTML(
         f"<p class='lead'>Each {words.term('view')} is asked on its own. A {words.term('confident view')} "
         f"(low {words.term('entropy')}) may enter the {words.term('memory (cache)')}. Choose one: its "
@@ -128,9 +111,9 @@ def draw_views(board: Board) -> dict[str, Any]:
             )  # fmt: skip
             detail = gr.HTML(elem_id="view-detail")
     board.add(side, _side, "side")
-    board.add(grid, _grid, "view", "side")
-    board.add(entropies, _entropies, "view", "side")
-    board.add(detail, touched.view_detail, "view", "side")
+    board.add(grid, _grid, "view", "side", "step")
+    board.add(entropies, _entropies, "view", "side", "step")
+    board.add(detail, touched.view_detail, "view", "side", "step")
     return {"side": side, "grid": grid, "entropies": entropies}
 
 
@@ -143,23 +126,23 @@ def _side(session: Session) -> Any:
 
 def _grid(session: Session) -> Any:
     at = session.selection
-    crops = session.crops.get(at.side)
-    if session.story is None or crops is None:
+    now, crops = session.now, session.crops_of(at.side)
+    if now is None or crops is None:
         return None
-    return grid_value(session.story, at.side, crops, selected=at.view)
+    return grid_value(now, at.side, crops, selected=at.view)
 
 
 def _entropies(session: Session) -> Any:
     at = session.selection
-    if session.story is None:
-        return None
-    return plots.view_entropies(session.story, at.side, selected=at.view)
+    now = session.now
+    return None if now is None else plots.view_entropies(now, at.side, selected=at.view)
 
 
 def draw_transport(board: Board) -> dict[str, Any]:
     """4. What every class costs, and the plan of one class."""
     heading = gr.HTML(elem_id="heading-costs")
-    board.add(heading, verdicts.headline(4, words.heading_costs, "What every class costs."))
+    said = verdicts.headline(4, words.heading_costs, "What every class costs.")
+    board.add(heading, said, "step")
     gr.HTML(
         f"<p class='lead'>The {words.term('transport cost')} of a class is the mean cosine distance of the "
         f"cheapest {words.term('transport plan')} from the crops to its sentences; the "
@@ -181,15 +164,16 @@ def draw_transport(board: Board) -> dict[str, Any]:
                 empty="The plan of the chosen class.", elem_id="plan",
             )  # fmt: skip
             cell = gr.HTML(elem_id="cell-detail")
-    board.add(costs, _costs, "class")
+    board.add(costs, _costs, "class", "step", "film")
     board.add(looked_at, _looked_at, "class")
-    board.add(plan, _plan, "class", "side", "view")
-    board.add(cell, touched.cell_detail, "class", "side", "view")
+    board.add(plan, _plan, "class", "side", "view", "step")
+    board.add(cell, touched.cell_detail, "class", "side", "view", "step")
     return {"costs": costs, "looked_at": looked_at, "plan": plan}
 
 
 def _costs(session: Session) -> Any:
-    return None if session.story is None else plots.class_costs(session.story, session.selection.k)
+    now, k = session.now, session.selection.k
+    return None if now is None else plots.class_costs(now, k, along=session.along)
 
 
 def _looked_at(session: Session) -> Any:
@@ -202,7 +186,7 @@ def _looked_at(session: Session) -> Any:
 
 
 def _plan(session: Session) -> Any:
-    story, at = session.story, session.selection
+    story, at = session.now, session.selection
     if story is None or at.k is None:
         return None
     cell = None if at.view is None or at.atom is None else (at.view, at.atom)

@@ -11,6 +11,9 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import gradio as gr
+
+from rita_demo import film as filming
 from rita_demo import story as telling
 from rita_demo.records import Story
 from rita_demo.ui import notice, words
@@ -18,9 +21,10 @@ from rita_demo.ui.ask import Ask
 from rita_demo.ui.board import Updates
 from rita_demo.ui.desk import Desk
 from rita_demo.ui.pictures import clean_part, noise_part
-from rita_demo.ui.sessions import Session
+from rita_demo.ui.sessions import Session, measured
 
-FILM_AT_ONCE = 10.0  # seconds; a film expected to take longer waits for a press of its own button
+FILM_AT_ONCE = 60.0  # seconds; a film expected to take longer waits for a press of its own button
+FILM_BYTES = 64 << 20  # what the steps between may hold of the server's memory, per visitor
 DRAWS = 10
 
 
@@ -41,7 +45,7 @@ class Jobs:
             self.busy -= 1
 
     def tell(self, session: Session, ask: Ask) -> Iterator[Updates]:
-        """Attack and defend: pictures first, then verdicts, then figures, then the film."""
+        """Attack and defend: pictures first, then verdicts, then figures."""
         desk, engine = self._desk, self._desk.engine_of(session)
         begin = time.perf_counter()
         try:
@@ -61,30 +65,42 @@ class Jobs:
         yield {desk.status: self._answered("Drawing the figures", 0.95, begin)}
         drawn = {desk.status: self._progress("The figures are drawn", 0.97, begin)}
         yield drawn | desk.board.redraw(session, "story")
-        if film_seconds(story) <= FILM_AT_ONCE:
-            yield from self.film(session)
         spent = words.seconds(time.perf_counter() - begin)
         yield {desk.status: notice.done(f"Done in {spent}.")}
 
     def film(self, session: Session) -> Iterator[Updates]:
-        """Every method's verdict after each attack step, as they come."""
-        story = session.story
-        if story is None or story.attack is None:
+        """The attack's kept steps, as they come: in the background, after everybody's first answers."""
+        story, board = session.story, self._desk.board
+        if story is None or story.attack is None or session.film or session.filming:
             return
-        desk, begin = self._desk, time.perf_counter()
-        engine, last = desk.engine_of(session), len(story.attack.frames) - 1
-        frames: list[Any] = []
-        for frame in telling.film(engine, story):
-            if session.story is not story:
-                return
-            frames.append(frame)
-            session.film = tuple(frames)
-            now = f"Following every verdict along the attack: step {frame.step} of {last}"
-            status = {desk.status: self._progress(now, len(frames) / (last + 1), begin)}
-            # the figure is cheap but not free: draw it every few steps of a long attack
-            often = frame.step == last or frame.step % max(1, (last + 1) // 8) == 0
-            yield status | (desk.board.redraw(session, "film") if often else {})
-        yield {desk.status: notice.done("Every step can be looked at.")}
+        engine = self._desk.engine_of(session)
+        most = steps_that_fit(measured(story.attacked), session.crops["attacked"].nbytes)
+        session.filming = len(filming.kept_steps(filming.last_step(story), most))
+        yield board.redraw(session, "film")
+        frames = filming.film(engine, story, most)
+        try:
+            for _ in range(session.filming):
+                yield from self._wait()
+                frame = next(frames)
+                crops = session.crops.get(session.views_of(frame.step))
+                if crops is None:
+                    crops = engine.view_pixels(frame.side.picture, story.settings)
+                with session.lock:
+                    if session.story is not story:
+                        return  # another picture has come: its film is another event's
+                    before = shown_step(session)
+                    session.keep(frame, crops)
+                moved = ["step", "inside"] if shown_step(session) != before else []
+                yield board.redraw(session, "film", *moved)
+        finally:
+            if session.story is story:
+                session.filming = 0
+
+    def _wait(self) -> Iterator[Updates]:
+        """Until nobody's picture is being computed."""
+        while self.busy:
+            yield {self._desk.status: gr.skip()}
+            time.sleep(0.2)
 
     def draws(self, session: Session) -> Iterator[Updates]:
         """The delivered picture again with other draws of views."""
@@ -154,12 +170,24 @@ def preview(story: Story) -> Session:
     return session
 
 
+def shown_step(session: Session) -> int | None:
+    """The kept attack step that is looked at; None: the delivered picture."""
+    return None if session.now is None else session.now.step
+
+
 def film_seconds(story: Story) -> float:
-    """How long the film of a story will about take: each frame is looked at like the delivered picture."""
-    if story.attack is None:
-        return 0.0
+    """How long the film of a story will about take: a step between is looked at like the delivered picture."""
     one = sum(story.seconds.get(s, 0.0) for s in ("views and encoding", "decision")) / 2
-    return one * len(story.attack.frames)
+    return one * max(len(filming.kept_steps(filming.last_step(story))) - 2, 0)
+
+
+def steps_that_fit(record: int, crops: int) -> int:
+    """How many steps a visitor's film may keep, the two ends (which are there anyway) among them.
+
+    Args:
+        record: bytes of one side's record. crops: bytes of its views for the screen.
+    """
+    return min(filming.MOST, 2 + FILM_BYTES // max(record + crops, 1))
 
 
 def partial_pictures(at: telling.Progress) -> dict[str, Any]:

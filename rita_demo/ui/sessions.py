@@ -13,13 +13,14 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from rita_demo import film as filming
 from rita_demo.errors import DemoError
-from rita_demo.records import Draw, FilmFrame, LeftOut, Story, Trace
+from rita_demo.records import Draw, FilmFrame, LeftOut, Side, Story, Trace
 from rita_demo.settings import Settings
 from rita_demo.ui.history import History
 
@@ -30,7 +31,8 @@ NOTHING = LeftOut()
 @dataclass(frozen=True)
 class Selection:
     """What is looked at, in every tab alike: ``k`` class, ``view``, ``atom`` prompt of that class,
-    ``step`` of the attack, ``side`` of the picture. None: nothing chosen."""
+    ``step`` of the attack asked for (``Session.now`` has the nearest one that is kept), ``side`` of the
+    picture. None: nothing chosen."""
 
     k: int | None = None
     view: int | None = None
@@ -63,8 +65,9 @@ class Pinned:
 @dataclass
 class Session:
     """One visitor. ``source`` are the bytes of the uploaded file, ``sample`` the sample's name: what
-    the next press of the button takes. ``crops`` maps a side to its views for the screen
-    (N, s, s, 3) uint8, ``shown`` the pictures of the story already made for the screen.
+    the next press of the button takes. ``film`` are the kept steps of the attack, ``filming`` how many
+    there will be while more are on their way, else 0. ``crops`` maps a side (or "step 3") to its views
+    for the screen (N, s, s, 3) uint8, ``shown`` the pictures already made for the screen.
     ``borrowed`` is a story shared with everybody (the worked example). ``history`` is the memory through
     time; once its tab was opened (``recalling``) ``bare`` holds the story decided from an empty
     memory, and ``lesson`` the HTML of what the last filling changed. ``inside``: the tab *Inside
@@ -75,6 +78,7 @@ class Session:
     sample: str | None = None
     story: Story | None = None
     film: tuple[FilmFrame, ...] = ()
+    filming: int = 0
     draws: tuple[Draw, ...] = ()
     crops: dict[str, np.ndarray] = field(default_factory=dict)
     shown: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -94,10 +98,49 @@ class Session:
         with self.lock:
             self.story, self.film, self.draws, self.crops, self.shown = story, (), (), {}, {}
             self.borrowed = story if borrowed else None
-            self.what_if = WhatIf()
-            last = None if story.attack is None else len(story.attack.frames) - 1
+            self.what_if, self.filming = WhatIf(), 0
+            last = None if story.attack is None else filming.last_step(story)
             k, side = story.attacked.verdicts["rita"].label, "attacked" if story.attack else "clean"
             self.selection = Selection(k=k, step=last, side=side)
+
+    def select(self, **changes: Any) -> None:
+        """Look at something else."""
+        self.selection = replace(self.selection, **changes)
+
+    @property
+    def now(self) -> Story | None:
+        """The story at the kept attack step that is looked at: what every panel draws."""
+        story = self.story
+        return story and filming.at_step(story, self.film, self.selection.step)
+
+    @property
+    def along(self) -> tuple[Side, ...]:
+        """The attacked side at every kept step, as delivered last."""
+        if self.story is None:
+            return ()
+        return (*(frame.side for frame in self.film), self.story.attacked)
+
+    def keep(self, frame: FilmFrame, crops: np.ndarray) -> None:
+        """Add the film's next step, and its views for the screen."""
+        self.film = (*self.film, frame)
+        self.crops.setdefault(self.views_of(frame.step), crops)
+        if len(self.film) == self.filming:
+            self.filming = 0
+
+    def crops_of(self, side: str) -> np.ndarray | None:
+        """The views of a side of :attr:`now` for the screen, if they have been cut."""
+        return self.crops.get(self.crops_name(side))
+
+    def crops_name(self, side: str) -> str:
+        """Under which name ``crops`` holds them."""
+        return side if side == "clean" or self.now is None else self.views_of(self.now.step)
+
+    def views_of(self, step: int | None) -> str:
+        """Under which name ``crops`` holds the views of an attack step: both ends are the sides."""
+        last = 0 if self.story is None else filming.last_step(self.story)
+        if step is None or step == last:
+            return "attacked"
+        return f"step {step}" if step else "clean"
 
     def remember(self, story: Story, title: str) -> None:
         """Note in the history what the story's delivered picture did to the memory; its views must be
@@ -116,10 +159,8 @@ class Session:
     def bytes(self) -> int:
         """How much memory only this visitor needs."""
         own = (
-            None if self.story is self.borrowed else self.story,
-            self.film,
+            () if self.story is self.borrowed else (self.story, self.film, self.crops),
             self.draws,
-            self.crops,
             self.history,
             self.bare[1] if self.bare else None,
             self.what_if.story,
@@ -129,13 +170,15 @@ class Session:
         return len(self.source or b"") + shown + measured(own)
 
 
-def measured(value: Any, seen: set[int] | None = None) -> int:
-    """Bytes of the arrays inside a record, each counted once."""
+def measured(value: Any, seen: set[Any] | None = None) -> int:
+    """Bytes of the arrays inside a record; memory that several of them share is counted once."""
     seen = set() if seen is None else seen
-    if id(value) in seen:
+    array = isinstance(value, np.ndarray)
+    name = (value.ctypes.data, value.nbytes) if array else id(value)
+    if name in seen:
         return 0
-    seen.add(id(value))
-    if isinstance(value, np.ndarray):
+    seen.add(name)
+    if array:
         return value.nbytes
     if is_dataclass(value) and not isinstance(value, type):
         return sum(measured(getattr(value, f.name), seen) for f in fields(value))

@@ -12,13 +12,14 @@ from rita_demo.ui.sessions import Session
 
 def side_of(session: Session) -> Side | None:
     """The side (clean or attacked) that is looked at."""
-    if session.story is None:
+    story = session.now
+    if story is None:
         return None
-    return session.story.attacked if session.selection.side == "attacked" else session.story.clean
+    return story.attacked if session.selection.side == "attacked" else story.clean
 
 
 def _crop(session: Session, view: int) -> str:
-    crops = session.crops.get(session.selection.side)
+    crops = session.crops_of(session.selection.side)
     if crops is None or not 0 <= view < len(crops):
         return ""
     return f'<img src="{jpeg_uri(crops[view], quality=92)}" alt="View {view}" width="112" height="112">'

@@ -7,34 +7,21 @@ from dataclasses import replace
 from html import escape
 
 from rita_demo.plots.theme import METHODS
-from rita_demo.records import FilmFrame, Story, Verdict
+from rita_demo.records import Story, Verdict
 from rita_demo.ui import words
 from rita_demo.ui.sessions import Session
 
 _TERMS = {"clip": "CLIP", "ensemble": "Ensemble", "rita": "RITA"}
 
 
-def answers_at(session: Session) -> tuple[dict[str, Verdict], int | None]:
-    """Every method's answer at the step looked at, and that step; None: the delivered picture."""
-    story, step = session.story, session.selection.step
-    assert story is not None
-    if story.attack is None or step is None or step >= len(story.attack.frames) - 1:
-        return story.attacked.verdicts, None
-    frame = frame_at(session.film, step)
-    return (frame.verdicts, step) if frame else (story.attacked.verdicts, None)
-
-
-def frame_at(film: tuple[FilmFrame, ...], step: int) -> FilmFrame | None:
-    """The film's frame of that step, if it has been computed."""
-    return next((f for f in film if f.step == step), None)
-
-
 def banner(session: Session) -> str:
     """The result in one sentence."""
-    story = session.story
+    story = session.now
     if story is None:
         return ""
     sentence, kind = words.summary(story)
+    if story.step is not None:
+        sentence = f"{words.at_step(story)[2:].capitalize()}. {sentence}"
     mark = {"good": "✓", "bad": "✗", "dim": "–"}[kind]
     return (
         f'<div class="banner {kind}"><strong><span aria-hidden="true">{mark}</span> '
@@ -44,14 +31,14 @@ def banner(session: Session) -> str:
 
 def table(session: Session) -> str:
     """Who is right: every method on the clean and on the attacked picture."""
-    story = session.story
+    story = session.now
     if story is None:
         return '<p class="empty">Who is right will stand here once a picture is chosen.</p>'
-    attacked, step = answers_at(session)
-    rows = "".join(_row(story, name, attacked[name]) for name in METHODS)
-    when = "" if step is None else f" after step {step}"
+    rows = "".join(_row(story, name) for name in METHODS)
     heads = (
-        f"<th scope='col'>attacked{when}</th><th scope='col'>outcome</th>" if story.attack else ""
+        f"<th scope='col'>attacked{words.at_step(story)}</th><th scope='col'>outcome</th>"
+        if story.attack
+        else ""
     )
     share = words.term("probability", "probability")
     ahead = words.term("margin")
@@ -65,8 +52,8 @@ def table(session: Session) -> str:
     )
 
 
-def _row(story: Story, name: str, attacked: Verdict) -> str:
-    clean = story.clean.verdicts[name]
+def _row(story: Story, name: str) -> str:
+    clean, attacked = (side.verdicts[name] for side in (story.clean, story.attacked))
     n = len(story.attacked.glance.features)
     about = {"clip": "1 view", "ensemble": f"{n} views", "rita": f"{n} views, transport"}[name]
     title = words.term(_TERMS[name], METHODS[name]["title"])
@@ -138,6 +125,6 @@ def headline(number: int, said: Callable[[Story], str], empty: str) -> Callable[
     """A panel's draw function for one headline: what the story says, or ``empty`` before there is one."""
 
     def draw(session: Session) -> str:
-        return heading(empty if session.story is None else said(session.story), number)
+        return heading(empty if session.now is None else said(session.now), number)
 
     return draw

@@ -32,7 +32,7 @@ NOT_YET = SettingError("There is no picture yet.", "Run one on the first tab.")
 
 def seen(session: Session) -> Story | None:
     """The story that *Inside RITA* draws: the what-if where there is one, else the run."""
-    return session.what_if.story or session.story
+    return session.what_if.story or session.now
 
 
 def settings_of(session: Session) -> Settings:
@@ -48,7 +48,7 @@ def change(engine: Any, session: Session, **changes: Any) -> None:
         SettingError: when there is no picture, or nothing would be left to decide from.
     """
     with session.lock:
-        story = session.story
+        story = session.now
         if story is None:
             raise NOT_YET
         wanted = replace(session.what_if, **changes)
@@ -59,6 +59,14 @@ def change(engine: Any, session: Session, **changes: Any) -> None:
             return
         told = telling.rescore(engine, story, settings, wanted.left_out, label)
         session.what_if = WhatIf(settings, wanted.left_out, label, told)
+
+
+def follow(engine: Any, session: Session) -> None:
+    """Bring a what-if to the attack step that is looked at."""
+    with session.lock:
+        told, now = session.what_if.story, session.now
+        if told is not None and now is not None and told.step != now.step:
+            change(engine, session)
 
 
 def toggle_view(engine: Any, session: Session) -> None:
@@ -79,7 +87,7 @@ def toggle_prompt(engine: Any, session: Session) -> None:
 
 def banner(session: Session) -> str:
     """What differs from the run and from the preset, and what that does to RITA's answer."""
-    run, now = session.story, session.what_if.story
+    run, now = session.now, session.what_if.story
     if run is None:
         return ""
     if now is None:

@@ -33,7 +33,8 @@ TERMS: dict[str, str] = {
     "agreement": "How much the remembered views of a class agree: the length of their mean, 1 when all "
     "are alike.",
     "budget": "The strength of the attack: no pixel value (0 to 255) moves by more than this.",
-    "loss": "What the attacker drives up: CLIP's error on the true class, in nats.",
+    "loss": "What the attacker drives up, in nats: CLIP's error on the right class or, with a target, "
+    "the logarithm of the target's probability.",
 }
 
 #: The story's word for an outcome -> css class and mark. The mark is the second cue beside the colour.
@@ -133,11 +134,18 @@ def heading_attacked(story: Story) -> Says:
     return Says("This is the same photograph to you. The model says:", said, tail)
 
 
+def at_step(story: Story) -> str:
+    """ ", step 3 of 7" where the attacked side is that of an earlier step, else nothing."""
+    if story.step is None or story.attack is None:
+        return ""
+    return f", step {story.step} of {len(story.attack.frames) - 1}"
+
+
 def heading_views(story: Story) -> str:
     """3. The cloud of crops."""
     n = len(story.attacked.glance.features)
     truth, count = _name(story, story.label), votes(story.attacked, story.label)
-    kind = "the picture" if story.attack is None else "the attacked picture"
+    kind = "the picture" if story.attack is None else "the attacked picture" + at_step(story)
     still = "say" if story.attack is None else "still say"
     start = f"Here are {n} crops of {kind}."
     labels = np.asarray(story.attacked.trace.confidence.label)
@@ -153,7 +161,8 @@ def heading_views(story: Story) -> str:
 def heading_costs(story: Story) -> str:
     """4. The transport."""
     winner = story.attacked.verdicts["rita"].label
-    start = "Moving this cloud of crops onto each class's prompts costs least for "
+    at = "" if story.step is None else f" of step {story.step}"
+    start = f"Moving this cloud of crops{at} onto each class's prompts costs least for "
     if winner == story.label or not story.label_given:
         return f"{start}{_name(story, winner)}."
     if story.clean.verdicts["rita"].label != story.label:
@@ -206,7 +215,8 @@ def summary(story: Story) -> tuple[str, str]:
         if clip == rita:
             return f"CLIP and RITA agree: {_name(story, rita)}.", "dim"
         return f"CLIP says {_name(story, clip)}. RITA says {_name(story, rita)}.", "dim"
-    fooled = story.attack.fooled
+    aim, first = story.attack.target, story.clean.verdicts["clip"].label
+    fooled = first == story.label and (clip != story.label if aim is None else clip == aim)
     if not story.label_given:
         return _summary_without_truth(story)
     if fooled and rita == story.label:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,10 +107,28 @@ def available() -> tuple[Available, ...]:
 
 
 def pick_device() -> str:
-    """The fastest device here: "cuda", "mps" or "cpu"."""
+    """``RITA_DEVICE`` where it is set, else the fastest device here: "cuda", "mps" or "cpu".
+
+    Raises:
+        BackboneError: when the device that was asked for is not here.
+    """
+    if asked := os.environ.get("RITA_DEVICE"):
+        return _checked(asked)
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _checked(device: str) -> str:
+    """The same name, once a number has been put there."""
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError):
+        raise BackboneError(
+            f"RITA_DEVICE asks for {device[:40]!r}, which cannot be used here.",
+            "Leave it out, or set it to cpu, cuda, cuda:1 or mps.",
+        ) from None
+    return device
 
 
 def pick_precision(device: str) -> str:
@@ -131,7 +150,7 @@ def load(spec: str, device: str | None = None, precision: str | None = None) -> 
 
     Args:
         spec: see the top of this file.
-        device: "cuda", "mps" or "cpu"; None picks the fastest.
+        device: "cuda", "mps" or "cpu"; None asks :func:`pick_device`.
         precision: of encoding views, "float32", "float16" or "bfloat16"; None asks
             :func:`pick_precision`.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from rita_demo.records import (
@@ -189,7 +191,7 @@ def make_film(story: Story, seed: int = 1) -> list[FilmFrame]:
                 np.log(s.verdicts[method].probability + 1e-9) for s in (story.clean, story.attacked)
             ]
             verdicts[method] = simple_verdict(softmax((1 - share) * ends[0] + share * ends[1]))
-        frames.append(FilmFrame(step, verdicts))
+        frames.append(FilmFrame(step, replace(story.attacked, verdicts=verdicts)))
     return frames
 
 

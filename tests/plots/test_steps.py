@@ -19,7 +19,7 @@ def test_every_method_is_drawn_at_the_films_probability_of_the_true_class(story:
     film = make_film(story)
     figure = attack_steps(story, film, 3)
     for method, name in (("clip", "CLIP"), ("ensemble", "Ensemble"), ("rita", "RITA")):
-        wanted = [100 * f.verdicts[method].probability[story.label] for f in film]
+        wanted = [100 * f.side.verdicts[method].probability[story.label] for f in film]
         assert _trace(figure, name).y == pytest.approx(wanted)
         assert list(_trace(figure, name).x) == [f.step for f in film]
 
@@ -38,7 +38,7 @@ def test_without_a_film_clip_is_drawn_from_the_attack_alone(story: Story):
 
 def test_a_wrong_answer_is_a_cross_and_a_right_one_a_circle(story: Story):
     trace = _trace(attack_steps(story, make_film(story), 0), "CLIP")
-    right = [f.verdicts["clip"].label == story.label for f in make_film(story)]
+    right = [f.side.verdicts["clip"].label == story.label for f in make_film(story)]
     assert list(trace.marker.symbol) == ["circle" if r else "x-thin" for r in right]
     assert not all(right)
 

@@ -1,0 +1,87 @@
+"""The attack's film under the hand: one slider in two tabs moves every picture, figure and verdict.
+
+Nothing is encoded here: the steps were looked at once, in the background, and are kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+from rita_demo.film import last_step
+from rita_demo.ui import notice, what_if
+from rita_demo.ui.board import Board, Updates
+from rita_demo.ui.controls import FreeSlider
+from rita_demo.ui.desk import AT_ONCE, Desk
+from rita_demo.ui.sessions import SIDES, Session
+
+INFO = (
+    "0 is before the first step. Pictures, views, entropies, costs and verdicts follow, here and in "
+    "every tab but the memory's."
+)
+
+
+def draw_scrubber(board: Board, name: str) -> gr.Slider:
+    """The slider and the sentence below it; ``name`` is the slider's element id."""
+    slider = FreeSlider(
+        0, 7, value=7, step=1, label="Attack step shown", info=INFO, elem_id=name, visible=False
+    )
+    board.add(slider, _slider, "step", "inside")
+    board.add(gr.HTML(elem_id=f"{name}-note"), note, "step", "film", "inside")
+    return slider
+
+
+def wire_scrubber(desk: Desk, slider: gr.Slider) -> None:
+    """Connect it; call it once every panel of every tab is on the board."""
+
+    def moved(visitor: Any, step: Any) -> Updates:
+        updates = look_at(desk, desk.sessions.get(visitor), step)
+        updates.pop(slider, None)  # the hand is on it
+        return updates
+
+    slider.input(
+        notice.guarded(desk.notice)(moved), [desk.visitor, slider], desk.outputs(), **AT_ONCE
+    )
+
+
+def look_at(desk: Desk, session: Session, step: Any) -> Updates:
+    """Show the kept step nearest to ``step``, whatever a browser sent as one."""
+    story = session.story
+    whole = isinstance(step, int | float) and step == step and abs(step) < 10**6
+    if story is None or story.attack is None or not whole:
+        return {}
+    session.select(step=min(max(round(step), 0), last_step(story)))
+    desk.cut_views(session, *(SIDES if session.inside else (session.selection.side,)))
+    if session.inside:
+        what_if.follow(desk.engine_of(session), session)
+    return desk.board.redraw(session, "step", "inside")
+
+
+def _slider(session: Session) -> Any:
+    story = session.story
+    last = 0 if story is None else last_step(story)
+    asked = session.selection.step
+    value = last if asked is None else asked
+    return gr.update(maximum=max(last, 1), value=value, visible=last > 0)
+
+
+def note(session: Session) -> str:
+    """HTML: which steps are kept, how far the others are, and what is shown where one is not."""
+    story, now = session.story, session.now
+    if story is None or now is None or story.attack is None:
+        return ""
+    last = last_step(story)
+    kept = sorted({0, last} | {frame.step for frame in session.film})
+    names = f"{', '.join(map(str, kept[:-1]))} and {kept[-1]}"
+    asked, shown = session.selection.step, last if now.step is None else now.step
+    said = f"Kept: steps {names} of {last}." if len(kept) <= last else ""
+    if asked is not None and asked != shown:
+        said = f"Step {asked} is not kept{' yet' if session.filming else ''}: everything shows step {shown}, the nearest. {said}"
+    if session.filming:
+        done = len(session.film)
+        said += (
+            f" <progress max='{session.filming}' value='{done}' aria-label='Steps looked at'></progress> "
+            f"{done} of {session.filming} steps have been looked at."
+        )
+    return f"<p class='quiet small' role='status'>{said.strip()}</p>" if said else ""
