@@ -152,7 +152,7 @@ def finish(
         "meta": {"kind": kind, "alt": alt, "pickable": pickable, "narrow": narrow or {},
                  "wrap": wrap or []},
     }  # fmt: skip
-    figure.update_layout(**(common | layout))
+    figure.layout = common | layout  # update_layout takes four times as long
     return figure
 
 

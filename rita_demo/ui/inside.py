@@ -30,7 +30,7 @@ class Inside:
         board = desk.board
         strip = gr.HTML(elem_id="inside-strip")
         board.add(strip, when_open(inside_words.strip), "inside")
-        self.scrubber = draw_scrubber(board, "in-scrubber")
+        self.scrubber = draw_scrubber(board, "in-scrubber", "inside")
         self.parts: dict[str, Any] = what_if.draw_what_if(board)
         self.parts |= draw_panels(board)
         self._draw_comparisons()
@@ -96,11 +96,11 @@ class Inside:
 
     def left(self, visitor: Any) -> Updates:
         """Another tab is in sight: these figures need not be drawn."""
-        if (
-            visitor
-        ):  # the first tab is "chosen" while the page still opens, before there is a session
-            self.desk.sessions.get(visitor).inside = False
-        return {}
+        if not visitor:  # the first tab is "chosen" while the page still opens, before a session
+            return {}
+        session = self.desk.sessions.get(visitor)
+        session.inside, behind, session.behind = False, session.behind, False
+        return self.desk.board.redraw(session, "step") if behind else {}
 
     # --- the one selection
     def _select(self, session: Session, *aspects: str, **changes: Any) -> Updates:

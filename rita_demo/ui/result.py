@@ -58,7 +58,7 @@ def draw_first_screen(board: Board) -> dict[str, Any]:
                 aria="Loss and every verdict, by attack step", height=290, narrow_height=360,
                 empty="The attack's steps will be drawn here.", elem_id="steps",
             )  # fmt: skip
-            scrubber = draw_scrubber(board, "scrubber")
+            scrubber = draw_scrubber(board, "scrubber", "step")
             follow = gr.Button("Look at the steps between", elem_id="follow", visible=False)
             board.add(steps, _steps, "step", "film")
             board.add(follow, _follow, "film")

@@ -22,13 +22,14 @@ INFO = (
 )
 
 
-def draw_scrubber(board: Board, name: str) -> gr.Slider:
-    """The slider and the sentence below it; ``name`` is the slider's element id."""
+def draw_scrubber(board: Board, name: str, aspect: str) -> gr.Slider:
+    """The slider and the sentence below it; ``name`` is the slider's element id, ``aspect`` what
+    its tab is drawn again for when the step changes."""
     slider = FreeSlider(
         0, 7, value=7, step=1, label="Attack step shown", info=INFO, elem_id=name, visible=False
     )
-    board.add(slider, _slider, "step", "inside")
-    board.add(gr.HTML(elem_id=f"{name}-note"), note, "step", "film", "inside")
+    board.add(slider, _slider, aspect)
+    board.add(gr.HTML(elem_id=f"{name}-note"), note, aspect, "film")
     return slider
 
 
@@ -53,9 +54,11 @@ def look_at(desk: Desk, session: Session, step: Any) -> Updates:
         return {}
     session.select(step=min(max(round(step), 0), last_step(story)))
     desk.cut_views(session, *(SIDES if session.inside else (session.selection.side,)))
-    if session.inside:
-        what_if.follow(desk.engine_of(session), session)
-    return desk.board.redraw(session, "step", "inside")
+    if not session.inside:
+        return desk.board.redraw(session, "step")
+    session.behind = True  # the first tab is drawn when somebody comes back to it
+    what_if.follow(desk.engine_of(session), session)
+    return desk.board.redraw(session, "inside")
 
 
 def _slider(session: Session) -> Any:

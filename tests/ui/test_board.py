@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from rita_demo import film as filming
 from rita_demo.errors import DemoError
 from rita_demo.ui import notice
 from rita_demo.ui.board import Board
 from rita_demo.ui.pictures import Pictures, box_of, pictures_value
 from rita_demo.ui.sessions import Session
+from tests.ui.fake import FakeEngine
 
 
 def pixels_of(uri: str) -> np.ndarray:
@@ -56,9 +58,9 @@ def test_the_pictures_show_the_attacked_square_bit_for_bit(session) -> None:
 
 
 def test_the_scrubber_shows_the_frame_of_its_step(session) -> None:
-    from dataclasses import replace
-
-    session.selection = replace(session.selection, step=2)
+    frames = list(filming.film(FakeEngine(spread=0.2), session.story))
+    session.film = tuple(frames)
+    session.select(step=2)
     shown = pictures_value(session)
     assert shown is not None
     assert np.array_equal(pixels_of(shown["attacked"]["src"]), session.story.attack.frames[2])
@@ -77,9 +79,7 @@ def test_the_pictures_travel_as_json_and_are_never_read_back(session) -> None:
 
 @pytest.mark.parametrize("view", [None, -1, 64, 10**9])
 def test_there_is_no_box_for_a_view_that_is_not_there(session, view) -> None:
-    from dataclasses import replace
-
-    session.selection = replace(session.selection, view=view)
+    session.select(view=view)
     assert box_of(session) is None
 
 

@@ -1,0 +1,283 @@
+"""Scrubbing through the attack with the fake engine: what moves in both tabs, and what it costs."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rita_demo.film import kept_steps
+from rita_demo.ui import compare, inside_words, verdicts, what_if
+from rita_demo.ui.example import WorkedExample
+from rita_demo.ui.inside import Inside
+from rita_demo.ui.page import build
+from rita_demo.ui.running import FILM_BYTES, Jobs, steps_that_fit
+from rita_demo.ui.scrubber import look_at, note
+from rita_demo.ui.sessions import Session, Sessions, measured
+from tests.ui.conftest import told
+from tests.ui.fake import FakeEngine
+
+FIRST_TAB = (
+    "pictures", "banner", "verdicts", "steps", "heading-views", "views", "entropies",
+    "view-detail", "heading-costs", "costs", "plan", "cell-detail",
+)  # fmt: skip
+SECOND_TAB = (
+    "in-scrubber", "inside-strip", "in-views-attacked", "in-entropies-attacked", "in-costs",
+    "in-cost-attacked", "in-plan-attacked", "in-mass-attacked", "in-cell",
+)  # fmt: skip
+
+
+class Deaf(FakeEngine):
+    """Encodes until it is told not to."""
+
+    asleep = False
+
+    def look(self, *args: Any) -> Any:
+        assert not self.asleep, "scrubbing encoded something"
+        return super().look(*args)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Deaf:
+    return Deaf(spread=0.2)
+
+
+@pytest.fixture(scope="module")
+def inside(engine: Deaf) -> Inside:
+    """The second tab of a page that was never launched."""
+    made: list[Inside] = []
+    wire = Inside.wire
+
+    def spy(self: Inside, *tabs: Any) -> None:
+        made.append(self)
+        wire(self, *tabs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Inside, "wire", spy)
+        build(engine, example=WorkedExample(engine, candidates=()), sessions=Sessions())
+    return made[0]
+
+
+@pytest.fixture
+def jobs(inside: Inside) -> Jobs:
+    return Jobs(inside.desk, None, [])
+
+
+@pytest.fixture
+def visitor(inside: Inside, engine: Deaf) -> str:
+    """Somebody whose attack has just been defended; the steps between have not been looked at."""
+    engine.asleep = False
+    story, name = told(engine), inside.desk.sessions.open()
+    session = inside.desk.sessions.get(name)
+    session.show(story)
+    inside.desk.cut_views(session, "attacked")
+    session.select(view=3, atom=1)
+    return name
+
+
+@pytest.fixture
+def session(inside: Inside, visitor: str) -> Session:
+    return inside.desk.sessions.get(visitor)
+
+
+def by_name(updates: dict[Any, Any]) -> dict[str, Any]:
+    return {c.elem_id: value for c, value in updates.items()}
+
+
+def test_the_film_comes_step_by_step_and_says_how_far_it_is(jobs: Jobs, session: Session) -> None:
+    said = [by_name(update).get("scrubber-note", "") for update in jobs.film(session)]
+    assert "0 of 6 steps have been looked at" in said[0]
+    assert "4 of 6 steps" in said[4]
+    assert "looked at" not in said[-1]
+    assert [f.step for f in session.film] == [0, 1, 2, 3, 5, 7]
+    assert set(session.crops) == {"clean", "attacked", "step 1", "step 2", "step 3", "step 5"}
+    assert list(jobs.film(session)) == []  # once
+
+
+def test_the_film_waits_while_somebodys_picture_is_being_computed(
+    jobs: Jobs, session: Session
+) -> None:
+    film = jobs.film(session)
+    next(film)
+    with jobs.running():
+        next(film), next(film)
+        assert session.film == ()
+    next(film)
+    assert len(session.film) == 1
+
+
+def test_a_film_of_an_earlier_picture_ends_when_another_one_comes(
+    jobs: Jobs, session: Session, engine: Deaf
+) -> None:
+    film = jobs.film(session)
+    next(film), next(film)
+    session.show(told(engine, label=1))
+    assert list(film) == []
+    assert session.film == ()
+
+
+def test_scrubbing_moves_every_panel_of_the_first_tab_and_encodes_nothing(
+    inside: Inside, jobs: Jobs, session: Session, engine: Deaf
+) -> None:
+    list(jobs.film(session))
+    engine.asleep = True
+    shown = {step: by_name(look_at(inside.desk, session, step)) for step in (1, 5)}
+    for name in FIRST_TAB:
+        assert str(shown[1][name]) != str(shown[5][name]), name
+    now = session.now
+    assert now is not None
+    assert now.step == 5
+    assert "attacked, step 5 of 7" in verdicts.table(session)
+    assert "Step 5 of 7." in verdicts.banner(session)
+    bars = shown[5]["entropies"].data
+    heights = sorted(float(y) for bar in bars if bar.type == "bar" for y in bar.y)
+    assert heights == pytest.approx(sorted(session.film[4].side.trace.confidence.entropy))
+
+
+def test_scrubbing_moves_the_attacked_side_inside_rita_and_encodes_nothing(
+    inside: Inside, jobs: Jobs, session: Session, engine: Deaf, visitor: str
+) -> None:
+    list(jobs.film(session))
+    inside.opened(visitor)
+    engine.asleep = True
+    shown = {step: by_name(look_at(inside.desk, session, step)) for step in (1, 5)}
+    for name in SECOND_TAB:
+        assert str(shown[1][name]) != str(shown[5][name]), name
+    assert "attacked, step 5 of 7" in inside_words.strip(session)
+    assert "views" not in shown[5]  # the first tab is drawn when it is seen again
+    assert (
+        by_name(inside.left(visitor))["views"]
+        == by_name(inside.desk.board.redraw(session, "step"))["views"]
+    )
+    assert inside.left(visitor) == {}
+    for name in ("in-views-clean", "in-entropies-clean"):
+        assert str(shown[1][name]) == str(shown[5][name]), name
+
+
+def test_both_ends_are_the_run_itself(inside: Inside, jobs: Jobs, session: Session) -> None:
+    list(jobs.film(session))
+    look_at(inside.desk, session, 0)
+    now, story = session.now, session.story
+    assert now is not None
+    assert story is not None
+    assert now.attacked is story.clean
+    assert session.crops_of("attacked") is session.crops["clean"]
+    look_at(inside.desk, session, 7)
+    assert session.now is story
+    assert session.crops_of("attacked") is session.crops["attacked"]
+
+
+def test_a_step_that_is_not_kept_says_so_and_the_slider_stays_where_it_is(
+    inside: Inside, jobs: Jobs, session: Session
+) -> None:
+    list(jobs.film(session))
+    updates = by_name(look_at(inside.desk, session, 4))
+    assert by_name(inside.desk.board.redraw(session, "inside"))["in-scrubber"]["value"] == 4
+    assert "Step 4 is not kept: everything shows step 5, the nearest" in note(session)
+    assert "Kept: steps 0, 1, 2, 3, 5 and 7 of 7." in note(session)
+    assert updates["scrubber"]["value"] == 4
+
+
+def test_no_row_and_no_scale_jumps_from_step_to_step(
+    inside: Inside, jobs: Jobs, session: Session
+) -> None:
+    list(jobs.film(session))
+    figures = [by_name(look_at(inside.desk, session, step))["costs"] for step in (0, 2, 5, 7)]
+    assert len({str(f.layout.xaxis.range) for f in figures}) == 1
+    assert len({str(f.layout.yaxis.ticktext) for f in figures}) == 1
+
+
+def test_a_what_if_follows_to_the_step(
+    inside: Inside, jobs: Jobs, session: Session, engine: Deaf, visitor: str
+) -> None:
+    list(jobs.film(session))
+    inside.opened(visitor)
+    assert session.story is not None
+    wanted = session.story.settings.but(entropy_weight=0.1)
+    what_if.change(engine, session, settings=wanted)
+    look_at(inside.desk, session, 2)
+    seen = what_if.seen(session)
+    assert seen is not None
+    assert (seen.step, seen.settings) == (2, wanted)
+    side = session.film[2].side
+    trace, _ = engine.decide(side.glance, seen.bank, seen.cache_before, wanted)
+    assert np.allclose(seen.attacked.trace.total, trace.total)
+    compare.pin(session)
+    assert session.pinned is not None
+    assert "step 2 of 7" in session.pinned.title
+
+
+def test_a_what_if_follows_when_its_tab_is_opened_again(
+    inside: Inside, jobs: Jobs, session: Session, engine: Deaf, visitor: str
+) -> None:
+    list(jobs.film(session))
+    inside.opened(visitor)
+    what_if.change(engine, session, label=2)
+    inside.left(visitor)
+    look_at(inside.desk, session, 3)
+    inside.opened(visitor)
+    assert session.what_if.story is not None
+    assert session.what_if.story.step == 3
+
+
+def test_the_memory_and_its_history_stay_the_delivered_pictures(
+    inside: Inside, jobs: Jobs, session: Session
+) -> None:
+    history, story = session.history, session.story
+    list(jobs.film(session))
+    look_at(inside.desk, session, 2)
+    assert session.history is history
+    assert session.story is story
+    assert (
+        by_name(look_at(inside.desk, session, 3))
+        .keys()
+        .isdisjoint({"heading-memory", "memory-holds"})
+    )
+
+
+@pytest.mark.parametrize("step", ["3", None, float("nan"), float("inf"), 1e300, [1], {}])
+def test_a_forged_step_changes_nothing(inside: Inside, session: Session, step: Any) -> None:
+    before = session.selection
+    assert look_at(inside.desk, session, step) == {}
+    assert session.selection == before
+
+
+@pytest.mark.parametrize(("step", "asked"), [(-3, 0), (99, 7), (2.6, 3), (True, 1)])
+def test_a_step_out_of_range_is_brought_into_it(
+    inside: Inside, session: Session, step: Any, asked: int
+) -> None:
+    look_at(inside.desk, session, step)
+    assert session.selection.step == asked
+
+
+@pytest.mark.parametrize(("record", "steps"), [(1, 6), (FILM_BYTES // 4, 6), (FILM_BYTES // 3, 5), (FILM_BYTES, 3), (FILM_BYTES + 1, 2)])  # fmt: skip
+def test_a_visitor_keeps_fewer_steps_when_each_is_large(record: int, steps: int) -> None:
+    assert steps_that_fit(record, 0) == steps
+    assert (len(kept_steps(100, steps)) - 2) * record <= FILM_BYTES
+
+
+def test_the_film_stays_within_its_bytes_and_is_counted(jobs: Jobs, session: Session) -> None:
+    before = session.bytes()
+    list(jobs.film(session))
+    added = session.bytes() - before
+    one = measured(session.film[2].side) + session.crops["step 2"].nbytes
+    assert one < added <= FILM_BYTES + session.crops["clean"].nbytes
+
+
+def test_scrubbing_answers_quickly(
+    inside: Inside, jobs: Jobs, session: Session, engine: Deaf, visitor: str
+) -> None:
+    list(jobs.film(session))
+    for tab, come in (("Attack & defend", inside.left), ("Inside RITA", inside.opened)):
+        come(visitor)
+        taken = []
+        for step in (0, 1, 2, 3, 5, 7):
+            begin = time.process_time()
+            look_at(inside.desk, session, step)
+            taken.append(1000 * (time.process_time() - begin))
+        print(f"{tab}: median {float(np.median(taken)):.0f} ms of processor time per step")
+        assert (
+            float(np.median(taken)) < 600
+        )  # of a machine that others load; what counts is printed
