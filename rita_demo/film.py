@@ -28,8 +28,9 @@ def kept_steps(last: int, most: int = MOST) -> tuple[int, ...]:
     Early steps stand closer together, since an attack moves fastest at its start: the i-th of n
     gaps ends at ``last (i / n)^1.5``; 7 steps give 0, 1, 2, 3, 5, 7.
     """
-    gaps = max(min(most - 1, last), 1)
-    return tuple(sorted({round(last * (i / gaps) ** 1.5) for i in range(gaps + 1)}))
+    gaps = min(most - 1, last)
+    between = (max(i, round(last * (i / gaps) ** 1.5)) for i in range(1, gaps))
+    return tuple(sorted({0, *between, last}))
 
 
 def film(engine: Engine, story: Story, most: int = MOST) -> Iterator[FilmFrame]:

@@ -110,13 +110,63 @@ def test_a_view_of_the_grid_is_outlined_on_the_picture(page: Page) -> None:
     expect(page.locator(".pic.clean .crop-box")).to_be_visible()
 
 
-def test_the_scrubber_goes_back_to_the_clean_picture(page: Page) -> None:
-    before = square_shown(page, "attacked")
-    page.locator("#scrubber input[type=number]").fill("0")
-    page.locator("#scrubber input[type=number]").press("Enter")
+def scrub(page: Page, name: str, step: int) -> None:
+    """Type a step into one of the two sliders' number boxes."""
+    box = page.locator(f"#{name} input[type=number]")
+    box.fill(str(step))
+    box.press("Enter")
+
+
+def test_scrubbing_moves_pictures_views_entropies_costs_and_verdicts_in_both_tabs(
+    page: Page,
+) -> None:
+    clean = square_shown(page, "clean")
+    expect(page.locator("#scrubber-note")).to_contain_text("Kept: steps 0, 1, 2, 3, 5 and 7 of 7.")
+    names = ("verdicts", "banner", "views", "entropies", "costs", "plan", "heading-views")
+    before = {name: page.locator(f"#{name}").inner_html() for name in names}
+    scrub(page, "scrubber", 2)
+    expect(page.locator("#verdicts")).to_contain_text("attacked, step 2 of 7", ignore_case=True)
+    expect(page.locator("#heading-views")).to_contain_text("step 2 of 7")
+    expect(page.locator(".pic.attacked .says")).to_contain_text("After 2 steps of 7")
+    for name in names:
+        page.wait_for_function(
+            "([id, html]) => document.getElementById(id).innerHTML !== html",
+            arg=[name, before[name]],
+        )
+    page.get_by_role("tab", name="Inside RITA").click()
+    strip = page.locator("#inside-strip")
+    expect(strip).to_contain_text("attacked, step 2 of 7", ignore_case=True)
+    names = ("in-views-attacked", "in-entropies-attacked", "in-plan-attacked", "in-costs")
+    for name in names:
+        page.wait_for_selector(f"#{name} svg, #{name} button")
+    before = {name: page.locator(f"#{name}").inner_html() for name in names}
+    scrub(page, "in-scrubber", 4)
+    expect(page.locator("#in-scrubber-note")).to_contain_text("everything shows step 5")
+    expect(strip).to_contain_text("attacked, step 5 of 7", ignore_case=True)
+    for name in names:
+        page.wait_for_function(
+            "([id, html]) => document.getElementById(id).innerHTML !== html",
+            arg=[name, before[name]],
+        )
+    page.get_by_role("tab", name="Attack & defend").click()
+    expect(page.locator("#verdicts")).to_contain_text("attacked, step 5 of 7", ignore_case=True)
+    slider = page.locator("#scrubber input[type=range]")
+    slider.focus()
+    for _ in range(8):
+        slider.press("ArrowLeft")
     expect(page.locator(".pic.attacked .says")).to_contain_text("After 0 steps")
-    assert np.array_equal(square_shown(page, "attacked"), square_shown(page, "clean"))
-    assert not np.array_equal(square_shown(page, "attacked"), before)
+    assert np.array_equal(square_shown(page, "attacked"), clean)
+
+
+def test_a_strength_beyond_its_slider_is_a_sentence_and_the_page_lives_on(page: Page) -> None:
+    box = page.locator("#knob-budget input[type=number]")
+    box.fill("99")
+    expect(page.locator("#differs")).to_contain_text("from 0 to 64")
+    box.press("Tab")
+    expect(box).to_have_value("16")
+    expect(page.locator("#differs")).not_to_contain_text("from 0 to 64")
+    press(page, "Attack and defend")
+    expect(page.locator("#threat")).to_contain_text("more than 16/255")
 
 
 def test_a_text_file_renamed_jpg_gets_a_sentence_and_loses_nothing(
