@@ -252,3 +252,11 @@ def test_every_row_tells_a_person_what_it_does_and_knows(name: str) -> None:
 
 def test_the_settings_offer_exactly_the_attacks_there_are() -> None:
     assert KNOBS["attack"].choices == tuple(ATTACKS)
+
+
+@pytest.mark.parametrize("name", ["pgd", "fgsm"])
+def test_an_attack_with_a_target_says_that_it_raises_the_target(name: str) -> None:
+    row = ATTACKS[name]
+    assert row.aimed_at(None) == row.sentence
+    assert "raises CLIP's probability of “dog” most" in row.aimed_at("dog")
+    assert "error" not in row.aimed_at("dog")

@@ -16,7 +16,9 @@ def test_the_report_tells_accuracies_with_n(tmp_path: Path) -> None:
     told = "\n".join(lines)
     assert "val, Caltech101 (3 prompts): zero-shot" in told
     assert "DTD, all 47 names (47 prompts)" in told
-    assert len(re.findall(r"drawn textures \(47 prompts\): zero-shot [\d.]+ % \(n = 470", told)) == 1
+    assert (
+        len(re.findall(r"drawn textures \(47 prompts\): zero-shot [\d.]+ % \(n = 470", told)) == 1
+    )
     assert json.loads((tmp_path / "model" / "seen_tokens.json").read_text()) == [1, 2]
 
 

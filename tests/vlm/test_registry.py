@@ -13,7 +13,7 @@ from open_clip import pretrained
 from safetensors.torch import load_file, save_file
 
 from rita_demo.errors import BackboneError
-from rita_demo.vlm import BACKBONES, available, load, registry
+from rita_demo.vlm import BACKBONES, available, load, pick_device, registry
 from rita_demo.vlm.checkpoint import adopt
 from tests.conftest import TINY_CONFIG
 
@@ -187,3 +187,11 @@ def test_the_list_of_models_says_what_is_here_and_what_is_missing(tmp_path, monk
 def test_an_unknown_precision_gets_a_sentence() -> None:
     with pytest.raises(BackboneError, match="precision is one of"):
         load("embedded", "cpu", "int4")
+
+
+def test_the_device_is_the_one_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RITA_DEVICE", "cpu")
+    assert pick_device() == "cpu"
+    monkeypatch.setenv("RITA_DEVICE", "toaster")
+    with pytest.raises(BackboneError, match="RITA_DEVICE asks for 'toaster'"):
+        pick_device()
