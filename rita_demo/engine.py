@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 from rita_demo import attacks, baselines, method, views, vlm
+from rita_demo.data.descriptions import described
 from rita_demo.errors import SettingError
 from rita_demo.records import (
     AttackTrace,
@@ -36,7 +37,7 @@ from rita_demo.settings import Settings
 
 T = TypeVar("T")
 V = TypeVar("V")
-PROMPT_KNOBS = ("prompts", "context_init", "context_seed")
+PROMPT_KNOBS = ("prompts", "context_init", "context_seed", "descriptions")
 WHOLE_SQUARE = (np.array([[0.0, 0.0, 1.0, 1.0]], np.float32), np.array([False]))  # box, mirrored
 VIEW_KNOBS = ("views", "view_seed", "view_scale", "views_augmix")
 
@@ -73,6 +74,7 @@ class Engine:
 
         Raises:
             VocabularyError: when a name cannot be tokenised.
+            DataError: when the class descriptions asked for cannot be used.
         """
         prompts = self._prompt_set(tuple(names), settings)
         return TextBank(
@@ -211,7 +213,10 @@ class Engine:
         key = _key(*names, *(str(getattr(settings, knob)) for knob in PROMPT_KNOBS))
         with self._lock:
             return self._prompts.get(
-                key, lambda: vlm.build_prompts(self._backbone, names, settings)
+                key,
+                lambda: vlm.build_prompts(
+                    self._backbone, names, settings, described(names, settings.descriptions)
+                ),
             )
 
     def _encode(self, picture: Picture, settings: Settings, key: str) -> Glance:

@@ -89,7 +89,8 @@ class TextBank:
     """A vocabulary as prompts.
 
     ``names`` K class names as written; ``prompts`` K tuples of M sentences, as a person would read
-    them; ``features`` (K, M, D) unit length, ``weight`` (K, M) rows sum to 1 (0 for padding);
+    them; ``features`` (K, M, D) unit length, zeros for padding; ``weight`` (K, M) rows sum to 1 (0 for
+    padding, where a class has fewer written sentences than another);
     ``unknown`` K tuples with the words of a name the embedded model never met in training;
     ``temperature`` = 1 / logit scale; ``hand`` (K, D) unit length, the prompt "a photo of a {class}."
     that plain CLIP answers with and that the attacker attacks.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rita_demo.attacks import attack_row
+from rita_demo.data.descriptions import described
 from rita_demo.evaluation.collection import Collection
 from rita_demo.evaluation.files import digest
 from rita_demo.evaluation.request import METHODS, SEEDS, Request
@@ -121,6 +122,9 @@ def tuning_key(cell: Cell) -> tuple[Any, ...]:
 def settings_hash(cell: Cell, collection: Collection, model: Model) -> str:
     """The column ``settings``: everything that decides a number and has no column of its own."""
     knobs = {n: v for n, v in cell.settings.as_dict().items() if n not in COLUMNS}
+    knobs["descriptions"] = described(
+        collection.names, cell.settings.descriptions
+    )  # not where they lie
     pictures = sorted((entry.id, entry.size) for entry in collection.entries)
     value = {
         "format": FORMAT,
@@ -137,6 +141,14 @@ def cell_key(cell: Cell, collection: Collection, model: Model) -> str:
     value = {"columns": columns, "settings": settings_hash(cell, collection, model)}
     value |= {"method": cell.method, "model": model.name} | _home(collection)
     return digest(value | {"split": collection.split, "seed": cell.seed if cell.drawn else "any"})
+
+
+def different(cells: Iterable[Cell], collection: Collection, model: Model) -> tuple[Cell, ...]:
+    """The cells without those that another one equals: the same sentences may lie in two files."""
+    found: dict[str, Cell] = {}
+    for cell in cells:
+        found.setdefault(cell_key(cell, collection, model), cell)
+    return tuple(found.values())
 
 
 def groups_of(cells: Iterable[Cell], collection: Collection, model: Model) -> list[list[Cell]]:

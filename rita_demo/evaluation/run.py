@@ -80,7 +80,7 @@ class _Worker:
     def __call__(self, task: Task) -> Done:
         begin = time.perf_counter()
         collection = self._datasets[task.dataset]
-        cells = plan.cells_of(task.request, task.seed)
+        cells = plan.different(plan.cells_of(task.request, task.seed), collection, self._model)
         groups = plan.groups_of(cells, collection, self._model)
         counts = [
             self._group(task, collection, group, f"part {number} of {len(groups)}")

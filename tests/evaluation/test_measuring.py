@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -74,6 +75,34 @@ def test_settings_that_a_method_does_not_have_are_not_measured_twice(tmp_path: P
     assert counts["ensemble", "pgd"] == 2  # two budgets
     assert counts["rita", "none"] == 1 + 2 * 2  # off; reset and stream with two weights
     assert counts["rita", "pgd"] == 2 * (1 + 2 * 2)
+
+
+def test_descriptions_change_the_answer_and_are_known_by_what_they_say(
+    measure, rows_of, tmp_path: Path
+) -> None:
+    first, copy, other = (tmp_path / f"{name}.json" for name in ("first", "copy", "other"))
+    told = {"cat": ["it purrs"], "dog": ["it barks", "a tail"], "cup": ["it holds tea"]}
+    for path in (first, copy):
+        path.write_text(json.dumps(told))
+    other.write_text(json.dumps(told | {"cup": ["brick grass"]}))
+    few = ["--methods", "clip,rita", "--attack", "none", "--limit", "3"]
+    found = rows_of(
+        measure(tmp_path / "runs", *few, "--sweep", f"descriptions=none,{first},{copy},{other}")
+    )
+    assert len(found) == 1 + 3  # CLIP once; none, what two files say alike, and the other one
+    margins = {
+        tuple(row["margin"] for row in rows) for name, rows in found.items() if "rita" in name
+    }
+    assert len(margins) == 3
+
+
+def test_a_description_file_that_lacks_a_class_gets_a_sentence(
+    words, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text('{"cat": ["it purrs"]}')
+    assert cli.main(words(tmp_path / "runs", "--set", f"descriptions={path}")) == 1
+    assert "no sentences for the class 'dog' and 1 more" in capsys.readouterr().err
 
 
 def test_clean_clip_is_measured_with_one_seed_only(tmp_path: Path) -> None:

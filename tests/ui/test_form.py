@@ -51,6 +51,8 @@ def test_the_note_names_what_differs_and_says_why() -> None:
     "change",
     [
         {"budget": math.nan},
+        {"descriptions": "/etc/passwd"},
+        {"descriptions": ["built_in"]},
         {"budget": "4; drop table"},
         {"budget": 1e9},
         {"steps": None},
