@@ -11,7 +11,7 @@ import hashlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -200,13 +200,32 @@ class Engine:
         return outside(trace), outside(after)
 
     # --- door 5
-    def compare(self, glance: Glance, bank: TextBank) -> dict[str, Verdict]:
-        """The other methods' answers from the same encoded views, by method name."""
-        x, hand = torch.from_numpy(glance.features), torch.from_numpy(bank.hand)
-        return {
-            "clip": outside(baselines.zero_shot(x, hand, bank.temperature)),
-            "ensemble": outside(baselines.ensemble(x, hand, bank.temperature)),
-        }
+    def compare(
+        self,
+        glance: Glance,
+        bank: TextBank,
+        settings: Settings,
+        names: Iterable[str] = ("clip", "ensemble"),
+    ) -> dict[str, Verdict]:
+        """The other methods' answers from the same encoded views, by method name.
+
+        Args:
+            names: of ``baselines.BASELINES``; TPT, C-TPT and R-TPT cost a prompt update each.
+
+        Raises:
+            SettingError: a setting of a baseline that cannot be used with this vocabulary.
+        """
+        with self._lock:
+            prompts, device = self._prompt_set(bank.names, settings), self._backbone.device
+            question = baselines.Question(
+                views=torch.from_numpy(glance.features).to(device),
+                hand=torch.from_numpy(bank.hand).to(device),
+                written=prompts.written_mean(),
+                context=prompts.context[:1],
+                encode=prompts.encode_contexts,
+                temperature=bank.temperature,
+            )
+            return {name: outside(baselines.answer(name, question, settings)) for name in names}
 
     # --- inside
     def _prompt_set(self, names: tuple[str, ...], settings: Settings) -> Any:

@@ -231,7 +231,8 @@ class Trace:
 
     ``view_weight`` (N,); ``prompt_features`` (K, M, D) after tuning; ``prompt_before`` the transport of
     the untuned prompts; ``cache`` the state the decision was made from; ``cache_distance`` (K,) zeros
-    when the cache is off; ``total`` (K,) = prompt.distance + cache_weight * cache_distance.
+    when the cache is off; ``total`` (K,) = prompt.distance + cache_weight * cache_distance;
+    ``memory_verdict`` the answer by ``cache_distance`` alone, None when the cache is off.
     """
 
     confidence: Confidence
@@ -249,6 +250,7 @@ class Trace:
     verdict: Verdict
     change: CacheChange
     seconds: dict[str, float] = field(default_factory=dict)
+    memory_verdict: Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -270,7 +272,8 @@ class BackboneInfo:
 class Side:
     """One of the two visitors, clean or attacked: the picture, its views, every method's answer.
 
-    ``verdicts`` maps method name (clip, ensemble, rita) to its :class:`Verdict`.
+    ``verdicts`` maps a name of ``methods.METHODS`` to its :class:`Verdict`; clip, ensemble and rita
+    are always there.
     """
 
     picture: Picture
@@ -302,6 +305,7 @@ class Story:
     ``attack`` is None (and ``attacked`` is ``clean``) when the picture was only defended.
     ``label`` is what counts as right; ``label_given`` says whether a person said so (else it is CLIP's own
     answer on the clean square). ``cache_before`` decided both sides; ``cache_after`` holds the delivered picture.
+    ``methods``: who was asked, names of ``methods.METHODS``.
     """
 
     bank: TextBank
@@ -316,6 +320,7 @@ class Story:
     cache_before: CacheState
     cache_after: CacheState
     seconds: dict[str, float] = field(default_factory=dict)
+    methods: tuple[str, ...] = ("clip", "ensemble", "rita")
 
 
 @dataclass(frozen=True)

@@ -273,6 +273,22 @@ class Settings:
         "int", 64, "tuning", "Views in the loss", "The surest views, this many, enter the loss.",
         low=1, high=256, symbol="S",
     )  # fmt: skip
+    # --- the methods RITA is compared with (section 4)
+    ensemble_average: str = _knob(
+        "choice", "probability", "baselines", "What Ensemble averages",
+        "The crops' answers as probabilities, their logits, or the crops' features.",
+        choices=("probability", "logit", "feature"),
+    )  # fmt: skip
+    ensemble_text: str = _knob(
+        "choice", "template", "baselines", "Ensemble's sentences",
+        "One hand-written sentence per class, or the mean of its descriptions.",
+        choices=("template", "descriptions"),
+    )  # fmt: skip
+    ctpt_weight: float = _knob(
+        "float", 50.0, "baselines", "C-TPT's weight",
+        "How much C-TPT cares for prompts that stay apart; its authors use 20 on ImageNet and its variants.",
+        low=0.0, high=1000.0, symbol="w",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         for knob in KNOBS.values() if "KNOBS" in globals() else ():
@@ -306,6 +322,7 @@ GROUPS: dict[str, str] = {
     "transport": "The transport",
     "cache": "The memory (cache)",
     "tuning": "The prompt update",
+    "baselines": "The other methods",
 }
 
 

@@ -14,22 +14,24 @@ from rita_demo.attacks import Attack, attack_row
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine import Engine
 from rita_demo.errors import SettingError
+from rita_demo.methods import ALWAYS, METHODS, chosen
 from rita_demo.records import (
     AttackTrace,
     CacheState,
     Draw,
     FilmFrame,
+    Glance,
     LeftOut,
     Picture,
     Side,
     Story,
     TextBank,
     ThreatModel,
+    Trace,
     Verdict,
 )
 from rita_demo.settings import KNOBS, Settings
 
-METHODS = ("clip", "ensemble", "rita")
 #: Groups of settings that answer from features alone; the others need new pixels, views or prompts.
 FROM_FEATURES = ("transport", "cache")
 
@@ -55,6 +57,7 @@ def tell(
     target: int | None = None,
     cache: CacheState | None = None,
     previous: Story | None = None,
+    methods: Sequence[str] = ALWAYS,
 ) -> Story:
     """The whole story at once. Arguments and errors: see :func:`telling`."""
     steps = telling(
@@ -66,6 +69,7 @@ def tell(
         target=target,
         cache=cache,
         previous=previous,
+        methods=methods,
     )
     while True:
         try:
@@ -84,6 +88,7 @@ def telling(
     target: int | None = None,
     cache: CacheState | None = None,
     previous: Story | None = None,
+    methods: Sequence[str] = ALWAYS,
 ) -> Generator[Progress, None, Story]:
     """Attack a picture and defend it, yielding whenever something is finished; returns the story.
 
@@ -93,11 +98,13 @@ def telling(
         cache: the visitor's memory; None means ``previous``'s, or an empty one.
         previous: the visitor's last story. Trying again on the same picture decides from the memory
             as it was *before* that picture, so that nothing is committed twice.
+        methods: who is asked beside CLIP, Ensemble and RITA: names of ``methods.METHODS``.
 
     Raises:
-        SettingError: a label or target outside the vocabulary, or a target that is the label.
+        SettingError: a label or target outside the vocabulary, a target that is the label, or an
+            unknown method.
     """
-    seconds: dict[str, float] = {}
+    asked, seconds = chosen(methods), dict[str, float]()
     with _timed(seconds, "prompts"):
         bank = engine.classes(names, settings)
     _check_index("label", label, bank)
@@ -107,7 +114,7 @@ def telling(
     with _timed(seconds, "views and encoding"):
         engine.look(picture, settings)  # kept: the next line finds it done
     yield Progress("Tuning the prompts and deciding on the clean picture", 0.2, bank)
-    clean, committed = _side(engine, picture, bank, before, settings, seconds)
+    clean, committed = _side(engine, picture, bank, before, settings, seconds, asked)
     given = label is not None
     truth = label if label is not None else clean.verdicts["clip"].label
     if target is not None and target == truth:
@@ -121,7 +128,7 @@ def telling(
         seconds["attack"] = attack.seconds
         yield Progress("Defending the attacked picture", 0.8, bank, clean, attack)
         delivered = picture_of(attack.pixels)
-        attacked, committed = _side(engine, delivered, bank, before, settings, seconds)
+        attacked, committed = _side(engine, delivered, bank, before, settings, seconds, asked)
     return Story(
         bank=bank,
         settings=settings,
@@ -135,6 +142,7 @@ def telling(
         cache_before=before,
         cache_after=committed,
         seconds=seconds,
+        methods=asked,
     )
 
 
@@ -148,7 +156,7 @@ def rescore(
     """What if: both sides decided again from the features they have; nothing is encoded.
 
     The prompt update is the run's own (it is passed back), also when views are left out, and
-    so are the answers of CLIP and Ensemble.
+    so are the answers of the baselines; RITA's ablations follow.
 
     Args:
         settings: may differ from the run's in the groups ``FROM_FEATURES``; None: the run's.
@@ -170,7 +178,18 @@ def rescore(
         trace, after = engine.decide(
             side.glance, story.bank, story.cache_before, settings, tuning, left_out
         )
-        return replace(side, trace=trace, verdicts={**side.verdicts, "rita": trace.verdict}), after
+        now = _ablations(
+            engine,
+            side.glance,
+            story.bank,
+            story.cache_before,
+            settings,
+            trace,
+            story.methods,
+            left_out,
+        )
+        verdicts = {**side.verdicts, "rita": trace.verdict, **now}
+        return replace(side, trace=trace, verdicts=_ordered(verdicts)), after
 
     clean, after = again(story.clean)
     attacked = clean
@@ -198,7 +217,13 @@ def film(engine: Engine, story: Story) -> Iterator[FilmFrame]:
         return
     for step, pixels in enumerate(story.attack.frames):
         side, _ = _side(
-            engine, picture_of(pixels), story.bank, story.cache_before, story.settings, {}
+            engine,
+            picture_of(pixels),
+            story.bank,
+            story.cache_before,
+            story.settings,
+            {},
+            story.methods,
         )
         yield FilmFrame(step, side.verdicts)
 
@@ -208,7 +233,13 @@ def draws(engine: Engine, story: Story, count: int = 10) -> Iterator[Draw]:
     for seed in range(count):
         settings = story.settings.but(view_seed=seed)
         side, _ = _side(
-            engine, story.attacked.picture, story.bank, story.cache_before, settings, {}
+            engine,
+            story.attacked.picture,
+            story.bank,
+            story.cache_before,
+            settings,
+            {},
+            story.methods,
         )
         yield Draw(seed, side.verdicts)
 
@@ -309,14 +340,45 @@ def _side(
     cache: CacheState,
     settings: Settings,
     seconds: dict[str, float],
+    methods: Sequence[str],
 ) -> tuple[Side, CacheState]:
     """Look, decide and compare: one visitor. Adds its stage times to ``seconds``."""
     with _timed(seconds, "views and encoding"):
         glance = engine.look(picture, settings)
     with _timed(seconds, "decision"):
         trace, after = engine.decide(glance, bank, cache, settings)
-        verdicts = {**engine.compare(glance, bank), "rita": trace.verdict}
-    return Side(picture, glance, trace, verdicts), after
+    with _timed(seconds, "other methods"):
+        baselines = [name for name in methods if METHODS[name].baseline]
+        verdicts = engine.compare(glance, bank, settings, baselines) | {"rita": trace.verdict}
+        verdicts |= _ablations(engine, glance, bank, cache, settings, trace, methods)
+    return Side(picture, glance, trace, _ordered(verdicts)), after
+
+
+def _ablations(
+    engine: Engine,
+    glance: Glance,
+    bank: TextBank,
+    cache: CacheState,
+    settings: Settings,
+    trace: Trace,
+    methods: Sequence[str],
+    left_out: LeftOut | None = None,
+) -> dict[str, Verdict]:
+    """The answers of RITA's parts, from the same views and memory; none for a memory that is off."""
+    found = {}
+    for method in (METHODS[name] for name in methods if METHODS[name].ablation):
+        changed, part = settings.but(**method.changes), trace
+        if changed != settings:
+            kept = None if "tuning_steps" in method.changes else trace.tuning
+            part, _ = engine.decide(glance, bank, cache, changed, kept, left_out)
+        verdict = part.memory_verdict if method.memory_alone else part.verdict
+        if verdict is not None:
+            found[method.name] = verdict
+    return found
+
+
+def _ordered(verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
+    return {name: verdicts[name] for name in METHODS if name in verdicts}
 
 
 def _memory(

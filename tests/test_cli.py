@@ -36,7 +36,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
     """Replaces the work by a drawn story and remembers what was asked for."""
     calls: list[dict] = []
 
-    def explain(image, names, settings, backbone, label, target):
+    def explain(image, names, settings, backbone, label, target, methods):
         calls.append(
             {"names": names, "settings": settings, "backbone": backbone, "label": label, "target": target}
         )  # fmt: skip

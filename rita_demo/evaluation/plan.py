@@ -15,7 +15,8 @@ from rita_demo.attacks import attack_row
 from rita_demo.data.descriptions import described
 from rita_demo.evaluation.collection import Collection
 from rita_demo.evaluation.files import digest
-from rita_demo.evaluation.request import METHODS, SEEDS, Request
+from rita_demo.evaluation.request import SEEDS, Request
+from rita_demo.methods import METHODS
 from rita_demo.settings import KNOBS, RECOMMENDED, Settings
 
 FORMAT = 1  # raise it when stored numbers would change their meaning
@@ -65,6 +66,8 @@ def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:
     for method in request.methods:
         for asked in request.points:
             settings = canonical(method, asked, request.fixed)
+            if METHODS[method].memory_alone and settings.protocol == "off":
+                continue  # without a memory it has nothing to answer from
             cell = Cell(method, seed, asked, settings, request.fixed)
             if cell.drawn or seed == request.seeds[0]:
                 found.setdefault((method, settings), cell)
@@ -72,9 +75,14 @@ def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:
 
 
 def canonical(method: str, asked: Settings, fixed: frozenset[str]) -> Settings:
-    """``asked`` with everything back at its default that ``method`` does not depend on."""
+    """``asked`` as the method wants it, with everything it does not depend on back at its default."""
     row, attack = METHODS[method], attack_row(asked.attack)
-    idle = {name for name, knob in KNOBS.items() if knob.group not in row.groups}
+    asked = asked.but(**row.changes)
+    idle = {n for n, knob in KNOBS.items() if knob.group not in row.groups and n not in row.knobs}
+    if asked.tuning_steps == 0 or asked.tuning_loss == "none":
+        idle |= {"tuning_rate", "subset_size"}
+    if method == "ensemble" and asked.ensemble_text == "template":
+        idle.add("descriptions")
     idle |= set(SEEDS) - fixed
     if asked.attack in REPEATABLE:
         idle.add("attack_seed")

@@ -15,8 +15,9 @@ from rita_demo.evaluation.collection import Collection, Entry, collect, picture_
 from rita_demo.evaluation.executor import executor
 from rita_demo.evaluation.looks import AttackStore, Look, LookStore, look_at
 from rita_demo.evaluation.plan import Cell, Model
-from rita_demo.evaluation.request import METHODS, SEEDS, Request
+from rita_demo.evaluation.request import SEEDS, Request
 from rita_demo.evaluation.threat import header_of
+from rita_demo.methods import METHODS
 from rita_demo.records import CacheState, TextBank, Trace, Tuning, Verdict
 
 Say = Callable[[str], None]
@@ -163,14 +164,17 @@ class _Worker:
         for cell, file in due:
             bank = self._bank(collection, cell)
             begin = time.perf_counter()
-            if METHODS[cell.method].remembers:
+            method = METHODS[cell.method]
+            if not method.baseline:
                 trace, after = self._decide(look, bank, file.memory, cell, tuned)
                 seconds = sum(trace.seconds.values())
-                row = _row(cell, file, collection, entry, seed, look, trace.verdict, seconds)
+                verdict = trace.memory_verdict if method.memory_alone else trace.verdict
+                assert verdict is not None  # a memory that is off is never measured alone
+                row = _row(cell, file, collection, entry, seed, look, verdict, seconds)
                 file.append(row, trace.change, after)
             else:
-                verdict = self._engine.compare(look.glance, bank)[cell.method]
-                seconds = time.perf_counter() - begin
+                named = self._engine.compare(look.glance, bank, cell.settings, (method.name,))
+                verdict, seconds = named[method.name], time.perf_counter() - begin
                 row = _row(cell, file, collection, entry, seed, look, verdict, seconds)
                 file.append(row, None, None)
 

@@ -158,7 +158,10 @@ def film_seconds(story: Story) -> float:
     """How long the film of a story will about take: each frame is looked at like the delivered picture."""
     if story.attack is None:
         return 0.0
-    one = sum(story.seconds.get(s, 0.0) for s in ("views and encoding", "decision")) / 2
+    one = (
+        sum(story.seconds.get(s, 0.0) for s in ("views and encoding", "decision", "other methods"))
+        / 2
+    )
     return one * len(story.attack.frames)
 
 

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from html import escape
 
-from rita_demo.plots.theme import METHODS
+from rita_demo.methods import METHODS
 from rita_demo.records import FilmFrame, Story, Verdict
 from rita_demo.ui import words
 from rita_demo.ui.sessions import Session
-
-_TERMS = {"clip": "CLIP", "ensemble": "Ensemble", "rita": "RITA"}
 
 
 def answers_at(session: Session) -> tuple[dict[str, Verdict], int | None]:
@@ -48,7 +46,7 @@ def table(session: Session) -> str:
     if story is None:
         return '<p class="empty">Who is right will stand here once a picture is chosen.</p>'
     attacked, step = answers_at(session)
-    rows = "".join(_row(story, name, attacked[name]) for name in METHODS)
+    rows = "".join(_row(story, name, attacked[name]) for name in story.clean.verdicts)
     when = "" if step is None else f" after step {step}"
     heads = (
         f"<th scope='col'>attacked{when}</th><th scope='col'>outcome</th>" if story.attack else ""
@@ -67,9 +65,8 @@ def table(session: Session) -> str:
 
 def _row(story: Story, name: str, attacked: Verdict) -> str:
     clean = story.clean.verdicts[name]
-    n = len(story.attacked.glance.features)
-    about = {"clip": "1 view", "ensemble": f"{n} views", "rita": f"{n} views, transport"}[name]
-    title = words.term(_TERMS[name], METHODS[name]["title"])
+    about = METHODS[name].about.format(n=len(story.attacked.glance.features))
+    title = words.term(METHODS[name].title)
     cells = _answer(clean, story)
     if story.attack:
         word, kind, mark = words.outcome(clean, attacked, story.label)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from rita_demo.errors import VocabularyError
@@ -62,6 +63,10 @@ class PromptSet:
     def encode_contexts(self, context: Tensor) -> Tensor:
         """The same (K, P, D) without the written sentences."""
         return _encode(self.tower, self.tokens, self.position, context)
+
+    def written_mean(self) -> Tensor | None:
+        """Unit mean direction (K, D) of every class's written sentences; None where there are none."""
+        return F.normalize(self.written.sum(1), dim=-1) if self.written.shape[1] else None
 
 
 def build_prompts(

@@ -59,7 +59,7 @@ def test_half_precision_views_give_the_labels_of_full_precision(
     for entry, row in zip(found.stream(0), rows):
         picture = open_picture(entry.source(), square="model", side=engine.info.side)
         look = engine.look(picture, settings.but(view_seed=picture_seed(0, entry)))
-        verdict = engine.compare(look, bank)["ensemble"]
+        verdict = engine.compare(look, bank, settings)["ensemble"]
         assert found.names[verdict.label] == row["answer"]
         assert np.isclose(verdict.probability[verdict.label], row["probability"], atol=2e-3)
 
@@ -164,8 +164,8 @@ def test_the_order_of_the_stream_is_random_and_repeatable(data_root: Path) -> No
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (["--methods", "clip,mta"], "method 'mta' cannot be measured in this version"),
-        (["--methods", "clip,mta"], "Methods: clip, ensemble, rita."),
+        (["--methods", "clip,rit"], "no method 'rit'. Methods: clip, ensemble, tpt,"),
+        (["--methods", "rita_memory", "--protocols", "off"], "rita_memory needs a memory"),
         (["--attack", "eot"], "attack is one of none, noise, fgsm, pgd"),
         (["--protocols", "on"], "protocol is one of off, reset, stream"),
         (["--budget", "0.5"], "budget is a whole number"),
