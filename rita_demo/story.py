@@ -188,7 +188,8 @@ def rescore(
             story.methods,
             left_out,
         )
-        verdicts = {**side.verdicts, "rita": trace.verdict, **now}
+        kept = {n: v for n, v in side.verdicts.items() if METHODS[n].baseline}
+        verdicts = {**kept, "rita": trace.verdict, **now}
         return replace(side, trace=trace, verdicts=_ordered(verdicts)), after
 
     clean, after = again(story.clean)

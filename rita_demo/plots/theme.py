@@ -114,6 +114,11 @@ def rows(titles: list[str]) -> dict[str, Any]:
     )  # fmt: skip
 
 
+def room_for(titles: list[str]) -> int:
+    """Pixels beside a figure that hold the longest of the methods' titles."""
+    return max(78, 14 + 7 * max(map(len, titles), default=0))
+
+
 def percents(*values: float) -> dict[str, Any]:
     """Ticks at these percentages, each with its sign."""
     return {"tickvals": list(values), "ticktext": [f"{v:g} %" for v in values]}

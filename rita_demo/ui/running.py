@@ -113,6 +113,7 @@ class Jobs:
         steps = telling.telling(
             engine, ask.picture, ask.names, ask.settings,
             label=ask.label, target=ask.target, cache=session.history.before(ask.picture.key),
+            methods=ask.methods,
         )  # fmt: skip
         shown = 0
         while True:
