@@ -199,6 +199,21 @@ class Engine:
             )
         return outside(trace), outside(after)
 
+    def tune(self, glance: Glance, bank: TextBank, settings: Settings) -> Tuning:
+        """The prompt update of :meth:`decide` alone, to be kept and passed back to it."""
+        with self._lock:
+            prompts, device = self._prompt_set(bank.names, settings), self._backbone.device
+            tuning = method.tune(
+                prompts.encode,
+                prompts.context,
+                torch.from_numpy(glance.features).to(device),
+                prompts.weight,
+                settings,
+                self._backbone.temperature,
+                prompts.features,
+            )
+        return outside(tuning)
+
     # --- door 5
     def compare(
         self,

@@ -8,7 +8,7 @@ measure CLIP again, and a clean picture is the same at every budget.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rita_demo.attacks import attack_row
@@ -125,6 +125,13 @@ def tuning_key(cell: Cell) -> tuple[Any, ...]:
     if cell.settings.tuning_loss == "transport":
         groups.add("transport")
     return tuple(getattr(cell.settings, n) for n, knob in KNOBS.items() if knob.group in groups)
+
+
+def tuned_key(cell: Cell, collection: Collection, model: Model) -> str:
+    """What the folder of a cell's tuned prompts is found by."""
+    knobs = tuning_key(replace(cell, settings=cell.settings.but(descriptions="none")))
+    value = {"look": look_key(cell, collection, model), "knobs": knobs, "names": collection.names}
+    return digest(value | {"descriptions": described(collection.names, cell.settings.descriptions)})
 
 
 def settings_hash(cell: Cell, collection: Collection, model: Model) -> str:

@@ -17,6 +17,7 @@ from rita_demo.evaluation.looks import AttackStore, Look, LookStore, look_at
 from rita_demo.evaluation.plan import Cell, Model
 from rita_demo.evaluation.request import SEEDS, Request
 from rita_demo.evaluation.threat import header_of
+from rita_demo.evaluation.tuned import TuningStore
 from rita_demo.methods import METHODS
 from rita_demo.records import CacheState, TextBank, Trace, Tuning, Verdict
 
@@ -98,6 +99,7 @@ class _Worker:
         if start >= len(stream):
             return 0
         looks, attacks = self._stores(task, collection, cells[0])
+        tunings = self._tunings(task, collection, cells)
         bank, new = self._bank(collection, cells[0]), 0
         for index in range(start, len(stream)):
             due = [(cell, file) for cell, file in opened if file.count == index]
@@ -108,7 +110,7 @@ class _Worker:
             entry = stream[index]
             seed = picture_seed(task.seed, entry)
             look = self._look(entry, bank, cells[0], seed, looks, attacks)
-            self._picture(collection, entry, seed, look, due)
+            self._picture(collection, entry, seed, look, due, tunings)
             new += len(due)
         return new
 
@@ -130,6 +132,19 @@ class _Worker:
             return looks, None
         key = plan.attack_key(cell, collection, self._model)
         return looks, AttackStore(out / "attacked" / key)
+
+    def _tunings(
+        self, task: Task, collection: Collection, cells: list[Cell]
+    ) -> dict[Any, TuningStore | None]:
+        """Where tuned prompts are kept, by tuning key; None where they are not."""
+        found: dict[Any, TuningStore | None] = {}
+        for cell in cells:
+            key = plan.tuning_key(cell)
+            if key not in found and not METHODS[cell.method].baseline:
+                place = plan.tuned_key(cell, collection, self._model)
+                bank, folder = self._bank(collection, cell), task.request.out / "tuned" / place
+                found[key] = TuningStore.open(folder, bank, cell.settings)
+        return found
 
     def _bank(self, collection: Collection, cell: Cell) -> TextBank:
         return self._engine.classes(collection.names, cell.asked)
@@ -158,6 +173,7 @@ class _Worker:
         seed: int,
         look: Look,
         due: Sequence[tuple[Cell, CellFile]],
+        tunings: dict[Any, TuningStore | None],
     ) -> None:
         """Every due cell's answer on one picture; prompts tuned alike are tuned once."""
         tuned: dict[Any, tuple[Tuning, float]] = {}
@@ -166,6 +182,9 @@ class _Worker:
             begin = time.perf_counter()
             method = METHODS[cell.method]
             if not method.baseline:
+                key = plan.tuning_key(cell)
+                if key not in tuned and (store := tunings[key]) is not None:
+                    tuned[key] = store.tuned(self._engine, entry, look, bank, cell.settings)
                 trace, after = self._decide(look, bank, file.memory, cell, tuned)
                 seconds = sum(trace.seconds.values())
                 verdict = trace.memory_verdict if method.memory_alone else trace.verdict

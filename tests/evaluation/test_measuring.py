@@ -16,6 +16,7 @@ from rita_demo.errors import DataError, SettingError
 from rita_demo.evaluation import plan, request
 from rita_demo.evaluation.collection import collect, picture_seed
 from rita_demo.evaluation.request import Request
+from rita_demo.methods import METHODS
 from rita_demo.settings import PAPER
 
 
@@ -41,8 +42,66 @@ def test_scoring_again_from_stored_views_encodes_nothing_and_agrees(
     for path in out.glob("cells/*/*"):
         path.unlink()
     monkeypatch.setattr(Engine, "look", _never)
+    monkeypatch.setattr(Engine, "tune", _never)
     monkeypatch.setattr(Engine, "attacking", _never)
     assert rows_of(measure(out)) == first
+
+
+def test_stored_prompts_are_those_that_tuning_makes(
+    measure, rows_of, tmp_path: Path, monkeypatch
+) -> None:
+    few = ["--methods", "rita", "--attack", "none", "--limit", "4", "--protocols", "off"]
+    few += [
+        "--set",
+        "tuning_rate=0.05",
+        "--set",
+        "transported_mass=0.3",
+        "--set",
+        "context_init=templates",
+    ]
+    ((_, kept),) = rows_of(measure(tmp_path / "kept", *few)).items()
+    monkeypatch.setattr("rita_demo.evaluation.tuned.LARGEST", 0)
+    ((_, made),) = rows_of(measure(tmp_path / "made", *few)).items()
+    assert not list((tmp_path / "made").glob("tuned/*"))
+    ((_, plain),) = rows_of(measure(tmp_path / "plain", *few, "--set", "tuning_steps=0")).items()
+    for one, other, third in zip(kept, made, plain, strict=True):
+        assert one["answer"] == other["answer"]
+        assert one["margin"] == pytest.approx(
+            other["margin"], abs=2e-3 * abs(other["margin"]) + 1e-4
+        )
+        assert one["margin"] != third["margin"]
+
+
+def test_every_method_is_measured_with_one_look_per_picture(
+    measure, rows_of, tmp_path: Path, monkeypatch
+) -> None:
+    looked: list[int] = []
+    look = Engine.look
+    monkeypatch.setattr(Engine, "look", lambda *given: (looked.append(1), look(*given))[1])
+    names = list(METHODS)
+    few = [
+        "--methods",
+        ",".join(names),
+        "--attack",
+        "none",
+        "--limit",
+        "3",
+        "--protocols",
+        "off,stream",
+    ]
+    found = rows_of(measure(tmp_path / "runs", *few))
+    assert len(looked) == 3
+    by = {(rows[0]["method"], rows[0]["protocol"]): rows for rows in found.values()}
+    assert set(by) == {
+        *((name, "off") for name in names if METHODS[name].baseline),
+        ("rita", "off"), ("rita", "stream"), ("rita_prompts", "off"), ("rita_memory", "stream"),
+        ("rita_reset", "reset"), ("rita_untuned", "off"), ("rita_untuned", "stream"),
+    }  # fmt: skip
+    margins = {key: [row["margin"] for row in rows] for key, rows in by.items()}
+    assert margins["rita_prompts", "off"] == margins["rita", "off"]
+    assert margins["rita_memory", "stream"] != margins["rita", "stream"]
+    assert margins["rita_untuned", "off"] != margins["rita", "off"]
+    assert len({tuple(margins[name, "off"]) for name in names if METHODS[name].baseline}) == 6
 
 
 def test_half_precision_views_give_the_labels_of_full_precision(
