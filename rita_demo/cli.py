@@ -25,6 +25,7 @@ from rita_demo.data.vocabularies import (
 )
 from rita_demo.errors import DataError, DemoError, SettingError
 from rita_demo.evaluation.commands import add_evaluate, add_tables
+from rita_demo.methods import METHODS, NAMED, checked
 from rita_demo.settings import KNOBS, PRESETS, Settings, parse_assignment, preset
 
 if TYPE_CHECKING:
@@ -131,6 +132,10 @@ def _add_explain(commands: Any) -> None:
         "--set", metavar="NAME=VALUE", action="append", default=[], dest="assignments",
         help="any other setting; may be repeated, and wins over every other option",
     )  # fmt: skip
+    explain.add_argument(
+        "--methods", metavar="M[,M]", default=",".join(NAMED),
+        help=f"who answers beside CLIP, Ensemble and RITA: {', '.join(METHODS)} (default: {', '.join(NAMED)})",
+    )  # fmt: skip
     explain.add_argument("--json", metavar="F", type=Path, help="write the answers as JSON")
     explain.add_argument("--arrays", metavar="F", type=Path, help="write the arrays as safetensors")
     explain.set_defaults(run=_explain, usage_error=explain.error)
@@ -173,6 +178,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
 def _explain(args: argparse.Namespace) -> int:
     try:
         settings = settings_of(args)
+        methods = checked(args.methods.split(","))
     except SettingError as error:
         args.usage_error(str(error))  # prints and exits with 2
     if args.vocabulary:
@@ -186,7 +192,7 @@ def _explain(args: argparse.Namespace) -> int:
     )
     for path in (args.json, args.arrays):
         _check_folder(path)
-    story = explain(args.image, names, settings, args.backbone, label, target)
+    story = explain(args.image, names, settings, args.backbone, label, target, methods)
     _export(story, args.json, args.arrays)
     print(table.render(story, Path(args.image).name))
     return 0
@@ -199,17 +205,20 @@ def explain(
     backbone: str = DEFAULT_BACKBONE,
     label: int | None = None,
     target: int | None = None,
+    methods: Sequence[str] = NAMED,
 ) -> Story:
     """Open a picture, load the model and tell the story; progress goes to a terminal's stderr."""
+    from rita_demo.data.descriptions import described
     from rita_demo.data.pictures import open_picture
 
     open_picture(image)  # a bad file is told before the model takes its seconds to load
+    described(names, settings.descriptions)
     from rita_demo.engine import Engine
     from rita_demo.story import finish, telling
 
     engine = Engine(backbone)
     picture = open_picture(image, square=settings.square, side=engine.info.side)
-    steps = telling(engine, picture, names, settings, label=label, target=target)
+    steps = telling(engine, picture, names, settings, label=label, target=target, methods=methods)
     story = finish(steps, lambda now: _say(now.sentence))
     _say("")
     return story

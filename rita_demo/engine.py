@@ -11,7 +11,7 @@ import hashlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 from rita_demo import attacks, baselines, method, views, vlm
+from rita_demo.data.descriptions import described
 from rita_demo.errors import SettingError
 from rita_demo.records import (
     AttackTrace,
@@ -36,7 +37,7 @@ from rita_demo.settings import Settings
 
 T = TypeVar("T")
 V = TypeVar("V")
-PROMPT_KNOBS = ("prompts", "context_init", "context_seed")
+PROMPT_KNOBS = ("prompts", "context_init", "context_seed", "descriptions")
 WHOLE_SQUARE = (np.array([[0.0, 0.0, 1.0, 1.0]], np.float32), np.array([False]))  # box, mirrored
 VIEW_KNOBS = ("views", "view_seed", "view_scale", "views_augmix")
 
@@ -73,6 +74,7 @@ class Engine:
 
         Raises:
             VocabularyError: when a name cannot be tokenised.
+            DataError: when the class descriptions asked for cannot be used.
         """
         prompts = self._prompt_set(tuple(names), settings)
         return TextBank(
@@ -197,21 +199,58 @@ class Engine:
             )
         return outside(trace), outside(after)
 
+    def tune(self, glance: Glance, bank: TextBank, settings: Settings) -> Tuning:
+        """The prompt update of :meth:`decide` alone, to be kept and passed back to it."""
+        with self._lock:
+            prompts, device = self._prompt_set(bank.names, settings), self._backbone.device
+            tuning = method.tune(
+                prompts.encode,
+                prompts.context,
+                torch.from_numpy(glance.features).to(device),
+                prompts.weight,
+                settings,
+                self._backbone.temperature,
+                prompts.features,
+            )
+        return outside(tuning)
+
     # --- door 5
-    def compare(self, glance: Glance, bank: TextBank) -> dict[str, Verdict]:
-        """The other methods' answers from the same encoded views, by method name."""
-        x, hand = torch.from_numpy(glance.features), torch.from_numpy(bank.hand)
-        return {
-            "clip": outside(baselines.zero_shot(x, hand, bank.temperature)),
-            "ensemble": outside(baselines.ensemble(x, hand, bank.temperature)),
-        }
+    def compare(
+        self,
+        glance: Glance,
+        bank: TextBank,
+        settings: Settings,
+        names: Iterable[str] = ("clip", "ensemble"),
+    ) -> dict[str, Verdict]:
+        """The other methods' answers from the same encoded views, by method name.
+
+        Args:
+            names: of ``baselines.BASELINES``; TPT, C-TPT and R-TPT cost a prompt update each.
+
+        Raises:
+            SettingError: a setting of a baseline that cannot be used with this vocabulary.
+        """
+        with self._lock:
+            prompts, device = self._prompt_set(bank.names, settings), self._backbone.device
+            question = baselines.Question(
+                views=torch.from_numpy(glance.features).to(device),
+                hand=torch.from_numpy(bank.hand).to(device),
+                written=prompts.written_mean(),
+                context=prompts.context[:1],
+                encode=prompts.encode_contexts,
+                temperature=bank.temperature,
+            )
+            return {name: outside(baselines.answer(name, question, settings)) for name in names}
 
     # --- inside
     def _prompt_set(self, names: tuple[str, ...], settings: Settings) -> Any:
         key = _key(*names, *(str(getattr(settings, knob)) for knob in PROMPT_KNOBS))
         with self._lock:
             return self._prompts.get(
-                key, lambda: vlm.build_prompts(self._backbone, names, settings)
+                key,
+                lambda: vlm.build_prompts(
+                    self._backbone, names, settings, described(names, settings.descriptions)
+                ),
             )
 
     def _encode(self, picture: Picture, settings: Settings, key: str) -> Glance:

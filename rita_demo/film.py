@@ -72,5 +72,7 @@ def _ends(story: Story) -> dict[int, Side]:
 def _look(engine: Engine, story: Story, step: int) -> Side:
     assert story.attack is not None
     picture = picture_of(story.attack.frames[step])
-    side, _ = telling.defend(engine, picture, story.bank, story.cache_before, story.settings)
+    side, _ = telling.defend(
+        engine, picture, story.bank, story.cache_before, story.settings, methods=story.methods
+    )
     return side

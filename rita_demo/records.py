@@ -89,7 +89,8 @@ class TextBank:
     """A vocabulary as prompts.
 
     ``names`` K class names as written; ``prompts`` K tuples of M sentences, as a person would read
-    them; ``features`` (K, M, D) unit length, ``weight`` (K, M) rows sum to 1 (0 for padding);
+    them; ``features`` (K, M, D) unit length, zeros for padding; ``weight`` (K, M) rows sum to 1 (0 for
+    padding, where a class has fewer written sentences than another);
     ``unknown`` K tuples with the words of a name the embedded model never met in training;
     ``temperature`` = 1 / logit scale; ``hand`` (K, D) unit length, the prompt "a photo of a {class}."
     that plain CLIP answers with and that the attacker attacks.
@@ -230,7 +231,8 @@ class Trace:
 
     ``view_weight`` (N,); ``prompt_features`` (K, M, D) after tuning; ``prompt_before`` the transport of
     the untuned prompts; ``cache`` the state the decision was made from; ``cache_distance`` (K,) zeros
-    when the cache is off; ``total`` (K,) = prompt.distance + cache_weight * cache_distance.
+    when the cache is off; ``total`` (K,) = prompt.distance + cache_weight * cache_distance;
+    ``memory_verdict`` the answer by ``cache_distance`` alone, None when the cache is off.
     """
 
     confidence: Confidence
@@ -248,6 +250,7 @@ class Trace:
     verdict: Verdict
     change: CacheChange
     seconds: dict[str, float] = field(default_factory=dict)
+    memory_verdict: Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -269,7 +272,8 @@ class BackboneInfo:
 class Side:
     """One of the two visitors, clean or attacked: the picture, its views, every method's answer.
 
-    ``verdicts`` maps method name (clip, ensemble, rita) to its :class:`Verdict`.
+    ``verdicts`` maps a name of ``methods.METHODS`` to its :class:`Verdict`; clip, ensemble and rita
+    are always there.
     """
 
     picture: Picture
@@ -302,6 +306,7 @@ class Story:
     ``label`` is what counts as right; ``label_given`` says whether a person said so (else it is CLIP's own
     answer on the clean square). ``cache_before`` decided both sides; ``cache_after`` holds the delivered picture.
     ``step``: None, or the attack step whose square is the attacked side here (``film.at_step``).
+    ``methods``: who was asked, names of ``methods.METHODS``.
     """
 
     bank: TextBank
@@ -317,6 +322,7 @@ class Story:
     cache_after: CacheState
     seconds: dict[str, float] = field(default_factory=dict)
     step: int | None = None
+    methods: tuple[str, ...] = ("clip", "ensemble", "rita")
 
 
 @dataclass(frozen=True)

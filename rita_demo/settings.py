@@ -20,8 +20,9 @@ from rita_demo.errors import SettingError
 class Knob:
     """How one setting is shown, parsed and checked.
 
-    ``kind`` is ``"int"``, ``"float"``, ``"bool"`` or ``"choice"``; ``low`` and ``high``
-    are inclusive; ``log`` asks for a logarithmic slider.
+    ``kind`` is ``"int"``, ``"float"``, ``"bool"``, ``"choice"`` or ``"file"`` (one of ``choices`` or,
+    from a terminal, the path of a file); ``low`` and ``high`` are inclusive; ``log`` asks for a
+    logarithmic slider.
     """
 
     name: str
@@ -39,11 +40,17 @@ class Knob:
     log: bool = False
 
     def parse(self, value: Any) -> Any:
-        """Turn what came from a slider, a terminal or a stranger into a valid value.
+        """Turn what came from a slider or a terminal into a valid value.
 
         Raises:
             SettingError: naming the setting, what is allowed and what came.
         """
+        if self.kind == "file":
+            if isinstance(value, str) and value.strip() and "\0" not in value:
+                return value
+            raise SettingError(
+                f"{self.name} is {' or '.join(self.choices)} or the path of a file; got {_short(value)}."
+            )
         if self.kind == "choice":
             if isinstance(value, str) and value in self.choices:
                 return value
@@ -58,6 +65,18 @@ class Knob:
                 return known[str(value).lower()]
             raise SettingError(f"{self.name} is true or false; got {_short(value)}.")
         return self._number(value)
+
+    def offered(self, value: Any) -> Any:
+        """The same for what a stranger may send: one of the choices, never a path on this machine.
+
+        Raises:
+            SettingError: as :meth:`parse`.
+        """
+        if self.kind == "file" and value not in self.choices:
+            raise SettingError(
+                f"{self.name} is one of {', '.join(self.choices)}; got {_short(value)}."
+            )
+        return self.parse(value)
 
     def _number(self, value: Any) -> int | float:
         allowed = f"{'a whole number' if self.kind == 'int' else 'a number'} from {_plain(self.low)} to {_plain(self.high)}"
@@ -151,6 +170,11 @@ class Settings:
     context_seed: int = _knob(
         "int", 0, "prompts", "Prompt seed", "Fixes the noise on the prompts.", low=0, high=2**31 - 1
     )
+    descriptions: str = _knob(
+        "file", "none", "prompts", "Class descriptions",
+        "Written sentences about each class as further prompts, which the prompt update leaves alone.",
+        choices=("none", "built_in"),
+    )  # fmt: skip
     # --- confident views and memory (rows 8-11)
     max_entropy: float = _knob(
         "float", 0.4, "cache", "Confidence limit",
@@ -249,6 +273,22 @@ class Settings:
         "int", 64, "tuning", "Views in the loss", "The surest views, this many, enter the loss.",
         low=1, high=256, symbol="S",
     )  # fmt: skip
+    # --- the methods RITA is compared with (section 4)
+    ensemble_average: str = _knob(
+        "choice", "probability", "baselines", "What Ensemble averages",
+        "The crops' answers as probabilities, their logits, or the crops' features.",
+        choices=("probability", "logit", "feature"),
+    )  # fmt: skip
+    ensemble_text: str = _knob(
+        "choice", "template", "baselines", "Ensemble's sentences",
+        "One hand-written sentence per class, or the mean of its descriptions.",
+        choices=("template", "descriptions"),
+    )  # fmt: skip
+    ctpt_weight: float = _knob(
+        "float", 50.0, "baselines", "C-TPT's weight",
+        "How much C-TPT cares for prompts that stay apart; its authors use 20 on ImageNet and its variants.",
+        low=0.0, high=1000.0, symbol="w",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         for knob in KNOBS.values() if "KNOBS" in globals() else ():
@@ -282,6 +322,7 @@ GROUPS: dict[str, str] = {
     "transport": "The transport",
     "cache": "The memory (cache)",
     "tuning": "The prompt update",
+    "baselines": "The other methods",
 }
 
 

@@ -15,22 +15,24 @@ from typing import ParamSpec
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine import Engine
 from rita_demo.errors import SettingError
+from rita_demo.methods import ALWAYS, METHODS, chosen
 from rita_demo.records import (
     AttackTrace,
     CacheState,
     Draw,
+    Glance,
     LeftOut,
     Picture,
     Side,
     Story,
     TextBank,
+    Trace,
     Verdict,
 )
 from rita_demo.settings import KNOBS, Settings
 from rita_demo.threat import threat_model
 
 P = ParamSpec("P")
-METHODS = ("clip", "ensemble", "rita")
 #: Groups of settings that answer from features alone; the others need new pixels, views or prompts.
 FROM_FEATURES = ("transport", "cache")
 
@@ -56,6 +58,7 @@ def telling(
     target: int | None = None,
     cache: CacheState | None = None,
     previous: Story | None = None,
+    methods: Sequence[str] = ALWAYS,
 ) -> Generator[Progress, None, Story]:
     """Attack a picture and defend it, yielding whenever something is finished; returns the story.
 
@@ -65,11 +68,13 @@ def telling(
         cache: the visitor's memory; None means ``previous``'s, or an empty one.
         previous: the visitor's last story. Trying again on the same picture decides from the memory
             as it was *before* that picture, so that nothing is committed twice.
+        methods: who is asked beside CLIP, Ensemble and RITA: names of ``methods.METHODS``.
 
     Raises:
-        SettingError: a label or target outside the vocabulary, or a target that is the label.
+        SettingError: a label or target outside the vocabulary, a target that is the label, or an
+            unknown method.
     """
-    seconds: dict[str, float] = {}
+    asked, seconds = chosen(methods), dict[str, float]()
     with _timed(seconds, "prompts"):
         bank = engine.classes(names, settings)
     _check_index("label", label, bank)
@@ -79,7 +84,7 @@ def telling(
     with _timed(seconds, "views and encoding"):
         engine.look(picture, settings)  # kept: the next line finds it done
     yield Progress("Tuning the prompts and deciding on the clean picture", 0.2, bank)
-    clean, committed = defend(engine, picture, bank, before, settings, seconds)
+    clean, committed = defend(engine, picture, bank, before, settings, seconds, methods=asked)
     given = label is not None
     truth = label if label is not None else clean.verdicts["clip"].label
     if target is not None and target == truth:
@@ -93,7 +98,9 @@ def telling(
         seconds["attack"] = attack.seconds
         yield Progress("Defending the attacked picture", 0.8, bank, clean, attack)
         delivered = picture_of(attack.pixels)
-        attacked, committed = defend(engine, delivered, bank, before, settings, seconds)
+        attacked, committed = defend(
+            engine, delivered, bank, before, settings, seconds, methods=asked
+        )
     return Story(
         bank=bank,
         settings=settings,
@@ -107,6 +114,7 @@ def telling(
         cache_before=before,
         cache_after=committed,
         seconds=seconds,
+        methods=asked,
     )
 
 
@@ -139,18 +147,23 @@ def defend(
     cache: CacheState,
     settings: Settings,
     seconds: dict[str, float] | None = None,
+    *,
+    methods: Sequence[str] = ALWAYS,
 ) -> tuple[Side, CacheState]:
     """Look, decide and compare: one visitor, and the memory as it would be afterwards.
 
-    Stage times are added to ``seconds``.
+    Stage times are added to ``seconds``; ``methods`` are asked beside RITA.
     """
     seconds = {} if seconds is None else seconds
     with _timed(seconds, "views and encoding"):
         glance = engine.look(picture, settings)
     with _timed(seconds, "decision"):
         trace, after = engine.decide(glance, bank, cache, settings)
-        verdicts = {**engine.compare(glance, bank), "rita": trace.verdict}
-    return Side(picture, glance, trace, verdicts), after
+    with _timed(seconds, "other methods"):
+        baselines = [name for name in methods if METHODS[name].baseline]
+        verdicts = engine.compare(glance, bank, settings, baselines) | {"rita": trace.verdict}
+        verdicts |= _ablations(engine, glance, bank, cache, settings, trace, methods)
+    return Side(picture, glance, trace, _ordered(verdicts)), after
 
 
 def rescore(
@@ -163,7 +176,7 @@ def rescore(
     """What if: both sides decided again from the features they have; nothing is encoded.
 
     The prompt update is the run's own (it is passed back), also when views are left out, and
-    so are the answers of CLIP and Ensemble.
+    so are the answers of the baselines; RITA's ablations follow.
 
     Args:
         settings: may differ from the run's in the groups ``FROM_FEATURES``; None: the run's.
@@ -185,7 +198,19 @@ def rescore(
         trace, after = engine.decide(
             side.glance, story.bank, story.cache_before, settings, tuning, left_out
         )
-        return replace(side, trace=trace, verdicts={**side.verdicts, "rita": trace.verdict}), after
+        now = _ablations(
+            engine,
+            side.glance,
+            story.bank,
+            story.cache_before,
+            settings,
+            trace,
+            story.methods,
+            left_out,
+        )
+        kept = {n: v for n, v in side.verdicts.items() if METHODS[n].baseline}
+        verdicts = {**kept, "rita": trace.verdict, **now}
+        return replace(side, trace=trace, verdicts=_ordered(verdicts)), after
 
     clean, after = again(story.clean)
     attacked = clean
@@ -211,7 +236,14 @@ def draws(engine: Engine, story: Story, count: int = 10) -> Iterator[Draw]:
     """The delivered picture again with other draws of views: seeds 0 to count - 1."""
     for seed in range(count):
         settings = story.settings.but(view_seed=seed)
-        side, _ = defend(engine, story.attacked.picture, story.bank, story.cache_before, settings)
+        side, _ = defend(
+            engine,
+            story.attacked.picture,
+            story.bank,
+            story.cache_before,
+            settings,
+            methods=story.methods,
+        )
         yield Draw(seed, side.verdicts)
 
 
@@ -250,6 +282,33 @@ def _attack(
         yield Progress(
             f"Attacking CLIP: step {done} of {total}", 0.3 + 0.5 * done / max(total, 1), bank, clean
         )
+
+
+def _ablations(
+    engine: Engine,
+    glance: Glance,
+    bank: TextBank,
+    cache: CacheState,
+    settings: Settings,
+    trace: Trace,
+    methods: Sequence[str],
+    left_out: LeftOut | None = None,
+) -> dict[str, Verdict]:
+    """The answers of RITA's parts, from the same views and memory; none for a memory that is off."""
+    found = {}
+    for method in (METHODS[name] for name in methods if METHODS[name].ablation):
+        changed, part = settings.but(**method.changes), trace
+        if changed != settings:
+            kept = None if "tuning_steps" in method.changes else trace.tuning
+            part, _ = engine.decide(glance, bank, cache, changed, kept, left_out)
+        verdict = part.memory_verdict if method.memory_alone else part.verdict
+        if verdict is not None:
+            found[method.name] = verdict
+    return found
+
+
+def _ordered(verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
+    return {name: verdicts[name] for name in METHODS if name in verdicts}
 
 
 def _memory(

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rita_demo.methods import METHODS
 from rita_demo.records import Story, Verdict
 
 if TYPE_CHECKING:
     from rita_demo.data.datasets import Presence
     from rita_demo.vlm.registry import Available
 
-METHODS = {"clip": "CLIP (1 view)", "ensemble": "Ensemble", "rita": "RITA"}
 LONGEST_LABEL = 24
 
 
@@ -55,9 +55,9 @@ def _rows(story: Story) -> list[list[str]]:
     head = ["", "clean" if attacked else "answer", "prob.", "margin"]
     head += ["attacked", "prob.", "margin"] if attacked else []
     rows = [[*head, ""]]
-    for method, title in METHODS.items():
-        before, after = story.clean.verdicts[method], story.attacked.verdicts[method]
-        row = [title, *_cells(before, story.bank.names)]
+    for method, before in story.clean.verdicts.items():
+        after = story.attacked.verdicts[method]
+        row = [METHODS[method].full, *_cells(before, story.bank.names)]
         if attacked:
             row += [*_cells(after, story.bank.names), outcome(before, after, story.label)]
         else:

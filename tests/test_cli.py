@@ -36,7 +36,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
     """Replaces the work by a drawn story and remembers what was asked for."""
     calls: list[dict] = []
 
-    def explain(image, names, settings, backbone, label, target):
+    def explain(image, names, settings, backbone, label, target, methods):
         calls.append(
             {"names": names, "settings": settings, "backbone": backbone, "label": label, "target": target}
         )  # fmt: skip
@@ -67,6 +67,7 @@ BAD_USAGE: list[tuple[list[str], str]] = [
     (["explain", "PHOTO", "--classes", "a,b", "--seed", "-1"], "attack_seed is a whole number"),
     (["explain", "PHOTO", "--classes", "a,b", "--set", "views"], "written name=value"),
     (["explain", "PHOTO", "--classes", "a,b", "--set", "colour=red"], "no setting 'colour'"),
+    (["explain", "PHOTO", "--classes", "a,b", "--set", "descriptions="], "or the path of a file"),
     (["explain", "PHOTO", "--classes", "a,b", "--set", "views=1e9"], "views is a whole number"),
     (["explain", "PHOTO", "--classes", "a,b", "--attack", "none", "--target", "a"], "needs an attack"),
     (["explain", "PHOTO", "--classes", "a,b", "--seed", "1e12"], "from 0 to 2147483647; got"),
@@ -96,6 +97,11 @@ SENTENCES: list[tuple[list[str], str]] = [
     (["explain", "PHOTO", "--classes", "a,b", "--target", "c"], "no class 'c' among the 2"),
     (["explain", "PHOTO", "--classes", "a,b", "--json", "no/such/f.json"], "cannot be written"),
     (["explain", "PHOTO", "--classes", "a,b", "--arrays", "."], "cannot be written"),
+    (["explain", "PHOTO", "--classes", "a,b", "--set", "descriptions=gone.json"], "cannot be read"),
+    (
+        ["explain", "PHOTO", "--classes", "a,b", "--set", "descriptions=dtd"],
+        "no sentences for the class 'a'",
+    ),
     (["datasets", "--data-root", "no/such/folder"], "does not exist"),
     (["train", "--data", "no/such", "--out", "y", "--minutes", "1"], "does not exist"),
 ]
@@ -125,6 +131,7 @@ def test_what_cannot_be_used_ends_with_1_and_one_line(
         (["--budget", "1", "--set", "budget=2"], RECOMMENDED.but(budget=2)),
         (["--set", "views=8", "--set", "views=9"], RECOMMENDED.but(views=9)),
         (["--set", "views_augmix=on"], RECOMMENDED.but(views_augmix=True)),
+        (["--set", "descriptions=my file.json"], RECOMMENDED.but(descriptions="my file.json")),
     ],
 )
 def test_options_become_settings_and_later_ones_win(

@@ -13,9 +13,10 @@ from rita_demo.data.samples import SAMPLES
 from rita_demo.engine import Engine
 from rita_demo.errors import SettingError
 from rita_demo.exports import to_arrays, to_json
+from rita_demo.methods import ALWAYS, METHODS
 from rita_demo.records import Picture, Story, Verdict
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
-from rita_demo.story import METHODS, OUTCOMES, draws, outcome, tell, telling
+from rita_demo.story import OUTCOMES, draws, outcome, rescore, tell, telling
 from tests.oracles.transport import cost_matrix, solve
 
 NAMES = ("cup", "crab", "cat", "dog", "face", "rocket")
@@ -98,7 +99,7 @@ def test_the_json_keeps_the_contract(engine: Engine, coffee: Picture, settings) 
     assert {"linf", "l2", "fooled"} <= set(exported["attacked"])
     for side in ("clean", "attacked"):
         methods = exported[side]["methods"]
-        assert tuple(methods) == METHODS
+        assert tuple(methods) == ALWAYS
         assert all({"label", "probability", "margin"} <= set(m) for m in methods.values())
         rita = {k: np.array(v) for k, v in methods["rita"].items() if isinstance(v, list)}
         weight = exported["settings"]["cache_weight"]
@@ -201,6 +202,60 @@ def test_a_targeted_attack_lowers_its_own_loss(engine: Engine, coffee: Picture) 
 
 def test_a_picture_is_encoded_once(engine: Engine, coffee: Picture) -> None:
     assert engine.look(coffee, QUICK) is engine.look(coffee, QUICK.but(entropy_weight=1.0))
+
+
+def test_every_method_answers_from_one_encoding_and_ablations_are_parts_of_rita(
+    engine: Engine, coffee: Picture, story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine._backbone, "encode_views", None)  # the views are known by now
+    told = tell(engine, coffee, NAMES, QUICK, label=0, methods=tuple(METHODS))
+    for side in (told.clean, told.attacked):
+        assert tuple(side.verdicts) == tuple(METHODS)
+        trace, said = side.trace, side.verdicts
+        for name in ALWAYS:
+            np.testing.assert_array_equal(
+                said[name].probability,
+                getattr(story, _side_of(told, side)).verdicts[name].probability,
+            )
+        prompts, memory = np.sort(trace.prompt.distance)[:2], np.sort(trace.cache_distance)[:2]
+        assert said["rita_prompts"].label == trace.prompt.distance.argmin()
+        assert np.isclose(said["rita_prompts"].margin, prompts[1] - prompts[0], atol=1e-6)
+        assert said["rita_memory"].label == trace.cache_distance.argmin()
+        assert np.isclose(said["rita_memory"].margin, memory[1] - memory[0], atol=1e-6)
+        untuned, _ = engine.decide(side.glance, told.bank, None, QUICK.but(tuning_steps=0))
+        assert np.isclose(said["rita_untuned"].margin, untuned.verdict.margin)
+        # the memory was empty before: kept or emptied is the same
+        assert np.isclose(said["rita_reset"].margin, said["rita"].margin, atol=1e-6)
+    changed = rescore(engine, told, QUICK.but(protocol="off", entropy_weight=0.1))
+    assert "rita_memory" not in changed.clean.verdicts  # there is no memory any more
+    now = changed.attacked.verdicts
+    assert np.isclose(now["rita_prompts"].margin, now["rita"].margin)
+    assert not np.isclose(now["rita_prompts"].margin, told.attacked.verdicts["rita_prompts"].margin)
+
+
+def _side_of(story: Story, side) -> str:
+    return "clean" if side is story.clean else "attacked"
+
+
+def test_descriptions_of_unequal_number_are_prompts_and_padding_moves_nothing(
+    engine: Engine, coffee: Picture, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text('{"cup": ["a mug with a handle", "tea on a saucer"], "crab": ["claws"]}')
+    settings = QUICK.but(descriptions=str(path), attack="none")
+    story = tell(engine, coffee, ("cup", "crab"), settings)
+    arrays = to_arrays(story)
+    assert arrays["prompt_features"].shape[:2] == (2, 4 + 2)
+    np.testing.assert_allclose(arrays["prompt_weight"][1], [0.2] * 5 + [0])
+    np.testing.assert_allclose(arrays["prompt_plan"].sum((1, 2)), 0.5, atol=1e-5)
+    assert not arrays["prompt_plan"][1, :, 5].any()
+    for k in range(2):
+        atoms = arrays["prompt_weight"][k] > 0
+        cost = cost_matrix(arrays["view_features"], arrays["prompt_features"][k, atoms])
+        weight = arrays["prompt_weight"][k, atoms]
+        slow = solve(cost.astype(float), arrays["view_weight"].astype(float), weight.astype(float),
+            settings.entropy_weight, settings.transported_mass, settings.objective)  # fmt: skip
+        assert np.isclose(arrays["prompt_distance"][k], slow.value, atol=1e-4)
 
 
 def test_an_abandoned_attack_blocks_nobody(engine: Engine, coffee: Picture) -> None:

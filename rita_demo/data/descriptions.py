@@ -6,6 +6,7 @@ The two built-in files were written for this project. A file of one's own has th
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ BUILT_IN: dict[str, Path] = {
 }
 LARGEST_FILE = 2_000_000  # bytes
 LONGEST_SENTENCE = 300  # characters
+MOST_SENTENCES = 64  # of one class: each is a prompt that every view is compared with
+OFF, TOGETHER = "none", "built_in"  # no descriptions; all built-in files as one
 _FORM = 'Give a JSON file of the form {"class": ["sentence", ...]}.'
 
 
@@ -38,6 +41,45 @@ def load(path: str | Path) -> dict[str, tuple[str, ...]]:
             f"Descriptions are one object with at least one class; got {_kind(table)}.", _FORM
         )
     return {name.strip(): _sentences(name, rows) for name, rows in table.items()}
+
+
+def described(names: Sequence[str], source: str) -> tuple[tuple[str, ...], ...]:
+    """The sentences of every class, in the order of the names; empty tuples when ``source`` is ``none``.
+
+    Args:
+        names: K class names; capitals, and underscores for spaces, do not matter.
+        source: ``none``, ``built_in``, or what :func:`load` takes.
+
+    Raises:
+        DataError: a class without sentences, or with more than 64; and as :func:`load`.
+    """
+    if source == OFF:
+        return tuple(() for _ in names)
+    table: dict[str, tuple[str, ...]] = {}
+    for path in BUILT_IN if source == TOGETHER else (source,):
+        table |= {_folded(name): rows for name, rows in load(path).items()}
+    missing = [name for name in names if _folded(name) not in table]
+    if missing:
+        others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise DataError(
+            f"The descriptions have no sentences for the class {missing[0][:60]!r}{others}.",
+            f"The built-in ones are about the classes of {' and '.join(BUILT_IN)}; choose one of these "
+            "lists, or none."
+            if source == TOGETHER
+            else "Add them to the file, or use descriptions=none.",
+        )
+    found = tuple(table[_folded(name)] for name in names)
+    for name, rows in zip(names, found):
+        if len(rows) > MOST_SENTENCES:
+            raise DataError(
+                f"The class {name[:60]!r} has {len(rows)} sentences; at most {MOST_SENTENCES} are used.",
+                "Leave some out.",
+            )
+    return found
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.replace("_", " ").split()).casefold()
 
 
 def _read(path: Path) -> bytes:
@@ -84,6 +126,10 @@ def _sentences(name: str, rows: Any) -> tuple[str, ...]:
     for row in rows:
         if not isinstance(row, str) or not row.strip():
             raise DataError(f"A sentence of {name[:60]!r} is {_kind(row)}; expected text.", _FORM)
+        if not row.isascii() and row != row.encode(errors="ignore").decode():
+            raise DataError(
+                f"A sentence of {name[:60]!r} holds half a character.", "Save the file as UTF-8."
+            )
         if len(row) > LONGEST_SENTENCE:
             raise DataError(
                 f"A sentence of {name[:60]!r} has {len(row)} characters; "

@@ -11,7 +11,8 @@ from typing import Any
 
 from rita_demo.errors import SettingError
 from rita_demo.evaluation import request as asked
-from rita_demo.evaluation.request import METHODS, Request
+from rita_demo.evaluation.request import Request
+from rita_demo.methods import METHODS
 from rita_demo.settings import KNOBS, PRESETS
 
 

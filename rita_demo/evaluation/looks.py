@@ -6,10 +6,11 @@ depend on whether its views were just encoded or read back.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,24 +44,29 @@ class Look:
 
 
 @dataclass
-class LookStore:
-    """The views of one look (dataset, attack, views, seed): ``features.f16`` and one line per picture.
+class Shelf:
+    """Unit features of one shape per picture, in half precision: ``features.f16`` and one line each.
 
     The features are written before their line, so that a line never lacks its features.
     """
 
     folder: Path
-    shape: tuple[int, int]  # (N, D)
+    shape: tuple[int, ...]  # (..., D)
+    listing: ClassVar[str] = "looks.jsonl"
     places: dict[tuple[str, int], tuple[int, dict[str, Any]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        files.drop_torn_line(self.folder / "looks.jsonl")
-        rows = files.read_lines(self.folder / "looks.jsonl")
+        files.drop_torn_line(self._lines)
+        rows = files.read_lines(self._lines)
         if self._file.is_file() and self._file.stat().st_size > len(rows) * self._bytes:
             with self._file.open("r+b") as file:
                 file.truncate(len(rows) * self._bytes)
         self.places = {(row["id"], row["size"]): (at, row) for at, row in enumerate(rows)}
+
+    @property
+    def _lines(self) -> Path:
+        return self.folder / self.listing
 
     @property
     def _file(self) -> Path:
@@ -68,10 +74,10 @@ class LookStore:
 
     @property
     def _bytes(self) -> int:
-        return self.shape[0] * self.shape[1] * 2
+        return 2 * math.prod(self.shape)
 
-    def find(self, entry: Entry) -> Look | None:
-        """The stored look at a picture, if there is one."""
+    def read(self, entry: Entry) -> tuple[int, dict[str, Any], np.ndarray] | None:
+        """What is kept about a picture, if anything: its place, its line, its features, unit length."""
         if (entry.id, entry.size) not in self.places:
             return None
         place, row = self.places[entry.id, entry.size]
@@ -80,11 +86,29 @@ class LookStore:
             data = file.read(self._bytes)
         if len(data) != self._bytes:
             raise DataError(
-                "The stored views are shorter than their list.",
-                f"Delete {self.folder.name} in the folder looks and start again.",
+                "The stored features are shorter than their list.",
+                f"Delete {self.folder.name} in the folder {self.folder.parent.name} and start again.",
             )
         features = np.frombuffer(data, "<f2").reshape(self.shape).astype(np.float32)
-        features /= np.linalg.norm(features, axis=1, keepdims=True).clip(1e-12)
+        features /= np.linalg.norm(features, axis=-1, keepdims=True).clip(1e-12)
+        return place, row, features
+
+    def write(self, entry: Entry, features: np.ndarray, row: dict[str, Any]) -> None:
+        """Keep features and a line about a picture."""
+        row = {"id": entry.id, "size": entry.size} | row
+        files.append_bytes(self._file, features.astype("<f2").tobytes())
+        files.append_line(self._lines, row)
+        self.places[entry.id, entry.size] = (len(self.places), row)
+
+
+class LookStore(Shelf):
+    """The views (N, D) of one look: dataset, attack, views, seed."""
+
+    def find(self, entry: Entry) -> Look | None:
+        """The stored look at a picture, if there is one."""
+        if (kept := self.read(entry)) is None:
+            return None
+        place, row, features = kept
         views = ViewSet(np.zeros((0, 4), np.float32), np.zeros(0, bool), row["seed"])
         glance = Glance(views, features, f"{self.folder.name}/{place}")
         return Look(glance, Attacked(**row["attacked"]), row["seconds"])
@@ -93,11 +117,8 @@ class LookStore:
         self, entry: Entry, features: np.ndarray, seed: int, attacked: Attacked, seconds: float
     ) -> Look:
         """Store a look and give it back as it will be read."""
-        row = {"id": entry.id, "size": entry.size, "seed": seed, "attacked": asdict(attacked)}
-        row["seconds"] = round(seconds, 4)
-        files.append_bytes(self._file, features.astype("<f2").tobytes())
-        files.append_line(self.folder / "looks.jsonl", row)
-        self.places[entry.id, entry.size] = (len(self.places), row)
+        row = {"seed": seed, "attacked": asdict(attacked), "seconds": round(seconds, 4)}
+        self.write(entry, features, row)
         look = self.find(entry)
         assert look is not None  # it was just added
         return look

@@ -8,13 +8,15 @@ measure CLIP again, and a clean picture is the same at every budget.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rita_demo.attacks import attack_row
+from rita_demo.data.descriptions import described
 from rita_demo.evaluation.collection import Collection
 from rita_demo.evaluation.files import digest
-from rita_demo.evaluation.request import METHODS, SEEDS, Request
+from rita_demo.evaluation.request import SEEDS, Request
+from rita_demo.methods import METHODS
 from rita_demo.settings import KNOBS, RECOMMENDED, Settings
 
 FORMAT = 1  # raise it when stored numbers would change their meaning
@@ -64,6 +66,8 @@ def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:
     for method in request.methods:
         for asked in request.points:
             settings = canonical(method, asked, request.fixed)
+            if METHODS[method].memory_alone and settings.protocol == "off":
+                continue  # without a memory it has nothing to answer from
             cell = Cell(method, seed, asked, settings, request.fixed)
             if cell.drawn or seed == request.seeds[0]:
                 found.setdefault((method, settings), cell)
@@ -71,9 +75,14 @@ def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:
 
 
 def canonical(method: str, asked: Settings, fixed: frozenset[str]) -> Settings:
-    """``asked`` with everything back at its default that ``method`` does not depend on."""
+    """``asked`` as the method wants it, with everything it does not depend on back at its default."""
     row, attack = METHODS[method], attack_row(asked.attack)
-    idle = {name for name, knob in KNOBS.items() if knob.group not in row.groups}
+    asked = asked.but(**row.changes)
+    idle = {n for n, knob in KNOBS.items() if knob.group not in row.groups and n not in row.knobs}
+    if asked.tuning_steps == 0 or asked.tuning_loss == "none":
+        idle |= {"tuning_rate", "subset_size"}
+    if method == "ensemble" and asked.ensemble_text == "template":
+        idle.add("descriptions")
     idle |= set(SEEDS) - fixed
     if asked.attack in REPEATABLE:
         idle.add("attack_seed")
@@ -118,9 +127,19 @@ def tuning_key(cell: Cell) -> tuple[Any, ...]:
     return tuple(getattr(cell.settings, n) for n, knob in KNOBS.items() if knob.group in groups)
 
 
+def tuned_key(cell: Cell, collection: Collection, model: Model) -> str:
+    """What the folder of a cell's tuned prompts is found by."""
+    knobs = tuning_key(replace(cell, settings=cell.settings.but(descriptions="none")))
+    value = {"look": look_key(cell, collection, model), "knobs": knobs, "names": collection.names}
+    return digest(value | {"descriptions": described(collection.names, cell.settings.descriptions)})
+
+
 def settings_hash(cell: Cell, collection: Collection, model: Model) -> str:
     """The column ``settings``: everything that decides a number and has no column of its own."""
     knobs = {n: v for n, v in cell.settings.as_dict().items() if n not in COLUMNS}
+    knobs["descriptions"] = described(
+        collection.names, cell.settings.descriptions
+    )  # not where they lie
     pictures = sorted((entry.id, entry.size) for entry in collection.entries)
     value = {
         "format": FORMAT,
@@ -137,6 +156,14 @@ def cell_key(cell: Cell, collection: Collection, model: Model) -> str:
     value = {"columns": columns, "settings": settings_hash(cell, collection, model)}
     value |= {"method": cell.method, "model": model.name} | _home(collection)
     return digest(value | {"split": collection.split, "seed": cell.seed if cell.drawn else "any"})
+
+
+def different(cells: Iterable[Cell], collection: Collection, model: Model) -> tuple[Cell, ...]:
+    """The cells without those that another one equals: the same sentences may lie in two files."""
+    found: dict[str, Cell] = {}
+    for cell in cells:
+        found.setdefault(cell_key(cell, collection, model), cell)
+    return tuple(found.values())
 
 
 def groups_of(cells: Iterable[Cell], collection: Collection, model: Model) -> list[list[Cell]]:

@@ -9,32 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from rita_demo.errors import SettingError
+from rita_demo.methods import METHODS, checked
 from rita_demo.settings import KNOBS, Settings, knob_of, parse_assignment, preset
 
-
-@dataclass(frozen=True)
-class Method:
-    """A method that can be measured: ``groups`` are the groups of settings its answer depends on.
-
-    ``remembers``: it has a memory, so that protocol, order of the stream and cache settings matter.
-    """
-
-    name: str
-    title: str
-    groups: frozenset[str]
-    remembers: bool = False
-
-
-METHODS: dict[str, Method] = {
-    "clip": Method("clip", "CLIP (1 view)", frozenset({"attack"})),
-    "ensemble": Method("ensemble", "Ensemble", frozenset({"attack", "views"})),
-    "rita": Method(
-        "rita",
-        "RITA",
-        frozenset({"attack", "views", "prompts", "tuning", "transport", "cache"}),
-        remembers=True,
-    ),
-}
 SEEDS = ("view_seed", "attack_seed")
 
 
@@ -57,6 +34,15 @@ class Request:
     limit: int | None = None
     allow_partial: bool = False
     backbone: str = "embedded"
+
+    def __post_init__(self) -> None:
+        if all(point.protocol == "off" for point in self.points):
+            for name in self.methods:
+                if METHODS[name].memory_alone:
+                    raise SettingError(
+                        f"The method {name} needs a memory.",
+                        "Measure it with --protocols reset,stream.",
+                    )
 
 
 def points(
@@ -94,15 +80,8 @@ def points(
 
 
 def methods(text: str) -> tuple[str, ...]:
-    """Names of methods, checked; one that is not built yet is told like one that never was."""
-    names = _listed(text, "method")
-    for name in names:
-        if name not in METHODS:
-            raise SettingError(
-                f"The method {name[:40]!r} cannot be measured in this version.",
-                f"Methods: {', '.join(METHODS)}.",
-            )
-    return names
+    """Names of methods, checked."""
+    return checked(_listed(text, "method"))
 
 
 def seeds(text: str) -> tuple[int, ...]:

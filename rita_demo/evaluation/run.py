@@ -15,8 +15,10 @@ from rita_demo.evaluation.collection import Collection, Entry, collect, picture_
 from rita_demo.evaluation.executor import executor
 from rita_demo.evaluation.looks import AttackStore, Look, LookStore, look_at
 from rita_demo.evaluation.plan import Cell, Model
-from rita_demo.evaluation.request import METHODS, SEEDS, Request
+from rita_demo.evaluation.request import SEEDS, Request
 from rita_demo.evaluation.threat import header_of
+from rita_demo.evaluation.tuned import TuningStore
+from rita_demo.methods import METHODS
 from rita_demo.records import CacheState, TextBank, Trace, Tuning, Verdict
 
 Say = Callable[[str], None]
@@ -80,7 +82,7 @@ class _Worker:
     def __call__(self, task: Task) -> Done:
         begin = time.perf_counter()
         collection = self._datasets[task.dataset]
-        cells = plan.cells_of(task.request, task.seed)
+        cells = plan.different(plan.cells_of(task.request, task.seed), collection, self._model)
         groups = plan.groups_of(cells, collection, self._model)
         counts = [
             self._group(task, collection, group, f"part {number} of {len(groups)}")
@@ -97,6 +99,7 @@ class _Worker:
         if start >= len(stream):
             return 0
         looks, attacks = self._stores(task, collection, cells[0])
+        tunings = self._tunings(task, collection, cells)
         bank, new = self._bank(collection, cells[0]), 0
         for index in range(start, len(stream)):
             due = [(cell, file) for cell, file in opened if file.count == index]
@@ -107,7 +110,7 @@ class _Worker:
             entry = stream[index]
             seed = picture_seed(task.seed, entry)
             look = self._look(entry, bank, cells[0], seed, looks, attacks)
-            self._picture(collection, entry, seed, look, due)
+            self._picture(collection, entry, seed, look, due, tunings)
             new += len(due)
         return new
 
@@ -129,6 +132,19 @@ class _Worker:
             return looks, None
         key = plan.attack_key(cell, collection, self._model)
         return looks, AttackStore(out / "attacked" / key)
+
+    def _tunings(
+        self, task: Task, collection: Collection, cells: list[Cell]
+    ) -> dict[Any, TuningStore | None]:
+        """Where tuned prompts are kept, by tuning key; None where they are not."""
+        found: dict[Any, TuningStore | None] = {}
+        for cell in cells:
+            key = plan.tuning_key(cell)
+            if key not in found and not METHODS[cell.method].baseline:
+                place = plan.tuned_key(cell, collection, self._model)
+                bank, folder = self._bank(collection, cell), task.request.out / "tuned" / place
+                found[key] = TuningStore.open(folder, bank, cell.settings)
+        return found
 
     def _bank(self, collection: Collection, cell: Cell) -> TextBank:
         return self._engine.classes(collection.names, cell.asked)
@@ -157,20 +173,27 @@ class _Worker:
         seed: int,
         look: Look,
         due: Sequence[tuple[Cell, CellFile]],
+        tunings: dict[Any, TuningStore | None],
     ) -> None:
         """Every due cell's answer on one picture; prompts tuned alike are tuned once."""
         tuned: dict[Any, tuple[Tuning, float]] = {}
         for cell, file in due:
             bank = self._bank(collection, cell)
             begin = time.perf_counter()
-            if METHODS[cell.method].remembers:
+            method = METHODS[cell.method]
+            if not method.baseline:
+                key = plan.tuning_key(cell)
+                if key not in tuned and (store := tunings[key]) is not None:
+                    tuned[key] = store.tuned(self._engine, entry, look, bank, cell.settings)
                 trace, after = self._decide(look, bank, file.memory, cell, tuned)
                 seconds = sum(trace.seconds.values())
-                row = _row(cell, file, collection, entry, seed, look, trace.verdict, seconds)
+                verdict = trace.memory_verdict if method.memory_alone else trace.verdict
+                assert verdict is not None  # a memory that is off is never measured alone
+                row = _row(cell, file, collection, entry, seed, look, verdict, seconds)
                 file.append(row, trace.change, after)
             else:
-                verdict = self._engine.compare(look.glance, bank)[cell.method]
-                seconds = time.perf_counter() - begin
+                named = self._engine.compare(look.glance, bank, cell.settings, (method.name,))
+                verdict, seconds = named[method.name], time.perf_counter() - begin
                 row = _row(cell, file, collection, entry, seed, look, verdict, seconds)
                 file.append(row, None, None)
 

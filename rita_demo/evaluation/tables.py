@@ -16,7 +16,7 @@ from typing import Any
 
 from rita_demo.errors import DataError, SettingError
 from rita_demo.evaluation.files import digest, read_lines
-from rita_demo.evaluation.request import METHODS
+from rita_demo.methods import METHODS
 from rita_demo.settings import KNOBS
 
 COLUMNS = (
@@ -215,7 +215,7 @@ def _cells(line: Line) -> list[str]:
     star = "*" if line.n < line.wanted else ""
     remembers = METHODS[line.method].remembers if line.method in METHODS else True
     return [
-        METHODS[line.method].title if line.method in METHODS else line.method,
+        METHODS[line.method].full if line.method in METHODS else line.method,
         line.protocol if remembers else "",
         f"{line.accuracy:.1f}{star}",
         f"{line.low:.1f} to {line.high:.1f}",

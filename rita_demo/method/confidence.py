@@ -59,8 +59,8 @@ def assess(
 def view_weight(x: Tensor, confidence: Confidence, kind: str) -> Tensor:
     """How much of the mass each view carries: (N,), sums to 1 (uniform in definition 4).
 
-    ``confidence`` is ``softmax(-H / 0.5)`` (AWT); ``agreement`` is R-TPT's ``softmax(mean of the 20
-    nearest other views' cosines / 0.01)``, fewer neighbours when there are fewer views.
+    ``confidence`` is ``softmax(-H / 0.5)`` (AWT); ``agreement`` is :func:`agreement_weight`, with fewer
+    neighbours when there are fewer views.
     """
     x = unit(x)
     N = len(x)
@@ -69,11 +69,18 @@ def view_weight(x: Tensor, confidence: Confidence, kind: str) -> Tensor:
     if kind == "confidence":
         return (-confidence.entropy.to(x) / CONFIDENCE_TEMPERATURE).softmax(0)
     if kind == "agreement":
-        if N == 1:
-            return x.new_ones(1)
-        # Masked by index, not by value: two identical crops are each other's neighbours.
-        itself = torch.eye(N, dtype=torch.bool, device=x.device)
-        cosine = (x @ x.T).masked_fill(itself, -math.inf)
-        near = cosine.topk(min(AGREEMENT_NEIGHBOURS, N - 1), dim=1).values.mean(1)
-        return (near / AGREEMENT_TEMPERATURE).softmax(0)
+        return agreement_weight(x)
     raise ValueError(f"view_weight is one of {', '.join(VIEW_WEIGHTS)}; got {kind!r}.")
+
+
+def agreement_weight(x: Tensor) -> Tensor:
+    """``softmax(mean cosine to the 20 nearest other views / 0.01)`` of views (N, D): (N,), R-TPT's."""
+    x = unit(x)
+    N = len(x)
+    if N == 1:
+        return x.new_ones(1)
+    # Masked by index, not by value: two identical crops are each other's neighbours.
+    itself = torch.eye(N, dtype=torch.bool, device=x.device)
+    cosine = (x @ x.T).masked_fill(itself, -math.inf)
+    near = cosine.topk(min(AGREEMENT_NEIGHBOURS, N - 1), dim=1).values.mean(1)
+    return (near / AGREEMENT_TEMPERATURE).softmax(0)

@@ -128,6 +128,7 @@ def decide(
             alpha = 0.0 if settings.protocol == "off" else settings.cache_weight
             total = prompt.distance + alpha * d_cache
             verdict = _verdict(total, alpha, tau)
+            by_memory = None if remembered is None else _verdict(d_cache, 0.0, tau)
     return Trace(
         confidence=confidence,
         view_weight=a,
@@ -144,6 +145,7 @@ def decide(
         verdict=verdict,
         change=change,
         seconds=seconds,
+        memory_verdict=by_memory,
     ), after
 
 

@@ -59,31 +59,34 @@ def tune(
                 loss = loss_of(x, features, z_weight, settings, temperature)
             nothing = loss.new_zeros(0)
             return Tuning(loss[None], features, start.new_zeros(len(start)), nothing)
-        return _descend(encode, start, x, z_weight, settings, temperature, steps)
+
+        def loss_at(z: Tensor) -> Tensor:
+            return loss_of(x, z, z_weight, settings, temperature)
+
+        return descend(encode, start, loss_at, steps, settings.tuning_rate)
 
 
-def _descend(
-    encode: Encode,
-    start: Tensor,
-    x: Tensor,
-    z_weight: Tensor,
-    settings: Settings,
-    temperature: float,
-    steps: int,
+def descend(
+    encode: Encode, start: Tensor, loss: Callable[[Tensor], Tensor], steps: int, rate: float
 ) -> Tuning:
+    """``steps`` of a fresh AdamW on contexts ``start`` (M, L, E), which stay as they are.
+
+    Args:
+        loss: prompt features (K, M, D) to a scalar. rate: AdamW's learning rate; weight decay is 0.
+    """
     context = start.clone().requires_grad_()
-    optimiser = torch.optim.AdamW([context], lr=settings.tuning_rate, weight_decay=0.0)
+    optimiser = torch.optim.AdamW([context], lr=rate, weight_decay=0.0)
     losses, gradients = [], []
     for _ in range(steps):
-        loss = loss_of(x, encode(context), z_weight, settings, temperature)
+        value = loss(encode(context))
         # Asking for this one gradient leaves the model's own parameters untouched.
-        (context.grad,) = torch.autograd.grad(loss, context)
-        losses.append(loss.detach())
+        (context.grad,) = torch.autograd.grad(value, context)
+        losses.append(value.detach())
         gradients.append(context.grad.norm())
         optimiser.step()
     with torch.no_grad():
         features = encode(context.detach())
-        losses.append(loss_of(x, features, z_weight, settings, temperature))
+        losses.append(loss(features))
     movement = (context.detach() - start).flatten(1).norm(dim=1)
     return Tuning(torch.stack(losses), features, movement, torch.stack(gradients))
 
@@ -121,5 +124,9 @@ def loss_of(
     log_p = view_log_probability(x, z, z_weight, temperature)
     if settings.tuning_loss == "pointwise":
         return entropy_of(log_p).mean()
-    mean = log_p.logsumexp(0) - torch.tensor(float(len(log_p))).log().to(log_p)
-    return entropy_of(mean)
+    return entropy_of_mean(log_p)
+
+
+def entropy_of_mean(log_p: Tensor) -> Tensor:
+    """Entropy in nats of the mean of the rows of ``log_p`` (N, K), log-probabilities."""
+    return entropy_of(log_p.logsumexp(0) - torch.tensor(float(len(log_p))).log().to(log_p))

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from rita_demo.plots.names import percent, right_class, safe, short
-from rita_demo.plots.theme import COLOURS, METHODS, axis, empty, finish, note, percents
+from rita_demo.plots.theme import COLOURS, METHODS, axis, empty, finish, note, percents, room_for
 from rita_demo.records import FilmFrame, Story
 
 TOP, BOTTOM = (0.40, 1.0), (0.0, 0.26)  # the two panels, as shares of the height
@@ -51,7 +51,7 @@ def attack_steps(story: Story, film: Sequence[FilmFrame], step: int) -> go.Figur
         hovermode="x",
         annotations=_heads(story) + labels,
         shapes=[_cursor(step)],
-        margin={"l": 52, "r": 78, "t": 34, "b": 40},
+        margin={"l": 52, "r": room_for([METHODS[m]["title"] for m in ends]), "t": 34, "b": 40},
         **_axes(np.asarray(attack.loss, float)),
     )
 

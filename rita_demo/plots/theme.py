@@ -13,6 +13,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from rita_demo.methods import METHODS as METHOD_NAMES
+
 #: role -> (light, dark).  Hex in lower case, each light value once: it is the key of the swap.
 PALETTE: dict[str, tuple[str, str]] = {
     "clean": ("#0072b2", "#56b4e9"),
@@ -45,14 +47,30 @@ DIVERGING: list[list[float | str]] = [
     [1.0, COLOURS["high"]],
 ]
 
-#: method -> what a person calls it, its colour, and its second cue (line and marker).
+#: method -> its colour, and its second cue (line and marker). Whoever is compared with RITA is grey.
+_LOOKS: dict[str, tuple[str, str, str]] = {
+    "clip": ("text", "dot", "square"),
+    "ensemble": ("quiet", "dash", "diamond"),
+    "tpt": ("quiet", "dashdot", "triangle-up"),
+    "ctpt": ("quiet", "longdash", "triangle-down"),
+    "mta": ("quiet", "longdashdot", "pentagon"),
+    "rtpt": ("quiet", "solid", "star"),
+    "rita": ("defence", "solid", "circle"),
+    "rita_prompts": ("defence", "dash", "circle-open"),
+    "rita_memory": ("defence", "dot", "square-open"),
+    "rita_reset": ("defence", "dashdot", "diamond-open"),
+    "rita_untuned": ("defence", "longdash", "triangle-up-open"),
+}
+#: method -> what a person calls it, and how it is drawn.
 METHODS: dict[str, dict[str, str]] = {
-    "clip": {"title": "CLIP", "colour": COLOURS["text"], "dash": "dot", "symbol": "square"},
-    "ensemble": {
-        "title": "Ensemble", "colour": COLOURS["quiet"], "dash": "dash", "symbol": "diamond",
-    },
-    "rita": {"title": "RITA", "colour": COLOURS["defence"], "dash": "solid", "symbol": "circle"},
-}  # fmt: skip
+    name: {
+        "title": METHOD_NAMES[name].title,
+        "colour": COLOURS[role],
+        "dash": dash,
+        "symbol": symbol,
+    }
+    for name, (role, dash, symbol) in _LOOKS.items()
+}
 
 #: side of a story -> what a person calls it and its colour.
 SIDES: dict[str, dict[str, str]] = {
@@ -94,6 +112,11 @@ def rows(titles: list[str]) -> dict[str, Any]:
         range=[-0.5, len(titles) - 0.5], tickvals=list(range(len(titles))), ticktext=titles,
         showgrid=False, ticks="", tickfont={"color": COLOURS["text"], "size": 13},
     )  # fmt: skip
+
+
+def room_for(titles: list[str]) -> int:
+    """Pixels beside a figure that hold the longest of the methods' titles."""
+    return max(78, 14 + 7 * max(map(len, titles), default=0))
 
 
 def percents(*values: float) -> dict[str, Any]:

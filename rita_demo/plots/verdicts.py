@@ -7,7 +7,18 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from rita_demo.plots.names import percent, safe, short
-from rita_demo.plots.theme import COLOURS, METHODS, SIDES, axis, empty, finish, note, percents, rows
+from rita_demo.plots.theme import (
+    COLOURS,
+    METHODS,
+    SIDES,
+    axis,
+    empty,
+    finish,
+    note,
+    percents,
+    room_for,
+    rows,
+)
 from rita_demo.records import Draw, Story
 
 
@@ -49,7 +60,7 @@ def verdict_bars(story: Story) -> go.Figure:
         narrow={"xaxis.tickvals": [0, 50, 100], "xaxis.ticktext": ["0 %", "50 %", "100 %"]},
         alt="; ".join(parts) + ".",
         annotations=[note("   ".join(keys), 0, 1, yshift=6)],
-        margin={"l": 78, "r": 24, "t": 30, "b": 40},
+        margin={"l": room_for([METHODS[m]["title"] for m in methods]), "r": 24, "t": 30, "b": 40},
         xaxis=axis(range=[0, 150], title="probability of the true class",
                    **percents(0, 25, 50, 75, 100)),
         yaxis=rows([METHODS[m]["title"] for m in methods]),
@@ -110,7 +121,7 @@ def draws(story: Story, repeats: Sequence[Draw]) -> go.Figure:
         alt=f"Right answers over draws of views: {said}.",
         pickable=True,
         annotations=[note("● right   × wrong", 0, 1, yshift=6), *notes],
-        margin={"l": 78, "r": 70, "t": 30, "b": 36},
+        margin={"l": room_for([METHODS[m]["title"] for m in methods]), "r": 70, "t": 30, "b": 36},
         xaxis=axis(range=[-0.5, len(repeats) - 0.5], tickvals=[], showgrid=False,
                    title=f"{len(repeats)} draws of the views"),
         yaxis=rows([METHODS[m]["title"] for m in methods]),

@@ -8,6 +8,7 @@ the trunk starts from random weights, and training takes far longer for less.
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from rita_demo.errors import DemoError
 
 
-def adopt(visual: nn.Module, package: str) -> str:
+def adopt(visual: Any, package: str) -> str:
     """Give `visual.trunk` the weights of an installed package; returns what was done, in a sentence.
 
     Raises:

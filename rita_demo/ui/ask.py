@@ -8,7 +8,8 @@ from typing import Any
 
 from rita_demo.data import samples, vocabularies
 from rita_demo.data.pictures import open_picture
-from rita_demo.errors import PictureError, VocabularyError
+from rita_demo.errors import PictureError, SettingError, VocabularyError
+from rita_demo.methods import ALWAYS, chosen
 from rita_demo.records import Picture
 from rita_demo.settings import Settings
 from rita_demo.ui.controls import settings_from
@@ -28,6 +29,15 @@ class Ask:
     label: int | None
     target: int | None
     title: str = "A picture"
+    methods: tuple[str, ...] = ALWAYS
+
+
+def methods_of(form: Mapping[str, Any]) -> tuple[str, ...]:
+    """Who is asked: the methods ticked, and the three that are always there."""
+    ticked = form.get("methods") or []
+    if not isinstance(ticked, list):
+        raise SettingError("The methods come as a list.", "Tick them in the menu.")
+    return chosen(ticked)
 
 
 def names_of(form: Mapping[str, Any]) -> tuple[str, ...]:
@@ -89,4 +99,5 @@ def read_ask(form: Mapping[str, Any], session: Session, side: int, *, attack: bo
         label=class_of(names, form.get("truth")),
         target=class_of(names, form.get("target")) if attack else None,
         title=title_of(session),
+        methods=methods_of(form),
     )

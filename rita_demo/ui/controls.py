@@ -71,7 +71,7 @@ def draw_knob(knob: Knob, **changes: Any) -> Component:
     }  # fmt: skip
     if knob.kind == "bool":
         return gr.Checkbox(**(common | changes))
-    if knob.kind == "choice":
+    if knob.kind in ("choice", "file"):
         choices = [(words(c), c) for c in knob.choices]
         return gr.Dropdown(**(common | {"choices": choices, "filterable": False} | changes))
     low, high = float(knob.low or 0), float(knob.high or 0)
@@ -106,7 +106,7 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
     Raises:
         SettingError: on the first value that is not allowed.
     """
-    return Settings(**{n: KNOBS[n].parse(v) for n, v in values.items() if n in KNOBS})
+    return Settings(**{n: KNOBS[n].offered(v) for n, v in values.items() if n in KNOBS})
 
 
 def preset_values(name: str) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def preset_values(name: str) -> dict[str, Any]:
 
 def shown_value(knob: Knob, value: Any) -> str:
     """A value as a person reads it."""
-    if knob.kind == "choice":
+    if knob.kind in ("choice", "file"):
         return words(str(value))
     if knob.kind == "bool":
         return "on" if value else "off"

@@ -12,6 +12,7 @@ import gradio as gr
 from rita_demo.attacks import ATTACKS
 from rita_demo.data import samples, vocabularies
 from rita_demo.errors import DemoError
+from rita_demo.methods import ALWAYS, METHODS
 from rita_demo.settings import KNOBS, PAPER, RECOMMENDED
 from rita_demo.ui.ask import NOBODY, OWN, names_of
 from rita_demo.ui.controls import differences, draw_folds, draw_knob, preset_values, settings_from
@@ -25,8 +26,8 @@ OWN_EXAMPLE = "cup, crab, camera, piano"
 
 @dataclass(frozen=True)
 class Form:
-    """The controls. ``fields`` maps a name (of a knob, or vocabulary, own_names, truth, target) to its
-    component; the rest are buttons and notes."""
+    """The controls. ``fields`` maps a name (of a knob, or vocabulary, own_names, truth, target, methods) to
+    its component; the rest are buttons and notes."""
 
     fields: dict[str, Any]
     strip: SampleStrip
@@ -62,7 +63,7 @@ def draw_form(sample: str | None) -> Form:
             value="recommended", label="Preset", show_label=False, elem_id="preset",
         )  # fmt: skip
         differs = gr.HTML(differences(RECOMMENDED, RECOMMENDED, "recommended"), elem_id="differs")
-        knobs = _draw_target() | draw_folds(skip=IN_SIGHT)
+        knobs = _draw_methods() | _draw_target() | draw_folds(skip=IN_SIGHT)
     form = Form(fields | knobs, strip, upload, chosen, go, only, stop, preset, differs)
     _wire(form)
     return form
@@ -112,6 +113,20 @@ def _draw_attack() -> dict[str, Any]:
         budget = draw_knob(KNOBS["budget"], maximum=16)
         gr.HTML("<p class='quiet small'>It knows CLIP. It does not know RITA.</p>")
     return {"attack": attack, "budget": budget}
+
+
+def _draw_methods() -> dict[str, Any]:
+    more = [m for m in METHODS.values() if m.name not in ALWAYS]
+    with gr.Accordion(
+        "Methods to compare", open=False, elem_classes="fold", elem_id="fold-methods"
+    ):
+        methods = gr.CheckboxGroup(
+            [(m.title, m.name) for m in more], value=[], elem_id="methods",
+            label="Besides CLIP, Ensemble and RITA",
+            info="They look at the same crops. TPT, C-TPT, R-TPT and RITA’s parts with another prompt update "
+            "or memory take about as long again as RITA itself, each.",
+        )  # fmt: skip
+    return {"methods": methods}
 
 
 def _draw_target() -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from rita_demo.plots.theme import METHODS
+from rita_demo.methods import METHODS
 from rita_demo.records import Side, Story
 from rita_demo.ui import words
 from rita_demo.ui.images import jpeg_uri
@@ -29,12 +29,11 @@ def strip(session: Session) -> str:
 def _picture(story: Story, side: str) -> str:
     one: Side = getattr(story, side)
     said, step = "", words.at_step(story) if side == "attacked" else ""
-    for name, look in METHODS.items():
-        verdict = one.verdicts[name]
+    for name, verdict in one.verdicts.items():
         right = verdict.label == story.label
         mark = "✓" if right else "✗"
         said += (
-            f"<span class='{'right' if right else 'wrong'}'>{look['title']}: <b>"
+            f"<span class='{'right' if right else 'wrong'}'>{METHODS[name].title}: <b>"
             f"{escape(story.bank.names[verdict.label])}</b> "
             f"{words.percent(verdict.probability[verdict.label])} <span aria-hidden='true'>{mark}</span></span>"
         )

@@ -24,6 +24,8 @@ from rita_demo.ui.pictures import clean_part, noise_part
 from rita_demo.ui.sessions import Session, measured
 
 FILM_AT_ONCE = 60.0  # seconds; a film expected to take longer waits for a press of its own button
+#: What a kept step of the film costs again, names of a story's timed stages.
+STAGES = ("views and encoding", "decision", "other methods")
 FILM_BYTES = 64 << 20  # what the steps between may hold of the server's memory, per visitor
 DRAWS = 10
 
@@ -129,6 +131,7 @@ class Jobs:
         steps = telling.telling(
             engine, ask.picture, ask.names, ask.settings,
             label=ask.label, target=ask.target, cache=session.history.before(ask.picture.key),
+            methods=ask.methods,
         )  # fmt: skip
         shown = 0
         while True:
@@ -177,7 +180,7 @@ def shown_step(session: Session) -> int | None:
 
 def film_seconds(story: Story) -> float:
     """How long the film of a story will about take: a step between is looked at like the delivered picture."""
-    one = sum(story.seconds.get(s, 0.0) for s in ("views and encoding", "decision")) / 2
+    one = sum(story.seconds.get(s, 0.0) for s in STAGES) / 2
     return one * max(len(filming.kept_steps(filming.last_step(story))) - 2, 0)
 
 

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from html import escape
 
-from rita_demo.plots.theme import METHODS
+from rita_demo.methods import METHODS
 from rita_demo.records import Story, Verdict
 from rita_demo.ui import words
 from rita_demo.ui.sessions import Session
-
-_TERMS = {"clip": "CLIP", "ensemble": "Ensemble", "rita": "RITA"}
 
 
 def banner(session: Session) -> str:
@@ -34,7 +32,7 @@ def table(session: Session) -> str:
     story = session.now
     if story is None:
         return '<p class="empty">Who is right will stand here once a picture is chosen.</p>'
-    rows = "".join(_row(story, name) for name in METHODS)
+    rows = "".join(_row(story, name) for name in story.clean.verdicts)
     heads = (
         f"<th scope='col'>attacked{words.at_step(story)}</th><th scope='col'>outcome</th>"
         if story.attack
@@ -54,9 +52,8 @@ def table(session: Session) -> str:
 
 def _row(story: Story, name: str) -> str:
     clean, attacked = (side.verdicts[name] for side in (story.clean, story.attacked))
-    n = len(story.attacked.glance.features)
-    about = {"clip": "1 view", "ensemble": f"{n} views", "rita": f"{n} views, transport"}[name]
-    title = words.term(_TERMS[name], METHODS[name]["title"])
+    about = METHODS[name].about.format(n=len(story.attacked.glance.features))
+    title = words.term(METHODS[name].title)
     cells = _answer(clean, story)
     if story.attack:
         word, kind, mark = words.outcome(clean, attacked, story.label)

@@ -8,14 +8,11 @@ from html import escape
 import numpy as np
 
 from rita_demo import story as telling
+from rita_demo.methods import METHODS
 from rita_demo.records import Side, Story, Verdict
 
 #: term -> one sentence.  Shown when the term is pointed at, focused or touched.
-TERMS: dict[str, str] = {
-    "CLIP": "A model that compares a picture with sentences; the class whose sentence fits best wins.",
-    "Ensemble": "The same CLIP asked about 64 random crops of the picture; the answers are averaged.",
-    "RITA": "The defence shown here: it asks which class's sentences the whole cloud of crops can be "
-    "moved onto at the lowest cost.",
+TERMS: dict[str, str] = {method.title: method.sentence for method in METHODS.values()} | {
     "view": "One random crop of the picture, sometimes mirrored, at the model's input size.",
     "margin": "How far the answer is ahead of the second best. For CLIP and Ensemble in percentage "
     "points of probability, for RITA in cosine distance.",

@@ -1,7 +1,8 @@
 """Class names as prompts: a learnable context in front of every name, encoded exactly and short.
 
 A prompt is "SOS ctx_1..ctx_4 name . EOT" (method.md row 3). Every class has M prompts, one per
-context, and a context is shared by all classes. Only contexts ever receive a gradient.
+context, and a context is shared by all classes; written sentences about a class may follow them.
+Only contexts ever receive a gradient.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from rita_demo.errors import VocabularyError
@@ -28,12 +30,15 @@ GRAPH_FLOATS = 18  # kept for the way back per token, layer and unit of width (m
 
 @dataclass(frozen=True)
 class PromptSet:
-    """One vocabulary as prompts. K classes, M prompts per class, L = 4 context tokens, width E.
+    """One vocabulary as prompts. K classes, P contexts, L = 4 context tokens, width E.
 
-    ``context`` (M, L, E) initial contexts; ``weight`` (K, M) rows sum to 1; ``prompts`` K tuples of M
-    readable sentences; ``unknown`` K tuples of words the embedded model never met; ``features``
-    (K, M, D) unit length, of the initial contexts; ``hand`` (K, D), the prompt of plain CLIP;
-    ``tokens`` (K, T) ids of the hand prompt on the CPU, ``position`` (K,) where it is pooled.
+    M = P + S prompts per class: one per context, then the class's own sentences, S = the most that a
+    class has (0 without descriptions). ``context`` (P, L, E) initial contexts; ``weight`` (K, M) rows
+    sum to 1, 0 where a class has fewer sentences than others; ``prompts`` K tuples of M readable
+    sentences; ``unknown`` K tuples of words the embedded model never met; ``features`` (K, M, D) unit
+    length, of the initial contexts; ``written`` (K, S, D), those of the sentences, zeros where there
+    is none; ``hand`` (K, D), the prompt of plain CLIP; ``tokens`` (K, T) ids of the hand prompt on the
+    CPU, ``position`` (K,) where it is pooled.
     """
 
     names: tuple[str, ...]
@@ -42,24 +47,41 @@ class PromptSet:
     context: Tensor
     weight: Tensor
     features: Tensor
+    written: Tensor
     hand: Tensor
     tokens: Tensor
     position: Tensor
     tower: TextTower
 
     def encode(self, context: Tensor) -> Tensor:
-        """Unit features (K, M, D) of all prompts with these contexts (M, L, E).
+        """Unit features (K, M, D) of all prompts with these contexts (P, L, E), sentences included.
 
-        Differentiable with respect to ``context`` and nothing else. Any M is accepted.
+        Differentiable with respect to ``context`` and nothing else. Any P is accepted.
         """
+        return torch.cat([self.encode_contexts(context), self.written], dim=1)
+
+    def encode_contexts(self, context: Tensor) -> Tensor:
+        """The same (K, P, D) without the written sentences."""
         return _encode(self.tower, self.tokens, self.position, context)
 
+    def written_mean(self) -> Tensor | None:
+        """Unit mean direction (K, D) of every class's written sentences; None where there are none."""
+        return F.normalize(self.written.sum(1), dim=-1) if self.written.shape[1] else None
 
-def build_prompts(backbone: Backbone, names: tuple[str, ...], settings: Settings) -> PromptSet:
+
+def build_prompts(
+    backbone: Backbone,
+    names: tuple[str, ...],
+    settings: Settings,
+    sentences: tuple[tuple[str, ...], ...] = (),
+) -> PromptSet:
     """Turn class names into prompts and encode them.
 
     Names too long for the model are cut exactly as open_clip cuts them. With
     ``context_init="noise"`` and ``"templates"`` alike, prompt 0 is "a photo of a {name}.".
+
+    Args:
+        sentences: K tuples of written sentences, frozen further prompts; nothing means none.
 
     Raises:
         VocabularyError: no names, an empty name, or one of more than 1000 characters.
@@ -70,15 +92,22 @@ def build_prompts(backbone: Backbone, names: tuple[str, ...], settings: Settings
     tokens = tower.tokens([sentence(HAND, name) for name in names])
     position = tower.position(tokens)
     context = initial_contexts(tower, settings)
+    sentences = sentences or tuple(() for _ in names)
     with torch.no_grad():
-        features = _encode(tower, tokens, position, context)
+        written, present = _written(backbone, sentences)
+        features = torch.cat([_encode(tower, tokens, position, context), written], dim=1)
+    used = torch.cat([present.new_ones(len(names), len(context)), present], dim=1)
     return PromptSet(
         names=names,
-        prompts=tuple(_sentences(name, settings) for name in names),
+        prompts=tuple(
+            _sentences(name, settings) + own + ("",) * (written.shape[1] - len(own))
+            for name, own in zip(names, sentences, strict=True)
+        ),
         unknown=tuple(unknown_words(backbone, name) for name in names),
         context=context,
-        weight=torch.full(features.shape[:2], 1 / len(context), device=tower.device),
+        weight=used / used.sum(1, keepdim=True),
         features=features,
+        written=written,
         hand=features[:, 0].clone(),
         tokens=tokens,
         position=position,
@@ -117,6 +146,19 @@ def encode_sentences(backbone: Backbone, sentences: list[str]) -> Tensor:
             parts.append(tower.encode(tower.embed(tokens[rows, :length]), position[rows]))
             order.append(rows)
     return torch.cat(parts)[torch.cat(order).argsort().to(tower.device)]
+
+
+def _written(backbone: Backbone, sentences: tuple[tuple[str, ...], ...]) -> tuple[Tensor, Tensor]:
+    """Features (K, S, D) of each class's own sentences, and (K, S) 1 where there is one, 0 elsewhere."""
+    device = backbone.tower.device
+    most = max(map(len, sentences))
+    features = torch.zeros(len(sentences), most, backbone.info.width, device=device)
+    present = torch.zeros(len(sentences), most, device=device)
+    for k, own in enumerate(sentences):
+        present[k, : len(own)] = 1
+    if most:
+        features[present > 0] = encode_sentences(backbone, [s for own in sentences for s in own])
+    return features, present
 
 
 def unknown_words(backbone: Backbone, name: str) -> tuple[str, ...]:

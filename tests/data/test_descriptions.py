@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rita_demo.data.descriptions import BUILT_IN, LARGEST_FILE, load
+from rita_demo.data.descriptions import BUILT_IN, LARGEST_FILE, described, load
 from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.errors import DataError
 
@@ -73,6 +73,8 @@ def test_a_file_of_ones_own_keeps_its_order_and_strips_its_sentences(tmp_path: P
         ('{"dog": "a dog"}', "got text"),
         ('{"dog": [3]}', "is a number"),
         ('{"dog": [true]}', "is true or false"),
+        ('{"dog": [NaN]}', "is a number"),
+        ('{"dog": ["a \\ud83d dog"]}', "half a character"),
         ('{"dog": [" "]}', "text that is empty"),
         ('{" ": ["a dog"]}', "class name"),
         ('{"dog": ["a"], "dog ": ["b"]}', "described twice"),
@@ -92,3 +94,35 @@ def test_a_malformed_file_is_refused_with_a_sentence(
 def test_a_path_that_cannot_be_read_is_refused_with_a_sentence(path: str) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         load(path)
+
+
+def test_sentences_come_in_the_order_of_the_names_whatever_their_capitals(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"Sea_Horse": ["a curl"], "dog": ["a tail", "an ear"], "cat": ["c"]}')
+    assert described(("dog", "sea horse"), str(path)) == (("a tail", "an ear"), ("a curl",))
+    assert described(("dog", "nobody"), "none") == ((), ())
+    both = described(("zigzagged", "crab"), "built_in")
+    assert both == (load("dtd")["zigzagged"], load("caltech101")["crab"])
+
+
+@pytest.mark.parametrize(
+    ("names", "text", "says"),
+    [
+        (("dog", "emu", "cat"), '{"dog": ["a"]}', "no sentences for the class 'emu' and 1 more"),
+        (
+            ("dog",),
+            json.dumps({"dog": [str(n) for n in range(65)]}),
+            "has 65 sentences; at most 64",
+        ),
+    ],
+)
+def test_a_file_that_does_not_fit_the_classes_is_refused_with_a_sentence(
+    tmp_path: Path, names: tuple[str, ...], text: str, says: str
+) -> None:
+    with pytest.raises(DataError, match=says):
+        described(names, str(written(tmp_path, text)))
+
+
+def test_a_class_the_built_in_files_do_not_know_is_told_which_lists_they_cover() -> None:
+    with pytest.raises(DataError, match="no sentences for the class 'piano'") as refused:
+        described(("cup", "piano"), "built_in")
+    assert "caltech101 and dtd" in refused.value.hint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from rita_demo.errors import DataError, SettingError
 from rita_demo.evaluation import plan, request
 from rita_demo.evaluation.collection import collect, picture_seed
 from rita_demo.evaluation.request import Request
+from rita_demo.methods import METHODS
 from rita_demo.settings import PAPER
 
 
@@ -40,8 +42,66 @@ def test_scoring_again_from_stored_views_encodes_nothing_and_agrees(
     for path in out.glob("cells/*/*"):
         path.unlink()
     monkeypatch.setattr(Engine, "look", _never)
+    monkeypatch.setattr(Engine, "tune", _never)
     monkeypatch.setattr(Engine, "attacking", _never)
     assert rows_of(measure(out)) == first
+
+
+def test_stored_prompts_are_those_that_tuning_makes(
+    measure, rows_of, tmp_path: Path, monkeypatch
+) -> None:
+    few = ["--methods", "rita", "--attack", "none", "--limit", "4", "--protocols", "off"]
+    few += [
+        "--set",
+        "tuning_rate=0.05",
+        "--set",
+        "transported_mass=0.3",
+        "--set",
+        "context_init=templates",
+    ]
+    ((_, kept),) = rows_of(measure(tmp_path / "kept", *few)).items()
+    monkeypatch.setattr("rita_demo.evaluation.tuned.LARGEST", 0)
+    ((_, made),) = rows_of(measure(tmp_path / "made", *few)).items()
+    assert not list((tmp_path / "made").glob("tuned/*"))
+    ((_, plain),) = rows_of(measure(tmp_path / "plain", *few, "--set", "tuning_steps=0")).items()
+    for one, other, third in zip(kept, made, plain, strict=True):
+        assert one["answer"] == other["answer"]
+        assert one["margin"] == pytest.approx(
+            other["margin"], abs=2e-3 * abs(other["margin"]) + 1e-4
+        )
+        assert one["margin"] != third["margin"]
+
+
+def test_every_method_is_measured_with_one_look_per_picture(
+    measure, rows_of, tmp_path: Path, monkeypatch
+) -> None:
+    looked: list[int] = []
+    look = Engine.look
+    monkeypatch.setattr(Engine, "look", lambda *given: (looked.append(1), look(*given))[1])
+    names = list(METHODS)
+    few = [
+        "--methods",
+        ",".join(names),
+        "--attack",
+        "none",
+        "--limit",
+        "3",
+        "--protocols",
+        "off,stream",
+    ]
+    found = rows_of(measure(tmp_path / "runs", *few))
+    assert len(looked) == 3
+    by = {(rows[0]["method"], rows[0]["protocol"]): rows for rows in found.values()}
+    assert set(by) == {
+        *((name, "off") for name in names if METHODS[name].baseline),
+        ("rita", "off"), ("rita", "stream"), ("rita_prompts", "off"), ("rita_memory", "stream"),
+        ("rita_reset", "reset"), ("rita_untuned", "off"), ("rita_untuned", "stream"),
+    }  # fmt: skip
+    margins = {key: [row["margin"] for row in rows] for key, rows in by.items()}
+    assert margins["rita_prompts", "off"] == margins["rita", "off"]
+    assert margins["rita_memory", "stream"] != margins["rita", "stream"]
+    assert margins["rita_untuned", "off"] != margins["rita", "off"]
+    assert len({tuple(margins[name, "off"]) for name in names if METHODS[name].baseline}) == 6
 
 
 def test_half_precision_views_give_the_labels_of_full_precision(
@@ -58,7 +118,7 @@ def test_half_precision_views_give_the_labels_of_full_precision(
     for entry, row in zip(found.stream(0), rows):
         picture = open_picture(entry.source(), square="model", side=engine.info.side)
         look = engine.look(picture, settings.but(view_seed=picture_seed(0, entry)))
-        verdict = engine.compare(look, bank)["ensemble"]
+        verdict = engine.compare(look, bank, settings)["ensemble"]
         assert found.names[verdict.label] == row["answer"]
         assert np.isclose(verdict.probability[verdict.label], row["probability"], atol=2e-3)
 
@@ -74,6 +134,34 @@ def test_settings_that_a_method_does_not_have_are_not_measured_twice(tmp_path: P
     assert counts["ensemble", "pgd"] == 2  # two budgets
     assert counts["rita", "none"] == 1 + 2 * 2  # off; reset and stream with two weights
     assert counts["rita", "pgd"] == 2 * (1 + 2 * 2)
+
+
+def test_descriptions_change_the_answer_and_are_known_by_what_they_say(
+    measure, rows_of, tmp_path: Path
+) -> None:
+    first, copy, other = (tmp_path / f"{name}.json" for name in ("first", "copy", "other"))
+    told = {"cat": ["it purrs"], "dog": ["it barks", "a tail"], "cup": ["it holds tea"]}
+    for path in (first, copy):
+        path.write_text(json.dumps(told))
+    other.write_text(json.dumps(told | {"cup": ["brick grass"]}))
+    few = ["--methods", "clip,rita", "--attack", "none", "--limit", "3"]
+    found = rows_of(
+        measure(tmp_path / "runs", *few, "--sweep", f"descriptions=none,{first},{copy},{other}")
+    )
+    assert len(found) == 1 + 3  # CLIP once; none, what two files say alike, and the other one
+    margins = {
+        tuple(row["margin"] for row in rows) for name, rows in found.items() if "rita" in name
+    }
+    assert len(margins) == 3
+
+
+def test_a_description_file_that_lacks_a_class_gets_a_sentence(
+    words, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text('{"cat": ["it purrs"]}')
+    assert cli.main(words(tmp_path / "runs", "--set", f"descriptions={path}")) == 1
+    assert "no sentences for the class 'dog' and 1 more" in capsys.readouterr().err
 
 
 def test_clean_clip_is_measured_with_one_seed_only(tmp_path: Path) -> None:
@@ -135,8 +223,8 @@ def test_the_order_of_the_stream_is_random_and_repeatable(data_root: Path) -> No
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (["--methods", "clip,mta"], "method 'mta' cannot be measured in this version"),
-        (["--methods", "clip,mta"], "Methods: clip, ensemble, rita."),
+        (["--methods", "clip,rit"], "no method 'rit'. Methods: clip, ensemble, tpt,"),
+        (["--methods", "rita_memory", "--protocols", "off"], "rita_memory needs a memory"),
         (["--attack", "eot"], "attack is one of none, noise, fgsm, pgd"),
         (["--protocols", "on"], "protocol is one of off, reset, stream"),
         (["--budget", "0.5"], "budget is a whole number"),

@@ -144,15 +144,17 @@ class FakeEngine:
         )
         return outside(trace), outside(after)
 
-    def compare(self, glance, bank) -> dict[str, Verdict]:
+    def compare(self, glance, bank, settings, names=("clip", "ensemble")) -> dict[str, Verdict]:
         x, hand = torch.from_numpy(glance.features), torch.from_numpy(bank.hand)
-        return {
-            "clip": outside(baselines.zero_shot(x, hand, TAU)),
-            "ensemble": outside(baselines.ensemble(x, hand, TAU)),
-        }
+        question = baselines.Question(
+            x, hand, hand, torch.zeros(1, 1, WIDTH),
+            lambda context: normalize(hand[:, None] + context[None, :, 0], dim=-1), TAU,
+        )  # fmt: skip
+        return {name: outside(baselines.answer(name, question, settings)) for name in names}
 
     def _clip(self, picture: Picture, bank: TextBank) -> np.ndarray:
-        return self.compare(self.look(picture, Settings(views=1)), bank)["clip"].probability
+        one = Settings(views=1)
+        return self.compare(self.look(picture, one), bank, one)["clip"].probability
 
 
 def _key(pixels: np.ndarray) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from rita_demo.data.pictures import open_picture, png_bytes
 from rita_demo.errors import DemoError, PictureError, SettingError, VocabularyError
+from rita_demo.methods import ALWAYS
 from rita_demo.settings import KNOBS, PAPER, RECOMMENDED
 from rita_demo.ui import controls
 from rita_demo.ui.ask import NOBODY, OWN, read_ask
@@ -26,7 +27,9 @@ def form():
 
 def test_every_knob_has_exactly_one_control(form) -> None:
     assert set(KNOBS) <= set(form.fields)
-    assert set(form.fields) - set(KNOBS) == {"vocabulary", "own_names", "truth", "target"}
+    assert set(form.fields) - set(KNOBS) == {
+        "vocabulary", "own_names", "truth", "target", "methods",
+    }  # fmt: skip
 
 
 def test_the_controls_start_at_the_recommended_settings(form) -> None:
@@ -51,6 +54,8 @@ def test_the_note_names_what_differs_and_says_why() -> None:
     "change",
     [
         {"budget": math.nan},
+        {"descriptions": "/etc/passwd"},
+        {"descriptions": ["built_in"]},
         {"budget": "4; drop table"},
         {"budget": 1e9},
         {"steps": None},
@@ -68,6 +73,9 @@ def test_the_note_names_what_differs_and_says_why() -> None:
         {"truth": "no such class"},
         {"truth": 3},
         {"target": ["cup"]},
+        {"methods": "mta"},
+        {"methods": ["mta", "nobody"]},
+        {"methods": [["mta"]]},
     ],
 )
 def test_a_hostile_value_gets_a_sentence(change) -> None:
@@ -91,6 +99,12 @@ def test_only_defend_ignores_attack_and_target() -> None:
     ask = read_ask(GOOD | {"target": "crab"}, Session(sample="coffee"), 112, attack=False)
     assert ask.settings.attack == "none"
     assert ask.target is None
+
+
+def test_ticked_methods_are_asked_beside_the_three_that_always_are() -> None:
+    assert read_ask(GOOD, Session(sample="coffee"), 112, attack=True).methods == ALWAYS
+    ask = read_ask(GOOD | {"methods": ["rtpt", "mta"]}, Session(sample="coffee"), 112, attack=True)
+    assert ask.methods == ("clip", "ensemble", "mta", "rtpt", "rita")
 
 
 def test_an_uploaded_square_reaches_the_engine_pixel_for_pixel() -> None:

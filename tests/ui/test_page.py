@@ -104,6 +104,24 @@ def test_the_button_attacks_and_defends(stranger: Stranger) -> None:
         assert text in answer
 
 
+def test_methods_that_were_ticked_answer_too(stranger: Stranger) -> None:
+    assert "<tr class='mta'>" not in stranger.press("go")
+    ticked = [
+        "tpt",
+        "ctpt",
+        "mta",
+        "rtpt",
+        "rita_prompts",
+        "rita_memory",
+        "rita_reset",
+        "rita_untuned",
+    ]
+    answer = stranger.press("go", methods=ticked)
+    for name in ticked:
+        assert f"<tr class='{name}'>" in answer
+    assert "Done in" in answer
+
+
 @pytest.mark.parametrize(
     "hostile",
     [

@@ -129,6 +129,25 @@ def test_the_contexts_gradient_agrees_with_finite_differences(backbone: Backbone
     assert abs(slope - float(context.grad.norm())) < 0.02 * abs(slope)
 
 
+def test_written_sentences_are_frozen_prompts_behind_the_contexts(backbone: Backbone) -> None:
+    sentences = (("a tail and two ears.", "it purrs"), ("many dots",), ("black type on paper",))
+    names = ("cat", "polka-dotted", "soy milk carton")
+    plain = build_prompts(backbone, names, RECOMMENDED)
+    prompts = build_prompts(backbone, names, RECOMMENDED, sentences)
+    assert prompts.features.shape == (3, 4 + 2, 32)
+    assert torch.equal(prompts.features[:, :4], plain.features)
+    for k, own in enumerate(sentences):
+        expected = encode_sentences(backbone, list(own))
+        torch.testing.assert_close(prompts.features[k, 4 : 4 + len(own)], expected)
+        torch.testing.assert_close(prompts.weight[k, : 4 + len(own)].unique(), torch.tensor([1 / (4 + len(own))]))  # fmt: skip
+        assert not prompts.features[k, 4 + len(own) :].any()
+        assert not prompts.weight[k, 4 + len(own) :].any()
+        assert prompts.prompts[k][4:] == own + ("",) * (2 - len(own))
+    moved = prompts.encode(prompts.context + 0.1)
+    assert torch.equal(moved[:, 4:], prompts.features[:, 4:])
+    assert not torch.equal(moved[:, :4], prompts.features[:, :4])
+
+
 def test_chunks_and_recomputation_change_nothing(backbone: Backbone, monkeypatch) -> None:
     prompts = build_prompts(backbone, NAMES, RECOMMENDED)
     results = []

@@ -1,0 +1,65 @@
+"""MTA: the views' mode instead of their mean, found together with how much each view belongs to it."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from rita_demo.baselines.zero_shot import verdict_of
+from rita_demo.method.precision import unit
+from rita_demo.records import Verdict
+
+NEIGHBOURS = 0.3  # share of the other views that set a view's bandwidth: 18 of 63
+ENTROPY_WEIGHT, AFFINITY_WEIGHT = 0.2, 4.0  # lambda_y, lambda_q
+OUTER, INNER, TOLERANCE = 5, 5, 1e-6
+NARROWEST = 1e-12  # squared bandwidth of a view whose neighbours are all the same picture
+
+
+def mta(view_features: Tensor, hand: Tensor, temperature: float) -> Verdict:
+    """Inlierness-weighted mean shift (Zanella and Ben Ayed 2024), then CLIP's answer to the mode.
+
+    With densities ``K_n(m) = exp(-|x_n - m|^2 / 2 h_n^2)``, where ``h_n^2`` is half the mean squared
+    distance to the nearest 30 % of the other views, and affinities ``A = P P^T`` of the views' answers:
+    inlierness ``y <- softmax((K(m) + lambda_q A y) / lambda_y)``, then mode ``m <- normalised
+    sum_n y_n K_n(m) x_n``, each at most 5 times or until it moves by less than 1e-6, both 5 times over;
+    y starts uniform and m at view 0. A single view is its own mode.
+
+    Args:
+        view_features: (N, D) unit length. hand: (K, D) unit length. temperature: tau.
+    """
+    x = unit(view_features)
+    mode = _mode(x, (x @ hand.T / temperature).softmax(-1)) if len(x) > 1 else x[0]
+    return verdict_of((mode @ hand.T / temperature).softmax(-1))
+
+
+def _mode(x: Tensor, probability: Tensor) -> Tensor:
+    """The mode (D,) of views (N, D) with answers (N, K)."""
+    affinity = probability @ probability.T
+    spread = 2 * squared_bandwidth(x)
+    mode, y = x[0], x.new_full((len(x),), 1 / len(x))
+    for _ in range(OUTER):
+        density = (-(x - mode).square().sum(-1) / spread).exp()
+        for _ in range(INNER):
+            before = y
+            y = ((density + AFFINITY_WEIGHT * affinity @ y) / ENTROPY_WEIGHT).softmax(0)
+            if (y - before).norm() < TOLERANCE:
+                break
+        for _ in range(INNER):
+            before = mode
+            # As a softmax, so that narrow densities far from the mode cannot all become zero.
+            share = (y.log() - (x - mode).square().sum(-1) / spread).softmax(0)
+            mode = unit(share @ x)
+            if (mode - before).norm() < TOLERANCE:
+                break
+    return mode
+
+
+def squared_bandwidth(x: Tensor) -> Tensor:
+    """``h_n^2``, (N,): half the mean squared distance to the nearest 30 % of the other views (N >= 2)."""
+    N = len(x)
+    # Squared distances of unit vectors, in differences: 2 - 2 cos would lose the small ones.
+    squared = torch.stack([(x - row).square().sum(-1) for row in x])
+    itself = torch.eye(N, dtype=torch.bool, device=x.device)
+    others = squared.masked_fill(itself, float("inf"))
+    nearest = others.topk(max(1, int(NEIGHBOURS * (N - 1))), dim=1, largest=False).values
+    return (0.5 * nearest.mean(1)).clamp(min=NARROWEST)

@@ -1,0 +1,115 @@
+"""Section 4, one view and one class at a time: TPT, C-TPT, R-TPT and MTA from their formulas, in float64.
+
+Prompt tuning goes by finite differences (``prompt_update.gradient_of``); nothing here knows torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tests.oracles.prompt_update import gradient_of
+
+F = np.ndarray
+Encode = Callable[[F], F]  # contexts (1, L, E) -> unit prompts (K, 1, D)
+
+
+def softmax(logits: F) -> F:
+    shifted = np.exp(logits - np.max(logits))
+    return shifted / shifted.sum()
+
+
+def entropy(p: F) -> float:
+    return float(sum(-v * np.log(v) for v in p if v > 0))
+
+
+def answers(x: F, z: F, tau: float) -> F:
+    """p_n(k) of views (N, D) and one prompt per class (K, D)."""
+    return np.array([softmax(np.array([view @ prompt for prompt in z]) / tau) for view in x])
+
+
+def surest_tenth(x: F, z: F, tau: float) -> list[int]:
+    """The tenth of the views, rounded down but at least one, with the lowest entropies."""
+    order = sorted(range(len(x)), key=lambda n: entropy(answers(x[n : n + 1], z, tau)[0]))
+    return order[: max(1, len(x) // 10)]
+
+
+def marginal(p: F) -> float:
+    """TPT's loss: entropy of the mean answer."""
+    return entropy(p.mean(0))
+
+
+def pointwise(p: F) -> float:
+    """R-TPT's loss: mean of the answers' entropies."""
+    return float(np.mean([entropy(row) for row in p]))
+
+
+def dispersion(z: F) -> float:
+    """C-TPT's second term: mean distance of the prompts to their mean."""
+    centre = z.mean(0)
+    return float(np.mean([np.sqrt(((row - centre) ** 2).sum()) for row in z]))
+
+
+def tuned(
+    x: F, encode: Encode, context: F, tau: float, loss: Callable[[F], float], weight: float = 0.0
+) -> F:
+    """Prompts (K, D) after one step of AdamW at 5e-3: the first step moves each entry by lr g / (|g| + 1e-8)."""
+    sure = x[surest_tenth(x, encode(context)[:, 0], tau)]
+
+    def value(c: F) -> float:
+        z = encode(c)[:, 0]
+        return loss(answers(sure, z, tau)) - weight * dispersion(z)
+
+    gradient = gradient_of(value, context)
+    return encode(context - 5e-3 * gradient / (np.abs(gradient) + 1e-8))[:, 0]
+
+
+def tpt(x: F, encode: Encode, context: F, tau: float, weight: float = 0.0) -> F:
+    """TPT, and C-TPT with a weight: probabilities (K,) of view 0 with the tuned prompts."""
+    return answers(x[:1], tuned(x, encode, context, tau, marginal, weight), tau)[0]
+
+
+def rtpt(x: F, encode: Encode, context: F, tau: float) -> F:
+    """R-TPT: the views' logits, weighted by how close their nearest 20 others are."""
+    z = tuned(x, encode, context, tau, pointwise)
+    near = []
+    for n in range(len(x)):
+        others = sorted((x[n] @ x[i] for i in range(len(x)) if i != n), reverse=True)
+        near.append(np.mean(others[:20]))
+    weights = softmax(np.array(near) / 0.01)
+    logits = sum(w * np.array([view @ prompt for prompt in z]) / tau for w, view in zip(weights, x))
+    return softmax(logits)
+
+
+def mta(x: F, hand: F, tau: float) -> F:
+    """MTA: probabilities (K,) of the mode."""
+    count = len(x)
+    p = answers(x, hand, tau)
+    affinity = [[float(p[i] @ p[j]) for j in range(count)] for i in range(count)]
+    squared = []  # bandwidths
+    for n in range(count):
+        distances = sorted(float(((x[n] - x[i]) ** 2).sum()) for i in range(count) if i != n)
+        nearest = distances[: max(1, int(0.3 * (count - 1)))]
+        squared.append(0.5 * sum(nearest) / len(nearest))
+
+    def density(m: F) -> F:
+        return np.array([np.exp(-((x[n] - m) ** 2).sum() / (2 * squared[n])) for n in range(count)])
+
+    mode, y = x[0], np.full(count, 1 / count)
+    for _ in range(5):
+        at_mode = density(mode)
+        for _ in range(5):
+            old = y
+            pull = [sum(affinity[n][i] * old[i] for i in range(count)) for n in range(count)]
+            y = softmax((at_mode + 4.0 * np.array(pull)) / 0.2)
+            if np.linalg.norm(y - old) < 1e-6:
+                break
+        for _ in range(5):
+            before = mode
+            share = y * density(before)
+            mode = sum(share[n] * x[n] for n in range(count)) / share.sum()
+            mode = mode / np.linalg.norm(mode)
+            if np.linalg.norm(mode - before) < 1e-6:
+                break
+    return softmax(np.array([mode @ text for text in hand]) / tau)
