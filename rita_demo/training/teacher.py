@@ -49,7 +49,7 @@ def soft_labels(
 @torch.inference_mode()
 def _answers(corpus: Corpus, model: torch.nn.Module) -> tuple[np.ndarray, np.ndarray]:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    model = model.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    model = model.to(device).to(memory_format=torch.channels_last)
     number = np.zeros((len(corpus.label), KEPT), np.int64)
     share = np.zeros((len(corpus.label), KEPT), np.float32)
     textures = [corpus.groups[name] for name in ("dtd", "textures") if name in corpus.groups]
