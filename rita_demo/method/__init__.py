@@ -6,7 +6,7 @@ from rita_demo.method.cost import cosine_cost, text_mean
 from rita_demo.method.kl import kl_to_one_hot
 from rita_demo.method.procrustes import align
 from rita_demo.method.rita import Prompts, decide
-from rita_demo.method.sinkhorn import entropic_value, linear_value, transport
+from rita_demo.method.sinkhorn import descent, entropic_value, linear_value, transport
 from rita_demo.method.theorem import Bracket, bracket
 from rita_demo.method.tuning import tune
 
@@ -19,6 +19,7 @@ __all__ = [
     "cache_transport",
     "cosine_cost",
     "decide",
+    "descent",
     "emptied",
     "empty",
     "entropic_value",

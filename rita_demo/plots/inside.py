@@ -39,7 +39,7 @@ def cost_matrix(
 def plan_matrix(
     story: Story, side: str, k: int, *, selected: tuple[int, int | None] | None = None
 ) -> go.Figure:
-    """T of class ``k`` over rho times the product of the marginals (T N M with even weights): 1 is even.
+    """T of class ``k`` over the product of its marginals (T N M / rho with even weights): 1 is even.
 
     Returns:
         A figure whose cells carry ``customdata = (view, atom, cost, times even)``.
@@ -54,10 +54,10 @@ def plan_matrix(
 
 
 def times_even(story: Story, side: str, k: int) -> np.ndarray:
-    """(N, M): the plan over rho times the product of the marginals; NaN where something is left out."""
+    """(N, M): the plan over the product of its marginals; NaN where something is left out."""
     moved = getattr(story, side).trace.prompt
     product = np.outer(np.asarray(moved.row_weight)[k], np.asarray(moved.column_weight)[k])
-    plan = np.asarray(moved.plan, float)[k] / float(moved.mass)
+    plan = np.asarray(moved.plan, float)[k]
     return np.where(product > 0, plan / np.maximum(product, 1e-30), np.nan)
 
 

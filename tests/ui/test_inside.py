@@ -10,6 +10,8 @@ import pytest
 
 from rita_demo import story as telling
 from rita_demo.errors import SettingError
+from rita_demo.plots.inside import times_even
+from rita_demo.plots.plan import even_shares
 from rita_demo.records import LeftOut
 from rita_demo.settings import PAPER, RECOMMENDED
 from rita_demo.ui import compare, inside_words, what_if
@@ -139,6 +141,36 @@ def test_a_forged_value_of_a_logarithmic_slider_is_refused(value) -> None:
 def test_a_logarithmic_slider_counts_in_powers_of_ten() -> None:
     assert what_if.from_control("entropy_weight", -2) == 0.01
     assert what_if.from_control("slots", 4) == 4
+
+
+def test_a_remembered_view_that_is_left_out_is_as_if_it_had_never_entered(engine, story) -> None:
+    picture, names = story.clean.picture, story.bank.names
+    many = story.settings.but(views_per_image=0, max_entropy=1.0)
+    cache = telling.tell(engine, picture, names, many, label=0).cache_after
+    k = int(cache.count.argmax())
+    assert cache.count[k] == 3
+    run = telling.tell(engine, picture, names, many, label=0, cache=cache)
+    less = telling.rescore(engine, run, left_out=LeftOut(items=frozenset({(k, 0), (k, 1)})))
+    features = less.attacked.trace.cache.features[k]
+    assert np.array_equal(features[0], cache.features[k, 2])
+    assert not features[1:].any()
+    assert run.attacked.trace.cache.count[k] == 3
+    changed = np.flatnonzero(less.attacked.trace.total != run.attacked.trace.total)
+    assert changed.tolist() == [k]
+
+
+@pytest.mark.parametrize("item", [(0, 99), (99, 0), (-1, 0), (0, -1)])
+def test_an_item_that_is_not_there_is_a_sentence(engine, story, item) -> None:
+    with pytest.raises(SettingError, match="holds nothing"):
+        telling.rescore(engine, story, left_out=LeftOut(items=frozenset({item})))
+
+
+@pytest.mark.parametrize("rho", [1.0, 0.5])
+def test_an_even_share_is_one_whatever_part_of_the_mass_must_move(engine, story, rho) -> None:
+    flat = story.settings.but(transported_mass=rho, entropy_weight=10.0)
+    again = telling.rescore(engine, story, flat)
+    assert times_even(again, "attacked", 0) == pytest.approx(1.0, abs=0.02)
+    assert even_shares(again, "attacked", 0) == pytest.approx(1.0, abs=0.02)
 
 
 # --- the tab
