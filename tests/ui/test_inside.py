@@ -169,8 +169,8 @@ def test_an_item_that_is_not_there_is_a_sentence(engine, story, item) -> None:
 def test_an_even_share_is_one_whatever_part_of_the_mass_must_move(engine, story, rho) -> None:
     flat = story.settings.but(transported_mass=rho, entropy_weight=10.0)
     again = telling.rescore(engine, story, flat)
-    assert times_even(again, "attacked", 0) == pytest.approx(1.0, abs=0.02)
-    assert even_shares(again, "attacked", 0) == pytest.approx(1.0, abs=0.02)
+    assert times_even(again, "attacked", 0) == pytest.approx(1.0, abs=0.1)
+    assert even_shares(again, "attacked", 0) == pytest.approx(1.0, abs=0.1)
 
 
 # --- the tab
