@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from rita_demo.plots.costs import shown_classes
-from rita_demo.plots.names import percent, safe, short
+from rita_demo.plots.names import percent, right_tag, safe, short
 from rita_demo.plots.plan import REACH, moved_shares, view_order
 from rita_demo.plots.theme import COLOURS, DIVERGING, SIDES, axis, finish, note
 from rita_demo.records import Side, Story
@@ -202,7 +202,7 @@ def view_mass(
         xaxis=_across(len(views)),
         yaxis=_down(
             [
-                f"<b>{short(story.bank.names[c], 9)}</b> (true)"
+                f"<b>{short(story.bank.names[c], 9)}</b> ({right_tag(story)})"
                 if c == story.label
                 else short(story.bank.names[c], 16)
                 for c in classes
@@ -229,7 +229,8 @@ def prompt_shares(story: Story, k: int, *, atom: int | None = None) -> go.Figure
                  f"{SIDES[name]['title'].lower()}: {percent(mass[m], 1)} of the mass, adds {adds[m]:.4f}"]
                 for m in atoms]  # fmt: skip
         pattern = {"shape": "/", "bgcolor": COLOURS["surface"], "fgcolor": SIDES[name]["colour"]}
-        marker = {"color": SIDES[name]["colour"]}
+        faded = [1.0 if atom in (None, int(m)) else 0.4 for m in atoms]  # grey, never gone
+        marker = {"color": SIDES[name]["colour"], "opacity": faded}
         figure.add_bar(
             y=list(range(len(atoms)))[::-1], x=[float(adds[m]) for m in atoms], orientation="h",
             name=name, customdata=data, hovertemplate="%{customdata[3]}<extra></extra>",

@@ -17,7 +17,10 @@ def problem(seed: int = 0, weights: bool = False):
     cost = 0.7 + 0.1 * torch.rand(K, N, M, generator=generator, dtype=torch.float64)
     a, b = torch.ones(N, dtype=torch.float64), torch.ones(K, M, dtype=torch.float64)
     if weights:
-        a, b = torch.rand(N, generator=generator).double(), torch.rand(K, M, generator=generator).double()
+        a, b = (
+            torch.rand(N, generator=generator).double(),
+            torch.rand(K, M, generator=generator).double(),
+        )
         a[2], b[1, 0] = 0, 0
     return cost, a, b
 
