@@ -217,7 +217,7 @@ def _frames(story: Story, rows: dict[int, int], selected: int | None, suffix: st
 
 
 def _axes(story: Story, sides: list[str], shown: list[int], span: tuple[float, float]) -> dict:
-    ticks = [_tick(story, k, 18) for k in shown]
+    ticks = [class_tick(story, k, 18) for k in shown]
     found = {}
     for number, _ in enumerate(sides):
         suffix = "" if number == 0 else str(number + 1)
@@ -233,7 +233,8 @@ def _axes(story: Story, sides: list[str], shown: list[int], span: tuple[float, f
     return found
 
 
-def _tick(story: Story, k: int, letters: int) -> str:
+def class_tick(story: Story, k: int, letters: int) -> str:
+    """A class as a row's label; the one that counts as right is bold and says so."""
     name = story.bank.names[k]
     if k != story.label:
         return short(name, letters)
@@ -250,7 +251,7 @@ def _key(pinned: bool) -> str:
 
 def _narrow(story: Story, sides: list[str], shown: list[int]) -> dict:
     """On a phone the panels stand above each other and names are cut earlier."""
-    ticks = [_tick(story, k, 13) for k in shown]
+    ticks = [class_tick(story, k, 13) for k in shown]
     found: dict = {"margin": {"l": 112, "r": 8, "t": 62, "b": 40}, "yaxis.ticktext": ticks}
     found["annotations.0.xshift"] = -104
     for number in range(len(sides)):

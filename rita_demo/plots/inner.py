@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from rita_demo.plots.costs import shown_classes
+from rita_demo.plots.costs import class_tick, shown_classes
 from rita_demo.plots.inside import sides_of
-from rita_demo.plots.names import right_tag, safe, short
+from rita_demo.plots.names import safe, short
 from rita_demo.plots.plan import view_order
 from rita_demo.plots.theme import COLOURS, SIDES, axis, finish, note
 from rita_demo.records import Descent, Story
@@ -232,17 +232,13 @@ def before_after(story: Story, *, k: int | None = None, top: int = 8) -> go.Figu
                 x=[d[place] for d in data], y=rows, mode="markers", marker=marker, customdata=data,
                 name=f"{name} {when}", hovertemplate="%{customdata[3]}<extra></extra>",
             )  # fmt: skip
-    ticks = [
-        f"<b>{short(names[c], 9)}</b> ({right_tag(story)})"
-        if c == story.label
-        else short(names[c], 16)
-        for c in classes
-    ]
+    ticks = [class_tick(story, c, 16) for c in classes]
+    narrow = {"margin.l": 112, "yaxis.ticktext": [class_tick(story, c, 13) for c in classes]}
     return finish(
         figure, kind="before_after", pickable=True, hovermode="closest",
         alt=f"Transport cost of {len(classes)} classes before and after the prompt update.",
         annotations=[note("○ before  ●◆ after the prompt update", 0, 1, yshift=6)],
-        margin={"l": 130, "r": 14, "t": 30, "b": 44}, narrow={"margin.l": 104},
+        margin={"l": 130, "r": 14, "t": 30, "b": 44}, narrow=narrow,
         xaxis=axis(title="d<sub>OT</sub> (cosine distance, not from 0)", nticks=5),
         yaxis=axis(range=[-0.6, len(classes) - 0.4], tickvals=list(range(len(classes)))[::-1], ticktext=ticks,
                    showgrid=False, tickfont={"color": COLOURS["text"], "size": 12}),

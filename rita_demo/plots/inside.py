@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from rita_demo.plots.costs import shown_classes
-from rita_demo.plots.names import percent, right_tag, safe, short
+from rita_demo.plots.costs import class_tick, shown_classes
+from rita_demo.plots.names import percent, safe, short
 from rita_demo.plots.plan import REACH, moved_shares, view_order
 from rita_demo.plots.theme import COLOURS, DIVERGING, SIDES, axis, finish, note
 from rita_demo.records import Side, Story
@@ -194,20 +194,17 @@ def view_mass(
         alt=f"{SIDES[side]['title']} picture: which share of each view moves to each of {len(classes)} classes.",
         pickable=True,
         wrap=[0],
-        narrow={"margin.l": LEFT_NARROW, "annotations.0.xshift": 8 - LEFT_NARROW},
+        narrow={
+            "margin.l": 112,
+            "annotations.0.xshift": -104,
+            "yaxis.ticktext": [class_tick(story, int(c), 13) for c in classes],
+        },
         annotations=[note(head, 0, 1, yshift=6, xshift=8 - 130)],
         shapes=_frame(views, classes, None if view is None else (view, k)),
         plot_bgcolor=COLOURS["faint"],
         margin={"l": 130, "r": 52, "t": 34, "b": 28},
         xaxis=_across(len(views)),
-        yaxis=_down(
-            [
-                f"<b>{short(story.bank.names[c], 9)}</b> ({right_tag(story)})"
-                if c == story.label
-                else short(story.bank.names[c], 16)
-                for c in classes
-            ]
-        ),
+        yaxis=_down([class_tick(story, int(c), 16) for c in classes]),
     )
 
 

@@ -65,9 +65,10 @@ def all_prompts(story: Story, side: str, *, k: int | None = None) -> go.Figure:
     seen = np.concatenate([p[classes].ravel() for p in price.values()])
     low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
     shares = mass[side][classes]
+    low_share, high_share = percent(shares.min()), percent(shares.max())
+    each = low_share if low_share == high_share else f"{low_share} to {high_share}"
     head = (
-        f"mean cost of what a prompt receives (cosine distance); each receives {percent(shares.min())} "
-        f"to {percent(shares.max())} of the mass"
+        f"mean cost of what a prompt receives (cosine distance); each receives {each} of the mass"
     )
     words = [
         [f"{safe(story.bank.names[c], 24)}, prompt {m + 1}: {percent(shares[i, m], 1)} of the mass"
