@@ -224,9 +224,10 @@ def before_after(story: Story, *, k: int | None = None, top: int = 8) -> go.Figu
             "size": 8,
             "color": COLOURS["surface"],
             "line": {"color": colour, "width": 2},
+            "opacity": _chosen(classes, k),
         }
-        dot = {"symbol": "circle" if name == "clean" else "diamond", "size": 9, "color": colour}
-        dot["opacity"] = ring["opacity"] = _chosen(classes, k)
+        shape = "circle" if name == "clean" else "diamond"
+        dot = {"symbol": shape, "size": 9, "color": colour, "opacity": _chosen(classes, k)}
         for when, marker, place in (("before", ring, 1), ("after", dot, 2)):
             figure.add_scatter(
                 x=[d[place] for d in data], y=rows, mode="markers", marker=marker, customdata=data,
