@@ -25,11 +25,13 @@ from rita_demo.records import (
     AttackTrace,
     BackboneInfo,
     CacheState,
+    Descent,
     Glance,
     LeftOut,
     Picture,
     TextBank,
     Trace,
+    Transport,
     Tuning,
     Verdict,
 )
@@ -172,17 +174,20 @@ class Engine:
             cache: the memory to decide from; None, or one of another vocabulary or model, means an empty one.
             tuning: an earlier trace's prompt update, to leave the text tower alone when only
                 transport or memory settings changed.
-            left_out: views and prompts that carry no mass; they keep their place in the trace.
+            left_out: views and prompts that carry no mass, keeping their place in the trace; items of
+                ``cache`` (class, slot) that are taken out before anything else happens.
 
         Raises:
-            SettingError: when ``left_out`` leaves no view, or a class no prompt.
+            SettingError: when ``left_out`` leaves no view, or a class no prompt, or names an item
+                that is not there.
         """
         if cache is None or cache.key != bank.key:
             cache = self.empty_cache(bank, settings)
+        left_out = left_out or LeftOut()
         with self._lock:
             prompts = self._prompt_set(bank.names, settings)
             device = self._backbone.device
-            present, weight = _left_in(left_out or LeftOut(), glance, prompts.weight)
+            present, weight = _left_in(left_out, glance, prompts.weight)
             trace, after = method.decide(
                 torch.from_numpy(glance.features).to(device),
                 method.Prompts(
@@ -192,7 +197,7 @@ class Engine:
                     weight=weight,
                     temperature=self._backbone.temperature,
                 ),
-                inside(cache, device),
+                _remembered(left_out, inside(cache, device)),
                 settings,
                 tuning=inside(tuning, device),
                 present=present,
@@ -213,6 +218,13 @@ class Engine:
                 prompts.features,
             )
         return outside(tuning)
+
+    def descent(self, moved: Transport, k: int, settings: Settings) -> Descent:
+        """How Sinkhorn came to a trace's transport of class ``k``; see ``method.sinkhorn.descent``.
+
+        It runs on the CPU: one small problem, many short steps.
+        """
+        return outside(method.descent(inside(moved, torch.device("cpu")), k, settings))
 
     # --- door 5
     def compare(
@@ -300,6 +312,16 @@ def _left_in(
             raise SettingError("At least one prompt of every class must stay.", "Put one back.")
         weight = weight / total
     return present, weight
+
+
+def _remembered(left_out: LeftOut, cache: CacheState) -> CacheState:
+    """The memory without the items that are left out."""
+    for k, slot in sorted(left_out.items, reverse=True):  # later slots first: the others stay put
+        try:
+            cache = method.without(cache, k, slot)
+        except ValueError as error:
+            raise SettingError(str(error), "Choose one of the items that are there.") from None
+    return cache
 
 
 class Remembered(Generic[V]):

@@ -125,8 +125,8 @@ class Transport:
     """Rows 5-7 for all classes at once; M stands for the number of atoms (J for the cache).
 
     ``cost`` (K, N, M); ``plan`` (K, N, M), its total mass is ``mass``; ``distance`` (K,) per unit of
-    moved mass, by the objective asked for; ``row_weight`` (K, N) and ``column_weight`` (K, M) what the
-    marginals should be (with partial transport the rows are upper bounds); ``residual`` (T,) largest
+    moved mass, by the objective asked for; ``row_weight`` (K, N), sums to 1, and ``column_weight`` (K, M),
+    sums to ``mass``: what the marginals should be (with partial transport the rows are upper bounds); ``residual`` (T,) largest
     absolute marginal error after each check and ``checks`` (T,) at which iteration; ``potentials``
     f (K, N), g (K, M); ``outcome`` a human sentence on convergence.
     """
@@ -142,6 +142,23 @@ class Transport:
     checks: Array
     converged: bool
     outcome: str
+
+
+@dataclass(frozen=True)
+class Descent:
+    """How Sinkhorn came to one class's plan, at each of T checks.
+
+    ``checks`` (T,) iteration number; ``level`` (T,) the lambda it was at (annealing lowers it to the
+    one asked for); ``cost`` (T,) ``<T, C>`` per unit of moved mass, whatever the objective;
+    ``residual`` (T,) largest absolute column error as a share of the total mass; ``potentials`` (T, M)
+    of the columns, one more for what is left out when rho < 1.
+    """
+
+    checks: Array
+    level: Array
+    cost: Array
+    residual: Array
+    potentials: Array
 
 
 @dataclass(frozen=True)
@@ -219,10 +236,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What a "what if" leaves out: view numbers, and (class, prompt) pairs."""
+    """What a "what if" leaves out: view numbers, (class, prompt) pairs, and (class, slot) pairs of
+    the memory that the picture was decided from."""
 
     views: frozenset[int] = frozenset()
     prompts: frozenset[tuple[int, int]] = frozenset()
+    items: frozenset[tuple[int, int]] = frozenset()
 
 
 @dataclass(frozen=True)

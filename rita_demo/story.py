@@ -35,6 +35,8 @@ from rita_demo.threat import threat_model
 P = ParamSpec("P")
 #: Groups of settings that answer from features alone; the others need new pixels, views or prompts.
 FROM_FEATURES = ("transport", "cache")
+#: The group that needs the sentences encoded again, but no picture.
+FROM_SENTENCES = ("tuning",)
 
 
 @dataclass(frozen=True)
@@ -173,14 +175,16 @@ def rescore(
     left_out: LeftOut = LeftOut(),  # noqa: B008 (a frozen value)
     label: int | None = None,
 ) -> Story:
-    """What if: both sides decided again from the features they have; nothing is encoded.
+    """What if: both sides decided again from the features they have; no picture is encoded.
 
     The prompt update is the run's own (it is passed back), also when views are left out, and
-    so are the answers of the baselines; RITA's ablations follow.
+    so are the answers of the baselines; RITA's ablations follow.  Only when a setting of the update
+    itself differs is the update made again (from all views), which encodes sentences and takes a
+    second or so.
 
     Args:
-        settings: may differ from the run's in the groups ``FROM_FEATURES``; None: the run's.
-        left_out: views and prompts that carry no mass.
+        settings: may differ from the run's in ``FROM_FEATURES`` and ``FROM_SENTENCES``; None: the run's.
+        left_out: views and prompts that carry no mass, items of the memory that are taken out.
         label: another true class; None: the story's.
 
     Raises:
@@ -193,8 +197,13 @@ def rescore(
         raise SettingError(f"{', '.join(fixed)} cannot change without a new run.")
     _check_index("label", label, story.bank)
 
+    updated = same_update(settings, story.settings)
+
     def again(side: Side) -> tuple[Side, CacheState]:
         tuning = side.trace.tuning
+        if not updated:
+            fresh, _ = engine.decide(side.glance, story.bank, story.cache_before, settings)
+            tuning = fresh.tuning
         trace, after = engine.decide(
             side.glance, story.bank, story.cache_before, settings, tuning, left_out
         )
@@ -229,7 +238,27 @@ def rescore(
 
 def needs_a_run(one: Settings, other: Settings) -> tuple[str, ...]:
     """The settings that differ and cannot be answered from features alone."""
-    return tuple(n for n in one.differs_from(other) if KNOBS[n].group not in FROM_FEATURES)
+    cheap = FROM_FEATURES + FROM_SENTENCES
+    return tuple(n for n in one.differs_from(other) if KNOBS[n].group not in cheap)
+
+
+def same_update(one: Settings, other: Settings) -> bool:
+    """Whether both settings adjust the prompts in the same way."""
+    return not any(KNOBS[n].group in FROM_SENTENCES for n in one.differs_from(other))
+
+
+def look_again(engine: Engine, story: Story, settings: Settings) -> Trace:
+    """RITA's decision on the delivered picture as it is, with other views or prompts; encodes them.
+
+    Raises:
+        SettingError: for a setting of the attack, which would make it another picture.
+    """
+    changed = settings.differs_from(story.settings)
+    if any(KNOBS[n].group == "attack" for n in changed):
+        raise SettingError("Another attack makes another picture.", "Run it on the first tab.")
+    bank = engine.classes(story.bank.names, settings)
+    glance = engine.look(story.attacked.picture, settings)
+    return engine.decide(glance, bank, story.cache_before, settings)[0]
 
 
 def draws(engine: Engine, story: Story, count: int = 10) -> Iterator[Draw]:

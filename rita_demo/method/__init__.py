@@ -6,7 +6,7 @@ from rita_demo.method.cost import cosine_cost, text_mean
 from rita_demo.method.kl import kl_to_one_hot
 from rita_demo.method.procrustes import align
 from rita_demo.method.rita import Prompts, decide
-from rita_demo.method.sinkhorn import entropic_value, linear_value, transport
+from rita_demo.method.sinkhorn import descent, entropic_value, linear_value, transport
 from rita_demo.method.theorem import Bracket, bracket
 from rita_demo.method.tuning import descend, tune
 
@@ -21,6 +21,7 @@ __all__ = [
     "cosine_cost",
     "decide",
     "descend",
+    "descent",
     "emptied",
     "empty",
     "entropic_value",

@@ -14,7 +14,8 @@ from torch.autograd import Function
 
 from rita_demo.method.precision import wide, working
 from rita_demo.method.solver import Solution, schur, solve
-from rita_demo.records import Transport
+from rita_demo.records import Descent, Transport
+from rita_demo.settings import Settings
 
 OBJECTIVES = ("linear", "entropic", "kl")
 
@@ -82,6 +83,40 @@ def transport(
         checks=solution.checks,
         converged=bool(solution.converged.all()),
         outcome=_outcome(solution, tolerance),
+    )
+
+
+def descent(moved: Transport, k: int, settings: Settings) -> Descent:
+    """The same solver once more for class ``k`` alone, telling what ``<T, C_k>`` is at every check.
+
+    Annealing starts at a larger lambda (a flatter, dearer plan), so the cost first falls with lambda
+    and then rises or falls a little while the columns come right; at the last check it is the linear
+    ``d(k)`` to within the tolerance.  A class without mass (an empty one under ``zero``) has no checks.
+
+    Args:
+        moved: a transport by the same settings.
+        k: class number.
+        settings: entropy_weight, sinkhorn_tolerance, sinkhorn_iterations.
+    """
+    C, rows, columns, has_mass = _problem(
+        moved.cost[k : k + 1], moved.row_weight[k], moved.column_weight[k] / moved.mass, moved.mass
+    )
+    seen: list[tuple[float, Tensor, Tensor]] = []
+    solution = solve(
+        C[has_mass],
+        rows[has_mass],
+        columns[has_mass],
+        entropy_weight=settings.entropy_weight,
+        tolerance=settings.sinkhorn_tolerance,
+        max_iterations=settings.sinkhorn_iterations,
+        watch=lambda level, plan, g: seen.append((level, (plan * C).sum() / moved.mass, g)),
+    )
+    return Descent(
+        checks=solution.checks,
+        residual=solution.residual,
+        level=C.new_tensor([level for level, _, _ in seen]),
+        cost=C.new_tensor([float(cost) for _, cost, _ in seen]),
+        potentials=torch.stack([g for _, _, g in seen]) if seen else C.new_zeros(0, C.shape[2]),
     )
 
 

@@ -15,6 +15,7 @@ never worse than Sinkhorn, whatever rounding does to Newton.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from rita_demo.method.precision import wide
 FLAT = 4.0  # annealing starts where the largest centred cost is this many lambda
 ARRIVED = 0.1  # lambda is halved when every column is this close, as a share of the lightest one
 VISIBLE = 1e-5  # gains of the dual, in units of lambda, that differ by less count as equal
+Watch = Callable[[float, Tensor, Tensor], None]  # lambda, plan, column potentials
 PATIENCE = 25  # steps without a 10 % better residual before it counts as stalled
 
 
@@ -99,6 +101,10 @@ class _Problem(NamedTuple):
         """
         return self._evaluate(old.kernel + step, old.g + step * level[:, None, None], step)
 
+    def plan(self, iterate: _Iterate) -> Tensor:
+        """(K, N, M): its rows are exact."""
+        return (iterate.kernel.exp() * self.a).transpose(1, 2).contiguous()
+
     def _evaluate(self, kernel: Tensor, g: Tensor, step: Tensor) -> _Iterate:
         rows = kernel.logsumexp(1, keepdim=True)
         kernel = kernel - rows
@@ -115,6 +121,7 @@ def solve(
     entropy_weight: float,
     tolerance: float,
     max_iterations: int,
+    watch: Watch | None = None,
 ) -> Solution:
     """``argmin_T <T, C> + lambda KL(T || rows x columns)``, marginals ``rows`` and ``columns``.
 
@@ -124,15 +131,22 @@ def solve(
         entropy_weight: lambda > 0, in units of the cost.
         tolerance: stop a class when its largest column error is at most this (total mass is 1).
         max_iterations: steps at most, annealing included.
+        watch: for one class (K = 1): told at every check the lambda it is at, the plan (1, N, M) so far
+            and its column potentials (M,).
     """
     if len(cost) == 0:
         none = cost.new_zeros(0)
         return Solution(cost, (rows, columns), none, none.long(), none.bool(), False)
     problem, f0, g0 = _centred(cost, rows, columns)
+
+    def told(iterate: _Iterate, level: Tensor) -> None:
+        if watch is not None:
+            watch(float(level[0]), problem.plan(iterate), (iterate.g + g0).flatten())
+
     iterate, residual, checks, converged, stalled = _descend(
-        problem, entropy_weight, tolerance, max_iterations
+        problem, entropy_weight, tolerance, max_iterations, told
     )
-    plan = (iterate.kernel.exp() * problem.a).transpose(1, 2).contiguous()
+    plan = problem.plan(iterate)
     exponent = problem.log_b + (iterate.g - problem.cost) / entropy_weight
     f = f0.flatten(1) - entropy_weight * exponent.logsumexp(1)
     return Solution(
@@ -159,7 +173,11 @@ def _centred(cost: Tensor, rows: Tensor, columns: Tensor) -> tuple[_Problem, Ten
 
 
 def _descend(
-    problem: _Problem, target: float, tolerance: float, max_iterations: int
+    problem: _Problem,
+    target: float,
+    tolerance: float,
+    max_iterations: int,
+    told: Callable[[_Iterate, Tensor], None],
 ) -> tuple[_Iterate, list[float], list[int], Tensor, bool]:
     """Follow every class from a large lambda down to ``target``, then until it is within tolerance.
 
@@ -177,6 +195,7 @@ def _descend(
         error[active] = iterate.error
         residual.append(float(error.max()))
         checks.append(number)
+        told(iterate, level)
         arrived = level <= target
         moving = residual[-1] < 0.9 * best or not bool(arrived.all())
         best, waited = (residual[-1], 0) if moving else (best, waited + 1)

@@ -18,7 +18,12 @@ TAGS = 0.46  # room for words right of the dots, as a share of the data's own ra
 
 
 def class_costs(
-    story: Story, selected: int | None = None, *, top: int = 10, along: Sequence[Side] = ()
+    story: Story,
+    selected: int | None = None,
+    *,
+    top: int = 10,
+    along: Sequence[Side] = (),
+    pinned: Story | None = None,
 ) -> go.Figure:
     """Per class: d_OT (ring), plus alpha times d_cOT (purple), gives the total (diamond).
 
@@ -32,6 +37,8 @@ def class_costs(
         top: how many classes at most.
         along: the attacked side at other steps of the attack, the delivered one last; rows and
             scale are the same for all of them, so that nothing jumps from step to step.
+        pinned: another state whose totals stand in the same rows on the same scale, as empty squares;
+            classes are matched by name, those it does not have get none.
 
     Returns:
         A figure whose marks carry ``customdata = (class, d_OT, alpha d_cOT, total, name)``.
@@ -40,13 +47,16 @@ def class_costs(
     fixed = replace(story, attacked=along[-1]) if along else story
     shown = shown_classes(fixed, selected, top, also=along)
     rows = {k: len(shown) - 1 - i for i, k in enumerate(shown)}
-    low, high = _range(story, (story.clean, story.attacked, *along), shown)
+    before = {name: pinned_totals(story, name, shown, pinned) for name in sides}
+    also = [v for found in before.values() for v in found.values()]
+    low, high = _range(story, (story.clean, story.attacked, *along), shown, also)
     figure = go.Figure()
-    annotations = [note(_key(), 0, 1.0, yshift=26, xshift=-150)]
+    annotations = [note(_key(pinned is not None), 0, 1.0, yshift=26, xshift=-150)]
     shapes: list[dict] = []
     for number, name in enumerate(sides):
         suffix = "" if number == 0 else str(number + 1)
         _draw_side(figure, story, name, rows, suffix)
+        _draw_pinned(figure, story, name, rows, suffix, before[name])
         annotations += _words(story, name, rows, suffix)
         shapes += _frames(story, rows, selected, suffix)
     return finish(
@@ -89,8 +99,45 @@ def _costs(story: Story, side: Side) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return prompt, total - prompt, total
 
 
-def _range(story: Story, sides: Iterable[Side], shown: list[int]) -> tuple[float, float]:
-    values = np.concatenate([c[shown] for side in sides for c in _costs(story, side)[::2]])
+def pinned_totals(
+    story: Story, side: str, shown: list[int], pinned: Story | None
+) -> dict[int, float]:
+    """Class of ``story`` -> its total in the pinned state, for those of ``shown`` that it has."""
+    if pinned is None:
+        return {}
+    there = {name: k for k, name in enumerate(pinned.bank.names)}
+    total = np.asarray(getattr(pinned, side).trace.total, float)
+    names = story.bank.names
+    return {k: float(total[there[names[k]]]) for k in shown if names[k] in there}
+
+
+def _draw_pinned(
+    figure: go.Figure, story: Story, name: str, rows: dict[int, int], suffix: str,
+    before: dict[int, float],
+) -> None:  # fmt: skip
+    if not before:
+        return
+    now = np.asarray(getattr(story, name).trace.total, float)
+    data = [
+        [k, v, float(now[k]) - v, float(now[k]), safe(story.bank.names[k])]
+        for k, v in before.items()
+    ]
+    hover = (
+        "%{customdata[4]}<br>pinned total %{customdata[1]:.4f}<br>since then %{customdata[2]:+.4f} "
+        "(cosine distance)<extra></extra>"
+    )
+    figure.add_scatter(
+        x=list(before.values()), y=[rows[k] for k in before], mode="markers", customdata=data,
+        marker={"symbol": "square-open", "size": 13, "color": COLOURS["quiet"], "line": {"width": 1.5}},
+        name=f"{SIDES[name]['title']}: pinned", hovertemplate=hover, xaxis=f"x{suffix}", yaxis=f"y{suffix}",
+    )  # fmt: skip
+
+
+def _range(
+    story: Story, sides: Iterable[Side], shown: list[int], also: list[float]
+) -> tuple[float, float]:
+    costs = [c[shown] for side in sides for c in _costs(story, side)[::2]]
+    values = np.concatenate([*costs, np.array(also)])
     low, high = float(values.min()), float(values.max())
     span = max(high - low, 1e-3)
     return low - 0.05 * span, high + TAGS * span
@@ -170,7 +217,7 @@ def _frames(story: Story, rows: dict[int, int], selected: int | None, suffix: st
 
 
 def _axes(story: Story, sides: list[str], shown: list[int], span: tuple[float, float]) -> dict:
-    ticks = [_tick(story, k, 18) for k in shown]
+    ticks = [class_tick(story, k, 18) for k in shown]
     found = {}
     for number, _ in enumerate(sides):
         suffix = "" if number == 0 else str(number + 1)
@@ -186,7 +233,8 @@ def _axes(story: Story, sides: list[str], shown: list[int], span: tuple[float, f
     return found
 
 
-def _tick(story: Story, k: int, letters: int) -> str:
+def class_tick(story: Story, k: int, letters: int) -> str:
+    """A class as a row's label; the one that counts as right is bold and says so."""
     name = story.bank.names[k]
     if k != story.label:
         return short(name, letters)
@@ -194,16 +242,16 @@ def _tick(story: Story, k: int, letters: int) -> str:
     return f"<b>{short(name, letters + 1 - len(tag))}</b>{tag}"
 
 
-def _key() -> str:
+def _key(pinned: bool) -> str:
     return (
         f'○ prompts d<sub>OT</sub>   <span style="color:{COLOURS["cache"]}"><b>━</b></span> '
-        "memory α·d<sub>cOT</sub>   ◆ total"
+        f"memory α·d<sub>cOT</sub>   ◆ total{'   □ pinned total' if pinned else ''}"
     )
 
 
 def _narrow(story: Story, sides: list[str], shown: list[int]) -> dict:
     """On a phone the panels stand above each other and names are cut earlier."""
-    ticks = [_tick(story, k, 13) for k in shown]
+    ticks = [class_tick(story, k, 13) for k in shown]
     found: dict = {"margin": {"l": 112, "r": 8, "t": 62, "b": 40}, "yaxis.ticktext": ticks}
     found["annotations.0.xshift"] = -104
     for number in range(len(sides)):

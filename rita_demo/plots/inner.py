@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from rita_demo.plots.costs import shown_classes
+from rita_demo.plots.costs import class_tick, shown_classes
 from rita_demo.plots.inside import sides_of
 from rita_demo.plots.names import safe, short
+from rita_demo.plots.plan import view_order
 from rita_demo.plots.theme import COLOURS, SIDES, axis, finish, note
-from rita_demo.records import Story
+from rita_demo.records import Descent, Story
+
+FADED = 0.4  # opacity of what is not chosen
 
 
 def sinkhorn_residuals(story: Story) -> go.Figure:
@@ -47,6 +50,94 @@ def sinkhorn_residuals(story: Story) -> go.Figure:
         margin={"l": 58, "r": 14, "t": 34, "b": 44}, narrow={"margin.t": 52},
         xaxis=axis(title="iteration", rangemode="tozero", nticks=6),
         yaxis=axis(type="log", title="largest marginal error", exponentformat="power", dtick=1),
+    )  # fmt: skip
+
+
+def sinkhorn_costs(story: Story, k: int, ways: dict[str, Descent]) -> go.Figure:
+    """``<T, C>`` of class ``k`` at each of Sinkhorn's iterations, per unit of moved mass.
+
+    Args:
+        story: names the class.
+        k: class number.
+        ways: ``"clean prompts"``, ``"attacked memory"``, ... -> how Sinkhorn came to the plan.
+
+    Returns:
+        One line per way, named by it, with ``customdata`` lambda and the column error.
+    """
+    figure = go.Figure()
+    said = []
+    for name, way in ways.items():
+        if not len(way.checks):
+            continue
+        side, what = name.split()
+        look, cost = SIDES[side], [float(v) for v in np.asarray(way.cost)]
+        figure.add_scatter(
+            x=[int(c) for c in np.asarray(way.checks)], y=cost, name=name, mode="lines+markers",
+            line={"color": look["colour"], "width": 2, "dash": "solid" if what == "prompts" else "dot"},
+            marker={"size": 6, "symbol": "circle" if side == "clean" else "diamond"},
+            customdata=[[float(at), float(off)] for at, off in zip(way.level, way.residual, strict=True)],
+            hovertemplate=f"{look['title']}, {what}, iteration %{{x}}: cost %{{y:.5f}} (cosine distance)"
+            "<br>at λ = %{customdata[0]:.4g}, column error %{customdata[1]:.1e}<extra></extra>",
+        )  # fmt: skip
+        said.append(f"{name} from {cost[0]:.4f} to {cost[-1]:.4f} in {int(way.checks[-1])} steps")
+    title = f"<b>{short(story.bank.names[k], 30)}</b>   ━ prompts  ┄ memory   ● clean  ◆ attacked"
+    return finish(
+        figure, kind="sinkhorn_costs", wrap=[0], annotations=[note(title, 0, 1, yshift=6)],
+        alt=f"Cost of {story.bank.names[k]} while Sinkhorn ran: {'; '.join(said)}.",
+        margin={"l": 70, "r": 14, "t": 34, "b": 44}, narrow={"margin.t": 52},
+        xaxis=axis(title="iteration", rangemode="tozero", nticks=6),
+        yaxis=axis(title="cost (cosine distance)", nticks=5, tickformat=".3f"),
+    )  # fmt: skip
+
+
+def entropy_change(
+    story: Story, changes: dict[str, tuple[np.ndarray, np.ndarray]], *, view: int | None = None
+) -> go.Figure:
+    """Entropy of every view before (ring) and after (dot) the prompt update, joined; one scale.
+
+    A chosen view keeps its colour, the others go grey.
+
+    Args:
+        story: names the order: the delivered picture's, surest first.
+        changes: side -> entropies (N,) before and after, in nats.
+        view: the chosen view.
+
+    Returns:
+        Per side two marker traces named ``"clean before"``, ``"clean after"``, ..., with
+        ``customdata = (view, before, after)``.
+    """
+    order = view_order(story.attacked, "entropy")
+    figure = go.Figure()
+    for number, (name, (before, after)) in enumerate(changes.items()):
+        lift = 0.0 if len(changes) == 1 else 0.36 * number - 0.18
+        places = [i + lift for i in range(len(order))]
+        data = [[int(n), float(before[n]), float(after[n])] for n in order]
+        colours = [
+            SIDES[name]["colour"] if view in (None, int(n)) else COLOURS["other"] for n in order
+        ]
+        joined = [v for d in data for v in (d[1], d[2], None)]
+        figure.add_scatter(
+            x=[v for x in places for v in (x, x, None)], y=joined, mode="lines", hoverinfo="skip",
+            line={"color": COLOURS["other"] if view is not None else SIDES[name]["colour"], "width": 1},
+        )  # fmt: skip
+        hover = f"{SIDES[name]['title']}, view %{{customdata[0]}}: %{{customdata[1]:.3f}} → %{{customdata[2]:.3f}} nats<extra></extra>"
+        solid = "circle" if name == "clean" else "diamond"
+        for when, symbol, at in (("before", f"{solid}-open", 1), ("after", solid, 2)):
+            figure.add_scatter(
+                x=places, y=[d[at] for d in data], mode="markers", customdata=data, hovertemplate=hover,
+                marker={"symbol": symbol, "size": 6, "color": colours}, name=f"{name} {when}",
+            )  # fmt: skip
+    most = float(np.log(max(len(story.bank.names), 2)))
+    moved = {n: float(np.mean(after - before)) for n, (before, after) in changes.items()}
+    said = "; ".join(f"{n} {v:+.3f} nats on average" for n, v in moved.items())
+    return finish(
+        figure, kind="entropy_change", pickable=True, hovermode="closest", wrap=[0],
+        alt=f"Entropy of {len(order)} views before and after the prompt update: {said}.",
+        annotations=[note(f"○◇ before  ●◆ after: {said}", 0, 1, yshift=6)],
+        margin={"l": 58, "r": 14, "t": 30, "b": 34}, narrow={"margin.t": 48},
+        xaxis=axis(range=[-0.7, len(order) - 0.3], tickvals=[], showgrid=False,
+                   title="views, surest of the delivered picture first"),
+        yaxis=axis(range=[-0.05 * most, 1.03 * most], title="entropy (nats)", nticks=5),
     )  # fmt: skip
 
 
@@ -133,23 +224,28 @@ def before_after(story: Story, *, k: int | None = None, top: int = 8) -> go.Figu
             "size": 8,
             "color": COLOURS["surface"],
             "line": {"color": colour, "width": 2},
+            "opacity": _chosen(classes, k),
         }
-        dot = {"symbol": "circle" if name == "clean" else "diamond", "size": 9, "color": colour}
+        shape = "circle" if name == "clean" else "diamond"
+        dot = {"symbol": shape, "size": 9, "color": colour, "opacity": _chosen(classes, k)}
         for when, marker, place in (("before", ring, 1), ("after", dot, 2)):
             figure.add_scatter(
                 x=[d[place] for d in data], y=rows, mode="markers", marker=marker, customdata=data,
                 name=f"{name} {when}", hovertemplate="%{customdata[3]}<extra></extra>",
             )  # fmt: skip
-    ticks = [
-        f"<b>{short(names[c], 9)}</b> (true)" if c == story.label else short(names[c], 16)
-        for c in classes
-    ]
+    ticks = [class_tick(story, c, 16) for c in classes]
+    narrow = {"margin.l": 112, "yaxis.ticktext": [class_tick(story, c, 13) for c in classes]}
     return finish(
         figure, kind="before_after", pickable=True, hovermode="closest",
         alt=f"Transport cost of {len(classes)} classes before and after the prompt update.",
         annotations=[note("○ before  ●◆ after the prompt update", 0, 1, yshift=6)],
-        margin={"l": 130, "r": 14, "t": 30, "b": 44}, narrow={"margin.l": 104},
+        margin={"l": 130, "r": 14, "t": 30, "b": 44}, narrow=narrow,
         xaxis=axis(title="d<sub>OT</sub> (cosine distance, not from 0)", nticks=5),
         yaxis=axis(range=[-0.6, len(classes) - 0.4], tickvals=list(range(len(classes)))[::-1], ticktext=ticks,
                    showgrid=False, tickfont={"color": COLOURS["text"], "size": 12}),
     )  # fmt: skip
+
+
+def _chosen(items: list[int], chosen: int | None) -> list[float]:
+    """Opacity of each mark: what is not chosen fades, nothing disappears."""
+    return [1.0 if chosen in (None, i) else FADED for i in items]

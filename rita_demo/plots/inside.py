@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from rita_demo.plots.costs import shown_classes
+from rita_demo.plots.costs import class_tick, shown_classes
 from rita_demo.plots.names import percent, safe, short
 from rita_demo.plots.plan import REACH, moved_shares, view_order
 from rita_demo.plots.theme import COLOURS, DIVERGING, SIDES, axis, finish, note
@@ -39,7 +39,7 @@ def cost_matrix(
 def plan_matrix(
     story: Story, side: str, k: int, *, selected: tuple[int, int | None] | None = None
 ) -> go.Figure:
-    """T of class ``k`` over rho times the product of the marginals (T N M with even weights): 1 is even.
+    """T of class ``k`` over the product of its marginals (T N M / rho with even weights): 1 is even.
 
     Returns:
         A figure whose cells carry ``customdata = (view, atom, cost, times even)``.
@@ -54,10 +54,10 @@ def plan_matrix(
 
 
 def times_even(story: Story, side: str, k: int) -> np.ndarray:
-    """(N, M): the plan over rho times the product of the marginals; NaN where something is left out."""
+    """(N, M): the plan over the product of its marginals; NaN where something is left out."""
     moved = getattr(story, side).trace.prompt
     product = np.outer(np.asarray(moved.row_weight)[k], np.asarray(moved.column_weight)[k])
-    plan = np.asarray(moved.plan, float)[k] / float(moved.mass)
+    plan = np.asarray(moved.plan, float)[k]
     return np.where(product > 0, plan / np.maximum(product, 1e-30), np.nan)
 
 
@@ -194,20 +194,17 @@ def view_mass(
         alt=f"{SIDES[side]['title']} picture: which share of each view moves to each of {len(classes)} classes.",
         pickable=True,
         wrap=[0],
-        narrow={"margin.l": LEFT_NARROW, "annotations.0.xshift": 8 - LEFT_NARROW},
+        narrow={
+            "margin.l": 112,
+            "annotations.0.xshift": -104,
+            "yaxis.ticktext": [class_tick(story, int(c), 13) for c in classes],
+        },
         annotations=[note(head, 0, 1, yshift=6, xshift=8 - 130)],
         shapes=_frame(views, classes, None if view is None else (view, k)),
         plot_bgcolor=COLOURS["faint"],
         margin={"l": 130, "r": 52, "t": 34, "b": 28},
         xaxis=_across(len(views)),
-        yaxis=_down(
-            [
-                f"<b>{short(story.bank.names[c], 9)}</b> (true)"
-                if c == story.label
-                else short(story.bank.names[c], 16)
-                for c in classes
-            ]
-        ),
+        yaxis=_down([class_tick(story, int(c), 16) for c in classes]),
     )
 
 
@@ -229,7 +226,8 @@ def prompt_shares(story: Story, k: int, *, atom: int | None = None) -> go.Figure
                  f"{SIDES[name]['title'].lower()}: {percent(mass[m], 1)} of the mass, adds {adds[m]:.4f}"]
                 for m in atoms]  # fmt: skip
         pattern = {"shape": "/", "bgcolor": COLOURS["surface"], "fgcolor": SIDES[name]["colour"]}
-        marker = {"color": SIDES[name]["colour"]}
+        faded = [1.0 if atom in (None, int(m)) else 0.4 for m in atoms]  # grey, never gone
+        marker = {"color": SIDES[name]["colour"], "opacity": faded}
         figure.add_bar(
             y=list(range(len(atoms)))[::-1], x=[float(adds[m]) for m in atoms], orientation="h",
             name=name, customdata=data, hovertemplate="%{customdata[3]}<extra></extra>",

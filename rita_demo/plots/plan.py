@@ -76,16 +76,15 @@ def view_order(side: Side, order: str) -> np.ndarray:
 
 
 def even_shares(story: Story, side: str, k: int) -> np.ndarray:
-    """(N, M of the atoms that count): T over rho times the product of the marginals; 1 = an even share.
+    """(N, M of the atoms that count): T over the product of its marginals; 1 = an even share.
 
-    With uniform weights that is T N M / rho.
+    The columns hold rho times the prompts' weights, so with uniform weights this is T N M / rho.
     """
     transport = getattr(story, side).trace.prompt
     columns = np.asarray(transport.column_weight, float)[k]
     atoms = np.flatnonzero(columns > 0)
     product = np.outer(np.asarray(transport.row_weight, float)[k], columns[atoms])
-    plan = np.asarray(transport.plan, float)[k][:, atoms] / float(transport.mass)
-    return plan / np.maximum(product, 1e-30)
+    return np.asarray(transport.plan, float)[k][:, atoms] / np.maximum(product, 1e-30)
 
 
 def moved_shares(side: Side, k: int) -> np.ndarray:

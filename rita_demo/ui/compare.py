@@ -9,14 +9,14 @@ import numpy as np
 
 from rita_demo import story as telling
 from rita_demo.plots.costs import shown_classes
-from rita_demo.records import Story
-from rita_demo.settings import KNOBS, PAPER, RECOMMENDED, Settings
+from rita_demo.records import Story, Trace, Verdict
+from rita_demo.settings import KNOBS, PAPER, PRESETS, RECOMMENDED, Settings
 from rita_demo.ui import words
 from rita_demo.ui.controls import shown_value
 from rita_demo.ui.sessions import Pinned, Session
 from rita_demo.ui.what_if import differing, seen
 
-DIFFER = tuple(n for n in RECOMMENDED.differs_from(PAPER) if KNOBS[n].group != "attack")
+DIFFER = RECOMMENDED.differs_from(PAPER)
 MOVABLE = tuple(n for n in DIFFER if KNOBS[n].group in telling.FROM_FEATURES)
 
 
@@ -26,48 +26,63 @@ def as_preset(settings: Settings, preset: Settings) -> Settings:
 
 
 def preset_table(engine: Any, story: Story) -> str:
-    """HTML: every setting in which the presets differ, why, and what changing it alone does to this picture."""
+    """HTML: every setting in which the presets differ, why, and what changing it alone does to this picture.
+
+    Settings of views and prompts are measured too: the delivered picture is looked at again.
+    """
     rows = "".join(_preset_row(engine, story, name) for name in DIFFER)
     together = ""
-    for name, preset in (("recommended", RECOMMENDED), ("paper", PAPER)):
+    for name, preset in PRESETS.items():
         changed = telling.rescore(engine, story, as_preset(story.settings, preset))
         together += (
             f"<tr><th scope='row'>All that follow at once, as in “{name}”</th><td></td><td></td>"
-            f"<td>{_answer(story, changed)}</td></tr>"
+            f"<td>{_answer(story, changed.attacked.trace)}</td></tr>"
         )
-    now = _verdict(story)
     return (
         "<table class='verdicts presets'><thead><tr><th scope='col'>setting</th><th scope='col'>recommended"
         "</th><th scope='col'>paper</th><th scope='col'>changed alone, on this picture</th></tr></thead>"
-        f"<tbody>{rows}{together}</tbody></table><p class='quiet small'>The run: {now}. The answer is "
-        "RITA’s on the picture that was delivered, the margin is in cosine distance.</p>"
+        f"<tbody>{rows}{together}</tbody></table><p class='quiet small'>The run: {_verdict(story)}. The "
+        "answer is RITA’s on the picture that was delivered; margin and cost are in cosine distance, "
+        "in brackets the change from the run.</p>"
     )
 
 
 def _preset_row(engine: Any, story: Story, name: str) -> str:
     knob = KNOBS[name]
     recommended, paper = getattr(RECOMMENDED, name), getattr(PAPER, name)
-    if name in MOVABLE:
-        value = recommended if getattr(story.settings, name) == paper else paper
-        told = telling.rescore(engine, story, story.settings.but(**{name: value}))
-        what = f"<small>{escape(shown_value(knob, value))}:</small> {_answer(story, told)}"
-    else:
-        what = "<span class='quiet'>needs a new run: other views or prompts</span>"
+    value = recommended if getattr(story.settings, name) == paper else paper
     title = escape(f"{knob.label} {knob.symbol}".strip())
     return (
         f"<tr><th scope='row'>{title}<small>{escape(knob.why)}</small></th>"
         f"<td>{escape(shown_value(knob, recommended))}</td><td>{escape(shown_value(knob, paper))}</td>"
-        f"<td>{what}</td></tr>"
+        f"<td>{_alone(engine, story, name, value)}</td></tr>"
     )
 
 
-def _answer(before: Story, after: Story) -> str:
-    one, two = (s.attacked.verdicts["rita"] for s in (before, after))
-    verb = "still " if one.label == two.label else "now "
-    name = escape(after.bank.names[two.label])
+def _alone(engine: Any, story: Story, name: str, value: Any) -> str:
+    knob = KNOBS[name]
+    if knob.group == "attack":
+        return (
+            "<span class='quiet'>needs a new attack: it makes another picture, so it cannot be "
+            "measured on this one</span>"
+        )
+    settings = story.settings.but(**{name: value})
+    if knob.group in telling.FROM_FEATURES:
+        trace = telling.rescore(engine, story, settings).attacked.trace
+    else:
+        trace = telling.look_again(engine, story, settings)
+    return f"<small>{escape(shown_value(knob, value))}:</small> {_answer(story, trace)}"
+
+
+def _answer(before: Story, after: Trace) -> str:
+    old, new, names = before.attacked.trace, after.verdict, before.bank.names
+    verb = "still " if old.verdict.label == new.label else "now "
+    k = before.label
+    cost, moved = float(after.total[k]), float(after.total[k] - old.total[k])
     return (
-        f"{verb}<b>{name}</b><small>margin {two.margin:.4f} ({words.signed(two.margin - one.margin)})"
-        "</small>"
+        f"{verb}<b>{escape(names[new.label])}</b><small>margin {new.margin:.4f} "
+        f"({words.signed(new.margin - old.verdict.margin)})<br>{escape(names[k])} costs {cost:.4f} "
+        f"({words.signed(moved)})</small>"
     )
 
 
@@ -88,6 +103,18 @@ def pin(session: Session) -> None:
         else "not attacked"
     )
     session.pinned = Pinned("; ".join([f"{truth}, {attack}", *differing(session)]), story)
+
+
+def pinned_sentence(session: Session) -> str:
+    """HTML above the figure of costs: what the empty squares are, and what RITA said then."""
+    kept = session.pinned
+    if kept is None:
+        return ""
+    said = "; ".join(
+        f"{side} {escape(kept.story.bank.names[verdict.label])}, margin {verdict.margin:.4f}"
+        for side, verdict in _answers(kept.story)
+    )
+    return f"<p class='quiet small'>□ <b>pinned</b>: {kept.title}. RITA said {said} (cosine distance).</p>"
 
 
 def pinned_table(session: Session) -> str:
@@ -115,14 +142,16 @@ def _both(title: str, one: str, two: str) -> str:
     return f"<tr><th scope='row'>{title}</th><td>{one}</td><td>{two}</td></tr>"
 
 
-def _verdicts(story: Story) -> str:
+def _answers(story: Story) -> list[tuple[str, Verdict]]:
     sides = ["clean", "attacked"] if story.attack is not None else ["clean"]
-    said = []
-    for side in sides:
-        verdict = getattr(story, side).verdicts["rita"]
-        name = escape(story.bank.names[verdict.label])
-        said.append(f"{side} <b>{name}</b><small>margin {verdict.margin:.4f}</small>")
-    return "".join(said)
+    return [(side, getattr(story, side).verdicts["rita"]) for side in sides]
+
+
+def _verdicts(story: Story) -> str:
+    return "".join(
+        f"{side} <b>{escape(story.bank.names[verdict.label])}</b><small>margin {verdict.margin:.4f}</small>"
+        for side, verdict in _answers(story)
+    )
 
 
 def _totals(story: Story) -> list[tuple[float, float]]:

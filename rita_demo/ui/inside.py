@@ -10,12 +10,14 @@ from typing import Any
 
 import gradio as gr
 
+from rita_demo.errors import DemoError
 from rita_demo.records import Story
-from rita_demo.settings import PAPER, RECOMMENDED
-from rita_demo.ui import compare, inside_words, notice, what_if
+from rita_demo.ui import inside_words, notice, remembered, what_if
 from rita_demo.ui.board import Updates
 from rita_demo.ui.desk import AT_ONCE, Desk
-from rita_demo.ui.inside_panels import draw_panels, when_open
+from rita_demo.ui.inside_changes import Changes, draw_comparisons
+from rita_demo.ui.inside_deeper import draw_deeper
+from rita_demo.ui.inside_panels import ANY, draw_panels, prompt_names, when_open
 from rita_demo.ui.plotly_view import clicked
 from rita_demo.ui.scrubber import draw_scrubber, wire_scrubber
 from rita_demo.ui.sessions import SIDES, Session
@@ -32,28 +34,8 @@ class Inside:
         board.add(strip, when_open(inside_words.strip), "inside")
         self.scrubber = draw_scrubber(board, "in-scrubber", "inside")
         self.parts: dict[str, Any] = what_if.draw_what_if(board)
-        self.parts |= draw_panels(board)
-        self._draw_comparisons()
-
-    def _draw_comparisons(self) -> None:
-        board = self.desk.board
-        gr.HTML("<h2 class='story'>The paper’s settings against the recommended ones</h2>")
-        with gr.Row(elem_classes="whatif-row"):
-            effects = gr.Button("What does each change here?", size="sm", elem_id="preset-effects")
-            paper = gr.Button("Show with the paper’s", size="sm", elem_id="preset-paper")
-            recommended = gr.Button("Show with the recommended", size="sm", elem_id="preset-ours")
-        table = gr.HTML(elem_id="preset-table")
-        board.add(table, lambda _: inside_words.PRESETS_EMPTY)
-        gr.HTML("<h2 class='story'>One pinned state to compare with</h2>")
-        with gr.Row(elem_classes="whatif-row"):
-            pin = gr.Button("Pin what is shown", size="sm", elem_id="pin")
-            unpin = gr.Button("Unpin", size="sm", elem_id="unpin")
-        pinned = gr.HTML(elem_id="pinned")
-        board.add(pinned, when_open(compare.pinned_table), "class", "inside")
-        self.parts |= {
-            "effects": effects, "paper": paper, "recommended": recommended, "table": table,
-            "pin": pin, "unpin": unpin,
-        }  # fmt: skip
+        self.parts |= draw_panels(board) | draw_deeper(desk) | draw_comparisons(board)
+        self.changes = Changes(desk, self.parts)
 
     def wire(self, here: gr.Tab, others: list[gr.Tab]) -> None:
         """Connect the events; call it once every panel of every tab is on the board."""
@@ -68,22 +50,20 @@ class Inside:
             (p["prompts"].click, self.on_prompt, [visitor]),
             (p["costs"].click, self.on_class, [visitor]),
             (p["before_after"].click, self.on_class, [visitor]),
+            *((p[f"all_views_{s}"].click, self.on_all_views, [visitor]) for s in SIDES),
+            *((p[f"all_prompts_{s}"].click, self.on_class, [visitor]) for s in SIDES),
+            (p["overview"].expand, self.unfolded(True), [visitor]),
+            (p["overview"].collapse, self.unfolded(False), [visitor]),
+            (p["entropy_change"].click, self.on_view, [visitor]),
+            (p["items"].click, self.on_item, [visitor]),
             (p["looked_at"].input, self.pick_class, [visitor, p["looked_at"]]),
-            *((c.input, self.on_knob(n), [visitor, c]) for n, c in p["knobs"].items()),
-            (p["truth"].input, self.on_truth, [visitor, p["truth"]]),
-            (p["view"].click, self.changing(what_if.toggle_view), [visitor]),
-            (p["prompt"].click, self.changing(what_if.toggle_prompt), [visitor]),
-            (p["back"].click, self.back, [visitor]),
-            (p["paper"].click, self.preset(PAPER), [visitor]),
-            (p["recommended"].click, self.preset(RECOMMENDED), [visitor]),
-            (p["effects"].click, self.effects, [visitor]),
-            (p["pin"].click, self.pin, [visitor]),
-            (p["unpin"].click, self.unpin, [visitor]),
+            (p["sentence"].input, self.pick_prompt, [visitor, p["sentence"]]),
         ]  # fmt: skip
         wire_scrubber(self.desk, self.scrubber)
         safe = notice.guarded(self.desk.notice)
         for event, handler, inputs in events:
             event(safe(handler), inputs, self.desk.outputs(), **AT_ONCE)
+        self.changes.wire()
 
     # --- coming and going
     def opened(self, visitor: Any) -> Updates:
@@ -177,78 +157,50 @@ class Inside:
             return {}
         return self._select(session, "class", k=story.bank.names.index(name), atom=None)
 
-    # --- what if
-    def changing(self, work: Callable[[Any, Session], None]) -> Callable[[Any], Updates]:
-        """An event that decides again by ``work(engine, session)``."""
+    def pick_prompt(self, visitor: Any, name: Any) -> Updates:
+        """A prompt was chosen from the list, or none."""
+        session, story = self._story(visitor)
+        k = session.selection.k
+        if story is None or k is None:
+            return {}
+        names = [ANY, *prompt_names(story, k)]
+        if name not in names:
+            return {}
+        return self._select(session, "view", atom=names.index(name) - 1 if name != ANY else None)
+
+    def on_all_views(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A cell of views times all classes was clicked: both are chosen."""
+        session, story = self._story(visitor)
+        click = clicked(event)
+        if story is None or click is None:
+            return {}
+        N = len(story.attacked.glance.features)
+        code = click.integer(0, N * len(story.bank.names))
+        if code is None:
+            return {}
+        return self._select(session, "view", "class", view=code % N, k=code // N, atom=None)
+
+    def on_item(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A remembered view was chosen: the memory's tab goes to the latest moment that held it."""
+        session = self.desk.sessions.get(visitor)
+        place = remembered.read(event, session)
+        if place is None:
+            return {}
+        found = remembered.shown_at(session, place)
+        if found is None:
+            raise DemoError("The memory's history no longer holds this view.", "Choose another.")
+        item, moment = found
+        last = moment == len(session.history.entries) - 1
+        changes = {"item": item, "moment": None if last else moment, "k": place[0]}
+        return self._select(session, "memory", "class", **changes)
+
+    def unfolded(self, is_open: bool) -> Callable[[Any], Updates]:
+        """The fold with all classes was opened or closed."""
 
         def handler(visitor: Any) -> Updates:
             session = self.desk.sessions.get(visitor)
-            work(self.desk.engine_of(session), session)
-            return {self.desk.notice: "", **self.desk.board.redraw(session, "inside")}
+            session.overview = is_open
+            views = [c for name, c in self.parts.items() if name.startswith("all_")]
+            return self.desk.board.only(session, views) if is_open else {}
 
         return handler
-
-    def on_knob(self, name: str) -> Callable[[Any, Any], Updates]:
-        """A setting was moved."""
-
-        def handler(visitor: Any, value: Any) -> Updates:
-            def work(engine: Any, session: Session) -> None:
-                if session.story is None:
-                    raise what_if.NOT_YET
-                now = what_if.settings_of(session).but(**{name: what_if.from_control(name, value)})
-                what_if.change(engine, session, settings=now)
-
-            updates = self.changing(work)(visitor)
-            updates.pop(self.parts["knobs"][name], None)  # the hand is on it
-            return updates
-
-        return handler
-
-    def on_truth(self, visitor: Any, name: Any) -> Updates:
-        """Another class counts as right."""
-        _, story = self._story(visitor)
-        if story is None or name not in story.bank.names:
-            return {}
-        label = story.bank.names.index(name)
-        return self.changing(lambda e, s: what_if.change(e, s, label=label))(visitor)
-
-    def back(self, visitor: Any) -> Updates:
-        """One click back to the run."""
-        session = self.desk.sessions.get(visitor)
-        session.what_if = type(session.what_if)()
-        return {self.desk.notice: "", **self.desk.board.redraw(session, "inside")}
-
-    # --- comparisons
-    def preset(self, settings: Any) -> Callable[[Any], Updates]:
-        """Every setting that can follow at once, as in a preset."""
-
-        def work(engine: Any, session: Session) -> None:
-            if session.story is None:
-                raise what_if.NOT_YET
-            wanted = compare.as_preset(session.story.settings, settings)
-            what_if.change(engine, session, settings=wanted)
-
-        return self.changing(work)
-
-    def effects(self, visitor: Any) -> Updates:
-        """What each setting in which the presets differ changes on this picture."""
-        session, story = self._story(visitor)
-        if story is None:
-            raise what_if.NOT_YET
-        return {
-            self.parts["table"]: compare.preset_table(self.desk.engine_of(session), story),
-            self.desk.notice: "",
-        }
-
-    def pin(self, visitor: Any) -> Updates:
-        """Keep what is seen."""
-        session = self.desk.sessions.get(visitor)
-        compare.pin(session)
-        self.desk.sessions.fit()
-        return self.desk.board.redraw(session, "inside")
-
-    def unpin(self, visitor: Any) -> Updates:
-        """Forget it."""
-        session = self.desk.sessions.get(visitor)
-        session.pinned = None
-        return self.desk.board.redraw(session, "inside")

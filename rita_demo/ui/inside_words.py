@@ -59,7 +59,7 @@ def cell(session: Session) -> str:
 def _one_cell(session: Session, story: Story, side: str, k: int, view: int, atom: int) -> str:
     moved = getattr(story, side).trace.prompt
     cost, share = float(moved.cost[k, view, atom]), float(moved.plan[k, view, atom] / moved.mass)
-    even = float(moved.row_weight[k, view] * moved.column_weight[k, atom])
+    even = float(moved.row_weight[k, view] * moved.column_weight[k, atom] / moved.mass)
     carried = (
         f"It carries {words.percent(share, 2)} of the mass, {share / even:.2f} times an even share, and "
         f"adds {share * cost:.4f} to the cost of {float(moved.distance[k]):.4f}."

@@ -71,8 +71,9 @@ class Session:
     ``borrowed`` is a story shared with everybody (the worked example). ``history`` is the memory through
     time; once its tab was opened (``recalling``) ``bare`` holds the story decided from an empty
     memory, and ``lesson`` the HTML of what the last filling changed. ``inside``: the tab *Inside
-    RITA* is the one in sight; its figures are drawn only then; ``behind``: the first tab's still show
-    an attack step that was left meanwhile."""
+    RITA* is the one in sight; its figures are drawn only then, those of all classes at once only
+    while their fold is open (``overview``); ``behind``: the first tab's still show an attack step
+    that was left meanwhile."""
 
     model: str = ""
     source: bytes | None = None
@@ -93,6 +94,7 @@ class Session:
     pinned: Pinned | None = None
     inside: bool = False
     behind: bool = False
+    overview: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def show(self, story: Story, *, borrowed: bool = False) -> None:

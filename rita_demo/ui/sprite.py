@@ -65,6 +65,7 @@ def grid_value(
     selected: int | None = None,
     order: str = "index",
     columns: int = 8,
+    left_out: frozenset[int] = frozenset(),
 ) -> str:
     """The grid of one side's views as HTML: what a :class:`ViewsGrid` shows.
 
@@ -75,6 +76,7 @@ def grid_value(
         selected: the view that is pressed.
         order: ``"index"`` as drawn, ``"entropy"`` surest first.
         columns: of the sprite (not of the page, which fits as many as it can).
+        left_out: views that a what-if leaves out: struck through and said so, whatever their entropy.
     """
     one: Side = getattr(story, side)
     count = len(one.trace.confidence.entropy)
@@ -84,7 +86,8 @@ def grid_value(
     places = view_order(one, order).tolist()
     current = selected if selected in places else places[0]
     cells = "".join(
-        _cell(story, one, n, says[n], n == selected, n == current, columns) for n in places
+        _cell(story, one, n, says[n], n == selected, n == current, columns, n in left_out)
+        for n in places
     )
     rows = -(-count // columns)
     style = f"--sheet:url({views_sprite(views, columns)});--size:{columns * 100}% {rows * 100}%"
@@ -92,12 +95,13 @@ def grid_value(
 
 
 def _cell(
-    story: Story, side: Side, n: int, tone: str, pressed: bool, focus: bool, columns: int
+    story: Story, side: Side, n: int, tone: str, pressed: bool, focus: bool, columns: int, out: bool
 ) -> str:
     """One button. ``n`` picks its part of the sheet; words repeat what colour and shade say."""
     confidence = side.trace.confidence
     name = story.bank.names[int(confidence.label[n])]
-    entropy, kept = float(confidence.entropy[n]), bool(confidence.kept[n])
+    entropy = float(confidence.entropy[n])
+    kept = entropy <= float(confidence.limit)  # a view that is left out may still be a sure one
     left, top, right, bottom = (float(v) for v in side.glance.views.boxes[n])
     flipped = bool(side.glance.views.flipped[n])
     rows = -(-len(confidence.entropy) // columns)
@@ -107,12 +111,13 @@ def _cell(
         f"View {n}: says {cut(name, 60)}, {TONES[tone]}; entropy {entropy:.2f} nats, "
         f"{'confident' if kept else 'not confident'}; covers "
         f"{100 * (right - left) * (bottom - top):.0f} % of the picture{', mirrored' if flipped else ''}"
+        f"{'; left out of the decision' if out else ''}"
     )
     box = (
         f"left:{100 * left:.1f}%;top:{100 * top:.1f}%;"
         f"width:{100 * (right - left):.1f}%;height:{100 * (bottom - top):.1f}%"
     )
-    classes = f"rita-view {tone} {'kept' if kept else 'left'}"
+    classes = f"rita-view {tone} {'out' if out else 'kept' if kept else 'left'}"
     said = html.escape(words)
     return (
         f'<button type="button" class="{classes}" data-index="{n}" aria-label="{said}" title="{said}" '
@@ -120,7 +125,7 @@ def _cell(
         f'<span class="crop" style="background-position:{at_x:.3f}% {at_y:.3f}%">'
         f'<span class="map"><span style="{box}"></span></span></span>'
         f'<span class="says">{html.escape(cut(clean(name), 24))}</span>'
-        f'<span class="number">{entropy:.2f}</span></button>'
+        f'<span class="number">{"left out" if out else f"{entropy:.2f}"}</span></button>'
     )
 
 
@@ -136,6 +141,10 @@ width: 100%; padding: 0;
 .rita-view.fooled .crop { border-bottom: 3px dashed var(--rita-attack, #d55e00); }
 .rita-view.another .crop { border-bottom: 3px dotted var(--rita-other, #b4b9c0); }
 .rita-view.left .crop { filter: grayscale(0.85); opacity: 0.5; }
+.rita-view.out .crop::after { content: ""; position: absolute; inset: 0;
+  outline: 2px dashed var(--rita-text, #20242b); outline-offset: -2px;
+  background: repeating-linear-gradient(45deg, transparent 0 5px, rgba(255, 255, 255, 0.85) 5px 9px); }
+.rita-view.out .says { text-decoration: line-through; }
 .rita-view .map { position: absolute; right: 2px; top: 2px; width: 16px; height: 16px;
   background: rgba(255, 255, 255, 0.65); outline: 1px solid rgba(0, 0, 0, 0.45); }
 .rita-view .map span { position: absolute; background: rgba(20, 24, 30, 0.75); }
@@ -154,7 +163,7 @@ class ViewsGrid(gr.HTML):
     """The views as buttons; ``click`` reports which one, :func:`chosen` reads it.
 
     The bar under a crop says what the view takes the picture for (true: line, the attack's class:
-    dashes, another: dots), grey ones are not confident, the small square shows where the crop was.
+    dashes, another: dots), grey ones are not confident, striped ones are left out, the small square shows where the crop was.
 
     Args:
         value: from :func:`grid_value`, or None.

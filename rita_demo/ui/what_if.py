@@ -1,4 +1,4 @@
-"""What if: another setting, a view or prompt left out, another true class; decided again at once.
+"""What if: another setting, a view, prompt or remembered view left out, another true class; decided again at once.
 
 The run itself is never changed: a visitor's :class:`WhatIf` stands beside it and is shown in *Inside
 RITA* only, with a banner that says what differs and one button that goes back.
@@ -16,8 +16,8 @@ import gradio as gr
 from rita_demo import story as telling
 from rita_demo.errors import SettingError
 from rita_demo.records import LeftOut, Story
-from rita_demo.settings import KNOBS, RECOMMENDED, Settings
-from rita_demo.ui import words
+from rita_demo.settings import KNOBS, PRESETS, Settings
+from rita_demo.ui import remembered, words
 from rita_demo.ui.board import Board
 from rita_demo.ui.controls import draw_knob, shown_value
 from rita_demo.ui.sessions import Session, WhatIf
@@ -57,6 +57,9 @@ def change(engine: Any, session: Session, **changes: Any) -> None:
         if settings == story.settings and wanted.left_out == LeftOut() and label is None:
             session.what_if = WhatIf()
             return
+        now = session.what_if.story  # it may hold a prompt update that was made for this
+        if now is not None and telling.same_update(now.settings, settings):
+            story = replace(now, label=story.label, label_given=story.label_given)
         told = telling.rescore(engine, story, settings, wanted.left_out, label)
         session.what_if = WhatIf(settings, wanted.left_out, label, told)
 
@@ -85,6 +88,17 @@ def toggle_prompt(engine: Any, session: Session) -> None:
     change(engine, session, left_out=replace(out, prompts=out.prompts ^ {(at.k, at.atom)}))
 
 
+def toggle_item(engine: Any, session: Session) -> None:
+    """Take the chosen remembered view out of the memory, or put it back."""
+    place, out = remembered.selected(session), session.what_if.left_out
+    if place is None:
+        raise SettingError(
+            "No remembered view is chosen, or this picture was not decided from it.",
+            "Choose one under “What was remembered of the chosen class”.",
+        )
+    change(engine, session, left_out=replace(out, items=out.items ^ {place}))
+
+
 def banner(session: Session) -> str:
     """What differs from the run and from the preset, and what that does to RITA's answer."""
     run, now = session.now, session.what_if.story
@@ -92,16 +106,33 @@ def banner(session: Session) -> str:
         return ""
     if now is None:
         return (
-            "<div class='whatif'><p>This is the run as it was made. Move a setting, or leave a view or "
-            "a prompt out: costs, plan and verdict follow at once, and nothing is encoded again.</p></div>"
+            "<div class='whatif'><p>This is the run as it was made. Move a setting, or leave a view, a "
+            "prompt or a remembered view out: costs, plan and verdict follow at once, and no picture is "
+            f"encoded again.</p>{from_preset(run.settings)}</div>"
         )
-    other = len([n for n in now.settings.differs_from(RECOMMENDED) if n in MOVED])
-    preset = "none of them" if not other else str(other)
     return (
         f"<div class='whatif changed' role='status'><p><b>What if:</b> {'; '.join(differing(session))}. "
-        f"<span class='quiet'>Of the {len(MOVED)} settings here {preset} differ"
-        f"{'s' if other == 1 else ''} from “recommended”.</span></p><p>{effect(run, now)}</p></div>"
+        f"</p><p>{effect(run, now)}</p>{from_preset(now.settings)}</div>"
     )
+
+
+def from_preset(settings: Settings) -> str:
+    """HTML: every setting of the defence that differs from the nearest preset, its value there and now."""
+    found = {name: _defence(settings, preset) for name, preset in PRESETS.items()}
+    name = min(found, key=lambda n: len(found[n]))
+    if not found[name]:
+        return f"<p class='quiet small'>Every setting of the defence is as in “{name}”.</p>"
+    each = "; ".join(
+        f"{escape(f'{KNOBS[n].label} {KNOBS[n].symbol}'.strip())}: "
+        f"{escape(shown_value(KNOBS[n], getattr(PRESETS[name], n)))} → now "
+        f"{escape(shown_value(KNOBS[n], getattr(settings, n)))}"
+        for n in found[name]
+    )
+    return f"<p class='quiet small'>Other than in “{name}”: {each}.</p>"
+
+
+def _defence(settings: Settings, preset: Settings) -> list[str]:
+    return [n for n in settings.differs_from(preset) if KNOBS[n].group != "attack"]
 
 
 def differing(session: Session) -> list[str]:
@@ -120,6 +151,8 @@ def differing(session: Session) -> list[str]:
         found.append(f"without view {', '.join(str(n) for n in sorted(what.left_out.views))}")
     for k, m in sorted(what.left_out.prompts):
         found.append(f"without the prompt “{escape(run.bank.prompts[k][m])}”")
+    for k, slot in sorted(what.left_out.items):
+        found.append(f"without slot {slot} of the memory of {escape(run.bank.names[k])}")
     if what.label is not None:
         found.append(f"the true class is {escape(run.bank.names[what.label])}")
     return found
@@ -145,9 +178,11 @@ def draw_what_if(board: Board) -> dict[str, Any]:
         back = gr.Button("Back to the run", size="sm", elem_id="whatif-back")
         view = gr.Button("Leave out the chosen view", size="sm", elem_id="whatif-view")
         prompt = gr.Button("Leave out the chosen prompt", size="sm", elem_id="whatif-prompt")
+        item = gr.Button("Leave out the remembered view", size="sm", elem_id="whatif-item")
     board.add(back, lambda s: gr.update(interactive=s.what_if.story is not None), "inside")
     board.add(view, _view_button, "view", "inside")
     board.add(prompt, _prompt_button, "view", "class", "inside")
+    board.add(item, _item_button, "memory", "class", "inside")
     fold = gr.Accordion("Move a setting", open=False, elem_classes="fold", elem_id="whatif-fold")
     with fold, gr.Row(elem_id="whatif-knobs"):
         knobs = {n: _draw(n) for n in MOVED}
@@ -158,7 +193,14 @@ def draw_what_if(board: Board) -> dict[str, Any]:
     for name, knob in knobs.items():
         board.add(knob, _knob_value(name), "inside")
     board.add(truth, _truth, "inside")
-    return {"back": back, "view": view, "prompt": prompt, "knobs": knobs, "truth": truth}
+    return {
+        "back": back,
+        "view": view,
+        "prompt": prompt,
+        "item": item,
+        "knobs": knobs,
+        "truth": truth,
+    }
 
 
 def _draw(name: str) -> Any:
@@ -222,4 +264,13 @@ def _prompt_button(session: Session) -> Any:
         return gr.update(value="Leave out the chosen prompt", interactive=False)
     out = (at.k, at.atom) in session.what_if.left_out.prompts
     name = f"prompt {at.atom + 1}"
+    return gr.update(value=f"Put {name} back" if out else f"Leave out {name}", interactive=True)
+
+
+def _item_button(session: Session) -> Any:
+    place = remembered.selected(session)
+    if place is None:
+        return gr.update(value="Leave out the remembered view", interactive=False)
+    out = place in session.what_if.left_out.items
+    name = f"remembered view {place[1]}"
     return gr.update(value=f"Put {name} back" if out else f"Leave out {name}", interactive=True)

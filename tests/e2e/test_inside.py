@@ -75,6 +75,99 @@ def test_the_presets_are_compared_and_a_state_is_pinned(page: Page) -> None:
     expect(page.locator("#pinned")).to_contain_text("shown now")
 
 
+def test_arrows_walk_through_the_views_and_enter_chooses(page: Page) -> None:
+    open_inside(page)
+    views = page.locator("#in-views-attacked")
+    views.locator("button").first.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowRight", "End", "Home", "ArrowRight"):
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    chosen = views.locator("button[aria-pressed=true]")
+    expect(chosen).to_have_count(1)
+    expect(chosen).to_have_attribute("data-index", "1")
+    other = page.locator("#in-views-clean button[aria-pressed=true]")
+    expect(other).to_have_attribute("data-index", "1")
+    expect(page.get_by_role("button", name="Leave out view 1", exact=True)).to_be_enabled()
+    page.get_by_role("tab", name="Attack & defend").click()
+    expect(page.locator("#view-detail")).to_contain_text("View 1:")
+
+
+def test_class_and_prompt_are_chosen_by_keyboard_and_every_tab_follows(page: Page) -> None:
+    open_inside(page)
+    menu = page.locator("#in-class input")
+    menu.fill("crab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#in-plan-clean")).to_contain_text("crab")
+    page.locator("#in-prompt input").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name=re.compile(r"Leave out prompt \d"))).to_be_enabled()
+    page.get_by_role("tab", name="Attack & defend").click()
+    expect(page.locator("#plan")).to_contain_text("crab")
+    assert page.locator("#class input").first.input_value() == "crab"
+
+
+def test_a_figure_of_views_is_walked_by_keyboard(page: Page) -> None:
+    open_inside(page)
+    page.locator("#in-entropies-clean .rita-figure").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.locator("#in-views-clean button[aria-pressed=true]")).to_have_count(1)
+
+
+def test_a_view_that_is_left_out_looks_different_from_one_that_is_not_confident(page: Page) -> None:
+    open_inside(page)
+    page.locator("#in-views-attacked button.left").first.click()
+    page.locator("#whatif-view").click()
+    out = page.locator("#in-views-attacked button.out")
+    expect(out).to_have_count(1)
+    expect(out).to_contain_text("left out")
+    assert "left out of the decision" in (out.get_attribute("aria-label") or "")
+
+
+def test_the_banner_names_setting_preset_value_and_value_now(page: Page) -> None:
+    open_inside(page)
+    page.get_by_text("Move a setting").click()
+    number = page.locator("#whatif-slots input[type=number]")
+    number.fill("5")
+    number.press("Enter")
+    banner = page.locator("#whatif-banner")
+    expect(banner).to_contain_text("Places per class J: 3 → now 5")
+    page.get_by_role("button", name="Back to the run").click()
+    expect(banner).to_contain_text("This is the run as it was made")
+    expect(number).to_have_value("3")
+
+
+def test_a_pinned_state_stands_in_the_figure_of_costs(page: Page) -> None:
+    open_inside(page)
+    page.get_by_role("button", name="Pin what is shown").click()
+    expect(page.locator("#in-pinned")).to_contain_text("RITA said")
+    expect(page.locator("#in-costs")).to_contain_text("pinned total")
+    page.get_by_role("button", name="Unpin").click()
+    expect(page.locator("#in-pinned")).not_to_contain_text("RITA said")
+
+
+def test_a_remembered_view_is_chosen_here_and_on_the_memorys_tab_and_left_out(page: Page) -> None:
+    page.get_by_role("button", name=re.compile("coffee|cup", re.I)).first.click()
+    expect(page.locator("#status")).to_contain_text("Done in")
+    open_inside(page)
+    page.get_by_role("tab", name="Memory (cache)").click()
+    older = page.locator("#contents button:not(:has(em))").first
+    older.click()
+    label = (older.get_attribute("aria-label") or "").split(":")[0]
+    page.get_by_role("tab", name="Inside RITA").click()
+    chosen = page.locator("#in-items button[aria-pressed=true]")
+    expect(chosen).to_have_count(1)
+    assert (chosen.get_attribute("aria-label") or "").startswith(label)
+    page.locator("#whatif-item").click()
+    expect(page.locator("#whatif-banner")).to_contain_text("of the memory of")
+    expect(page.locator("#in-items button.out")).to_contain_text("left out")
+    page.get_by_role("button", name="Back to the run").click()
+    expect(page.locator("#in-items button.out")).to_have_count(0)
+
+
 @pytest.mark.parametrize("width", [390, 1440])
 def test_nothing_inside_is_wider_than_the_window(page: Page, width: int) -> None:
     open_inside(page)

@@ -64,7 +64,7 @@ def transport_of(cost: np.ndarray, blur: float, mass: float) -> Transport:
     return Transport(
         cost=cost, plan=plan, distance=(plan * cost).sum((1, 2)) / mass,
         row_weight=np.full((classes, views), 1 / views),
-        column_weight=np.full((classes, atoms), 1 / atoms), mass=mass,
+        column_weight=np.full((classes, atoms), mass / atoms), mass=mass,
         potentials=(np.zeros((classes, views)), np.zeros((classes, atoms))),
         residual=np.array([1e-2, 1e-7]), checks=np.array([1, 20]), converged=True,
         outcome="converged after 20 iterations",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -71,3 +73,24 @@ def test_a_story_without_an_attack_has_one_panel():
 
 def test_the_text_alternative_names_the_cheapest_class(story: Story):
     assert "cheapest is cup" in plain(class_costs(story))
+
+
+def test_a_pinned_state_stands_in_the_same_rows_on_the_same_scale(story: Story):
+    pinned = make_story(seed=9)
+    figure = class_costs(story, 2, pinned=pinned)
+    for side, axis in (("Clean", "xaxis"), ("Attacked", "xaxis2")):
+        (squares,) = [t for t in figure.data if t.name == f"{side}: pinned"]
+        (now,) = [t for t in figure.data if t.name == f"{side}: total"]
+        assert list(squares.y) == list(now.y)
+        totals = getattr(pinned, side.lower()).trace.total
+        assert list(squares.x) == pytest.approx([totals[d[0]] for d in now.customdata])
+        low, high = figure.layout[axis].range
+        assert all(low < x < high for x in squares.x)
+    assert figure.layout.xaxis.range == figure.layout.xaxis2.range
+
+
+def test_a_class_that_the_pinned_state_does_not_have_gets_no_square(story: Story):
+    names = tuple(f"other {n}" if i else n for i, n in enumerate(story.bank.names))
+    pinned = replace(story, bank=replace(story.bank, names=names))
+    squares = [t for t in class_costs(story, 2, pinned=pinned).data if "pinned" in (t.name or "")]
+    assert [[d[0] for d in t.customdata] for t in squares] == [[0], [0]]

@@ -10,12 +10,16 @@ import pytest
 from rita_demo.plots.inner import (
     before_after,
     context_movement,
+    entropy_change,
+    sinkhorn_costs,
     sinkhorn_residuals,
     tuning_loss,
 )
 from rita_demo.plots.inside import cost_matrix, plan_matrix, prompt_shares, view_mass
+from rita_demo.plots.overview import all_prompts, all_views
 from rita_demo.plots.plan import moved_shares
-from rita_demo.records import Story
+from rita_demo.plots.theme import COLOURS
+from rita_demo.records import Descent, Story
 from tests.plots.synthetic import make_story
 
 
@@ -109,6 +113,72 @@ def test_the_update_shows_loss_movement_and_costs_of_both_sides(story: Story):
     for k, before, after, _ in drawn["attacked after"].customdata:
         assert before == pytest.approx(story.attacked.trace.prompt_before.distance[k])
         assert after == pytest.approx(story.attacked.trace.prompt.distance[k])
+
+
+def way(*costs: float) -> Descent:
+    count = len(costs)
+    return Descent(
+        np.arange(count), np.geomspace(0.1, 0.01, count), np.array(costs),
+        np.geomspace(1e-1, 1e-7, count), np.zeros((count, 4)),
+    )  # fmt: skip
+
+
+def test_every_iterations_cost_is_drawn_and_an_empty_way_is_not(story: Story):
+    ways = {"clean prompts": way(0.8, 0.7, 0.75), "attacked prompts": way(0.9, 0.85)}
+    figure = sinkhorn_costs(story, 2, ways | {"clean memory": way()})
+    assert [t.name for t in figure.data] == ["clean prompts", "attacked prompts"]
+    assert list(figure.data[0].y) == [0.8, 0.7, 0.75]
+    assert list(figure.data[0].x) == [0, 1, 2]
+    assert [d[0] for d in figure.data[1].customdata] == pytest.approx([0.1, 0.01])
+    assert "cosine distance" in figure.layout.yaxis.title.text
+    assert "from 0.9000 to 0.8500 in 1 steps" in figure.layout.meta["alt"]
+
+
+def test_entropies_before_and_after_are_drawn_per_view_and_the_others_fade(story: Story):
+    rng = np.random.default_rng(0)
+    changes = {s: (rng.random(64), rng.random(64)) for s in ("clean", "attacked")}
+    drawn = {t.name: t for t in entropy_change(story, changes, view=7).data if t.name}
+    assert set(drawn) == {"clean before", "clean after", "attacked before", "attacked after"}
+    for side, (before, after) in changes.items():
+        one, two = drawn[f"{side} before"], drawn[f"{side} after"]
+        numbers = [d[0] for d in one.customdata]
+        assert sorted(numbers) == list(range(64))
+        assert list(one.y) == pytest.approx(before[numbers])
+        assert list(two.y) == pytest.approx(after[numbers])
+        kept = [n for n, c in zip(numbers, one.marker.color, strict=True) if c != COLOURS["other"]]
+        assert kept == [7]
+
+
+@pytest.mark.parametrize("side", ["clean", "attacked"])
+def test_the_overview_holds_every_class_and_view(story: Story, side: str):
+    cells = all_views(story, side, k=3, view=5).data[0]
+    codes, z = np.asarray(cells.customdata), np.asarray(cells.z)
+    assert sorted(codes.ravel()) == list(range(len(story.bank.names) * 64))
+    for (i, j), code in np.ndenumerate(codes):
+        k, n = divmod(int(code), 64)
+        assert z[i, j] == pytest.approx(moved_shares(getattr(story, side), k)[n], abs=1e-4)
+    totals = story.attacked.trace.total[codes[:, 0] // 64]
+    assert np.all(np.diff(totals) >= 0)
+
+
+def test_the_overview_of_prompts_shows_mass_and_mean_cost(story: Story):
+    figure = all_prompts(story, "attacked", k=3)
+    cells, moved = figure.data[0], story.attacked.trace.prompt
+    z, classes = np.asarray(cells.z), np.asarray(cells.customdata)[:, 0]
+    for i, k in enumerate(classes):
+        mass = moved.plan[k].sum(0)
+        assert z[i] == pytest.approx((moved.plan[k] * moved.cost[k]).sum(0) / mass, abs=1e-4)
+        assert f"{100 * mass[1] / moved.mass:.1f} %" in cells.text[i][1]
+    other = all_prompts(story, "clean").data[0]
+    assert (cells.zmin, cells.zmax) == (other.zmin, other.zmax)
+
+
+def test_what_is_not_chosen_fades_and_stays(story: Story):
+    bars = prompt_shares(story, 2, atom=1).data[0]
+    chosen = [d[0] == 1 for d in bars.customdata]
+    assert [o == 1.0 for o in bars.marker.opacity] == chosen
+    dots = next(t for t in before_after(story, k=5).data if t.name == "clean after")
+    assert [o == 1.0 for o in dots.marker.opacity] == [d[0] == 5 for d in dots.customdata]
 
 
 def test_a_picture_that_was_only_defended_has_one_line_per_figure():

@@ -57,7 +57,8 @@ def test_the_strip_shows_which_share_of_each_views_mass_moves(story: Story):
 
 def test_a_product_plan_is_called_flat_and_the_reason_given(story: Story):
     shape = story.attacked.trace.prompt.plan.shape
-    even = _with_transport(story, plan=np.full(shape, 0.5 / (shape[1] * shape[2])), mass=0.5)
+    rho = story.attacked.trace.prompt.mass
+    even = _with_transport(story, plan=np.full(shape, rho / (shape[1] * shape[2])))
     assert even_shares(even, "attacked", 0) == pytest.approx(1.0)
     assert flatness(even, "attacked", 0).startswith("Flat:")
     assert "λ" in plain(plan_heatmap(even, "attacked", 0))
@@ -72,7 +73,7 @@ def test_a_plan_that_chooses_says_how_much_and_how_many_views_are_left_out(story
 
 def test_padding_atoms_are_not_drawn(story: Story):
     weight = np.array(story.attacked.trace.prompt.column_weight)
-    weight[4] = [0.5, 0.5, 0.0, 0.0]
+    weight[4] = [0.25, 0.25, 0.0, 0.0]
     figure = plan_heatmap(_with_transport(story, column_weight=weight), "attacked", 4)
     assert len(figure.data[0].z) == 2
 

@@ -15,7 +15,7 @@ import torch
 from torch.nn.functional import normalize
 
 from rita_demo import baselines, method
-from rita_demo.engine import _left_in, outside
+from rita_demo.engine import Engine, _left_in, _remembered, inside, outside
 from rita_demo.records import (
     AttackTrace,
     BackboneInfo,
@@ -137,12 +137,14 @@ class FakeEngine:
         trace, after = method.decide(
             torch.from_numpy(glance.features),
             prompts,
-            state,
+            _remembered(left_out or LeftOut(), state),
             settings,
-            tuning=still,
+            tuning=still if tuning is None else inside(tuning, torch.device("cpu")),
             present=present,
         )
         return outside(trace), outside(after)
+
+    descent = Engine.descent
 
     def compare(self, glance, bank, settings, names=("clip", "ensemble")) -> dict[str, Verdict]:
         x, hand = torch.from_numpy(glance.features), torch.from_numpy(bank.hand)

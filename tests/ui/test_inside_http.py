@@ -1,0 +1,133 @@
+"""Forged events of *Inside RITA* over real HTTP: a sentence or nothing, never a traceback, the page lives on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from rita_demo.ui.example import WorkedExample
+from rita_demo.ui.page import build, launch_options
+from tests.ui.fake import FakeEngine
+from tests.ui.test_page import Stranger
+
+pytestmark = pytest.mark.slow
+
+FIGURES = (
+    "in-entropies-clean", "in-cost-clean", "in-plan-attacked", "in-mass-attacked", "in-prompts",
+    "in-costs", "in-before-after", "in-all-views-clean", "in-all-prompts-attacked", "in-entropy-change",
+)  # fmt: skip
+NAN = float("nan")
+FORGED: tuple[Any, ...] = (
+    None, "abc", [], {}, NAN, {"curve": 0}, {"curve": 0, "index": 0},
+    {"curve": 0, "index": 0, "data": [10**30, -1]}, {"curve": 0, "index": 0, "data": ["0", "1"]},
+    {"curve": 0, "index": 0, "data": [NAN, NAN]}, {"curve": 0, "index": 0, "data": [[0], {}]},
+    {"curve": -1, "index": "x", "data": "abc"}, {"curve": 0, "index": 0, "data": [1.5, 0.5]},
+    {"curve": 0, "index": 0, "data": [None, True]},
+)  # fmt: skip
+
+
+class Raw(Stranger):
+    """A stranger whose JSON may hold what JSON may not: NaN."""
+
+    def call(self, number: int, inputs: list[Any], data: Any = None) -> str:
+        post = self.http.post
+
+        def raw(path: str, json: Any) -> Any:
+            head = {"content-type": "application/json"}
+            return post(path, content=dumps(json), headers=head)
+
+        self.http.post = raw  # type: ignore[method-assign, assignment]
+        try:
+            return super().call(number, inputs, data)
+        finally:
+            self.http.post = post  # type: ignore[method-assign]
+
+    def select_tab(self, label: str) -> str:
+        """The tab of that title comes into sight."""
+        (number,) = [
+            n for n, c in self.parts.items()
+            if c["type"] == "tabitem" and c["props"].get("label") == label
+        ]  # fmt: skip
+        for one in self.config["dependencies"]:
+            if [number, "select"] in [list(t) for t in one["targets"]]:
+                self.call(one["id"], [self._value(i, {}) for i in one["inputs"]])
+        return label
+
+
+def dumps(value: Any) -> str:
+    return json.dumps(value, allow_nan=True)
+
+
+@pytest.fixture(scope="module")
+def inside() -> Iterator[Raw]:
+    engine = FakeEngine(spread=0.2)
+    example = WorkedExample(engine)
+    page = build(engine, example=example)
+    assert example.wait(60, film=True)
+    _, local, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
+    visitor = Raw(local)
+    visitor.open()
+    visitor.select_tab("Inside RITA")
+    yield visitor
+    page.close()
+
+
+def harmless(answer: str) -> bool:
+    """No traceback, no failed call, no general sentence for an error nobody thought of."""
+    bad = ("Traceback", "Something went wrong", '"success":false', '"success": false')
+    return bool(answer) and not any(text in answer for text in bad)
+
+
+@pytest.mark.parametrize("element", FIGURES)
+def test_a_forged_click_on_a_figure_does_nothing_and_the_next_click_works(
+    inside: Raw, element: str
+) -> None:
+    for data in FORGED:
+        answer = inside.press(element, data=data)
+        assert harmless(answer), (data, answer[:500])
+        assert "rita-views" not in answer, "nothing was chosen"
+    answer = inside.press("in-costs", data={"curve": 0, "index": 0, "data": [1]})
+    assert "class_costs" in answer
+
+
+@pytest.mark.parametrize("element", ["in-views-clean", "in-views-attacked"])
+@pytest.mark.parametrize(
+    "data", [{"index": -1}, {"index": 64}, {"index": "3"}, {"index": NAN}, {"index": [1]}, {}, None]
+)
+def test_a_forged_view_does_nothing(inside: Raw, element: str, data: Any) -> None:
+    answer = inside.press(element, data=data)
+    assert harmless(answer)
+    assert "view_entropies" not in answer
+    assert "view_entropies" in inside.press(element, data={"index": 3})
+
+
+@pytest.mark.parametrize(
+    "data", [{"k": 0, "slot": 0}, {"k": "0"}, {"k": NAN, "slot": NAN}, {"slot": 0}, [0, 0], None]
+)
+def test_a_remembered_view_that_is_not_there_does_nothing(inside: Raw, data: Any) -> None:
+    assert harmless(inside.press("in-items", data=data))
+    assert "No remembered view is chosen" in inside.press("whatif-item")
+
+
+@pytest.mark.parametrize("knob", ["entropy_weight", "slots", "order", "tuning_steps"])
+def test_a_forged_setting_changes_nothing_and_the_next_one_works(inside: Raw, knob: str) -> None:
+    for value in ("abc", None, NAN, [1, 2], 10**400, -(10**9)):
+        answer = inside.press(f"whatif-{knob}", "input", **{f"whatif_{knob}": value})
+        assert "Traceback" not in answer
+        assert "Something went wrong" not in answer
+        assert "What if:" not in answer, value
+    assert "What if:" in inside.press("whatif-cache_weight", "input", whatif_cache_weight=0.7)
+    assert "the run as it was made" in inside.press("whatif-back")
+
+
+@pytest.mark.parametrize("menu", ["in-class", "in-prompt", "whatif-truth"])
+def test_a_forged_name_in_a_menu_does_nothing(inside: Raw, menu: str) -> None:
+    for name in ("<script>", ["crab"], None, 7, {"x": 1}):
+        answer = inside.press(menu, "input", **{menu.replace("-", "_"): name})
+        assert "Traceback" not in answer
+        assert "Something went wrong" not in answer
+        assert "<script>" not in answer
+        assert "class_costs" not in answer
