@@ -94,7 +94,7 @@ def _lines(story: Story, film: Sequence[FilmFrame]) -> dict[str, tuple[list, lis
     """method -> steps, probability of the true class, answers. CLIP's come from the attack itself."""
     frames = sorted(film, key=lambda f: f.step)
     found: dict[str, tuple[list, list, list]] = {}
-    for method in METHODS:
+    for method in story.clean.verdicts:
         seen = [(f.step, f.side.verdicts[method]) for f in frames]
         found[method] = (
             [s for s, _ in seen],

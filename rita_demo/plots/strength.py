@@ -56,7 +56,8 @@ def strength_curves(measured: Mapping[str, Sequence[MeasuredCell]]) -> go.Figure
             )  # fmt: skip
             title = f"<b>{DATASETS[dataset]}</b>, {SQUARES[square]}, n = {max(c.n for c in here)}"
             notes.append(note(title, left, top - 0.08, yshift=2))
-    keys = [f'<span style="color:{m["colour"]}">{m["title"]}</span>' for m in METHODS.values()]
+    shown = [look for name, look in METHODS.items() if any(c.method == name for c in cells)]
+    keys = [f'<span style="color:{look["colour"]}">{look["title"]}</span>' for look in shown]
     steps = sorted({cell.steps for cell in cells if cell.attack == "pgd"})
     key = "accuracy: " + "   ".join(keys)
     if len(steps) > 1:
