@@ -12,6 +12,7 @@ import importlib
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any, TypeVar
 
@@ -71,18 +72,16 @@ def autoattack(
     for number, seed in enumerate(seeds):
         own, true = clean[number, None], leave[number, None]
         queries = _Queries(logits if sight is None else _random_model(sight, seed))
-        stretches = in_stretches(
-            partial(_evaluate, package, queries, own, true, classes, budget, seed, version)
-        )
-        while budget:  # the package divides by the budget
-            try:
-                next(stretches)
-            except StopIteration as end:
-                own = end.value
-                break
-            done = each * number + min(queries.count, each - 1)
-            yield Progress(done, whole, goal(answer), answer.softmax(1), frames[0])
-        stretches.close()
+        work = partial(_evaluate, package, queries, own, true, classes, budget, seed, version)
+        with closing(in_stretches(work)) as stretches:
+            while budget:  # the package divides by the budget
+                try:
+                    next(stretches)
+                except StopIteration as end:
+                    own = end.value
+                    break
+                done = each * number + min(queries.count, each - 1)
+                yield Progress(done, whole, goal(answer), answer.softmax(1), frames[0])
         delivered.append(holes.to_levels(own, roundtrip if budget else "round"))
     frames.append(torch.cat(delivered))
     after, loss, _ = measure(logits, frames[1].float() / 255.0, goal, False)
