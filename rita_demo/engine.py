@@ -234,9 +234,7 @@ class Engine:
             temperature=self._backbone.temperature,
         )
 
-    def _fitting(
-        self, cache: CacheState | None, bank: TextBank, settings: Settings
-    ) -> CacheState:
+    def _fitting(self, cache: CacheState | None, bank: TextBank, settings: Settings) -> CacheState:
         """The given memory, or an empty one when it is missing or of another vocabulary or model."""
         fits = cache is not None and cache.key == bank.key
         return cache if fits and cache is not None else self.empty_cache(bank, settings)

@@ -15,7 +15,9 @@ from rita_demo.records import CacheState
 from rita_demo.settings import Settings
 from rita_demo.views import crop, draw_boxes
 
-Encode = Callable[[Tensor], Tensor]  # pixels (B, 3, side, side) to unit features (B, D), differentiable
+Encode = Callable[
+    [Tensor], Tensor
+]  # pixels (B, 3, side, side) to unit features (B, D), differentiable
 
 
 def through_crops(

@@ -284,7 +284,10 @@ def _attack(
         except StopIteration as end:
             return end.value
         yield Progress(
-            f"Attacking {victim}: step {done} of {total}", 0.3 + 0.5 * done / max(total, 1), bank, clean
+            f"Attacking {victim}: step {done} of {total}",
+            0.3 + 0.5 * done / max(total, 1),
+            bank,
+            clean,
         )
 
 

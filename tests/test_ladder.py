@@ -38,7 +38,10 @@ LADDER: dict[str, set[str]] = {
 }
 # Libraries that belong to one side of the engine only.
 FORBIDDEN: dict[str, set[str]] = {
-    **{name: {"gradio", "plotly"} for name in [*SIBLINGS, "sights", "engine", "baselines", "training"]},
+    **{
+        name: {"gradio", "plotly"}
+        for name in [*SIBLINGS, "sights", "engine", "baselines", "training"]
+    },
     **{
         name: {"torch", "open_clip", "torchvision"}
         for name in ["ui", "plots", "analysis", "exports", "evaluation"]

@@ -296,7 +296,10 @@ def test_noise_moves_every_value_by_the_budget_unless_it_hits_black_or_white(mod
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"name": "cw"}, "attack is one of none, noise, fgsm, pgd, cw_linf, cw_l2, di, autoattack, eot, defence"),
+        (
+            {"name": "cw"},
+            "attack is one of none, noise, fgsm, pgd, cw_linf, cw_l2, di, autoattack, eot, defence",
+        ),
         ({"budget": -1}, "budget is a whole number of 1/255 from 0"),
         ({"budget": 4.5}, "budget is a whole number"),
         ({"budget": True}, "budget is a whole number"),
@@ -337,11 +340,15 @@ def test_who_looks_through_something_must_be_given_it(model: Tiny, name: str) ->
 def test_averaging_over_samples_attacks_the_samples_better_than_one_look(model: Tiny) -> None:
     """EOT raises the loss over fresh samples, which it has never seen, more than PGD does."""
     fresh, gains = noisy(model, 64), {"pgd": 0.0, "eot": 0.0}
-    sight = noisy(lambda p: model(p + 0.15 * torch.sin(40 * p)), 4)  # samples that are really others
+    sight = noisy(
+        lambda p: model(p + 0.15 * torch.sin(40 * p)), 4
+    )  # samples that are really others
     for seed in range(4):
         for name in gains:
             given = {"sight": sight} if name == "eot" else {}
-            _, trace = run(model, name, pixels=picture(seed), seed=seed, budget=8, steps=10, **given)
+            _, trace = run(
+                model, name, pixels=picture(seed), seed=seed, budget=8, steps=10, **given
+            )
             pixels = trace.pixels.permute(2, 0, 1)[None].float() / 255
             shown = pixels + 0.15 * torch.sin(40 * pixels)
             answer = fresh(shown, [99])[0].log_softmax(1)[:, trace.label]

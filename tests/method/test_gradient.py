@@ -87,7 +87,8 @@ def test_where_everything_is_the_value_of_a_transport_it_is_the_true_derivative(
     for _ in range(6):
         along, h = torch.tensor(rng.normal(size=x.shape)), 1e-5
         ends = [
-            decide(x.detach() + s * h * along, prompts, cache, settings)[0].total[1] for s in (1, -1)
+            decide(x.detach() + s * h * along, prompts, cache, settings)[0].total[1]
+            for s in (1, -1)
         ]
         total = (ends[0] - ends[1]) / (2 * h)
         expected = -float(total) / ((1 + 0.7) * TAU)

@@ -67,7 +67,13 @@ class FakeEngine:
                 return end.value
 
     def attacking(
-        self, picture: Picture, bank: TextBank, settings: Settings, label: int, target=None, cache=None
+        self,
+        picture: Picture,
+        bank: TextBank,
+        settings: Settings,
+        label: int,
+        target=None,
+        cache=None,
     ) -> Generator[tuple[int, int], None, AttackTrace]:
         steps = settings.steps if settings.attack == "pgd" else 1
         rng = np.random.default_rng(settings.attack_seed)
