@@ -38,7 +38,7 @@ class Tiny(nn.Module):
 
 @pytest.fixture(scope="module")
 def model() -> Tiny:
-    return Tiny().eval()
+    return Tiny().eval()  # its parameters want gradients, and must not receive any
 
 
 def picture(seed: int = 0) -> Tensor:
@@ -142,19 +142,19 @@ def test_first_and_last_measurement_belong_to_the_pixels_on_disk(model: Tiny, na
         assert torch.allclose(trace.probability[at], model(pixels)[0].softmax(0), atol=1e-6)
         answer = model(pixels) if sight is None else sight(pixels, [fresh_seed(3, step)])[0]
         if trace.loss_unit == "nats":
-            expected = float(-answer.log_softmax(1)[:, trace.label].mean())
+            expected = -answer.log_softmax(1)[:, trace.label].mean().item()
         elif trace.loss_unit == "logits":
-            expected = float(holes.margin(answer, label, None))
+            expected = holes.margin(answer, label, None).item()
         else:
             moved = pixels - trace.frames[0].permute(2, 0, 1)[None].float() / 255
-            lead = float(holes.margin(answer, label, None).clamp(max=0))
+            lead = holes.margin(answer, label, None).clamp(max=0).item()
             expected = lead - float(moved.square().sum())
         assert float(trace.loss[at]) == pytest.approx(expected, abs=1e-4)
 
 
 def lead(model: nn.Module, pixels: Tensor, label: int) -> float:
     """How far the best wrong class is ahead, in logits."""
-    return float(holes.margin(model(pixels[None]), torch.tensor([label]), None))
+    return holes.margin(model(pixels[None]), torch.tensor([label]), None).item()
 
 
 @pytest.fixture(scope="module")
@@ -259,7 +259,7 @@ def test_truncation_reports_the_level_it_loses(model: Tiny) -> None:
 def test_a_picture_is_attacked_the_same_alone_and_in_a_batch(model: Tiny, name: str) -> None:
     pixels, row = torch.stack([picture(0), picture(1), picture(2)]), ATTACKS[name]
     loop = row.climb(
-        model, pixels, None, None, budget=4, steps=row.steps(4), seeds=[11, 12, 13],
+        model, pixels, None, None, budget=8, steps=row.steps(4), seeds=[11, 12, 13],
         sight=sight_of(model, name),
     )  # fmt: skip
     while True:
@@ -269,7 +269,7 @@ def test_a_picture_is_attacked_the_same_alone_and_in_a_batch(model: Tiny, name: 
             batch = end.value
             break
     for i in range(3):
-        _, alone = run(model, name, pixels=picture(i), seed=11 + i, steps=4)
+        _, alone = run(model, name, pixels=picture(i), seed=11 + i, steps=4, budget=8)
         assert torch.equal(batch.frames[-1, i].permute(1, 2, 0), alone.pixels)
         assert torch.allclose(batch.loss[:, i], alone.loss, atol=1e-5)
 

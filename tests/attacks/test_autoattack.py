@@ -21,8 +21,9 @@ def model() -> Tiny:
     return Tiny().eval()
 
 
-@pytest.mark.parametrize("budget", [2, 8])
+@pytest.mark.parametrize("budget", [pytest.param(2, marks=pytest.mark.slow), 8])
 def test_the_pixels_are_the_packages_own(model: Tiny, budget: int) -> None:
+    """With 2/255 nothing succeeds before the last part, so that all four are run."""
     label = model(picture()[None]).argmax(1)
     theirs = pyautoattack.AutoAttack(model, eps=budget / 255, seed=3, version="standard")
     theirs.apgd_targeted.n_target_classes = theirs.fab.n_target_classes = 4  # five classes
@@ -31,6 +32,7 @@ def test_the_pixels_are_the_packages_own(model: Tiny, budget: int) -> None:
     assert torch.equal(trace.pixels.permute(2, 0, 1), (expected[0] * 255).round().to(torch.uint8))
 
 
+@pytest.mark.slow
 def test_with_a_sight_it_is_the_version_rand(model: Tiny) -> None:
     queries = []
 
