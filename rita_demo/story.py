@@ -278,13 +278,14 @@ def _attack(
 ) -> Generator[Progress, None, AttackTrace]:
     steps = engine.attacking(clean.picture, bank, settings, label, target, cache)
     victim = "RITA" if settings.attack == "defence" else "CLIP"
+    unit = "query" if settings.attack == "autoattack" else "step"
     while True:
         try:
             done, total = next(steps)
         except StopIteration as end:
             return end.value
         yield Progress(
-            f"Attacking {victim}: step {done} of {total}",
+            f"Attacking {victim}: {unit} {done} of {total}",
             0.3 + 0.5 * done / max(total, 1),
             bank,
             clean,
