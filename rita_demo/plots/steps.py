@@ -73,7 +73,9 @@ def _goal(story: Story) -> str:
     if attack.loss_unit != "nats":
         return "his own goal"
     if target is None:
-        return {"eot": "CLIP’s loss on crops", "defence": "RITA’s loss"}.get(attack.name, "CLIP’s loss")
+        return {"eot": "CLIP’s loss on crops", "defence": "RITA’s loss"}.get(
+            attack.name, "CLIP’s loss"
+        )
     return f"log probability of {short(story.bank.names[target], 24)}"
 
 
