@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import torch
 
-from rita_demo import attacks, baselines, method, views, vlm
+from rita_demo import attacks, baselines, method, sights, views, vlm
 from rita_demo.data.descriptions import described
 from rita_demo.errors import SettingError
 from rita_demo.records import (
@@ -98,9 +98,10 @@ class Engine:
         settings: Settings,
         label: int,
         target: int | None = None,
+        cache: CacheState | None = None,
     ) -> AttackTrace:
-        """Attack CLIP (one view, hand prompt) on the square. See :meth:`attacking`."""
-        steps = self.attacking(picture, bank, settings, label, target)
+        """Attack the square. See :meth:`attacking`."""
+        steps = self.attacking(picture, bank, settings, label, target, cache)
         while True:
             try:
                 next(steps)
@@ -114,10 +115,13 @@ class Engine:
         settings: Settings,
         label: int,
         target: int | None = None,
+        cache: CacheState | None = None,
     ) -> Generator[tuple[int, int], None, AttackTrace]:
         """The same one step at a time: yields (steps done, steps), returns the trace.
 
         The lock is held during a step, never between two: a visitor who leaves blocks nobody.
+        ``cache``: the memory the defence will decide from, for the attack through the defence; None
+        means an empty one.
         """
         begin = time.perf_counter()
         loop = attacks.attack(
@@ -130,6 +134,7 @@ class Engine:
             seed=settings.attack_seed,
             target=target,
             roundtrip=settings.adversarial_roundtrip,
+            sight=self._sight(bank, settings, cache),
         )
         while True:
             with self._lock:
@@ -181,22 +186,14 @@ class Engine:
             SettingError: when ``left_out`` leaves no view, or a class no prompt, or names an item
                 that is not there.
         """
-        if cache is None or cache.key != bank.key:
-            cache = self.empty_cache(bank, settings)
+        cache = self._fitting(cache, bank, settings)
         left_out = left_out or LeftOut()
         with self._lock:
-            prompts = self._prompt_set(bank.names, settings)
-            device = self._backbone.device
+            prompts, device = self._method_prompts(bank, settings), self._backbone.device
             present, weight = _left_in(left_out, glance, prompts.weight)
             trace, after = method.decide(
                 torch.from_numpy(glance.features).to(device),
-                method.Prompts(
-                    encode=prompts.encode,
-                    context=prompts.context,
-                    features=prompts.features,
-                    weight=weight,
-                    temperature=self._backbone.temperature,
-                ),
+                replace(prompts, weight=weight),
                 _remembered(left_out, inside(cache, device)),
                 settings,
                 tuning=inside(tuning, device),
@@ -265,6 +262,22 @@ class Engine:
                 ),
             )
 
+    def _method_prompts(self, bank: TextBank, settings: Settings) -> method.Prompts:
+        """A vocabulary as the method wants it."""
+        prompts = self._prompt_set(bank.names, settings)
+        return method.Prompts(
+            encode=prompts.encode,
+            context=prompts.context,
+            features=prompts.features,
+            weight=prompts.weight,
+            temperature=self._backbone.temperature,
+        )
+
+    def _fitting(self, cache: CacheState | None, bank: TextBank, settings: Settings) -> CacheState:
+        """The given memory, or an empty one when it is missing or of another vocabulary or model."""
+        fits = cache is not None and cache.key == bank.key
+        return cache if fits and cache is not None else self.empty_cache(bank, settings)
+
     def _encode(self, picture: Picture, settings: Settings, key: str) -> Glance:
         with self._lock:
             begin = time.perf_counter()
@@ -286,6 +299,24 @@ class Engine:
             return features @ hand.T / self._backbone.temperature
 
         return logits
+
+    def _sight(
+        self, bank: TextBank, settings: Settings, cache: CacheState | None
+    ) -> attacks.Sight | None:
+        """What the attacker of these settings looks through; None: the model itself, or his own affair."""
+        through, model = attacks.looks_through(settings), self._backbone
+        if through == "crops":
+            hand = torch.from_numpy(bank.hand).to(model.device)
+            return sights.through_crops(
+                model.encode_pixels, hand, model.temperature, settings, self.info.side
+            )
+        if through == "defence":
+            memory = inside(self._fitting(cache, bank, settings), model.device)
+            prompts = self._method_prompts(bank, settings)
+            return sights.through_defence(
+                model.encode_pixels, prompts, memory, settings, self.info.side
+            )
+        return None
 
     def _pixels(self, picture: Picture) -> torch.Tensor:
         """(H, W, 3) uint8 -> (3, H, W) float32 in [0, 1] on the device."""

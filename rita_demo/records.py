@@ -34,9 +34,9 @@ class AttackTrace:
     """What one attack did to one square.
 
     ``pixels`` (H, W, 3) uint8 after rounding; ``frames`` (S+1, H, W, 3) uint8, the square
-    before the first step and after each step; ``loss`` (S+1,) the attacker's objective in nats
-    (what it ascends); ``probability`` (S+1, K) CLIP's single-view answer at every step;
-    ``linf`` in whole 1/255, ``l2`` in [0, 1] pixel units, both measured on the rounded square.
+    before the first step and after each step (AutoAttack: only the first and the last, S = 1); ``loss``
+    (S+1,) the attacker's objective (what it ascends) in ``loss_unit``; ``probability`` (S+1, K) CLIP's
+    single-view answer at every step; ``budget`` 0 for an attack without one; ``linf`` in whole 1/255, ``l2`` in [0, 1] pixel units, both measured on the rounded square.
     ``fooled``: CLIP's answer on the clean square was the label and is not any more (targeted: it is
     the target now); ``already_wrong``: CLIP's answer on the clean square was not the label.
     """
@@ -54,6 +54,7 @@ class AttackTrace:
     fooled: bool
     already_wrong: bool
     seconds: float = 0.0
+    loss_unit: str = "nats"
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,9 @@ class Settings:
     # --- attack (method.md sections 0 and 3)
     attack: str = _knob(
         "choice", "pgd", "attack", "Attack", "How the picture is changed to fool CLIP.",
-        choices=("none", "noise", "fgsm", "pgd"),
+        choices=(
+            "none", "noise", "fgsm", "pgd", "cw_linf", "cw_l2", "di", "autoattack", "eot", "defence",
+        ),
     )  # fmt: skip
     budget: int = _knob(
         "int", 4, "attack", "Strength", "No pixel value moves by more than this.",
@@ -130,6 +132,16 @@ class Settings:
     attack_seed: int = _knob(
         "int", 0, "attack", "Attack seed", "Fixes the attack's random start.", low=0, high=2**31 - 1
     )
+    attack_views: int = _knob(
+        "int", 16, "attack", "Views per step",
+        "How many fresh crops the attacks through crops and through the defence look at in every step.",
+        low=1, high=64,
+    )  # fmt: skip
+    autoattack: str = _knob(
+        "choice", "standard", "attack", "Version of AutoAttack",
+        "Standard attacks CLIP as it is; rand attacks CLIP on random crops.",
+        choices=("standard", "rand"),
+    )  # fmt: skip
     adversarial_roundtrip: str = _knob(
         "choice", "round", "attack", "Back to 8 bit",
         "A picture on disk has 256 levels; the attack must survive rounding to them.",

@@ -96,7 +96,7 @@ def telling(
         )
     attack, attacked = None, clean
     if settings.attack != "none":
-        attack = yield from _attack(engine, clean, bank, settings, truth, target)
+        attack = yield from _attack(engine, clean, bank, settings, truth, target, before)
         seconds["attack"] = attack.seconds
         yield Progress("Defending the attacked picture", 0.8, bank, clean, attack)
         delivered = picture_of(attack.pixels)
@@ -300,16 +300,27 @@ OUTCOMES = (
 
 
 def _attack(
-    engine: Engine, clean: Side, bank: TextBank, settings: Settings, label: int, target: int | None
+    engine: Engine,
+    clean: Side,
+    bank: TextBank,
+    settings: Settings,
+    label: int,
+    target: int | None,
+    cache: CacheState,
 ) -> Generator[Progress, None, AttackTrace]:
-    steps = engine.attacking(clean.picture, bank, settings, label, target)
+    steps = engine.attacking(clean.picture, bank, settings, label, target, cache)
+    victim = "RITA" if settings.attack == "defence" else "CLIP"
+    unit = "query" if settings.attack == "autoattack" else "step"
     while True:
         try:
             done, total = next(steps)
         except StopIteration as end:
             return end.value
         yield Progress(
-            f"Attacking CLIP: step {done} of {total}", 0.3 + 0.5 * done / max(total, 1), bank, clean
+            f"Attacking {victim}: {unit} {done} of {total}",
+            0.3 + 0.5 * done / max(total, 1),
+            bank,
+            clean,
         )
 
 

@@ -20,7 +20,8 @@ LADDER: dict[str, set[str]] = {
     **dict.fromkeys(SIBLINGS, BOTTOM),
     "baselines": BOTTOM | {"method"},
     "training": BOTTOM | SIBLINGS | {"baselines"},
-    "engine": BOTTOM | SIBLINGS | {"baselines"},
+    "sights": BOTTOM | {"attacks", "method", "views"},
+    "engine": BOTTOM | SIBLINGS | {"baselines", "sights"},
     "evaluation": BOTTOM | {"data", "attacks", "engine"},
     "threat": BOTTOM | {"attacks"},
     "story": BOTTOM | {"engine", "data", "threat"},
@@ -38,7 +39,10 @@ LADDER: dict[str, set[str]] = {
 }
 # Libraries that belong to one side of the engine only.
 FORBIDDEN: dict[str, set[str]] = {
-    **{name: {"gradio", "plotly"} for name in [*SIBLINGS, "engine", "baselines", "training"]},
+    **{
+        name: {"gradio", "plotly"}
+        for name in [*SIBLINGS, "sights", "engine", "baselines", "training"]
+    },
     **{
         name: {"torch", "open_clip", "torchvision"}
         for name in ["ui", "plots", "analysis", "exports", "evaluation"]

@@ -1,7 +1,9 @@
 """Attacks on pixels: they see a ``logits(pixels)`` callable and know nothing else of the model."""
 
-from rita_demo.attacks.ascent import Ascent, Holes, Progress, ascend
-from rita_demo.attacks.presets import ATTACKS, Attack, attack, attack_row
+from rita_demo.attacks.ascent import Ascent, Holes, Progress, Sight, ascend
+from rita_demo.attacks.rows import ATTACKS, Attack, attack_row, looks_through
+from rita_demo.attacks.single import attack
+from rita_demo.attacks.threat import knowledge, threat_sentences
 
 __all__ = [
     "ATTACKS",
@@ -9,7 +11,11 @@ __all__ = [
     "Attack",
     "Holes",
     "Progress",
+    "Sight",
     "ascend",
     "attack",
     "attack_row",
+    "knowledge",
+    "looks_through",
+    "threat_sentences",
 ]

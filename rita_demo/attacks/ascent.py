@@ -5,6 +5,9 @@ would make it weaker); only the last iterate goes through 8 bit, because a file 
 What is *measured* follows from that: ``loss`` and ``probability`` of steps 1..S-1 belong to the
 iterate the attacker has, those of step 0 to the clean square and those of step S to the delivered
 8-bit pixels. ``frames`` are all 8-bit, for the eye.
+
+An attacker may look at the model through something: random resizes, crops, a whole defence. Such a
+:data:`Sight` is what he differentiates and what ``loss`` tells; ``probability`` stays the plain model's.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -20,6 +24,9 @@ from rita_demo.attacks import holes
 from rita_demo.errors import SettingError
 
 Logits = Callable[[Tensor], Tensor]
+#: (pixels (B, 3, H, W), B seeds) -> logits (B, n, K) of n random samples each, differentiable. The
+#: goal is averaged over the samples. Fresh seeds come at every step; one picture's are its own.
+Sight = Callable[[Tensor, Sequence[int]], Tensor]
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,7 @@ class Holes:
 
 @dataclass(frozen=True)
 class Progress:
-    """After one step. From :func:`ascend`: ``loss`` (B,), ``probability`` (B, K), ``frame``
+    """After one step. From a loop over a batch: ``loss`` (B,), ``probability`` (B, K), ``frame``
     (B, 3, H, W) uint8; from :func:`rita_demo.attacks.attack`: a float, (K,) and (H, W, 3)."""
 
     step: int
@@ -72,6 +79,7 @@ def ascend(
     steps: int,
     seeds: Sequence[int],
     roundtrip: str = "round",
+    sight: Sight | None = None,
 ) -> Generator[Progress, None, Ascent]:
     """Attack a batch; yields after every step, returns the whole :class:`Ascent`.
 
@@ -85,58 +93,85 @@ def ascend(
         steps: S, at least 0.
         seeds: B whole numbers, one per picture.
         roundtrip: ``round`` or ``truncate``, how the iterate becomes 8-bit.
+        sight: what the attacker differentiates; None: the model itself.
 
     Raises:
         SettingError: a label or target that is not a class, or a target that is the label.
     """
-    levels = holes.to_levels(pixels)
-    clean = levels.float() / 255.0  # exactly the grid, whatever float arithmetic came before
+    clean, answer, leave, reach = begin(logits, pixels, label, target)
     radius = budget / 255.0
     to_levels = partial(holes.to_levels, roundtrip=roundtrip if budget else "round")
-    answer, _ = _measure(logits, clean, None)
-    with torch.inference_mode(False):  # a clone is a normal tensor, whatever the caller's mode
-        leave = (answer.argmax(dim=1) if label is None else label).clone()
-        reach = None if target is None else target.clone()
-    _check_classes(leave, reach, answer.shape[1])
 
     def goal(answer: Tensor) -> Tensor:
         return filling.goal(answer, leave, reach)
 
-    frames, losses, answers = [levels], [goal(answer)], [answer]
+    def look(at: Tensor, step: int, gradient: bool) -> tuple[Tensor, Tensor, Tensor]:
+        if sight is None:
+            return measure(logits, at, goal, gradient)
+        through, draws = sight, [fresh_seed(seed, step) for seed in seeds]
+        _, loss, slope = measure(lambda p: through(p, draws), at, over_samples(goal), gradient)
+        return measure(logits, at, goal, False)[0], loss, slope
 
+    loss = goal(answer) if sight is None else look(clean, 0, False)[1]
+    frames, losses, answers = [to_levels(clean)], [loss], [answer]
     iterate = filling.project(filling.start(clean, radius, seeds), clean, radius)
-    gradient = _measure(logits, iterate, goal)[1] if filling.uses_gradient and steps else clean
+    gradient = look(iterate, 0, True)[2] if filling.uses_gradient and steps else clean
     for step in range(1, steps + 1):
         moved = filling.move(iterate, gradient, filling.stride * radius)
         iterate = filling.project(moved, clean, radius)
         frames.append(to_levels(iterate))
         if step == steps:  # measured on what is delivered; nobody needs its gradient
-            answer, _ = _measure(logits, frames[-1].float() / 255.0, None)
+            answer, loss, _ = look(frames[-1].float() / 255.0, step, False)
         else:
-            answer, gradient = _measure(logits, iterate, goal)
-        losses.append(goal(answer))
+            answer, loss, gradient = look(iterate, step, True)
+        losses.append(loss)
         answers.append(answer)
-        yield Progress(step, steps, losses[-1], answer.softmax(dim=1), frames[-1])
+        yield Progress(step, steps, loss, answer.softmax(dim=1), frames[-1])
     probability = torch.stack(answers).softmax(dim=2)
     return Ascent(torch.stack(frames), torch.stack(losses), probability, leave)
 
 
-def _measure(
-    logits: Logits, pixels: Tensor, goal: Callable[[Tensor], Tensor] | None
-) -> tuple[Tensor, Tensor]:
-    """The model's logits (B, K) float32 and, if there is a goal, its gradient w.r.t. the pixels.
+def begin(
+    logits: Logits, pixels: Tensor, label: Tensor | None, target: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """What every loop starts with: the clean squares on the 8-bit grid, whatever float arithmetic
+    came before, the model's logits (B, K) on them, the classes to leave and those to reach."""
+    clean = holes.to_levels(pixels).float() / 255.0
+    answer, _, _ = measure(logits, clean, lambda answer: answer[:, 0], False)
+    with torch.inference_mode(False):  # a clone is a normal tensor, whatever the caller's mode
+        leave = (answer.argmax(dim=1) if label is None else label).clone()
+        reach = None if target is None else target.clone()
+    _check_classes(leave, reach, answer.shape[1])
+    return clean, answer, leave, reach
+
+
+def measure(
+    logits: Logits, pixels: Tensor, goal: Callable[[Tensor], Tensor], gradient: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The logits in float32, the goal (B,), and its gradient w.r.t. the pixels where it is wanted.
 
     ``autograd.grad`` with respect to the pixels alone: ``.grad`` of the model's parameters is never
     touched. The grad mode is set here and not in the generator, where it would leak to the caller.
     """
-    with torch.inference_mode(False), torch.set_grad_enabled(goal is not None):
-        pixels = pixels.detach().clone().requires_grad_(goal is not None)
+    with torch.inference_mode(False), torch.set_grad_enabled(gradient):
+        pixels = pixels.detach().clone().requires_grad_(gradient)
         answer = logits(pixels).float()
-        if goal is None:
-            return answer.detach(), torch.empty(0)
+        loss = goal(answer)
+        if not gradient:
+            return answer.detach(), loss.detach(), torch.empty(0)
         # the sum keeps the pictures of a batch independent of each other
-        (gradient,) = torch.autograd.grad(goal(answer).sum(), pixels)
-    return answer.detach(), gradient
+        (slope,) = torch.autograd.grad(loss.sum(), pixels)
+    return answer.detach(), loss.detach(), slope
+
+
+def over_samples(goal: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """The mean of a goal over samples: logits (B, n, K) to (B,) (expectation over transformation)."""
+    return lambda answer: torch.stack([goal(sample) for sample in answer.unbind(1)]).mean(0)
+
+
+def fresh_seed(seed: int, step: int) -> int:
+    """A seed for one step's draws that no view seed equals by habit: mixed, not counted up."""
+    return int(np.random.SeedSequence([seed, step]).generate_state(1)[0])
 
 
 def _check_classes(label: Tensor, target: Tensor | None, classes: int) -> None:

@@ -1,8 +1,8 @@
 """What can go into the holes of the ascent: starts, goals, moves and projections.
 
 Pixels are (B, 3, H, W) float32 in [0, 1]; ``radius`` is the attack's budget in the same units.
-An attack that sees the model through something (input diversity, averaged crops, a defence) wraps
-the ``logits`` callable instead: the loop does not change.
+An attack that sees the model through something (input diversity, averaged crops, a defence) brings a
+sight (see ``ascent.py``) instead: the loop does not change.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ def _draw(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
     shape = pixels.shape[1:]
     rows = [torch.rand(shape, generator=torch.Generator().manual_seed(int(s))) for s in seeds]
     return torch.stack(rows).to(pixels.device)
+
+
+KAPPA = 50.0  # logits; margins are not pushed further. Above what rounding to 8 bit can take away
 
 
 # --- starts: (clean pixels, radius, seeds) -> the attacker's first iterate
@@ -51,6 +54,17 @@ def cross_entropy(answer: Tensor, label: Tensor, target: Tensor | None) -> Tenso
     if target is None:
         return F.cross_entropy(answer, label, reduction="none")
     return -F.cross_entropy(answer, target, reduction="none")
+
+
+def margin(answer: Tensor, label: Tensor, target: Tensor | None) -> Tensor:
+    """``min(best other - correct, kappa)`` in logits; or ``min(target - best other, kappa)``.
+
+    Carlini and Wagner 2017, f_6, with the sign of an ascent; above zero the model is fooled.
+    """
+    aim = label if target is None else target
+    own = answer.gather(1, aim[:, None])[:, 0]
+    rest = answer.masked_fill(F.one_hot(aim, answer.shape[1]).bool(), -torch.inf).amax(1)
+    return (rest - own if target is None else own - rest).clamp(max=KAPPA)
 
 
 # --- moves: (iterate, gradient, stride) -> the next iterate, before projection

@@ -19,7 +19,7 @@ from rita_demo.engine import Engine
 from rita_demo.errors import DataError
 from rita_demo.evaluation import files
 from rita_demo.evaluation.collection import Entry
-from rita_demo.records import Glance, Picture, TextBank, ViewSet
+from rita_demo.records import CacheState, Glance, Picture, TextBank, ViewSet
 from rita_demo.settings import Settings
 
 
@@ -141,15 +141,22 @@ class AttackStore:
         }
 
     def picture(
-        self, engine: Engine, entry: Entry, clean: Picture, bank: TextBank, settings: Settings
+        self,
+        engine: Engine,
+        entry: Entry,
+        clean: Picture,
+        bank: TextBank,
+        settings: Settings,
+        memory: CacheState | None = None,
     ) -> tuple[Picture, Attacked]:
-        """The attacked square of a picture, made now if it was never made."""
+        """The attacked square of a picture, made now if it was never made. ``memory``: what the defence
+        remembers, for the attack that knows it."""
         key = (entry.id, entry.size)
         if key in self.places:
             place, attacked = self.places[key]
             png, side = self.folder / f"{place:06d}.png", clean.pixels.shape[0]
             return open_picture(png, square="model", side=side), attacked  # never resampled
-        trace = engine.attack(clean, bank, settings, entry.label)
+        trace = engine.attack(clean, bank, settings, entry.label, cache=memory)
         attacked = Attacked(
             trace.linf, trace.l2, trace.fooled, trace.already_wrong, round(trace.seconds, 4)
         )
@@ -168,17 +175,18 @@ def look_at(
     settings: Settings,
     looks: LookStore,
     attacks: AttackStore | None,
+    memory: CacheState | None = None,
 ) -> Look:
     """The look at a picture: read, or opened, attacked (where there is an attack), viewed, encoded, stored.
 
-    ``settings`` carry the seeds of this picture.
+    ``settings`` carry the seeds of this picture; ``memory`` as in :meth:`AttackStore.picture`.
     """
     if (known := looks.find(entry)) is not None:
         return known
     picture = open_picture(entry.source(), square=settings.square, side=engine.info.side)
     attacked = Attacked()
     if attacks is not None:
-        picture, attacked = attacks.picture(engine, entry, picture, bank, settings)
+        picture, attacked = attacks.picture(engine, entry, picture, bank, settings, memory)
     begin = time.perf_counter()
     glance = engine.look(picture, settings)
     seconds = time.perf_counter() - begin

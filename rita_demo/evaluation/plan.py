@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rita_demo.attacks import attack_row
+from rita_demo.attacks import attack_row, looks_through
 from rita_demo.data.descriptions import described
 from rita_demo.evaluation.collection import Collection
 from rita_demo.evaluation.files import digest
@@ -21,7 +21,7 @@ from rita_demo.settings import KNOBS, RECOMMENDED, Settings
 
 FORMAT = 1  # raise it when stored numbers would change their meaning
 COLUMNS = ("attack", "budget", "steps", "protocol")  # of the tables: not part of the settings' hash
-REPEATABLE = ("none", "fgsm")  # attacks without a random start
+DEFENCE = frozenset({"prompts", "tuning", "transport", "cache"})  # what an attack through RITA sees
 ONLY_FOR_MEMORY = (
     "max_entropy", "entropy_unit", "slots", "cache_weight", "empty_class", "completion", "order",
     "views_per_image",
@@ -52,11 +52,21 @@ class Cell:
         return attack_row(self.asked.attack).steps(self.asked.steps)
 
     @property
+    def attacked(self) -> Settings:
+        """The settings the attack is made with: RITA as this cell has it, no memory where it has none."""
+        return self.asked.but(protocol=self.settings.protocol)
+
+    @property
+    def knows_memory(self) -> bool:
+        """Whether the attack depends on what this very cell remembers."""
+        return looks_through(self.asked) == "defence" and self.settings.protocol == "stream"
+
+    @property
     def drawn(self) -> bool:
         """Whether another seed could give other numbers."""
         method, free = METHODS[self.method], set(SEEDS) - self.fixed
         views = "views" in method.groups and "view_seed" in free
-        start = self.settings.attack not in REPEATABLE and "attack_seed" in free
+        start = attack_row(self.settings.attack).drawn and "attack_seed" in free
         return views or start or self.settings.protocol == "stream"
 
 
@@ -78,19 +88,29 @@ def canonical(method: str, asked: Settings, fixed: frozenset[str]) -> Settings:
     """``asked`` as the method wants it, with everything it does not depend on back at its default."""
     row, attack = METHODS[method], attack_row(asked.attack)
     asked = asked.but(**row.changes)
-    idle = {n for n, knob in KNOBS.items() if knob.group not in row.groups and n not in row.knobs}
+    through = looks_through(asked)
+    groups = row.groups | (DEFENCE if through == "defence" else frozenset())
+    idle = {n for n, knob in KNOBS.items() if knob.group not in groups and n not in row.knobs}
     if asked.tuning_steps == 0 or asked.tuning_loss == "none":
         idle |= {"tuning_rate", "subset_size"}
-    if method == "ensemble" and asked.ensemble_text == "template":
+    if method == "ensemble" and asked.ensemble_text == "template" and through != "defence":
         idle.add("descriptions")
     idle |= set(SEEDS) - fixed
-    if asked.attack in REPEATABLE:
+    if not attack.drawn:
         idle.add("attack_seed")
     if not attack.iterative:
         idle.add("steps")
+    if through in ("crops", "defence"):
+        idle.discard("view_scale")
+    else:
+        idle.add("attack_views")
+    if asked.attack != "autoattack":
+        idle.add("autoattack")
     if not row.remembers or asked.protocol == "off":
         idle |= set(ONLY_FOR_MEMORY)
     changes: dict[str, Any] = {name: KNOBS[name].default for name in idle}
+    if not attack.bounded:
+        changes["budget"] = 0
     if asked.attack == "none":
         changes |= {"budget": 0, "adversarial_roundtrip": KNOBS["adversarial_roundtrip"].default}
     if not row.remembers:
@@ -107,7 +127,8 @@ def special(cell: Cell) -> dict[str, Any]:
 
 def look_key(cell: Cell, collection: Collection, model: Model) -> str:
     """Cells with the same key look at the same pixels through the same views."""
-    value: dict[str, Any] = {"views": _knobs(cell, ("views",)), "pixels": _pixels(cell, model)}
+    pixels = _pixels(cell, collection, model)
+    value: dict[str, Any] = {"views": _knobs(cell, ("views",)), "pixels": pixels}
     if cell.asked.attack != "none":
         value["classes"] = collection.names
     return digest(value | _home(collection) | {"seed": cell.seed})
@@ -115,7 +136,8 @@ def look_key(cell: Cell, collection: Collection, model: Model) -> str:
 
 def attack_key(cell: Cell, collection: Collection, model: Model) -> str:
     """Cells with the same key see the same attacked squares: the views do not matter here."""
-    value = {"pixels": _pixels(cell, model), "classes": collection.names, "seed": cell.seed}
+    pixels = _pixels(cell, collection, model)
+    value = {"pixels": pixels, "classes": collection.names, "seed": cell.seed}
     return digest(value | _home(collection))
 
 
@@ -174,14 +196,37 @@ def groups_of(cells: Iterable[Cell], collection: Collection, model: Model) -> li
     return list(found.values())
 
 
-def _pixels(cell: Cell, model: Model) -> dict[str, Any]:
+def _pixels(cell: Cell, collection: Collection, model: Model) -> dict[str, Any]:
     """What the pixels that views are cut from depend on, beside the picture and the class names."""
     knobs: dict[str, Any] = {"square": cell.asked.square, "attack": cell.asked.attack}
     if cell.asked.attack != "none":
         roundtrip = cell.asked.adversarial_roundtrip
-        knobs |= {"budget": cell.asked.budget, "steps": cell.steps, "roundtrip": roundtrip}
+        knobs |= {"budget": cell.settings.budget, "steps": cell.steps, "roundtrip": roundtrip}
         knobs["attack_seed"] = cell.asked.attack_seed if "attack_seed" in cell.fixed else "each"
+        knobs |= _sight(cell, collection, model)
     return {"format": FORMAT, "model": model.name, "weights": model.weights} | knobs
+
+
+def _sight(cell: Cell, collection: Collection, model: Model) -> dict[str, Any]:
+    """What an attack depends on that looks through crops or the defence; {} for the others."""
+    through = looks_through(cell.asked)
+    if cell.asked.attack == "autoattack":
+        return {"version": cell.asked.autoattack} | _crops(cell, through)
+    if through != "defence":
+        return _crops(cell, through)
+    groups = _groups(cell.settings, DEFENCE)
+    memory = cell_key(cell, collection, model) if cell.knows_memory else ""
+    return _crops(cell, through) | {"defence": groups, "memory": memory}
+
+
+def _crops(cell: Cell, through: str) -> dict[str, Any]:
+    if through not in ("crops", "defence"):
+        return {}
+    return {"views": cell.asked.attack_views, "scale": cell.asked.view_scale}
+
+
+def _groups(settings: Settings, groups: frozenset[str]) -> dict[str, Any]:
+    return {n: getattr(settings, n) for n, knob in KNOBS.items() if knob.group in groups}
 
 
 def _knobs(cell: Cell, groups: tuple[str, ...]) -> dict[str, Any]:

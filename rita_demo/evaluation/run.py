@@ -109,7 +109,9 @@ class _Worker:
             )
             entry = stream[index]
             seed = picture_seed(task.seed, entry)
-            look = self._look(entry, bank, cells[0], seed, looks, attacks)
+            # a cell whose attacker knows its memory shares its views with no other cell
+            memory = opened[0][1].memory if cells[0].knows_memory else None
+            look = self._look(entry, bank, cells[0], seed, looks, attacks, memory)
             self._picture(collection, entry, seed, look, due, tunings)
             new += len(due)
         return new
@@ -157,10 +159,11 @@ class _Worker:
         seed: int,
         looks: LookStore,
         attacks: AttackStore | None,
+        memory: CacheState | None,
     ) -> Look:
-        own = cell.asked.but(**{name: seed for name in SEEDS if name not in cell.fixed})
+        own = cell.attacked.but(**{name: seed for name in SEEDS if name not in cell.fixed})
         try:
-            return look_at(self._engine, entry, bank, own, looks, attacks)
+            return look_at(self._engine, entry, bank, own, looks, attacks, memory)
         except DemoError as error:
             raise DataError(
                 f"The picture {entry.id[:120]!r}: {error.message}", error.hint

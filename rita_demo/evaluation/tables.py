@@ -32,7 +32,8 @@ class Line:
 
     ``accuracy``, ``low`` and ``high`` in percent; ``wanted`` rows when finished; ``seconds`` median
     per picture for the method itself; ``special`` the settings that differ from the recommended ones;
-    ``threat`` the threat model's sentences; ``scope`` what the accuracy is among.
+    ``threat`` the threat model's sentences; ``scope`` what the accuracy is among;
+    ``already_wrong`` rows whose clean picture CLIP already got wrong (0 without an attack).
     """
 
     dataset: str
@@ -54,6 +55,7 @@ class Line:
     special: str
     threat: tuple[str, ...]
     scope: str
+    already_wrong: int = 0
 
     def columns(self) -> tuple[str, ...]:
         """The contract's columns as text."""
@@ -122,7 +124,8 @@ def as_markdown(found: Sequence[Line]) -> str:
     head = ["method", "memory", "accuracy %", "95 %", "n", "seeds", "s per picture", "settings"]
     parts = []
     for group in _grouped(found):
-        parts.append("\n".join([_title(group[0]), "", *group[0].threat, group[0].scope, ""]))
+        above = [*group[0].threat, group[0].scope, *_untouched(group[0])]
+        parts.append("\n".join([_title(group[0]), "", *above, ""]))
         rows = [head, ["---"] * len(head), *(_cells(line) for line in group)]
         parts[-1] += "\n" + "\n".join(
             "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows
@@ -141,7 +144,8 @@ def as_latex(found: Sequence[Line]) -> str:
         rows = [
             " & ".join(_tex(cell) for cell in _cells(line)) + r" \\" for line in group
         ]  # fmt: skip
-        caption = " ".join((_title(group[0]).lstrip("# "), *group[0].threat, group[0].scope))
+        above = (*group[0].threat, group[0].scope, *_untouched(group[0]))
+        caption = " ".join((_title(group[0]).lstrip("# "), *above))
         head = r"method & memory & accuracy (\%) & 95\,\% & $n$ & seeds & s & settings \\ \hline"
         parts.append(
             "\n".join(
@@ -185,6 +189,7 @@ def _line(cells: list[tuple[dict[str, Any], list[dict[str, Any]]]]) -> Line:
         special=", ".join(f"{name}={value}" for name, value in header["special"].items()),
         threat=tuple(header["threat_model"]["sentences"]),
         scope=_scope(header),
+        already_wrong=sum(bool(row["already_wrong"]) for row in rows),
     )
 
 
@@ -205,8 +210,16 @@ def _grouped(found: Iterable[Line]) -> list[list[Line]]:
     return list(groups.values())
 
 
+def _untouched(line: Line) -> tuple[str, ...]:
+    """AutoAttack counts the pictures it has left alone: what a method scores on them is clean."""
+    if line.attack != "autoattack":
+        return ()
+    return (f"Already wrong, so left untouched: {line.already_wrong} of {line.n} pictures.",)
+
+
 def _title(line: Line) -> str:
-    attack = "clean" if line.attack == "none" else f"{line.attack} {line.budget}/255"
+    strength = f" {line.budget}/255" if line.budget else ""
+    attack = "clean" if line.attack == "none" else f"{line.attack}{strength}"
     steps = f", {line.steps} steps" if line.steps > 1 else ""
     return f"### {line.dataset} ({line.split}), {line.backbone}, {attack}{steps}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from rita_demo.attacks import attack_row
+from rita_demo.attacks import attack_row, threat_sentences
 from rita_demo.engine import Engine
 from rita_demo.evaluation import plan
 from rita_demo.evaluation.collection import Collection
@@ -35,23 +35,13 @@ def threat_of(cell: Cell, side: int) -> ThreatModel:
 
 
 def _sentences(cell: Cell, side: int) -> tuple[str, ...]:
-    row, settings = attack_row(cell.asked.attack), cell.settings
-    who = "Attacked: nobody in particular; this is the control."
-    if row.uses_gradient:
-        who = f"Attacked: frozen CLIP with one view and the prompt “a photo of a …”; {GOAL}."
+    settings = cell.asked
     size = f"{side} × {side} pixels" if settings.square == "model" else "its own size"
-    return (
-        f"{row.title}: {row.sentence}",
-        who,
-        f"Strength: no pixel value moves by more than {settings.budget}/255, in {cell.steps} "
-        f"step{'s' * (cell.steps != 1)}, on a square of {size} ({settings.square} protocol).",
-        f"The attacker knows {_list(row.knows)}; he does not know {_list(row.does_not_know)}.",
-        "An attacker who knows the defence as well is stronger than this one.",
-    )
-
-
-def _list(parts: tuple[str, ...]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    where = f"on a square of {size} ({settings.square} protocol)"
+    sentences = threat_sentences(settings, GOAL, where)
+    if settings.attack == "defence" and not cell.knows_memory:
+        return (*sentences, "The memory is empty whenever the attacker looks.")
+    return sentences
 
 
 def header_of(cell: Cell, collection: Collection, model: Model, engine: Engine) -> dict[str, Any]:

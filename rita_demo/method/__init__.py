@@ -3,6 +3,7 @@
 from rita_demo.method.cache import cache_transport, emptied, empty, resize, update, without
 from rita_demo.method.confidence import agreement_weight, assess, view_log_probability, view_weight
 from rita_demo.method.cost import cosine_cost, text_mean
+from rita_demo.method.gradient import decision_logits
 from rita_demo.method.kl import kl_to_one_hot
 from rita_demo.method.procrustes import align
 from rita_demo.method.rita import Prompts, decide
@@ -20,6 +21,7 @@ __all__ = [
     "cache_transport",
     "cosine_cost",
     "decide",
+    "decision_logits",
     "descend",
     "descent",
     "emptied",

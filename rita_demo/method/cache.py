@@ -195,6 +195,15 @@ def cache_transport(
     Returns:
         The transport over (K, N, J) and the distances (K,).
     """
+    atoms, weight = cache_atoms(state, alignment, text_mean, empty_class)
+    result = transport(cosine_cost(x, atoms), view_weight, weight, **options)
+    return result, result.distance
+
+
+def cache_atoms(
+    state: CacheState, alignment: Alignment, text_mean: Tensor, empty_class: str
+) -> tuple[Tensor, Tensor]:
+    """What the views are moved onto by :func:`cache_transport`: (K, J, D) and their weights (K, J)."""
     if empty_class not in EMPTY_CLASS:
         raise ValueError(f"empty_class is one of {', '.join(EMPTY_CLASS)}; got {empty_class!r}.")
     atoms = working(alignment.aligned).clone()
@@ -203,5 +212,4 @@ def cache_transport(
         bare = state.count == 0
         atoms[bare, 0] = unit(text_mean).to(atoms)[bare]
         weight[bare, 0] = 1
-    result = transport(cosine_cost(x, atoms), view_weight, weight, **options)
-    return result, result.distance
+    return atoms, weight

@@ -17,7 +17,7 @@ GAP = 9.0  # percent points that keep two direct labels apart
 
 
 def attack_steps(story: Story, film: Sequence[FilmFrame], step: int) -> go.Figure:
-    """Probability of the true class per method (percent) above the attacker's loss (nats), over steps.
+    """Probability of the true class per method (percent) above the attacker's loss (in its unit), over steps.
 
     Args:
         story: whose ``attack`` is drawn; without one, a figure that says so.
@@ -39,7 +39,7 @@ def attack_steps(story: Story, film: Sequence[FilmFrame], step: int) -> go.Figur
         _draw_method(figure, story, method, steps, shares, labels)
         if steps:
             ends[method] = (steps[-1], 100 * shares[-1])
-    _draw_loss(figure, np.asarray(attack.loss, float))
+    _draw_loss(figure, np.asarray(attack.loss, float), attack.loss_unit)
     labels = [_end_label(m, ends[m][0], y) for m, y in _spread(ends).items()]
     return finish(
         figure,
@@ -52,7 +52,7 @@ def attack_steps(story: Story, film: Sequence[FilmFrame], step: int) -> go.Figur
         annotations=_heads(story) + labels,
         shapes=[_cursor(step)],
         margin={"l": 52, "r": room_for([METHODS[m]["title"] for m in ends]), "t": 34, "b": 40},
-        **_axes(np.asarray(attack.loss, float)),
+        **_axes(np.asarray(attack.loss, float), attack.loss_unit),
     )
 
 
@@ -67,13 +67,19 @@ def _heads(story: Story) -> list[dict]:
 
 def _goal(story: Story) -> str:
     """What ``attack.loss`` is, in words."""
-    target = story.attack.target  # type: ignore[union-attr]
+    attack = story.attack
+    assert attack is not None
+    target = attack.target
+    if attack.loss_unit != "nats":
+        return "his own goal"
     if target is None:
-        return "CLIP’s loss"
+        return {"eot": "CLIP’s loss on crops", "defence": "RITA’s loss"}.get(
+            attack.name, "CLIP’s loss"
+        )
     return f"log probability of {short(story.bank.names[target], 24)}"
 
 
-def _axes(loss: np.ndarray) -> dict[str, Any]:
+def _axes(loss: np.ndarray, unit: str) -> dict[str, Any]:
     """Both panels over one step axis; they depend on the attack alone, so that no slider moves them."""
     last = len(loss) - 1
     low, high = float(loss.min()), float(loss.max())
@@ -85,7 +91,7 @@ def _axes(loss: np.ndarray) -> dict[str, Any]:
         ),
         "yaxis": axis(range=[-4, 104], domain=TOP, **percents(0, 25, 50, 75, 100)),
         "yaxis2": axis(
-            range=[low - pad, high + pad], title="nats", nticks=4, domain=BOTTOM, anchor="x"
+            range=[low - pad, high + pad], title=unit, nticks=4, domain=BOTTOM, anchor="x"
         ),
     }  # fmt: skip
 
@@ -140,7 +146,7 @@ def _draw_method(
     )
 
 
-def _draw_loss(figure: go.Figure, loss: np.ndarray) -> None:
+def _draw_loss(figure: go.Figure, loss: np.ndarray, unit: str) -> None:
     figure.add_scatter(
         x=list(range(len(loss))),
         y=loss.tolist(),
@@ -150,7 +156,7 @@ def _draw_loss(figure: go.Figure, loss: np.ndarray) -> None:
         line={"color": COLOURS["attack"], "width": 2},
         marker={"size": 5, "color": COLOURS["attack"], "opacity": 1},
         customdata=[[s] for s in range(len(loss))],
-        hovertemplate="%{y:.3f} nats<extra></extra>",
+        hovertemplate=f"%{{y:.3f}} {unit}<extra></extra>",
         cliponaxis=False,
     )
 
@@ -186,5 +192,6 @@ def _alt(story: Story, ends: dict[str, tuple[int, float]], last: int) -> str:
     loss = story.attack.loss  # type: ignore[union-attr]
     return (
         f"Probability of {right_class(story)} along {last} attack steps: {', '.join(parts)}. "
-        f"What the attacker drives up, {_goal(story)}, goes from {loss[0]:.2f} to {loss[-1]:.2f} nats."
+        f"What the attacker drives up, {_goal(story)}, goes from {loss[0]:.2f} to {loss[-1]:.2f} "
+        f"{story.attack.loss_unit}."  # type: ignore[union-attr]
     )

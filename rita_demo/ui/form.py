@@ -14,6 +14,7 @@ from rita_demo.data import samples, vocabularies
 from rita_demo.errors import DemoError
 from rita_demo.methods import ALWAYS, METHODS
 from rita_demo.settings import KNOBS, PAPER, RECOMMENDED
+from rita_demo.ui import words
 from rita_demo.ui.ask import NOBODY, OWN, names_of
 from rita_demo.ui.controls import differences, draw_folds, draw_knob, preset_values, settings_from
 from rita_demo.ui.desk import AT_ONCE
@@ -111,7 +112,8 @@ def _draw_attack() -> dict[str, Any]:
             info=ATTACKS[str(KNOBS["attack"].default)].sentence, elem_id="knob-attack",
         )  # fmt: skip
         budget = draw_knob(KNOBS["budget"], maximum=16)
-        gr.HTML("<p class='quiet small'>It knows CLIP. It does not know RITA.</p>")
+        knows = gr.HTML(words.attacker(str(KNOBS["attack"].default)), elem_id="attacker")
+    attack.input(words.attacker, attack, knows, **AT_ONCE)
     return {"attack": attack, "budget": budget}
 
 

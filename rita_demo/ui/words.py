@@ -8,6 +8,8 @@ from html import escape
 import numpy as np
 
 from rita_demo import story as telling
+from rita_demo.attacks import attack_row, knowledge
+from rita_demo.errors import SettingError
 from rita_demo.methods import METHODS
 from rita_demo.records import Side, Story, Verdict
 
@@ -29,9 +31,11 @@ TERMS: dict[str, str] = {method.title: method.sentence for method in METHODS.val
     "compared with them too.",
     "agreement": "How much the remembered views of a class agree: the length of their mean, 1 when all "
     "are alike.",
-    "budget": "The strength of the attack: no pixel value (0 to 255) moves by more than this.",
-    "loss": "What the attacker drives up, in nats: CLIP's error on the right class or, with a target, "
-    "the logarithm of the target's probability.",
+    "budget": "The strength of the attack: no pixel value (0 to 255) moves by more than this. Only CW L2 "
+    "has no such limit.",
+    "loss": "What the attacker drives up: in nats, the error on the right class (CLIP's, or RITA's when the "
+    "attack goes through the defence) or, with a target, the logarithm of the target's probability; the "
+    "attacks on the margin drive up the lead of the best wrong class, in logits.",
 }
 
 #: The story's word for an outcome -> css class and mark. The mark is the second cue beside the colour.
@@ -42,6 +46,16 @@ MARKS: dict[str, tuple[str, str]] = {
     "was already wrong, now another": ("dim", "~"),
     "was wrong, now right": ("dim", "~"),
 }
+
+
+def attacker(name: str) -> str:
+    """HTML: what the attacker of this name knows and does not; a name that is no attack says so."""
+    try:
+        row = attack_row(name)
+    except SettingError as error:
+        return f'<p class="bad small" role="alert">{escape(str(error))}</p>'
+    limit = "" if row.bounded else " The strength above does not limit it."
+    return f'<p class="quiet small">{escape(knowledge(row) + limit)}</p>'
 
 
 def outcome(clean: Verdict, attacked: Verdict, label: int) -> tuple[str, str, str]:

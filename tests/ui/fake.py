@@ -58,8 +58,8 @@ class FakeEngine:
             unknown=tuple(() for _ in names), temperature=TAU, key="fake" + repr(names),
         )  # fmt: skip
 
-    def attack(self, picture, bank, settings, label, target=None) -> AttackTrace:
-        steps = self.attacking(picture, bank, settings, label, target)
+    def attack(self, picture, bank, settings, label, target=None, cache=None) -> AttackTrace:
+        steps = self.attacking(picture, bank, settings, label, target, cache)
         while True:
             try:
                 next(steps)
@@ -67,7 +67,13 @@ class FakeEngine:
                 return end.value
 
     def attacking(
-        self, picture: Picture, bank: TextBank, settings: Settings, label: int, target=None
+        self,
+        picture: Picture,
+        bank: TextBank,
+        settings: Settings,
+        label: int,
+        target=None,
+        cache=None,
     ) -> Generator[tuple[int, int], None, AttackTrace]:
         steps = settings.steps if settings.attack == "pgd" else 1
         rng = np.random.default_rng(settings.attack_seed)

@@ -1,0 +1,131 @@
+"""The adapter of AutoAttack: the package's own result, its protocol, and how it is made to fit."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import pyautoattack
+import pytest
+import torch
+from torch import Tensor, nn
+
+from rita_demo.attacks import attack
+from rita_demo.attacks.autoattack import in_stretches
+from rita_demo.errors import DemoError, SettingError
+from tests.attacks.test_attacks import Tiny, noisy, picture, run
+
+
+@pytest.fixture(scope="module")
+def model() -> Tiny:
+    return Tiny().eval()
+
+
+@pytest.mark.parametrize("budget", [pytest.param(2, marks=pytest.mark.slow), 8])
+def test_the_pixels_are_the_packages_own(model: Tiny, budget: int) -> None:
+    """With 2/255 nothing succeeds before the last part, so that all four are run."""
+    label = model(picture()[None]).argmax(1)
+    theirs = pyautoattack.AutoAttack(model, eps=budget / 255, seed=3, version="standard")
+    theirs.apgd_targeted.n_target_classes = theirs.fab.n_target_classes = 4  # five classes
+    expected, _ = theirs.run_standard_evaluation(picture()[None], label)
+    _, trace = run(model, "autoattack", budget=budget)
+    assert torch.equal(trace.pixels.permute(2, 0, 1), (expected[0] * 255).round().to(torch.uint8))
+
+
+@pytest.mark.slow
+def test_with_a_sight_it_is_the_version_rand(model: Tiny) -> None:
+    queries = []
+
+    def counted(pixels: Tensor, seeds: object) -> Tensor:
+        queries.append(tuple(seeds))  # type: ignore[arg-type]
+        return noisy(model)(pixels, seeds)  # type: ignore[arg-type]
+
+    _, trace = run(model, "autoattack", budget=8, sight=counted)
+    assert trace.fooled
+    assert len(queries) >= 2000  # 100 steps with 20 gradients each
+    assert len(set(queries)) == len(queries)  # never the same draw twice
+
+
+def test_pictures_that_are_already_wrong_stay_as_they_are(model: Tiny) -> None:
+    wrong = (int(model(picture()[None]).argmax()) + 1) % 5
+    _, trace = run(model, "autoattack", label=wrong, budget=16)
+    assert trace.already_wrong
+    assert not trace.fooled
+    assert trace.linf == 0
+
+
+def test_fewer_than_four_classes_get_a_sentence() -> None:
+    three = nn.Sequential(nn.Flatten(), nn.Linear(432, 3)).requires_grad_(False)
+    with pytest.raises(SettingError, match="at least 4 classes; got 3"):
+        run(three, "autoattack")
+
+
+def test_four_classes_are_enough() -> None:
+    torch.manual_seed(0)
+    four = nn.Sequential(nn.Flatten(), nn.Linear(432, 4), nn.Tanh()).requires_grad_(False)
+    _, trace = run(four, "autoattack", budget=16)
+    assert trace.fooled
+
+
+def test_a_missing_package_is_a_sentence(model: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyautoattack", None)
+    with pytest.raises(DemoError, match="needs the package pyautoattack") as caught:
+        run(model, "autoattack")
+    assert "pip install" in caught.value.hint
+
+
+def test_nobody_elses_random_numbers_change(model: Tiny) -> None:
+    torch.manual_seed(5)
+    expected = torch.rand(4)
+    torch.manual_seed(5)
+    run(model, "autoattack", budget=8)
+    assert torch.equal(torch.rand(4), expected)
+
+
+def test_leaving_in_the_middle_ends_its_thread(
+    model: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rita_demo.attacks.autoattack.STRETCH", -1.0)  # pause at every query
+    before = threading.active_count()
+    loop = attack(model, picture(), None, name="autoattack", budget=4, steps=1, seed=0)
+    steps = [next(loop).step for _ in range(20)]
+    assert steps == sorted(steps)
+    assert threading.active_count() == before + 1
+    loop.close()
+    assert threading.active_count() == before
+
+
+def test_work_in_stretches_moves_only_while_somebody_waits() -> None:
+    seen: list[str] = []
+
+    def work(pause) -> int:  # type: ignore[no-untyped-def]
+        for number in range(3):
+            seen.append(f"{number} {float(torch.rand(1)):.6f}")
+            pause()
+        return 7
+
+    def drain(between: int) -> int:
+        torch.manual_seed(1)
+        loop = in_stretches(work)
+        for expected in range(1, 4):
+            next(loop)
+            assert len(seen) % 3 == expected % 3
+            torch.rand(between)  # somebody else draws in between
+        with pytest.raises(StopIteration) as end:
+            next(loop)
+        return end.value.value
+
+    assert drain(0) == 7
+    assert drain(5) == 7
+    assert seen[:3] == seen[3:]
+
+
+def test_an_error_inside_comes_out_where_it_is_waited_for() -> None:
+    def work(pause) -> None:  # type: ignore[no-untyped-def]
+        pause()
+        raise KeyError("inside")
+
+    loop = in_stretches(work)
+    next(loop)
+    with pytest.raises(KeyError, match="inside"):
+        next(loop)
