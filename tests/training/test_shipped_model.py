@@ -34,7 +34,7 @@ def test_plain_open_clip_gives_finite_features_and_a_temperature(loaded) -> None
     picture = preprocess(Image.linear_gradient("L").convert("RGB")).unsqueeze(0)
     with torch.no_grad():
         image, text, scale = model(picture, tokenizer(["a photo of a pizza.", "a banded texture"]))
-    assert picture.shape == (1, 3, 112, 112)
+    assert picture.shape == (1, 3, 128, 128)
     assert image.shape == (1, 256)
     assert text.shape == (2, 256)
     assert torch.isfinite(image).all()
@@ -46,7 +46,7 @@ def test_plain_open_clip_gives_finite_features_and_a_temperature(loaded) -> None
 def test_our_faster_encoders_agree_with_plain_open_clip(loaded) -> None:
     model, _, tokenizer = loaded
     tokens = tokenizer(["a photo of a windsor chair.", "zigzagged"])
-    pixels = torch.randn(2, 3, 112, 112, generator=torch.Generator().manual_seed(0))
+    pixels = torch.randn(2, 3, 128, 128, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         torch.testing.assert_close(
             encode_text(model, tokens[:, :10]), model.encode_text(tokens, normalize=True)
