@@ -25,19 +25,24 @@ LADDER: dict[str, set[str]] = {
     "story": BOTTOM | {"engine", "data", "threat"},
     "film": BOTTOM | {"engine", "story", "data"},
     "examples": {"records", "settings", "story", "data", "engine", "vlm"},
+    "reference": BOTTOM | {"vlm", "views"},
+    "bench": BOTTOM | SIBLINGS | {"engine", "story", "reference", "table"},
     "exports": BOTTOM,
     "plots": BOTTOM,
     "analysis": BOTTOM,
     "ui": BOTTOM | {"plots", "analysis", "story", "film", "exports", "data", "attacks", "vlm"},
     "table": BOTTOM | {"story", "data", "vlm"},
     "cli": BOTTOM
-    | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation"},
+    | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation", "bench"},
     "__main__": {"cli"},
     "__init__": set(),
 }
 # Libraries that belong to one side of the engine only.
 FORBIDDEN: dict[str, set[str]] = {
-    **{name: {"gradio", "plotly"} for name in [*SIBLINGS, "engine", "baselines", "training"]},
+    **{
+        name: {"gradio", "plotly"}
+        for name in [*SIBLINGS, "engine", "baselines", "training", "reference", "bench"]
+    },
     **{
         name: {"torch", "open_clip", "torchvision"}
         for name in ["ui", "plots", "analysis", "exports", "evaluation"]

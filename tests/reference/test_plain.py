@@ -63,7 +63,9 @@ def test_labels_and_distances_agree_over_a_short_stream(
 
 
 @pytest.mark.parametrize("settings", [PAPER, RECOMMENDED], ids=["augmix", "crops"])
-def test_its_views_are_the_engines_rounded_to_8_bit(tiny_model_dir: Path, settings: Settings) -> None:
+def test_its_views_are_the_engines_rounded_to_8_bit(
+    tiny_model_dir: Path, settings: Settings
+) -> None:
     engine = Engine(f"local-dir:{tiny_model_dir}", "cpu")
     (square,) = squares(1)
     ours = cut_views(square, settings.but(views=12), engine.info.side)
