@@ -1,4 +1,4 @@
-"""Antialiased crops of one picture, all in two matrix products, differentiable in the pixels.
+"""Antialiased crops of one picture, each in two matrix products, differentiable in the pixels.
 
 A resize is separable: every output row is a weighted sum of input rows, and so are columns. The
 weights are those of PIL's ``resize(size, BICUBIC, box=...)``: Keys' cubic with a = -1/2, widened by
@@ -37,16 +37,28 @@ def crop(
         raise ValueError(f"Expected float (3, H, W); got {pixels.dtype} {tuple(pixels.shape)}")
     where = torch.as_tensor(boxes).detach().cpu().double()
     mirrored = torch.as_tensor(flipped).cpu().bool()
-    channels, height, width = pixels.shape
+    _, height, width = pixels.shape
     rows = resize_matrix(where[:, 1], where[:, 3], height, side)
     columns = resize_matrix(where[:, 0], where[:, 2], width, side)
     columns = torch.where(mirrored[:, None, None], columns.flip(1), columns)
     rows, columns = rows.to(pixels), columns.to(pixels)
-    # One large product for the rows of all views, then one small product per view for the columns.
-    squeezed = rows.reshape(-1, height) @ pixels.permute(1, 0, 2).reshape(height, -1)
-    squeezed = squeezed.reshape(len(where), side * channels, width)
-    views = (squeezed @ columns.transpose(1, 2)).reshape(len(where), side, channels, side)
-    return views.permute(0, 2, 1, 3).clamp(0, 1).contiguous()
+    # A matrix is zero outside its crop, so only the stretch of the picture that a crop reaches is used.
+    views = []
+    for view in range(len(where)):
+        across, down = (
+            _reached(where[view, 0::2], width, side),
+            _reached(where[view, 1::2], height, side),
+        )
+        squeezed = pixels[:, down, across] @ columns[view, :, across].T
+        views.append(rows[view, :, down] @ squeezed)
+    return torch.stack(views).clamp(0, 1)
+
+
+def _reached(edges: Tensor, source: int, side: int) -> slice:
+    """The source pixels that the filter can reach from the stretch between two edges (shares)."""
+    low, high = (float(edge) * source for edge in edges)
+    margin = REACH * max((high - low) / side, 1.0) + 1
+    return slice(max(math.floor(low - margin), 0), min(math.ceil(high + margin), source))
 
 
 def resize_matrix(low: Tensor, high: Tensor, source: int, side: int) -> Tensor:
