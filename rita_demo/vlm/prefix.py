@@ -57,7 +57,7 @@ def encode_after(tower: TextTower, prefix: Tensor, rest: Tensor, position: Tenso
     return tower.finish(_finish(last, x, attended)[:, :, 0])
 
 
-def _known(block: nn.Module) -> bool:
+def _known(block: Any) -> bool:
     if type(block) is not ResidualAttentionBlock or hasattr(block, "ln_1_kv"):
         return False
     attention = block.attn
