@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from open_clip.transformer import ResidualAttentionBlock
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from rita_demo.vlm.tower import TextTower
