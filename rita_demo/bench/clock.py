@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -41,12 +44,20 @@ def peak_bytes(work: Callable[[], Any]) -> int | None:
     if not status.is_file() or not reset.exists():
         return None
     try:
+        _give_back()
         reset.write_text("5")  # the high-water mark starts again from what is resident now
     except OSError:
         return None
     before = _field(status, "VmRSS")
     work()
     return _field(status, "VmHWM") - before
+
+
+def _give_back() -> None:
+    """What was freed goes back to the system first, or its reuse would hide what the work needs."""
+    gc.collect()
+    with suppress(OSError, AttributeError):  # another C library: the figure may then be too low
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def _field(status: Path, name: str) -> int:
