@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rita_demo import table
+from rita_demo.bench.command import add_bench
 from rita_demo.data.vocabularies import (
     VOCABULARIES,
     duplicates,
@@ -76,6 +77,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_explain(commands)
     add_evaluate(commands, _add_backbone)
     add_tables(commands)
+    add_bench(commands, _add_backbone)
     models = commands.add_parser("models", help="the models that can be used here and now")
     models.set_defaults(run=_models)
     datasets = commands.add_parser(

@@ -48,15 +48,19 @@ class Engine:
     """A frozen model behind five doors. Thread-safe: one lock guards the model.
 
     Args:
-        backbone: ``"embedded"``, ``"ARCH:TAG"`` of open_clip, or ``"ARCH:/path/to/checkpoint"``.
-        device: a torch device name; None: ``RITA_DEVICE``, else CUDA, then MPS, then CPU.
+        backbone: ``"embedded"``, ``"ARCH:TAG"`` of open_clip, or ``"ARCH:/path/to/checkpoint"``; or a
+            model that is already loaded.
+        device: a torch device name; None: ``RITA_DEVICE``, else CUDA, then MPS,
+            then CPU. A loaded model stays where it is.
 
     Raises:
         BackboneError: when the model cannot be had, with a sentence that says why.
     """
 
-    def __init__(self, backbone: str = "embedded", device: str | None = None) -> None:
-        self._backbone = vlm.load(backbone, device)
+    def __init__(
+        self, backbone: str | vlm.Backbone = "embedded", device: str | None = None
+    ) -> None:
+        self._backbone = vlm.load(backbone, device) if isinstance(backbone, str) else backbone
         self._lock = threading.RLock()
         self._prompts: Remembered[Any] = Remembered(16)
         self._glances: Remembered[Glance] = Remembered(256)

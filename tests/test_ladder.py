@@ -27,13 +27,15 @@ LADDER: dict[str, set[str]] = {
     "story": BOTTOM | {"engine", "data", "threat"},
     "film": BOTTOM | {"engine", "story", "data"},
     "examples": {"records", "settings", "story", "data", "engine", "vlm"},
+    "reference": BOTTOM | {"vlm", "views"},
+    "bench": BOTTOM | SIBLINGS | {"engine", "story", "reference", "table"},
     "exports": BOTTOM,
     "plots": BOTTOM,
     "analysis": BOTTOM,
     "ui": BOTTOM | {"plots", "analysis", "story", "film", "exports", "data", "attacks", "vlm"},
     "table": BOTTOM | {"story", "data", "vlm"},
     "cli": BOTTOM
-    | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation"},
+    | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation", "bench"},
     "__main__": {"cli"},
     "__init__": set(),
 }
@@ -41,7 +43,15 @@ LADDER: dict[str, set[str]] = {
 FORBIDDEN: dict[str, set[str]] = {
     **{
         name: {"gradio", "plotly"}
-        for name in [*SIBLINGS, "sights", "engine", "baselines", "training"]
+        for name in [
+            *SIBLINGS,
+            "sights",
+            "engine",
+            "baselines",
+            "training",
+            "reference",
+            "bench",
+        ]
     },
     **{
         name: {"torch", "open_clip", "torchvision"}

@@ -1,7 +1,7 @@
 """All that knows open_clip: which models there are, how pictures and prompts become features."""
 
 from rita_demo.vlm.backbone import Backbone
-from rita_demo.vlm.registry import BACKBONES, available, load, pick_device
+from rita_demo.vlm.registry import BACKBONES, available, load, pick_device, untrained
 from rita_demo.vlm.text import PromptSet, build_prompts, encode_sentences
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "encode_sentences",
     "load",
     "pick_device",
+    "untrained",
 ]

@@ -181,6 +181,26 @@ def load(spec: str, device: str | None = None, precision: str | None = None) -> 
     raise BackboneError(f"{architecture} has no weights called {source}.", _tags_hint(architecture))
 
 
+def untrained(
+    architecture: str, device: str | None = None, precision: str | None = None
+) -> Backbone:
+    """A model of an open_clip architecture with random weights: as fast as a trained one, and it knows
+    nothing. For measuring speed where no weights can be had.
+
+    Raises:
+        BackboneError: unknown architecture, or a text tower that is not supported.
+    """
+    device = device or pick_device()
+    config = _config(architecture, architecture)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = _build(config, architecture)
+    name = f"{architecture} (random weights)"
+    precision = precision or pick_precision(device)
+    tokenizer = open_clip.get_tokenizer(architecture)
+    return Backbone(model, tokenizer, name=name, title=name, device=device, precision=precision)
+
+
 def cached_weights(pretrained: dict[str, Any]) -> Path | None:
     """The weights of an open_clip pretrained entry if they are on this machine, else None."""
     from huggingface_hub import try_to_load_from_cache

@@ -18,6 +18,7 @@ from torch.utils.checkpoint import checkpoint
 from rita_demo.errors import VocabularyError
 from rita_demo.settings import Settings
 from rita_demo.vlm.backbone import Backbone
+from rita_demo.vlm.prefix import can_share, encode_after
 from rita_demo.vlm.templates import CONTEXT_LENGTH, HAND, TEMPLATES, sentence
 from rita_demo.vlm.tower import TextTower
 
@@ -25,7 +26,7 @@ NOISE = 0.1  # of the token embedding's standard deviation (method.md row 3)
 LONGEST_NAME = 1000  # characters; longer ones are a pasted text, not a name
 CHUNK_TOKENS = 8192  # tokens encoded at once: bounds memory
 GRAPH_BYTES = 1 << 30  # a larger graph is not kept: its chunks are computed again on the way back
-GRAPH_FLOATS = 18  # kept for the way back per token, layer and unit of width (measured: 17.5)
+GRAPH_FLOATS = 18  # kept for the way back per token, layer and unit of width (measured: 13 to 18)
 
 
 @dataclass(frozen=True)
@@ -174,17 +175,18 @@ def _encode(tower: TextTower, tokens: Tensor, position: Tensor, context: Tensor)
     """Features (K, M, D); classes of similar length share a chunk, so that little is padding."""
     count = len(context)
     lengths = tower.length(position).clamp(min=1 + CONTEXT_LENGTH)
+    shared = can_share(tower) and bool((position > CONTEXT_LENGTH).all())
+    per_class = int(lengths.sum()) - (len(lengths) * (1 + CONTEXT_LENGTH) if shared else 0)
     keep_graph = torch.is_grad_enabled() and context.requires_grad
-    recompute = keep_graph and _graph_bytes(tower, int(lengths.sum()) * count) > GRAPH_BYTES
+    recompute = keep_graph and _graph_bytes(tower, per_class * count) > GRAPH_BYTES
 
     def some(context: Tensor, tokens: Tensor, position: Tensor) -> Tensor:
         embedded = tower.embed(tokens)  # (C, T, E)
-        classes, length, width = embedded.shape
-        start = embedded[:, None, :1].expand(-1, count, -1, -1)
-        middle = context.expand(classes, -1, -1, -1)
-        rest = embedded[:, None, 1 + CONTEXT_LENGTH :].expand(-1, count, -1, -1)
-        prompts = torch.cat([start, middle, rest], dim=2).reshape(-1, length, width)
-        return tower.encode(prompts, position.repeat_interleave(count)).unflatten(0, (-1, count))
+        start, rest = embedded[:, :1], embedded[:, 1 + CONTEXT_LENGTH :]
+        if shared:
+            prefix = torch.cat([start[:1].expand(count, -1, -1), context], dim=1)
+            return encode_after(tower, prefix, rest, position - prefix.shape[1])
+        return encode_whole(tower, start, context, rest, position)
 
     parts, order = [], []
     for rows, length in _chunks(lengths, max(1, CHUNK_TOKENS // count)):
@@ -193,6 +195,18 @@ def _encode(tower: TextTower, tokens: Tensor, position: Tensor, context: Tensor)
         parts.append(part)
         order.append(rows)
     return torch.cat(parts)[torch.cat(order).argsort().to(tower.device)]
+
+
+def encode_whole(
+    tower: TextTower, start: Tensor, context: Tensor, rest: Tensor, position: Tensor
+) -> Tensor:
+    """Features (C, M, D) with every prompt encoded from its first token: what any tower can do."""
+    classes, count = len(rest), len(context)
+    parts = (start[:, None], context[None], rest[:, None])
+    whole = torch.cat([p.expand(classes, count, -1, -1) for p in parts], dim=2)
+    return tower.encode(whole.flatten(0, 1), position.repeat_interleave(count)).unflatten(
+        0, (-1, count)
+    )
 
 
 def _chunks(lengths: Tensor, tokens: int) -> Iterator[tuple[Tensor, int]]:

@@ -84,7 +84,11 @@ class TextTower:
         mask = None if self.mask is None else self.mask[:length, :length]
         x = self.transformer(x, attn_mask=mask)
         # The last norm acts on each token alone, so only the pooled token needs it.
-        x = self.ln_final(x[torch.arange(len(x), device=x.device), position.to(x.device)])
+        return self.finish(x[torch.arange(len(x), device=x.device), position.to(x.device)])
+
+    def finish(self, pooled: Tensor) -> Tensor:
+        """Unit features (..., D) of the pooled tokens (..., E) that leave the last layer."""
+        x = self.ln_final(pooled)
         if isinstance(self.projection, nn.Linear):
             x = self.projection(x)
         elif self.projection is not None:

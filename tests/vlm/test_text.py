@@ -13,6 +13,7 @@ from rita_demo.errors import BackboneError, VocabularyError
 from rita_demo.settings import PAPER, RECOMMENDED
 from rita_demo.vlm import Backbone, build_prompts, encode_sentences, load
 from rita_demo.vlm import text as text_module
+from rita_demo.vlm.prefix import can_share
 from rita_demo.vlm.templates import CONTEXT_LENGTH, HAND, TEMPLATES
 
 NAMES = ("cat", "polka-dotted", "soy milk carton", "São Tomé 🦀 <b>bold</b>", "x" * 300, "Dog's")
@@ -68,6 +69,54 @@ def test_text_features_equal_open_clips(kind: type, changes: dict) -> None:
     with torch.no_grad():
         every = F.normalize(model.encode_text(ours.tower.tokens(written)), dim=-1)
     torch.testing.assert_close(prompts.features.flatten(0, 1), every, atol=1e-5, rtol=0)
+
+
+NOT_SHARED = {"sees everything", "pooled at the last token", "custom blocks"}
+
+
+@pytest.mark.parametrize("kind", [open_clip.CLIP, open_clip.CustomTextCLIP])
+@pytest.mark.parametrize("what", TOWERS)
+def test_the_shared_prefix_changes_neither_features_nor_gradients(
+    kind: type, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = wrapped(
+        tiny(kind, TOWERS[what]), TOWERS[what].get("text_cfg", {}).get("context_length", 77)
+    )
+    assert can_share(ours.tower) == (what not in NOT_SHARED)
+    prompts = build_prompts(ours, NAMES, RECOMMENDED)
+    goal = torch.randn(prompts.features.shape, generator=torch.Generator().manual_seed(1))
+    results = []
+    for share in (can_share, lambda tower: False):
+        monkeypatch.setattr(text_module, "can_share", share)
+        context = prompts.context.clone().requires_grad_()
+        features = prompts.encode(context)
+        (gradient,) = torch.autograd.grad((features * goal).sum(), context)
+        results.append((features.detach(), gradient))
+    torch.testing.assert_close(results[0], results[1], atol=1e-5, rtol=1e-4)
+
+
+def test_the_prefix_passes_a_layer_once_and_the_last_one_sees_pooled_tokens_only(
+    backbone: Backbone,
+) -> None:
+    prompts = build_prompts(backbone, NAMES, RECOMMENDED)
+    blocks = backbone.tower.transformer.resblocks
+    tokens = [0] * len(blocks)
+
+    def counting(number: int):
+        def hook(module: torch.nn.Module, inputs: tuple) -> None:
+            tokens[number] += inputs[0].shape[:-1].numel()
+
+        return hook
+
+    handles = [b.mlp.register_forward_pre_hook(counting(i)) for i, b in enumerate(blocks)]
+    with torch.no_grad():
+        prompts.encode(prompts.context)
+    for handle in handles:
+        handle.remove()
+    prefix, longest = 1 + CONTEXT_LENGTH, int(prompts.position.max()) + 1
+    M, K = len(prompts.context), len(NAMES)
+    assert tokens[-1] == K * M
+    assert tokens[0] <= M * prefix + K * M * (longest - prefix)
 
 
 def test_a_tower_with_a_class_token_is_refused() -> None:

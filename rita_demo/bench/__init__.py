@@ -1,0 +1,1 @@
+"""Speed, measured as ratios in one run: how close the engine is to what cannot be avoided."""

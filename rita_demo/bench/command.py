@@ -1,0 +1,48 @@
+"""The command ``bench``. Imports stay light: torch comes with the work."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rita_demo.errors import DataError
+
+
+def add_bench(commands: Any, add_backbone: Callable[[argparse.ArgumentParser], None]) -> None:
+    """The command ``bench``."""
+    parser = commands.add_parser(
+        "bench",
+        help="speed, as ratios",
+        description="Measure every stage against the floor (what cannot be avoided) and against a plain "
+        "reading of the paper, in one run; minutes on two cores.",
+    )
+    add_backbone(parser)
+    parser.add_argument("--json", metavar="F", type=Path, help="write the numbers as JSON")
+    parser.set_defaults(run=_bench)
+
+
+def _bench(args: argparse.Namespace) -> int:
+    path: Path | None = args.json
+    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        raise DataError(f"{path} cannot be written.", "Name a file in a folder that exists.")
+    from rita_demo import vlm
+    from rita_demo.bench.report import as_json, as_text
+    from rita_demo.bench.run import run
+
+    report = run(vlm.load(args.backbone), args.backbone, say=_say)
+    if path is not None:
+        try:
+            path.write_text(json.dumps(as_json(report), indent=2) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise DataError(f"The result could not be written: {error.strerror}.") from error
+    print(as_text(report))
+    return 0
+
+
+def _say(sentence: str) -> None:
+    if sys.stderr.isatty():
+        print(f"{sentence} ...", file=sys.stderr, flush=True)

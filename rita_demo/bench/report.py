@@ -1,0 +1,58 @@
+"""A report as text for a terminal and as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rita_demo.bench.run import Report
+from rita_demo.table import columns
+
+#: Ratio, its goal on two CPU cores with the embedded model, and whether small is good.
+GOALS: dict[str, tuple[float, bool]] = {
+    "decision_over_floor": (0.15, True),
+    "image_over_floor": (1.3, True),
+    "plain_over_image": (12.0, False),
+    "rescore_over_150ms": (1.0, True),
+    "decision_k1000_over_1s": (1.0, True),
+    "decision_k1000_memory_over_1gib": (1.0, True),
+}
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """``machine``, ``config``, ``stages`` (median seconds by name) and ``ratios``."""
+    return {
+        "machine": report.machine,
+        "config": report.config,
+        "stages": report.stages,
+        "ratios": report.ratios,
+    }
+
+
+def as_text(report: Report) -> str:
+    """Two tables: milliseconds and their share of the floor, then the ratios with their goals."""
+    config, machine, floor = report.config, report.machine, report.stages["floor"]
+    head = ", ".join(f"{axis} = {config[axis]}" for axis in ("N", "K", "M", "J"))
+    where = machine["gpu"] or machine["processor"] or machine["system"]
+    rows = [["stage", "ms (median)", "of the floor"]]
+    rows += [
+        [name, f"{1000 * seconds:.1f}", f"{seconds / floor:.2f}"]
+        for name, seconds in report.stages.items()
+    ]
+    goals = [["ratio", "value", "goal", ""]]
+    for name, value in report.ratios.items():
+        limit, small = GOALS.get(name, (None, True))
+        goal = "" if limit is None else f"{'at most' if small else 'at least'} {limit:g}"
+        met = "" if limit is None else ("met" if (value <= limit) == small else "not met")
+        goals.append([name, f"{value:.3f}", goal, met])
+    return "\n".join(
+        [
+            f"{config['backbone']} ({config['precision']}) on {where}, {machine['threads']} threads; "
+            f"{head}, square of {config['side']} px.",
+            "",
+            *columns(rows),
+            "",
+            *columns(goals),
+            *([""] if report.notes else []),
+            *report.notes,
+        ]
+    )

@@ -1,0 +1,180 @@
+"""The whole measurement in one run: stages, floor, plain reading, growth, memory, page."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from rita_demo.bench import page, stages
+from rita_demo.bench.clock import medians, peak_bytes
+from rita_demo.bench.scene import PICTURE, Scene
+from rita_demo.engine import Engine
+from rita_demo.settings import RECOMMENDED
+from rita_demo.vlm import Backbone
+
+#: The configuration all goals speak of.
+CLASSES, SIDE = 101, 448
+SETTINGS = RECOMMENDED.but(views=64, prompts=4, tuning_steps=1)
+MANY = 1000  # classes
+#: What grows, one thing at a time; the other numbers stay as above.
+GROWTH: dict[str, tuple[int, ...]] = {
+    "N": (16, 64, 256),
+    "M": (1, 4, 16),
+    "K": (10, 101, 1000),
+    "J": (1, 3, 32),
+    "side": (112, 224, 448),
+}
+KNOB = {"N": "views", "M": "prompts", "J": "slots"}
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Report:
+    """What ``bench --json`` writes; ``stages`` in seconds, ``notes`` are sentences for the terminal."""
+
+    machine: dict[str, Any]
+    config: dict[str, Any]
+    stages: dict[str, float]
+    ratios: dict[str, float]
+    notes: list[str] = field(default_factory=list)
+
+
+def run(
+    backbone: Backbone,
+    spec: str,
+    *,
+    rounds: int = 9,
+    slow_rounds: int = 3,
+    with_page: bool = True,
+    say: Callable[[str], None] = lambda sentence: None,
+) -> Report:
+    """Measure everything; minutes on two cores.
+
+    Args:
+        backbone: the loaded model; spec: its name, for the server of the page.
+        rounds: turns of what takes less than a second; slow_rounds: of the rest.
+        with_page: also start a server (and a browser) and measure the page.
+        say: told what happens now.
+    """
+    engine = Engine(backbone)
+    scene = Scene.of(backbone, engine, SETTINGS, CLASSES, SIDE)
+    device = backbone.device
+    machine = machine_of(device)
+    say("Stages, floor and image")
+    quick = {
+        **stages.model_stages(scene),
+        **stages.method_stages(scene),
+        "attack step": stages.attack_step(scene),
+        "re-score": stages.rescoring(scene),
+        "floor": scene.floor,
+        "image": scene.image,
+    }
+    found = medians(quick, rounds, warm_up=2, device=device)
+    ratios = {
+        "decision_over_floor": found["decision"] / found["floor"],
+        "image_over_floor": found["image"] / found["floor"],
+    }
+    say("The plain reading")
+    slow = medians({"plain": stages.plain(scene), "image": scene.image}, slow_rounds, device=device)
+    found["plain"] = slow["plain"]
+    ratios["plain_over_image"] = slow["plain"] / slow["image"]
+    ratios["rescore_over_150ms"] = found["re-score"] / 0.150
+    say("UMAP")
+    found |= medians({"UMAP": stages.umap_of(scene)}, slow_rounds)
+    for axis, values in GROWTH.items():
+        say(f"Growth with {axis}")
+        found |= _growth(scene, axis, values, slow_rounds)
+    ratios |= _growth_ratios(found)
+    say(f"{MANY} classes")
+    many = Scene.of(backbone, engine, SETTINGS, MANY, SIDE)
+    ratios["decision_k1000_over_1s"] = found[f"decision, K = {MANY}"]
+    if (grown := peak_bytes(many.decision)) is not None:
+        ratios["decision_k1000_memory_over_1gib"] = grown / GIB
+    if (grown := peak_bytes(many.image)) is not None:
+        ratios["image_k1000_memory_over_1gib"] = grown / GIB
+    notes: list[str] = []
+    if with_page:
+        say("The page")
+        shown, notes = page.measure(spec)
+        found |= shown
+    return Report(machine, config_of(scene, rounds, slow_rounds), found, ratios, notes)
+
+
+def scene_with(scene: Scene, axis: str, value: int) -> Scene:
+    """The same scene with another number of views (N), prompts (M), classes (K), places (J) or pixels."""
+    settings, classes, side = scene.settings, scene.classes, scene.picture.pixels.shape[0]
+    if axis == "K":
+        classes = value
+    elif axis == "side":
+        side = value
+    else:
+        settings = settings.but(**{KNOB[axis]: value})
+    return Scene.of(scene.backbone, scene.engine, settings, classes, side)
+
+
+def _growth(scene: Scene, axis: str, values: tuple[int, ...], rounds: int) -> dict[str, float]:
+    """Median seconds of the decision and of the whole image for every value, taking turns."""
+    work: dict[str, Callable[[], Any]] = {}
+    for value in values:
+        other = scene_with(scene, axis, value)
+        work[f"decision, {axis} = {value}"] = other.decision
+        work[f"image, {axis} = {value}"] = other.image
+    return medians(work, rounds, device=scene.backbone.device)
+
+
+def _growth_ratios(found: dict[str, float]) -> dict[str, float]:
+    """Largest over smallest value of every axis."""
+    ratios = {}
+    for axis, values in GROWTH.items():
+        for what in ("decision", "image"):
+            first, last = (found[f"{what}, {axis} = {v}"] for v in (values[0], values[-1]))
+            ratios[f"{what}_growth_{axis}_{values[0]}_to_{values[-1]}"] = last / first
+    return ratios
+
+
+def machine_of(device: torch.device) -> dict[str, Any]:
+    """The hardware and the libraries that did the work; ``load`` is the machine's before it began."""
+    gpu = torch.cuda.get_device_name(device) if device.type == "cuda" else None
+    return {
+        "device": device.type,
+        "gpu": gpu,
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+
+
+def _processor() -> str:
+    if sys.platform.startswith("linux"):
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+def config_of(scene: Scene, rounds: int, slow_rounds: int) -> dict[str, Any]:
+    """What was measured."""
+    return {
+        "backbone": scene.backbone.info.name,
+        "precision": scene.backbone.info.precision,
+        "picture": PICTURE,
+        "side": SIDE,
+        "N": scene.settings.views,
+        "K": scene.classes,
+        "M": scene.settings.prompts,
+        "J": scene.settings.slots,
+        "rounds": rounds,
+        "slow_rounds": slow_rounds,
+        "settings": scene.settings.as_dict(),
+    }

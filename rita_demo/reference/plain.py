@@ -1,0 +1,150 @@
+"""Algorithm 1 read from top to bottom, with nothing shared and nothing batched that a first version
+would not share or batch: 77-token texts, one SVD and one Sinkhorn per class in a loop, and the views
+encoded again wherever they are used. Nothing is made slow on purpose.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rita_demo.reference.transport import distance, rotation
+from rita_demo.reference.views import cut_views, to_tensor
+from rita_demo.settings import Settings
+from rita_demo.vlm import Backbone
+from rita_demo.vlm.templates import CONTEXT_LENGTH, HAND, sentence
+from rita_demo.vlm.text import initial_contexts
+
+#: What is written here; other values of these settings would need more code than a first version has.
+FIXED = {
+    "objective": "linear", "view_weight": "uniform", "tuning_loss": "marginal",
+    "cache_text": "initial", "completion": "svd",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Answer:
+    """``label``, and per class (K,) float32 ``prompt_distance``, ``cache_distance`` and ``total``."""
+
+    label: int
+    prompt_distance: np.ndarray
+    cache_distance: np.ndarray
+    total: np.ndarray
+
+
+class PlainRita:
+    """RITA for one vocabulary, picture after picture.
+
+    ``memory`` holds for every class a list of (feature (D,), entropy in nats), at most
+    ``settings.slots`` of them.
+
+    Raises:
+        ValueError: a setting that this reading does not know (see ``FIXED``).
+    """
+
+    def __init__(self, backbone: Backbone, names: tuple[str, ...], settings: Settings) -> None:
+        for name, value in FIXED.items():
+            if getattr(settings, name) != value:
+                raise ValueError(f"The plain reading has {name}={value} only.")
+        self.backbone, self.settings = backbone, settings
+        self.tokens = backbone.tower.tokens([sentence(HAND, name) for name in names])
+        self.start = initial_contexts(backbone.tower, settings)
+        self.memory: list[list[tuple[Tensor, float]]] = [[] for _ in names]
+        with torch.no_grad():
+            self.initial = self.encode_text(self.start)
+
+    def __call__(self, square: np.ndarray) -> Answer:
+        """Decide on a square (H, H, 3) uint8; with a memory, the picture also enters it."""
+        s = self.settings
+        views = cut_views(square, s, self.backbone.side)
+        if s.protocol == "reset":
+            self.memory = [[] for _ in self.memory]
+        if s.protocol != "off" and s.order == "update_first":
+            self.remember(views)
+        prompts = self.tuned(views)
+        prompt = self.prompt_distance(views, prompts)
+        cache = self.cache_distance(views) if s.protocol != "off" else torch.zeros_like(prompt)
+        total = prompt + s.cache_weight * cache
+        if s.protocol != "off" and s.order == "predict_first":
+            self.remember(views)
+        return Answer(int(total.argmin()), prompt.numpy(), cache.numpy(), total.numpy())
+
+    def encode_image(self, views: list) -> Tensor:
+        """Unit features (N, D) of PIL views."""
+        with torch.no_grad():
+            return self.backbone.encode_pixels(to_tensor(views))
+
+    def encode_text(self, context: Tensor) -> Tensor:
+        """Unit features (K, M, D) of all prompts at their full length, for contexts (M, 4, E)."""
+        tower = self.backbone.tower
+        words = tower.embed(self.tokens)
+        position = tower.position(self.tokens)
+        prompts = []
+        for one in context:
+            middle = one.expand(len(words), -1, -1)
+            filled = torch.cat([words[:, :1], middle, words[:, 1 + CONTEXT_LENGTH :]], dim=1)
+            prompts.append(tower.encode(filled, position))
+        return torch.stack(prompts, dim=1)
+
+    def log_probability(self, x: Tensor, prompts: Tensor) -> Tensor:
+        """Definition 8: (N, K)."""
+        return (x @ prompts.mean(1).T / self.backbone.temperature).log_softmax(1)
+
+    def remember(self, views: list) -> None:
+        """Definitions 8 and 9: the surest views enter the memory of the class they vote for."""
+        s, log_p = self.settings, self.log_probability(self.encode_image(views), self.initial)
+        entropy = -(log_p.exp() * log_p).sum(1)
+        limit = s.max_entropy * (math.log(len(self.memory)) if s.entropy_unit != "nats" else 1)
+        features, entered = self.encode_image(views), 0
+        for n in entropy.argsort(stable=True).tolist():
+            if entropy[n] > limit or (s.views_per_image and entered == s.views_per_image):
+                break
+            held, item = self.memory[int(log_p[n].argmax())], (features[n], float(entropy[n]))
+            worst = max(range(len(held)), key=lambda slot: held[slot][1], default=0)
+            if len(held) < s.slots:
+                held.append(item)
+            elif item[1] < held[worst][1]:
+                held[worst] = item
+            else:
+                continue
+            entered += 1
+
+    def tuned(self, views: list) -> Tensor:
+        """Definition 13: the prompts (K, M, D) after s steps of AdamW on the contexts."""
+        s, x = self.settings, self.encode_image(views)
+        log_p = self.log_probability(x, self.initial)
+        entropy = -(log_p.exp() * log_p).sum(1)
+        x = x[entropy.argsort(stable=True)[: s.subset_size]]
+        context = self.start.clone().requires_grad_()
+        optimiser = torch.optim.AdamW([context], lr=s.tuning_rate, weight_decay=0.0)
+        for _ in range(s.tuning_steps):
+            mean = self.log_probability(x, self.encode_text(context)).exp().mean(0)
+            loss = -(mean * mean.log()).sum()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        with torch.no_grad():
+            return self.encode_text(context)
+
+    def prompt_distance(self, views: list, prompts: Tensor) -> Tensor:
+        """Definition 7: d_OT (K,)."""
+        x = self.encode_image(views)
+        return torch.tensor([distance(x, z, self.settings) for z in prompts])
+
+    def cache_distance(self, views: list) -> Tensor:
+        """Definitions 10 and 11: d_cOT (K,); a class without memory pays what ``empty_class`` says."""
+        x, found = self.encode_image(views), []
+        for held, prompts in zip(self.memory, self.initial):
+            mean = prompts.mean(0)
+            if held:
+                cached = torch.stack([feature for feature, _ in held])
+                found.append(distance(x, cached @ rotation(cached, mean), self.settings))
+            elif self.settings.empty_class == "zero":
+                found.append(0.0)
+            else:
+                found.append(distance(x, (mean / mean.norm())[None], self.settings))
+        return torch.tensor(found)

@@ -1,0 +1,107 @@
+"""The measuring itself: turns, medians, memory, and that what is timed is what is claimed."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rita_demo.bench import gpu, page, stages
+from rita_demo.bench import run as bench
+from rita_demo.bench.clock import medians, peak_bytes
+from rita_demo.bench.report import as_json, as_text
+from rita_demo.bench.scene import Scene, class_names
+from rita_demo.engine import Engine
+from rita_demo.settings import RECOMMENDED
+from rita_demo.vlm import Backbone, load
+
+
+@pytest.fixture(scope="module")
+def backbone(tiny_model_dir: Path) -> Backbone:
+    return load(f"local-dir:{tiny_model_dir}", "cpu", "float32")
+
+
+@pytest.fixture(scope="module")
+def scene(backbone: Backbone) -> Scene:
+    return Scene.of(backbone, Engine(backbone), RECOMMENDED.but(views=6, prompts=2), 7, 96)
+
+
+def test_pieces_of_work_take_turns_and_the_warm_up_is_not_counted() -> None:
+    order: list[str] = []
+
+    def slow_at_first() -> None:
+        order.append("a")
+        time.sleep(0.2 if len(order) == 1 else 0.01)
+
+    found = medians({"a": slow_at_first, "b": lambda: order.append("b")}, 3, warm_up=1)
+    assert order == ["a", "b"] * 4
+    assert found["b"] < found["a"] < 0.1
+
+
+def test_the_peak_of_memory_is_seen_although_it_is_given_back() -> None:
+    grown = peak_bytes(lambda: np.ones(1 << 24).sum())
+    if grown is None:
+        pytest.skip("no /proc here")
+    assert 100 << 20 < grown < 400 << 20
+
+
+def test_class_names_are_as_many_as_asked_and_different() -> None:
+    assert [len(set(class_names(n))) for n in (1, 101, 1000)] == [1, 101, 1000]
+
+
+def test_the_image_is_a_whole_decision_and_nothing_of_it_is_remembered(scene: Scene) -> None:
+    keys = {scene.fresh().key for _ in range(3)}
+    assert len(keys) == 3
+    trace = scene.image()
+    assert trace.tuning.loss.shape == (2,)
+    assert (trace.cache.count == scene.settings.slots).all()
+    np.testing.assert_allclose(trace.total, scene.decision().total, atol=1e-5)
+
+
+def test_the_plain_reading_is_timed_on_the_same_question_and_answers_alike(scene: Scene) -> None:
+    answer = stages.plain(scene)()
+    assert answer.label == scene.image().verdict.label
+    np.testing.assert_allclose(answer.total, scene.trace.total, atol=0.02)
+
+
+def test_the_report_has_the_contracts_form(
+    backbone: Backbone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {
+        "CLASSES": 6, "SIDE": 96, "MANY": 9, "SETTINGS": RECOMMENDED.but(views=5, prompts=2),
+        "GROWTH": {"N": (2, 5), "M": (1, 2), "K": (3, 9), "J": (1, 2), "side": (64, 96)},
+    }.items():  # fmt: skip
+        monkeypatch.setattr(bench, name, value)
+    monkeypatch.setattr(stages, "umap_of", lambda scene: lambda: time.sleep(0.001))
+    report = bench.run(backbone, "tiny", rounds=2, slow_rounds=1, with_page=False)
+    written = json.loads(json.dumps(as_json(report), allow_nan=False))
+    assert list(written) == ["machine", "config", "stages", "ratios"]
+    found, ratios = written["stages"], written["ratios"]
+    assert min(found.values()) > 0
+    assert {"views", "encoding", "floor", "image", "decision", "plain", "re-score"} <= set(found)
+    assert ratios["decision_over_floor"] == pytest.approx(found["decision"] / found["floor"])
+    assert ratios["image_over_floor"] == pytest.approx(found["image"] / found["floor"])
+    assert ratios["plain_over_image"] > 1
+    grown = found["image, K = 9"] / found["image, K = 3"]
+    assert ratios["image_growth_K_3_to_9"] == pytest.approx(grown)
+    text = as_text(report)
+    assert "plain_over_image" in text
+    assert max(map(len, text.splitlines())) < 120
+
+
+@pytest.mark.slow
+def test_the_page_is_timed_from_outside_on_a_real_server() -> None:
+    found, notes = page.measure("embedded", rounds=1)
+    assert 0 < found["page: first GET"] < found["page: server start"]
+    assert notes or {"page: first paint", "page: selection"} <= set(found)
+
+
+def test_a_group_of_pictures_gets_the_answers_of_one_by_one(backbone: Backbone) -> None:
+    """The GPU script's fast stream against its slow one, here on the CPU with a tiny model."""
+    found = gpu.measure(backbone, group=3, rounds=1)
+    assert found["agreement"]["same_labels"] == 1
+    assert found["agreement"]["largest_relative_gap"] < 1e-3
+    assert min(found["pictures_per_second"].values()) > 0
