@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rita_demo.attacks import ascend, attack_row
+from rita_demo.attacks import attack_row
 from rita_demo.bench.clock import medians
 from rita_demo.bench.run import machine_of
 from rita_demo.bench.scene import Scene
@@ -89,12 +89,11 @@ def together(scene: Scene, squares: np.ndarray) -> list[Trace]:
     pixels = torch.from_numpy(squares).to(backbone.device).permute(0, 3, 1, 2).float() / 255
     hand = torch.from_numpy(scene.bank.hand).to(backbone.device)
     row = attack_row(settings.attack)
-    steps = ascend(
+    steps = row.climb(
         lambda batch: backbone.encode_pixels(batch) @ hand.T / backbone.temperature,
         pixels,
         torch.zeros(len(pixels), dtype=torch.long, device=backbone.device),
         None,
-        filling=row.filling,
         budget=settings.budget,
         steps=settings.steps,
         seeds=range(len(pixels)),
