@@ -99,4 +99,6 @@ def test_the_mean_prompt_is_the_methods_own() -> None:
     z, weight = rng.normal(0, 1, (2, 4, 6)), rng.dirichlet(np.ones(4), 2)
     z /= np.linalg.norm(z, axis=2, keepdims=True)
     theirs = method_text_mean(torch.tensor(z), torch.tensor(weight)).numpy()
-    assert np.stack([text_mean(z[k], weight[k]) for k in range(2)]) == pytest.approx(theirs, abs=1e-6)
+    assert np.stack([text_mean(z[k], weight[k]) for k in range(2)]) == pytest.approx(
+        theirs, abs=1e-6
+    )

@@ -76,4 +76,6 @@ def test_unselected_views_go_grey_and_none_disappears() -> None:
         marks = {t.name: t for t in procrustes_plane(drawn, "cup", chosen).data}
         tones = marks["before"].marker.color
         assert len(tones) == 3
-        assert [t == COLOURS["other"] for t in tones] == [chosen is not None and j != 1 for j in range(3)]
+        assert [t == COLOURS["other"] for t in tones] == [
+            chosen is not None and j != 1 for j in range(3)
+        ]
