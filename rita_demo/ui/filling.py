@@ -184,7 +184,14 @@ def _commit(
     crops = engine.view_pixels(one.attacked.picture, one.settings) if events else None
     with session.lock:
         session.history = session.history.committed(
-            filler.title, key, one.bank, one.cache_before, one.cache_after, events, crops
+            filler.title,
+            key,
+            one.bank,
+            one.cache_before,
+            one.cache_after,
+            events,
+            crops,
+            retry=False,
         )
     tally.decided += 1
     if filler.label is not None:

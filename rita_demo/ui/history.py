@@ -126,10 +126,10 @@ class History:
         if not self.entries:
             return None
         at = at % len(self.entries)
-        own = [e for e in self.entries if picture and e.picture == picture]
-        latest = at > 0 and any(e is self.entries[at] for e in own)
-        shelf = self.entries[at - 1 if latest else at].shelf
-        return shelf.but_not(set().union(*(e.brought for e in own)))
+        while picture and at > 0 and self.entries[at].picture == picture:
+            at -= 1
+        own = [e.brought for e in self.entries if picture and e.picture == picture]
+        return self.entries[at].shelf.but_not(set().union(*own))
 
     def before(self, picture: str) -> CacheState | None:
         """The memory a picture is decided from: one that ran before does not vote for itself, and is
@@ -146,14 +146,16 @@ class History:
         after: CacheState,
         events: tuple[CacheEvent, ...],
         crops: np.ndarray | None,
+        *,
+        retry: bool = True,
     ) -> History:
         """The history after a picture; another vocabulary or model begins a new one. ``before`` is what
-        :meth:`before` gave: running the latest picture again replaces its moment, running an earlier one
-        again adds a moment in which its earlier views are gone."""
+        :meth:`before` gave. To ``retry`` the latest picture replaces its moment; an earlier one run again,
+        or a filling, adds a moment in which the picture's earlier views are gone."""
         kept = self.entries
         if not kept or kept[-1].shelf.key != bank.key:
             kept = (Entry("The beginning", shelf_of(before, bank.names, None, None)),)
-        elif picture and len(kept) > 1 and kept[-1].picture == picture:
+        elif retry and picture and len(kept) > 1 and kept[-1].picture == picture:
             kept = kept[:-1]
         if picture and any(e.picture == picture for e in kept):
             title = f"{title}, again (its earlier views were taken out)"

@@ -118,7 +118,9 @@ def _largest(story: Story, full: Trace, empty: Trace) -> str:
     change = np.asarray(full.cache_distance) - np.asarray(empty.cache_distance)
     k = int(np.abs(change).argmax())
     if abs(float(change[k])) < 5e-5:
-        return "No class's cost moves."
+        single = story.settings.empty_class == "text_mean" and np.max(full.cache.count) == 1
+        why = ": a class that holds one view costs exactly what an empty one does" if single else ""
+        return f"No class's cost moves{why}."
     return (
         f"The largest change of a d<sub>cOT</sub>: {escape(story.bank.names[k])}, by "
         f"{words.signed(float(change[k]))} cosine distance."
@@ -141,9 +143,10 @@ def _plane(session: Session) -> tuple[str, Plane | None, int]:
         return "", None, 0
     items = one.shelf.held.get(k, ())
     known = session.turned
-    if known is None or known[:3] != (story, items, k):  # the SVD takes a while: once per class
-        session.turned = (story, items, k, _turned(story, k, items))
-    return story.bank.names[k], session.turned[3], len(items)
+    same = known is not None and known[0] is story and known[1] is items and known[2] == k
+    if known is None or not same:  # the SVD takes a while: once per class
+        known = session.turned = (story, items, k, _turned(story, k, items))
+    return story.bank.names[k], known[3], len(items)
 
 
 def _turned(story: Story, k: int, items: tuple[Item, ...]) -> Plane | None:
