@@ -24,15 +24,18 @@ from rita_demo.ui.desk import Desk
 from rita_demo.ui.sessions import Session
 
 MOST_FILES = 32
+VISIBLE = 5e-5  # a smaller change of a cosine distance rounds to nothing
 MOST_SAID = 3  # refused files that are named
-SEEDS = 1  # attacked versions of each sample
+SEEDS = 2  # attacked versions of each sample: a class with one view costs what an empty one does
 
 
 @dataclass(frozen=True)
 class Filler:
-    """One picture to remember: what the log calls it, its class if known, and how it is attacked."""
+    """One picture to remember: what the log calls it, its class if known, and how it is attacked.
+    ``key`` names it in the history, where a picture has one place."""
 
     title: str
+    key: str
     picture: Picture
     label: int | None
     settings: Settings
@@ -87,7 +90,7 @@ def uploads(
             refused.append(f"File {number} was left out: {error.message}")
             continue
         title = f"Upload {number}" + (", attacked" if attack else "")
-        found.append(Filler(title, picture, None, settings))
+        found.append(Filler(title, picture.key, picture, None, settings))
     if not found:
         raise PictureError(" ".join(refused[:MOST_SAID]), "Nothing was remembered.")
     return found, refused
@@ -106,6 +109,7 @@ def poison(session: Session, engine: Any) -> list[Filler]:
             found.append(
                 Filler(
                     f"{one.title}, attacked (seed {seed})",
+                    f"{picture.key} {seed}" if seed else picture.key,
                     picture,
                     names.index(one.label),
                     settings.but(attack_seed=seed),
@@ -167,10 +171,9 @@ def _commit(
 ) -> Iterator[str]:
     """One picture through the whole method, saying what happens; the picture on screen stays."""
     engine, target = desk.engine_of(session), story.attack.target if story.attack else None
-    key = filler.picture.key
     steps = telling.telling(
         engine, filler.picture, story.bank.names, filler.settings, label=filler.label,
-        target=None if target == filler.label else target, cache=session.history.before(key),
+        target=None if target == filler.label else target, cache=session.history.before(filler.key),
     )  # fmt: skip
     while True:
         try:
@@ -185,7 +188,7 @@ def _commit(
     with session.lock:
         session.history = session.history.committed(
             filler.title,
-            key,
+            filler.key,
             one.bank,
             one.cache_before,
             one.cache_after,
@@ -234,13 +237,16 @@ def _entered(tally: Tally) -> str:
 def _costs(story: Story, then: Trace, now: Trace) -> str:
     """Two rows: d_cOT of the true class, and of the class whose d_cOT moved most."""
     change = np.asarray(now.cache_distance) - np.asarray(then.cache_distance)
+    most = int(np.abs(change).argmax())
+    moved = (most,) if abs(float(change[most])) >= VISIBLE else ()
     rows = ""
-    for k in dict.fromkeys((story.label, int(np.abs(change).argmax()))):
+    for k in dict.fromkeys((story.label, *moved)):
         old, new = float(then.cache_distance[k]), float(now.cache_distance[k])
+        said = words.signed(new - old) if abs(new - old) >= VISIBLE else "unchanged"
         rows += (
             f"<tr class='sub'><th scope='row'>d<sub>cOT</sub> of {escape(story.bank.names[k])}"
             f"<small>cosine distance</small></th><td>{old:.4f}</td><td>{new:.4f}</td>"
-            f"<td>{words.signed(new - old)}</td></tr>"
+            f"<td>{said}</td></tr>"
         )
     return rows
 

@@ -176,28 +176,33 @@ def plane_words(session: Session) -> str:
     name, one, _ = _plane(session)
     if one is None:
         return "<p class='empty'>Choose a remembered view to see how its class is turned.</p>"
-    turned = f"{np.degrees(one.angle):.0f}°"
-    shares = ", ".join(
-        f"{words.percent(float(both.sum()))} {stage}"
-        for stage, both in zip(
-            ("before", "after the smallest rotation", "after the SVD’s"), one.share
-        )
-    )
-    spread = (
-        f" Of their variance about their own mean it shows {words.percent(float(one.spread[0]))} before, "
-        f"{words.percent(float(one.spread[1]))} and {words.percent(float(one.spread[2]))} after."
-        if len(one.before) > 1
-        else ""
-    )
     return (
-        f"<p class='lead'>Procrustes turns the remembered views of {escape(name)} by {turned}, so that "
-        "their mean points where the class’s prompts point. Both solutions do that: the smallest rotation "
-        f"leaves everything outside this plane alone (moved by {float(one.moved_smallest.max()):.2f} at "
-        f"most), the SVD of the formula turns the rest at random (moved by up to "
-        f"{float(one.moved_svd.max()):.2f}, where 2 is the most).</p><p class='quiet small'>The plane holds "
-        f"both mean directions. It shows this share of the views’ variance about the origin: {shares}."
-        f"{spread}</p>"
+        f"<p class='lead'>Procrustes turns the remembered views of {escape(name)} by "
+        f"{np.degrees(one.angle):.0f}°, so that their mean points where the class’s prompts point. "
+        f"{_solutions(one)}</p><p class='quiet small'>The plane holds both mean directions. It shows this "
+        f"share of the views’ variance about the origin: {_shares(one.share.sum(1))}.{_spread(one)}</p>"
     )
+
+
+def _solutions(one: Plane) -> str:
+    if len(one.before) == 1:
+        return "With a single view both solutions put it on the prompts’ direction: nothing else is left of it."
+    return (
+        "Both solutions do that: the smallest rotation leaves everything outside this plane alone (moved by "
+        f"{float(one.moved_smallest.max()):.2f}), the SVD of the formula fills the rest with whatever comes "
+        f"(moved by up to {float(one.moved_svd.max()):.2f}, where 2 is the most)."
+    )
+
+
+def _spread(one: Plane) -> str:
+    if len(one.before) == 1:
+        return ""
+    return f" Of their variance about their own mean: {_shares(one.spread)}."
+
+
+def _shares(shares: np.ndarray) -> str:
+    stages = ("before", "after the smallest rotation", "after the SVD’s")
+    return ", ".join(f"{words.percent(round(float(v), 6))} {s}" for s, v in zip(stages, shares))
 
 
 def lesson(session: Session) -> str:
