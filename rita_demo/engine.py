@@ -168,6 +168,10 @@ class Engine:
         classes, width = bank.hand.shape
         return outside(method.empty(classes, settings.slots, width, bank.key))
 
+    def forget(self, cache: CacheState, k: int, slot: int) -> CacheState:
+        """A memory without one of its items; see :func:`rita_demo.method.without`."""
+        return outside(method.without(inside(cache, torch.device("cpu")), k, slot))
+
     def decide(
         self,
         glance: Glance,

@@ -368,6 +368,9 @@ class Plane:
     ``before``, ``smallest``, ``svd`` (J, 2): where the views are, and where the two solutions of
     Procrustes put them; ``mean`` (2,) the views' mean direction; ``angle`` radians between the two
     directions; ``moved_*`` (J,) how far each view moved outside the plane, which no solution needs.
+    Rows of the next two are before, smallest, svd: ``share`` (3, 2) of the views' variance about the
+    origin along each axis, in [0, 1]; ``spread`` (3,) of their variance about their own mean in the
+    plane, in [0, 1], 0 where they do not differ.
     """
 
     before: Array
@@ -377,6 +380,8 @@ class Plane:
     angle: float
     moved_smallest: Array
     moved_svd: Array
+    share: Array
+    spread: Array
 
 
 @dataclass(frozen=True)

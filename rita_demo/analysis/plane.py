@@ -8,6 +8,7 @@ from rita_demo.records import Plane
 
 CANCELLED = 1e-6  # below this length a sum of views has no direction
 PARALLEL = 1e-6  # below this distance two directions span no plane
+ROUNDING = 1e-12  # a smaller sum of squares is no difference
 
 
 def strength(features: np.ndarray) -> float:
@@ -15,6 +16,11 @@ def strength(features: np.ndarray) -> float:
     if not len(features):
         return 0.0
     return float(np.linalg.norm(np.asarray(features, np.float64).sum(0)) / len(features))
+
+
+def text_mean(prompts: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """``zbar = sum_m w_m z_m``: prompts (M, D) and their weights (M,) -> (D,), not scaled."""
+    return np.asarray(weight, np.float64) @ np.asarray(prompts, np.float64)
 
 
 def plane(features: np.ndarray, text_mean: np.ndarray) -> Plane | None:
@@ -39,6 +45,7 @@ def plane(features: np.ndarray, text_mean: np.ndarray) -> Plane | None:
     basis = np.stack([v, _across(u, v)], 1)
     angle = 2 * np.arctan2(np.linalg.norm(u - v), np.linalg.norm(u + v))
     turned, literal = X @ _smallest(u, v), X @ _svd(X, z)
+    stages = (X, turned, literal)
     return Plane(
         before=X @ basis,
         smallest=turned @ basis,
@@ -47,6 +54,8 @@ def plane(features: np.ndarray, text_mean: np.ndarray) -> Plane | None:
         angle=float(angle),
         moved_smallest=_outside(X, turned, basis),
         moved_svd=_outside(X, literal, basis),
+        share=np.stack([((one @ basis) ** 2).sum(0) / (one**2).sum() for one in stages]),
+        spread=np.array([_spread(one, basis) for one in stages]),
     )
 
 
@@ -80,3 +89,10 @@ def _outside(before: np.ndarray, after: np.ndarray, basis: np.ndarray) -> np.nda
     """(J,) how far every row moved in the dimensions that the plane does not show."""
     change = after - before
     return np.linalg.norm(change - (change @ basis) @ basis.T, axis=1)
+
+
+def _spread(rows: np.ndarray, basis: np.ndarray) -> float:
+    """The share of the rows' variance about their own mean that lies in the plane."""
+    centred = rows - rows.mean(0)
+    total = float((centred**2).sum())
+    return float(((centred @ basis) ** 2).sum() / total) if total > ROUNDING else 0.0

@@ -12,6 +12,7 @@ from rita_demo.plots.names import safe, short
 from rita_demo.plots.theme import COLOURS, axis, finish, note, rows
 from rita_demo.records import Plane, Story, Trace
 
+ARC = 0.3  # radius of the arc that shows the rotation
 #: what is drawn -> field of the record, colour, marker and its words
 STAGES: tuple[tuple[str, str, str, str], ...] = (
     ("before", COLOURS["cache"], "circle-open", "○ before"),
@@ -20,18 +21,21 @@ STAGES: tuple[tuple[str, str, str, str], ...] = (
 )
 
 
-def cache_distances(story: Story, empty: Trace, selected: int | None = None) -> go.Figure:
+def cache_distances(
+    story: Story, empty: Trace, selected: int | None = None, *, full: Trace | None = None
+) -> go.Figure:
     """d_cOT of the delivered picture with the memory (purple) and with an empty one (grey ring), per class.
 
     Args:
         story: its delivered side was decided with the memory.
         empty: the same picture decided from an empty memory.
-        selected: a class to mark with a band.
+        selected: a class to mark with a band; the others' names go grey.
+        full: the same picture decided from another memory than the story's.
 
     Returns:
         A figure whose marks carry ``customdata = (class, d_cOT, views held, name)``.
     """
-    with_, without = story.attacked.trace, empty
+    with_, without = full or story.attacked.trace, empty
     shown = shown_classes(story, selected, 10)
     place = {k: len(shown) - 1 - i for i, k in enumerate(shown)}
     figure = go.Figure()
@@ -57,7 +61,7 @@ def cache_distances(story: Story, empty: Trace, selected: int | None = None) -> 
     return finish(
         figure,
         kind="cache_distances",
-        alt=_alt(story, empty, shown),
+        alt=_alt(story, with_, empty, shown),
         pickable=True,
         hovermode="closest",
         annotations=[note(key, 0, 1, yshift=8, xshift=-120)],
@@ -84,12 +88,12 @@ def _band(row: int | None) -> list[dict]:
     ]  # fmt: skip
 
 
-def _alt(story: Story, empty: Trace, shown: list[int]) -> str:
-    with_ = story.attacked.trace.cache_distance
+def _alt(story: Story, full: Trace, empty: Trace, shown: list[int]) -> str:
+    pairs = [(k, float(full.cache_distance[k]), float(empty.cache_distance[k])) for k in shown]
     parts = [
-        f"{story.bank.names[k]} {float(with_[k]):.4f} instead of {float(empty.cache_distance[k]):.4f}"
-        for k in shown
-        if abs(float(with_[k]) - float(empty.cache_distance[k])) >= 5e-5
+        f"{story.bank.names[k]} {now:.4f} instead of {then:.4f}"
+        for k, now, then in pairs
+        if abs(now - then) >= 5e-5
     ]
     if not parts:
         return "The memory changes no class's cost."
@@ -99,13 +103,49 @@ def _alt(story: Story, empty: Trace, shown: list[int]) -> str:
 def procrustes_plane(one: Plane, name: str, selected: int | None = None) -> go.Figure:
     """A class's cached views before and after the rotation, in the plane of both mean directions.
 
-    The arc is the unit circle: on it a view lies wholly in the plane.  Both solutions turn the mean
-    onto the prompt's direction; what the SVD does outside the plane is said in words.
+    The circle has radius 1: on it a view lies wholly in the plane.  The arc is the rotation; both
+    solutions turn the mean onto the prompts' direction, what the SVD does outside the plane is said.
+
+    Args:
+        one: the class's views in the plane.
+        name: of the class.
+        selected: a slot to draw large; the others go grey.
 
     Returns:
         A figure whose marks carry ``customdata = (slot, distance moved outside the plane)``.
     """
     figure = go.Figure()
+    _directions(figure, one)
+    for (x0, y0), (x1, y1) in zip(one.before.tolist(), one.smallest.tolist()):
+        figure.add_scatter(
+            x=[x0, x1], y=[y0, y1], mode="lines", hoverinfo="skip",
+            line={"color": COLOURS["faint"], "width": 1},
+        )  # fmt: skip
+    _views(figure, one, selected)
+    lowest = min(-0.25, float(min(getattr(one, s)[:, 1].min() for s, *_ in STAGES)) - 0.1)
+    left = min(-0.1, float(one.mean[0]), float(one.before[:, 0].min())) - 0.05
+    across, along = (f"{100 * float(one.share[0, i]):.0f} %" for i in (1, 0))
+    return finish(
+        figure,
+        kind="procrustes_plane",
+        alt=_said(one, name),
+        pickable=True,
+        hovermode="closest",
+        annotations=_plane_words(one, name),
+        shapes=[{"type": "circle", "x0": -1, "x1": 1, "y0": -1, "y1": 1,
+                 "line": {"color": COLOURS["axis"], "width": 1}, "layer": "below"}],
+        margin={"l": 52, "r": 12, "t": 34, "b": 48},
+        xaxis=axis(range=[left, 1.12], title=f"along the prompts’ mean direction ({along} before)",
+                   constrain="domain"),
+        yaxis=axis(range=[lowest, 1.12], title=f"across it, towards the views ({across} before)",
+                   scaleanchor="x", constrain="domain"),
+        narrow={"xaxis.title.text": f"along the prompts’ mean ({along} before)",
+                "yaxis.title.text": f"across it ({across} before)"},
+    )  # fmt: skip
+
+
+def _directions(figure: go.Figure, one: Plane) -> None:
+    """Both mean directions, and the arc that turns one onto the other."""
     for end, colour, dash in (
         (one.mean, COLOURS["cache"], "dot"),
         ((1.0, 0.0), COLOURS["text"], "solid"),
@@ -114,11 +154,17 @@ def procrustes_plane(one: Plane, name: str, selected: int | None = None) -> go.F
             x=[0, float(end[0])], y=[0, float(end[1])], mode="lines", hoverinfo="skip",
             line={"color": colour, "width": 2, "dash": dash},
         )  # fmt: skip
-    for (x0, y0), (x1, y1) in zip(one.before.tolist(), one.smallest.tolist()):
-        figure.add_scatter(
-            x=[x0, x1], y=[y0, y1], mode="lines", hoverinfo="skip",
-            line={"color": COLOURS["faint"], "width": 1},
-        )  # fmt: skip
+    turn = np.linspace(one.angle, 0.0, 40)
+    figure.add_scatter(
+        x=ARC * np.cos(turn), y=ARC * np.sin(turn), mode="lines+markers", name="rotation",
+        hoverinfo="skip", line={"color": COLOURS["defence"], "width": 2},
+        marker={"symbol": "arrow", "angleref": "previous", "color": COLOURS["defence"],
+                "size": [0] * 39 + [11]},
+    )  # fmt: skip
+
+
+def _views(figure: go.Figure, one: Plane, selected: int | None) -> None:
+    """Every view three times; the selected one large and in colour, the others grey."""
     moved = {
         "before": np.zeros(len(one.before)),
         "smallest": one.moved_smallest,
@@ -126,36 +172,31 @@ def procrustes_plane(one: Plane, name: str, selected: int | None = None) -> go.F
     }
     for stage, colour, symbol, words in STAGES:
         points = getattr(one, stage)
+        near = [selected in (None, j) for j in range(len(points))]
+        tones = [colour if here else COLOURS["other"] for here in near]
         figure.add_scatter(
             x=points[:, 0], y=points[:, 1], mode="markers", name=stage,
             customdata=[[j, float(m)] for j, m in enumerate(moved[stage])],
-            marker={"symbol": symbol, "color": colour, "line": {"color": colour, "width": 2},
+            marker={"symbol": symbol, "color": tones, "line": {"color": tones, "width": 2},
                     "size": [15 if j == selected else 10 for j in range(len(points))]},
             hovertemplate=f"slot %{{customdata[0]}}, {words[2:]}<br>moved outside this plane by "
             "%{customdata[1]:.3f}<extra></extra>",
         )  # fmt: skip
+
+
+def _plane_words(one: Plane, name: str) -> list[dict]:
     key = "   ".join(f'<span style="color:{c}">{w}</span>' for _, c, _, w in STAGES)
-    lowest = min(-0.25, float(min(getattr(one, s)[:, 1].min() for s, *_ in STAGES)) - 0.1)
-    left = min(-0.1, float(one.mean[0]), float(one.before[:, 0].min())) - 0.05
-    return finish(
-        figure,
-        kind="procrustes_plane",
-        alt=_said(one, name),
-        pickable=True,
-        hovermode="closest",
-        annotations=[
-            note(key, 0, 1, yshift=8, xshift=-40),
-            note(f"prompts of {short(name, 20)}", 1.02, 0, xref="x", yref="y", xanchor="right", yshift=3,
-                 font={"size": 12, "color": COLOURS["text"]}),
-            note("mean of the cached views", float(one.mean[0]), float(one.mean[1]), xref="x", yref="y",
-                 yshift=5, font={"size": 12, "color": COLOURS["cache"]}),
-        ],
-        shapes=[{"type": "circle", "x0": -1, "x1": 1, "y0": -1, "y1": 1,
-                 "line": {"color": COLOURS["axis"], "width": 1}, "layer": "below"}],
-        margin={"l": 46, "r": 12, "t": 34, "b": 44},
-        xaxis=axis(range=[left, 1.1], title="along the prompts' mean direction"),
-        yaxis=axis(range=[lowest, 1.1], title="across it, towards the cached views"),
-    )  # fmt: skip
+    middle = ARC * np.array([math.cos(one.angle / 2), math.sin(one.angle / 2)])
+    inside = {"xref": "x", "yref": "y"}
+    return [
+        note(key, 0, 1, yshift=8, xshift=-40),
+        note(f"prompts of {short(name, 20)}", 1.02, 0, xanchor="right", yshift=3,
+             font={"size": 12, "color": COLOURS["text"]}, **inside),
+        note("mean of the cached views", float(one.mean[0]), float(one.mean[1]), yshift=5,
+             font={"size": 12, "color": COLOURS["cache"]}, **inside),
+        note(f"{math.degrees(one.angle):.0f}°", float(middle[0]), float(middle[1]), xshift=4,
+             font={"size": 13, "color": COLOURS["defence"]}, **inside),
+    ]  # fmt: skip
 
 
 def _said(one: Plane, name: str) -> str:

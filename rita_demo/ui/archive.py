@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,15 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from rita_demo.analysis import strength
 from rita_demo.errors import DemoError
 from rita_demo.records import TextBank
-from rita_demo.settings import KNOBS
-from rita_demo.ui.history import THUMB, Item, Shelf
+from rita_demo.settings import KNOBS, Settings
+from rita_demo.ui.history import THUMB, Entry, Item, Shelf
 
 LARGEST = 32 << 20  # bytes of a file
-LARGEST_HEADER = 1 << 20
+LARGEST_HEADER = 4 << 20
+MOST_LOGGED = 64  # views of one moment in the log that travels along
 MOST_PICTURES = 1 << 31
 FORMAT = "rita-demo memory 1"
 AGAIN = "Export it again, or choose another file."
@@ -43,8 +45,54 @@ class ArchiveError(DemoError):
     """The file is not a memory we can use."""
 
 
-def pack(shelf: Shelf, model: str) -> bytes:
-    """A memory as a safetensors file; the metadata ``rita`` is JSON with everything that is not an array."""
+def described(
+    shelf: Shelf, model: str, settings: Settings, entries: Sequence[Entry]
+) -> dict[str, Any]:
+    """Everything about a memory that is not an array, as JSON: what it belongs to (model, class names),
+    the settings of the picture on screen, and the log up to the moment exported."""
+    return {
+        "format": FORMAT, "model": model, "key": shelf.key, "names": list(shelf.names),
+        "slots": shelf.slots, "width": shelf.width, "pictures": shelf.pictures,
+        "settings": settings.as_dict(), "log": [_logged(e) for e in entries],
+    }  # fmt: skip
+
+
+def _logged(entry: Entry) -> dict[str, Any]:
+    names = entry.shelf.names
+    return {
+        "title": entry.title,
+        "held": entry.shelf.count,
+        "entered": [
+            {
+                "class": names[e.label], "slot": e.slot, "view": e.view, "entropy": e.entropy,
+                "replaced_entropy": e.replaced_entropy, "replaced_picture": e.replaced_born,
+            }
+            for e in entry.events[:MOST_LOGGED]
+        ],
+    }  # fmt: skip
+
+
+def as_json(shelf: Shelf, about: dict[str, Any]) -> bytes:
+    """The same for people and other programs: ``about``, and every item without its feature.
+
+    ``entropy`` is in nats, ``picture`` counts from 0 in the order of the log, ``r`` is |sum of a class's
+    features| / count. It cannot be imported: the features are in the safetensors file."""
+    held = sorted(shelf.held.items())
+    classes = {
+        shelf.names[k]: {
+            "r": round(strength(np.stack([i.feature for i in items])), 6),
+            "items": [
+                {"slot": j, "entropy": i.entropy, "picture": i.born, "view": i.view}
+                for j, i in enumerate(items)
+            ],
+        }
+        for k, items in held
+    }
+    return json.dumps(about | {"held": classes}, indent=1, ensure_ascii=False).encode()
+
+
+def pack(shelf: Shelf, about: dict[str, Any]) -> bytes:
+    """A memory as a safetensors file; its metadata ``rita`` is ``about`` as JSON."""
     rows = [(k, item) for k, items in sorted(shelf.held.items()) for item in items]
     nothing = np.zeros((THUMB, THUMB, 3), np.uint8)
     thumbs = [nothing if i.thumb is None else i.thumb for _, i in rows]
@@ -57,10 +105,6 @@ def pack(shelf: Shelf, model: str) -> bytes:
         "thumb": np.array(thumbs, np.uint8).reshape(-1, THUMB, THUMB, 3),
         "has_thumb": np.array([i.thumb is not None for _, i in rows], np.uint8),
     }
-    about = {
-        "format": FORMAT, "model": model, "key": shelf.key, "names": list(shelf.names),
-        "slots": shelf.slots, "width": shelf.width, "pictures": shelf.pictures,
-    }  # fmt: skip
     return save(arrays, {"rita": json.dumps(about)})
 
 
@@ -94,6 +138,7 @@ def unpack(data: bytes, bank: TextBank, model: str) -> Shelf:
         TypeError,
         RecursionError,
         OverflowError,
+        AttributeError,
     ) as e:
         raise ArchiveError("This file is truncated or damaged: no memory in it.", AGAIN) from e
 

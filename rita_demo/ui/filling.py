@@ -6,8 +6,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from rita_demo import story as telling
 from rita_demo.data import samples
@@ -15,23 +18,37 @@ from rita_demo.data.pictures import open_picture
 from rita_demo.errors import PictureError, SettingError
 from rita_demo.records import CacheState, Picture, Side, Story, Trace
 from rita_demo.settings import Settings
-from rita_demo.ui import notice, words
+from rita_demo.ui import notice, recall, words
 from rita_demo.ui.board import Updates
 from rita_demo.ui.desk import Desk
 from rita_demo.ui.sessions import Session
 
 MOST_FILES = 32
-SEEDS = 1  # attacked versions of each sample
+VISIBLE = 5e-5  # a smaller change of a cosine distance rounds to nothing
+MOST_SAID = 3  # refused files that are named
+SEEDS = 2  # attacked versions of each sample: a class with one view costs what an empty one does
 
 
 @dataclass(frozen=True)
 class Filler:
-    """One picture to remember: what the log calls it, its class if known, and how it is attacked."""
+    """One picture to remember: what the log calls it, its class if known, and how it is attacked.
+    ``key`` names it in the history, where a picture has one place."""
 
     title: str
+    key: str
     picture: Picture
     label: int | None
     settings: Settings
+
+
+@dataclass
+class Tally:
+    """What a filling did: pictures ``decided``; of those whose class is known, views that ``entered``
+    and how many of them under a ``wrong`` class."""
+
+    decided: int = 0
+    entered: int = 0
+    wrong: int = 0
 
 
 def told(session: Session, engine: Any) -> Story:
@@ -47,25 +64,36 @@ def told(session: Session, engine: Any) -> Story:
     return story
 
 
-def uploads(session: Session, engine: Any, paths: Any, attack: bool) -> list[Filler]:
-    """Uploaded files as pictures to remember."""
+def uploads(
+    session: Session, engine: Any, paths: Any, attack: bool
+) -> tuple[list[Filler], list[str]]:
+    """Uploaded files as pictures to remember, and a sentence on each file that is none.
+
+    Raises:
+        PictureError: when no file arrived, too many did, or not one of them is a picture.
+    """
     story = told(session, engine)
     if not isinstance(paths, list) or not paths or not all(isinstance(p, str) for p in paths):
         raise PictureError("No file arrived.", "Choose one or more pictures.")
     if len(paths) > MOST_FILES:
-        raise PictureError(f"At most {MOST_FILES} pictures at once; got {len(paths)}.")
+        raise PictureError(
+            f"At most {MOST_FILES} pictures at once; got {len(paths)}.", "Choose fewer."
+        )
     settings = _attacking(story.settings) if attack else story.settings.but(attack="none")
-    found = []
+    found, refused = [], []
     for number, path in enumerate(paths, 1):
         try:
             picture = open_picture(
                 Path(path).read_bytes(), square=settings.square, side=engine.info.side
             )
         except PictureError as error:
-            raise PictureError(f"File {number}: {error.message}", error.hint) from error
+            refused.append(f"File {number} was left out: {error.message}")
+            continue
         title = f"Upload {number}" + (", attacked" if attack else "")
-        found.append(Filler(title, picture, None, settings))
-    return found
+        found.append(Filler(title, picture.key, picture, None, settings))
+    if not found:
+        raise PictureError(" ".join(refused[:MOST_SAID]), "Nothing was remembered.")
+    return found, refused
 
 
 def poison(session: Session, engine: Any) -> list[Filler]:
@@ -81,6 +109,7 @@ def poison(session: Session, engine: Any) -> list[Filler]:
             found.append(
                 Filler(
                     f"{one.title}, attacked (seed {seed})",
+                    f"{picture.key} {seed}" if seed else picture.key,
                     picture,
                     names.index(one.label),
                     settings.but(attack_seed=seed),
@@ -97,7 +126,9 @@ def _attacking(settings: Settings) -> Settings:
     return settings if settings.attack != "none" else settings.but(attack="pgd")
 
 
-def fill(desk: Desk, session: Session, fillers: Sequence[Filler]) -> Iterator[Updates]:
+def fill(
+    desk: Desk, session: Session, fillers: Sequence[Filler], refused: Sequence[str] = ()
+) -> Iterator[Updates]:
     """Decide and commit each picture, one after another, then say what it changed."""
     engine = desk.engine_of(session)
     story, begin = told(session, engine), time.perf_counter()
@@ -106,38 +137,43 @@ def fill(desk: Desk, session: Session, fillers: Sequence[Filler]) -> Iterator[Up
             "The memory is not kept from picture to picture with these settings.",
             "Choose “kept from picture to picture” in the settings, then run a picture.",
         )
-    held = session.history.now
-    before = story.cache_before if held is None else held.state()
+    if refused:
+        yield {desk.notice: notice.sentence(_left_out(refused, len(fillers)))}
+    before, tally = others(session, story), Tally()
     for number, filler in enumerate(fillers):
         status = f"Remembering {filler.title} ({number + 1} of {len(fillers)})"
-        yield {
-            desk.status: notice.progress(status, number / len(fillers), time.perf_counter() - begin)
-        }
-        for sentence in _commit(desk, session, story, filler):
-            now = f"{status}: {sentence}"
+        for sentence in chain([""], _commit(desk, session, story, filler, tally)):
+            now = f"{status}: {sentence}" if sentence else status
             spent = time.perf_counter() - begin
             yield {desk.status: notice.progress(now, number / len(fillers), spent)}
         if session.story is not story:
             return
         desk.sessions.fit()
         yield desk.board.redraw(session, "memory")
-    after = session.history.now
-    if after is not None:
-        session.lesson = lesson(engine, story, before, after.state(), len(fillers))
+    session.lesson = lesson(engine, story, before, others(session, story), tally)
     took = words.seconds(time.perf_counter() - begin)
-    yield {
-        desk.status: notice.done(f"{len(fillers)} pictures decided in {took}."),
-        **desk.board.redraw(session, "memory"),
-    }
+    yield {desk.status: notice.done(f"{tally.decided} pictures decided in {took}.")}
 
 
-def _commit(desk: Desk, session: Session, story: Story, filler: Filler) -> Iterator[str]:
+def _left_out(refused: Sequence[str], taken: int) -> PictureError:
+    more = len(refused) - MOST_SAID
+    said = " ".join(refused[:MOST_SAID]) + (f" And {more} more." if more > 0 else "")
+    return PictureError(said, f"The other {taken} are remembered.")
+
+
+def others(session: Session, story: Story) -> CacheState | None:
+    """The memory as it is now without what the picture on screen brought: it would be decided from it."""
+    return session.history.before(story.clean.picture.key)
+
+
+def _commit(
+    desk: Desk, session: Session, story: Story, filler: Filler, tally: Tally
+) -> Iterator[str]:
     """One picture through the whole method, saying what happens; the picture on screen stays."""
     engine, target = desk.engine_of(session), story.attack.target if story.attack else None
-    now = session.history.now
     steps = telling.telling(
         engine, filler.picture, story.bank.names, filler.settings, label=filler.label,
-        target=None if target == filler.label else target, cache=now.state() if now else None,
+        target=None if target == filler.label else target, cache=session.history.before(filler.key),
     )  # fmt: skip
     while True:
         try:
@@ -151,11 +187,24 @@ def _commit(desk: Desk, session: Session, story: Story, filler: Filler) -> Itera
     crops = engine.view_pixels(one.attacked.picture, one.settings) if events else None
     with session.lock:
         session.history = session.history.committed(
-            filler.title, "", one.bank, one.cache_before, one.cache_after, events, crops
+            filler.title,
+            filler.key,
+            one.bank,
+            one.cache_before,
+            one.cache_after,
+            events,
+            crops,
+            retry=False,
         )
+    tally.decided += 1
+    if filler.label is not None:
+        tally.entered += len(events)
+        tally.wrong += sum(event.label != filler.label for event in events)
 
 
-def lesson(engine: Any, story: Story, before: CacheState, after: CacheState, count: int) -> str:
+def lesson(
+    engine: Any, story: Story, before: CacheState | None, after: CacheState | None, tally: Tally
+) -> str:
     """HTML: RITA's answer for the picture on screen from the memory before and after the filling."""
     sides = [("clean", story.clean)] + ([("attacked", story.attacked)] if story.attack else [])
     rows = ""
@@ -165,11 +214,41 @@ def lesson(engine: Any, story: Story, before: CacheState, after: CacheState, cou
             f"<tr><th scope='row'>{name} picture</th>{_answer(then, story)}{_answer(now, story)}"
             f"<td class='outcome dim'>{_word(then, now, story)}</td></tr>"
         )
+        rows += _costs(story, then, now)
     return (
-        f"<h3>What the {count} pictures changed</h3><table class='verdicts'><thead><tr><th></th>"
-        "<th scope='col'>RITA before</th><th scope='col'>RITA now</th><th scope='col'></th></tr></thead>"
-        f"<tbody>{rows}</tbody></table>"
+        f"<h3>What the {tally.decided} pictures changed</h3>{_entered(tally)}<table class='verdicts'>"
+        "<thead><tr><th><span class='sr'>picture</span></th><th scope='col'>before</th>"
+        "<th scope='col'>now</th><th scope='col'>change</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table><p class='quiet small'>RITA’s answer and "
+        f"{words.term('margin')}; below, what the memory says about the true class and about the class "
+        "that moved most. The picture’s own views are left out of the memory here.</p>"
     )
+
+
+def _entered(tally: Tally) -> str:
+    if not tally.entered:
+        return ""
+    return (
+        f"<p class='lead'>{words.views(tally.entered)} entered, {tally.wrong} of them under a wrong class "
+        f"({words.percent(tally.wrong / tally.entered)}).</p>"
+    )
+
+
+def _costs(story: Story, then: Trace, now: Trace) -> str:
+    """Two rows: d_cOT of the true class, and of the class whose d_cOT moved most."""
+    change = np.asarray(now.cache_distance) - np.asarray(then.cache_distance)
+    most = int(np.abs(change).argmax())
+    moved = (most,) if abs(float(change[most])) >= VISIBLE else ()
+    rows = ""
+    for k in dict.fromkeys((story.label, *moved)):
+        old, new = float(then.cache_distance[k]), float(now.cache_distance[k])
+        said = words.signed(new - old) if abs(new - old) >= VISIBLE else "unchanged"
+        rows += (
+            f"<tr class='sub'><th scope='row'>d<sub>cOT</sub> of {escape(story.bank.names[k])}"
+            f"<small>cosine distance</small></th><td>{old:.4f}</td><td>{new:.4f}</td>"
+            f"<td>{said}</td></tr>"
+        )
+    return rows
 
 
 def _decided(engine: Any, story: Story, side: Side, state: CacheState | None) -> Trace:
@@ -179,9 +258,18 @@ def _decided(engine: Any, story: Story, side: Side, state: CacheState | None) ->
     return trace
 
 
-def bare(engine: Any, story: Story) -> Trace:
-    """The delivered picture decided as if nothing had ever been remembered."""
-    return _decided(engine, story, story.attacked, None)
+def compare(engine: Any, session: Session) -> None:
+    """Decide the picture on screen from an empty memory, and from the one of the moment looked at."""
+    story = session.story
+    if story is None or engine.info.name != story.backbone.name:
+        return
+    if session.bare is None or session.bare[0] is not story:
+        session.bare = (story, _decided(engine, story, story.attacked, None))
+    entry, seen = recall.entry(session), session.recalled
+    if entry is not None and (seen is None or seen[0] is not story or seen[1] is not entry):
+        shelf = session.history.without(story.clean.picture.key, recall.moment(session))
+        state = None if shelf is None else shelf.state()
+        session.recalled = (story, entry, _decided(engine, story, story.attacked, state))
 
 
 def _answer(trace: Trace, story: Story) -> str:

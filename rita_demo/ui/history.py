@@ -56,6 +56,18 @@ class Shelf:
         items = self.held.get(k, ())
         return items[slot] if 0 <= slot < len(items) else None
 
+    def find(self, item: Item | None) -> tuple[int, int] | None:
+        """Class and slot of that very item, if it is still here."""
+        places = (
+            (k, j) for k, items in self.held.items() for j, one in enumerate(items) if one is item
+        )
+        return next(places, None)
+
+    def but_not(self, out: set[int]) -> Shelf:
+        """The same without the items of these ``id``s; later items of a class move up."""
+        kept = {k: tuple(i for i in items if id(i) not in out) for k, items in self.held.items()}
+        return replace(self, items={k: items for k, items in kept.items() if items})
+
     def emptied(self) -> Shelf:
         """The same without its views."""
         return replace(self, items={})
@@ -87,6 +99,12 @@ class Entry:
     events: tuple[CacheEvent, ...] = ()
     picture: str = ""
 
+    @property
+    def brought(self) -> set[int]:
+        """``id`` of every item that this moment's picture brought; they live as long as the entry."""
+        born = self.shelf.pictures - 1 if self.picture else None
+        return {id(i) for items in self.shelf.held.values() for i in items if i.born == born}
+
 
 @dataclass(frozen=True)
 class History:
@@ -99,12 +117,25 @@ class History:
         """What the memory holds; None before the first picture."""
         return self.entries[-1].shelf if self.entries else None
 
-    def before(self, picture: str) -> CacheState | None:
-        """The memory a picture is decided from: trying the latest picture again starts before it."""
+    def without(self, picture: str, at: int = -1) -> Shelf | None:
+        """What moment ``at`` held apart from what a picture itself brought: it is judged by the others.
+
+        At the moment that it brought something, that is exactly the moment before; later, its own views
+        are taken out, and what they had pushed out meanwhile stays away. None before the first picture.
+        """
         if not self.entries:
             return None
-        again = bool(picture) and len(self.entries) > 1 and self.entries[-1].picture == picture
-        return self.entries[-2 if again else -1].shelf.state()
+        at = at % len(self.entries)
+        while picture and at > 0 and self.entries[at].picture == picture:
+            at -= 1
+        own = [e.brought for e in self.entries if picture and e.picture == picture]
+        return self.entries[at].shelf.but_not(set().union(*own))
+
+    def before(self, picture: str) -> CacheState | None:
+        """The memory a picture is decided from: one that ran before does not vote for itself, and is
+        never in the memory twice."""
+        shelf = self.without(picture)
+        return None if shelf is None else shelf.state()
 
     def committed(
         self,
@@ -115,13 +146,19 @@ class History:
         after: CacheState,
         events: tuple[CacheEvent, ...],
         crops: np.ndarray | None,
+        *,
+        retry: bool = True,
     ) -> History:
-        """The history after a picture; another vocabulary or model begins a new one."""
+        """The history after a picture; another vocabulary or model begins a new one. ``before`` is what
+        :meth:`before` gave. To ``retry`` the latest picture replaces its moment; an earlier one run again,
+        or a filling, adds a moment in which the picture's earlier views are gone."""
         kept = self.entries
         if not kept or kept[-1].shelf.key != bank.key:
             kept = (Entry("The beginning", shelf_of(before, bank.names, None, None)),)
-        elif picture and len(kept) > 1 and kept[-1].picture == picture:
+        elif retry and picture and len(kept) > 1 and kept[-1].picture == picture:
             kept = kept[:-1]
+        if picture and any(e.picture == picture for e in kept):
+            title = f"{title}, again (its earlier views were taken out)"
         shelf = shelf_of(after, bank.names, kept[-1].shelf, crops)
         return self._with(kept, Entry(title, shelf, events, picture))
 
@@ -129,6 +166,12 @@ class History:
         """The memory emptied; what was there can be brought back by :meth:`undone`."""
         now = self.now
         return self if now is None else self._with(self.entries, Entry("Emptied", now.emptied()))
+
+    def forgotten(self, title: str, state: CacheState) -> History:
+        """The memory as ``state``, which lacks something that was there."""
+        assert self.now is not None
+        shelf = shelf_of(state, self.now.names, self.now, None)
+        return self._with(self.entries, Entry(title, shelf))
 
     def imported(self, shelf: Shelf) -> History:
         """Another memory in place of this one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +16,10 @@ from rita_demo.ui import archive, filling, notice, recall, words
 from rita_demo.ui.board import Updates
 from rita_demo.ui.desk import AT_ONCE, ENGINE_QUEUE, Desk
 from rita_demo.ui.history import Entry, History
-from rita_demo.ui.plotly_view import whole
+from rita_demo.ui.plotly_view import PlotlyView, clicked, whole
 from rita_demo.ui.recall import when_open
 from rita_demo.ui.sessions import Session
-from rita_demo.ui.shelf import Contents, Export, chosen_item
+from rita_demo.ui.shelf import Contents, Export, chosen_item, export_kind
 
 LONG: dict[str, Any] = ENGINE_QUEUE | {"show_progress": "hidden", "api_visibility": "private"}
 
@@ -39,8 +40,8 @@ class MemoryTab:
         gr.HTML(
             "<h2 class='story'>What is remembered</h2><p class='lead'>"
             f"The surest crops ({words.term('confident view')}) of every picture enter the "
-            f"{words.term('memory (cache)')} under the class they answer with. Trying the latest picture "
-            "again never commits it twice.</p>"
+            f"{words.term('memory (cache)')} under the class they answer with, their {words.term('pseudo-label')}. "
+            "Running a picture again takes its earlier views out first: nothing is in the memory twice.</p>"
         )
         self.moment = gr.Slider(
             0, 1, value=0, step=1, label="Moment", visible=False, elem_id="moment",
@@ -51,6 +52,9 @@ class MemoryTab:
         with gr.Row(elem_id="memory-buttons"):
             self.undo = gr.Button("Undo", size="sm", elem_id="undo")
             self.empty = gr.Button("Empty the memory", size="sm", elem_id="empty-memory")
+            self.remove = gr.Button(
+                "Remove the chosen view", size="sm", elem_id="remove", interactive=False
+            )
             self.export = Export(elem_id="export")
             self.load = gr.UploadButton(
                 "Import", file_types=[".safetensors"], type="filepath", size="sm", elem_id="import"
@@ -66,18 +70,37 @@ class MemoryTab:
         board.add(self.contents, when_open(recall.contents), "memory", "class")
         board.add(detail, when_open(recall.detail), "memory")
         board.add(log, when_open(recall.log), "memory")
+        board.add(self.remove, when_open(recall.removing), "memory")
 
     def _draw_use(self) -> None:
         board = self.desk.board
         gr.HTML("<h2 class='story'>What it changes</h2>")
         compared = gr.HTML(elem_id="compared")
+        with gr.Row(elem_classes="pair"):
+            with gr.Column(scale=1, min_width=300):
+                gr.HTML("<h3>What the memory adds per class, for the picture on screen</h3>")
+                self.distances = PlotlyView(
+                    aria="d_cOT of every class with and without the memory", height=380,
+                    empty=recall.WAITING, elem_id="distances",
+                )  # fmt: skip
+            with gr.Column(scale=1, min_width=300):
+                gr.HTML("<h3>How Procrustes turns the chosen class’s views</h3>")
+                self.plane = PlotlyView(
+                    aria="The chosen class's remembered views before and after Procrustes",
+                    height=380, narrow_height=340, empty=recall.WAITING, elem_id="plane",
+                )  # fmt: skip
+                said = gr.HTML(elem_id="plane-words")
         board.add(compared, when_open(recall.compared), "memory")
+        board.add(self.distances, when_open(recall.distances), "memory", "class")
+        board.add(self.plane, when_open(recall.plane_figure), "memory", "class")
+        board.add(said, when_open(recall.plane_words), "memory", "class")
 
     def _draw_filling(self) -> None:
         gr.HTML(
             "<h2 class='story'>A lesson in poisoning</h2><p class='lead'>The memory believes what it sees. "
             "Fill it with pictures, or with attacked ones, and see what that does to the picture on the "
-            "first tab. Undo takes the pictures out again, one by one.</p>"
+            "first tab: what it says before and after stands here. Undo takes the pictures out again, one "
+            "by one.</p>"
         )
         with gr.Row(elem_id="fill"):
             self.many = gr.UploadButton(
@@ -93,20 +116,27 @@ class MemoryTab:
         self.desk.board.add(lesson, when_open(recall.lesson), "memory")
 
     # --- events
-    def wire(self) -> None:
+    def wire(self, others: list[gr.Tab]) -> None:
         """Connect the events; call it once every panel of every tab is on the board."""
         desk, visitor = self.desk, self.desk.visitor
         touched: tuple[tuple[Any, Any, list[Any], list[Any]], ...] = (
-            (self.tab.select, self.opened, [visitor], []),
+            *((tab.select, self.left, [visitor], []) for tab in others),
             (self.moment.input, self.pick_moment, [visitor, self.moment], []),
             (self.contents.click, self.click_item, [visitor], []),
+            (self.plane.click, self.click_slot, [visitor], []),
+            (self.distances.click, self.click_class, [visitor], []),
             (self.undo.click, self.undone, [visitor], []),
             (self.empty.click, self.emptied, [visitor], []),
+            (self.remove.click, self.removed, [visitor], []),
             (self.export.click, self.exported, [visitor], [self.export]),
             (self.load.upload, self.imported, [visitor, self.load], []),
         )
+        safe = notice.guarded(desk.notice)
         for event, handler, inputs, more in touched:
-            event(notice.guarded(desk.notice)(handler), inputs, desk.outputs(*more), **AT_ONCE)
+            event(safe(handler), inputs, desk.outputs(*more), **AT_ONCE)
+        # first what is there, then what has to be decided for it
+        here = self.tab.select(safe(self.opened), visitor, desk.outputs(), **AT_ONCE)
+        here.then(safe(self.compared), visitor, desk.outputs(), **AT_ONCE)
         outputs = desk.outputs(self.stop)
         jobs: list[Any] = [
             self.many.upload(
@@ -129,14 +159,20 @@ class MemoryTab:
         return notice.guarded(self.desk.notice, lambda: hidden)(begins)
 
     def opened(self, visitor: Any) -> Updates:
-        """The tab came to the front: from now on it is drawn; the empty memory's answer is computed."""
+        """The tab came into sight: from now on it is drawn."""
         session = self.desk.sessions.get(visitor)
         session.recalling = True
-        story, engine = session.story, self.desk.engine_of(session)
-        stale = session.bare is None or session.bare[0] is not story
-        if story is not None and stale and engine.info.name == story.backbone.name:
-            session.bare = (story, filling.bare(engine, story))
         return self.desk.board.redraw(session, "memory")
+
+    def compared(self, visitor: Any) -> Updates:
+        """The picture on screen decided with and without the memory."""
+        return self._select(self.desk.sessions.get(visitor), "memory")
+
+    def left(self, visitor: Any) -> Updates:
+        """Another tab is in sight. (The first one is "chosen" before there is a session.)"""
+        if visitor:
+            self.desk.sessions.get(visitor).recalling = False
+        return {}
 
     def pick_moment(self, visitor: Any, number: Any) -> Updates:
         """The time slider moved."""
@@ -144,7 +180,10 @@ class MemoryTab:
         at = whole(number, 0, len(session.history.entries))
         if at is None:
             return {}
-        updates = self._select(session, "memory", moment=at)
+        seen, item = recall.entry(session), session.selection.item
+        kept = seen.shelf.item(*item) if seen is not None and item is not None else None
+        place = session.history.entries[at].shelf.find(kept)
+        updates = self._select(session, "memory", moment=at, item=place)
         updates.pop(self.moment, None)  # it shows the choice itself
         return updates
 
@@ -155,6 +194,22 @@ class MemoryTab:
         entry = recall.entry(session)
         chosen = None if entry is None else chosen_item(event, entry.shelf)
         return {} if entry is None or chosen is None else self._choose(session, entry, chosen)
+
+    def click_slot(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A view was chosen in the plane of its class."""
+        session, click = self.desk.sessions.get(visitor), clicked(event)
+        entry, k = recall.entry(session), session.selection.k
+        if entry is None or k is None or click is None:
+            return {}
+        slot = click.integer(0, len(entry.shelf.held.get(k, ())))
+        return {} if slot is None else self._choose(session, entry, (k, slot))
+
+    def click_class(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A class was chosen in the figure of distances."""
+        session, click = self.desk.sessions.get(visitor), clicked(event)
+        story = session.story
+        k = click.integer(0, len(story.bank.names)) if story is not None and click else None
+        return {} if k is None else self._select(session, "class", k=k, atom=None)
 
     def _choose(self, session: Session, entry: Entry, chosen: tuple[int, int]) -> Updates:
         story, item = session.story, entry.shelf.item(*chosen)
@@ -186,18 +241,43 @@ class MemoryTab:
             session, session.history.reset(), "The memory is empty. Undo brings it back."
         )
 
-    def exported(self, visitor: Any) -> Updates:
+    def removed(self, visitor: Any) -> Updates:
+        """The chosen view is forgotten; Undo brings it back."""
+        session = self.desk.sessions.get(visitor)
+        history, item = session.history, session.selection.item
+        now, one = history.now, recall.entry(session)
+        if now is None or one is None or item is None or now.item(*item) is None:
+            raise DemoError("No remembered view is chosen.", "Choose one first.")
+        if one.shelf is not now:
+            raise DemoError(
+                "This is an earlier moment: only what the memory holds now can be removed.",
+                "Move the slider to the latest moment.",
+            )
+        name, gone = now.names[item[0]], now.item(*item)
+        assert gone is not None
+        title = f"Removed view {gone.view} of picture {gone.born + 1} from {name}"
+        state = self.desk.engine_of(session).forget(now.state(), *item)
+        return self._now(session, history.forgotten(title, state), f"{title}. Undo brings it back.")
+
+    def exported(self, visitor: Any, event: gr.EventData) -> Updates:
         """The memory of the moment looked at, as a file."""
         session = self.desk.sessions.get(visitor)
-        entry = recall.entry(session)
-        if entry is None or session.story is None:
+        entry, story = recall.entry(session), session.story
+        if entry is None or story is None:
             raise DemoError("There is no memory to export yet.", "Run a picture first.")
-        data = archive.pack(entry.shelf, session.story.backbone.name)
+        kind, entries = export_kind(event), session.history.entries[: recall.moment(session) + 1]
+        about = archive.described(entry.shelf, story.backbone.name, story.settings, entries)
+        data = (
+            archive.as_json(entry.shelf, about)
+            if kind == "json"
+            else archive.pack(entry.shelf, about)
+        )
         self.exports += 1  # another address each time, or the browser would see no change
         code = base64.b64encode(data).decode()
+        address = f"data:application/octet-stream;n={self.exports};base64,{code}"
         return {
-            self.export: f"data:application/octet-stream;n={self.exports};base64,{code}",
-            self.desk.status: notice.done(f"Exported {words.views(entry.shelf.count)}."),
+            self.export: json.dumps({"name": f"memory.{kind}", "address": address}),
+            self.desk.status: notice.done(f"Exported {words.views(entry.shelf.count)} as {kind}."),
         }
 
     def imported(self, visitor: Any, path: Any) -> Updates:
@@ -216,21 +296,26 @@ class MemoryTab:
         """Several uploads at once."""
         session = self.desk.sessions.get(visitor)
         engine = self.desk.engine_of(session)
-        yield from filling.fill(
-            self.desk, session, filling.uploads(session, engine, paths, attack is True)
-        )
+        fillers, refused = filling.uploads(session, engine, paths, attack is True)
+        yield from self._fill(session, fillers, refused)
 
     def fill_poison(self, visitor: Any) -> Iterator[Updates]:
         """Attacked versions of the samples."""
         session = self.desk.sessions.get(visitor)
         engine = self.desk.engine_of(session)
-        yield from filling.fill(self.desk, session, filling.poison(session, engine))
+        yield from self._fill(session, filling.poison(session, engine), [])
+
+    def _fill(
+        self, session: Session, fillers: list[filling.Filler], refused: list[str]
+    ) -> Iterator[Updates]:
+        yield from filling.fill(self.desk, session, fillers, refused)
+        yield self._select(session, "memory")
 
     def stopped(self, visitor: Any) -> Updates:
         """A filling was cancelled: what was committed stays."""
         session = self.desk.sessions.get(visitor)
         said = notice.done("Stopped. What was remembered until then stays; Undo takes it out.")
-        redrawn = self.desk.board.redraw(session, "memory")
+        redrawn = self._select(session, "memory")
         return {self.stop: gr.update(visible=False), self.desk.status: said, **redrawn}
 
     def _now(self, session: Session, history: History, said: str) -> Updates:
@@ -242,4 +327,6 @@ class MemoryTab:
 
     def _select(self, session: Session, *aspects: str, **changes: Any) -> Updates:
         session.selection = replace(session.selection, **changes)
+        if "memory" in aspects:
+            filling.compare(self.desk.engine_of(session), session)
         return self.desk.board.redraw(session, *aspects)

@@ -72,7 +72,7 @@ def build(
                 memory = MemoryTab(desk, third)
         tab.wire()
         inside.wire(second, [first, third])
-        memory.wire()
+        memory.wire([first, second])
         menu.wire()
         _wire_visits(page, desk, tab, reset)
     example.start()

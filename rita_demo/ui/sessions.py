@@ -20,9 +20,9 @@ import numpy as np
 
 from rita_demo import film as filming
 from rita_demo.errors import DemoError
-from rita_demo.records import Draw, FilmFrame, LeftOut, Side, Story, Trace
+from rita_demo.records import Draw, FilmFrame, LeftOut, Plane, Side, Story, Trace
 from rita_demo.settings import Settings
-from rita_demo.ui.history import History
+from rita_demo.ui.history import Entry, History, Item
 
 SIDES = ("attacked", "clean")
 NOTHING = LeftOut()
@@ -69,8 +69,9 @@ class Session:
     there will be while more are on their way, else 0. ``crops`` maps a side (or "step 3") to its views
     for the screen (N, s, s, 3) uint8, ``shown`` the pictures already made for the screen.
     ``borrowed`` is a story shared with everybody (the worked example). ``history`` is the memory through
-    time; once its tab was opened (``recalling``) ``bare`` holds the story decided from an empty
-    memory, and ``lesson`` the HTML of what the last filling changed. ``inside``: the tab *Inside
+    time; while its tab is in sight (``recalling``) ``bare`` holds the story decided from an empty memory,
+    ``recalled`` from that of the moment looked at, ``turned`` the plane of the class looked at, and
+    ``lesson`` the HTML of what the last filling changed. ``inside``: the tab *Inside
     RITA* is the one in sight; its figures are drawn only then, those of all classes at once only
     while their fold is open (``overview``); ``behind``: the first tab's still show an attack step
     that was left meanwhile."""
@@ -89,6 +90,8 @@ class Session:
     history: History = field(default_factory=History)
     recalling: bool = False
     bare: tuple[Story, Trace] | None = None
+    recalled: tuple[Story, Entry, Trace] | None = None
+    turned: tuple[Story, tuple[Item, ...], int, Plane | None] | None = None
     lesson: str = ""
     what_if: WhatIf = WhatIf()
     pinned: Pinned | None = None
@@ -167,6 +170,7 @@ class Session:
             self.draws,
             self.history,
             self.bare[1] if self.bare else None,
+            self.recalled[2] if self.recalled else None,
             self.what_if.story,
             self.pinned,
         )

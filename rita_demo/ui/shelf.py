@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -15,27 +16,30 @@ from rita_demo.ui.images import jpeg_uri
 from rita_demo.ui.plotly_view import whole
 
 MOST_ROWS = 60  # of the log on the page
-_CLICK = """
-element.addEventListener('click', (e) => {
-  const chosen = e.target.closest('button[data-k]');
-  if (chosen) trigger('click', { k: Number(chosen.dataset.k), slot: Number(chosen.dataset.slot) });
-});
-"""
+SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _EXPORT = """
-element.addEventListener('click', (e) => { if (e.target.closest('button')) trigger('click', {}); });
+element.addEventListener('click', (e) => {
+  const chosen = e.target.closest('button[data-kind]');
+  if (chosen) trigger('click', { kind: chosen.dataset.kind });
+});
 watch('value', () => {
   if (!props.value) return;
+  const { name, address } = JSON.parse(props.value);
   const link = document.createElement('a');
-  link.href = props.value; link.download = 'memory.safetensors'; link.click();
+  link.href = address; link.download = name; link.click();
 });
 """
+_EXPORT_BUTTONS = (
+    "<button type='button' class='plain-button' data-kind='safetensors'>Export</button>"
+    "<button type='button' class='plain-button' data-kind='json'>Export as JSON</button>"
+)
 
 
 class Contents(gr.HTML):
     """Cards with buttons; ``click`` reports class and slot (read it with :func:`chosen_item`)."""
 
     def __init__(self, **html: Any) -> None:
-        super().__init__("", js_on_load=_CLICK, apply_default_css=False, **html)
+        super().__init__("", js_on_load=SCRIPT, apply_default_css=False, **html)
 
     def get_block_name(self) -> str:
         """Gradio's own ``html`` component draws this one."""
@@ -43,17 +47,23 @@ class Contents(gr.HTML):
 
 
 class Export(gr.HTML):
-    """A button whose value, a data address, is saved as a file by the browser."""
+    """Two buttons; ``click`` reports which (read it with :func:`export_kind`). The value, JSON with
+    ``name`` and ``address`` (a data address), is saved as a file by the browser."""
 
     def __init__(self, **html: Any) -> None:
         super().__init__(
-            "", html_template="<button type='button' class='plain-button'>Export</button>",
-            js_on_load=_EXPORT, apply_default_css=False, **html,
-        )  # fmt: skip
+            "", html_template=_EXPORT_BUTTONS, js_on_load=_EXPORT, apply_default_css=False, **html
+        )
 
     def get_block_name(self) -> str:
         """Gradio's own ``html`` component draws this one."""
         return "html"
+
+
+def export_kind(event: Any) -> str:
+    """``json`` or ``safetensors``, whatever a stranger wrote."""
+    raw = getattr(event, "_data", None)
+    return "json" if isinstance(raw, dict) and raw.get("kind") == "json" else "safetensors"
 
 
 def chosen_item(event: Any, shelf: Shelf) -> tuple[int, int] | None:
@@ -78,28 +88,35 @@ def contents(entry: Entry, chosen: tuple[int, int] | None, k: int | None) -> str
         )
     new = {(e.label, e.slot) for e in entry.events}
     order = sorted(held, key=lambda c: (-len(held[c]), shelf.names[c]))
-    cards = "".join(_card(shelf, c, held[c], new, chosen, c == k) for c in order)
+    if chosen is None or shelf.item(*chosen) is None:
+        chosen, focus = None, (order[0], 0)
+    else:
+        focus = chosen
+    cards = "".join(_card(shelf, c, held[c], new, chosen, focus, c == k) for c in order)
     rest = len(shelf.names) - len(held)
     others = "1 other class holds" if rest == 1 else f"{rest} other classes hold"
     return (
-        f"<div class='shelf' role='group' aria-label='What the memory holds'>{cards}</div>"
-        f"<p class='quiet small'>{others} nothing. Up to {shelf.slots} views per class.</p>"
+        f"<div class='shelf{' picked' if chosen else ''}' role='group' "
+        f"aria-label='What the memory holds, by pseudo-label'>{cards}</div>"
+        f"<p class='quiet small'>{others} nothing. Up to {shelf.slots} views per class (J). Under each "
+        f"view: its {words.term('entropy')} in nats and its age in pictures. Arrow keys walk through "
+        "them, Enter chooses.</p>"
     )
 
 
 def _card(
     shelf: Shelf, k: int, items: tuple[Item, ...], new: set[tuple[int, int]],
-    chosen: tuple[int, int] | None, looked_at: bool,
+    chosen: tuple[int, int] | None, focus: tuple[int, int], looked_at: bool,
 ) -> str:  # fmt: skip
     r = strength(np.stack([i.feature for i in items]))
     buttons = "".join(
-        _button(shelf, k, slot, item, (k, slot) in new, (k, slot) == chosen)
+        _button(shelf, k, slot, item, (k, slot) in new, (k, slot) == chosen, (k, slot) == focus)
         for slot, item in enumerate(items)
     )
     return (
         f"<section class='card{' here' if looked_at else ''}'><h3>{escape(shelf.names[k])}</h3>"
-        f"<p class='quiet small'>{len(items)} of {shelf.slots}, {words.term('agreement', 'r')} = {r:.3f}"
-        f"</p><div class='items'>{buttons}</div></section>"
+        f"<p class='quiet small'>{len(items)} of {shelf.slots} places, {words.term('agreement')} "
+        f"r<sub>k</sub> = {r:.3f}</p><div class='items'>{buttons}</div></section>"
     )
 
 
@@ -109,19 +126,23 @@ def age(shelf: Shelf, item: Item) -> str:
     return "this picture" if ago <= 0 else "1 picture ago" if ago == 1 else f"{ago} pictures ago"
 
 
-def _button(shelf: Shelf, k: int, slot: int, item: Item, new: bool, pressed: bool) -> str:
+def _button(
+    shelf: Shelf, k: int, slot: int, item: Item, new: bool, pressed: bool, focus: bool
+) -> str:
     shown = (
         "<span class='blank'>?</span>"
         if item.thumb is None
         else f'<img src="{jpeg_uri(item.thumb)}" alt="" width="48" height="48">'
     )
-    mark = "<em>new</em>" if new else ""
+    old = age(shelf, item)
+    mark = "<em>new</em>" if new else old.replace("pictures ", "").replace("picture ", "")
     label = escape(
-        f"{shelf.names[k]}, slot {slot}: entropy {item.entropy:.3f} nats, {age(shelf, item)}"
+        f"Pseudo-label {shelf.names[k]}, slot {slot}: entropy {item.entropy:.3f} nats, {old}"
     )
     return (
         f'<button type="button" data-k="{k}" data-slot="{slot}" aria-pressed="{str(pressed).lower()}" '
-        f'aria-label="{label}" title="{label}">{shown}<small>{item.entropy:.2f}{mark}</small></button>'
+        f'tabindex="{0 if focus else -1}" aria-label="{label}" title="{label}">{shown}'
+        f"<small>{item.entropy:.2f} nats</small><small>{mark}</small></button>"
     )
 
 
@@ -139,7 +160,7 @@ def detail(entry: Entry, chosen: tuple[int, int] | None) -> str:
     return (
         f"<div class='touched'>{picture}<div><h3>{name}, slot {chosen[1]}</h3><p>View {item.view} of "
         f"picture {item.born + 1}, which came {age(entry.shelf, item).replace('this', 'with this')}. It "
-        f"answered {name} with an {words.term('entropy')} of {item.entropy:.3f} nats; only a surer view "
+        f"answered {name} (its {words.term('pseudo-label')}) with an {words.term('entropy')} of {item.entropy:.3f} nats; only a surer view "
         "of this class can replace it once the class is full.</p></div></div>"
     )
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from rita_demo.analysis import plane, strength
+from rita_demo.analysis import plane, strength, text_mean
 from rita_demo.method import align
+from rita_demo.method.cost import text_mean as method_text_mean
 
 
 def views(seed: int, count: int = 3, width: int = 24) -> tuple[np.ndarray, np.ndarray]:
@@ -64,3 +65,40 @@ def test_parallel_directions_stay_finite(sign: int) -> None:
     assert drawn is not None
     assert np.isfinite(drawn.smallest).all()
     assert drawn.smallest[0] == pytest.approx([sign, 0], abs=1e-9)  # opposite: nothing is turned
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_shares_of_variance_are_those_of_a_projection_matrix(seed: int) -> None:
+    X, z = views(seed, 4)
+    drawn = plane(X, z)
+    assert drawn is not None
+    u, v = X.sum(0) / np.linalg.norm(X.sum(0)), z / np.linalg.norm(z)
+    both = np.linalg.qr(np.stack([v, u], 1))[0]
+    project = both @ both.T
+    assert drawn.share[0].sum() == pytest.approx(np.trace(X @ project @ X.T) / len(X))
+    assert drawn.share[0, 0] == pytest.approx(float(((X @ v) ** 2).mean()))
+    around = X - X.mean(0)
+    wanted = np.trace(around @ project @ around.T) / np.trace(around @ around.T)
+    assert drawn.spread[0] == pytest.approx(wanted)
+    # The smallest rotation turns the plane into itself: what lies in it stays in it.
+    assert drawn.share[1].sum() == pytest.approx(drawn.share[0].sum())
+    assert drawn.spread[1] == pytest.approx(drawn.spread[0])
+    assert drawn.share[2].sum() >= strength(X) ** 2 - 1e-9  # the mean itself always lies in it
+
+
+def test_a_single_view_lies_wholly_in_the_plane_and_has_no_spread() -> None:
+    X, z = views(0, 1)
+    drawn = plane(X, z)
+    assert drawn is not None
+    assert drawn.share.sum(1) == pytest.approx(1)
+    assert drawn.spread == pytest.approx(0)
+
+
+def test_the_mean_prompt_is_the_methods_own() -> None:
+    rng = np.random.default_rng(0)
+    z, weight = rng.normal(0, 1, (2, 4, 6)), rng.dirichlet(np.ones(4), 2)
+    z /= np.linalg.norm(z, axis=2, keepdims=True)
+    theirs = method_text_mean(torch.tensor(z), torch.tensor(weight)).numpy()
+    assert np.stack([text_mean(z[k], weight[k]) for k in range(2)]) == pytest.approx(
+        theirs, abs=1e-6
+    )

@@ -124,6 +124,8 @@ class FakeEngine:
     def empty_cache(self, bank: TextBank, settings: Settings) -> CacheState:
         return outside(method.empty(len(bank.names), settings.slots, WIDTH, bank.key))
 
+    forget = Engine.forget
+
     def decide(
         self, glance, bank, cache, settings, tuning=None, left_out=None
     ) -> tuple[Trace, CacheState]:

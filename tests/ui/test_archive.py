@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import pickle
 import struct
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +18,9 @@ from hypothesis import strategies as st
 from safetensors.numpy import load, save
 
 from rita_demo.records import Story
+from rita_demo.settings import RECOMMENDED
 from rita_demo.ui import archive
-from rita_demo.ui.archive import ArchiveError, pack, unpack
+from rita_demo.ui.archive import ArchiveError, as_json, described, unpack
 from rita_demo.ui.history import Shelf
 from rita_demo.ui.sessions import Session
 
@@ -36,6 +40,11 @@ def shelf(story: Story) -> Shelf:
     return now
 
 
+def pack(shelf: Shelf, model: str) -> bytes:
+    """A memory of that model as a file, with the default settings and an empty log."""
+    return archive.pack(shelf, described(shelf, model, RECOMMENDED, ()))
+
+
 def changed(data: bytes, arrays: dict[str, Any] | None = None, **about: Any) -> bytes:
     """The same file with other arrays or another word in its header."""
     length = struct.unpack("<Q", data[:8])[0]
@@ -50,6 +59,31 @@ def test_what_was_exported_comes_back(shelf: Shelf, story: Story) -> None:
     assert again.pictures == shelf.pictures
     k = next(iter(shelf.held))
     assert np.array_equal(again.held[k][0].thumb, shelf.held[k][0].thumb)
+
+
+def test_settings_classes_and_log_travel_in_the_file_and_beside_it(story: Story) -> None:
+    visitor = Session()
+    visitor.show(story)
+    visitor.remember(story, "A motorbike")
+    now, entries = visitor.history.now, visitor.history.entries
+    assert now is not None
+    about = described(now, MODEL, story.settings, entries)
+    data = archive.pack(now, about)
+    length = struct.unpack("<Q", data[:8])[0]
+    inside = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["rita"])
+    assert inside["settings"] == json.loads(json.dumps(story.settings.as_dict()))
+    assert inside["names"] == list(story.bank.names)
+    assert [row["title"] for row in inside["log"]] == ["The beginning", "A motorbike, attacked"]
+    events = story.attacked.trace.change.events
+    assert [e["view"] for e in inside["log"][1]["entered"]] == [e.view for e in events]
+    beside = json.loads(as_json(now, about))
+    assert {name: beside[name] for name in inside} == inside
+    for name, held in beside["held"].items():
+        items = now.held[story.bank.names.index(name)]
+        total = np.sum([i.feature for i in items], 0)
+        assert held["r"] == pytest.approx(float(np.linalg.norm(total)) / len(items), abs=1e-5)
+        assert [i["entropy"] for i in held["items"]] == [i.entropy for i in items]
+    assert unpack(data, story.bank, MODEL).count == now.count
 
 
 def test_an_empty_memory_comes_back_empty(shelf: Shelf, story: Story) -> None:
@@ -119,6 +153,52 @@ def test_more_items_than_places_and_other_shapes_are_refused(shelf: Shelf, story
 def test_a_tampered_header_is_refused(shelf: Shelf, story: Story, about: dict[str, Any]) -> None:
     with pytest.raises(ArchiveError):
         unpack(changed(pack(shelf, MODEL), **about), story.bank, MODEL)
+
+
+def test_a_header_that_is_huge_deep_or_no_json_is_refused(shelf: Shelf, story: Story) -> None:
+    data = pack(shelf, MODEL)
+    body = data[8 + struct.unpack("<Q", data[:8])[0] :]
+    headers = [
+        b"[" * 200_000, b'{"a":' * 100_000, b"[]", b"null", b'"x"', b"\xff" * 64, b"NaN",
+        b'{"__metadata__": []}', b'{"__metadata__": {"rita": 3}}', b'{"__metadata__": {"rita": "[["}}',
+        json.dumps({f"array{n}": {} for n in range(50_000)}).encode(),
+    ]  # fmt: skip
+    for header in headers:
+        with pytest.raises(ArchiveError):
+            unpack(struct.pack("<Q", len(header)) + header + body, story.bank, MODEL)
+    for claimed in (2**63, 2**64 - 1, archive.LARGEST_HEADER + 1, len(data)):
+        with pytest.raises(ArchiveError, match="does not fit"):
+            unpack(struct.pack("<Q", claimed) + data[8:], story.bank, MODEL)
+
+
+def test_a_header_that_promises_more_than_the_file_holds_is_refused(
+    shelf: Shelf, story: Story
+) -> None:
+    data = pack(shelf, MODEL)
+    length = struct.unpack("<Q", data[:8])[0]
+    for shape in ([10**12, 48], [2**62, 48], [-1, 48], [1.5, 48], ["3", 48], [None, 48], []):
+        header = json.loads(data[8 : 8 + length])
+        for name in archive.ARRAYS:
+            header[name]["shape"] = [shape[0] if shape else 0, *header[name]["shape"][1:]]
+        code = json.dumps(header).encode()
+        with pytest.raises(ArchiveError):
+            unpack(struct.pack("<Q", len(code)) + code + data[8 + length :], story.bank, MODEL)
+
+
+def test_a_zip_bomb_and_a_pickle_are_refused_unread(story: Story) -> None:
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("archive/data.pkl", bytes(64 << 20))
+    touched: list[int] = []
+
+    class Trap:
+        def __reduce__(self) -> Any:
+            return touched.append, (1,)
+
+    for data in (bomb.getvalue(), pickle.dumps(Trap()), bytes(8) + pickle.dumps(Trap())):
+        with pytest.raises(ArchiveError):
+            unpack(data, story.bank, MODEL)
+    assert not touched
 
 
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, monkeypatch) -> None:

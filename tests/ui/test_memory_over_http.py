@@ -1,0 +1,150 @@
+"""The memory's tab as a stranger can reach it: forged events and files over real HTTP, no browser."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import pickle
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from safetensors.numpy import load, save
+
+from rita_demo.ui.example import WorkedExample
+from rita_demo.ui.page import build, launch_options
+from tests.ui.fake import FakeEngine
+from tests.ui.test_page import Stranger
+
+pytestmark = pytest.mark.slow
+
+
+class Visitor(Stranger):
+    """Somebody in front of the open tab."""
+
+    def enter(self) -> str:
+        """Choose the tab; the last of its events draws it."""
+        for dependency in reversed(self.config["dependencies"]):
+            for target, name in dependency["targets"]:
+                if name == "select" and self.parts[target]["props"].get("id") == "memory":
+                    return self.call(dependency["id"], [None] * len(dependency["inputs"]))
+        raise LookupError("memory")
+
+    def send(self, name: str, data: bytes) -> dict[str, Any]:
+        """Upload a file; what an event is given for it."""
+        answer = self.http.post("gradio_api/upload", files={"files": (name, data)})
+        return {"path": answer.json()[0], "orig_name": name, "meta": {"_type": "gradio.FileData"}}
+
+    def imports(self, data: bytes, name: str = "memory.safetensors") -> str:
+        event = self.event("import", "upload")
+        return self.call(event["id"], [None, self.send(name, data)])
+
+    def exported(self, kind: str = "safetensors") -> bytes:
+        answer = self.press("export", data={"kind": kind})
+        code = answer.partition("base64,")[2].partition("\\")[0].partition('"')[0]
+        return base64.b64decode(code)
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    engine = FakeEngine(spread=0.2)
+    example = WorkedExample(engine)
+    page = build(engine, example=example)
+    assert example.wait(120, film=True)
+    _, local, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
+    yield local
+    page.close()
+
+
+@pytest.fixture
+def visitor(address: str) -> Visitor:
+    one = Visitor(address)
+    one.page = f"visitor{id(one)}"
+    one.open()
+    assert "agreement" in one.enter()
+    return one
+
+
+HOSTILE = [
+    None, [], "x", 7, {}, {"k": "0", "slot": "0"}, {"k": [0], "slot": [0]}, {"k": 10**30, "slot": 0},
+    {"k": -1, "slot": -1}, {"k": 0.5, "slot": 0}, {"k": True, "slot": True}, {"k": None, "slot": {}},
+    {"curve": 0, "index": 0, "data": [10**9]}, {"curve": "x", "index": None, "data": "abc"},
+    {"curve": 0, "index": 0, "data": [["0"]]}, {"curve": 0, "index": 0, "data": ["NaN"]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("element", ["contents", "plane", "distances"])
+def test_forged_clicks_break_nothing(visitor: Visitor, element: str) -> None:
+    for data in HOSTILE:
+        answer = visitor.press(element, data=data)
+        assert "Something went wrong" not in answer
+        assert "Traceback" not in answer
+    assert "agreement" in visitor.enter()
+
+
+def test_hostile_moments_and_uploads_get_a_sentence_and_the_tab_lives_on(visitor: Visitor) -> None:
+    moment = visitor.event("moment", "input")["id"]
+    for value in ("1", -1, 99, 0.5, None, [0], {}, True, 10**400):
+        assert "Something went wrong" not in visitor.call(moment, [None, value])
+    for element, kind, value in (("many", "upload", None), ("import", "upload", None)):
+        event = visitor.event(element, kind)
+        answer = visitor.call(event["id"], [None, value, False][: len(event["inputs"])])
+        assert "No file arrived" in answer
+    nothing_chosen = visitor.press("remove")
+    assert "No remembered view is chosen" in nothing_chosen
+    assert "agreement" in visitor.enter()
+
+
+def test_a_path_of_the_server_is_no_upload(visitor: Visitor) -> None:
+    event = visitor.event("import", "upload")
+    for path in ("/etc/passwd", "app.py", "../../etc/passwd"):
+        stolen = {"path": path, "meta": {"_type": "gradio.FileData"}}
+        answer = visitor.call(event["id"], [None, stolen])
+        assert "root:" not in answer
+        assert "Imported" not in answer
+
+
+def test_what_is_no_memory_of_this_model_and_vocabulary_gets_a_sentence(visitor: Visitor) -> None:
+    good = visitor.exported()
+    length = int.from_bytes(good[:8], "little")
+    about = json.loads(json.loads(good[8 : 8 + length])["__metadata__"]["rita"])
+
+    def but(**changes: Any) -> bytes:
+        return save(load(good), {"rita": json.dumps(about | changes)})
+
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("archive/data.pkl", bytes(16 << 20))
+    spoilt = load(good)
+    spoilt["feature"] = spoilt["feature"] * float("nan")
+    cases = {
+        "another model": but(model="ViT-B-16:openai"),
+        "other class names": but(names=["a", "b"]),
+        "not a memory of this page": but(format="pickle"),
+        "a number it can be": but(slots=10**9),
+        "not finite": save(spoilt, {"rita": json.dumps(about)}),
+        "not a safetensors file": good[: len(good) // 50],
+        "does not fit": bomb.getvalue(),
+        "too short": b"x",
+        "truncated": pickle.dumps({"a": 1}) * 3,
+        "truncated or damaged": good[:-7],
+    }
+    for sentence, data in cases.items():
+        answer = visitor.imports(data)
+        assert sentence in answer, sentence
+        assert "Something went wrong" not in answer
+    assert "Imported" in visitor.imports(good)
+
+
+def test_one_view_is_removed_and_the_json_says_so(visitor: Visitor) -> None:
+    held = json.loads(visitor.exported("json"))["held"]
+    names = json.loads(visitor.exported("json"))["names"]
+    name = next(iter(held))
+    visitor.press("contents", data={"k": names.index(name), "slot": 0})
+    assert "Undo brings it back" in visitor.press("remove")
+    after = json.loads(visitor.exported("json"))
+    count = len(after["held"].get(name, {"items": []})["items"])
+    assert count == len(held[name]["items"]) - 1
+    assert after["log"][-1]["title"].startswith("Removed view")
