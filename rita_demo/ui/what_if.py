@@ -58,7 +58,8 @@ def change(engine: Any, session: Session, **changes: Any) -> None:
             session.what_if = WhatIf()
             return
         now = session.what_if.story  # it may hold a prompt update that was made for this
-        if now is not None and telling.same_update(now.settings, settings):
+        at_this_step = now is not None and now.step == story.step
+        if now is not None and at_this_step and telling.same_update(now.settings, settings):
             story = replace(now, label=story.label, label_given=story.label_given)
         told = telling.rescore(engine, story, settings, wanted.left_out, label)
         session.what_if = WhatIf(settings, wanted.left_out, label, told)

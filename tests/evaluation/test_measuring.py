@@ -225,7 +225,7 @@ def test_the_order_of_the_stream_is_random_and_repeatable(data_root: Path) -> No
     [
         (["--methods", "clip,rit"], "no method 'rit'. Methods: clip, ensemble, tpt,"),
         (["--methods", "rita_memory", "--protocols", "off"], "rita_memory needs a memory"),
-        (["--attack", "eot"], "attack is one of none, noise, fgsm, pgd"),
+        (["--attack", "bribery"], "attack is one of none, noise, fgsm, pgd"),
         (["--protocols", "on"], "protocol is one of off, reset, stream"),
         (["--budget", "0.5"], "budget is a whole number"),
         (["--seeds", "0,x"], "A seed is a whole number"),
