@@ -68,7 +68,7 @@ def test_a_view_is_left_out_and_one_click_goes_back(page: Page) -> None:
 def test_the_presets_are_compared_and_a_state_is_pinned(page: Page) -> None:
     open_inside(page)
     page.get_by_role("button", name="What does each change here?").click()
-    expect(page.locator("#preset-table")).to_contain_text("needs a new run")
+    expect(page.locator("#preset-table")).to_contain_text("needs a new attack")
     page.get_by_role("button", name="Pin what is shown").click()
     page.get_by_role("button", name="Show with the paper’s").click()
     expect(page.locator("#whatif-banner")).to_contain_text("What if:")
@@ -129,7 +129,7 @@ def test_a_view_that_is_left_out_looks_different_from_one_that_is_not_confident(
 
 def test_the_banner_names_setting_preset_value_and_value_now(page: Page) -> None:
     open_inside(page)
-    page.get_by_text("Move a setting").click()
+    page.get_by_role("button", name="Move a setting").click()
     number = page.locator("#whatif-slots input[type=number]")
     number.fill("5")
     number.press("Enter")

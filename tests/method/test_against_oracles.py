@@ -42,7 +42,7 @@ ALTERNATIVES: dict[str, tuple[Any, ...]] = {
     "subset_size": (1, 8, 64),
 }
 ELSEWHERE = {  # pixels, crops, prompts' words, and how long the solver may run: not on given features
-    "attack", "budget", "steps", "attack_seed", "adversarial_roundtrip", "square", "views", "view_seed",
+    "attack", "attack_views", "autoattack", "budget", "steps", "attack_seed", "adversarial_roundtrip", "square", "views", "view_seed",
     "view_scale", "views_augmix", "prompts", "context_init", "context_seed", "sinkhorn_tolerance",
     "sinkhorn_iterations", "descriptions", "ensemble_average", "ensemble_text", "ctpt_weight",
 }  # fmt: skip
