@@ -149,6 +149,7 @@ def test_a_pinned_state_stands_in_the_figure_of_costs(page: Page) -> None:
     expect(page.locator("#in-pinned")).not_to_contain_text("RITA said")
 
 
+@pytest.mark.nightly
 def test_a_remembered_view_is_chosen_here_and_on_the_memorys_tab_and_left_out(page: Page) -> None:
     page.get_by_role("button", name=re.compile("coffee|cup", re.I)).first.click()
     expect(page.locator("#status")).to_contain_text("Done in")

@@ -117,6 +117,7 @@ def scrub(page: Page, name: str, step: int) -> None:
     box.press("Enter")
 
 
+@pytest.mark.nightly
 def test_scrubbing_moves_pictures_views_entropies_costs_and_verdicts_in_both_tabs(
     page: Page,
 ) -> None:
@@ -158,6 +159,7 @@ def test_scrubbing_moves_pictures_views_entropies_costs_and_verdicts_in_both_tab
     assert np.array_equal(square_shown(page, "attacked"), clean)
 
 
+@pytest.mark.nightly
 def test_a_strength_beyond_its_slider_is_a_sentence_and_the_page_lives_on(page: Page) -> None:
     box = page.locator("#knob-budget input[type=number]")
     box.fill("99")
