@@ -30,6 +30,9 @@ def items(page: Page) -> int:
 
 def test_the_views_that_entered_are_shown_with_their_crop_and_can_be_chosen(memory: Page) -> None:
     assert items(memory) >= 1
+    strip = memory.locator("#memory-strip")
+    expect(strip.locator("img")).to_have_count(3)
+    expect(strip).to_contain_text("RITA")
     assert memory.locator("#contents button img").count() == items(memory)
     first = memory.locator("#contents button").first
     first.click()
