@@ -16,7 +16,9 @@ from rita_demo.ui import notice
 from rita_demo.ui.ask import read_ask
 from rita_demo.ui.board import Updates
 from rita_demo.ui.desk import AT_ONCE, ENGINE_QUEUE, Desk
-from rita_demo.ui.form import Form, draw_form, sample_updates, uploaded_note
+from rita_demo.ui.form import Form, draw_form, filled, sample_updates, uploaded_note
+from rita_demo.ui.permalink import Link, within
+from rita_demo.ui.pictures import waiting_pictures
 from rita_demo.ui.plotly_view import clicked
 from rita_demo.ui.result import (
     Result,
@@ -132,6 +134,22 @@ class AttackDefend:
     def _tell(self, session: Session, form: dict[str, Any], *, attack: bool) -> Iterator[Updates]:
         engine = self.desk.engine_of(session)
         yield from self.jobs.tell(session, read_ask(form, session, engine.info.side, attack=attack))
+
+    def follow_link(self, session: Session, link: Link) -> Iterator[Updates]:
+        """What a permalink asks for: the form filled in, the job of the button, the selection."""
+        one = samples.SAMPLES[link.sample]
+        session.sample, session.source = one.key, None
+        yield {
+            self.form.strip: strip(one.key),
+            self.result.pictures: waiting_pictures(one.load()),
+            **filled(self.form, link.form),
+        }
+        with self.jobs.running():
+            yield from self._tell(session, dict(link.form), attack=link.attack)
+        assert session.story is not None
+        session.select(**within(link.select, session.story))
+        self.desk.cut_views(session, session.selection.side)
+        yield self.desk.board.redraw(session, "story")
 
     def draw_again(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         """Ten other draws of views."""

@@ -65,7 +65,7 @@ class Pinned:
 @dataclass
 class Session:
     """One visitor. ``source`` are the bytes of the uploaded file, ``sample`` the sample's name: what
-    the next press of the button takes. ``film`` are the kept steps of the attack, ``filming`` how many
+    the next press of the button takes; ``told`` is the sample that ``story`` is of, if it is one. ``film`` are the kept steps of the attack, ``filming`` how many
     there will be while more are on their way, else 0. ``crops`` maps a side (or "step 3") to its views
     for the screen (N, s, s, 3) uint8, ``shown`` the pictures already made for the screen.
     ``borrowed`` is a story shared with everybody (the worked example). ``history`` is the memory through
@@ -80,6 +80,7 @@ class Session:
     source: bytes | None = None
     sample: str | None = None
     story: Story | None = None
+    told: str | None = None
     film: tuple[FilmFrame, ...] = ()
     filming: int = 0
     draws: tuple[Draw, ...] = ()
@@ -100,9 +101,10 @@ class Session:
     overview: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def show(self, story: Story, *, borrowed: bool = False) -> None:
-        """Make ``story`` the one on screen and look at what it decided."""
+    def show(self, story: Story, *, borrowed: bool = False, sample: str | None = None) -> None:
+        """Make ``story`` (of that ``sample``) the one on screen and look at what it decided."""
         with self.lock:
+            self.told = sample
             self.story, self.film, self.draws, self.crops, self.shown = story, (), (), {}, {}
             self.borrowed = story if borrowed else None
             self.what_if, self.filming = WhatIf(), 0
