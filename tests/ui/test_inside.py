@@ -256,14 +256,12 @@ class Counting(FakeEngine):
 
     made = 0
 
-    def decide(self, glance, bank, cache, settings, tuning=None, left_out=None):
-        if tuning is None:
-            self.made += 1
-            s = settings.tuning_steps
-            z = bank.features + 0.05 * s * np.roll(bank.features, 1, axis=0)
-            z = z / np.linalg.norm(z, axis=-1, keepdims=True)
-            tuning = Tuning(np.arange(s + 1.0), z, np.full(z.shape[1], float(s)), np.ones(s))
-        return super().decide(glance, bank, cache, settings, tuning, left_out)
+    def tune(self, glance, bank, settings):
+        self.made += 1
+        s = settings.tuning_steps
+        z = bank.features + 0.05 * s * np.roll(bank.features, 1, axis=0)
+        z = z / np.linalg.norm(z, axis=-1, keepdims=True)
+        return Tuning(np.arange(s + 1.0), z, np.full(z.shape[1], float(s)), np.ones(s))
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 3, 4, 9])

@@ -17,8 +17,8 @@ from PIL import Image
 from rita_demo import method
 from rita_demo import story as telling
 from rita_demo.analysis import plane
+from rita_demo.crossing import inside, outside
 from rita_demo.data.samples import SAMPLES
-from rita_demo.engine import inside, outside
 from rita_demo.errors import DemoError
 from rita_demo.records import Story
 from rita_demo.settings import RECOMMENDED
