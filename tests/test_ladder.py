@@ -11,11 +11,12 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "rita_demo"
 
 # Who may import whom inside rita_demo. Everybody may import records, settings and errors.
-BOTTOM = {"records", "settings", "errors", "methods"}
+BOTTOM = {"records", "settings", "knob", "errors", "methods"}
 SIBLINGS = {"method", "vlm", "views", "attacks", "data"}
 LADDER: dict[str, set[str]] = {
     **{name: set() for name in BOTTOM},
-    "settings": {"errors"},
+    "knob": {"errors"},
+    "settings": {"errors", "knob"},
     "methods": {"errors"},
     **dict.fromkeys(SIBLINGS, BOTTOM),
     "baselines": BOTTOM | {"method"},
