@@ -130,7 +130,7 @@ class AttackDefend:
         yield from self._tell(session, form, attack=True)
 
     def _tell(self, session: Session, form: dict[str, Any], *, attack: bool) -> Iterator[Updates]:
-        engine = self.desk.engine_of(session)
+        engine = self.desk.chosen_engine(session)
         yield from self.jobs.tell(session, read_ask(form, session, engine.info.side, attack=attack))
 
     def draw_again(self, values: Mapping[Any, Any]) -> Iterator[Updates]:

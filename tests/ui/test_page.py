@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -13,6 +14,7 @@ from rita_demo.errors import BackboneError
 from rita_demo.ui.desk import Engines
 from rita_demo.ui.example import WorkedExample
 from rita_demo.ui.page import build, launch_options
+from rita_demo.vlm import BACKBONES
 from tests.ui.fake import FakeEngine
 
 pytestmark = pytest.mark.slow
@@ -185,6 +187,31 @@ def test_a_model_that_cannot_be_loaded_gets_a_sentence_and_the_first_one_stays()
         list(engines.loading("ViT-B-16:openai"))
     assert engines.get("ViT-B-16:openai").info.name == "fake"
     assert not engines.ready("ViT-B-16:openai")
+
+
+def test_a_visitor_whose_model_made_room_is_told_so_and_not_answered_by_another() -> None:
+    def load(name: str) -> FakeEngine:
+        other = FakeEngine()
+        other.info = replace(other.info, name=name)
+        return other
+
+    engine = FakeEngine()
+    page = build(engine, load=load, example=WorkedExample(engine, candidates=()))
+    _, local, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
+    one, two = Stranger(local), Stranger(local)
+    one.page, two.page = "one", "two"
+    for visitor in (one, two):
+        visitor.open()
+        visitor.press("samples", data={"sample": "coffee"})
+    first, second = [name for name in BACKBONES if name != "embedded"][:2]
+    try:
+        one.press("use-model", model_choice=first)
+        two.press("use-model", model_choice=second)
+        assert "had to make room" in one.press("go")
+        one.press("use-model", model_choice=engine.info.name)
+        assert "Done in" in one.press("go")
+    finally:
+        page.close()
 
 
 def test_without_a_telling_sample_the_first_one_is_shown() -> None:
