@@ -46,9 +46,9 @@ def percent(share: float, digits: int = 0) -> str:
     value = 100 * float(share)
     shown = f"{value:.{digits}f}"
     if float(shown) >= 100 > value:
-        return f">{100 - 10.0**-digits:.{digits}f} %"
+        return f"> {100 - 10.0**-digits:.{digits}f} %"
     if float(shown) == 0 < value:
-        return f"<{10.0**-digits:.{digits}f} %"
+        return f"< {10.0**-digits:.{digits}f} %"
     return f"{shown} %"
 
 
