@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rita_demo import story as telling
 from rita_demo.data.samples import SAMPLES
 from rita_demo.records import Story
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.sessions import Session
+from rita_demo.ui.example import WorkedExample
+from rita_demo.ui.inside import Inside
+from rita_demo.ui.page import build
+from rita_demo.ui.sessions import Session, Sessions
 from tests.ui.fake import FakeEngine
 
 NAMES = ("motorbike", "crab", "cup", "piano")
@@ -18,6 +23,21 @@ def told(engine: FakeEngine, *, attack: str = "pgd", label: int | None = 0) -> S
     """A motorbike that is attacked to look like a crab."""
     picture = SAMPLES["motorcycle"].load()
     return telling.tell(engine, picture, NAMES, RECOMMENDED.but(attack=attack), label=label)
+
+
+def inside_tab(engine: FakeEngine) -> Inside:
+    """The second tab of a page that was never launched."""
+    made: list[Inside] = []
+    wire = Inside.wire
+
+    def spy(self: Inside, *tabs: Any) -> None:
+        made.append(self)
+        wire(self, *tabs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Inside, "wire", spy)
+        build(engine, example=WorkedExample(engine, candidates=()), sessions=Sessions())
+    return made[0]
 
 
 @pytest.fixture(scope="session")

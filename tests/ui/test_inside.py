@@ -17,13 +17,11 @@ from rita_demo.plots.plan import even_shares
 from rita_demo.records import LeftOut, Tuning
 from rita_demo.settings import KNOBS, PAPER, RECOMMENDED
 from rita_demo.ui import compare, inside_words, recall, remembered, what_if
-from rita_demo.ui.example import WorkedExample
 from rita_demo.ui.inside import Inside
 from rita_demo.ui.inside_panels import ANY, prompt_names
-from rita_demo.ui.page import build
 from rita_demo.ui.remembered import shelf as inside_items
-from rita_demo.ui.sessions import Selection, Session, Sessions
-from tests.ui.conftest import NAMES, told
+from rita_demo.ui.sessions import Selection, Session
+from tests.ui.conftest import NAMES, inside_tab, told
 from tests.ui.fake import FakeEngine
 
 
@@ -34,19 +32,7 @@ def engine() -> FakeEngine:
 
 @pytest.fixture(scope="module")
 def tab() -> Inside:
-    """The tab of a page that was never launched."""
-    made: list[Inside] = []
-    wire = Inside.wire
-
-    def spy(self: Inside, *tabs: Any) -> None:
-        made.append(self)
-        wire(self, *tabs)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Inside, "wire", spy)
-        engine = FakeEngine(spread=0.2)
-        build(engine, example=WorkedExample(engine, candidates=()), sessions=Sessions())
-    return made[0]
+    return inside_tab(FakeEngine(spread=0.2))
 
 
 @pytest.fixture
