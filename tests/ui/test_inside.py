@@ -94,7 +94,7 @@ def test_forged_events_of_every_kind_give_nothing(tab: Inside, visitor: str, eve
         tab.on_class,
     ):
         assert handler(visitor, event) == {}
-    assert tab.on_grid("clean")(visitor, SimpleNamespace(_data={"index": 64})) == {}
+    assert tab.on_grid(tab.parts["grid_clean"])(visitor, SimpleNamespace(_data={"index": 64})) == {}
     assert tab.pick_class(visitor, ["crab"]) == {}
     assert tab.changes.on_truth(visitor, "<b>") == {}
 
