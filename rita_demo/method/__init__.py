@@ -8,7 +8,7 @@ from rita_demo.method.kl import kl_to_one_hot
 from rita_demo.method.left_out import left_in, remembered
 from rita_demo.method.procrustes import align
 from rita_demo.method.rita import Prompts, decide
-from rita_demo.method.sinkhorn import descent, entropic_value, linear_value, transport
+from rita_demo.method.sinkhorn import descent, entropic_value, linear_value, options_of, transport
 from rita_demo.method.theorem import Bracket, bracket
 from rita_demo.method.tuning import descend, tune
 
@@ -31,6 +31,7 @@ __all__ = [
     "kl_to_one_hot",
     "left_in",
     "linear_value",
+    "options_of",
     "remembered",
     "resize",
     "text_mean",
