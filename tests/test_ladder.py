@@ -11,31 +11,35 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "rita_demo"
 
 # Who may import whom inside rita_demo. Everybody may import records, settings and errors.
-BOTTOM = {"records", "settings", "errors", "methods"}
+BOTTOM = {"records", "settings", "knob", "errors", "methods"}
 SIBLINGS = {"method", "vlm", "views", "attacks", "data"}
 LADDER: dict[str, set[str]] = {
     **{name: set() for name in BOTTOM},
-    "settings": {"errors"},
+    "knob": {"errors"},
+    "settings": {"errors", "knob"},
     "methods": {"errors"},
     **dict.fromkeys(SIBLINGS, BOTTOM),
     "baselines": BOTTOM | {"method"},
     "training": BOTTOM | SIBLINGS | {"baselines"},
+    "crossing": set(),
+    "terminal": {"errors"},
     "sights": BOTTOM | {"attacks", "method", "views"},
-    "engine": BOTTOM | SIBLINGS | {"baselines", "sights"},
-    "evaluation": BOTTOM | {"data", "attacks", "engine"},
+    "engine": BOTTOM | SIBLINGS | {"baselines", "crossing", "sights"},
+    "evaluation": BOTTOM | {"data", "attacks", "engine", "terminal"},
     "threat": BOTTOM | {"attacks"},
     "story": BOTTOM | {"engine", "data", "threat"},
     "film": BOTTOM | {"engine", "story", "data"},
     "examples": {"records", "settings", "story", "data", "engine", "vlm"},
     "reference": BOTTOM | {"vlm", "views"},
-    "bench": BOTTOM | SIBLINGS | {"engine", "story", "reference", "table"},
+    "bench": BOTTOM | SIBLINGS | {"crossing", "engine", "story", "reference", "table", "terminal"},
     "exports": BOTTOM,
     "plots": BOTTOM,
     "analysis": BOTTOM,
     "ui": BOTTOM | {"plots", "analysis", "story", "film", "exports", "data", "attacks", "vlm"},
     "table": BOTTOM | {"story", "data", "vlm"},
     "cli": BOTTOM
-    | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation", "bench"},
+    | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation", "bench"}
+    | {"terminal"},
     "__main__": {"cli"},
     "__init__": set(),
 }

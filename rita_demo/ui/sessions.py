@@ -176,7 +176,7 @@ class Session:
             self.what_if.story,
             self.pinned,
         )
-        shown = sum(len(part.get("src") or "") for part in self.shown.values())
+        shown = sum(len(part.get("src") or "") for part in tuple(self.shown.values()))
         return len(self.source or b"") + shown + measured(own)
 
 
@@ -193,7 +193,7 @@ def measured(value: Any, seen: set[Any] | None = None) -> int:
     if is_dataclass(value) and not isinstance(value, type):
         return sum(measured(getattr(value, f.name), seen) for f in fields(value))
     if isinstance(value, dict):
-        return sum(measured(v, seen) for v in value.values())
+        return sum(measured(v, seen) for v in tuple(value.values()))  # others may add to it
     if isinstance(value, tuple | list):
         return sum(measured(v, seen) for v in value)
     return 0
