@@ -32,6 +32,7 @@ from rita_demo.settings import KNOBS, PRESETS, Settings, parse_assignment, prese
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from rita_demo.engine import Engine
     from rita_demo.records import Story
 
 DEFAULT_BACKBONE = "embedded"
@@ -140,6 +141,9 @@ def _add_explain(commands: Any) -> None:
     )  # fmt: skip
     explain.add_argument("--json", metavar="F", type=Path, help="write the answers as JSON")
     explain.add_argument("--arrays", metavar="F", type=Path, help="write the arrays as safetensors")
+    explain.add_argument(
+        "--html", metavar="F", type=Path, help="write one page that needs no server and no network"
+    )
     explain.set_defaults(run=_explain, usage_error=explain.error)
 
 
@@ -192,10 +196,10 @@ def _explain(args: argparse.Namespace) -> int:
     label, target = (
         None if name is None else index_of(names, name) for name in (args.label, args.target)
     )
-    for path in (args.json, args.arrays):
+    for path in (args.json, args.arrays, args.html):
         terminal.check_folder(path)
-    story = explain(args.image, names, settings, args.backbone, label, target, methods)
-    _export(story, args.json, args.arrays)
+    engine, story = explain(args.image, names, settings, args.backbone, label, target, methods)
+    _export(engine, story, args)
     print(table.render(story, Path(args.image).name))
     return 0
 
@@ -208,7 +212,7 @@ def explain(
     label: int | None = None,
     target: int | None = None,
     methods: Sequence[str] = NAMED,
-) -> Story:
+) -> tuple[Engine, Story]:
     """Open a picture, load the model and tell the story; progress goes to a terminal's stderr."""
     from rita_demo.data.descriptions import described
     from rita_demo.data.pictures import open_picture
@@ -223,20 +227,28 @@ def explain(
     steps = telling(engine, picture, names, settings, label=label, target=target, methods=methods)
     story = finish(steps, lambda now: terminal.say(now.sentence))
     terminal.say("")
-    return story
+    return engine, story
 
 
-def _export(story: Story, json_path: Path | None, arrays_path: Path | None) -> None:
+def _export(engine: Engine, story: Story, args: argparse.Namespace) -> None:
     from rita_demo.exports import to_arrays, to_json
 
     try:
-        if json_path:
+        if args.json:
             text = json.dumps(to_json(story), indent=2, ensure_ascii=False, allow_nan=False)
-            json_path.write_text(text + "\n", encoding="utf-8")
-        if arrays_path:
+            args.json.write_text(text + "\n", encoding="utf-8")
+        if args.arrays:
             from safetensors.numpy import save
 
-            arrays_path.write_bytes(save(to_arrays(story)))
+            args.arrays.write_bytes(save(to_arrays(story)))
+        if args.html:
+            from rita_demo.ui.standalone import standalone
+
+            crops = {
+                side: engine.view_pixels(getattr(story, side).picture, story.settings)
+                for side in ("clean", "attacked")
+            }
+            args.html.write_text(standalone(story, crops), encoding="utf-8")
     except OSError as error:
         raise DataError(f"The result could not be written: {error.strerror}.") from error
 

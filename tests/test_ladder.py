@@ -39,7 +39,7 @@ LADDER: dict[str, set[str]] = {
     "table": BOTTOM | {"story", "data", "vlm"},
     "cli": BOTTOM
     | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation", "bench"}
-    | {"terminal"},
+    | {"terminal", "ui"},
     "__main__": {"cli"},
     "__init__": set(),
 }

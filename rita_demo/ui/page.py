@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported
@@ -26,9 +25,8 @@ from rita_demo.ui.models import ModelMenu
 from rita_demo.ui.notice import Notice
 from rita_demo.ui.pictures import waiting_pictures
 from rita_demo.ui.sessions import Sessions
-from rita_demo.ui.theme import theme
+from rita_demo.ui.theme import STYLE, theme
 
-STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
 WELCOME = (
     "A worked example, chosen because it shows the idea. Now try another picture, or your own."
 )

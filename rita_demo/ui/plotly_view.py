@@ -30,7 +30,7 @@ MOST_LETTERS = 200  # of one string in an event
 
 gr.set_static_paths([LIBRARY])
 
-_TEMPLATE = """<div class="rita-figure" role="figure" tabindex="0">
+TEMPLATE = """<div class="rita-figure" role="figure" tabindex="0">
 <div class="rita-empty"></div><div class="rita-plot" aria-hidden="true"></div>
 <p class="rita-alt"></p><p class="rita-said" role="status"></p></div>"""
 
@@ -49,6 +49,11 @@ width: 100%; padding: 0;
 .rita-plot text { font-variant-numeric: tabular-nums; }
 .rita-plot.pickable .nsewdrag { cursor: pointer; }
 """
+
+
+def figure_css(height: int, narrow_height: int) -> str:
+    """The rules of one figure's element, to be nested in a rule that names it."""
+    return _CSS.replace("${height}", str(height)).replace("${narrow_height}", str(narrow_height))
 
 
 def with_props(script: str, **props: Any) -> str:
@@ -91,10 +96,8 @@ class PlotlyView(gr.HTML):
         self.height, self.narrow_height = int(height), int(narrow_height or height)
         super().__init__(
             value,
-            html_template=_TEMPLATE,
-            css_template=_CSS.replace("${height}", str(self.height)).replace(
-                "${narrow_height}", str(self.narrow_height)
-            ),
+            html_template=TEMPLATE,
+            css_template=figure_css(self.height, self.narrow_height),
             js_on_load=with_props(
                 SCRIPT,
                 aria=aria,

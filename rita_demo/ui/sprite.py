@@ -129,7 +129,7 @@ def _cell(
     )
 
 
-_CSS = """
+GRID_CSS = """
 width: 100%; padding: 0;
 .rita-views { display: grid; grid-template-columns: repeat(auto-fill, minmax(52px, 1fr)); gap: 6px; }
 .rita-view { display: block; min-width: 0; padding: 2px; margin: 0; border: 0; border-radius: 4px;
@@ -184,7 +184,7 @@ class ViewsGrid(gr.HTML):
     ) -> None:
         self.aria, self.empty = aria, empty  # read back by Gradio, see PlotlyView
         super().__init__(
-            value, html_template="${value}", css_template=_CSS, js_on_load=with_props(SCRIPT, aria=aria),
+            value, html_template="${value}", css_template=GRID_CSS, js_on_load=with_props(SCRIPT, aria=aria),
             apply_default_css=False, aria=aria, **html_arguments,
         )  # fmt: skip
 

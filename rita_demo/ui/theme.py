@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import gradio as gr
 
 from rita_demo.plots.theme import PALETTE
+
+STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
 
 FONT = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif")
 MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace")

@@ -1,0 +1,31 @@
+"""``explain --html`` from a terminal, opened in a browser without any network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from rita_demo import cli
+from rita_demo.data.samples import SAMPLES
+
+pytestmark = pytest.mark.e2e
+
+
+def test_the_file_opens_offline_and_draws_its_figures(browser: Browser, tmp_path: Path) -> None:
+    picture, html = SAMPLES["cat"].path, tmp_path / "story.html"
+    asked = ["explain", str(picture), "--classes", "cat,crab,piano", "--label", "cat",
+             "--methods", "clip,ensemble,rita", "--html", str(html)]  # fmt: skip
+    assert cli.main(asked) == 0
+    context = browser.new_context(offline=True, viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(html.as_uri())
+    for name in ("steps", "entropies", "costs", "plan"):
+        page.wait_for_selector(f"#{name} .js-plotly-plot svg")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    context.close()
+    assert not complaints
