@@ -8,13 +8,13 @@ measure CLIP again, and a clean picture is the same at every budget.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rita_demo.attacks import attack_row
 from rita_demo.evaluation.collection import Collection
 from rita_demo.evaluation.files import digest
-from rita_demo.evaluation.request import METHODS, SEEDS, Request
+from rita_demo.evaluation.request import METHODS, SEEDS, USUAL, Request, Traffic
 from rita_demo.settings import KNOBS, RECOMMENDED, Settings
 
 FORMAT = 1  # raise it when stored numbers would change their meaning
@@ -43,6 +43,20 @@ class Cell:
     asked: Settings
     settings: Settings
     fixed: frozenset[str]
+    traffic: Traffic = USUAL
+
+    @property
+    def clean(self) -> Cell:
+        """The same on clean pictures: whose views the unattacked part of mixed traffic shares."""
+        asked = self.asked.but(attack="none")
+        settings = canonical(self.method, asked, self.fixed)
+        return replace(self, asked=asked, settings=settings, traffic=USUAL)
+
+    @property
+    def column(self) -> str:
+        """The attack as the tables name it: ``pgd``, or ``pgd:50`` where half of the pictures are attacked."""
+        share = self.traffic.share
+        return self.settings.attack + (f":{share}" if share != 100 else "")
 
     @property
     def steps(self) -> int:
@@ -55,7 +69,8 @@ class Cell:
         method, free = METHODS[self.method], set(SEEDS) - self.fixed
         views = "views" in method.groups and "view_seed" in free
         start = self.settings.attack not in REPEATABLE and "attack_seed" in free
-        return views or start or self.settings.protocol == "stream"
+        mixed = self.traffic.share != 100
+        return views or start or mixed or self.settings.protocol == "stream"
 
 
 def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:
@@ -64,7 +79,10 @@ def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:
     for method in request.methods:
         for asked in request.points:
             settings = canonical(method, asked, request.fixed)
-            cell = Cell(method, seed, asked, settings, request.fixed)
+            traffic = request.traffic
+            if asked.attack == "none":
+                traffic = replace(traffic, share=100)
+            cell = Cell(method, seed, asked, settings, request.fixed, traffic)
             if cell.drawn or seed == request.seeds[0]:
                 found.setdefault((method, settings), cell)
     return tuple(found.values())
@@ -93,7 +111,8 @@ def special(cell: Cell) -> dict[str, Any]:
     """The settings that make this cell another one than the recommended, for the tables' readers."""
     columns = {name: getattr(cell.asked, name) for name in (*COLUMNS, "square")}
     usual = canonical(cell.method, RECOMMENDED.but(**columns), frozenset())
-    return {name: getattr(cell.settings, name) for name in cell.settings.differs_from(usual)}
+    differs = {name: getattr(cell.settings, name) for name in cell.settings.differs_from(usual)}
+    return differs | cell.traffic.special()
 
 
 def look_key(cell: Cell, collection: Collection, model: Model) -> str:
@@ -127,7 +146,7 @@ def settings_hash(cell: Cell, collection: Collection, model: Model) -> str:
         "knobs": knobs,
         "fixed": sorted(cell.fixed),
         "names": collection.names,
-    }
+    } | cell.traffic.special()
     return digest(value | {"pictures": digest(pictures), "weights": model.weights})
 
 
@@ -141,9 +160,9 @@ def cell_key(cell: Cell, collection: Collection, model: Model) -> str:
 
 def groups_of(cells: Iterable[Cell], collection: Collection, model: Model) -> list[list[Cell]]:
     """The cells that share their views, so that every picture is looked at once for all of them."""
-    found: dict[str, list[Cell]] = {}
+    found: dict[tuple[str, Traffic], list[Cell]] = {}
     for cell in cells:
-        found.setdefault(look_key(cell, collection, model), []).append(cell)
+        found.setdefault((look_key(cell, collection, model), cell.traffic), []).append(cell)
     return list(found.values())
 
 

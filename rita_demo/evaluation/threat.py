@@ -30,7 +30,18 @@ def threat_of(cell: Cell, side: int) -> ThreatModel:
         goal=GOAL if attacked else "none",
         knows=row.knows,
         does_not_know=row.does_not_know,
-        sentences=_sentences(cell, side) if attacked else ("No attack: clean pictures.",),
+        sentences=_sentences(cell, side) + _mixed(cell)
+        if attacked
+        else ("No attack: clean pictures.",),
+    )
+
+
+def _mixed(cell: Cell) -> tuple[str, ...]:
+    share = cell.traffic.share
+    if share == 100:
+        return ()
+    return (
+        f"Mixed traffic: {share} % of the pictures, drawn from the seed, are attacked; the others arrive clean.",
     )
 
 
@@ -61,7 +72,12 @@ def header_of(cell: Cell, collection: Collection, model: Model, engine: Engine) 
     """
     settings = plan.settings_hash(cell, collection, model)
     columns = {name: getattr(cell.settings, name) for name in COLUMNS} | {"steps": cell.steps}
-    columns |= {"dataset": collection.dataset, "split": collection.split, "method": cell.method}
+    columns |= {
+        "attack": cell.column,
+        "dataset": collection.dataset,
+        "split": collection.split,
+        "method": cell.method,
+    }
     columns |= {"backbone": model.name, "settings": settings}
     free = [name for name in SEEDS if name not in cell.fixed]
     return {
@@ -69,6 +85,7 @@ def header_of(cell: Cell, collection: Collection, model: Model, engine: Engine) 
         "columns": columns,
         "pool": plan.digest(columns),
         "seed": cell.seed,
+        "traffic": asdict(cell.traffic),
         "seeds": "every picture has its own, made from the seed and its name"
         if free
         else "given by hand",
@@ -81,5 +98,6 @@ def header_of(cell: Cell, collection: Collection, model: Model, engine: Engine) 
         "classes_present": collection.present,
         "names": list(collection.names),
         "weights": model.weights,
+        "width": engine.info.width,
         "machine": {"device": engine.info.device, "precision": engine.info.precision},
     }
