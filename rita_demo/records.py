@@ -425,6 +425,7 @@ class SampleOutcome:
         return "rescued" if self.rita_attacked == self.label else "fails"
 
 
+@dataclass(frozen=True)
 class Curve:
     """A method's accuracy as a stream went: ``right`` (T,) bool, each picture by itself; ``share``,
     ``low``, ``high`` (T,) in [0, 1]: of all pictures so far, with Wilson's 95 % interval."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from rita_demo.data.datasets import Presence, load_split, present
 from rita_demo.data.pictures import open_picture
 from rita_demo.errors import DataError, SettingError
 from rita_demo.evaluation.collection import found_again
-from rita_demo.evaluation.course import course_of, held_after, standings
+from rita_demo.evaluation.course import course_of, held_after, pace, standings
 from rita_demo.evaluation.files import digest, writing_alone
 from rita_demo.evaluation.recordings import Recording, recording, recordings
 from rita_demo.evaluation.request import ORDERS, Request, Traffic
@@ -28,7 +28,7 @@ from rita_demo.settings import KNOBS, Settings
 
 __all__ = [
     "ORDERS", "TRAFFIC", "Arrival", "Course", "Places", "Recording", "Step", "arrival", "course_of",
-    "held_after", "offered", "picture_of", "recording", "recordings", "request_for", "rows_text",
+    "held_after", "offered", "pace", "picture_of", "recording", "recordings", "request_for", "rows_text",
     "running", "standings",
 ]  # fmt: skip
 
@@ -121,7 +121,7 @@ def request_for(
     )
 
 
-def running(engine: Any, request: Request) -> Iterator[Step]:
+def running(engine: Any, request: Request) -> Generator[Step, None, None]:
     """Stream on from where this run was left: one step per picture; see ``evaluation.run.evaluating``."""
     _make_room(request.out)
     return evaluating(request, engine)
@@ -129,8 +129,7 @@ def running(engine: Any, request: Request) -> Iterator[Step]:
 
 def recording_of(places: Places, request: Request) -> Recording | None:
     """The stream that a request has written so far."""
-    made = [r for r in recordings(places.runs) if r.cells["rita"].is_relative_to(request.out)]
-    return made[0] if made else None
+    return next(iter(recordings(places.runs, request.out)), None)
 
 
 def picture_of(

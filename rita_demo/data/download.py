@@ -10,7 +10,7 @@ import http.client
 import shutil
 import threading
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,7 +63,7 @@ class Fetched:
     sentence: str
 
 
-def fetching(archive: Archive, root: Path) -> Iterator[Fetched]:
+def fetching(archive: Archive, root: Path) -> Generator[Fetched, None, None]:
     """Fetch a dataset into the data folder, in CoOp's layout. Stopping it keeps what has come.
 
     Raises:

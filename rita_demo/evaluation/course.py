@@ -116,7 +116,10 @@ def _entered(recording: Recording, rows: list[dict[str, Any]], label: np.ndarray
         after.append((len(there), int(true[there].sum()), strength(vectors[there])))
     held, pure, r = np.array(after, float).reshape(-1, 3).T
     entropy = np.array([event[4] for event in events], float)
-    return Entered(*table.T, entropy, true, held.astype(int), pure.astype(int), r)
+    return Entered(
+        picture=table[:, 0], label=table[:, 1], slot=table[:, 2], view=table[:, 3], entropy=entropy,
+        true=true, held=held.astype(int), pure=pure.astype(int), strength=r,
+    )  # fmt: skip
 
 
 def _width(recording: Recording, events: int) -> int:
@@ -144,3 +147,9 @@ def _seconds(by_method: dict[str, list[dict[str, Any]]], pictures: tuple[str, ..
                 spent[row["picture"]] += s["method"]
                 spent[row["picture"]] += s["attack"] + s["views"] if method == "rita" else 0.0
     return np.array(list(spent.values()), float)
+
+
+def pace(course: Course, last: int = 10) -> tuple[float, float]:
+    """Pictures per second of computing, over the ``last`` ones, and the seconds that are left at that pace."""
+    mean = float(course.seconds[-last:].mean()) if len(course.seconds) else np.nan
+    return 1 / max(mean, 1e-9), (course.wanted - len(course.pictures)) * mean

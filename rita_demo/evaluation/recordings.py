@@ -71,14 +71,14 @@ class Recording:
         return Settings().but(**{**known, "attack": row["attack"], **seeds})
 
 
-def recordings(root: Path) -> tuple[Recording, ...]:
-    """Every stream with at least one row below a folder of run folders, newest first.
+def recordings(root: Path, run: Path | None = None) -> tuple[Recording, ...]:
+    """Every stream with at least one row below a folder of run folders, or in one ``run`` of it; newest first.
 
     A folder that is damaged is left out: it must not hide the others.
     """
     found = []
-    for run in _runs(root):
-        headers = _headers(run)
+    for folder in _runs(root) if run is None else [run]:
+        headers = _headers(folder)
         for place, header in headers.items():
             rows = place / "rows.jsonl"
             columns = header["columns"]
@@ -108,7 +108,9 @@ def _runs(root: Path) -> list[Path]:
 
 
 def _headers(run: Path) -> dict[Path, dict[str, Any]]:
-    found = {}
+    found: dict[Path, dict[str, Any]] = {}
+    if not (run / "cells").is_dir():
+        return found
     for place in sorted((run / "cells").iterdir()):
         try:
             header = json.loads((place / "header.json").read_text("utf-8"))

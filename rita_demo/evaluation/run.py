@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -74,7 +74,7 @@ def evaluate(request: Request, say: Say = lambda _: None, how: str = "local") ->
     return Done(sum(part.cells for part in done), rows, new, time.perf_counter() - begin)
 
 
-def evaluating(request: Request, engine: Engine) -> Iterator[Step]:
+def evaluating(request: Request, engine: Engine) -> Generator[Step, None, None]:
     """The same one picture at a time, with an engine that is there already.
 
     Leaving it between two pictures loses nothing: asked for again, it goes on where it was. The

@@ -43,12 +43,13 @@ class Contents(gr.HTML):
 
 
 class Export(gr.HTML):
-    """A button whose value, a data address, is saved as a file by the browser."""
+    """A button that says ``says`` and whose value, a data address, is saved by the browser as ``file``."""
 
-    def __init__(self, **html: Any) -> None:
+    def __init__(self, says: str = "Export", file: str = "memory.safetensors", **html: Any) -> None:
+        self.says, self.file = says, file
         super().__init__(
-            "", html_template="<button type='button' class='plain-button'>Export</button>",
-            js_on_load=_EXPORT, apply_default_css=False, **html,
+            "", html_template=f"<button type='button' class='plain-button'>{escape(says)}</button>",
+            js_on_load=_EXPORT.replace("memory.safetensors", file), apply_default_css=False, **html,
         )  # fmt: skip
 
     def get_block_name(self) -> str:

@@ -1,0 +1,364 @@
+"""The tab *Stream*: a memory at work on many pictures, live, back in time, and from stored runs."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import Any
+
+import gradio as gr
+
+from rita_demo import streaming
+from rita_demo.errors import DataError, SettingError
+from rita_demo.streaming import FEWEST, MOST, Places
+from rita_demo.ui import notice, stream_panels, words
+from rita_demo.ui.ask import Ask
+from rita_demo.ui.attack_defend import LONG, AttackDefend
+from rita_demo.ui.board import Board, Updates
+from rita_demo.ui.controls import settings_from
+from rita_demo.ui.desk import AT_ONCE, Desk
+from rita_demo.ui.history import MOST_ENTRIES, Entry, History, shelf_of
+from rita_demo.ui.inside import Inside
+from rita_demo.ui.plotly_view import PlotlyView, clicked, whole
+from rita_demo.ui.sessions import Session
+from rita_demo.ui.shelf import Export
+from rita_demo.ui.stream_fetch import Fetch, choices
+from rita_demo.ui.stream_panels import Pictures
+
+#: Not the engine's queue: a stream of minutes leaves the engine to others between two pictures.
+STREAM_QUEUE: dict[str, Any] = {
+    "concurrency_id": "stream", "concurrency_limit": 2, "show_progress": "hidden",
+    "api_visibility": "private",
+}  # fmt: skip
+MAKE_WAY = 20.0  # seconds that a stream waits at most for single pictures, between two of its own
+BREATH = 0.02  # seconds between two pictures, so that whoever waits for the engine gets it
+TRAFFIC_WORDS = {
+    "clean": "clean",
+    "mixed": "mixed: every second one attacked",
+    "attacked": "attacked",
+}
+ORDER_WORDS = {"random": "mixed at random", "classes": "one class after the other"}
+
+
+class StreamTab:
+    """The tab. Build it inside its ``gr.Tab``.
+
+    Args:
+        first: the first tab, whose settings a stream takes, and whose job opens a picture.
+        inside: where a picture is opened; ``tabs``: what brings that tab to the front.
+    """
+
+    def __init__(
+        self, desk: Desk, first: AttackDefend, inside: Inside, tabs: gr.Tabs, places: Places
+    ) -> None:
+        self.desk, self.first, self.inside, self.tabs, self.places = (
+            desk, first, inside, tabs, places,
+        )  # fmt: skip
+        self.board, self.exports = Board(), 0
+        with gr.Column(elem_id="stream"):
+            self.asked = self._draw_asking()
+            self.pressed = self._draw_buttons()
+            self._draw_result()
+
+    # --- layout
+    def _draw_asking(self) -> dict[str, Any]:
+        gr.HTML(
+            "<h2 class='story'>A stream of pictures</h2><p class='lead'>One picture after the other, "
+            f"with the {words.term('memory (cache)')} kept between them, and true classes known: does what "
+            "is remembered help, and is it right? Attack, strength, views and memory are those chosen on "
+            "the first tab.</p>"
+        )
+        listed = choices(self.places)
+        with gr.Row(elem_classes="stream-form"):
+            dataset = gr.Dropdown(
+                listed, value=listed[0][1], label="Pictures", filterable=False, scale=3, elem_id="stream-dataset"
+            )  # fmt: skip
+            pictures = gr.Slider(
+                FEWEST, MOST, value=50, step=1, label="How many", scale=2, elem_id="stream-pictures"
+            )
+        with gr.Row(elem_classes="stream-form"):
+            traffic = gr.Radio(
+                [(w, n) for n, w in TRAFFIC_WORDS.items()], value="mixed", label="They arrive",
+                elem_id="stream-traffic",
+            )  # fmt: skip
+            order = gr.Radio(
+                [(w, n) for n, w in ORDER_WORDS.items()], value="random", label="In which order",
+                elem_id="stream-order",
+            )  # fmt: skip
+            seed = gr.Number(0, label="Seed", precision=0, minimum=0, elem_id="stream-seed")
+        self.fetch = Fetch(self.desk, self.places, dataset)
+        with gr.Accordion("Open a stored run", open=False, elem_classes="fold", elem_id="stored"):
+            gr.HTML(
+                "<p class='quiet small'>Runs of this page, and of the command <code>evaluate</code> where "
+                "RITA was measured with the protocol <code>stream</code> into the server’s runs folder.</p>"
+            )
+            self.stored = gr.Dropdown([], label="Run", show_label=False, elem_id="stored-run")
+            self.open = gr.Button("Open it", size="sm", elem_id="open-run")
+        return {
+            "dataset": dataset, "pictures": pictures, "traffic": traffic, "order": order, "seed": seed,
+        }  # fmt: skip
+
+    def _draw_buttons(self) -> dict[str, Any]:
+        with gr.Row(elem_id="stream-buttons"):
+            found: dict[str, Any] = {
+                "start": gr.Button("Start the stream", variant="primary", elem_id="stream-start"),
+                "pause": gr.Button("Pause", visible=False, elem_id="stream-pause"),
+                "resume": gr.Button("Resume", visible=False, elem_id="stream-resume"),
+                "step": gr.Button("One picture", visible=False, elem_id="stream-step"),
+                "cancel": gr.Button("Cancel", visible=False, elem_id="stream-cancel"),
+            }
+        self.board.add(gr.HTML(elem_id="stream-status"), stream_panels.status)
+        return found
+
+    def _draw_result(self) -> None:
+        add, p = self.board.add, stream_panels
+        add(gr.HTML(elem_id="stream-heading"), p.heading)
+        self.slider = gr.Slider(
+            1, 2, value=1, step=1, label="After picture", visible=False, elem_id="stream-time",
+            info="Accuracy and memory as they were then; all the way to the right follows the stream.",
+        )  # fmt: skip
+        add(self.slider, p.slider)
+        with gr.Row(elem_classes="pair"):
+            with gr.Column(scale=2, min_width=320):
+                add(gr.HTML(elem_id="stream-standings"), p.standings)
+            with gr.Column(scale=3, min_width=320):
+                self.figures = [self._figure("Accuracy over the stream", p.accuracy, "accuracy")]
+        self.near = Pictures(elem_id="stream-pictures-near")
+        add(self.near, p.near(self.places))
+        with gr.Row(elem_id="stream-open"):
+            self.pressed["inside"] = gr.Button(
+                "Open in Inside RITA", size="sm", visible=False, elem_id="stream-inside"
+            )
+            self.pressed["export"] = Export(
+                says="Export the rows (JSON lines)", file="rows.jsonl", visible=False, elem_id="stream-export"
+            )  # fmt: skip
+        gr.HTML("<h2 class='story'>What the memory made of it</h2>")
+        add(gr.HTML(elem_id="stream-memory"), p.memory_words)
+        with gr.Row(elem_classes="pair"):
+            with gr.Column(scale=1, min_width=320):
+                gr.HTML("<h3>Full and pure</h3>")
+                self.figures.append(
+                    self._figure("How full and how pure the memory is", p.growth, "growth")
+                )
+            with gr.Column(scale=1, min_width=320):
+                gr.HTML("<h3>What entered</h3>")
+                self.figures.append(
+                    self._figure("Entropy of the views that entered", p.entering, "entered")
+                )
+        gr.HTML("<h3>Class by class</h3>")
+        self._figure("The memory per class", p.classes, "classes")
+
+    def _figure(self, aria: str, draw: Any, name: str) -> PlotlyView:
+        figure = PlotlyView(
+            aria=aria, height=300, empty="Nothing was streamed yet.", elem_id=f"stream-{name}"
+        )
+        self.board.add(figure, draw)
+        return figure
+
+    # --- events
+    def wire(self, here: gr.Tab) -> None:
+        """Connect the events; call it once every panel of every tab is on the board."""
+        visitor, b = self.desk.visitor, self.pressed
+        outputs = self._outputs()
+        wish = {visitor, *self.asked.values(), *self.first.form.fields.values()}
+        safe = notice.guarded(self.desk.notice, lambda: {b["start"]: gr.update(interactive=True)})
+        b["start"].click(safe(self.started), wish, outputs, **STREAM_QUEUE)
+        b["resume"].click(safe(self.resumed), visitor, outputs, **STREAM_QUEUE)
+        b["step"].click(safe(self.stepped), visitor, outputs, **STREAM_QUEUE)
+        touched: list[tuple[Any, Any, list[Any]]] = [
+            (here.select, self.opened, [visitor]),
+            (b["pause"].click, self.paused, [visitor]),
+            (b["cancel"].click, self.cancelled, [visitor]),
+            (self.slider.input, self.pick, [visitor, self.slider]),
+            (self.near.click, self.click_picture, [visitor]),
+            *((figure.click, self.click_figure, [visitor]) for figure in self.figures),
+            (self.open.click, self.open_stored, [visitor, self.stored]),
+            (b["export"].click, self.exported, [visitor]),
+        ]
+        for event, handler, inputs in touched:
+            event(safe(handler), inputs, outputs, **AT_ONCE)
+        more = [self.tabs, *self.desk.outputs()]
+        b["inside"].click(
+            notice.guarded(self.desk.notice, lambda: {self.desk.status: ""})(self.open_inside),
+            visitor, more, **LONG,
+        )  # fmt: skip
+        self.fetch.wire()
+
+    def _outputs(self) -> list[Any]:
+        mine = [*self.board.components, *self.pressed.values(), self.asked["dataset"], self.stored]
+        return [self.desk.notice, *dict.fromkeys(mine)]
+
+    def _drawn(self, session: Session) -> Updates:
+        shown = stream_panels.buttons(session)
+        updates = {self.pressed[name]: update for name, update in shown.items()}
+        return updates | self.board.redraw(session, "story")
+
+    def _runs(self) -> Any:
+        found = streaming.recordings(self.places.runs)
+        return gr.update(choices=[(one.title, one.name) for one in found])
+
+    def opened(self, visitor: Any) -> Updates:
+        """The tab came to the front: what can be streamed and opened may be other than before."""
+        if not visitor:  # chosen while the page still opens, before there is a session
+            return {}
+        listed = {self.asked["dataset"]: gr.update(choices=choices(self.places))}
+        return listed | {self.stored: self._runs()} | self._drawn(self.desk.sessions.get(visitor))
+
+    # --- running
+    def started(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+        """A new stream; one that was measured before goes on where it was left."""
+        visitor = values[self.desk.visitor]
+        session = self.desk.sessions.get(visitor)
+        settings = settings_from(self.first.form.read(values))
+        wish = {name: values[component] for name, component in self.asked.items()}
+        backbone = self.desk.engine_of(session).info.name
+        request = streaming.request_for(self.places, settings, backbone, **wish)
+        if session.stream.running:
+            raise SettingError("A stream of yours is running.", "Pause or cancel it first.")
+        session.stream.close()
+        session.stream.request = request
+        yield from self._go(visitor, session)
+
+    def resumed(self, visitor: Any) -> Iterator[Updates]:
+        """On with the stream that was paused."""
+        yield from self._go(visitor, self.desk.sessions.get(visitor))
+
+    def stepped(self, visitor: Any) -> Iterator[Updates]:
+        """One picture more."""
+        yield from self._go(visitor, self.desk.sessions.get(visitor), most=1)
+
+    def _go(self, visitor: Any, session: Session, most: int = MOST) -> Iterator[Updates]:
+        view, engine = session.stream, self.desk.engine_of(session)
+        if view.request is None or view.running:
+            raise SettingError("There is no paused stream.", "Start one.")
+        if view.request.backbone != engine.info.name:
+            raise SettingError(
+                "Another model was chosen since.", "Choose the stream's one, or start anew."
+            )
+        view.running, view.stop = True, False
+        try:
+            yield {self.desk.notice: "", **self._drawn(session)}
+            with closing(streaming.running(engine, view.request)) as steps:
+                for done, _ in enumerate(steps, 1):
+                    self.desk.sessions.get(visitor)  # a page that was closed streams no more
+                    self._look(session)
+                    yield self._drawn(session)
+                    if done >= most or view.stop:
+                        break
+                    yield from self._make_way(view)
+            self._look(session)  # a stream that was complete before took no step
+        finally:
+            view.running = False
+        yield {self.stored: self._runs(), **self._drawn(session)}
+
+    def _look(self, session: Session) -> None:
+        view = session.stream
+        found = view.request and streaming.recording_of(self.places, view.request)
+        if found is not None:
+            with session.lock:
+                view.show(found)
+
+    def _make_way(self, view: Any) -> Iterator[Updates]:
+        """Single pictures of anybody come first."""
+        time.sleep(BREATH)
+        until = time.monotonic() + MAKE_WAY
+        while self.first.jobs.busy and not view.stop and time.monotonic() < until:
+            yield {self.desk.notice: gr.skip()}
+            time.sleep(0.2)
+
+    def paused(self, visitor: Any) -> Updates:
+        """Stop after the picture that is being decided."""
+        self.desk.sessions.get(visitor).stream.stop = True
+        return {self.pressed["pause"]: gr.update(visible=False)}
+
+    def cancelled(self, visitor: Any) -> Updates:
+        """Give the stream up; what was decided stays among the stored runs."""
+        session = self.desk.sessions.get(visitor)
+        session.stream.stop = True
+        session.stream.close()
+        return {self.stored: self._runs(), **self._drawn(session)}
+
+    # --- looking
+    def pick(self, visitor: Any, number: Any) -> Updates:
+        """The time slider moved."""
+        session = self.desk.sessions.get(visitor)
+        updates = self._at(session, whole(number, 1, 10**9))
+        updates.pop(self.slider, None)  # the hand is on it
+        return updates
+
+    def click_picture(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A picture's button was pressed."""
+        raw = getattr(event, "_data", None)
+        number = raw.get("t") if isinstance(raw, dict) else None
+        return self._at(self.desk.sessions.get(visitor), whole(number, 1, 10**9))
+
+    def click_figure(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A mark of a figure was clicked: its picture."""
+        click = clicked(event)
+        number = click.integer(0, 10**9) if click else None
+        return self._at(self.desk.sessions.get(visitor), number)
+
+    def _at(self, session: Session, number: int | None) -> Updates:
+        view = session.stream
+        last = 0 if view.course is None else len(view.course.pictures)
+        if number is None or not 1 <= number <= last:
+            return {}
+        view.at = None if number == last else number
+        return self._drawn(session)
+
+    def open_stored(self, visitor: Any, name: Any) -> Updates:
+        """A run from the list, as it was left."""
+        session = self.desk.sessions.get(visitor)
+        if session.stream.running:
+            raise SettingError("A stream of yours is running.", "Pause it first.")
+        if not isinstance(name, str):
+            raise DataError("No run is chosen.", "Choose one from the list.")
+        found = streaming.recording(self.places.runs, name)
+        session.stream.close()
+        session.stream.show(found)
+        self.desk.sessions.fit()
+        return {self.desk.notice: "", **self._drawn(session)}
+
+    def exported(self, visitor: Any) -> Updates:
+        """All rows of the stream, as ``evaluate`` wrote them."""
+        view = self.desk.sessions.get(visitor).stream
+        if view.recording is None:
+            raise DataError("There is no stream to export.", "Start one or open a stored run.")
+        self.exports += 1  # another address each time, or the browser would see no change
+        code = base64.b64encode(streaming.rows_text(view.recording).encode()).decode()
+        return {self.pressed["export"]: f"data:application/x-ndjson;n={self.exports};base64,{code}"}
+
+    def open_inside(self, visitor: Any) -> Iterator[Updates]:
+        """The picture looked at, decided again from the memory it met, with everything open to the touch."""
+        session = self.desk.sessions.get(visitor)
+        view, engine = session.stream, self.desk.engine_of(session)
+        if view.recording is None or not view.t:
+            raise DataError("There is no picture to open.", "Start a stream first.")
+        with self.first.jobs.running():
+            yield {
+                self.desk.notice: "",
+                self.desk.status: notice.progress("Finding the picture", 0, 0),
+            }
+            met = streaming.arrival(engine, self.places, view.recording, view.t)
+            before = session.history
+            session.history = _remembering(before, met, view.t)
+            ask = Ask(met.picture, met.names, met.settings, met.label, None, met.title)
+            to_front: dict[Any, Any] = {self.tabs: gr.update(selected="inside")}
+            yield to_front
+            session.inside = True
+            try:
+                yield from self.first.jobs.tell(session, ask)
+            except Exception:
+                session.history = before
+                raise
+            yield self.inside.opened(visitor)
+
+
+def _remembering(history: History, met: streaming.Arrival, t: int) -> History:
+    """The visitor's memory becomes the one the picture met; Undo brings the visitor's own one back."""
+    shelf = shelf_of(met.memory, met.names, None, None)
+    entry = Entry(f"A stream, before its picture {t}", shelf)
+    kept = history.entries if history.now is not None and history.now.key == shelf.key else ()
+    return History((*kept, entry)[-MOST_ENTRIES:])
