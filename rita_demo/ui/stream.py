@@ -36,7 +36,7 @@ MAKE_WAY = 20.0  # seconds that a stream waits at most for single pictures, betw
 BREATH = 0.02  # seconds between two pictures, so that whoever waits for the engine gets it
 TRAFFIC_WORDS = {
     "clean": "clean",
-    "mixed": "mixed: every second one attacked",
+    "mixed": "mixed: half of them attacked",
     "attacked": "attacked",
 }
 ORDER_WORDS = {"random": "mixed at random", "classes": "one class after the other"}
@@ -95,7 +95,8 @@ class StreamTab:
                 "RITA was measured with the protocol <code>stream</code> into the server’s runs folder.</p>"
             )
             self.stored = gr.Dropdown([], label="Run", show_label=False, elem_id="stored-run")
-            self.open = gr.Button("Open it", size="sm", elem_id="open-run")
+            with gr.Row(elem_classes="whatif-row"):
+                self.open = gr.Button("Open it", size="sm", elem_id="open-run")
         return {
             "dataset": dataset, "pictures": pictures, "traffic": traffic, "order": order, "seed": seed,
         }  # fmt: skip

@@ -161,7 +161,9 @@ def memory_words(session: Session) -> str:
     held, purity = int(course.fill[t - 1]), float(course.purity[t - 1])
     places = course.slots * len(course.names)
     pure = (
-        "" if math.isnan(purity) else f"; {words.percent(purity)} of them come from a picture of it"
+        ""
+        if math.isnan(purity)
+        else f"; {words.percent(purity)} of them come from a picture of that class"
     )
     now, entered = streaming.held_after(course, t), course.entered
     items: dict[int, list[str]] = {}

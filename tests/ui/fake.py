@@ -46,6 +46,9 @@ class FakeEngine:
         self.truth, self.wrong, self.spread, self.slow = truth, wrong, spread, slow
         self._strength: dict[str, float] = {}
 
+    def weights_key(self) -> str:
+        return f"{self.truth}-{self.wrong}-{self.spread}"
+
     def classes(self, names, settings: Settings) -> TextBank:
         atoms = settings.prompts
         z = torch.stack([_around(_direction(n), atoms, 0.25, n) for n in names])
