@@ -86,7 +86,8 @@ def request_for(
     """What a visitor asks to stream, checked; the same wish is the same run folder.
 
     Args:
-        settings: of the attack, the views and the method; its protocol becomes ``stream``.
+        settings: of the attack, the views and the method; the protocol becomes ``stream``, and the
+            square the model's, so that the numbers compare with those of ``evaluate``.
         dataset: a name from :func:`offered`. traffic: a key of ``TRAFFIC``. order: one of ``ORDERS``.
         seed: 0 or more. pictures: how many, ``FEWEST`` to ``MOST``.
 
@@ -102,7 +103,9 @@ def request_for(
     if settings.attack == "none" and TRAFFIC[traffic]:
         settings = settings.but(attack=KNOBS["attack"].default)
     share = TRAFFIC[traffic]
-    settings = settings.but(protocol="stream", **({} if share else {"attack": "none"}))
+    settings = settings.but(
+        protocol="stream", square="model", **({} if share else {"attack": "none"})
+    )
     usual = {name: KNOBS[name].default for name in ("view_seed", "attack_seed")}
     wish = [dataset, traffic, order, number, many, backbone, settings.but(**usual).as_dict()]
     name = f"{MADE_HERE}{Path(dataset).name[:40]}-{traffic}-{digest(wish)}"

@@ -68,7 +68,7 @@ class StreamTab:
             "<h2 class='story'>A stream of pictures</h2><p class='lead'>One picture after the other, "
             f"with the {words.term('memory (cache)')} kept between them, and true classes known: does what "
             "is remembered help, and is it right? Attack, strength, views and memory are those chosen on "
-            "the first tab.</p>"
+            "the first tab; the square is the model’s input, as in all tables.</p>"
         )
         listed = choices(self.places)
         with gr.Row(elem_classes="stream-form"):
