@@ -15,7 +15,7 @@ from rita_demo.errors import DataError, SettingError
 from rita_demo.streaming import FEWEST, MOST, Places
 from rita_demo.ui import notice, stream_panels, words
 from rita_demo.ui.ask import Ask
-from rita_demo.ui.attack_defend import LONG, AttackDefend
+from rita_demo.ui.attack_defend import BEHIND, LONG, AttackDefend
 from rita_demo.ui.board import Board, Updates
 from rita_demo.ui.controls import settings_from
 from rita_demo.ui.desk import AT_ONCE, Desk
@@ -181,10 +181,9 @@ class StreamTab:
         for event, handler, inputs in touched:
             event(safe(handler), inputs, outputs, **AT_ONCE)
         more = [self.tabs, *self.desk.outputs()]
-        b["inside"].click(
-            notice.guarded(self.desk.notice, lambda: {self.desk.status: ""})(self.open_inside),
-            visitor, more, **LONG,
-        )  # fmt: skip
+        quiet = notice.guarded(self.desk.notice, lambda: {self.desk.status: ""})
+        told = b["inside"].click(quiet(self.open_inside), visitor, more, **LONG)
+        told.success(quiet(self.first.follow), visitor, self.desk.outputs(), **BEHIND)
         self.fetch.wire()
 
     def _outputs(self) -> list[Any]:
