@@ -22,7 +22,8 @@ LADDER: dict[str, set[str]] = {
     "training": BOTTOM | SIBLINGS | {"baselines"},
     "sights": BOTTOM | {"attacks", "method", "views"},
     "engine": BOTTOM | SIBLINGS | {"baselines", "sights"},
-    "evaluation": BOTTOM | {"data", "attacks", "engine"},
+    "evaluation": BOTTOM | {"data", "attacks", "engine", "analysis"},
+    "streaming": BOTTOM | {"evaluation", "data", "engine"},
     "threat": BOTTOM | {"attacks"},
     "story": BOTTOM | {"engine", "data", "threat"},
     "film": BOTTOM | {"engine", "story", "data"},
@@ -32,7 +33,8 @@ LADDER: dict[str, set[str]] = {
     "exports": BOTTOM,
     "plots": BOTTOM,
     "analysis": BOTTOM,
-    "ui": BOTTOM | {"plots", "analysis", "story", "film", "exports", "data", "attacks", "vlm"},
+    "ui": BOTTOM
+    | {"plots", "analysis", "story", "film", "exports", "data", "attacks", "vlm", "streaming"},
     "table": BOTTOM | {"story", "data", "vlm"},
     "cli": BOTTOM
     | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation", "bench"},
@@ -55,7 +57,7 @@ FORBIDDEN: dict[str, set[str]] = {
     },
     **{
         name: {"torch", "open_clip", "torchvision"}
-        for name in ["ui", "plots", "analysis", "exports", "evaluation"]
+        for name in ["ui", "plots", "analysis", "exports", "evaluation", "streaming"]
     },
     **{name: {"torch", "open_clip", "gradio", "plotly", "PIL"} for name in BOTTOM},
     "method": {"open_clip", "PIL", "gradio", "plotly"},

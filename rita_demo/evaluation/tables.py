@@ -17,6 +17,7 @@ from typing import Any
 from rita_demo.errors import DataError, SettingError
 from rita_demo.evaluation.files import digest, read_lines
 from rita_demo.methods import METHODS
+from rita_demo.records import MeasuredCell
 from rita_demo.settings import KNOBS
 
 COLUMNS = (
@@ -27,29 +28,15 @@ Z95 = 1.959963984540054  # 97.5 % quantile of the normal distribution
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(MeasuredCell):
     """One measured cell: the contract's columns, and what a reader needs beside them.
 
-    ``accuracy``, ``low`` and ``high`` in percent; ``wanted`` rows when finished; ``seconds`` median
+    ``wanted`` rows when finished; ``seconds`` median
     per picture for the method itself; ``special`` the settings that differ from the recommended ones;
     ``threat`` the threat model's sentences; ``scope`` what the accuracy is among;
     ``already_wrong`` rows whose clean picture CLIP already got wrong (0 without an attack).
     """
 
-    dataset: str
-    backbone: str
-    method: str
-    attack: str
-    budget: int
-    steps: int
-    protocol: str
-    split: str
-    accuracy: float
-    n: int
-    low: float
-    high: float
-    seeds: str
-    settings: str
     wanted: int
     seconds: float
     special: str

@@ -13,6 +13,7 @@ import gradio as gr
 
 from rita_demo.data import samples
 from rita_demo.plots import css_variables
+from rita_demo.streaming import Places
 from rita_demo.ui import notice
 from rita_demo.ui.attack_defend import AttackDefend
 from rita_demo.ui.board import Board, Updates
@@ -24,6 +25,7 @@ from rita_demo.ui.models import ModelMenu
 from rita_demo.ui.notice import Notice
 from rita_demo.ui.pictures import waiting_pictures
 from rita_demo.ui.sessions import Sessions
+from rita_demo.ui.stream import StreamTab
 from rita_demo.ui.theme import theme
 
 STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
@@ -40,6 +42,7 @@ def build(
     load: Callable[[str], Any] | None = None,
     example: WorkedExample | None = None,
     sessions: Sessions | None = None,
+    places: Places | None = None,
 ) -> gr.Blocks:
     """The page around an engine.
 
@@ -48,6 +51,7 @@ def build(
         load: makes another engine from a model's name; None when there is only the first.
         example: the worked example; by default one is computed in the background from now on.
         sessions: the visitors' store.
+        places: where the server's owner keeps datasets and runs.
     """
     example = example or WorkedExample(engine)
     with gr.Blocks(
@@ -63,16 +67,20 @@ def build(
         with corner:
             menu = ModelMenu(desk)
             reset = gr.Button("Reset", size="sm", elem_id="reset")
-        with gr.Tabs(elem_id="tabs"):
+        with gr.Tabs(elem_id="tabs") as tabs:
             with gr.Tab("Attack & defend", id="attack-defend") as first:
                 tab = AttackDefend(desk)
             with gr.Tab("Inside RITA", id="inside") as second:
                 inside = Inside(desk)
             with gr.Tab("Memory (cache)", id="memory") as third:
                 memory = MemoryTab(desk, third)
+            with gr.Tab("Stream", id="stream") as fourth:
+                stream = StreamTab(desk, tab, inside, tabs, places or Places())
         tab.wire()
-        inside.wire(second, [first, third])
-        memory.wire([first, second])
+        everywhere = [first, second, third, fourth]
+        inside.wire(second, [tab for tab in everywhere if tab is not second])
+        memory.wire([tab for tab in everywhere if tab is not third])
+        stream.wire(fourth)
         menu.wire()
         _wire_visits(page, desk, tab, reset)
     example.start()

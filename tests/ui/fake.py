@@ -46,6 +46,9 @@ class FakeEngine:
         self.truth, self.wrong, self.spread, self.slow = truth, wrong, spread, slow
         self._strength: dict[str, float] = {}
 
+    def weights_key(self) -> str:
+        return f"{self.truth}-{self.wrong}-{self.spread}"
+
     def classes(self, names, settings: Settings) -> TextBank:
         atoms = settings.prompts
         z = torch.stack([_around(_direction(n), atoms, 0.25, n) for n in names])
@@ -125,6 +128,10 @@ class FakeEngine:
         return outside(method.empty(len(bank.names), settings.slots, WIDTH, bank.key))
 
     forget = Engine.forget
+
+    def tune(self, glance, bank, settings) -> Tuning:
+        nothing = np.zeros(0, np.float32)
+        return Tuning(nothing, bank.features, nothing, nothing)
 
     def decide(
         self, glance, bank, cache, settings, tuning=None, left_out=None
