@@ -423,3 +423,134 @@ class SampleOutcome:
         if self.clip_attacked == self.label:
             return "not fooled"
         return "rescued" if self.rita_attacked == self.label else "fails"
+
+
+@dataclass(frozen=True)
+class MeasuredPoint:
+    """A measured cell and the settings it was measured with: only those its method depends on."""
+
+    cell: MeasuredCell
+    knobs: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Accuracy against one setting, everything else alike: what an ablation draws.
+
+    ``values`` of the setting, ascending, and the ``cells`` measured there; ``others`` the settings,
+    as (name, value), in which this line differs from the other lines of the same setting.
+    """
+
+    knob: str
+    values: tuple[Any, ...]
+    cells: tuple[MeasuredCell, ...]
+    others: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class PrintedCell:
+    """One accuracy as the paper prints it, in percent; ``budget`` in 1/255, None where clean.
+
+    ``remark`` says what is known to be wrong with it, empty when nothing is.
+    """
+
+    table: str
+    backbone: str
+    method: str
+    dataset: str
+    attack: str
+    budget: int | None
+    accuracy: float
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """Many pictures as features, one attack, one memory filled by them in order. n pictures, V views.
+
+    ``ids`` n names; ``label`` (n,) class of ``bank``; ``clean`` and ``attacked`` (n, D) the whole
+    picture; ``views`` (n, V, D) random crops of the attacked picture (V of those the memory saw);
+    ``memory`` the cache after the last picture, its ``born`` counting pictures from 0; ``thumbs``
+    (n, s, s, 3) uint8 attacked squares, or None; ``title`` says what was attacked and how.
+    """
+
+    title: str
+    bank: TextBank
+    ids: tuple[str, ...]
+    label: Array
+    clean: Array
+    attacked: Array
+    views: Array
+    memory: CacheState
+    thumbs: Array | None = None
+
+
+@dataclass(frozen=True)
+class Marks:
+    """A cloud as one list of P points: what is placed in the plane and drawn.
+
+    ``kind`` (P,) one of ``analysis.KINDS``; ``picture`` (P,) which picture it came from, -1 for
+    prompts; ``label`` (P,) the class it is coloured by (pictures and views: the true class; cached:
+    the class it is filed under); ``number`` (P,) the view or slot; ``features`` (P, D) unit length.
+    """
+
+    kind: Array
+    picture: Array
+    label: Array
+    number: Array
+    features: Array
+
+
+@dataclass(frozen=True)
+class Separation:
+    """How well the classes of ``count`` points are apart in the original space, by cosine distance.
+
+    ``silhouette`` in [-1, 1] (Rousseeuw 1987); ``purity`` in [0, 1]: the mean share of a point's
+    ``neighbours`` nearest points *of other pictures* that have its class; ``chance`` what purity
+    would be if classes were drawn at random. NaN where there are too few points.
+    """
+
+    what: str
+    count: int
+    silhouette: float
+    purity: float
+    neighbours: int
+    chance: float
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """Definition 15 for the two kinds of features of a cloud: nats per class, NaN where there are none.
+
+    ``original`` (K,) the attacked pictures; ``cached`` (K,) the memory by the class it is filed under;
+    ``cached_true`` (K,) the memory by the true class. ``medians`` of the three over the classes that
+    have both, ``improved`` the share of these whose filed views are closer than the pictures, and
+    ``improved_true`` the same by the true class.
+    """
+
+    names: tuple[str, ...]
+    original: Array
+    cached: Array
+    cached_true: Array
+    medians: tuple[float, float, float]
+    improved: float
+    improved_true: float
+    classes: int
+    classes_true: int
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """Definition 14 on one picture: squared Wasserstein distances (K,) in [0, 4].
+
+    ``lower <= exact <= upper``: ``lower`` is Theorem 1's ``mean_gap + bures``, ``exact`` twice the
+    transport cost without blur (lambda -> 0, all mass moved; NaN where it was not computed), ``used``
+    twice the cost RITA decided with (its own lambda, rho and view weights: it may lie outside).
+    """
+
+    lower: Array
+    upper: Array
+    mean_gap: Array
+    bures: Array
+    exact: Array
+    used: Array

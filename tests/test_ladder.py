@@ -28,7 +28,8 @@ LADDER: dict[str, set[str]] = {
     "exports": BOTTOM,
     "plots": BOTTOM,
     "analysis": BOTTOM,
-    "ui": BOTTOM | {"plots", "analysis", "story", "film", "exports", "data", "attacks", "vlm"},
+    "ui": BOTTOM
+    | {"plots", "analysis", "story", "film", "exports", "data", "attacks", "vlm", "evaluation"},
     "table": BOTTOM | {"story", "data", "vlm"},
     "cli": BOTTOM
     | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation"},

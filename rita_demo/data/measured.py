@@ -24,6 +24,11 @@ _NUMBERS = {"budget": int, "steps": int, "n": int, "accuracy": float, "low": flo
             "rita_margin": float}  # fmt: skip
 
 
+def files() -> tuple[Path, ...]:
+    """Every measured table that came with this copy."""
+    return tuple(sorted(_FOLDER.glob("*.csv")))
+
+
 def read(path: Path) -> tuple[MeasuredCell, ...]:
     """The cells of a CSV file in the columns of ``tables --format csv``, in its order.
 

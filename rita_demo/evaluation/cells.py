@@ -8,12 +8,14 @@ after the last row to the last bit.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rita_demo.errors import DataError
 from rita_demo.evaluation import files
 from rita_demo.records import CacheChange, CacheState
 
@@ -65,7 +67,8 @@ class CellFile:
         rows = files.read_lines(self._rows)
         self.count = len(rows)
         if self.memory is not None:
-            self.memory = self._replayed(self.memory, rows)
+            self._cut(sum(len(row["entered"]) for row in rows) * self.memory.features.shape[2] * 4)
+            self.memory = replayed(self.folder, self.memory, rows)
 
     @property
     def _rows(self) -> Path:
@@ -88,27 +91,42 @@ class CellFile:
         files.append_line(self._rows, asdict(row))
         self.count += 1
 
-    def _replayed(self, empty: CacheState, rows: list[dict[str, Any]]) -> CacheState:
-        """The memory after these rows; features a killed process left without a row are cut off."""
-        width = empty.features.shape[2]
-        total = sum(len(row["entered"]) for row in rows)
-        if self._vectors.is_file() and self._vectors.stat().st_size > total * width * 4:
-            os.truncate(self._vectors, total * width * 4)
-        data = self._vectors.read_bytes() if total else b""
-        vectors = iter(np.frombuffer(data, "<f4").reshape(total, width))
-        state = replace(
-            empty,
-            **{name: getattr(empty, name).copy() for name in _ARRAYS},
-            pictures=empty.pictures + len(rows),
+    def _cut(self, size: int) -> None:
+        """Features that a killed process left without a row are cut off."""
+        if self._vectors.is_file() and self._vectors.stat().st_size > size:
+            os.truncate(self._vectors, size)
+
+
+def replayed(folder: Path, empty: CacheState, rows: Sequence[dict[str, Any]]) -> CacheState:
+    """The memory after the first ``rows`` of a cell's folder, starting from ``empty``; nothing is written.
+
+    Raises:
+        DataError: the features that these rows count are not all there.
+    """
+    width = empty.features.shape[2]
+    total = sum(len(row["entered"]) for row in rows)
+    path = folder / "memory.f32"
+    found = np.fromfile(path, "<f4", count=total * width) if total and path.is_file() else _NOTHING
+    if len(found) < total * width:
+        raise DataError(
+            f"The memory of {folder.name} is shorter than its rows.",
+            "Delete that folder and evaluate again.",
         )
-        for born, row in enumerate(rows):
-            for label, slot, view, entropy in row["entered"]:
-                state.features[label, slot] = next(vectors)
-                state.entropy[label, slot] = entropy
-                state.born[label, slot] = empty.pictures + born
-                state.view[label, slot] = view
-                state.count[label] = max(int(state.count[label]), slot + 1)
-        return state
+    vectors = iter(found.reshape(total, width))
+    state = replace(
+        empty,
+        **{name: getattr(empty, name).copy() for name in _ARRAYS},
+        pictures=empty.pictures + len(rows),
+    )
+    for born, row in enumerate(rows):
+        for label, slot, view, entropy in row["entered"]:
+            state.features[label, slot] = next(vectors)
+            state.entropy[label, slot] = entropy
+            state.born[label, slot] = empty.pictures + born
+            state.view[label, slot] = view
+            state.count[label] = max(int(state.count[label]), slot + 1)
+    return state
 
 
 _ARRAYS = ("features", "entropy", "born", "view", "count")
+_NOTHING = np.zeros(0, "<f4")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from rita_demo.engine import Engine
@@ -41,6 +43,16 @@ class Task:
     seed: int
 
 
+@dataclass(frozen=True)
+class Step:
+    """A picture was measured: ``done`` of ``wanted`` pictures of one part of the work, and a sentence."""
+
+    done: int
+    wanted: int
+    new: int
+    sentence: str
+
+
 def evaluate(request: Request, say: Say = lambda _: None, how: str = "local") -> Done:
     """Measure what was asked for; what is already in the run folder is not measured again.
 
@@ -49,18 +61,43 @@ def evaluate(request: Request, say: Say = lambda _: None, how: str = "local") ->
     """
     begin = time.perf_counter()
     datasets = {name: _collected(request, name) for name in request.datasets}
+    with _writing(request.out):
+        work = _Worker(Engine(request.backbone), datasets, say)
+        done = executor(how)(work, _tasks(request))
+    rows, new = (sum(getattr(part, name) for part in done) for name in ("rows", "new"))
+    return Done(sum(part.cells for part in done), rows, new, time.perf_counter() - begin)
+
+
+def evaluating(request: Request, engine: Engine) -> Iterator[Step]:
+    """The same one picture at a time, with an engine that is there already.
+
+    Leaving it between two pictures loses nothing: asked for again, it goes on where it was. The
+    run folder is held until the generator ends or is closed.
+
+    Raises:
+        DemoError: as :func:`evaluate`.
+    """
+    datasets = {name: _collected(request, name) for name in request.datasets}
+    with _writing(request.out):
+        work = _Worker(engine, datasets)
+        for task in _tasks(request):
+            yield from work.steps(task)
+
+
+@contextmanager
+def _writing(out: Path) -> Iterator[None]:
     try:
-        with files.writing_alone(request.out):
-            work = _Worker(Engine(request.backbone), datasets, say)
-            tasks = [Task(request, name, seed) for name in datasets for seed in request.seeds]
-            done = executor(how)(work, tasks)
+        with files.writing_alone(out):
+            yield
     except OSError as error:
         raise DataError(
             f"The results cannot be written: {error.strerror}.",
             "Make room or name another folder with --out; the same command goes on.",
         ) from error
-    rows, new = (sum(getattr(part, name) for part in done) for name in ("rows", "new"))
-    return Done(sum(part.cells for part in done), rows, new, time.perf_counter() - begin)
+
+
+def _tasks(request: Request) -> list[Task]:
+    return [Task(request, name, seed) for name in request.datasets for seed in request.seeds]
 
 
 def _collected(request: Request, name: str) -> Collection:
@@ -73,43 +110,51 @@ def _collected(request: Request, name: str) -> Collection:
 class _Worker:
     """Does tasks with one loaded model."""
 
-    def __init__(self, engine: Engine, datasets: dict[str, Collection], say: Say) -> None:
+    def __init__(
+        self, engine: Engine, datasets: dict[str, Collection], say: Say = lambda _: None
+    ) -> None:
         self._engine, self._datasets, self._say = engine, datasets, say
         self._model = Model(engine.info.name, engine.weights_key())
 
     def __call__(self, task: Task) -> Done:
-        begin = time.perf_counter()
+        begin, new = time.perf_counter(), 0
+        for step in self.steps(task):
+            self._say(step.sentence)
+            new += step.new
+        cells = len(plan.cells_of(task.request, task.seed))
+        rows = cells * len(self._datasets[task.dataset].entries)
+        return Done(cells, rows, new, time.perf_counter() - begin)
+
+    def steps(self, task: Task) -> Iterator[Step]:
+        """Picture by picture, the cells that share their views together."""
         collection = self._datasets[task.dataset]
         cells = plan.cells_of(task.request, task.seed)
         groups = plan.groups_of(cells, collection, self._model)
-        counts = [
-            self._group(task, collection, group, f"part {number} of {len(groups)}")
-            for number, group in enumerate(groups, start=1)
-        ]
-        rows = len(cells) * len(collection.entries)
-        return Done(len(cells), rows, sum(counts), time.perf_counter() - begin)
+        for number, group in enumerate(groups, start=1):
+            yield from self._group(task, collection, group, f"part {number} of {len(groups)}")
 
-    def _group(self, task: Task, collection: Collection, cells: list[Cell], part: str) -> int:
-        """All cells that look at the same views; returns how many rows are new."""
+    def _group(
+        self, task: Task, collection: Collection, cells: list[Cell], part: str
+    ) -> Iterator[Step]:
+        """All cells that look at the same views."""
         stream = collection.stream(task.seed)
         opened = [(cell, self._cell_file(task, collection, cell)) for cell in cells]
         start = min(file.count for _, file in opened)
         if start >= len(stream):
-            return 0
+            return
         looks, attacks = self._stores(task, collection, cells[0])
-        bank, new = self._bank(collection, cells[0]), 0
+        bank = self._bank(collection, cells[0])
         for index in range(start, len(stream)):
             due = [(cell, file) for cell, file in opened if file.count == index]
-            self._say(
-                f"{collection.dataset}, seed {task.seed}, {cells[0].asked.attack}, {part}: "
-                f"picture {index + 1} of {len(stream)}"
-            )
             entry = stream[index]
             seed = picture_seed(task.seed, entry)
             look = self._look(entry, bank, cells[0], seed, looks, attacks)
             self._picture(collection, entry, seed, look, due)
-            new += len(due)
-        return new
+            sentence = (
+                f"{collection.dataset}, seed {task.seed}, {cells[0].asked.attack}, {part}: "
+                f"picture {index + 1} of {len(stream)}"
+            )
+            yield Step(index + 1, len(stream), len(due), sentence)
 
     def _cell_file(self, task: Task, collection: Collection, cell: Cell) -> CellFile:
         header = header_of(cell, collection, self._model, self._engine)

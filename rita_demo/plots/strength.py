@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -35,7 +36,8 @@ def strength_curves(measured: Mapping[str, Sequence[MeasuredCell]]) -> go.Figure
     if not datasets:
         return empty("No measurements of the attack's strength came with this copy.")
     figure = go.Figure()
-    layout, notes = {}, []
+    layout: dict[str, Any] = {}
+    notes = []
     for row, square in enumerate(squares):
         for column, dataset in enumerate(datasets):
             number = row * len(datasets) + column

@@ -18,6 +18,7 @@ from rita_demo.ui.attack_defend import AttackDefend
 from rita_demo.ui.board import Board, Updates
 from rita_demo.ui.desk import Desk, Engines
 from rita_demo.ui.example import WorkedExample, show_example
+from rita_demo.ui.figures import FiguresTab
 from rita_demo.ui.inside import Inside
 from rita_demo.ui.memory import MemoryTab
 from rita_demo.ui.models import ModelMenu
@@ -70,9 +71,12 @@ def build(
                 inside = Inside(desk)
             with gr.Tab("Memory (cache)", id="memory") as third:
                 memory = MemoryTab(desk, third)
+            with gr.Tab("Figures of the paper", id="figures") as fourth:
+                figures = FiguresTab(desk)
         tab.wire()
-        inside.wire(second, [first, third])
+        inside.wire(second, [first, third, fourth])
         memory.wire()
+        figures.wire(fourth, [first, second, third])
         menu.wire()
         _wire_visits(page, desk, tab, reset)
     example.start()

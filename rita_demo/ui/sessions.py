@@ -22,6 +22,7 @@ from rita_demo import film as filming
 from rita_demo.errors import DemoError
 from rita_demo.records import Draw, FilmFrame, LeftOut, Side, Story, Trace
 from rita_demo.settings import Settings
+from rita_demo.ui.figures_state import Figures
 from rita_demo.ui.history import History
 
 SIDES = ("attacked", "clean")
@@ -73,7 +74,8 @@ class Session:
     memory, and ``lesson`` the HTML of what the last filling changed. ``inside``: the tab *Inside
     RITA* is the one in sight; its figures are drawn only then, those of all classes at once only
     while their fold is open (``overview``); ``behind``: the first tab's still show an attack step
-    that was left meanwhile."""
+    that was left meanwhile. ``figures``: what the
+    tab of the paper's figures shows."""
 
     model: str = ""
     source: bytes | None = None
@@ -95,6 +97,7 @@ class Session:
     inside: bool = False
     behind: bool = False
     overview: bool = False
+    figures: Figures = field(default_factory=Figures)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def show(self, story: Story, *, borrowed: bool = False) -> None:
@@ -169,6 +172,7 @@ class Session:
             self.bare[1] if self.bare else None,
             self.what_if.story,
             self.pinned,
+            self.figures,
         )
         shown = sum(len(part.get("src") or "") for part in self.shown.values())
         return len(self.source or b"") + shown + measured(own)

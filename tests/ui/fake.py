@@ -153,6 +153,11 @@ class FakeEngine:
             "ensemble": outside(baselines.ensemble(x, hand, TAU)),
         }
 
+    bracket, one_hot_kl = Engine.bracket, Engine.one_hot_kl  # from features alone: nothing to fake
+
+    def weights_key(self) -> str:
+        return "fake"
+
     def _clip(self, picture: Picture, bank: TextBank) -> np.ndarray:
         return self.compare(self.look(picture, Settings(views=1)), bank)["clip"].probability
 
