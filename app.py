@@ -31,7 +31,7 @@ def serve(
         number = _free_port(host, str(port or os.environ.get("RITA_PORT") or 7860))
         print(f"Loading the model {os.path.basename(backbone)} ...", flush=True)
         from rita_demo.engine import Engine
-        from rita_demo.streaming import Places
+        from rita_demo.measuring import Places
         from rita_demo.ui.page import build, launch_options
 
         data = data_root or Path(os.environ.get("RITA_DATA") or "data")

@@ -438,82 +438,17 @@ class SampleOutcome:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """A method's accuracy as a stream went: ``right`` (T,) bool, each picture by itself; ``share``,
-    ``low``, ``high`` (T,) in [0, 1]: of all pictures so far, with Wilson's 95 % interval."""
+class Bracket:
+    """Definition 14 on one picture: squared Wasserstein distances (K,) in [0, 4].
 
-    right: Array
-    share: Array
-    low: Array
-    high: Array
-
-
-@dataclass(frozen=True)
-class Entered:
-    """The E views that entered a stream's memory, in order.
-
-    ``picture`` (E,) which picture brought it, from 0; ``label`` (E,) the class it entered under;
-    ``slot``, ``view`` (E,); ``entropy`` (E,) nats; ``true`` (E,) bool: that class is the picture's own.
-    What the class held right afterwards: ``held`` (E,) views, ``pure`` (E,) those of them that are
-    true, ``strength`` (E,) r_k = |sum of its features| / held.
+    ``lower <= exact <= upper``: ``lower`` is Theorem 1's ``mean_gap + bures``, ``exact`` twice the
+    transport cost without blur (lambda -> 0, all mass moved; NaN where it was not computed), ``used``
+    twice the cost RITA decided with (its own lambda, rho and view weights: it may lie outside).
     """
 
-    picture: Array
-    label: Array
-    slot: Array
-    view: Array
-    entropy: Array
-    true: Array
-    held: Array
-    pure: Array
-    strength: Array
-
-
-@dataclass(frozen=True)
-class Course:
-    """A stream of T pictures as it went, from its stored rows.
-
-    ``names`` K classes; ``pictures`` T names; ``label`` (T,) true classes; ``attacked`` (T,) bool;
-    ``answers`` method -> (T,) class, -1 where that method has no row yet; ``curves`` the same methods'
-    accuracy. ``fill`` (T,) views held after each picture, of at most ``slots`` per class; ``purity``
-    (T,) the share of them whose picture is of the class they lie under, NaN while there are none.
-    ``seconds`` (T,) computing time of each picture; ``wanted`` pictures when finished.
-    """
-
-    names: tuple[str, ...]
-    pictures: tuple[str, ...]
-    label: Array
-    attacked: Array
-    answers: dict[str, Array]
-    curves: dict[str, Curve]
-    entered: Entered
-    fill: Array
-    purity: Array
-    seconds: Array
-    slots: int
-    wanted: int
-
-
-@dataclass(frozen=True)
-class Held:
-    """A stream's memory after a picture, per class: ``held`` and ``pure`` (K,) views, ``strength`` (K,)
-    r_k, 0 where there are none; ``items`` the views that are there as (class, slot, number in ``Entered``)."""
-
-    held: Array
-    pure: Array
-    strength: Array
-    items: tuple[tuple[int, int, int], ...]
-
-
-@dataclass(frozen=True)
-class Standing:
-    """A method's accuracy on part of a stream (``all``, ``clean`` or ``attacked`` pictures): ``right`` of
-    ``n``; ``share``, ``low``, ``high`` in [0, 1] with Wilson's 95 % interval, NaN when n is 0."""
-
-    method: str
-    part: str
-    right: int
-    n: int
-    share: float
-    low: float
-    high: float
+    lower: Array
+    upper: Array
+    mean_gap: Array
+    bures: Array
+    exact: Array
+    used: Array

@@ -11,10 +11,11 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "rita_demo"
 
 # Who may import whom inside rita_demo. Everybody may import records, settings and errors.
-BOTTOM = {"records", "settings", "errors", "methods"}
+BOTTOM = {"records", "surveys", "settings", "errors", "methods"}
 SIBLINGS = {"method", "vlm", "views", "attacks", "data"}
 LADDER: dict[str, set[str]] = {
     **{name: set() for name in BOTTOM},
+    "surveys": {"records"},
     "settings": {"errors"},
     "methods": {"errors"},
     **dict.fromkeys(SIBLINGS, BOTTOM),
@@ -23,7 +24,7 @@ LADDER: dict[str, set[str]] = {
     "sights": BOTTOM | {"attacks", "method", "views"},
     "engine": BOTTOM | SIBLINGS | {"baselines", "sights"},
     "evaluation": BOTTOM | {"data", "attacks", "engine", "analysis"},
-    "streaming": BOTTOM | {"evaluation", "data", "engine"},
+    "measuring": BOTTOM | {"evaluation", "data", "attacks", "engine"},
     "threat": BOTTOM | {"attacks"},
     "story": BOTTOM | {"engine", "data", "threat"},
     "film": BOTTOM | {"engine", "story", "data"},
@@ -34,7 +35,7 @@ LADDER: dict[str, set[str]] = {
     "plots": BOTTOM,
     "analysis": BOTTOM,
     "ui": BOTTOM
-    | {"plots", "analysis", "story", "film", "exports", "data", "attacks", "vlm", "streaming"},
+    | {"plots", "analysis", "story", "film", "exports", "data", "attacks", "vlm", "measuring"},
     "table": BOTTOM | {"story", "data", "vlm"},
     "cli": BOTTOM
     | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation", "bench"},
@@ -57,7 +58,7 @@ FORBIDDEN: dict[str, set[str]] = {
     },
     **{
         name: {"torch", "open_clip", "torchvision"}
-        for name in ["ui", "plots", "analysis", "exports", "evaluation", "streaming"]
+        for name in ["ui", "plots", "analysis", "exports", "evaluation", "measuring"]
     },
     **{name: {"torch", "open_clip", "gradio", "plotly", "PIL"} for name in BOTTOM},
     "method": {"open_clip", "PIL", "gradio", "plotly"},

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from rita_demo.plots.names import safe, short
 from rita_demo.plots.theme import COLOURS, METHODS, axis, empty, finish, note, percents, rows
-from rita_demo.records import Course, Held
+from rita_demo.surveys import Course, Held
 
 MOST_MARKS = 1000  # of one line; longer streams are thinned for the screen
 MOST_CLASSES = 10

@@ -12,13 +12,14 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is i
 import gradio as gr
 
 from rita_demo.data import samples
+from rita_demo.measuring import Places
 from rita_demo.plots import css_variables
-from rita_demo.streaming import Places
 from rita_demo.ui import notice
 from rita_demo.ui.attack_defend import AttackDefend
 from rita_demo.ui.board import Board, Updates
 from rita_demo.ui.desk import Desk, Engines
 from rita_demo.ui.example import WorkedExample, show_example
+from rita_demo.ui.figures import FiguresTab
 from rita_demo.ui.inside import Inside
 from rita_demo.ui.memory import MemoryTab
 from rita_demo.ui.models import ModelMenu
@@ -53,7 +54,7 @@ def build(
         sessions: the visitors' store.
         places: where the server's owner keeps datasets and runs.
     """
-    example = example or WorkedExample(engine)
+    example, places = example or WorkedExample(engine), places or Places()
     with gr.Blocks(
         title="RITA: see an attack, see the defence",
         fill_width=True,
@@ -75,12 +76,14 @@ def build(
             with gr.Tab("Memory (cache)", id="memory") as third:
                 memory = MemoryTab(desk, third)
             with gr.Tab("Stream", id="stream") as fourth:
-                stream = StreamTab(desk, tab, inside, tabs, places or Places())
+                stream = StreamTab(desk, tab, inside, tabs, places)
+            with gr.Tab("Figures of the paper", id="figures") as fifth:
+                figures = FiguresTab(desk, places)
         tab.wire()
-        everywhere = [first, second, third, fourth]
-        inside.wire(second, [tab for tab in everywhere if tab is not second])
-        memory.wire([tab for tab in everywhere if tab is not third])
+        inside.wire(second, [first, third, fourth, fifth])
+        memory.wire([first, second, fourth, fifth])
         stream.wire(fourth)
+        figures.wire(fifth, [first, second, third, fourth])
         menu.wire()
         _wire_visits(page, desk, tab, reset)
     example.start()

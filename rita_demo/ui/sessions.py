@@ -22,6 +22,7 @@ from rita_demo import film as filming
 from rita_demo.errors import DemoError
 from rita_demo.records import Draw, FilmFrame, LeftOut, Plane, Side, Story, Trace
 from rita_demo.settings import Settings
+from rita_demo.ui.figures_state import Figures
 from rita_demo.ui.history import Entry, History, Item
 from rita_demo.ui.stream_state import Streaming
 
@@ -75,7 +76,7 @@ class Session:
     ``lesson`` the HTML of what the last filling changed. ``inside``: the tab *Inside
     RITA* is the one in sight; its figures are drawn only then, those of all classes at once only
     while their fold is open (``overview``); ``behind``: the first tab's still show an attack step
-    that was left meanwhile. ``stream``: what the tab *Stream* shows."""
+    that was left meanwhile. ``stream`` and ``figures``: what the tabs *Stream* and *Figures of the paper* show."""
 
     model: str = ""
     source: bytes | None = None
@@ -100,6 +101,7 @@ class Session:
     behind: bool = False
     overview: bool = False
     stream: Streaming = field(default_factory=Streaming)
+    figures: Figures = field(default_factory=Figures)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def show(self, story: Story, *, borrowed: bool = False) -> None:
@@ -176,6 +178,7 @@ class Session:
             self.what_if.story,
             self.pinned,
             self.stream.course,
+            self.figures,
         )
         shown = sum(len(part.get("src") or "") for part in self.shown.values())
         return len(self.source or b"") + shown + self.stream.weight() + measured(own)

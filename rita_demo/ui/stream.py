@@ -9,9 +9,9 @@ from typing import Any
 
 import gradio as gr
 
-from rita_demo import streaming
+from rita_demo import measuring
 from rita_demo.errors import DataError, SettingError
-from rita_demo.streaming import MOST, Places
+from rita_demo.measuring import MOST, Places
 from rita_demo.ui import notice, stream_arrival, stream_layout, stream_panels
 from rita_demo.ui.ask import methods_of
 from rita_demo.ui.attack_defend import BEHIND, LONG, AttackDefend
@@ -95,7 +95,7 @@ class StreamTab:
         return updates | self.board.redraw(session, "story")
 
     def _runs(self) -> Any:
-        found = streaming.recordings(self.places.runs)
+        found = measuring.recordings(self.places.runs)
         return gr.update(choices=[(one.title, one.name) for one in found])
 
     def opened(self, visitor: Any) -> Updates:
@@ -114,7 +114,7 @@ class StreamTab:
         settings, methods = settings_from(form), methods_of(form)
         wish = {name: values[component] for name, component in self.asked.items()}
         backbone = self.desk.engine_of(session).info.name
-        request = streaming.request_for(self.places, settings, backbone, methods=methods, **wish)
+        request = measuring.request_for(self.places, settings, backbone, methods=methods, **wish)
         if session.stream.running:
             raise SettingError("A stream of yours is running.", "Pause or cancel it first.")
         session.stream.close()
@@ -140,7 +140,7 @@ class StreamTab:
         view.running, view.stop = True, False
         try:
             yield {self.desk.notice: "", **self._drawn(session)}
-            with closing(streaming.running(engine, view.request)) as steps:
+            with closing(measuring.running(engine, view.request)) as steps:
                 for done, _ in enumerate(steps, 1):
                     self.desk.sessions.get(visitor)  # a page that was closed streams no more
                     self._look(session)
@@ -155,7 +155,7 @@ class StreamTab:
 
     def _look(self, session: Session) -> None:
         view = session.stream
-        found = view.request and streaming.recording_of(self.places, view.request)
+        found = view.request and measuring.recording_of(self.places, view.request)
         if found is not None:
             with session.lock:
                 view.show(found)
@@ -215,7 +215,7 @@ class StreamTab:
             raise SettingError("A stream of yours is running.", "Pause it first.")
         if not isinstance(name, str):
             raise DataError("No run is chosen.", "Choose one from the list.")
-        found = streaming.recording(self.places.runs, name)
+        found = measuring.recording(self.places.runs, name)
         session.stream.close()
         session.stream.show(found)
         self.desk.sessions.fit()
@@ -227,7 +227,7 @@ class StreamTab:
         if view.recording is None:
             raise DataError("There is no stream to export.", "Start one or open a stored run.")
         self.exports += 1
-        data = streaming.rows_text(view.recording).encode()
+        data = measuring.rows_text(view.recording).encode()
         return {self.pressed["export"]: as_file("rows.jsonl", data, self.exports)}
 
     def open_inside(self, visitor: Any) -> Iterator[Updates]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rita_demo import streaming
+from rita_demo import measuring
+from rita_demo.measuring import Places
 from rita_demo.methods import ALWAYS, METHODS
-from rita_demo.streaming import Places
 from rita_demo.ui.ask import Ask
 from rita_demo.ui.history import MOST_ENTRIES, Entry, History, shelf_of
 from rita_demo.ui.stream_state import Streaming
@@ -21,13 +21,13 @@ def again(engine: Any, places: Places, view: Streaming, before: History) -> tupl
         DataError, PictureError: the picture is not there.
     """
     assert view.recording is not None
-    met = streaming.arrival(engine, places, view.recording, view.t)
+    met = measuring.arrival(engine, places, view.recording, view.t)
     asked = tuple(m for m in METHODS if m in view.recording.cells or m in ALWAYS)
     ask = Ask(met.picture, met.names, met.settings, met.label, None, met.title, asked)
     return ask, _remembering(before, met, view.t)
 
 
-def _remembering(history: History, met: streaming.Arrival, t: int) -> History:
+def _remembering(history: History, met: measuring.Arrival, t: int) -> History:
     """The visitor's memory becomes the one the picture met; Undo brings the visitor's own one back."""
     shelf = shelf_of(met.memory, met.names, None, None)
     entry = Entry(f"A stream, before its picture {t}", shelf)

@@ -9,11 +9,11 @@ from typing import Any
 
 import gradio as gr
 
-from rita_demo import streaming
+from rita_demo import measuring
 from rita_demo.data import download
 from rita_demo.data.datasets import DATASETS
 from rita_demo.errors import DataError
-from rita_demo.streaming import Places
+from rita_demo.measuring import Places
 from rita_demo.ui import notice
 from rita_demo.ui.board import Updates
 from rita_demo.ui.desk import AT_ONCE, Desk
@@ -28,7 +28,7 @@ OFTEN = 0.3  # seconds between two updates of the page
 
 def missing(places: Places) -> list[tuple[str, str]]:
     """The datasets that can be fetched and are not here: (title with its size, name)."""
-    here = {row.name for row in streaming.offered(places)}
+    here = {row.name for row in measuring.offered(places)}
     return [
         (f"{DATASETS[name].title}, about {one.megabytes} MB", name)
         for name, one in download.ARCHIVES.items()
@@ -38,7 +38,7 @@ def missing(places: Places) -> list[tuple[str, str]]:
 
 def choices(places: Places) -> list[tuple[str, str]]:
     """The datasets that can be streamed: (title and what is there, name)."""
-    rows = streaming.offered(places)
+    rows = measuring.offered(places)
     return [(f"{DATASETS[r.name].title if r.name in DATASETS else r.name}: {r.sentence}", r.name) for r in rows]  # fmt: skip
 
 

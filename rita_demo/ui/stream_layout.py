@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from rita_demo.streaming import FEWEST, MOST, Places
+from rita_demo.measuring import FEWEST, MOST, Places
 from rita_demo.ui import stream_panels, words
 from rita_demo.ui.board import Board
 from rita_demo.ui.plotly_view import PlotlyView
@@ -24,7 +24,7 @@ ORDER_WORDS = {"random": "mixed at random", "classes": "one class after the othe
 
 
 def asking(places: Places) -> dict[str, Any]:
-    """What is streamed, by the names of :func:`rita_demo.streaming.request_for`."""
+    """What is streamed, by the names of :func:`rita_demo.measuring.request_for`."""
     gr.HTML(
         "<h2 class='story'>A stream of pictures</h2><p class='lead'>One picture after the other, "
         f"with the {words.term('memory (cache)')} kept between them, and true classes known: does what "

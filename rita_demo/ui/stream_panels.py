@@ -8,10 +8,10 @@ from typing import Any
 
 import gradio as gr
 
-from rita_demo import plots, streaming
+from rita_demo import measuring, plots
+from rita_demo.measuring import Places
 from rita_demo.plots.theme import METHODS
-from rita_demo.records import Standing
-from rita_demo.streaming import Places
+from rita_demo.surveys import Standing
 from rita_demo.ui import notice, words
 from rita_demo.ui.sessions import Session
 from rita_demo.ui.stream_state import Streaming
@@ -51,7 +51,7 @@ def status(session: Session) -> str:
     if view.course is None or view.recording is None:
         return ""
     done, wanted = len(view.course.pictures), view.course.wanted
-    per_second, left = streaming.pace(view.course)
+    per_second, left = measuring.pace(view.course)
     speed = f"{per_second:.2f} pictures per second of computing"
     if done >= wanted:
         return notice.done(f"All {wanted} pictures are decided, {speed}.")
@@ -104,7 +104,7 @@ def standings(session: Session) -> str:
     view = session.stream
     if view.course is None or not view.t:
         return EMPTY
-    found = streaming.standings(view.course, view.t)
+    found = measuring.standings(view.course, view.t)
     parts = [p for p in PART_WORDS if p == "all" or all(s.n for s in found if s.part != "all")]
     heads = "".join(f"<th scope='col'>{PART_WORDS[p]}</th>" for p in parts)
     rows = ""
@@ -153,8 +153,8 @@ def classes(session: Session) -> Any:
     view = session.stream
     if view.course is None or not view.t:
         return None
-    now = streaming.held_after(view.course, view.t)
-    end = streaming.held_after(view.course, len(view.course.pictures))
+    now = measuring.held_after(view.course, view.t)
+    end = measuring.held_after(view.course, len(view.course.pictures))
     return plots.class_memory(view.course, now, end)
 
 
@@ -171,7 +171,7 @@ def memory_words(session: Session) -> str:
         if math.isnan(purity)
         else f"; {words.percent(purity)} of them come from a picture of that class"
     )
-    now, entered = streaming.held_after(course, t), course.entered
+    now, entered = measuring.held_after(course, t), course.entered
     items: dict[int, list[str]] = {}
     for k, _, number in now.items:
         born = int(entered.picture[number])

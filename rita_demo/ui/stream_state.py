@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from rita_demo import streaming
+from rita_demo import measuring
 from rita_demo.errors import DemoError
-from rita_demo.records import Course
-from rita_demo.streaming import Places, Recording
+from rita_demo.measuring import Places, Recording
+from rita_demo.surveys import Course
 from rita_demo.ui.images import jpeg_uri
 
 THUMB = 64  # pixels
@@ -35,7 +35,7 @@ class Streaming:
         """Look at a stream as far as it is written; its newest picture, if another one was shown."""
         if self.recording is None or self.recording.name != recording.name:
             self.at, self.thumbs = None, {}
-        self.course = streaming.course_of(recording)
+        self.course = measuring.course_of(recording)
         self.recording = recording
 
     def close(self) -> None:
@@ -62,7 +62,7 @@ class Streaming:
             while len(self.thumbs) >= MOST_THUMBS:
                 self.thumbs.pop(next(iter(self.thumbs)))
             try:
-                square = streaming.picture_of(places, self.recording, picture)
+                square = measuring.picture_of(places, self.recording, picture)
                 self.thumbs[picture] = jpeg_uri(square.pixels, THUMB)
             except DemoError:
                 self.thumbs[picture] = ""

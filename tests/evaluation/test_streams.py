@@ -23,7 +23,7 @@ from rita_demo.evaluation.recordings import Recording, recording, recordings
 from rita_demo.evaluation.request import Request, Traffic, points
 from rita_demo.evaluation.run import evaluating
 from rita_demo.evaluation.tables import lines
-from rita_demo.records import Course
+from rita_demo.surveys import Course
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from rita_demo.plots import (
     running_accuracy,
 )
 from rita_demo.plots.stream import MOST_MARKS, thinned
-from rita_demo.records import Course, Curve, Entered, Held
+from rita_demo.surveys import Course, Curve, Entered, Held
 
 NAMES = ("cat", "<b>dog</b>", "cup")
 

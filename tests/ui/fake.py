@@ -169,6 +169,8 @@ class FakeEngine:
         )  # fmt: skip
         return {name: outside(baselines.answer(name, question, settings)) for name in names}
 
+    bracket, one_hot_kl = Engine.bracket, Engine.one_hot_kl  # from features alone: nothing to fake
+
     def _clip(self, picture: Picture, bank: TextBank) -> np.ndarray:
         one = Settings(views=1)
         return self.compare(self.look(picture, one), bank, one)["clip"].probability

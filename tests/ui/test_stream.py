@@ -13,12 +13,12 @@ import gradio as gr
 import pytest
 import torch
 
-from rita_demo import streaming
+from rita_demo import measuring
 from rita_demo.data import download
 from rita_demo.data.download import Fetched
 from rita_demo.errors import DataError, DemoError, SettingError
+from rita_demo.measuring import Places, streams
 from rita_demo.settings import RECOMMENDED
-from rita_demo.streaming import Places
 from rita_demo.ui import page as pages
 from rita_demo.ui import stream_fetch, stream_panels
 from rita_demo.ui.example import WorkedExample
@@ -146,7 +146,7 @@ def test_pause_resume_one_picture_and_cancel(visit: Visit) -> None:
     shown = visit.tab.cancelled(visit.name)
     assert visit.view.course is None
     assert not shown[visit.tab.pressed["inside"]]["visible"]
-    assert len(streaming.recordings(visit.tab.places.runs)) == 1  # the rows are kept
+    assert len(measuring.recordings(visit.tab.places.runs)) == 1  # the rows are kept
 
 
 def test_a_running_stream_is_left_when_the_page_is_closed(visit: Visit) -> None:
@@ -257,7 +257,7 @@ def test_a_picture_opens_in_inside_rita_with_the_memory_it_met(visit: Visit, t: 
     assert story.label_given
     assert story.bank.names[story.label] == row["label"]
     assert story.bank.names[story.attacked.verdicts["rita"].label] == row["answer"]
-    held = streaming.held_after(visit.view.course, t - 1)
+    held = measuring.held_after(visit.view.course, t - 1)
     assert story.cache_before.count.tolist() == held.held.tolist()
     entered = [[e.label, e.slot, e.view] for e in story.attacked.trace.change.events]
     assert entered == [event[:3] for event in row["entered"]]
@@ -285,14 +285,14 @@ def test_the_state_of_a_visitor_is_counted(visit: Visit) -> None:
 def test_the_oldest_streams_of_the_page_go_and_those_of_a_terminal_stay(
     tab: StreamTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streaming, "KEPT", 2)
+    monkeypatch.setattr(streams, "KEPT", 2)
     runs = tab.places.runs
     (runs / "terminal" / "cells").mkdir(parents=True)
     for seed in range(4):
         Visit(tab).stream(pictures=2, seed=seed)
     assert sum(p.name.startswith("page-") for p in runs.iterdir()) == 2
     assert (runs / "terminal").is_dir()
-    assert {r.header["seed"] for r in streaming.recordings(runs)} == {2, 3}
+    assert {r.header["seed"] for r in measuring.recordings(runs)} == {2, 3}
 
 
 def test_fetching_says_how_far_it_is_can_be_stopped_and_fails_in_a_sentence(
@@ -318,7 +318,7 @@ def test_fetching_says_how_far_it_is_can_be_stopped_and_fails_in_a_sentence(
 
 
 def test_a_request_names_a_folder_below_the_runs_only(tmp_path: Path) -> None:
-    request = streaming.request_for(
+    request = measuring.request_for(
         Places(tmp_path, tmp_path / "runs"), RECOMMENDED, "a/../b",
         dataset="textures", traffic="clean", order="random", seed=0, pictures=2,
     )  # fmt: skip

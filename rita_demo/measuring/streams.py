@@ -1,8 +1,4 @@
-"""Streams of pictures for the page: what can be streamed, one run picture by picture, and stored ones.
-
-It is ``evaluate`` underneath: a stream is a run folder with the same rows. A visitor chooses from what the
-server's owner offers and never names a path.
-"""
+"""A stream of pictures: asked for, run one picture at a time, and its pictures found again."""
 
 from __future__ import annotations
 
@@ -14,42 +10,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rita_demo.data.datasets import Presence, load_split, present
+from rita_demo.data.datasets import load_split
 from rita_demo.data.pictures import open_picture
 from rita_demo.errors import DataError, SettingError
 from rita_demo.evaluation.collection import found_again
-from rita_demo.evaluation.course import course_of, held_after, pace, standings
 from rita_demo.evaluation.files import digest, writing_alone
-from rita_demo.evaluation.recordings import Recording, recording, recordings
-from rita_demo.evaluation.request import ORDERS, Request, Traffic
+from rita_demo.evaluation.recordings import Recording, recordings
+from rita_demo.evaluation.request import Request, Traffic
 from rita_demo.evaluation.run import Step, evaluating
+from rita_demo.measuring.places import Places, offered
 from rita_demo.methods import ALWAYS, chosen
-from rita_demo.records import CacheState, Course, Picture
+from rita_demo.records import CacheState, Picture
 from rita_demo.settings import KNOBS, Settings
-
-__all__ = [
-    "ORDERS", "TRAFFIC", "Arrival", "Course", "Places", "Recording", "Step", "arrival", "course_of",
-    "held_after", "offered", "pace", "picture_of", "recording", "recordings", "request_for", "rows_text",
-    "running", "standings",
-]  # fmt: skip
 
 TRAFFIC = {"clean": 0, "mixed": 50, "attacked": 100}  # percent of the pictures that are attacked
 FEWEST, MOST = 2, 500  # pictures of one stream
 KEPT = 16  # streams that the page keeps on disk; the oldest goes
 MADE_HERE = "page-"  # how their folders begin
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where the server's owner keeps things: the folder of the datasets, and the folder of run folders."""
-
-    data: Path = Path("data")
-    runs: Path = Path("runs")
-
-    @property
-    def root(self) -> Path | None:
-        """The folder of the datasets, if it is there."""
-        return self.data if self.data.is_dir() else None
 
 
 @dataclass(frozen=True)
@@ -65,11 +42,6 @@ class Arrival:
     label: int
     memory: CacheState
     title: str
-
-
-def offered(places: Places) -> tuple[Presence, ...]:
-    """The datasets that can be streamed here and now."""
-    return tuple(row for row in present(places.root) if row.usable)
 
 
 def request_for(
@@ -156,7 +128,18 @@ def arrival(engine: Any, places: Places, one: Recording, t: int) -> Arrival:
         SettingError: the engine is not the model that was streamed.
         DataError, PictureError: the picture is not there.
     """
+    check_model(engine, one)
     row = one.rows()[t - 1]
+    names, settings = tuple(one.header["names"]), one.settings(row)
+    picture = picture_of(places, one, row["picture"], square=settings.square, side=engine.info.side)
+    empty = engine.empty_cache(engine.classes(names, settings), settings)
+    title = f"Picture {t} of a stream: {row['picture']}"
+    memory = one.memory(empty, t - 1)
+    return Arrival(picture, names, settings, names.index(row["label"]), memory, title)
+
+
+def check_model(engine: Any, one: Recording) -> None:
+    """Raises a :class:`SettingError` where the engine is not the model that was streamed."""
     weights = engine.weights_key()
     if engine.info.name != one.columns["backbone"] or weights != one.header["weights"]:
         raise SettingError(
@@ -164,12 +147,6 @@ def arrival(engine: Any, places: Places, one: Recording, t: int) -> Arrival:
             f"{one.header['weights'][:8]}), not with the one in use.",
             "Choose that model in the menu above.",
         )
-    names, settings = tuple(one.header["names"]), one.settings(row)
-    picture = picture_of(places, one, row["picture"], square=settings.square, side=engine.info.side)
-    empty = engine.empty_cache(engine.classes(names, settings), settings)
-    title = f"Picture {t} of a stream: {row['picture']}"
-    memory = one.memory(empty, t - 1)
-    return Arrival(picture, names, settings, names.index(row["label"]), memory, title)
 
 
 def rows_text(one: Recording) -> str:
