@@ -77,9 +77,14 @@ def _in_browser(path: str, address: str, rounds: int) -> dict[str, float]:
                 lambda: page.evaluate(TOUCH, [["#views button", next(turn)], "#view-detail"]),
                 timed=False,
             )
+            page.get_by_role("tab", name="Inside RITA").click()
+            page.wait_for_selector("#in-plan-attacked .heatmaplayer image")
+            page.wait_for_timeout(2000)
+            leave = [["#whatif-view", 0], "#whatif-banner"]  # the chosen view out, and back, ...
+            what_if = _repeated(rounds, lambda: page.evaluate(TOUCH, leave), timed=False)
         finally:
             chromium.close()
-    return {"page: first paint": paint, "page: selection": touch}
+    return {"page: first paint": paint, "page: selection": touch, "page: what-if": what_if}
 
 
 def _first_paint(chromium: Any, address: str) -> float:

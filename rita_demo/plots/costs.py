@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from rita_demo.plots.names import right_tag, safe, short
-from rita_demo.plots.theme import COLOURS, SIDES, axis, finish, note
+from rita_demo.plots.theme import COLOURS, SIDES, axis, fades, finish, note
 from rita_demo.records import Side, Story
 
 WIDE = ((0.0, 0.485), (0.515, 1.0))  # x domains of the panels, side by side
@@ -33,7 +33,7 @@ def class_costs(
 
     Args:
         story: both sides' traces are drawn; one panel if there was no attack.
-        selected: a class to mark with a band; always among the rows when given.
+        selected: a class to mark with a band, the others go pale; always among the rows when given.
         top: how many classes at most.
         along: the attacked side at other steps of the attack, the delivered one last; rows and
             scale are the same for all of them, so that nothing jumps from step to step.
@@ -55,7 +55,7 @@ def class_costs(
     shapes: list[dict] = []
     for number, name in enumerate(sides):
         suffix = "" if number == 0 else str(number + 1)
-        _draw_side(figure, story, name, rows, suffix)
+        _draw_side(figure, story, name, rows, selected, suffix)
         _draw_pinned(figure, story, name, rows, suffix, before[name])
         annotations += _words(story, name, rows, suffix)
         shapes += _frames(story, rows, selected, suffix)
@@ -144,7 +144,12 @@ def _range(
 
 
 def _draw_side(
-    figure: go.Figure, story: Story, name: str, rows: dict[int, int], suffix: str
+    figure: go.Figure,
+    story: Story,
+    name: str,
+    rows: dict[int, int],
+    selected: int | None,
+    suffix: str,
 ) -> None:
     prompt, memory, total = _costs(story, getattr(story, name))
     look = SIDES[name]
@@ -165,15 +170,15 @@ def _draw_side(
         "%{customdata[4]}<br>prompts d<sub>OT</sub> %{customdata[1]:.4f}<br>memory α·d<sub>cOT</sub> "
         "%{customdata[2]:+.4f}<br>total %{customdata[3]:.4f} (cosine distance)<extra></extra>"
     )
-    ring = {"symbol": "circle", "size": 9, "color": COLOURS["surface"]}
-    ring["line"] = {"color": look["colour"], "width": 2}
+    ring: dict = {"symbol": "circle", "size": 9, "color": COLOURS["surface"]}
+    ring |= {"line": {"color": look["colour"], "width": 2}, "opacity": fades(rows, selected)}
     figure.add_scatter(
         x=[d[1] for d in data], y=list(rows.values()), mode="markers", marker=ring,
         name=f"{look['title']}: d_OT", hoverinfo="skip", **where,
     )  # fmt: skip
     figure.add_scatter(
         x=[d[3] for d in data], y=list(rows.values()), mode="markers", customdata=data,
-        marker={"symbol": "diamond", "size": 11, "color": look["colour"]},
+        marker={"symbol": "diamond", "size": 11, "color": look["colour"], "opacity": fades(rows, selected)},
         name=f"{look['title']}: total", hovertemplate=hover, **where,
     )  # fmt: skip
 

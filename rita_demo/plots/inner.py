@@ -9,10 +9,8 @@ from rita_demo.plots.costs import class_tick, shown_classes
 from rita_demo.plots.inside import sides_of
 from rita_demo.plots.names import safe, short
 from rita_demo.plots.plan import view_order
-from rita_demo.plots.theme import COLOURS, SIDES, axis, finish, note
+from rita_demo.plots.theme import COLOURS, SIDES, axis, fades, finish, note
 from rita_demo.records import Descent, Story
-
-FADED = 0.4  # opacity of what is not chosen
 
 
 def sinkhorn_residuals(story: Story) -> go.Figure:
@@ -224,10 +222,10 @@ def before_after(story: Story, *, k: int | None = None, top: int = 8) -> go.Figu
             "size": 8,
             "color": COLOURS["surface"],
             "line": {"color": colour, "width": 2},
-            "opacity": _chosen(classes, k),
+            "opacity": fades(classes, k),
         }
         shape = "circle" if name == "clean" else "diamond"
-        dot = {"symbol": shape, "size": 9, "color": colour, "opacity": _chosen(classes, k)}
+        dot = {"symbol": shape, "size": 9, "color": colour, "opacity": fades(classes, k)}
         for when, marker, place in (("before", ring, 1), ("after", dot, 2)):
             figure.add_scatter(
                 x=[d[place] for d in data], y=rows, mode="markers", marker=marker, customdata=data,
@@ -244,8 +242,3 @@ def before_after(story: Story, *, k: int | None = None, top: int = 8) -> go.Figu
         yaxis=axis(range=[-0.6, len(classes) - 0.4], tickvals=list(range(len(classes)))[::-1], ticktext=ticks,
                    showgrid=False, tickfont={"color": COLOURS["text"], "size": 12}),
     )  # fmt: skip
-
-
-def _chosen(items: list[int], chosen: int | None) -> list[float]:
-    """Opacity of each mark: what is not chosen fades, nothing disappears."""
-    return [1.0 if chosen in (None, i) else FADED for i in items]

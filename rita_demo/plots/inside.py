@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from rita_demo.plots.costs import class_tick, shown_classes
 from rita_demo.plots.names import percent, safe, short
 from rita_demo.plots.plan import REACH, moved_shares, view_order
-from rita_demo.plots.theme import COLOURS, DIVERGING, SIDES, axis, finish, note
+from rita_demo.plots.theme import COLOURS, DIVERGING, SIDES, axis, fades, finish, note, veils
 from rita_demo.records import Side, Story
 
 RISING: list[list[float | str]] = [[0.0, COLOURS["surface"]], [1.0, COLOURS["quiet"]]]
@@ -145,7 +145,7 @@ def _down(labels: list[str]) -> dict:
 def _frame(
     views: np.ndarray, rows: np.ndarray, selected: tuple[int, int | None] | None
 ) -> list[dict]:
-    """A frame around the chosen cell, or around the chosen view's whole column."""
+    """A frame around the chosen cell, or around the chosen view's whole column; other columns go pale."""
     if selected is None or selected[0] not in views:
         return []
     i = int(np.flatnonzero(views == selected[0])[0])
@@ -154,7 +154,7 @@ def _frame(
     if selected[1] is not None and selected[1] in rows:
         row = len(rows) - 1 - int(np.flatnonzero(rows == selected[1])[0])
         box |= {"y0": row - 0.5, "y1": row + 0.5}
-    return [box]
+    return [*veils(i, len(views)), box]
 
 
 def view_mass(
@@ -226,8 +226,7 @@ def prompt_shares(story: Story, k: int, *, atom: int | None = None) -> go.Figure
                  f"{SIDES[name]['title'].lower()}: {percent(mass[m], 1)} of the mass, adds {adds[m]:.4f}"]
                 for m in atoms]  # fmt: skip
         pattern = {"shape": "/", "bgcolor": COLOURS["surface"], "fgcolor": SIDES[name]["colour"]}
-        faded = [1.0 if atom in (None, int(m)) else 0.4 for m in atoms]  # grey, never gone
-        marker = {"color": SIDES[name]["colour"], "opacity": faded}
+        marker = {"color": SIDES[name]["colour"], "opacity": fades(atoms.tolist(), atom)}
         figure.add_bar(
             y=list(range(len(atoms)))[::-1], x=[float(adds[m]) for m in atoms], orientation="h",
             name=name, customdata=data, hovertemplate="%{customdata[3]}<extra></extra>",
@@ -251,7 +250,8 @@ def prompt_shares(story: Story, k: int, *, atom: int | None = None) -> go.Figure
         figure, kind="prompt_shares", pickable=True, barmode="group",
         alt=f"What each of {len(atoms)} prompts of {story.bank.names[k]} adds to its transport cost.",
         shapes=[shape | {"line": {"width": 0}, "y0": r - 0.5, "y1": r + 0.5} for r in row],
-        narrow={"margin.l": LEFT_NARROW, "yaxis.ticktext": [short(story.bank.prompts[k][m], 14) for m in atoms]},
+        narrow={"margin.l": LEFT_NARROW, "xaxis.range": [0, 2.2 * max(most, 1e-6)],
+                "yaxis.ticktext": [short(story.bank.prompts[k][m], 14) for m in atoms]},
         margin={"l": LEFT, "r": 20, "t": 12, "b": 42},
         xaxis=axis(range=[0, 1.45 * max(most, 1e-6)], nticks=4, title="adds to the cost (cosine distance)"),
         yaxis=_down(labels),

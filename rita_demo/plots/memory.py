@@ -67,7 +67,7 @@ def cache_distances(
         annotations=[note(key, 0, 1, yshift=8, xshift=-120)],
         shapes=_band(place.get(selected) if selected is not None else None),
         margin={"l": 130, "r": 16, "t": 34, "b": 44},
-        xaxis=axis(title="d_cOT (cosine distance)", nticks=6),
+        xaxis=axis(title="d<sub>cOT</sub> (cosine distance)", nticks=6),
         yaxis=rows([short(story.bank.names[k], 16) for k in reversed(shown)]),
     )
 

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from rita_demo.plots.inside import RISING
 from rita_demo.plots.names import percent, safe
 from rita_demo.plots.plan import moved_shares, view_order
-from rita_demo.plots.theme import COLOURS, SIDES, axis, finish, note
+from rita_demo.plots.theme import COLOURS, SIDES, axis, finish, note, veils
 from rita_demo.records import Story
 
 MOST_ROWS = 200
@@ -124,6 +124,7 @@ def _finished(
     if row is not None:
         shapes.append(line | {"x0": -0.5, "x1": width - 0.5, "y0": row - 0.5, "y1": row + 0.5})
     if column is not None:
+        shapes += veils(column, width)
         shapes.append(
             line | {"x0": column - 0.5, "x1": column + 0.5, "y0": -0.5, "y1": count - 0.5}
         )

@@ -6,7 +6,17 @@ import numpy as np
 import plotly.graph_objects as go
 
 from rita_demo.plots.names import percent, safe, short
-from rita_demo.plots.theme import COLOURS, DIVERGING, SIDES, axis, finish, ghost, note, percents
+from rita_demo.plots.theme import (
+    COLOURS,
+    DIVERGING,
+    SIDES,
+    axis,
+    finish,
+    ghost,
+    note,
+    percents,
+    veils,
+)
 from rita_demo.records import Side, Story
 
 FLAT = 0.05  # a plan whose every cell is this close to an even share is called flat
@@ -33,7 +43,7 @@ def plan_heatmap(
         side: ``"clean"`` or ``"attacked"``.
         k: class number.
         order: ``"entropy"`` (surest view first) or ``"index"`` (as drawn).
-        selected: ``(view, atom)`` to frame; atom -1 frames the view in the strip.
+        selected: ``(view, atom)`` to frame, the other views go pale; atom -1 frames the view in the strip.
 
     Returns:
         A figure whose cells carry ``customdata = (view, atom, times even, cost, mass)`` and whose
@@ -199,11 +209,11 @@ def _frame(views: np.ndarray, atoms: np.ndarray, selected: tuple[int, int] | Non
     i = int(np.flatnonzero(views == selected[0])[0])
     box = {"type": "rect", "x0": i - 0.5, "x1": i + 0.5, "fillcolor": "rgba(0,0,0,0)"}
     line = {"line": {"color": COLOURS["text"], "width": 2}}
-    strip = box | line | {"yref": "y2", "y0": 0, "y1": 100}
+    shown = [*veils(i, len(views)), box | line | {"yref": "y2", "y0": 0, "y1": 100}]
     if selected[1] not in atoms:
-        return [strip]
+        return shown
     row = len(atoms) - 1 - int(np.flatnonzero(atoms == selected[1])[0])
-    return [strip, box | line | {"y0": row - 0.5, "y1": row + 0.5}]
+    return [*shown, box | line | {"y0": row - 0.5, "y1": row + 0.5}]
 
 
 def _narrow(story: Story, k: int, atoms: np.ndarray) -> dict:

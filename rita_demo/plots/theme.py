@@ -9,6 +9,7 @@ browser.  So no other file writes a colour down.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import plotly.graph_objects as go
@@ -46,6 +47,7 @@ CLASS_SYMBOLS = (
 )  # fmt: skip
 COLOURS: dict[str, str] = {role: light for role, (light, _) in PALETTE.items()}
 DARK_FOR: dict[str, str] = dict(PALETTE.values()) | dict(CLASS_PALETTE)
+FADED = 0.45  # opacity of what is not chosen
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 #: Diverging around the middle: below in blue, above in vermillion, nothing to see = paper.
@@ -143,6 +145,21 @@ def room_for(titles: list[str]) -> int:
 def percents(*values: float) -> dict[str, Any]:
     """Ticks at these percentages, each with its sign."""
     return {"tickvals": list(values), "ticktext": [f"{v:g} %" for v in values]}
+
+
+def fades(items: Iterable[int], chosen: int | None) -> list[float]:
+    """Opacity of each mark: what is not chosen goes pale, nothing disappears."""
+    return [1.0 if chosen in (None, i) else FADED for i in items]
+
+
+def veils(place: int, count: int, **more: Any) -> list[dict[str, Any]]:
+    """Shapes that make every column but ``place`` of ``count`` pale, as high as the figure."""
+    veil = {
+        "type": "rect", "yref": "paper", "y0": 0, "y1": 1, "line": {"width": 0},
+        "fillcolor": COLOURS["surface"], "opacity": 1 - FADED,
+    } | more  # fmt: skip
+    ends = ((-0.5, place - 0.5), (place + 0.5, count - 0.5))
+    return [veil | {"x0": low, "x1": high} for low, high in ends if low < high]
 
 
 def note(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:

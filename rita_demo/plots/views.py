@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from rita_demo.plots.names import percent, right_class, right_tag, safe, short
-from rita_demo.plots.theme import COLOURS, SIDES, axis, finish, ghost, note
+from rita_demo.plots.theme import COLOURS, SIDES, axis, fades, finish, ghost, note
 from rita_demo.records import Side, Story
 
 #: what a view says -> colour and second cue (hatching).
@@ -41,7 +41,7 @@ def view_entropies(story: Story, side: str, *, selected: int | None = None) -> g
     Args:
         story: the record.
         side: ``"clean"`` or ``"attacked"``.
-        selected: a view to outline.
+        selected: a view to outline; the others go pale.
 
     Returns:
         A figure whose columns carry ``customdata = (view, probability of the true class, words)``.
@@ -54,7 +54,9 @@ def view_entropies(story: Story, side: str, *, selected: int | None = None) -> g
     figure = go.Figure()
     for what, (colour, hatch) in SAYS.items():
         places = [i for i, n in enumerate(order) if says[n] == what]
-        _draw(figure, what, colour, hatch, places, [float(entropy[order[i]]) for i in places])
+        views = [int(order[i]) for i in places]
+        heights = [float(entropy[n]) for n in views]
+        _draw(figure, what, (colour, hatch), places, heights, fades(views, selected))
     limit = float(confidence.limit)
     most = math.log(max(len(story.bank.names), 2))
     hover = "%{customdata[2]}<extra></extra>"
@@ -79,15 +81,17 @@ def view_entropies(story: Story, side: str, *, selected: int | None = None) -> g
 
 
 def _draw(
-    figure: go.Figure, what: str, colour: str, hatch: str, places: list[int], heights: list[float]
-) -> None:
+    figure: go.Figure, what: str, look: tuple[str, str], places: list[int], heights: list[float],
+    opacity: list[float],
+) -> None:  # fmt: skip
+    colour, hatch = look
     pattern = {"shape": hatch, "fgcolor": colour, "bgcolor": COLOURS["surface"], "solidity": 0.45}
     figure.add_bar(
         x=places,
         y=heights,
         width=0.85,  # else Plotly makes the bars as wide as the gap between two of this kind
         name=what,
-        marker={"color": colour, "line": {"color": colour, "width": 1}}
+        marker={"color": colour, "line": {"color": colour, "width": 1}, "opacity": opacity}
         | ({"pattern": pattern} if hatch else {}),
         hoverinfo="skip",
     )

@@ -40,13 +40,18 @@ CHOICE_WORDS = {
 
 
 class FreeSlider(gr.Slider):
-    """A slider whose number box may hold anything for a moment: ``Knob.parse`` says what is wrong.
+    """A slider whose number box may hold anything for a moment.
 
     Gradio's own raises, with a traceback in the log, while a number is still being typed.
     """
 
     def preprocess(self, payload: Any) -> Any:
-        """What the browser sent, as it came."""
+        """A number beyond an end as that end, which the box is about to show too; anything else as it came.
+
+        ``Knob.parse`` says what is wrong with the rest.
+        """
+        if isinstance(payload, int | float) and not isinstance(payload, bool):
+            return min(max(payload, self.minimum), self.maximum)
         return payload
 
     def get_block_name(self) -> str:

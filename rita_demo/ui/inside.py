@@ -12,7 +12,7 @@ import gradio as gr
 
 from rita_demo.errors import DemoError
 from rita_demo.records import Story
-from rita_demo.ui import inside_words, notice, remembered, what_if
+from rita_demo.ui import notice, remembered, thread, what_if
 from rita_demo.ui.board import Updates
 from rita_demo.ui.desk import AT_ONCE, Desk
 from rita_demo.ui.inside_changes import Changes, draw_comparisons
@@ -31,7 +31,7 @@ class Inside:
         self.desk = desk
         board = desk.board
         strip = gr.HTML(elem_id="inside-strip")
-        board.add(strip, when_open(inside_words.strip), "inside")
+        board.add(strip, when_open(thread.strip), "inside")
         self.scrubber = draw_scrubber(board, "in-scrubber", "inside")
         self.parts: dict[str, Any] = what_if.draw_what_if(board)
         self.parts |= draw_panels(board) | draw_deeper(desk) | draw_comparisons(board)

@@ -1,11 +1,10 @@
-"""The sentences of *Inside RITA*: the strip on top, the chosen cell on both sides, Sinkhorn's outcome."""
+"""The sentences of *Inside RITA*: the chosen cell on both sides, Sinkhorn's outcome."""
 
 from __future__ import annotations
 
 from html import escape
 
-from rita_demo.methods import METHODS
-from rita_demo.records import Side, Story
+from rita_demo.records import Story
 from rita_demo.ui import words
 from rita_demo.ui.images import jpeg_uri
 from rita_demo.ui.sessions import Session
@@ -15,32 +14,6 @@ PRESETS_EMPTY = (
     "<p class='empty'>The paper leaves some settings open and prints others that rarely work here. "
     "This lists each one that differs, why, and what changing it alone does to this picture.</p>"
 )
-
-
-def strip(session: Session) -> str:
-    """The pictures in small and every method's answer on both, so that nobody loses the thread."""
-    story = seen(session)
-    if story is None:
-        return "<p class='empty'>Nothing to look into yet: run a picture on the first tab.</p>"
-    sides = ["clean", "attacked"] if story.attack is not None else ["clean"]
-    return f"<div class='thread'>{''.join(_picture(story, side) for side in sides)}</div>"
-
-
-def _picture(story: Story, side: str) -> str:
-    one: Side = getattr(story, side)
-    said, step = "", words.at_step(story) if side == "attacked" else ""
-    for name, verdict in one.verdicts.items():
-        right = verdict.label == story.label
-        mark = "✓" if right else "✗"
-        said += (
-            f"<span class='{'right' if right else 'wrong'}'>{METHODS[name].title}: <b>"
-            f"{escape(story.bank.names[verdict.label])}</b> "
-            f"{words.percent(verdict.probability[verdict.label])} <span aria-hidden='true'>{mark}</span></span>"
-        )
-    return (
-        f"<div class='{side}'><img src='{jpeg_uri(one.picture.pixels, 96)}' alt='The {side} picture' "
-        f"width='64' height='64'><p><span class='kind'>{side}{step}</span>{said}</p></div>"
-    )
 
 
 def cell(session: Session) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 
 from rita_demo.errors import DemoError
-from rita_demo.ui import archive, filling, notice, recall, words
+from rita_demo.ui import archive, filling, notice, recall, thread, words
 from rita_demo.ui.board import Updates
 from rita_demo.ui.desk import AT_ONCE, ENGINE_QUEUE, Desk
 from rita_demo.ui.history import Entry, History
@@ -28,6 +28,8 @@ class MemoryTab:
     def __init__(self, desk: Desk, tab: gr.Tab) -> None:
         self.desk, self.tab, self.exports = desk, tab, 0
         with gr.Column(elem_id="memory"):
+            strip = gr.HTML(elem_id="memory-strip")
+            desk.board.add(strip, when_open(thread.strip), "memory", "step", "inside")
             self._draw_contents()
             self._draw_use()
             self._draw_filling()

@@ -141,6 +141,8 @@ width: 100%; padding: 0;
 .rita-view.fooled .crop { border-bottom: 3px dashed var(--rita-attack, #d55e00); }
 .rita-view.another .crop { border-bottom: 3px dotted var(--rita-other, #b4b9c0); }
 .rita-view.left .crop { filter: grayscale(0.85); opacity: 0.5; }
+.rita-views:has([aria-pressed="true"]) [aria-pressed="false"] .crop { filter: grayscale(0.7); opacity: 0.7; }
+.rita-views:has([aria-pressed="true"]) [aria-pressed="false"].left .crop { opacity: 0.35; }
 .rita-view.out .crop::after { content: ""; position: absolute; inset: 0;
   outline: 2px dashed var(--rita-text, #20242b); outline-offset: -2px;
   background: repeating-linear-gradient(45deg, transparent 0 5px, rgba(255, 255, 255, 0.85) 5px 9px); }

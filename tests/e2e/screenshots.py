@@ -1,6 +1,6 @@
 """Pictures of the running page: ``python -m tests.e2e.screenshots FOLDER``.
 
-Both widths, light and dark, the first screen and the whole page; ``first-screen.jpg`` is the one in the README.
+Both widths, light and dark, the first screen and every tab as a whole; ``first-screen.jpg`` is the one in the README.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SCHEMES = ("light", "dark")
 
 
 def shoot(browser: Browser, url: str, folder: Path, name: str, scheme: str) -> None:
-    """Wait for the worked example with its film, then take the first screen and the whole page."""
+    """Wait for the worked example with its film, then take the first screen and the whole of every tab."""
     width, height = SIZES[name]
     page = browser.new_page(viewport={"width": width, "height": height})
     page.goto(f"{url}?__theme={scheme}")
@@ -27,9 +27,12 @@ def shoot(browser: Browser, url: str, folder: Path, name: str, scheme: str) -> N
     page.wait_for_selector("#plan .heatmaplayer image", timeout=120_000)
     page.wait_for_timeout(15_000)  # the film's verdicts follow one by one
     page.screenshot(path=folder / f"{name}-{scheme}.png")
-    page.screenshot(path=folder / f"{name}-{scheme}-full.png", full_page=True)
     if (name, scheme) == ("wide", "light"):
         page.screenshot(path=folder / "first-screen.jpg", quality=85, type="jpeg")
+    for number, tab in enumerate(page.get_by_role("tab").all()):
+        tab.click()
+        page.wait_for_timeout(4_000)  # its figures are drawn when it is first seen
+        page.screenshot(path=folder / f"{name}-{scheme}-tab{number + 1}.png", full_page=True)
     page.close()
 
 

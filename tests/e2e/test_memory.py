@@ -30,6 +30,9 @@ def items(page: Page) -> int:
 
 def test_the_views_that_entered_are_shown_with_their_crop_and_can_be_chosen(memory: Page) -> None:
     assert items(memory) >= 1
+    strip = memory.locator("#memory-strip")
+    expect(strip.locator("img")).to_have_count(3)
+    expect(strip).to_contain_text("RITA")
     assert memory.locator("#contents button img").count() == items(memory)
     first = memory.locator("#contents button").first
     first.click()
@@ -92,13 +95,12 @@ def figure(page: Page, name: str) -> list[dict]:
     """What Plotly drew, trace by trace."""
     expect(page.locator(f"#{name} .js-plotly-plot svg").first).to_be_visible()
     return page.evaluate(
-        """(name) => document.querySelector(`#${name} .js-plotly-plot`).data.map(
+        """(name) => document.querySelector(`#${name} .js-plotly-plot`)._fullData.map(
              (t) => ({ name: t.name, x: [...t.x], y: [...t.y] }))""",
         name,
     )
 
 
-@pytest.mark.nightly
 def test_distances_and_procrustes_are_drawn_for_the_chosen_class(memory: Page) -> None:
     choose_first(memory)
     drawn = {t["name"]: t for t in figure(memory, "distances")}
@@ -111,7 +113,6 @@ def test_distances_and_procrustes_are_drawn_for_the_chosen_class(memory: Page) -
     expect(memory.locator("#plane-words")).to_contain_text("variance about the origin")
 
 
-@pytest.mark.nightly
 def test_one_view_is_removed_with_the_keyboard_and_undo_brings_it_back(memory: Page) -> None:
     held = items(memory)
     memory.locator("#contents button[tabindex='0']").focus()
@@ -127,7 +128,6 @@ def test_one_view_is_removed_with_the_keyboard_and_undo_brings_it_back(memory: P
     expect(memory.locator("#contents button")).to_have_count(held)
 
 
-@pytest.mark.nightly
 def test_the_json_is_saved_with_settings_classes_and_log(memory: Page, tmp_path: Path) -> None:
     with memory.expect_download() as download:
         memory.get_by_role("button", name="Export as JSON").click()
@@ -140,7 +140,6 @@ def test_the_json_is_saved_with_settings_classes_and_log(memory: Page, tmp_path:
     assert found["log"][0]["title"] == "The beginning"
 
 
-@pytest.mark.nightly
 def test_several_files_at_once_fill_it_and_a_bad_one_is_named(memory: Page, tmp_path: Path) -> None:
     files = [SAMPLES["cat"].path, tmp_path / "bad.png", SAMPLES["coffee"].path]
     assert files[1] is not None
@@ -157,7 +156,6 @@ def test_several_files_at_once_fill_it_and_a_bad_one_is_named(memory: Page, tmp_
     expect(memory.locator("#log")).not_to_contain_text("Upload 2")
 
 
-@pytest.mark.nightly
 def test_attacked_pictures_fill_the_memory_and_the_lesson_has_numbers(memory: Page) -> None:
     memory.get_by_role("button", name="Fill it with attacked samples").click()
     expect(memory.locator("#stop-filling")).to_be_visible()

@@ -57,6 +57,10 @@ def test_the_true_class_is_outlined_and_the_selected_one_has_a_band(story: Story
     assert (outline.y0 + outline.y1) / 2 == pytest.approx(row)
     assert (band.y0 + band.y1) / 2 == pytest.approx(len(shown) - 1 - shown.index(3))
     assert band.layer == "below"
+    totals = [t for t in class_costs(story, 3).data if (t.name or "").endswith("total")]
+    for trace in totals:
+        clear = [d[0] for d, alpha in zip(trace.customdata, trace.marker.opacity) if alpha == 1]
+        assert clear == [3]
 
 
 def test_words_mark_ritas_and_clips_answers(story: Story):

@@ -76,10 +76,12 @@ def test_what_is_left_out_keeps_its_place_and_is_grey(story: Story, draw):
 
 
 def test_a_chosen_cell_is_framed_and_a_chosen_view_is_a_column(story: Story):
-    (cell,) = plan_matrix(story, "clean", 0, selected=(5, 1)).layout.shapes
+    left, right, cell = plan_matrix(story, "clean", 0, selected=(5, 1)).layout.shapes
     assert cell.y1 - cell.y0 == 1
-    (column,) = plan_matrix(story, "clean", 0, selected=(5, None)).layout.shapes
+    *_, column = plan_matrix(story, "clean", 0, selected=(5, None)).layout.shapes
     assert column.y1 - column.y0 == 4
+    assert (left.x0, left.x1, right.x0, right.x1) == (-0.5, cell.x0, cell.x1, 63.5)
+    assert left.opacity == right.opacity < 1  # what is not chosen is still there
     assert not plan_matrix(story, "clean", 0, selected=(999, 1)).layout.shapes
 
 

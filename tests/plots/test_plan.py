@@ -80,10 +80,11 @@ def test_padding_atoms_are_not_drawn(story: Story):
 
 def test_the_selected_cell_and_its_view_are_framed(story: Story):
     figure = plan_heatmap(story, "attacked", 0, order="index", selected=(5, 1))
-    strip, cell = figure.layout.shapes
+    *pale, strip, cell = figure.layout.shapes
+    assert [(s.x0, s.x1) for s in pale] == [(-0.5, 4.5), (5.5, 63.5)]
     assert (strip.x0, strip.x1, strip.yref) == (4.5, 5.5, "y2")
     assert (cell.y0 + cell.y1) / 2 == list(figure.data[0].y)[1]
-    assert len(plan_heatmap(story, "attacked", 0, selected=(5, -1)).layout.shapes) == 1
+    assert len(plan_heatmap(story, "attacked", 0, selected=(5, -1)).layout.shapes) == 3
     assert not plan_heatmap(story, "attacked", 0, selected=(500, 1)).layout.shapes
 
 

@@ -21,6 +21,14 @@ def test_every_view_has_one_bar_as_high_as_its_entropy(story: Story):
     assert [bars[i] for i in range(64)] == pytest.approx(confidence.entropy[order])
 
 
+def test_a_chosen_view_keeps_its_colour_and_the_others_go_pale(story: Story):
+    figure = view_entropies(story, "attacked", selected=7)
+    place = [d[0] for d in figure.data[-1].customdata].index(7)
+    alpha = {x: a for t in figure.data[:-1] for x, a in zip(t.x, t.marker.opacity)}
+    assert [x for x, a in alpha.items() if a == 1] == [place]
+    assert min(alpha.values()) > 0.2
+
+
 def test_views_are_split_into_the_true_class_the_attacks_class_and_others(story: Story):
     says, wrong = what_views_say(story, "attacked")
     labels = story.attacked.trace.confidence.label

@@ -111,3 +111,10 @@ def test_an_uploaded_square_reaches_the_engine_pixel_for_pixel() -> None:
     square = open_picture(b"P6 64 64 255\n" + bytes(i % 251 for i in range(64 * 64 * 3))).pixels
     ask = read_ask(GOOD, Session(source=png_bytes(square)), 112, attack=True)
     assert (ask.picture.pixels == square).all()
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"), [(99, 16), (-3, 0), (2.5, 2.5), ("99", "99"), (True, True), (None, None)]
+)
+def test_a_number_beyond_a_sliders_end_is_that_end(sent: object, read: object) -> None:
+    assert controls.draw_knob(KNOBS["budget"], maximum=16).preprocess(sent) == read

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rita_demo.film import kept_steps
-from rita_demo.ui import compare, inside_words, verdicts, what_if
+from rita_demo.ui import compare, thread, verdicts, what_if
 from rita_demo.ui.example import WorkedExample
 from rita_demo.ui.inside import Inside
 from rita_demo.ui.page import build
@@ -145,7 +145,7 @@ def test_scrubbing_moves_the_attacked_side_inside_rita_and_encodes_nothing(
     shown = {step: by_name(look_at(inside.desk, session, step)) for step in (1, 5)}
     for name in SECOND_TAB:
         assert str(shown[1][name]) != str(shown[5][name]), name
-    assert "attacked, step 5 of 7" in inside_words.strip(session)
+    assert "attacked, step 5 of 7" in thread.strip(session)
     assert "views" not in shown[5]  # the first tab is drawn when it is seen again
     assert (
         by_name(inside.left(visitor))["views"]
