@@ -25,12 +25,13 @@ class Visitor(Stranger):
     """Somebody in front of the open tab."""
 
     def enter(self) -> str:
-        """Choose the tab; the last of its events draws it."""
-        for dependency in reversed(self.config["dependencies"]):
-            for target, name in dependency["targets"]:
-                if name == "select" and self.parts[target]["props"].get("id") == "memory":
-                    return self.call(dependency["id"], [None] * len(dependency["inputs"]))
-        raise LookupError("memory")
+        """Choose the tab: every tab hears of it; what they answer."""
+        (number,) = [n for n, c in self.parts.items() if c["props"].get("id") == "memory"]
+        return "".join(
+            self.call(one["id"], [None] * len(one["inputs"]))
+            for one in self.config["dependencies"]
+            if [number, "select"] in [list(target) for target in one["targets"]]
+        )
 
     def send(self, name: str, data: bytes) -> dict[str, Any]:
         """Upload a file; what an event is given for it."""
