@@ -68,7 +68,7 @@ class Recording:
     @property
     def asked(self) -> Settings:
         """The settings of the run; the seeds are its own only where they were given by hand."""
-        return Settings(**{n: v for n, v in self.header["knobs"].items() if n in KNOBS})
+        return _asked(self.header)
 
     def rows(self, method: str = "rita") -> list[dict[str, Any]]:
         """The rows of a method, as far as they are written."""
@@ -115,6 +115,10 @@ def recording(root: Path, name: str) -> Recording:
     raise DataError("There is no stored run of that name.", "Choose one from the list.")
 
 
+def _asked(header: dict[str, Any]) -> Settings:
+    return Settings(**{n: v for n, v in header["knobs"].items() if n in KNOBS})
+
+
 def _runs(root: Path) -> list[Path]:
     if not root.is_dir():
         return []
@@ -129,8 +133,9 @@ def _headers(run: Path) -> dict[Path, dict[str, Any]]:
         try:
             header = json.loads((place / "header.json").read_text("utf-8"))
             [header["columns"][name] for name in (*SAME, "method", "protocol")]
-            [header[name] for name in ("seed", "special", "pictures", "names", "knobs", "weights")]
-        except (OSError, ValueError, KeyError, TypeError):
+            [header[name] for name in ("seed", "special", "pictures", "names", "weights")]
+            _asked(header)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, SettingError):
             continue
         found[place] = header
     return found
