@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from rita_demo.plots.names import safe, short
-from rita_demo.plots.theme import COLOURS, METHODS, axis, empty, finish, note, percents, rows
+from rita_demo.plots.theme import COLOURS, METHODS, axis, empty, fades, finish, note, percents, rows
 from rita_demo.surveys import Course, Held
 
 MOST_MARKS = 1000  # of one line; longer streams are thinned for the screen
@@ -168,11 +168,12 @@ def _entered_words(course: Course, i: int) -> str:
     )
 
 
-def class_memory(course: Course, held: Held, end: Held) -> go.Figure:
+def class_memory(course: Course, held: Held, end: Held, chosen: int | None = None) -> go.Figure:
     """Per class: views held (outline) and those of the right class (filled) on the left, r_k on the right.
 
     The classes and their order are those that hold most at the ``end``, so that nothing jumps when
-    another moment (``held``) is looked at. Marks carry ``customdata = (class, words)``.
+    another moment (``held``) is looked at; where one is ``chosen`` the others go pale. Marks carry
+    ``customdata = (class, words)``.
     """
     order = sorted(
         np.flatnonzero(end.held).tolist(), key=lambda k: (-int(end.held[k]), course.names[k])
@@ -182,18 +183,20 @@ def class_memory(course: Course, held: Held, end: Held) -> go.Figure:
     shown = order[:MOST_CLASSES][::-1]
     place, figure = list(range(len(shown))), go.Figure()
     data = [[k, _class_words(course, held, k)] for k in shown]
+    pale = fades(shown, chosen if chosen in shown else None)
     hover = "%{customdata[1]}<extra></extra>"
     for values, fill in ((held.held, "rgba(0,0,0,0)"), (held.pure, COLOURS["cache"])):
         figure.add_bar(
             x=[int(values[k]) for k in shown], y=place, orientation="h", customdata=data,
-            marker={"color": fill, "line": {"color": COLOURS["cache"], "width": 1.5}},
+            marker={"color": fill, "line": {"color": COLOURS["cache"], "width": 1.5}, "opacity": pale},
             hovertemplate=hover, width=0.6,
         )  # fmt: skip
     there = [i for i, k in enumerate(shown) if held.held[k]]
     figure.add_scatter(
         x=[float(held.strength[shown[i]]) for i in there], y=there, mode="markers", xaxis="x2",
         customdata=[data[i] for i in there], hovertemplate=hover,
-        marker={"symbol": "diamond", "size": 9, "color": COLOURS["cache"]},
+        marker={"symbol": "diamond", "size": 9, "color": COLOURS["cache"],
+                "opacity": [pale[i] for i in there]},
     )  # fmt: skip
     rest = len(order) - len(shown)
     more = f"; {rest} more classes hold some" if rest else ""

@@ -55,7 +55,7 @@ class StreamTab:
             self.pressed = stream_layout.buttons(self.board)
             shown = stream_layout.result(self.board, places)
         self.slider, self.near, self.figures = shown.slider, shown.near, shown.figures
-        self.pressed |= shown.pressed
+        self.pressed, self.classes = self.pressed | shown.pressed, shown.classes
 
     # --- events
     def wire(self, here: gr.Tab) -> None:
@@ -79,6 +79,8 @@ class StreamTab:
         ]
         for event, handler, inputs in touched:
             event(safe(handler), inputs, outputs, **AT_ONCE)
+        everywhere = self.desk.outputs(self.classes)
+        self.classes.click(safe(self.click_class), visitor, everywhere, **AT_ONCE)
         more = [self.tabs, *self.desk.outputs()]
         quiet = notice.guarded(self.desk.notice, lambda: {self.desk.status: ""})
         told = b["inside"].click(quiet(self.open_inside), visitor, more, **LONG)
@@ -199,6 +201,16 @@ class StreamTab:
         click = clicked(event)
         number = click.integer(0, 10**9) if click else None
         return self._at(self.desk.sessions.get(visitor), number)
+
+    def click_class(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A class of the memory was clicked: every tab that knows it looks at it."""
+        session, click = self.desk.sessions.get(visitor), clicked(event)
+        story, course = session.story, session.stream.course
+        k = click.integer(0, len(course.names)) if course is not None and click else None
+        if k is None or course is None or story is None or course.names[k] not in story.bank.names:
+            return {}
+        session.select(k=story.bank.names.index(course.names[k]), atom=None)
+        return self.desk.board.redraw(session, "class") | self.board.redraw(session, "class")
 
     def _at(self, session: Session, number: int | None) -> Updates:
         view = session.stream

@@ -88,7 +88,8 @@ class Shown:
 
     slider: gr.Slider
     near: Pictures
-    figures: tuple[PlotlyView, ...]
+    figures: tuple[PlotlyView, ...]  # whose marks are pictures
+    classes: PlotlyView  # whose marks are classes
     pressed: dict[str, Any]
 
 
@@ -127,13 +128,13 @@ def result(board: Board, places: Places) -> Shown:
             gr.HTML("<h3>What entered</h3>")
             entered = _figure(board, "Entropy of the views that entered", p.entering, "entered")
     gr.HTML("<h3>Class by class</h3>")
-    _figure(board, "The memory per class", p.classes, "classes")
-    return Shown(slider, near, (accuracy, growth, entered), pressed)
+    classes = _figure(board, "The memory per class", p.classes, "classes", "class")
+    return Shown(slider, near, (accuracy, growth, entered), classes, pressed)
 
 
-def _figure(board: Board, aria: str, draw: Any, name: str) -> PlotlyView:
+def _figure(board: Board, aria: str, draw: Any, name: str, *needs: str) -> PlotlyView:
     figure = PlotlyView(
         aria=aria, height=300, empty="Nothing was streamed yet.", elem_id=f"stream-{name}"
     )
-    board.add(figure, draw)
+    board.add(figure, draw, *needs)
     return figure

@@ -155,7 +155,15 @@ def classes(session: Session) -> Any:
         return None
     now = measuring.held_after(view.course, view.t)
     end = measuring.held_after(view.course, len(view.course.pictures))
-    return plots.class_memory(view.course, now, end)
+    return plots.class_memory(view.course, now, end, looked_at(session))
+
+
+def looked_at(session: Session) -> int | None:
+    """The class of the one selection as the stream numbers it; None where the stream does not have it."""
+    story, k, course = session.story, session.selection.k, session.stream.course
+    if story is None or k is None or course is None or story.bank.names[k] not in course.names:
+        return None
+    return course.names.index(story.bank.names[k])
 
 
 def memory_words(session: Session) -> str:

@@ -84,6 +84,11 @@ def test_classes_keep_their_place_when_another_moment_is_looked_at(course) -> No
     assert (list(held.x), list(pure.x), list(strength.x)) == ([1, 2], [1, 1], [1.0, 0.8])
     assert list(early.data[0].x) == [1, 0]
     assert list(early.data[2].y) == [0]  # a class without views has no agreement
+    chosen = class_memory(course, end, end, 1).data[0]
+    assert [k for (k, _), pale in zip(chosen.customdata, chosen.marker.opacity) if pale == 1] == [1]
+    assert set(class_memory(course, end, end, 2).data[0].marker.opacity) == {
+        1.0
+    }  # it holds nothing
 
 
 def test_before_anything_entered_the_figures_say_so(course) -> None:

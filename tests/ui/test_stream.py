@@ -198,6 +198,22 @@ def test_the_slider_shows_accuracy_and_memory_as_they_were(visit: Visit) -> None
     assert visit.view.at is None  # follows the stream again
 
 
+def test_a_class_of_the_memory_is_looked_at_in_every_tab_that_knows_it(visit: Visit) -> None:
+    visit.stream(pictures=3, traffic="attacked")
+    visit.run(visit.tab.open_inside(visit.name))  # now the story on screen has the stream's classes
+    names = visit.view.course.names
+    assert stream_panels.looked_at(visit.session) == visit.session.selection.k
+    updates = visit.tab.click_class(
+        visit.name, Event({"curve": 0, "index": 0, "data": [5, "words"]})
+    )
+    assert visit.session.story.bank.names[visit.session.selection.k] == names[5]
+    assert visit.tab.classes in updates
+    assert visit.tab.inside.parts["looked_at"] in updates
+    for bad in ([99], ["x"], []):
+        assert visit.tab.click_class(visit.name, Event({"curve": 0, "index": 0, "data": bad})) == {}
+    assert visit.tab.click_class(visit.name, Event(None)) == {}
+
+
 @pytest.mark.parametrize("number", [None, "2", 0, -1, 99, 1.5, float("nan"), [1], {"t": 1}])
 def test_what_strangers_send_as_a_picture_changes_nothing(visit: Visit, number: Any) -> None:
     visit.stream(pictures=2)
