@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from rita_demo import analysis, plots
 from rita_demo.plots.one_hot import spoken
 from rita_demo.surveys import Cloud, Separation
+from rita_demo.ui.caption import captioned
 from rita_demo.ui.figures_state import Gathered, looked_at
 from rita_demo.ui.images import jpeg_uri
 from rita_demo.ui.sessions import Session
@@ -62,10 +63,11 @@ def draw_cloud(session: Session) -> go.Figure | None:
     if one is None:
         return None
     how = how_shown(session)
-    return plots.cloud(
+    figure = plots.cloud(
         one.marks, one.places[how], one.cloud.bank.names, how=one.said[how], k=looked_at(session),
         picture=figures.picture, ids=one.cloud.ids,
     )  # fmt: skip
+    return captioned(figure, one.cloud.title)
 
 
 def draw_one_hot(session: Session) -> go.Figure | None:
@@ -73,7 +75,9 @@ def draw_one_hot(session: Session) -> go.Figure | None:
     one = session.figures.gathered
     if one is None:
         return None
-    return plots.one_hot(one.one_hot, analysis.density, looked_at(session))
+    return captioned(
+        plots.one_hot(one.one_hot, analysis.density, looked_at(session)), one.cloud.title
+    )
 
 
 def chips(session: Session) -> str:

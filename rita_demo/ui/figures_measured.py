@@ -15,6 +15,7 @@ from rita_demo.plots.names import clean
 from rita_demo.records import MeasuredCell
 from rita_demo.settings import KNOBS, RECOMMENDED
 from rita_demo.surveys import MeasuredPoint, PrintedCell
+from rita_demo.ui.caption import captioned
 from rita_demo.ui.controls import title
 from rita_demo.ui.sessions import Session
 
@@ -29,6 +30,10 @@ GRID = "tuning_steps"  # the setting that is drawn against the budget
 
 def draw_sweep(session: Session) -> go.Figure:
     """The ablation of the chosen setting over the chosen run."""
+    return captioned(_sweep(session), f"Run: {session.figures.run or 'none'}")
+
+
+def _sweep(session: Session) -> go.Figure:
     knob, points = session.figures.knob, session.figures.points
     if knob == GRID and (grid := analysis.budget_curves(points, knob)):
         return plots.sweep_lines(grid, "budget of the attack (1/255; 0 is clean)")

@@ -17,6 +17,7 @@ from rita_demo.plots import css_variables
 from rita_demo.ui import notice
 from rita_demo.ui.attack_defend import AttackDefend
 from rita_demo.ui.board import Board, Updates
+from rita_demo.ui.caption import draw_caption
 from rita_demo.ui.desk import Desk, Engines
 from rita_demo.ui.example import WorkedExample, show_example
 from rita_demo.ui.figures import FiguresTab
@@ -68,7 +69,8 @@ def build(
         with corner:
             menu = ModelMenu(desk)
             reset = gr.Button("Reset", size="sm", elem_id="reset")
-        with gr.Tabs(elem_id="tabs") as tabs:
+        draw_caption(desk.board)
+        with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
             with gr.Tab("Attack & defend", id="attack-defend") as first:
                 tab = AttackDefend(desk)
             with gr.Tab("Inside RITA", id="inside") as second:

@@ -46,13 +46,42 @@ function wrapped(text, letters) {
   return lines.join("<br>");
 }
 
+// A saved figure carries its name above and the run's settings below, on the page's own ground.
+const GAP = 18; // pixels of a line
+function save(format) {
+  if (!plot._fullLayout) return;
+  const layout = structuredClone(plot.layout);
+  const words = plot.layout.meta?.caption ?? document.querySelector("#figure-caption p")?.textContent ?? "";
+  const lines = wrapped(words.replace(/&/g, "&amp;").replace(/</g, "&lt;"), Math.floor(layout.width / 6)).split("<br>");
+  const above = 2 * GAP, below = (lines.length + 1) * GAP;
+  const { t, b, l } = plot._fullLayout._size;
+  const line = { xref: "paper", yref: "paper", x: 0, xshift: 8 - l, xanchor: "left", showarrow: false, align: "left" };
+  layout.margin = { ...layout.margin, t: t + above, b: b + below };
+  layout.height += above + below;
+  layout.paper_bgcolor = getComputedStyle(document.body).getPropertyValue("--rita-surface") || "#ffffff";
+  layout.annotations = [
+    ...(layout.annotations || []),
+    { ...line, y: 1, yanchor: "bottom", yshift: t + 6, text: `<b>${props.aria.replace(/</g, "&lt;")}</b>`, font: { size: 15 } },
+    { ...line, y: 0, yanchor: "top", yshift: -(b + 4), text: lines.join("<br>"), font: { size: 11 } },
+  ];
+  const filename = "rita-" + props.aria.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
+  Plotly.downloadImage({ data: plot.data, layout, config: { staticPlot: true } },
+    { format, filename, width: layout.width, height: layout.height, scale: format === "png" ? 2 : 1 });
+  said.textContent = `Saved as ${filename}.${format}`;
+}
+
+function saver(format) {
+  const icon = { width: 24, height: 24, path: "M11 3h2v9h4l-5 5-5-5h4zM4 19h16v2H4z" };
+  return { name: `save-${format}`, title: `Save as ${format.toUpperCase()}`, icon, click: () => save(format) };
+}
+
 const CONFIG = {
   displaylogo: false,
   responsive: false,
   showTips: false,
   scrollZoom: false,
   doubleClick: "reset",
-  modeBarButtons: [["zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"]],
+  modeBarButtons: [["zoomIn2d", "zoomOut2d", "resetScale2d", saver("svg"), saver("png")]],
   plotlyServerURL: "",
   showSendToCloud: false,
   showEditInChartStudio: false,
@@ -123,7 +152,7 @@ function listen() {
   });
 }
 
-// Keyboard: arrows walk over the marks that carry data, Enter clicks, Escape leaves.
+// Keyboard: arrows walk over the marks that carry data, Enter clicks, Escape leaves, S and P save.
 function marks() {
   const found = [];
   (plot._fullData || []).forEach((trace, curve) => {
@@ -164,6 +193,8 @@ figure.addEventListener("keydown", (e) => {
     const { curve, i, data } = all[cursor];
     trigger("click", { curve, index: i, x: null, y: null, data: listed(data).slice(0, 8) });
     e.preventDefault();
+  } else if ((e.key === "s" || e.key === "p") && !e.ctrlKey && !e.metaKey && !e.altKey) {
+    save(e.key === "s" ? "svg" : "png");
   } else if (e.key === "Escape") {
     cursor = -1;
     if (plot._fullLayout) Plotly.Fx.unhover(plot);

@@ -13,6 +13,7 @@ from rita_demo.measuring import Places
 from rita_demo.plots.theme import METHODS
 from rita_demo.surveys import Standing
 from rita_demo.ui import notice, words
+from rita_demo.ui.caption import captioned
 from rita_demo.ui.sessions import Session
 from rita_demo.ui.stream_state import Streaming
 
@@ -133,19 +134,34 @@ def _standing(one: Standing) -> str:
 def accuracy(session: Session) -> Any:
     """The figure of accuracy over time."""
     view = session.stream
-    return plots.running_accuracy(view.course, view.t) if view.course and view.t else None
+    if view.course is None or not view.t:
+        return None
+    return _captioned(session, plots.running_accuracy(view.course, view.t))
+
+
+def _captioned(session: Session, figure: Any) -> Any:
+    view = session.stream
+    assert view.recording is not None
+    assert view.course is not None
+    return captioned(
+        figure, f"Stream: {view.recording.title}; after picture {view.t} of {view.course.wanted}"
+    )
 
 
 def growth(session: Session) -> Any:
     """The figure of fill and purity over time."""
     view = session.stream
-    return plots.memory_growth(view.course, view.t) if view.course and view.t else None
+    if view.course is None or not view.t:
+        return None
+    return _captioned(session, plots.memory_growth(view.course, view.t))
 
 
 def entering(session: Session) -> Any:
     """The figure of what entered."""
     view = session.stream
-    return plots.entering(view.course, view.t) if view.course and view.t else None
+    if view.course is None or not view.t:
+        return None
+    return _captioned(session, plots.entering(view.course, view.t))
 
 
 def classes(session: Session) -> Any:
@@ -155,7 +171,8 @@ def classes(session: Session) -> Any:
         return None
     now = measuring.held_after(view.course, view.t)
     end = measuring.held_after(view.course, len(view.course.pictures))
-    return plots.class_memory(view.course, now, end, looked_at(session))
+    figure = plots.class_memory(view.course, now, end, looked_at(session))
+    return _captioned(session, figure)
 
 
 def looked_at(session: Session) -> int | None:

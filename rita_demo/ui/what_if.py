@@ -119,21 +119,26 @@ def banner(session: Session) -> str:
 
 def from_preset(settings: Settings) -> str:
     """HTML: every setting of the defence that differs from the nearest preset, its value there and now."""
-    found = {name: _defence(settings, preset) for name, preset in PRESETS.items()}
-    name = min(found, key=lambda n: len(found[n]))
-    if not found[name]:
+    name, changed = from_nearest(settings)
+    if not changed:
         return f"<p class='quiet small'>Every setting of the defence is as in “{name}”.</p>"
     each = "; ".join(
         f"{escape(f'{KNOBS[n].label} {KNOBS[n].symbol}'.strip())}: "
         f"{escape(shown_value(KNOBS[n], getattr(PRESETS[name], n)))} → now "
         f"{escape(shown_value(KNOBS[n], getattr(settings, n)))}"
-        for n in found[name]
+        for n in changed
     )
     return f"<p class='quiet small'>Other than in “{name}”: {each}.</p>"
 
 
-def _defence(settings: Settings, preset: Settings) -> list[str]:
-    return [n for n in settings.differs_from(preset) if KNOBS[n].group != "attack"]
+def from_nearest(settings: Settings) -> tuple[str, list[str]]:
+    """The nearest preset's name, and which settings of the defence differ from it."""
+    found = {
+        name: [n for n in settings.differs_from(preset) if KNOBS[n].group != "attack"]
+        for name, preset in PRESETS.items()
+    }
+    name = min(found, key=lambda n: len(found[n]))
+    return name, found[name]
 
 
 def differing(session: Session) -> list[str]:

@@ -77,10 +77,3 @@ def test_the_printed_table_answers_to_its_filters_and_marks_misprints(figures: P
         figures.locator(f"#{element} input").click()
         figures.get_by_role("option", name=value, exact=True).click()
     expect(table).to_contain_text(re.compile(r"its row averages 44\.06"))
-
-
-@pytest.mark.parametrize("width", [390, 1440])
-def test_no_figure_is_wider_than_the_window(figures: Page, width: int) -> None:
-    figures.set_viewport_size({"width": width, "height": 844})
-    figures.wait_for_timeout(500)
-    assert figures.evaluate("document.documentElement.scrollWidth") <= width

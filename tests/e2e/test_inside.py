@@ -167,11 +167,3 @@ def test_a_remembered_view_is_chosen_here_and_on_the_memorys_tab_and_left_out(pa
     expect(page.locator("#in-items button.out")).to_contain_text("left out")
     page.get_by_role("button", name="Back to the run").click()
     expect(page.locator("#in-items button.out")).to_have_count(0)
-
-
-@pytest.mark.parametrize("width", [390, 1440])
-def test_nothing_inside_is_wider_than_the_window(page: Page, width: int) -> None:
-    open_inside(page)
-    page.set_viewport_size({"width": width, "height": 844})
-    page.wait_for_timeout(500)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -168,10 +168,3 @@ def test_attacked_pictures_fill_the_memory_and_the_lesson_has_numbers(memory: Pa
     expect(lesson.locator("tbody tr:not(.sub)")).to_have_count(2)
     expect(memory.locator("#log")).to_contain_text("attacked (seed 1)")
     expect(memory.locator("#stop-filling")).to_be_hidden()
-
-
-@pytest.mark.parametrize("width", [390, 1440])
-def test_the_memory_is_not_wider_than_the_window(memory: Page, width: int) -> None:
-    memory.set_viewport_size({"width": width, "height": 844})
-    memory.wait_for_timeout(500)
-    assert memory.evaluate("document.documentElement.scrollWidth") <= width

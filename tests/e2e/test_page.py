@@ -210,8 +210,17 @@ def test_ten_view_draws_are_counted(page: Page) -> None:
     expect(page.locator("#draws .js-plotly-plot svg").first).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [390, 1440])
-def test_nothing_is_wider_than_the_window(page: Page, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 844})
-    page.wait_for_timeout(500)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+def test_a_figure_is_saved_as_svg_with_its_name_and_the_runs_settings(
+    page: Page, tmp_path: Path
+) -> None:
+    figure = page.locator("#costs .rita-figure")
+    figure.focus()
+    with page.expect_download() as download:
+        page.keyboard.press("s")
+    path = tmp_path / download.value.suggested_filename
+    download.value.save_as(path)
+    assert path.suffix == ".svg"
+    words = " ".join(re.findall(r">([^<>]+)<", path.read_text(encoding="utf-8")))
+    assert (figure.get_attribute("aria-label") or "?") in words
+    for told in ("Embedded model", "motorbike", "4/255", "7 steps", "settings: recommended"):
+        assert told in words, told

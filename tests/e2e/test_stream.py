@@ -97,10 +97,3 @@ def test_a_dataset_that_cannot_be_fetched_here_is_a_sentence(stream: Page) -> No
     stream.get_by_role("button", name="Fetch a public dataset").click()
     stream.get_by_role("button", name="Fetch it").click()
     expect(stream.get_by_role("alert")).to_contain_text("No dataset is chosen")
-
-
-@pytest.mark.parametrize("width", [390, 1440])
-def test_the_stream_is_not_wider_than_the_window(stream: Page, width: int) -> None:
-    stream.set_viewport_size({"width": width, "height": 844})
-    stream.wait_for_timeout(500)
-    assert stream.evaluate("document.documentElement.scrollWidth") <= width

@@ -108,6 +108,7 @@ def test_pictures_are_gathered_drawn_by_pca_and_then_by_umap(visit: Visit) -> No
     assert first[parts["cloud"]].layout.annotations[2].text.startswith("PCA")
     assert "Measuring" in first[visit.tab.parts["cloud"]].layout.meta["alt"] or one is not None
     assert "silhouette" in str(end)
+    assert one.cloud.title in first[parts["cloud"]].layout.meta["caption"]  # below a saved figure
     placed = last(jobs.place_new(visit.name, 7))
     figure = placed[parts["cloud"]]
     assert figure.layout.annotations[2].text.startswith("UMAP, 7 neighbours")

@@ -115,6 +115,8 @@ def test_a_stream_is_the_rows_of_evaluate(visit: Visit) -> None:
     assert {row["protocol"] for row in rows} == {"stream"}
     text = stream_panels.standings(visit.session)
     assert "of n = 4" in text
+    for figure in (stream_panels.accuracy(visit.session), stream_panels.classes(visit.session)):
+        assert f"{view.recording.title}; after picture 4 of 4" in figure.layout.meta["caption"]
     assert "All 4 pictures are decided" in stream_panels.status(visit.session)
 
 
