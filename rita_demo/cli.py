@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rita_demo import table
+from rita_demo import table, terminal
 from rita_demo.bench.command import add_bench
 from rita_demo.data.vocabularies import (
     VOCABULARIES,
@@ -194,7 +194,7 @@ def _explain(args: argparse.Namespace) -> int:
         None if name is None else index_of(names, name) for name in (args.label, args.target)
     )
     for path in (args.json, args.arrays):
-        _check_folder(path)
+        terminal.check_folder(path)
     story = explain(args.image, names, settings, args.backbone, label, target, methods)
     _export(story, args.json, args.arrays)
     print(table.render(story, Path(args.image).name))
@@ -222,21 +222,9 @@ def explain(
     engine = Engine(backbone)
     picture = open_picture(image, square=settings.square, side=engine.info.side)
     steps = telling(engine, picture, names, settings, label=label, target=target, methods=methods)
-    story = finish(steps, lambda now: _say(now.sentence))
-    _say("")
+    story = finish(steps, lambda now: terminal.say(now.sentence))
+    terminal.say("")
     return story
-
-
-def _say(sentence: str) -> None:
-    """One line of progress that overwrites itself; nothing where no person looks."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{sentence}", end="", file=sys.stderr, flush=True)
-
-
-def _check_folder(path: Path | None) -> None:
-    """Before the work, not after it."""
-    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-        raise DataError(f"{path} cannot be written.", "Name a file in a folder that exists.")
 
 
 def _export(story: Story, json_path: Path | None, arrays_path: Path | None) -> None:
@@ -264,11 +252,7 @@ def _models(args: argparse.Namespace) -> int:
 def _datasets(args: argparse.Namespace) -> int:
     from rita_demo.data.datasets import present
 
-    root = args.data_root
-    if root is None and os.environ.get("RITA_DATA"):
-        root = Path(os.environ["RITA_DATA"])
-    if root is None and Path("data").is_dir():
-        root = Path("data")
+    root = terminal.data_root(args.data_root)
     print(table.datasets(present(root), root))
     return 0
 

@@ -1,4 +1,4 @@
-"""The engine: the facade everybody shares, and the only place where numpy meets torch.
+"""The engine: the facade everybody shares; above it is numpy, below it torch.
 
 Five doors: ``classes`` (names -> prompts), ``attack``, ``look`` (picture -> views and features:
 costly, keyed by content), ``decide`` (cheap: what sliders call), ``compare`` (baselines).
@@ -12,13 +12,14 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
 
 from rita_demo import attacks, baselines, method, sights, views, vlm
+from rita_demo.crossing import as_numpy, inside, outside
 from rita_demo.data.descriptions import described
 from rita_demo.errors import SettingError
 from rita_demo.records import (
@@ -38,7 +39,6 @@ from rita_demo.records import (
 )
 from rita_demo.settings import Settings
 
-T = TypeVar("T")
 V = TypeVar("V")
 PROMPT_KNOBS = ("prompts", "context_init", "context_seed", "descriptions")
 WHOLE_SQUARE = (np.array([[0.0, 0.0, 1.0, 1.0]], np.float32), np.array([False]))  # box, mirrored
@@ -87,12 +87,12 @@ class Engine:
         return TextBank(
             names=tuple(prompts.names),
             prompts=prompts.prompts,
-            features=_numpy(prompts.features),
-            weight=_numpy(prompts.weight),
-            hand=_numpy(prompts.hand),
+            features=as_numpy(prompts.features),
+            weight=as_numpy(prompts.weight),
+            hand=as_numpy(prompts.hand),
             unknown=prompts.unknown,
             temperature=self._backbone.temperature,
-            key=_key(self.info.name, *names),
+            key=self._bank_key(names),
         )
 
     # --- door 2
@@ -161,13 +161,19 @@ class Engine:
         with self._lock:
             drawn = views.make_views(self._pixels(picture), settings, self.info.side)
         assert drawn.pixels is not None  # just made
-        return _numpy(drawn.pixels.mul(255).round().clamp(0, 255).byte().permute(0, 2, 3, 1))
+        return as_numpy(drawn.pixels.mul(255).round().clamp(0, 255).byte().permute(0, 2, 3, 1))
 
     # --- door 4
     def empty_cache(self, bank: TextBank, settings: Settings) -> CacheState:
         """A memory that has seen nothing."""
         classes, width = bank.hand.shape
         return outside(method.empty(classes, settings.slots, width, bank.key))
+
+    def fitting(self, cache: CacheState | None, bank: TextBank, settings: Settings) -> CacheState:
+        """The given memory, or an empty one when it is missing or of another vocabulary or model."""
+        if cache is None or cache.key != bank.key:
+            return self.empty_cache(bank, settings)
+        return cache
 
     def forget(self, cache: CacheState, k: int, slot: int) -> CacheState:
         """A memory without one of its items; see :func:`rita_demo.method.without`."""
@@ -192,18 +198,18 @@ class Engine:
                 ``cache`` (class, slot) that are taken out before anything else happens.
 
         Raises:
-            SettingError: when ``left_out`` leaves no view, or a class no prompt, or names an item
-                that is not there.
+            SettingError: when ``bank`` is of another model; when ``left_out`` leaves no view, or a
+                class no prompt, or names an item that is not there.
         """
-        cache = self._fitting(cache, bank, settings)
+        cache = self.fitting(cache, bank, settings)
         left_out = left_out or LeftOut()
         with self._lock:
             prompts, device = self._method_prompts(bank, settings), self._backbone.device
-            present, weight = _left_in(left_out, glance, prompts.weight)
+            present, weight = method.left_in(left_out, len(glance.features), prompts.weight)
             trace, after = method.decide(
                 torch.from_numpy(glance.features).to(device),
                 replace(prompts, weight=weight),
-                _remembered(left_out, inside(cache, device)),
+                method.remembered(left_out, inside(cache, device)),
                 settings,
                 tuning=inside(tuning, device),
                 present=present,
@@ -213,7 +219,7 @@ class Engine:
     def tune(self, glance: Glance, bank: TextBank, settings: Settings) -> Tuning:
         """The prompt update of :meth:`decide` alone, to be kept and passed back to it."""
         with self._lock:
-            prompts, device = self._prompt_set(bank.names, settings), self._backbone.device
+            prompts, device = self._prompts_of(bank, settings), self._backbone.device
             tuning = method.tune(
                 prompts.encode,
                 prompts.context,
@@ -249,7 +255,7 @@ class Engine:
             SettingError: a setting of a baseline that cannot be used with this vocabulary.
         """
         with self._lock:
-            prompts, device = self._prompt_set(bank.names, settings), self._backbone.device
+            prompts, device = self._prompts_of(bank, settings), self._backbone.device
             question = baselines.Question(
                 views=torch.from_numpy(glance.features).to(device),
                 hand=torch.from_numpy(bank.hand).to(device),
@@ -265,13 +271,15 @@ class Engine:
         """Definition 14 for every class of a decided picture; ``exact`` is left for the analysis."""
         x, z = torch.from_numpy(glance.features), torch.from_numpy(trace.prompt_features)
         weight = torch.from_numpy(trace.prompt_weight)
-        lower, upper, gap, bures = (_numpy(part) for part in method.bracket(x, z, z_weight=weight))
+        lower, upper, gap, bures = (
+            as_numpy(part) for part in method.bracket(x, z, z_weight=weight)
+        )
         unknown = np.full(len(lower), np.nan)
         return Bracket(lower, upper, gap, bures, unknown, 2 * trace.prompt.distance)
 
     def one_hot_kl(self, features: np.ndarray, labels: np.ndarray, bank: TextBank) -> np.ndarray:
         """Definition 15: (K,) nats for features (n, D) of classes ``labels`` (n,); NaN where none."""
-        return _numpy(
+        return as_numpy(
             method.kl_to_one_hot(
                 torch.from_numpy(np.ascontiguousarray(features, np.float32)),
                 torch.from_numpy(np.asarray(labels, np.int64)),
@@ -282,6 +290,18 @@ class Engine:
         )
 
     # --- inside
+    def _bank_key(self, names: Sequence[str]) -> str:
+        return _key(self.info.name, *names)
+
+    def _prompts_of(self, bank: TextBank, settings: Settings) -> Any:
+        """The vocabulary's prompts; features of another model would fit by chance, or not at all."""
+        if bank.key != self._bank_key(bank.names):
+            raise SettingError(
+                "Another model was chosen since this picture was decided.",
+                "Run a picture with it first, or go back to the model it was decided with.",
+            )
+        return self._prompt_set(bank.names, settings)
+
     def _prompt_set(self, names: tuple[str, ...], settings: Settings) -> Any:
         key = _key(*names, *(str(getattr(settings, knob)) for knob in PROMPT_KNOBS))
         with self._lock:
@@ -294,7 +314,7 @@ class Engine:
 
     def _method_prompts(self, bank: TextBank, settings: Settings) -> method.Prompts:
         """A vocabulary as the method wants it."""
-        prompts = self._prompt_set(bank.names, settings)
+        prompts = self._prompts_of(bank, settings)
         return method.Prompts(
             encode=prompts.encode,
             context=prompts.context,
@@ -303,18 +323,13 @@ class Engine:
             temperature=self._backbone.temperature,
         )
 
-    def _fitting(self, cache: CacheState | None, bank: TextBank, settings: Settings) -> CacheState:
-        """The given memory, or an empty one when it is missing or of another vocabulary or model."""
-        fits = cache is not None and cache.key == bank.key
-        return cache if fits and cache is not None else self.empty_cache(bank, settings)
-
     def _encode(self, picture: Picture, settings: Settings, key: str) -> Glance:
         with self._lock:
             begin = time.perf_counter()
             drawn = views.make_views(self._pixels(picture), settings, self.info.side)
             cut = time.perf_counter()
             assert drawn.pixels is not None  # just made
-            features = _numpy(self._backbone.encode_views(drawn.pixels))
+            features = as_numpy(self._backbone.encode_views(drawn.pixels))
             end = time.perf_counter()
         kept = outside(replace(drawn, pixels=None))
         return Glance(kept, features, key, {"views": cut - begin, "encoding": end - cut})
@@ -341,7 +356,7 @@ class Engine:
                 model.encode_pixels, hand, model.temperature, settings, self.info.side
             )
         if through == "defence":
-            memory = inside(self._fitting(cache, bank, settings), model.device)
+            memory = inside(self.fitting(cache, bank, settings), model.device)
             prompts = self._method_prompts(bank, settings)
             return sights.through_defence(
                 model.encode_pixels, prompts, memory, settings, self.info.side
@@ -352,37 +367,6 @@ class Engine:
         """(H, W, 3) uint8 -> (3, H, W) float32 in [0, 1] on the device."""
         tensor = torch.from_numpy(np.ascontiguousarray(picture.pixels)).to(self._backbone.device)
         return tensor.permute(2, 0, 1).float() / 255
-
-
-def _left_in(
-    left_out: LeftOut, glance: Glance, weight: torch.Tensor
-) -> tuple[torch.Tensor | None, torch.Tensor]:
-    """Which views count (N,), or None for all, and the prompts' weights (K, M) with rows summing to 1."""
-    present = None
-    if left_out.views:
-        kept = [n not in left_out.views for n in range(len(glance.features))]
-        present = torch.tensor(kept, device=weight.device)
-        if not any(kept):
-            raise SettingError("At least one view must stay.", "Put one back.")
-    if left_out.prompts:
-        weight = weight.clone()
-        for k, m in left_out.prompts:
-            weight[k, m] = 0.0
-        total = weight.sum(1, keepdim=True)
-        if not bool((total > 0).all()):
-            raise SettingError("At least one prompt of every class must stay.", "Put one back.")
-        weight = weight / total
-    return present, weight
-
-
-def _remembered(left_out: LeftOut, cache: CacheState) -> CacheState:
-    """The memory without the items that are left out."""
-    for k, slot in sorted(left_out.items, reverse=True):  # later slots first: the others stay put
-        try:
-            cache = method.without(cache, k, slot)
-        except ValueError as error:
-            raise SettingError(str(error), "Choose one of the items that are there.") from None
-    return cache
 
 
 class Remembered(Generic[V]):
@@ -405,33 +389,6 @@ class Remembered(Generic[V]):
             while len(self._items) > self._limit:
                 self._items.popitem(last=False)
         return value
-
-
-def outside(value: T) -> T:
-    """A record with every tensor turned into a numpy array; other values pass through."""
-    return _convert(value, _numpy, torch.Tensor)
-
-
-def inside(value: T, device: torch.device) -> T:
-    """A record with every numpy array turned into a tensor on the device."""
-    return _convert(
-        value, lambda a: torch.from_numpy(np.ascontiguousarray(a)).to(device), np.ndarray
-    )
-
-
-def _convert(value: Any, turn: Callable[[Any], Any], kind: type) -> Any:
-    if isinstance(value, kind):
-        return turn(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        changes = {f.name: _convert(getattr(value, f.name), turn, kind) for f in fields(value)}
-        return replace(value, **changes)
-    if isinstance(value, tuple):
-        return tuple(_convert(item, turn, kind) for item in value)
-    return value
-
-
-def _numpy(tensor: torch.Tensor) -> np.ndarray:
-    return tensor.detach().cpu().numpy()
 
 
 def _key(*parts: str) -> str:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from rita_demo import story as telling
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine import Engine
 from rita_demo.records import FilmFrame, Side, Story
+from rita_demo.story import defend
 
 MOST = 6  # steps that are kept
 
@@ -72,7 +72,7 @@ def _ends(story: Story) -> dict[int, Side]:
 def _look(engine: Engine, story: Story, step: int) -> Side:
     assert story.attack is not None
     picture = picture_of(story.attack.frames[step])
-    side, _ = telling.defend(
+    side, _ = defend(
         engine, picture, story.bank, story.cache_before, story.settings, methods=story.methods
     )
     return side

@@ -9,101 +9,11 @@ all from this file.  Two presets: ``RECOMMENDED`` (the field defaults) and ``PAP
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from rita_demo.errors import SettingError
-
-
-@dataclass(frozen=True)
-class Knob:
-    """How one setting is shown, parsed and checked.
-
-    ``kind`` is ``"int"``, ``"float"``, ``"bool"``, ``"choice"`` or ``"file"`` (one of ``choices`` or,
-    from a terminal, the path of a file); ``low`` and ``high`` are inclusive; ``log`` asks for a
-    logarithmic slider.
-    """
-
-    name: str
-    group: str
-    kind: str
-    default: Any
-    paper: Any
-    label: str
-    why: str
-    symbol: str = ""
-    unit: str = ""
-    low: float | None = None
-    high: float | None = None
-    choices: tuple[str, ...] = ()
-    log: bool = False
-
-    def parse(self, value: Any) -> Any:
-        """Turn what came from a slider or a terminal into a valid value.
-
-        Raises:
-            SettingError: naming the setting, what is allowed and what came.
-        """
-        if self.kind == "file":
-            if isinstance(value, str) and value.strip() and "\0" not in value:
-                return value
-            raise SettingError(
-                f"{self.name} is {' or '.join(self.choices)} or the path of a file; got {_short(value)}."
-            )
-        if self.kind == "choice":
-            if isinstance(value, str) and value in self.choices:
-                return value
-            raise SettingError(
-                f"{self.name} is one of {', '.join(self.choices)}; got {_short(value)}."
-            )
-        if self.kind == "bool":
-            known = {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}
-            if isinstance(value, bool):
-                return value
-            if str(value).lower() in known:
-                return known[str(value).lower()]
-            raise SettingError(f"{self.name} is true or false; got {_short(value)}.")
-        return self._number(value)
-
-    def offered(self, value: Any) -> Any:
-        """The same for what a stranger may send: one of the choices, never a path on this machine.
-
-        Raises:
-            SettingError: as :meth:`parse`.
-        """
-        if self.kind == "file" and value not in self.choices:
-            raise SettingError(
-                f"{self.name} is one of {', '.join(self.choices)}; got {_short(value)}."
-            )
-        return self.parse(value)
-
-    def _number(self, value: Any) -> int | float:
-        allowed = f"{'a whole number' if self.kind == 'int' else 'a number'} from {_plain(self.low)} to {_plain(self.high)}"
-        complaint = SettingError(f"{self.name} is {allowed}; got {_short(value)}.")
-        if isinstance(value, bool):
-            raise complaint
-        try:
-            number = float(value)
-        except (TypeError, ValueError, OverflowError):
-            raise complaint from None
-        if not math.isfinite(number) or not (self.low <= number <= self.high):  # type: ignore[operator]
-            raise complaint
-        if self.kind == "int":
-            if number != int(number):
-                raise complaint
-            return int(number)
-        return number
-
-
-def _plain(limit: float | None) -> str:
-    """A limit as a person writes it: whole numbers in full, never 2.14748e+09."""
-    return f"{limit:.0f}" if limit is not None and limit == int(limit) else f"{limit:g}"
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+from rita_demo.knob import Knob, short
 
 
 def _knob(kind: str, default: Any, group: str, label: str, why: str, **more: Any) -> Any:
@@ -303,7 +213,7 @@ class Settings:
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        for knob in KNOBS.values() if "KNOBS" in globals() else ():
+        for knob in KNOBS.values():
             object.__setattr__(self, knob.name, knob.parse(getattr(self, knob.name)))
 
     def but(self, **changes: Any) -> Settings:
@@ -341,7 +251,7 @@ GROUPS: dict[str, str] = {
 def knob_of(name: str) -> Knob:
     """The knob of that code name, or a :class:`SettingError` that lists the valid ones."""
     if name not in KNOBS:
-        raise SettingError(f"There is no setting {_short(name)}.", f"Settings: {', '.join(KNOBS)}.")
+        raise SettingError(f"There is no setting {short(name)}.", f"Settings: {', '.join(KNOBS)}.")
     return KNOBS[name]
 
 
@@ -349,12 +259,12 @@ def parse_assignment(text: str) -> tuple[str, Any]:
     """``"name=value"`` from a command line to a checked pair."""
     name, equals, value = text.partition("=")
     if not equals:
-        raise SettingError(f"A setting is written name=value; got {_short(text)}.")
+        raise SettingError(f"A setting is written name=value; got {short(text)}.")
     return name.strip(), knob_of(name.strip()).parse(value.strip())
 
 
 def preset(name: str) -> Settings:
     """A preset by name, or a :class:`SettingError` that lists the valid ones."""
     if name not in PRESETS:
-        raise SettingError(f"The preset is one of {', '.join(PRESETS)}; got {_short(name)}.")
+        raise SettingError(f"The preset is one of {', '.join(PRESETS)}; got {short(name)}.")
     return PRESETS[name]

@@ -197,13 +197,10 @@ def rescore(
         raise SettingError(f"{', '.join(fixed)} cannot change without a new run.")
     _check_index("label", label, story.bank)
 
-    updated = same_update(settings, story.settings)
+    kept = same_update(settings, story.settings)
 
     def again(side: Side) -> tuple[Side, CacheState]:
-        tuning = side.trace.tuning
-        if not updated:
-            fresh, _ = engine.decide(side.glance, story.bank, story.cache_before, settings)
-            tuning = fresh.tuning
+        tuning = side.trace.tuning if kept else engine.tune(side.glance, story.bank, settings)
         trace, after = engine.decide(
             side.glance, story.bank, story.cache_before, settings, tuning, left_out
         )
@@ -217,8 +214,8 @@ def rescore(
             story.methods,
             left_out,
         )
-        kept = {n: v for n, v in side.verdicts.items() if METHODS[n].baseline}
-        verdicts = {**kept, "rita": trace.verdict, **now}
+        baselines = {n: v for n, v in side.verdicts.items() if METHODS[n].baseline}
+        verdicts = {**baselines, "rita": trace.verdict, **now}
         return replace(side, trace=trace, verdicts=_ordered(verdicts)), after
 
     clean, after = again(story.clean)
@@ -363,9 +360,7 @@ def _memory(
     if cache is None and previous is not None:
         again = previous.clean.picture.key == picture.key
         cache = previous.cache_before if again else previous.cache_after
-    if cache is None or cache.key != bank.key:
-        return engine.empty_cache(bank, settings)
-    return cache
+    return engine.fitting(cache, bank, settings)
 
 
 def _check_index(what: str, index: int | None, bank: TextBank) -> None:

@@ -11,26 +11,29 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "rita_demo"
 
 # Who may import whom inside rita_demo. Everybody may import records, settings and errors.
-BOTTOM = {"records", "surveys", "settings", "errors", "methods"}
+BOTTOM = {"records", "surveys", "settings", "knob", "errors", "methods"}
 SIBLINGS = {"method", "vlm", "views", "attacks", "data"}
 LADDER: dict[str, set[str]] = {
     **{name: set() for name in BOTTOM},
     "surveys": {"records"},
-    "settings": {"errors"},
+    "knob": {"errors"},
+    "settings": {"errors", "knob"},
     "methods": {"errors"},
     **dict.fromkeys(SIBLINGS, BOTTOM),
     "baselines": BOTTOM | {"method"},
     "training": BOTTOM | SIBLINGS | {"baselines"},
+    "crossing": set(),
+    "terminal": {"errors"},
     "sights": BOTTOM | {"attacks", "method", "views"},
-    "engine": BOTTOM | SIBLINGS | {"baselines", "sights"},
-    "evaluation": BOTTOM | {"data", "attacks", "engine", "analysis"},
+    "engine": BOTTOM | SIBLINGS | {"baselines", "crossing", "sights"},
+    "evaluation": BOTTOM | {"data", "attacks", "engine", "analysis", "terminal"},
     "measuring": BOTTOM | {"evaluation", "data", "attacks", "engine"},
     "threat": BOTTOM | {"attacks"},
     "story": BOTTOM | {"engine", "data", "threat"},
     "film": BOTTOM | {"engine", "story", "data"},
     "examples": {"records", "settings", "story", "data", "engine", "vlm"},
     "reference": BOTTOM | {"vlm", "views"},
-    "bench": BOTTOM | SIBLINGS | {"engine", "story", "reference", "table"},
+    "bench": BOTTOM | SIBLINGS | {"crossing", "engine", "story", "reference", "table", "terminal"},
     "exports": BOTTOM,
     "plots": BOTTOM,
     "analysis": BOTTOM,
@@ -38,7 +41,8 @@ LADDER: dict[str, set[str]] = {
     | {"plots", "analysis", "story", "film", "exports", "data", "attacks", "vlm", "measuring"},
     "table": BOTTOM | {"story", "data", "vlm"},
     "cli": BOTTOM
-    | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation", "bench"},
+    | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation", "bench"}
+    | {"terminal"},
     "__main__": {"cli"},
     "__init__": set(),
 }

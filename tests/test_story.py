@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from pathlib import Path
 
@@ -286,8 +287,26 @@ def test_two_visitors_at_once_get_their_own_vocabulary(engine: Engine, coffee: P
         assert got[i].attacked.verdicts["rita"].probability.shape == (len(names),)
 
 
-def test_the_engine_source_is_the_only_crossing() -> None:
-    """The method and the attacks stay in torch: their records are turned into numpy in engine.py."""
+def test_features_of_another_model_are_refused_even_where_they_would_fit(
+    tiny_model_dir: Path, tmp_path: Path, coffee: Picture
+) -> None:
+    """A visitor may choose another model while a picture of the first is on screen."""
+    shutil.copytree(tiny_model_dir, tmp_path / "other")
+    first, other = (Engine(f"local-dir:{d}", "cpu") for d in (tiny_model_dir, tmp_path / "other"))
+    told = tell(first, coffee, ("cat", "dog"), QUICK.but(attack="none", views=4))
+    assert rescore(first, told, told.settings.but(cache_weight=1.0)).settings.cache_weight == 1.0
+    for ask in (
+        lambda: rescore(other, told, told.settings.but(cache_weight=1.0)),
+        lambda: rescore(other, told, told.settings.but(tuning_steps=2)),
+        lambda: next(draws(other, told)),
+        lambda: other.compare(told.clean.glance, told.bank, told.settings),
+    ):
+        with pytest.raises(SettingError, match="Another model was chosen"):
+            ask()
+
+
+def test_the_crossing_has_one_place() -> None:
+    """The method and the attacks stay in torch: their records become numpy in crossing.py."""
     package = Path(__file__).resolve().parents[1] / "rita_demo"
     below = [p for d in ("method", "attacks") for p in (package / d).rglob("*.py")]
     offenders = [p.name for p in below if ".numpy()" in p.read_text()]

@@ -1,6 +1,6 @@
 """Attacks on pixels: they see a ``logits(pixels)`` callable and know nothing else of the model."""
 
-from rita_demo.attacks.ascent import Ascent, Holes, Progress, Sight, ascend
+from rita_demo.attacks.ascent import Ascent, Holes, Progress, Sight, Wish, ascend
 from rita_demo.attacks.rows import ATTACKS, Attack, attack_row, looks_through
 from rita_demo.attacks.single import attack
 from rita_demo.attacks.threat import knowledge, threat_sentences
@@ -12,6 +12,7 @@ __all__ = [
     "Holes",
     "Progress",
     "Sight",
+    "Wish",
     "ascend",
     "attack",
     "attack_row",

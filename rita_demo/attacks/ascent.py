@@ -68,39 +68,46 @@ class Ascent:
     label: Tensor
 
 
+@dataclass(frozen=True)
+class Wish:
+    """What a loop is asked for, for a batch of B pictures.
+
+    ``label`` (B,) classes to leave, or None for the model's own answer on the clean squares; ``target``
+    (B,) classes to reach, or None; ``budget`` in 1/255: 0 is the identity, also where truncation alone
+    would change pixels; ``steps`` S, at least 0; ``seeds`` B whole numbers, one per picture;
+    ``roundtrip`` ``round`` or ``truncate``, how the iterate becomes 8-bit; ``sight`` what the attacker
+    differentiates, None: the model itself.
+    """
+
+    budget: int
+    steps: int
+    seeds: Sequence[int]
+    label: Tensor | None = None
+    target: Tensor | None = None
+    roundtrip: str = "round"
+    sight: Sight | None = None
+
+
+#: A loop: the model, pixels (B, 3, H, W) float in [0, 1] on the 8-bit grid, and what is asked for.
+#: Yields after every step, returns the whole attack.
+Climb = Callable[[Logits, Tensor, Wish], Generator[Progress, None, Ascent]]
+
+
 def ascend(
-    logits: Logits,
-    pixels: Tensor,
-    label: Tensor | None,
-    target: Tensor | None,
-    *,
-    filling: Holes,
-    budget: int,
-    steps: int,
-    seeds: Sequence[int],
-    roundtrip: str = "round",
-    sight: Sight | None = None,
+    logits: Logits, pixels: Tensor, wish: Wish, *, filling: Holes
 ) -> Generator[Progress, None, Ascent]:
-    """Attack a batch; yields after every step, returns the whole :class:`Ascent`.
+    """Attack a batch by gradient; a :data:`Climb` once ``filling`` is given.
 
     Args:
         logits: (B, 3, H, W) in [0, 1] to (B, K), differentiable; CLIP's are ``cos / tau``.
-        pixels: (B, 3, H, W) float in [0, 1], on the 8-bit grid.
-        label: (B,) classes to leave, or None for the model's own answer on the clean squares.
-        target: (B,) classes to reach, or None.
         filling: what goes into the holes.
-        budget: in 1/255. 0 is the identity, also where truncation alone would change pixels.
-        steps: S, at least 0.
-        seeds: B whole numbers, one per picture.
-        roundtrip: ``round`` or ``truncate``, how the iterate becomes 8-bit.
-        sight: what the attacker differentiates; None: the model itself.
 
     Raises:
         SettingError: a label or target that is not a class, or a target that is the label.
     """
-    clean, answer, leave, reach = begin(logits, pixels, label, target)
-    radius = budget / 255.0
-    to_levels = partial(holes.to_levels, roundtrip=roundtrip if budget else "round")
+    clean, answer, leave, reach = begin(logits, pixels, wish)
+    radius, steps, sight = wish.budget / 255.0, wish.steps, wish.sight
+    to_levels = partial(holes.to_levels, roundtrip=wish.roundtrip if wish.budget else "round")
 
     def goal(answer: Tensor) -> Tensor:
         return filling.goal(answer, leave, reach)
@@ -108,13 +115,13 @@ def ascend(
     def look(at: Tensor, step: int, gradient: bool) -> tuple[Tensor, Tensor, Tensor]:
         if sight is None:
             return measure(logits, at, goal, gradient)
-        through, draws = sight, [fresh_seed(seed, step) for seed in seeds]
+        through, draws = sight, [fresh_seed(seed, step) for seed in wish.seeds]
         _, loss, slope = measure(lambda p: through(p, draws), at, over_samples(goal), gradient)
         return measure(logits, at, goal, False)[0], loss, slope
 
     loss = goal(answer) if sight is None else look(clean, 0, False)[1]
     frames, losses, answers = [to_levels(clean)], [loss], [answer]
-    iterate = filling.project(filling.start(clean, radius, seeds), clean, radius)
+    iterate = filling.project(filling.start(clean, radius, wish.seeds), clean, radius)
     gradient = look(iterate, 0, True)[2] if filling.uses_gradient and steps else clean
     for step in range(1, steps + 1):
         moved = filling.move(iterate, gradient, filling.stride * radius)
@@ -132,15 +139,15 @@ def ascend(
 
 
 def begin(
-    logits: Logits, pixels: Tensor, label: Tensor | None, target: Tensor | None
+    logits: Logits, pixels: Tensor, wish: Wish
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """What every loop starts with: the clean squares on the 8-bit grid, whatever float arithmetic
     came before, the model's logits (B, K) on them, the classes to leave and those to reach."""
     clean = holes.to_levels(pixels).float() / 255.0
     answer, _, _ = measure(logits, clean, lambda answer: answer[:, 0], False)
     with torch.inference_mode(False):  # a clone is a normal tensor, whatever the caller's mode
-        leave = (answer.argmax(dim=1) if label is None else label).clone()
-        reach = None if target is None else target.clone()
+        leave = (answer.argmax(dim=1) if wish.label is None else wish.label).clone()
+        reach = None if wish.target is None else wish.target.clone()
     _check_classes(leave, reach, answer.shape[1])
     return clean, answer, leave, reach
 

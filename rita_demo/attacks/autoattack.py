@@ -11,8 +11,9 @@ from __future__ import annotations
 import importlib
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -21,7 +22,16 @@ from torch import Tensor
 from torch.autograd import Function
 
 from rita_demo.attacks import holes
-from rita_demo.attacks.ascent import Ascent, Logits, Progress, Sight, begin, fresh_seed, measure
+from rita_demo.attacks.ascent import (
+    Ascent,
+    Logits,
+    Progress,
+    Sight,
+    Wish,
+    begin,
+    fresh_seed,
+    measure,
+)
 from rita_demo.errors import DemoError, SettingError
 
 T = TypeVar("T")
@@ -33,29 +43,19 @@ STRETCH = 0.2  # seconds between two chances to see progress and to stop
 QUERIES = {"standard": 5100 + 400 * TARGETS, "rand": 2 * 20 * 101}
 
 
-def autoattack(
-    logits: Logits,
-    pixels: Tensor,
-    label: Tensor | None,
-    target: Tensor | None,
-    *,
-    budget: int,
-    steps: int,
-    seeds: Sequence[int],
-    roundtrip: str = "round",
-    sight: Sight | None = None,
-) -> Generator[Progress, None, Ascent]:
-    """Arguments and result as :func:`rita_demo.attacks.ascent.ascend`, with S = 1: it keeps no steps.
+def autoattack(logits: Logits, pixels: Tensor, wish: Wish) -> Generator[Progress, None, Ascent]:
+    """A :data:`rita_demo.attacks.ascent.Climb` with S = 1: it keeps no steps.
 
     Version ``standard`` (APGD-CE, APGD-T, FAB-T, Square) on the model; with a ``sight``, version ``rand``
     (APGD-CE, APGD-DLR, 20 gradients averaged) on the sight's mean logits, fresh at every query. Pictures
-    that are already classified wrongly stay as they are, as the protocol has it. ``steps`` and ``target``
-    are not used. ``loss`` is the margin in logits. Progress counts queries.
+    that are already classified wrongly stay as they are, as the protocol has it. The wish's steps
+    and target are not used. ``loss`` is the margin in logits. Progress counts queries.
 
     Raises:
         SettingError: fewer than four classes. DemoError: the package is not installed.
     """
-    clean, answer, leave, _ = begin(logits, pixels, label, None)
+    clean, answer, leave, _ = begin(logits, pixels, replace(wish, target=None))
+    budget, seeds, sight = wish.budget, wish.seeds, wish.sight
     if answer.shape[1] < LEAST_CLASSES:
         raise SettingError(
             f"AutoAttack needs at least {LEAST_CLASSES} classes; got {answer.shape[1]}.",
@@ -82,7 +82,7 @@ def autoattack(
                     break
                 done = each * number + min(queries.count, each - 1)
                 yield Progress(done, whole, goal(answer), answer.softmax(1), frames[0])
-        delivered.append(holes.to_levels(own, roundtrip if budget else "round"))
+        delivered.append(holes.to_levels(own, wish.roundtrip if budget else "round"))
     frames.append(torch.cat(delivered))
     after, loss, _ = measure(logits, frames[1].float() / 255.0, goal, False)
     yield Progress(whole, whole, loss, after.softmax(1), frames[1])

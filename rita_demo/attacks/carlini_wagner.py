@@ -8,34 +8,25 @@ does, the one that came nearest.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 
 import torch
 from torch import Tensor
 
 from rita_demo.attacks import holes
-from rita_demo.attacks.ascent import Ascent, Logits, Progress, Sight, begin, measure
+from rita_demo.attacks.ascent import Ascent, Logits, Progress, Wish, begin, measure
 
 C, RATE = 1.0, 0.01  # weight of being fooled against the squared norm; Adam's learning rate
 INSIDE = 0.999999  # keeps black and white pixels at a finite w (the authors' own constant)
 
 
 def smallest_change(
-    logits: Logits,
-    pixels: Tensor,
-    label: Tensor | None,
-    target: Tensor | None,
-    *,
-    budget: int,
-    steps: int,
-    seeds: Sequence[int],
-    roundtrip: str = "round",
-    sight: Sight | None = None,
+    logits: Logits, pixels: Tensor, wish: Wish
 ) -> Generator[Progress, None, Ascent]:
-    """Arguments and result as :func:`rita_demo.attacks.ascent.ascend`; ``budget``, ``seeds`` and
-    ``sight`` are not used. ``loss`` is ``-|x' - x|_2^2 + c * margin`` (no unit), kappa = 0, of the
-    8-bit candidates, like ``probability``."""
-    clean, answer, leave, reach = begin(logits, pixels, label, target)
+    """A :data:`rita_demo.attacks.ascent.Climb`; the wish's budget, seeds and sight are not used.
+    ``loss`` is ``-|x' - x|_2^2 + c * margin`` (no unit), kappa = 0, of the 8-bit candidates, like
+    ``probability``."""
+    clean, answer, leave, reach = begin(logits, pixels, wish)
 
     def goal(answer: Tensor) -> Tensor:
         return C * holes.margin(answer, leave, reach).clamp(max=0.0)
@@ -44,20 +35,20 @@ def smallest_change(
     moments = torch.zeros_like(w), torch.zeros_like(w)
     frames, losses, answers = [holes.to_levels(clean)], [goal(answer)], [answer]
     best = _Best(frames[0], holes.margin(answer, leave, reach), losses[0], answer)
-    for step in range(1, steps + 1):
+    for step in range(1, wish.steps + 1):
         iterate = _pixels(w)
         slope = 2 * (iterate - clean) - measure(logits, iterate, goal, True)[2]
         slope = slope * 2 * iterate * (1 - iterate)  # d x' / d w = (1 - tanh(w)^2) / 2
         w, moments = _adam(w, slope, moments, step)
-        frames.append(holes.to_levels(_pixels(w), roundtrip))
+        frames.append(holes.to_levels(_pixels(w), wish.roundtrip))
         there = frames[-1].float() / 255.0
         answer, gain, _ = measure(logits, there, goal, False)
         losses.append(gain - (there - clean).square().flatten(1).sum(1))
         answers.append(answer)
         best.offer(frames[-1], holes.margin(answer, leave, reach), losses[-1], answer, frames[0])
-        if step == steps:
+        if step == wish.steps:
             frames[-1], losses[-1], answers[-1] = best.frame, best.loss, best.answer
-        yield Progress(step, steps, losses[-1], answers[-1].softmax(dim=1), frames[-1])
+        yield Progress(step, wish.steps, losses[-1], answers[-1].softmax(dim=1), frames[-1])
     probability = torch.stack(answers).softmax(dim=2)
     return Ascent(torch.stack(frames), torch.stack(losses), probability, leave)
 

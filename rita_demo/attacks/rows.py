@@ -6,19 +6,16 @@ AutoAttack: Croce and Hein 2020. EOT: Athalye et al. 2018.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from rita_demo.attacks import holes
-from rita_demo.attacks.ascent import Ascent, Holes, Progress, ascend
+from rita_demo.attacks.ascent import Climb, Holes, ascend
 from rita_demo.attacks.autoattack import autoattack
 from rita_demo.attacks.carlini_wagner import smallest_change
 from rita_demo.errors import SettingError
 from rita_demo.settings import Settings
-
-Climb = Callable[..., Generator[Progress, None, Ascent]]
 
 _MODEL = ("the model and its weights", "the class names", "the prompt", "the strength")
 _BLIND = ("the crops the defence looks at", "the memory", "the view seed")
@@ -33,7 +30,7 @@ class Attack:
 
     ``victim``: who is attacked, "" when nobody in particular is; ``knows`` and ``does_not_know``: the
     attacker's knowledge in plain words; ``caveat``: a sentence a reader of its numbers needs.
-    ``climb``: the loop, with the signature of :func:`rita_demo.attacks.ascent.ascend`.
+    ``climb``: the loop.
     ``iterative``: takes as many steps as asked (else ``own_steps``); ``targetable``: can be aimed at
     a class; ``drawn``: another seed gives another result; ``bounded``: has a budget; ``through``: what it
     looks through, "" the model itself, "diversity", "crops" or "defence"; ``loss_unit``: of its goal.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from rita_demo.attacks.ascent import Ascent, Logits, Progress, Sight
+from rita_demo.attacks.ascent import Ascent, Logits, Progress, Sight, Wish
 from rita_demo.attacks.diversity import diverse
 from rita_demo.attacks.rows import ATTACKS, Attack, attack_row
 from rita_demo.errors import SettingError
@@ -55,32 +54,33 @@ def attack(
         raise ValueError(f"the attack {name!r} looks through something: give it a sight")
     if row.through == "diversity":
         sight = diverse(logits)
-    budget = budget if row.bounded else 0
-    asked = {"budget": budget, "steps": row.steps(steps), "seeds": [seed]}
-    asked |= {"roundtrip": roundtrip, "sight": sight}
-    return _attack(logits, pixels, label, row, target, asked)
-
-
-def _attack(
-    logits: Logits,
-    pixels: Tensor,
-    label: int | None,
-    row: Attack,
-    target: int | None,
-    asked: dict[str, Any],
-) -> Generator[Progress, None, AttackTrace]:
-    started = time.perf_counter()
 
     def one(value: int | None) -> Tensor | None:
         return None if value is None else torch.tensor([int(value)], device=pixels.device)
 
-    climb = row.climb(logits, pixels[None], one(label), one(target), **asked)
+    wish = Wish(
+        budget=budget if row.bounded else 0,
+        steps=row.steps(steps),
+        seeds=[seed],
+        label=one(label),
+        target=one(target),
+        roundtrip=roundtrip,
+        sight=sight,
+    )
+    return _attack(logits, pixels, row, wish, target)
+
+
+def _attack(
+    logits: Logits, pixels: Tensor, row: Attack, wish: Wish, target: int | None
+) -> Generator[Progress, None, AttackTrace]:
+    started = time.perf_counter()
+    climb = row.climb(logits, pixels[None], wish)
     while True:
         try:
             at = next(climb)
         except StopIteration as done:
             seconds = time.perf_counter() - started
-            return _trace(done.value, row, asked["budget"], target, seconds)
+            return _trace(done.value, row, wish.budget, target, seconds)
         yield Progress(
             at.step, at.steps, float(at.loss), at.probability[0], at.frame[0].permute(1, 2, 0)
         )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from rita_demo.errors import DataError
+from rita_demo.terminal import check_folder, say
 
 
 def add_bench(commands: Any, add_backbone: Callable[[argparse.ArgumentParser], None]) -> None:
@@ -27,22 +27,17 @@ def add_bench(commands: Any, add_backbone: Callable[[argparse.ArgumentParser], N
 
 def _bench(args: argparse.Namespace) -> int:
     path: Path | None = args.json
-    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-        raise DataError(f"{path} cannot be written.", "Name a file in a folder that exists.")
+    check_folder(path)
     from rita_demo import vlm
     from rita_demo.bench.report import as_json, as_text
     from rita_demo.bench.run import run
 
-    report = run(vlm.load(args.backbone), args.backbone, say=_say)
+    report = run(vlm.load(args.backbone), args.backbone, say=say)
     if path is not None:
         try:
             path.write_text(json.dumps(as_json(report), indent=2) + "\n", encoding="utf-8")
         except OSError as error:
             raise DataError(f"The result could not be written: {error.strerror}.") from error
+    say("")
     print(as_text(report))
     return 0
-
-
-def _say(sentence: str) -> None:
-    if sys.stderr.isatty():
-        print(f"{sentence} ...", file=sys.stderr, flush=True)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rita_demo.attacks import attack_row
+from rita_demo.attacks import Wish, attack_row
 from rita_demo.bench.clock import medians
 from rita_demo.bench.run import machine_of
 from rita_demo.bench.scene import Scene
@@ -92,11 +92,12 @@ def together(scene: Scene, squares: np.ndarray) -> list[Trace]:
     steps = row.climb(
         lambda batch: backbone.encode_pixels(batch) @ hand.T / backbone.temperature,
         pixels,
-        torch.zeros(len(pixels), dtype=torch.long, device=backbone.device),
-        None,
-        budget=settings.budget,
-        steps=settings.steps,
-        seeds=range(len(pixels)),
+        Wish(
+            budget=settings.budget,
+            steps=settings.steps,
+            seeds=range(len(pixels)),
+            label=torch.zeros(len(pixels), dtype=torch.long, device=backbone.device),
+        ),
     )
     while True:
         try:

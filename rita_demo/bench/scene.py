@@ -12,9 +12,10 @@ import torch
 from torch.nn import functional as F
 
 from rita_demo import method, views
+from rita_demo.crossing import outside
 from rita_demo.data.samples import sample
 from rita_demo.data.vocabularies import vocabulary
-from rita_demo.engine import Engine, outside
+from rita_demo.engine import Engine
 from rita_demo.records import CacheState, Glance, Picture, TextBank, Trace
 from rita_demo.settings import Settings
 from rita_demo.vlm import Backbone, PromptSet, build_prompts

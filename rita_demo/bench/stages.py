@@ -49,11 +49,7 @@ def method_stages(scene: Scene) -> Work:
         max_entropy=s.max_entropy, entropy_unit=s.entropy_unit,
     )  # fmt: skip
     a = method.view_weight(x, confidence, s.view_weight)
-    options: dict[str, Any] = {
-        "entropy_weight": s.entropy_weight, "transported_mass": s.transported_mass,
-        "objective": s.objective, "tolerance": s.sinkhorn_tolerance,
-        "max_iterations": s.sinkhorn_iterations,
-    }  # fmt: skip
+    options = method.options_of(s)
     alignment = method.align(memory.features, memory.count, zbar, s.completion)
     return {
         "Sinkhorn, prompts": lambda: method.transport(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from rita_demo.evaluation import request as asked
 from rita_demo.evaluation.request import ORDERS, Request, Traffic
 from rita_demo.methods import METHODS
 from rita_demo.settings import KNOBS, PRESETS
+from rita_demo.terminal import data_root, say
 
 
 def add_evaluate(commands: Any, add_backbone: Callable[[argparse.ArgumentParser], None]) -> None:
@@ -79,18 +78,13 @@ def request_of(args: argparse.Namespace) -> Request:
         assignments=args.assignments,
         sweeps=args.sweep,
     )
-    root = args.data_root
-    if root is None and os.environ.get("RITA_DATA"):
-        root = Path(os.environ["RITA_DATA"])
-    if root is None and Path("data").is_dir():
-        root = Path("data")
     return Request(
         datasets=asked.datasets(args.dataset),
         split=args.split,
         methods=asked.methods(args.methods),
         points=settings,
         out=args.out,
-        data_root=root,
+        data_root=data_root(args.data_root),
         seeds=asked.seeds(args.seeds),
         fixed=fixed,
         limit=_limit(args.limit),
@@ -121,19 +115,13 @@ def _evaluate(args: argparse.Namespace) -> int:
         args.usage_error(str(error))  # prints and exits with 2
     from rita_demo.evaluation.run import evaluate
 
-    done = evaluate(request, _say, args.executor)
-    _say("")
+    done = evaluate(request, say, args.executor)
+    say("")
     print(
         f"{done.cells} cells, {done.rows} rows, {done.new} of them new, in {done.seconds:.0f} s. "
         "See them with the command tables."
     )
     return 0
-
-
-def _say(sentence: str) -> None:
-    """One line of progress that overwrites itself; nothing where no person looks."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{sentence}", end="", file=sys.stderr, flush=True)
 
 
 def _tables(args: argparse.Namespace) -> int:

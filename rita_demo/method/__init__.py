@@ -5,9 +5,10 @@ from rita_demo.method.confidence import agreement_weight, assess, view_log_proba
 from rita_demo.method.cost import cosine_cost, text_mean
 from rita_demo.method.gradient import decision_logits
 from rita_demo.method.kl import kl_to_one_hot
+from rita_demo.method.left_out import left_in, remembered
 from rita_demo.method.procrustes import align
 from rita_demo.method.rita import Prompts, decide
-from rita_demo.method.sinkhorn import descent, entropic_value, linear_value, transport
+from rita_demo.method.sinkhorn import descent, entropic_value, linear_value, options_of, transport
 from rita_demo.method.theorem import Bracket, bracket
 from rita_demo.method.tuning import descend, tune
 
@@ -28,7 +29,10 @@ __all__ = [
     "empty",
     "entropic_value",
     "kl_to_one_hot",
+    "left_in",
     "linear_value",
+    "options_of",
+    "remembered",
     "resize",
     "text_mean",
     "transport",

@@ -20,7 +20,7 @@ from rita_demo.method.confidence import assess, view_weight
 from rita_demo.method.cost import cosine_cost, text_mean
 from rita_demo.method.precision import unit
 from rita_demo.method.procrustes import align
-from rita_demo.method.sinkhorn import transport
+from rita_demo.method.sinkhorn import options_of, transport
 from rita_demo.method.tuning import Encode, tune
 from rita_demo.records import (
     CacheChange,
@@ -108,7 +108,7 @@ def decide(
             alignment = align(seen.features, seen.count, zbar, settings.completion)
 
         with stage("prompt transport"):  # d_OT(k) for all k
-            prompt = transport(cosine_cost(x, z), a, z_weight, **_options(settings))
+            prompt = transport(cosine_cost(x, z), a, z_weight, **options_of(settings))
             prompt_before = _untuned(prompt, x, z, initial, a, z_weight, settings)
 
         with stage("cache transport"):  # d_cOT(k) for all k
@@ -121,7 +121,7 @@ def decide(
                     alignment,
                     zbar,
                     empty_class=settings.empty_class,
-                    **_options(settings),
+                    **options_of(settings),
                 )
 
         with stage("decision"):
@@ -198,17 +198,6 @@ def _votes_for_itself(settings: Settings) -> bool:
     return settings.order == "update_first" and settings.protocol != "off"
 
 
-def _options(settings: Settings) -> dict[str, Any]:
-    """Definitions 6 and 7 as the settings want them, the same for both transports."""
-    return {
-        "entropy_weight": settings.entropy_weight,
-        "transported_mass": settings.transported_mass,
-        "objective": settings.objective,
-        "tolerance": settings.sinkhorn_tolerance,
-        "max_iterations": settings.sinkhorn_iterations,
-    }
-
-
 def _untuned(
     prompt: Transport,
     x: Tensor,
@@ -221,7 +210,7 @@ def _untuned(
     """The transport onto the prompts as they start; when tuning moved nothing it is the same one."""
     if z is initial or torch.equal(z, initial):
         return prompt
-    return transport(cosine_cost(x, initial), a, z_weight, **_options(settings))
+    return transport(cosine_cost(x, initial), a, z_weight, **options_of(settings))
 
 
 def _verdict(total: Tensor, alpha: float, temperature: float) -> Verdict:

@@ -20,6 +20,17 @@ from rita_demo.settings import Settings
 OBJECTIVES = ("linear", "entropic", "kl")
 
 
+def options_of(settings: Settings) -> dict[str, Any]:
+    """Definitions 6 and 7 as the settings want them, the same for both transports."""
+    return {
+        "entropy_weight": settings.entropy_weight,
+        "transported_mass": settings.transported_mass,
+        "objective": settings.objective,
+        "tolerance": settings.sinkhorn_tolerance,
+        "max_iterations": settings.sinkhorn_iterations,
+    }
+
+
 def transport(
     cost: Tensor,
     row_weight: Tensor,

@@ -10,7 +10,7 @@ from torch import Tensor
 from rita_demo.method.confidence import entropy_of, view_log_probability
 from rita_demo.method.cost import cosine_cost
 from rita_demo.method.precision import unit
-from rita_demo.method.sinkhorn import entropic_value
+from rita_demo.method.sinkhorn import entropic_value, options_of
 from rita_demo.records import Tuning
 from rita_demo.settings import Settings
 
@@ -109,17 +109,11 @@ def loss_of(
     if settings.tuning_loss == "none":
         return unit(x).new_zeros(())
     if settings.tuning_loss == "transport":
-        value = entropic_value(
-            cosine_cost(x, z),
-            unit(x).new_ones(len(x)),
-            z_weight,
-            # Same gradient per class; kl leaves out an offset that depends on the number of prompts.
-            objective="entropic" if settings.objective == "entropic" else "kl",
-            entropy_weight=settings.entropy_weight,
-            transported_mass=settings.transported_mass,
-            tolerance=settings.sinkhorn_tolerance,
-            max_iterations=settings.sinkhorn_iterations,
-        )
+        options = options_of(settings)
+        if settings.objective == "linear":
+            # Its gradient is another; kl has the plan's, without an offset for the number of prompts.
+            options["objective"] = "kl"
+        value = entropic_value(cosine_cost(x, z), unit(x).new_ones(len(x)), z_weight, **options)
         return entropy_of((-value / temperature).log_softmax(0))
     log_p = view_log_probability(x, z, z_weight, temperature)
     if settings.tuning_loss == "pointwise":

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import plotly.graph_objects as go
 
-from rita_demo.plots.names import right_tag, safe, short
+from rita_demo.plots.names import right_tag, safe, short, sides_of
 from rita_demo.plots.theme import COLOURS, SIDES, axis, fades, finish, note
 from rita_demo.records import Side, Story
 
@@ -43,7 +43,7 @@ def class_costs(
     Returns:
         A figure whose marks carry ``customdata = (class, d_OT, alpha d_cOT, total, name)``.
     """
-    sides = ["clean", "attacked"] if story.attack is not None else ["clean"]
+    sides = sides_of(story)
     fixed = replace(story, attacked=along[-1]) if along else story
     shown = shown_classes(fixed, selected, top, also=along)
     rows = {k: len(shown) - 1 - i for i, k in enumerate(shown)}

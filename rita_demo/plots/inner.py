@@ -6,8 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from rita_demo.plots.costs import class_tick, shown_classes
-from rita_demo.plots.inside import sides_of
-from rita_demo.plots.names import safe, short
+from rita_demo.plots.names import safe, short, sides_of
 from rita_demo.plots.plan import view_order
 from rita_demo.plots.theme import COLOURS, SIDES, axis, fades, finish, note
 from rita_demo.records import Descent, Story

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from rita_demo.plots.costs import class_tick, shown_classes
-from rita_demo.plots.names import percent, safe, short
+from rita_demo.plots.names import percent, safe, short, sides_of
 from rita_demo.plots.plan import REACH, moved_shares, view_order
 from rita_demo.plots.theme import COLOURS, DIVERGING, SIDES, axis, fades, finish, note, veils
 from rita_demo.records import Side, Story
@@ -256,8 +256,3 @@ def prompt_shares(story: Story, k: int, *, atom: int | None = None) -> go.Figure
         xaxis=axis(range=[0, 1.45 * max(most, 1e-6)], nticks=4, title="adds to the cost (cosine distance)"),
         yaxis=_down(labels),
     )  # fmt: skip
-
-
-def sides_of(story: Story) -> list[str]:
-    """Clean and attacked, or clean alone when nothing was attacked."""
-    return list(SIDES) if story.attack is not None else ["clean"]

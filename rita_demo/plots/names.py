@@ -46,9 +46,9 @@ def percent(share: float, digits: int = 0) -> str:
     value = 100 * float(share)
     shown = f"{value:.{digits}f}"
     if float(shown) >= 100 > value:
-        return f">{100 - 10.0**-digits:.{digits}f} %"
+        return f"> {100 - 10.0**-digits:.{digits}f} %"
     if float(shown) == 0 < value:
-        return f"<{10.0**-digits:.{digits}f} %"
+        return f"< {10.0**-digits:.{digits}f} %"
     return f"{shown} %"
 
 
@@ -60,3 +60,8 @@ def right_tag(story: Story) -> str:
 def right_class(story: Story) -> str:
     """What counts as right, in words."""
     return "the true class" if story.label_given else "CLIP’s first answer"
+
+
+def sides_of(story: Story) -> list[str]:
+    """Clean and attacked, or clean alone when nothing was attacked."""
+    return ["clean", "attacked"] if story.attack is not None else ["clean"]

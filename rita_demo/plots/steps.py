@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from rita_demo.plots.names import percent, right_class, safe, short
 from rita_demo.plots.theme import COLOURS, METHODS, axis, empty, finish, note, percents, room_for
-from rita_demo.records import FilmFrame, Story
+from rita_demo.records import AttackTrace, FilmFrame, Story
 
 TOP, BOTTOM = (0.40, 1.0), (0.0, 0.26)  # the two panels, as shares of the height
 GAP = 9.0  # percent points that keep two direct labels apart
@@ -35,7 +35,7 @@ def attack_steps(story: Story, film: Sequence[FilmFrame], step: int) -> go.Figur
     step = int(np.clip(step, 0, last))
     figure = go.Figure()
     ends = {}
-    for method, (steps, shares, labels) in _lines(story, film).items():
+    for method, (steps, shares, labels) in _lines(story, attack, film).items():
         _draw_method(figure, story, method, steps, shares, labels)
         if steps:
             ends[method] = (steps[-1], 100 * shares[-1])
@@ -44,31 +44,29 @@ def attack_steps(story: Story, film: Sequence[FilmFrame], step: int) -> go.Figur
     return finish(
         figure,
         kind="attack_steps",
-        alt=_alt(story, ends, last),
+        alt=_alt(story, attack, ends),
         pickable=True,
         wrap=[0],
         narrow={"margin.t": 50},
         hovermode="x",
-        annotations=_heads(story) + labels,
+        annotations=_heads(story, attack) + labels,
         shapes=[_cursor(step)],
         margin={"l": 52, "r": room_for([METHODS[m]["title"] for m in ends]), "t": 34, "b": 40},
         **_axes(np.asarray(attack.loss, float), attack.loss_unit),
     )
 
 
-def _heads(story: Story) -> list[dict]:
+def _heads(story: Story, attack: AttackTrace) -> list[dict]:
     name = short(story.bank.names[story.label], 24)
     words = f"Probability of {right_class(story)}, <b>{name}</b> (●\u00a0right, ×\u00a0wrong)"
     return [
         note(words, 0, 1.0, yshift=6, xshift=-44),
-        note(f"What the attacker drives up: {_goal(story)}", 0, BOTTOM[1], yshift=3),
+        note(f"What the attacker drives up: {_goal(story, attack)}", 0, BOTTOM[1], yshift=3),
     ]
 
 
-def _goal(story: Story) -> str:
+def _goal(story: Story, attack: AttackTrace) -> str:
     """What ``attack.loss`` is, in words."""
-    attack = story.attack
-    assert attack is not None
     target = attack.target
     if attack.loss_unit != "nats":
         return "his own goal"
@@ -96,7 +94,9 @@ def _axes(loss: np.ndarray, unit: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _lines(story: Story, film: Sequence[FilmFrame]) -> dict[str, tuple[list, list, list]]:
+def _lines(
+    story: Story, attack: AttackTrace, film: Sequence[FilmFrame]
+) -> dict[str, tuple[list, list, list]]:
     """method -> steps, probability of the true class, answers. CLIP's come from the attack itself."""
     frames = sorted(film, key=lambda f: f.step)
     found: dict[str, tuple[list, list, list]] = {}
@@ -107,7 +107,7 @@ def _lines(story: Story, film: Sequence[FilmFrame]) -> dict[str, tuple[list, lis
             [float(v.probability[story.label]) for _, v in seen],
             [int(v.label) for _, v in seen],
         )
-    single = np.asarray(story.attack.probability)  # type: ignore[union-attr]
+    single = np.asarray(attack.probability)
     if len(found["clip"][0]) < len(single):
         found["clip"] = (
             list(range(len(single))),
@@ -187,11 +187,11 @@ def _end_label(method: str, step: int, height: float) -> dict:
     )  # fmt: skip
 
 
-def _alt(story: Story, ends: dict[str, tuple[int, float]], last: int) -> str:
+def _alt(story: Story, attack: AttackTrace, ends: dict[str, tuple[int, float]]) -> str:
     parts = [f"{METHODS[m]['title']} {percent(y / 100)} at step {s}" for m, (s, y) in ends.items()]
-    loss = story.attack.loss  # type: ignore[union-attr]
+    loss = attack.loss
     return (
-        f"Probability of {right_class(story)} along {last} attack steps: {', '.join(parts)}. "
-        f"What the attacker drives up, {_goal(story)}, goes from {loss[0]:.2f} to {loss[-1]:.2f} "
-        f"{story.attack.loss_unit}."  # type: ignore[union-attr]
+        f"Probability of {right_class(story)} along {len(loss) - 1} attack steps: {', '.join(parts)}. "
+        f"What the attacker drives up, {_goal(story, attack)}, goes from {loss[0]:.2f} to {loss[-1]:.2f} "
+        f"{attack.loss_unit}."
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from rita_demo.plots.names import percent, safe, short
+from rita_demo.plots.names import percent, safe, short, sides_of
 from rita_demo.plots.theme import (
     COLOURS,
     METHODS,
@@ -31,7 +31,7 @@ def verdict_bars(story: Story) -> go.Figure:
         A figure whose bars carry ``customdata = (answered class, words)``.
     """
     methods = [m for m in METHODS if m in story.clean.verdicts][::-1]
-    sides = ["clean", "attacked"] if story.attack is not None else ["clean"]
+    sides = sides_of(story)
     offset = {"clean": 0.2 if len(sides) > 1 else 0.0, "attacked": -0.2}
     figure = go.Figure()
     parts = []

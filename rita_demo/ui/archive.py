@@ -171,7 +171,7 @@ def _about(header: dict[str, Any], bank: TextBank, model: str) -> dict[str, Any]
             "This memory belongs to other class names than those in use.",
             "Run a picture with the class names it was made with, then import it.",
         )
-    _whole(about, "slots", 1, int(KNOBS["slots"].high or 64) + 1)
+    _whole(about, "slots", 1, int(KNOBS["slots"].high) + 1)
     _whole(about, "pictures", 0, MOST_PICTURES)
     if about.get("width") != bank.features.shape[-1]:
         raise ArchiveError("This memory's features have another width than the model's.", AGAIN)

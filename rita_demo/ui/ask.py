@@ -21,7 +21,8 @@ NOBODY = "not given"  # no true class
 
 @dataclass(frozen=True)
 class Ask:
-    """One press of the button: a square, K class names, every setting, what is right, where to push."""
+    """One press of the button: a square (of a ``sample``, or the visitor's own), K class names, every
+    setting, what is right, where to push."""
 
     picture: Picture
     names: tuple[str, ...]
@@ -29,6 +30,7 @@ class Ask:
     label: int | None
     target: int | None
     title: str = "A picture"
+    sample: str | None = None
     methods: tuple[str, ...] = ALWAYS
 
 
@@ -99,5 +101,6 @@ def read_ask(form: Mapping[str, Any], session: Session, side: int, *, attack: bo
         label=class_of(names, form.get("truth")),
         target=class_of(names, form.get("target")) if attack else None,
         title=title_of(session),
+        sample=session.sample if session.source is None else None,
         methods=methods_of(form),
     )

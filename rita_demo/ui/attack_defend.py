@@ -15,8 +15,11 @@ from rita_demo.settings import KNOBS
 from rita_demo.ui import notice
 from rita_demo.ui.ask import read_ask
 from rita_demo.ui.board import Updates
+from rita_demo.ui.choosing import Choosing
 from rita_demo.ui.desk import AT_ONCE, ENGINE_QUEUE, Desk
-from rita_demo.ui.form import Form, draw_form, sample_updates, uploaded_note
+from rita_demo.ui.form import Form, draw_form, filled, sample_updates, uploaded_note
+from rita_demo.ui.permalink import Link, within
+from rita_demo.ui.pictures import waiting_pictures
 from rita_demo.ui.plotly_view import clicked
 from rita_demo.ui.result import (
     Result,
@@ -29,7 +32,6 @@ from rita_demo.ui.result import (
 from rita_demo.ui.running import FILM_AT_ONCE, Jobs, film_seconds
 from rita_demo.ui.scrubber import look_at, wire_scrubber
 from rita_demo.ui.sessions import SIDES, Session
-from rita_demo.ui.sprite import chosen as chosen_view
 from rita_demo.ui.strip import chosen_sample, strip
 
 LONG: dict[str, Any] = ENGINE_QUEUE | {"show_progress": "hidden", "api_visibility": "private"}
@@ -42,7 +44,7 @@ BEHIND: dict[str, Any] = {
 }  # fmt: skip
 
 
-class AttackDefend:
+class AttackDefend(Choosing):
     """The tab. Build it inside ``gr.Tab``; ``form`` and ``result`` hold its components."""
 
     def __init__(self, desk: Desk) -> None:
@@ -130,8 +132,24 @@ class AttackDefend:
         yield from self._tell(session, form, attack=True)
 
     def _tell(self, session: Session, form: dict[str, Any], *, attack: bool) -> Iterator[Updates]:
-        engine = self.desk.engine_of(session)
+        engine = self.desk.chosen_engine(session)
         yield from self.jobs.tell(session, read_ask(form, session, engine.info.side, attack=attack))
+
+    def follow_link(self, session: Session, link: Link) -> Iterator[Updates]:
+        """What a permalink asks for: the form filled in, the job of the button, the selection."""
+        one = samples.SAMPLES[link.sample]
+        session.sample, session.source = one.key, None
+        yield {
+            self.form.strip: strip(one.key),
+            self.result.pictures: waiting_pictures(one.load()),
+            **filled(self.form, link.form),
+        }
+        with self.jobs.running():
+            yield from self._tell(session, dict(link.form), attack=link.attack)
+        assert session.story is not None
+        session.select(**within(link.select, session.story))
+        self.desk.cut_views(session, session.selection.side)
+        yield self.desk.board.redraw(session, "story")
 
     def draw_again(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         """Ten other draws of views."""
@@ -203,13 +221,13 @@ class AttackDefend:
     def _wire_touching(self) -> None:
         r, visitor = self.result, self.desk.visitor
         touched = (
-            (r.steps.click, self.click_step, [visitor]),
+            (r.steps.click, self.on_step, [visitor]),
             (r.side.input, self.pick_side, [visitor, r.side]),
-            (r.grid.click, self.click_grid, [visitor]),
-            (r.entropies.click, self.click_view, [visitor]),
-            (r.costs.click, self.click_class, [visitor]),
+            (r.grid.click, self.on_grid(r.grid), [visitor]),
+            (r.entropies.click, self.on_view, [visitor]),
+            (r.costs.click, self.on_class, [visitor]),
             (r.looked_at.input, self.pick_class, [visitor, r.looked_at]),
-            (r.plan.click, self.click_cell, [visitor]),
+            (r.plan.click, self.on_cell, [visitor]),
         )
         wire_scrubber(self.desk, r.scrubber)
         for event, handler, inputs in touched:
@@ -218,15 +236,7 @@ class AttackDefend:
     def _safe(self, handler: Any) -> Any:
         return notice.guarded(self.desk.notice)(handler)
 
-    def _select(self, session: Session, *aspects: str, **changes: Any) -> Updates:
-        session.select(**changes)
-        return self.desk.board.redraw(session, *aspects)
-
-    def _story(self, visitor: Any) -> tuple[Session, Any]:
-        session = self.desk.sessions.get(visitor)
-        return session, session.story
-
-    def click_step(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_step(self, visitor: Any, event: gr.EventData) -> Updates:
         """A step of the figure was clicked."""
         session, story = self._story(visitor)
         click = clicked(event)
@@ -242,46 +252,11 @@ class AttackDefend:
         self.desk.cut_views(session, side)
         return self._select(session, "side", side=side)
 
-    def click_grid(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A view of the grid was chosen."""
-        session, story = self._story(visitor)
-        if story is None:
-            return {}
-        updates = self._view(session, chosen_view(event, len(story.attacked.glance.features)))
-        updates.pop(self.result.grid, None)  # it has already shown the choice itself
-        return updates
-
-    def click_view(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A view was chosen in the figure of entropies."""
-        session, story = self._story(visitor)
-        click = clicked(event)
-        if story is None or click is None:
-            return {}
-        return self._view(session, click.integer(0, len(story.attacked.glance.features)))
-
-    def _view(self, session: Session, view: int | None) -> Updates:
-        return {} if view is None else self._select(session, "view", view=view, atom=None)
-
-    def click_class(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A class's bar was clicked."""
-        session, story = self._story(visitor)
-        click = clicked(event)
-        k = click.integer(0, len(story.bank.names)) if story is not None and click else None
-        return {} if k is None else self._select(session, "class", k=k, atom=None)
-
-    def pick_class(self, visitor: Any, name: Any) -> Updates:
-        """A class was chosen from the list."""
-        session, story = self._story(visitor)
-        if story is None or name not in story.bank.names:
-            return {}
-        return self._select(session, "class", k=story.bank.names.index(name), atom=None)
-
-    def click_cell(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_cell(self, visitor: Any, event: gr.EventData) -> Updates:
         """A cell of the plan was clicked; the strip below it chooses the view alone."""
-        session, story = self._story(visitor)
-        click = clicked(event)
-        if story is None or click is None or session.selection.k is None:
+        session, n, click = self._clicked(visitor, event)
+        k = session.selection.k
+        if n is None or k is None or session.story is None:
             return {}
-        view = click.integer(0, len(story.attacked.glance.features))
-        atom = click.integer(1, len(story.bank.prompts[session.selection.k]))
-        return {} if view is None else self._select(session, "view", view=view, atom=atom)
+        m = click.integer(1, len(session.story.bank.prompts[k]))
+        return self._select(session, "view", view=n, atom=m)

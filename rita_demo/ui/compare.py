@@ -9,6 +9,7 @@ import numpy as np
 
 from rita_demo import story as telling
 from rita_demo.plots.costs import shown_classes
+from rita_demo.plots.names import sides_of
 from rita_demo.records import Story, Trace, Verdict
 from rita_demo.settings import KNOBS, PAPER, PRESETS, RECOMMENDED, Settings
 from rita_demo.ui import words
@@ -143,8 +144,7 @@ def _both(title: str, one: str, two: str) -> str:
 
 
 def _answers(story: Story) -> list[tuple[str, Verdict]]:
-    sides = ["clean", "attacked"] if story.attack is not None else ["clean"]
-    return [(side, getattr(story, side).verdicts["rita"]) for side in sides]
+    return [(side, getattr(story, side).verdicts["rita"]) for side in sides_of(story)]
 
 
 def _verdicts(story: Story) -> str:

@@ -14,7 +14,8 @@ import gradio as gr
 from gradio.components import Component
 
 from rita_demo.attacks import ATTACKS
-from rita_demo.settings import GROUPS, KNOBS, PRESETS, Knob, Settings
+from rita_demo.knob import Knob
+from rita_demo.settings import GROUPS, KNOBS, PRESETS, Settings
 
 LONGEST_SLIDER = 1000  # stops; a knob with more is a number field
 
@@ -84,7 +85,7 @@ def draw_knob(knob: Knob, **changes: Any) -> Component:
     if knob.kind in ("choice", "file"):
         choices = [(words(c), c) for c in knob.choices]
         return gr.Dropdown(**(common | {"choices": choices, "filterable": False} | changes))
-    low, high = float(knob.low or 0), float(knob.high or 0)
+    low, high = knob.low, knob.high
     whole = knob.kind == "int"
     if knob.log or (whole and high - low > LONGEST_SLIDER):
         return gr.Number(**(common | {"precision": 0 if whole else None, "step": None} | changes))

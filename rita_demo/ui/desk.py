@@ -65,17 +65,17 @@ class Engines:
                 "Somebody else is loading a model right now.", "Try again in a minute."
             )
         try:
-            yield from self._fetch(name)
+            yield from self._fetch(name, self._load)
         finally:
             self._lock.release()
 
-    def _fetch(self, name: str) -> Iterator[float]:
+    def _fetch(self, name: str, load: Callable[[str], Any]) -> Iterator[float]:
         found: dict[str, Any] = {}
 
         def fetch() -> None:
             try:
-                found["engine"] = self._load(name)  # type: ignore[misc]
-            except Exception as error:
+                found["engine"] = load(name)
+            except Exception as error:  # whoever waits raises it
                 found["error"] = error
 
         begin = time.perf_counter()
@@ -115,5 +115,18 @@ class Desk:
                 session.crops[name] = self.engine_of(session).view_pixels(picture, now.settings)
 
     def engine_of(self, session: Session) -> Any:
-        """The engine that this visitor chose."""
+        """The engine that this visitor chose, or the first one where that had to make room."""
         return self.engines.get(session.model)
+
+    def chosen_engine(self, session: Session) -> Any:
+        """The engine that this visitor chose, for what must not be answered by another.
+
+        Raises:
+            BackboneError: when another visitor's model has taken its place meanwhile.
+        """
+        if session.model and not self.engines.ready(session.model):
+            raise BackboneError(
+                "The model you chose had to make room for another visitor's.",
+                "Choose it again in the menu, or go on with another.",
+            )
+        return self.engine_of(session)

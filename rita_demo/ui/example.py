@@ -126,7 +126,7 @@ class WorkedExample:
 
 def show_example(session: Session, example: Example) -> None:
     """Put the worked example on a visitor's page."""
-    session.show(example.story, borrowed=True)
+    session.show(example.story, borrowed=True, sample=example.sample)
     session.sample, session.source = example.sample, None
     session.crops = dict(example.crops)
     session.filming = len(filming.kept_steps(filming.last_step(example.story)))

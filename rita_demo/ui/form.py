@@ -226,6 +226,20 @@ def sample_updates(form: Form, one: samples.Sample) -> dict[Any, Any]:
     }
 
 
+def filled(form: Form, values: Mapping[str, Any]) -> dict[Any, Any]:
+    """The whole form as ``values`` (checked before, by field name) want it."""
+    knobs = [n for n in KNOBS if not (n == "attack" and values[n] == "none")]  # not in the menu
+    choices = [NOBODY, *names_of(values)]
+    own = values["vocabulary"] == OWN
+    return {form.fields[n]: values[n] for n in (*knobs, "vocabulary", "methods")} | {
+        form.fields["own_names"]: gr.update(value=values["own_names"] or OWN_EXAMPLE, visible=own),
+        form.fields["truth"]: gr.update(choices=choices, value=values["truth"]),
+        form.fields["target"]: gr.update(choices=choices, value=values["target"]),
+        form.differs: changed_note({n: values[n] for n in KNOBS}),
+        form.chosen: "",
+    }
+
+
 def uploaded_note(picture: Any) -> str:
     """A small preview of the decoded square and what decoding did."""
     notes = " ".join(picture.notes) or "Used as it is, pixel for pixel."

@@ -212,8 +212,10 @@ def _item(
         same = (item.entropy, item.born, item.view) == (entropy, born, view)
         if same and np.array_equal(item.feature, feature):
             return item
-    fresh = crops is not None and born == state.pictures - 1 and 0 <= view < len(crops)
-    return Item(feature, entropy, born, view, thumbnail(crops[view]) if fresh else None)  # type: ignore[index]
+    thumb = None
+    if crops is not None and born == state.pictures - 1 and 0 <= view < len(crops):
+        thumb = thumbnail(crops[view])
+    return Item(feature, entropy, born, view, thumb)
 
 
 def thumbnail(pixels: np.ndarray) -> np.ndarray:

@@ -11,20 +11,19 @@ from typing import Any
 import gradio as gr
 
 from rita_demo.errors import DemoError
-from rita_demo.records import Story
 from rita_demo.ui import notice, remembered, thread, what_if
 from rita_demo.ui.board import Updates
+from rita_demo.ui.choosing import Choosing
 from rita_demo.ui.desk import AT_ONCE, Desk
 from rita_demo.ui.inside_changes import Changes, draw_comparisons
 from rita_demo.ui.inside_deeper import draw_deeper
 from rita_demo.ui.inside_panels import ANY, draw_panels, prompt_names, when_open
 from rita_demo.ui.plotly_view import clicked
 from rita_demo.ui.scrubber import draw_scrubber, wire_scrubber
-from rita_demo.ui.sessions import SIDES, Session
-from rita_demo.ui.sprite import chosen as chosen_view
+from rita_demo.ui.sessions import SIDES
 
 
-class Inside:
+class Inside(Choosing):
     """The tab. Build it inside ``gr.Tab``; ``parts`` holds its components by name."""
 
     def __init__(self, desk: Desk) -> None:
@@ -43,7 +42,7 @@ class Inside:
         events: list[tuple[Any, Any, list[Any]]] = [
             (here.select, self.opened, [visitor]),
             *((tab.select, self.left, [visitor]) for tab in others),
-            *((p[f"grid_{s}"].click, self.on_grid(s), [visitor]) for s in SIDES),
+            *((p[f"grid_{s}"].click, self.on_grid(p[f"grid_{s}"]), [visitor]) for s in SIDES),
             *((p[f"entropies_{s}"].click, self.on_view, [visitor]) for s in SIDES),
             *((p[f"{m}_{s}"].click, self.on_cell, [visitor]) for m in ("cost", "plan") for s in SIDES),
             *((p[f"mass_{s}"].click, self.on_mass, [visitor]) for s in SIDES),
@@ -82,34 +81,7 @@ class Inside:
         session.inside, behind, session.behind = False, session.behind, False
         return self.desk.board.redraw(session, "step") if behind else {}
 
-    # --- the one selection
-    def _select(self, session: Session, *aspects: str, **changes: Any) -> Updates:
-        session.select(**changes)
-        return self.desk.board.redraw(session, *aspects)
-
-    def _story(self, visitor: Any) -> tuple[Session, Story | None]:
-        session = self.desk.sessions.get(visitor)
-        return session, session.story
-
-    def on_grid(self, side: str) -> Callable[[Any, gr.EventData], Updates]:
-        """A view of one side's grid was chosen."""
-
-        def handler(visitor: Any, event: gr.EventData) -> Updates:
-            session, story = self._story(visitor)
-            n = chosen_view(event, len(story.attacked.glance.features)) if story else None
-            if n is None:
-                return {}
-            updates = self._select(session, "view", view=n, atom=None)
-            updates.pop(self.parts[f"grid_{side}"], None)  # it has already shown the choice itself
-            return updates
-
-        return handler
-
-    def on_view(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A bar of the entropies was clicked."""
-        session, n, _ = self._clicked(visitor, event)
-        return {} if n is None else self._select(session, "view", view=n, atom=None)
-
+    # --- what only this tab shows
     def on_cell(self, visitor: Any, event: gr.EventData) -> Updates:
         """A cell of the cost matrix or the plan was clicked."""
         session, n, click = self._clicked(visitor, event)
@@ -127,13 +99,6 @@ class Inside:
         k = click.integer(1, len(session.story.bank.names))
         return {} if k is None else self._select(session, "view", "class", view=n, k=k, atom=None)
 
-    def _clicked(self, visitor: Any, event: gr.EventData) -> tuple[Session, int | None, Any]:
-        session, story = self._story(visitor)
-        click = clicked(event)
-        if story is None or click is None:
-            return session, None, None
-        return session, click.integer(0, len(story.attacked.glance.features)), click
-
     def on_prompt(self, visitor: Any, event: gr.EventData) -> Updates:
         """A prompt's bar was clicked."""
         session, story = self._story(visitor)
@@ -142,20 +107,6 @@ class Inside:
             return {}
         m = click.integer(0, len(story.bank.prompts[k]))
         return {} if m is None else self._select(session, "view", atom=m)
-
-    def on_class(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A class's mark was clicked."""
-        session, story = self._story(visitor)
-        click = clicked(event)
-        k = click.integer(0, len(story.bank.names)) if story is not None and click else None
-        return {} if k is None else self._select(session, "class", k=k, atom=None)
-
-    def pick_class(self, visitor: Any, name: Any) -> Updates:
-        """A class was chosen from the list."""
-        session, story = self._story(visitor)
-        if story is None or name not in story.bank.names:
-            return {}
-        return self._select(session, "class", k=story.bank.names.index(name), atom=None)
 
     def pick_prompt(self, visitor: Any, name: Any) -> Updates:
         """A prompt was chosen from the list, or none."""

@@ -9,6 +9,7 @@ import gradio as gr
 from rita_demo.analysis import entropies
 from rita_demo.plots import inner, overview
 from rita_demo.plots import inside as figures
+from rita_demo.plots.names import sides_of
 from rita_demo.records import Story
 from rita_demo.settings import KNOBS
 from rita_demo.ui import inside_words, remembered
@@ -123,7 +124,7 @@ def _sinkhorn(desk: Desk) -> dict[str, Any]:
             return None
         engine = desk.engine_of(session)
         ways = {}
-        for side in inner.sides_of(story):
+        for side in sides_of(story):
             trace = getattr(story, side).trace
             for what, moved in (("prompts", trace.prompt), ("memory", trace.cache_transport)):
                 if moved is not None:
@@ -170,5 +171,5 @@ def _steps(session: Session) -> Any:
 
 def _entropy_change(story: Story, at: Selection) -> Any:
     tau = story.bank.temperature
-    changes = {side: entropies(getattr(story, side), tau) for side in inner.sides_of(story)}
+    changes = {side: entropies(getattr(story, side), tau) for side in sides_of(story)}
     return inner.entropy_change(story, changes, view=at.view)

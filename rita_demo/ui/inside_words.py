@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from rita_demo.plots.names import sides_of
 from rita_demo.records import Story
 from rita_demo.ui import words
 from rita_demo.ui.images import jpeg_uri
@@ -23,8 +24,9 @@ def cell(session: Session) -> str:
         return "<p class='empty'>Choose a cell above: its crop, its sentence and its cost stand here.</p>"
     if at.view >= len(story.attacked.glance.features) or at.atom >= len(story.bank.prompts[at.k]):
         return ""
-    sides = ["clean", "attacked"] if story.attack is not None else ["clean"]
-    parts = "".join(_one_cell(session, story, side, at.k, at.view, at.atom) for side in sides)
+    parts = "".join(
+        _one_cell(session, story, side, at.k, at.view, at.atom) for side in sides_of(story)
+    )
     sentence = escape(story.bank.prompts[at.k][at.atom])
     return f"<h3>View {at.view} → “{sentence}”</h3><div class='cells'>{parts}</div>"
 
@@ -57,9 +59,8 @@ def outcomes(session: Session) -> str:
     story = seen(session)
     if story is None:
         return ""
-    sides = ["clean", "attacked"] if story.attack is not None else ["clean"]
     said = []
-    for side in sides:
+    for side in sides_of(story):
         trace = getattr(story, side).trace
         for what, moved in (("prompts", trace.prompt), ("memory", trace.cache_transport)):
             if moved is not None:

@@ -12,9 +12,10 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is i
 import gradio as gr
 
 from rita_demo.data import samples
+from rita_demo.errors import DemoError
 from rita_demo.measuring import Places
 from rita_demo.plots import css_variables
-from rita_demo.ui import notice
+from rita_demo.ui import notice, permalink
 from rita_demo.ui.attack_defend import AttackDefend
 from rita_demo.ui.board import Board, Updates
 from rita_demo.ui.caption import draw_caption
@@ -68,8 +69,10 @@ def build(
         desk = _desk(Engines(engine, load), sessions or Sessions(), example)
         with corner:
             menu = ModelMenu(desk)
+            share = permalink.Share(elem_id="share")
             reset = gr.Button("Reset", size="sm", elem_id="reset")
         draw_caption(desk.board)
+        desk.board.add(share, permalink.query, "class", "view", "step", "side")
         with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
             with gr.Tab("Attack & defend", id="attack-defend") as first:
                 tab = AttackDefend(desk)
@@ -111,16 +114,33 @@ def _wire_visits(page: gr.Blocks, desk: Desk, tab: AttackDefend, reset: gr.Butto
     def opened(request: gr.Request) -> Iterator[Updates]:
         name = desk.sessions.open(request.session_hash, model=desk.engines.first.info.name)
         yield {desk.visitor: name}
-        yield from _fill(desk, tab, name)
+        link = None
+        try:
+            link = permalink.read(dict(request.query_params))
+        except DemoError as error:
+            yield {desk.notice: notice.sentence(error)}
+        if link is None:
+            yield from _fill(desk, tab, name)
+        else:
+            yield from tab.follow_link(desk.sessions.get(name), link)
+            yield from tab.follow(name)
 
     def closed(request: gr.Request) -> None:
         desk.sessions.close_page(request.session_hash)
 
     form = tab.form
-    outputs = desk.outputs(desk.visitor, *form.fields.values(), form.chosen, form.strip)
+    outputs = desk.outputs(
+        desk.visitor, *form.fields.values(), form.chosen, form.strip, form.differs
+    )
     guard = notice.guarded(desk.notice, lambda: {desk.status: ""})
     page.load(guard(opened), None, outputs, concurrency_limit=None, **quiet)
-    reset.click(None, None, None, js="() => window.location.reload()", api_visibility="private")
+    reset.click(
+        None,
+        None,
+        None,
+        js="() => window.location.assign(window.location.pathname)",
+        api_visibility="private",
+    )
     page.unload(closed)
 
 

@@ -60,7 +60,7 @@ class Jobs:
         except Exception:
             yield desk.board.redraw(session, "story")  # what was there before
             raise
-        session.show(story)
+        session.show(story, sample=ask.sample)
         session.crops = crops
         session.remember(story, ask.title)
         desk.sessions.fit()

@@ -67,7 +67,7 @@ class Pinned:
 @dataclass
 class Session:
     """One visitor. ``source`` are the bytes of the uploaded file, ``sample`` the sample's name: what
-    the next press of the button takes. ``film`` are the kept steps of the attack, ``filming`` how many
+    the next press of the button takes; ``told`` is the sample that ``story`` is of, if it is one. ``film`` are the kept steps of the attack, ``filming`` how many
     there will be while more are on their way, else 0. ``crops`` maps a side (or "step 3") to its views
     for the screen (N, s, s, 3) uint8, ``shown`` the pictures already made for the screen.
     ``borrowed`` is a story shared with everybody (the worked example). ``history`` is the memory through
@@ -82,6 +82,7 @@ class Session:
     source: bytes | None = None
     sample: str | None = None
     story: Story | None = None
+    told: str | None = None
     film: tuple[FilmFrame, ...] = ()
     filming: int = 0
     draws: tuple[Draw, ...] = ()
@@ -104,9 +105,10 @@ class Session:
     figures: Figures = field(default_factory=Figures)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def show(self, story: Story, *, borrowed: bool = False) -> None:
-        """Make ``story`` the one on screen and look at what it decided."""
+    def show(self, story: Story, *, borrowed: bool = False, sample: str | None = None) -> None:
+        """Make ``story`` (of that ``sample``) the one on screen and look at what it decided."""
         with self.lock:
+            self.told = sample
             self.story, self.film, self.draws, self.crops, self.shown = story, (), (), {}, {}
             self.borrowed = story if borrowed else None
             self.what_if, self.filming = WhatIf(), 0
@@ -180,7 +182,7 @@ class Session:
             self.stream.course,
             self.figures,
         )
-        shown = sum(len(part.get("src") or "") for part in self.shown.values())
+        shown = sum(len(part.get("src") or "") for part in tuple(self.shown.values()))
         return len(self.source or b"") + shown + self.stream.weight() + measured(own)
 
 
@@ -197,7 +199,7 @@ def measured(value: Any, seen: set[Any] | None = None) -> int:
     if is_dataclass(value) and not isinstance(value, type):
         return sum(measured(getattr(value, f.name), seen) for f in fields(value))
     if isinstance(value, dict):
-        return sum(measured(v, seen) for v in value.values())
+        return sum(measured(v, seen) for v in tuple(value.values()))  # others may add to it
     if isinstance(value, tuple | list):
         return sum(measured(v, seen) for v in value)
     return 0

@@ -11,6 +11,7 @@ from rita_demo import story as telling
 from rita_demo.attacks import attack_row, knowledge
 from rita_demo.errors import SettingError
 from rita_demo.methods import METHODS
+from rita_demo.plots.names import percent as percent  # how the page writes a share, too
 from rita_demo.records import Side, Story, Verdict
 
 #: term -> one sentence.  Shown when the term is pointed at, focused or touched.
@@ -62,17 +63,6 @@ def outcome(clean: Verdict, attacked: Verdict, label: int) -> tuple[str, str, st
     """What the attack did to one method's answer: (word, css class, mark)."""
     word = telling.outcome(clean, attacked, label)
     return word, *MARKS[word]
-
-
-def percent(share: float, decimals: int = 0) -> str:
-    """0.914 -> "91 %"; never "100 %" or "0 %" where it only almost is."""
-    value = 100 * float(share)
-    smallest = 10.0**-decimals
-    if 0 < value < smallest / 2:
-        return f"< {smallest:.{decimals}f} %"
-    if 100 - smallest / 2 <= value < 100:
-        return f"> {100 - smallest:.{decimals}f} %"
-    return f"{value:.{decimals}f} %"
 
 
 def margin(verdict: Verdict) -> str:
@@ -205,12 +195,13 @@ def memory_effect(story: Story) -> str:
         return "It was empty until now, so it did not change this answer."
     without = int(np.argmin(story.attacked.trace.prompt.distance))
     used = story.attacked.verdicts["rita"].label
-    views = "1 view" if held == 1 else f"{held} views"
     if without == used:
-        return f"The {views} it held did not change this answer."
+        return f"The {views(held)} it held did not change this answer."
     helped = "helped" if used == story.label else "misled" if without == story.label else "changed"
     helped = helped if story.label_given else "changed the answer"
-    return f"The {views} it held {helped}: {_name(story, without)} became {_name(story, used)}."
+    return (
+        f"The {views(held)} it held {helped}: {_name(story, without)} became {_name(story, used)}."
+    )
 
 
 def heading_stronger(story: Story) -> str:
@@ -325,6 +316,5 @@ def memory_holds(story: Story) -> str:
     if not held:
         return "The memory is empty."
     listed = ", ".join(f"{name} ({count})" for count, name in sorted(held, reverse=True)[:8])
-    views = "1 view" if len(held) == 1 == held[0][0] else f"{sum(c for c, _ in held)} views"
     classes = "1 class" if len(held) == 1 else f"{len(held)} classes"
-    return f"The memory now holds {views} of {classes}: {listed}."
+    return f"The memory now holds {views(int(counts.sum()))} of {classes}: {listed}."

@@ -25,9 +25,7 @@ def can_share(tower: TextTower) -> bool:
         return False
     length = tower.context_length
     causal = torch.full((length, length), float("-inf"), device=tower.mask.device).triu(1)
-    return torch.equal(tower.mask.float(), causal) and all(
-        map(_known, tower.transformer.resblocks)  # type: ignore[arg-type]
-    )
+    return torch.equal(tower.mask.float(), causal) and all(map(_known, tower.transformer.resblocks))
 
 
 def encode_after(tower: TextTower, prefix: Tensor, rest: Tensor, position: Tensor) -> Tensor:
@@ -45,7 +43,7 @@ def encode_after(tower: TextTower, prefix: Tensor, rest: Tensor, position: Tenso
     mask = tower.mask[None, : P + T, : P + T]
     shared = prefix + tower.positional_embedding[:P]
     x = (rest + tower.positional_embedding[P : P + T])[:, None]  # (C, 1, T, E): no context seen yet
-    *first, last = tower.transformer.resblocks  # type: ignore[misc]
+    *first, last = tower.transformer.resblocks
     for block in first:
         q, k, v = _qkv(block, x)
         x = _finish(block, x, _attend(q, k, v, _qkv(block, shared), mask[:, P:]))

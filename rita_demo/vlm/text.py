@@ -222,7 +222,7 @@ def _chunks(lengths: Tensor, tokens: int) -> Iterator[tuple[Tensor, int]]:
 
 
 def _graph_bytes(tower: TextTower, tokens: int) -> int:
-    layers, width = len(tower.transformer.resblocks), tower.token_embedding.embedding_dim  # type: ignore[arg-type]
+    layers, width = len(tower.transformer.resblocks), tower.token_embedding.embedding_dim
     return 4 * GRAPH_FLOATS * tokens * layers * width
 
 

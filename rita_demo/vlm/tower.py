@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from open_clip import CLIP, CustomTextCLIP, SimpleTokenizer
-from open_clip.transformer import TextTransformer
+from open_clip.transformer import TextTransformer, Transformer
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -32,7 +32,7 @@ class TextTower:
 
     token_embedding: nn.Embedding
     positional_embedding: Tensor
-    transformer: nn.Module
+    transformer: Transformer
     mask: Tensor | None
     ln_final: nn.Module
     projection: Tensor | nn.Linear | None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rita_demo.analysis import entropies
-from rita_demo.engine import outside
+from rita_demo.crossing import outside
 from rita_demo.method import decide, empty
 from rita_demo.records import Side
 from rita_demo.settings import RECOMMENDED

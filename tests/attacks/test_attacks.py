@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from rita_demo.attacks import ATTACKS, Progress, Sight, attack, attack_row, holes
+from rita_demo.attacks import ATTACKS, Progress, Sight, Wish, attack, attack_row, holes
 from rita_demo.attacks.ascent import fresh_seed
 from rita_demo.attacks.diversity import diverse
 from rita_demo.errors import SettingError
@@ -258,10 +258,8 @@ def test_truncation_reports_the_level_it_loses(model: Tiny) -> None:
 @pytest.mark.parametrize("name", ROWS)
 def test_a_picture_is_attacked_the_same_alone_and_in_a_batch(model: Tiny, name: str) -> None:
     pixels, row = torch.stack([picture(0), picture(1), picture(2)]), ATTACKS[name]
-    loop = row.climb(
-        model, pixels, None, None, budget=8, steps=row.steps(4), seeds=[11, 12, 13],
-        sight=sight_of(model, name),
-    )  # fmt: skip
+    wish = Wish(budget=8, steps=row.steps(4), seeds=[11, 12, 13], sight=sight_of(model, name))
+    loop = row.climb(model, pixels, wish)
     while True:
         try:
             next(loop)

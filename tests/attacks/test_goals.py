@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from rita_demo.attacks import ATTACKS, holes
+from rita_demo.attacks import ATTACKS, Wish, holes
 from rita_demo.attacks.ascent import fresh_seed, over_samples
 from rita_demo.attacks.diversity import diverse, resized_and_padded
 from tests.oracles import attack_goals as slow
@@ -97,11 +97,7 @@ def test_cw_l2_takes_the_written_out_steps_and_delivers_the_smallest_change_that
     loop = ATTACKS["cw_l2"].climb(
         lambda p: p.flatten(1) @ table.T + shift,
         torch.tensor(picture).float()[None],
-        torch.tensor([label]),
-        None,
-        budget=0,
-        steps=50,
-        seeds=[0],
+        Wish(budget=0, steps=50, seeds=[0], label=torch.tensor([label])),
     )
     while True:
         try:

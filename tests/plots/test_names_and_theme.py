@@ -81,8 +81,8 @@ def test_a_long_name_is_cut_before_it_is_escaped():
 
 @pytest.mark.parametrize(
     ("share", "digits", "words"),
-    [(0.912, 0, "91 %"), (0.999, 0, ">99 %"), (1.0, 0, "100 %"), (0.001, 0, "<1 %"),
-     (0.0, 0, "0 %"), (0.12345, 1, "12.3 %"), (0.99999, 1, ">99.9 %")],
+    [(0.912, 0, "91 %"), (0.999, 0, "> 99 %"), (1.0, 0, "100 %"), (0.001, 0, "< 1 %"),
+     (0.0, 0, "0 %"), (0.12345, 1, "12.3 %"), (0.99999, 1, "> 99.9 %")],
 )  # fmt: skip
 def test_percentages_never_claim_all_or_nothing_by_rounding(share, digits, words):
     assert percent(share, digits) == words

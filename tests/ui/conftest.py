@@ -1,15 +1,26 @@
-"""A story told by the fake engine, once for all tests of the page."""
+"""A story told by the fake engine, once for all tests of the page, and its tabs without a server."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import gradio as gr
 import pytest
 
 from rita_demo import story as telling
 from rita_demo.data.samples import SAMPLES
 from rita_demo.records import Story
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.sessions import Session
+from rita_demo.ui.board import Board
+from rita_demo.ui.desk import Desk, Engines
+from rita_demo.ui.example import WorkedExample
+from rita_demo.ui.inside import Inside
+from rita_demo.ui.memory import MemoryTab
+from rita_demo.ui.notice import Notice
+from rita_demo.ui.page import build
+from rita_demo.ui.sessions import Session, Sessions
 from tests.ui.fake import FakeEngine
+from tests.ui.visit import Visit
 
 NAMES = ("motorbike", "crab", "cup", "piano")
 
@@ -18,6 +29,26 @@ def told(engine: FakeEngine, *, attack: str = "pgd", label: int | None = 0) -> S
     """A motorbike that is attacked to look like a crab."""
     picture = SAMPLES["motorcycle"].load()
     return telling.tell(engine, picture, NAMES, RECOMMENDED.but(attack=attack), label=label)
+
+
+def inside_tab(engine: FakeEngine) -> Inside:
+    """The second tab of a page that was never launched."""
+    made: list[Inside] = []
+    wire = Inside.wire
+
+    def spy(self: Inside, *tabs: Any) -> None:
+        made.append(self)
+        wire(self, *tabs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Inside, "wire", spy)
+        build(engine, example=WorkedExample(engine, candidates=()), sessions=Sessions())
+    return made[0]
+
+
+@pytest.fixture
+def engine() -> FakeEngine:
+    return FakeEngine(spread=0.2)
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +75,22 @@ def session(story: Story) -> Session:
     visitor = Session()
     visitor.show(story)
     return visitor
+
+
+@pytest.fixture(scope="module")
+def memory_tab() -> MemoryTab:
+    """The third tab, built once; every test has its own visitor."""
+    engine = FakeEngine(spread=0.2)
+    with gr.Blocks(), gr.Tabs(), gr.Tab("Memory") as holder:
+        desk = Desk(
+            Engines(engine), Sessions(), WorkedExample(engine), Board(), Notice(), gr.HTML(),
+            gr.State(""),
+        )  # fmt: skip
+        built = MemoryTab(desk, holder)
+        built.wire([])
+    return built
+
+
+@pytest.fixture
+def visit(memory_tab: MemoryTab, story: Story) -> Visit:
+    return Visit(memory_tab, story)

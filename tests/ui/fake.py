@@ -15,7 +15,8 @@ import torch
 from torch.nn.functional import normalize
 
 from rita_demo import baselines, method
-from rita_demo.engine import Engine, _left_in, _remembered, inside, outside
+from rita_demo.crossing import inside, outside
+from rita_demo.engine import Engine
 from rita_demo.records import (
     AttackTrace,
     BackboneInfo,
@@ -127,34 +128,29 @@ class FakeEngine:
     def empty_cache(self, bank: TextBank, settings: Settings) -> CacheState:
         return outside(method.empty(len(bank.names), settings.slots, WIDTH, bank.key))
 
+    fitting = Engine.fitting
     forget = Engine.forget
 
     def tune(self, glance, bank, settings) -> Tuning:
-        nothing = np.zeros(0, np.float32)
-        return Tuning(nothing, bank.features, nothing, nothing)
+        """An update that moves nothing."""
+        atoms, none = bank.features.shape[1], np.zeros(0, np.float32)
+        return Tuning(np.zeros(1, np.float32), bank.features, np.zeros(atoms, np.float32), none)
 
     def decide(
         self, glance, bank, cache, settings, tuning=None, left_out=None
     ) -> tuple[Trace, CacheState]:
         z = torch.from_numpy(bank.features)
-        present, weight = _left_in(left_out or LeftOut(), glance, torch.from_numpy(bank.weight))
+        left_out, device = left_out or LeftOut(), torch.device("cpu")
+        weight = torch.from_numpy(bank.weight)
+        present, weight = method.left_in(left_out, len(glance.features), weight)
         prompts = method.Prompts(lambda _: z, torch.zeros(z.shape[1], 2, 4), z, weight, TAU)
-        zeros = torch.zeros(1)
-        still = Tuning(zeros, z, torch.zeros(z.shape[1]), torch.zeros(0))
-        if cache is None or cache.key != bank.key:
-            cache = self.empty_cache(bank, settings)
-        state = CacheState(
-            **{
-                f: torch.from_numpy(v) if isinstance(v, np.ndarray) else v
-                for f, v in vars(cache).items()
-            }
-        )
+        state = inside(self.fitting(cache, bank, settings), device)
         trace, after = method.decide(
             torch.from_numpy(glance.features),
             prompts,
-            _remembered(left_out or LeftOut(), state),
+            method.remembered(left_out, state),
             settings,
-            tuning=still if tuning is None else inside(tuning, torch.device("cpu")),
+            tuning=inside(tuning or self.tune(glance, bank, settings), device),
             present=present,
         )
         return outside(trace), outside(after)

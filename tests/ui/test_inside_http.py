@@ -8,10 +8,7 @@ from typing import Any
 
 import pytest
 
-from rita_demo.ui.example import WorkedExample
-from rita_demo.ui.page import build, launch_options
-from tests.ui.fake import FakeEngine
-from tests.ui.test_page import Stranger
+from tests.ui.stranger import Stranger, served
 
 pytestmark = pytest.mark.slow
 
@@ -45,17 +42,6 @@ class Raw(Stranger):
         finally:
             self.http.post = post  # type: ignore[method-assign]
 
-    def select_tab(self, label: str) -> str:
-        """The tab of that title comes into sight."""
-        (number,) = [
-            n for n, c in self.parts.items()
-            if c["type"] == "tabitem" and c["props"].get("label") == label
-        ]  # fmt: skip
-        for one in self.config["dependencies"]:
-            if [number, "select"] in [list(t) for t in one["targets"]]:
-                self.call(one["id"], [self._value(i, {}) for i in one["inputs"]])
-        return label
-
 
 def dumps(value: Any) -> str:
     return json.dumps(value, allow_nan=True)
@@ -63,16 +49,11 @@ def dumps(value: Any) -> str:
 
 @pytest.fixture(scope="module")
 def inside() -> Iterator[Raw]:
-    engine = FakeEngine(spread=0.2)
-    example = WorkedExample(engine)
-    page = build(engine, example=example)
-    assert example.wait(60, film=True)
-    _, local, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
-    visitor = Raw(local)
-    visitor.open()
-    visitor.select_tab("Inside RITA")
-    yield visitor
-    page.close()
+    with served() as local:
+        visitor = Raw(local)
+        visitor.open()
+        visitor.choose_tab("inside")
+        yield visitor
 
 
 def harmless(answer: str) -> bool:

@@ -13,10 +13,7 @@ from typing import Any
 import pytest
 from safetensors.numpy import load, save
 
-from rita_demo.ui.example import WorkedExample
-from rita_demo.ui.page import build, launch_options
-from tests.ui.fake import FakeEngine
-from tests.ui.test_page import Stranger
+from tests.ui.stranger import Stranger, served
 
 pytestmark = pytest.mark.slow
 
@@ -25,13 +22,8 @@ class Visitor(Stranger):
     """Somebody in front of the open tab."""
 
     def enter(self) -> str:
-        """Choose the tab: every tab hears of it; what they answer."""
-        (number,) = [n for n, c in self.parts.items() if c["props"].get("id") == "memory"]
-        return "".join(
-            self.call(one["id"], [None] * len(one["inputs"]))
-            for one in self.config["dependencies"]
-            if [number, "select"] in [list(target) for target in one["targets"]]
-        )
+        """Choose the tab."""
+        return self.choose_tab("memory")
 
     def send(self, name: str, data: bytes) -> dict[str, Any]:
         """Upload a file; what an event is given for it."""
@@ -50,19 +42,13 @@ class Visitor(Stranger):
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    engine = FakeEngine(spread=0.2)
-    example = WorkedExample(engine)
-    page = build(engine, example=example)
-    assert example.wait(120, film=True)
-    _, local, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
-    yield local
-    page.close()
+    with served() as local:
+        yield local
 
 
 @pytest.fixture
 def visitor(address: str) -> Visitor:
     one = Visitor(address)
-    one.page = f"visitor{id(one)}"
     one.open()
     assert "agreement" in one.enter()
     return one

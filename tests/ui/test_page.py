@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -12,82 +12,22 @@ import pytest
 from rita_demo.errors import BackboneError
 from rita_demo.ui.desk import Engines
 from rita_demo.ui.example import WorkedExample
-from rita_demo.ui.page import build, launch_options
+from rita_demo.vlm import BACKBONES
 from tests.ui.fake import FakeEngine
+from tests.ui.stranger import Stranger, served
 
 pytestmark = pytest.mark.slow
 
 
-class Stranger:
-    """Somebody who talks to the server without a browser: ``press`` calls an event by its element."""
-
-    def __init__(self, address: str) -> None:
-        self.http = httpx.Client(base_url=address, timeout=60)
-        self.config = self.http.get("config").json()
-        self.parts = {c["id"]: c for c in self.config["components"]}
-        self.page = "stranger"
-
-    def event(self, element: str, kind: str) -> dict[str, Any]:
-        """The last event of an element: the job, not the note that it is queued."""
-        for dependency in reversed(self.config["dependencies"]):
-            for target, name in dependency["targets"]:
-                here = self.parts.get(target, {}).get("props", {}).get("elem_id")
-                if here == element and name == kind:
-                    return dependency
-        raise LookupError(element)
-
-    def press(self, element: str, kind: str = "click", data: Any = None, **changes: Any) -> str:
-        """All that the server answers; ``changes`` replace inputs by element id."""
-        event = self.event(element, kind)
-        inputs = [self._value(i, changes) for i in event["inputs"]]
-        return self.call(event["id"], inputs, data)
-
-    def call(self, number: int, inputs: list[Any], data: Any = None) -> str:
-        body = {
-            "fn_index": number, "data": inputs, "session_hash": self.page, "event_data": data,
-            "trigger_id": None,
-        }  # fmt: skip
-        joined = self.http.post("gradio_api/queue/join", json=body)
-        if joined.status_code != 200:
-            return joined.text
-        answers = []
-        with self.http.stream(
-            "GET", "gradio_api/queue/data", params={"session_hash": self.page}
-        ) as stream:
-            for line in stream.iter_lines():
-                if line.startswith("data:"):
-                    answers.append(line)
-                    if json.loads(line[5:]).get("msg") == "process_completed":
-                        break
-        return "\n".join(answers)
-
-    def open(self) -> str:
-        for dependency in self.config["dependencies"]:
-            if any(name == "load" for _, name in dependency["targets"]):
-                return self.call(dependency["id"], [])
-        raise LookupError("load")
-
-    def _value(self, number: int, changes: dict[str, Any]) -> Any:
-        props = self.parts[number]["props"]
-        name = (props.get("elem_id") or "").replace("-", "_")
-        return changes.get(name, props.get("value"))
-
-
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    engine = FakeEngine(spread=0.2)
-    example = WorkedExample(engine)
-    page = build(engine, load=lambda name: FakeEngine(), example=example)
-    assert example.wait(60, film=True)
-    _, local, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
-    yield local
-    page.close()
+    with served(load=lambda name: FakeEngine()) as local:
+        yield local
 
 
 @pytest.fixture
 def stranger(address: str) -> Stranger:
     visitor = Stranger(address)
-    visitor.page = f"stranger{id(visitor)}"
     visitor.open()
     return visitor
 
@@ -165,9 +105,7 @@ def test_forged_clicks_change_nothing_and_break_nothing(
 
 
 def test_a_visitor_who_never_opened_the_page_is_told_to_reload(address: str) -> None:
-    lurker = Stranger(address)
-    lurker.page = "lurker"
-    assert "Reload the page" in lurker.press("go")
+    assert "Reload the page" in Stranger(address).press("go")
 
 
 def test_no_file_of_the_server_can_be_read(address: str) -> None:
@@ -185,6 +123,23 @@ def test_a_model_that_cannot_be_loaded_gets_a_sentence_and_the_first_one_stays()
         list(engines.loading("ViT-B-16:openai"))
     assert engines.get("ViT-B-16:openai").info.name == "fake"
     assert not engines.ready("ViT-B-16:openai")
+
+
+def test_a_visitor_whose_model_made_room_is_told_so_and_not_answered_by_another() -> None:
+    def load(name: str) -> FakeEngine:
+        other = FakeEngine()
+        other.info = replace(other.info, name=name)
+        return other
+
+    first, second = [name for name in BACKBONES if name != "embedded"][:2]
+    with served(load=load) as local:
+        one, two = Stranger(local), Stranger(local)
+        for visitor, name in ((one, first), (two, second)):
+            visitor.open()
+            visitor.press("use-model", model_choice=name)
+        assert "had to make room" in one.press("go")
+        one.press("use-model", model_choice="fake")
+        assert "Done in" in one.press("go")
 
 
 def test_without_a_telling_sample_the_first_one_is_shown() -> None:

@@ -10,13 +10,11 @@ import pytest
 
 from rita_demo.film import kept_steps
 from rita_demo.ui import compare, thread, verdicts, what_if
-from rita_demo.ui.example import WorkedExample
 from rita_demo.ui.inside import Inside
-from rita_demo.ui.page import build
 from rita_demo.ui.running import FILM_BYTES, Jobs, steps_that_fit
 from rita_demo.ui.scrubber import look_at, note
-from rita_demo.ui.sessions import Session, Sessions, measured
-from tests.ui.conftest import told
+from rita_demo.ui.sessions import Session, measured
+from tests.ui.conftest import inside_tab, told
 from tests.ui.fake import FakeEngine
 
 FIRST_TAB = (
@@ -46,18 +44,7 @@ def engine() -> Deaf:
 
 @pytest.fixture(scope="module")
 def inside(engine: Deaf) -> Inside:
-    """The second tab of a page that was never launched."""
-    made: list[Inside] = []
-    wire = Inside.wire
-
-    def spy(self: Inside, *tabs: Any) -> None:
-        made.append(self)
-        wire(self, *tabs)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Inside, "wire", spy)
-        build(engine, example=WorkedExample(engine, candidates=()), sessions=Sessions())
-    return made[0]
+    return inside_tab(engine)
 
 
 @pytest.fixture

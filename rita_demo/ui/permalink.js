@@ -1,0 +1,46 @@
+// The address follows the state: the query comes from the server, the open tab from the page itself.
+const button = element.querySelector("button");
+const said = element.querySelector("span");
+const TABS = { "Inside RITA": "inside", "Memory (cache)": "memory", "Stream": "stream", "Figures of the paper": "figures" };
+const wanted = new URLSearchParams(location.search);
+const theme = wanted.get("__theme");
+let opened = false; // whether the link's own tab has been opened
+
+const tabs = () => [...document.querySelectorAll("#tabs button[role=tab]")];
+const open = () => TABS[tabs().find((b) => b.getAttribute("aria-selected") === "true")?.textContent.trim()] || "";
+
+function address() {
+  if (!props.value) return location.pathname;
+  const tab = open();
+  return `${location.pathname}?${props.value}${tab ? `&tab=${tab}` : ""}${theme ? `&__theme=${theme}` : ""}`;
+}
+
+function follow() {
+  if (!element.isConnected || props.value === undefined || props.value === null) return;
+  if (props.value && !opened) {
+    opened = true;
+    const tab = tabs().find((b) => TABS[b.textContent.trim()] === wanted.get("tab"));
+    if (tab) tab.click();
+  }
+  if (opened) history.replaceState(null, "", address());
+}
+
+button.addEventListener("click", async () => {
+  if (!props.value) said.textContent = "A picture of your own stays here: there is no link to it.";
+  else {
+    follow();
+    try {
+      await navigator.clipboard.writeText(location.href);
+      said.textContent = "The link is copied. It starts from an empty memory.";
+    } catch {
+      said.textContent = "The link stands in the address bar; copy it from there.";
+    }
+  }
+  setTimeout(() => (said.textContent = ""), 6000);
+});
+
+document.addEventListener("click", (e) => {
+  if (e.target.closest("#tabs button[role=tab]")) setTimeout(follow, 50);
+});
+watch("value", follow);
+follow();

@@ -1,0 +1,95 @@
+"""The page with the fake engine on a real port, and somebody who talks to it without a browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+import httpx
+
+from rita_demo.ui.example import WorkedExample
+from rita_demo.ui.page import build, launch_options
+from tests.ui.fake import FakeEngine
+
+NUMBER = count(1)
+
+
+@contextmanager
+def served(**options: Any) -> Iterator[str]:
+    """A page whose worked example is ready, until the end of the block; gives its address."""
+    engine = FakeEngine(spread=0.2)
+    example = WorkedExample(engine)
+    page = build(engine, example=example, **options)
+    assert example.wait(120, film=True)
+    _, local, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
+    try:
+        yield local
+    finally:
+        page.close()
+
+
+class Stranger:
+    """A visitor of his own: ``press`` calls an event by its element."""
+
+    def __init__(self, address: str) -> None:
+        self.http = httpx.Client(base_url=address, timeout=60)
+        self.config = self.http.get("config").json()
+        self.parts = {c["id"]: c for c in self.config["components"]}
+        self.page = f"stranger{next(NUMBER)}"
+
+    def event(self, element: str, kind: str) -> dict[str, Any]:
+        """The last event of an element: the job, not the note that it is queued."""
+        for dependency in reversed(self.config["dependencies"]):
+            for target, name in dependency["targets"]:
+                here = self.parts.get(target, {}).get("props", {}).get("elem_id")
+                if here == element and name == kind:
+                    return dependency
+        raise LookupError(element)
+
+    def press(self, element: str, kind: str = "click", data: Any = None, **changes: Any) -> str:
+        """All that the server answers; ``changes`` replace inputs by element id."""
+        event = self.event(element, kind)
+        inputs = [self._value(i, changes) for i in event["inputs"]]
+        return self.call(event["id"], inputs, data)
+
+    def call(self, number: int, inputs: list[Any], data: Any = None) -> str:
+        body = {
+            "fn_index": number, "data": inputs, "session_hash": self.page, "event_data": data,
+            "trigger_id": None,
+        }  # fmt: skip
+        joined = self.http.post("gradio_api/queue/join", json=body)
+        if joined.status_code != 200:
+            return joined.text
+        answers = []
+        with self.http.stream(
+            "GET", "gradio_api/queue/data", params={"session_hash": self.page}
+        ) as stream:
+            for line in stream.iter_lines():
+                if line.startswith("data:"):
+                    answers.append(line)
+                    if json.loads(line[5:]).get("msg") == "process_completed":
+                        break
+        return "\n".join(answers)
+
+    def open(self) -> str:
+        for dependency in self.config["dependencies"]:
+            if any(name == "load" for _, name in dependency["targets"]):
+                return self.call(dependency["id"], [])
+        raise LookupError("load")
+
+    def choose_tab(self, name: str) -> str:
+        """A tab comes into sight, by its id, and every tab hears of it; all that they answer."""
+        return "".join(
+            self.call(one["id"], [self._value(i, {}) for i in one["inputs"]])
+            for one in self.config["dependencies"]
+            for target, kind in one["targets"]
+            if kind == "select" and self.parts[target]["props"].get("id") == name
+        )
+
+    def _value(self, number: int, changes: dict[str, Any]) -> Any:
+        props = self.parts[number]["props"]
+        name = (props.get("elem_id") or "").replace("-", "_")
+        return changes.get(name, props.get("value"))
