@@ -139,6 +139,17 @@ function listen() {
   if (plot.dataset.listening) return;
   plot.dataset.listening = "yes";
   plot.on("plotly_click", (e) => e.points?.length && trigger("click", payload(e.points[0])));
+  let over = "";
+  plot.on("plotly_hover", (e) => {
+    const now = e.points?.length ? payload(e.points[0]) : null;
+    const key = JSON.stringify(now && now.data);
+    if (now && key !== over) trigger("hover", now);
+    over = key;
+  });
+  plot.on("plotly_selected", (e) => {
+    const points = (e?.points || []).slice(0, 4096).map((p) => listed(p.customdata)[0]);
+    trigger("select", { points });
+  });
 }
 
 // Keyboard: arrows walk over the marks that carry data, Enter clicks, Escape leaves, S and P save.
