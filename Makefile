@@ -42,11 +42,12 @@ check: setup-dev
 test-quick: check
 	$(BIN)/python -m pytest -m "not slow and not e2e and not nightly"
 
+# two at a time, each file as a whole: what waits for a browser leaves the other core to the rest
 test: check browser
-	$(BIN)/python -m pytest -m "not nightly"
+	$(BIN)/python -m pytest -m "not nightly" -n 2 --dist loadfile
 
 test-nightly: check browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -111,11 +111,12 @@ def read(params: Mapping[str, str]) -> Link | None:
     form |= {
         "vocabulary": listed if known else OWN,
         "own_names": "" if known else listed,
-        "truth": given.get("truth", one.label) or NOBODY,
         "target": given.get("target", "") or NOBODY,
         "methods": [m for m in given.get("methods", "").split(",") if m],
     }
     names = names_of(form)
+    own = one.label if one.label in names else NOBODY
+    form["truth"] = given.get("truth", own) or NOBODY
     for name in ("truth", "target"):
         class_of(names, form[name])
     methods_of(form)

@@ -32,8 +32,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[Page]:
-    """A page of a new visitor on which the worked example is finished."""
+def page(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page of a new visitor on which the worked example is finished, or what a link (the parameter) asks for."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
     context.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)
@@ -53,9 +53,9 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
         lambda m: complaints.append(f"console: {m.text}") if m.type == "error" else None,
     )
     page.on("pageerror", lambda error: complaints.append(f"page error: {error}"))
-    page.goto(address)
-    page.wait_for_selector("#verdicts table")
-    page.wait_for_selector("#views button")
+    page.goto(address + getattr(request, "param", ""))
+    for finished in ("#verdicts table", "#views button"):  # a link may open another tab
+        page.wait_for_selector(finished, state="attached")
     yield page
     context.close()
     assert not complaints, complaints

@@ -226,9 +226,12 @@ def test_a_figure_is_saved_as_svg_with_its_name_and_the_runs_settings(
         assert told in words, told
 
 
-def test_a_link_opens_the_page_as_it_was(page: Page, address: str) -> None:
-    page.goto(f"{address}?sample=cat&classes=cat%2Ccrab%2Cpiano&budget=2&steps=3&view=5&tab=inside")
-    expect(page.locator("#inside-strip")).to_contain_text("RITA", timeout=120_000)
+@pytest.mark.parametrize(
+    "page",
+    ["?sample=cat&classes=cat%2Ccrab%2Cpiano&budget=2&steps=3&view=5&tab=inside"],
+    indirect=True,
+)
+def test_a_link_opens_the_page_as_it_was(page: Page) -> None:
     expect(page.get_by_role("tab", name="Inside RITA")).to_have_attribute("aria-selected", "true")
     expect(page.locator("#in-views-clean button[aria-pressed=true]")).to_have_attribute(
         "data-index", "5"
@@ -243,7 +246,7 @@ def test_a_link_opens_the_page_as_it_was(page: Page, address: str) -> None:
     page.wait_for_url(re.compile(r"\?sample=cat&(?!.*budget=2)"))
 
 
-def test_a_broken_link_is_a_sentence_beside_the_worked_example(page: Page, address: str) -> None:
-    page.goto(f"{address}?sample=nothing")
+@pytest.mark.parametrize("page", ["?sample=nothing"], indirect=True)
+def test_a_broken_link_is_a_sentence_beside_the_worked_example(page: Page) -> None:
     expect(page.get_by_role("alert")).to_contain_text("sample is one of")
     expect(page.locator("#verdicts table")).to_be_visible()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from rita_demo.settings import KNOBS
 from tests.ui.stranger import Stranger, served
 
 pytestmark = pytest.mark.slow
@@ -95,12 +96,19 @@ def test_a_remembered_view_that_is_not_there_does_nothing(inside: Raw, data: Any
 
 @pytest.mark.parametrize("knob", ["entropy_weight", "slots", "order", "tuning_steps"])
 def test_a_forged_setting_changes_nothing_and_the_next_one_works(inside: Raw, knob: str) -> None:
-    for value in ("abc", None, NAN, [1, 2], 10**400, -(10**9)):
+    for value in ("abc", None, NAN, [1, 2], True, {"x": 1}):
         answer = inside.press(f"whatif-{knob}", "input", **{f"whatif_{knob}": value})
         assert "Traceback" not in answer
         assert "Something went wrong" not in answer
         assert "What if:" not in answer, value
     assert "What if:" in inside.press("whatif-cache_weight", "input", whatif_cache_weight=0.7)
+    assert "the run as it was made" in inside.press("whatif-back")
+
+
+@pytest.mark.parametrize("beyond", [10**400, 33])
+def test_a_number_beyond_a_sliders_end_is_that_end(inside: Raw, beyond: int) -> None:
+    answer = inside.press("whatif-slots", "input", whatif_slots=beyond)
+    assert f"now {KNOBS['slots'].high:g}" in answer
     assert "the run as it was made" in inside.press("whatif-back")
 
 

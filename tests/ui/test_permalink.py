@@ -71,6 +71,13 @@ def test_there_is_no_link_to_an_upload_nor_to_more_names_than_an_address_holds(
     assert query(visit(many)) == ""
 
 
+def test_the_samples_own_class_counts_only_among_the_links_classes() -> None:
+    for classes, truth in (("crab,piano", NOBODY), ("motorbike,crab", "motorbike")):
+        link = read({"sample": "motorcycle", "classes": classes})
+        assert link is not None
+        assert link.form["truth"] == truth
+
+
 @pytest.mark.parametrize("params", [{}, {"__theme": "dark"}, {"tab": "inside"}])
 def test_a_page_without_a_link_opens_as_always(params: dict) -> None:
     assert read(params) is None
