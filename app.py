@@ -1,7 +1,8 @@
 """Start the page: build the engine, build the page, launch.  Also what Hugging Face Spaces runs.
 
 Environment: ``RITA_BACKBONE`` (default ``embedded``), ``RITA_DEVICE``, ``RITA_HOST``
-(default ``127.0.0.1``), ``RITA_PORT`` (default 7860).
+(default ``127.0.0.1``), ``RITA_PORT`` (default 7860), ``RITA_DATA`` (the folder of the datasets,
+default ``data``), ``RITA_RUNS`` (the folder of run folders, default ``runs``).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from pathlib import Path
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
@@ -18,6 +20,7 @@ def serve(
     host: str | None = None,
     port: int | None = None,
     device: str | None = None,
+    data_root: Path | None = None,
 ) -> int:
     """Serve the page until it is interrupted; returns the exit status."""
     from rita_demo.errors import DemoError
@@ -28,9 +31,14 @@ def serve(
         number = _free_port(host, str(port or os.environ.get("RITA_PORT") or 7860))
         print(f"Loading the model {os.path.basename(backbone)} ...", flush=True)
         from rita_demo.engine import Engine
+        from rita_demo.measuring import Places
         from rita_demo.ui.page import build, launch_options
 
-        page = build(Engine(backbone, device), load=lambda name: Engine(name, device))
+        data = data_root or Path(os.environ.get("RITA_DATA") or "data")
+        places = Places(data, Path(os.environ.get("RITA_RUNS") or "runs"))
+        page = build(
+            Engine(backbone, device), load=lambda name: Engine(name, device), places=places
+        )
     except DemoError as error:
         print(error, file=sys.stderr)
         return 1

@@ -92,6 +92,7 @@ def build_parser() -> argparse.ArgumentParser:
     serve = commands.add_parser("serve", help="the page; the same as app.py")
     serve.add_argument("--host", default=None, help="address to listen on")
     serve.add_argument("--port", type=port, default=None, help="port to listen on")
+    serve.add_argument("--data-root", metavar="DIR", type=Path, help="the folder of the datasets")
     _add_backbone(serve)
     serve.set_defaults(run=_serve)
     train = commands.add_parser("train", help="make the embedded model")
@@ -270,6 +271,7 @@ def _datasets(args: argparse.Namespace) -> int:
 
 def _serve(args: argparse.Namespace) -> int:
     given = {"host": args.host, "port": args.port, "backbone": args.backbone}
+    given["data_root"] = args.data_root
     return _app().serve(**{name: value for name, value in given.items() if value is not None})
 
 

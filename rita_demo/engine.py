@@ -25,6 +25,7 @@ from rita_demo.errors import SettingError
 from rita_demo.records import (
     AttackTrace,
     BackboneInfo,
+    Bracket,
     CacheState,
     Descent,
     Glance,
@@ -264,6 +265,29 @@ class Engine:
                 temperature=bank.temperature,
             )
             return {name: outside(baselines.answer(name, question, settings)) for name in names}
+
+    # --- numbers of the paper's figures, from features alone
+    def bracket(self, glance: Glance, trace: Trace) -> Bracket:
+        """Definition 14 for every class of a decided picture; ``exact`` is left for the analysis."""
+        x, z = torch.from_numpy(glance.features), torch.from_numpy(trace.prompt_features)
+        weight = torch.from_numpy(trace.prompt_weight)
+        lower, upper, gap, bures = (
+            as_numpy(part) for part in method.bracket(x, z, z_weight=weight)
+        )
+        unknown = np.full(len(lower), np.nan)
+        return Bracket(lower, upper, gap, bures, unknown, 2 * trace.prompt.distance)
+
+    def one_hot_kl(self, features: np.ndarray, labels: np.ndarray, bank: TextBank) -> np.ndarray:
+        """Definition 15: (K,) nats for features (n, D) of classes ``labels`` (n,); NaN where none."""
+        return as_numpy(
+            method.kl_to_one_hot(
+                torch.from_numpy(np.ascontiguousarray(features, np.float32)),
+                torch.from_numpy(np.asarray(labels, np.int64)),
+                torch.from_numpy(bank.features),
+                torch.from_numpy(bank.weight),
+                temperature=bank.temperature,
+            )
+        )
 
     # --- inside
     def _bank_key(self, names: Sequence[str]) -> str:

@@ -435,3 +435,20 @@ class SampleOutcome:
         if self.clip_attacked == self.label:
             return "not fooled"
         return "rescued" if self.rita_attacked == self.label else "fails"
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """Definition 14 on one picture: squared Wasserstein distances (K,) in [0, 4].
+
+    ``lower <= exact <= upper``: ``lower`` is Theorem 1's ``mean_gap + bures``, ``exact`` twice the
+    transport cost without blur (lambda -> 0, all mass moved; NaN where it was not computed), ``used``
+    twice the cost RITA decided with (its own lambda, rho and view weights: it may lie outside).
+    """
+
+    lower: Array
+    upper: Array
+    mean_gap: Array
+    bures: Array
+    exact: Array
+    used: Array

@@ -27,6 +27,8 @@ def running_server(log: Path) -> Iterator[str]:
     environment.pop("RITA_BACKBONE", None)
     # No test downloads anything, and none finds what somebody downloaded before.
     environment |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(log.parent / "hub")}
+    # Streams and datasets of their own: what somebody has beside the project is neither seen nor touched.
+    environment |= {"RITA_RUNS": str(log.parent / "runs"), "RITA_DATA": str(log.parent / "data")}
     with log.open("w") as output:
         server = subprocess.Popen(
             [sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=output, stderr=output

@@ -11,10 +11,11 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "rita_demo"
 
 # Who may import whom inside rita_demo. Everybody may import records, settings and errors.
-BOTTOM = {"records", "settings", "knob", "errors", "methods"}
+BOTTOM = {"records", "surveys", "settings", "knob", "errors", "methods"}
 SIBLINGS = {"method", "vlm", "views", "attacks", "data"}
 LADDER: dict[str, set[str]] = {
     **{name: set() for name in BOTTOM},
+    "surveys": {"records"},
     "knob": {"errors"},
     "settings": {"errors", "knob"},
     "methods": {"errors"},
@@ -25,7 +26,8 @@ LADDER: dict[str, set[str]] = {
     "terminal": {"errors"},
     "sights": BOTTOM | {"attacks", "method", "views"},
     "engine": BOTTOM | SIBLINGS | {"baselines", "crossing", "sights"},
-    "evaluation": BOTTOM | {"data", "attacks", "engine", "terminal"},
+    "evaluation": BOTTOM | {"data", "attacks", "engine", "analysis", "terminal"},
+    "measuring": BOTTOM | {"evaluation", "data", "attacks", "engine"},
     "threat": BOTTOM | {"attacks"},
     "story": BOTTOM | {"engine", "data", "threat"},
     "film": BOTTOM | {"engine", "story", "data"},
@@ -35,7 +37,8 @@ LADDER: dict[str, set[str]] = {
     "exports": BOTTOM,
     "plots": BOTTOM,
     "analysis": BOTTOM,
-    "ui": BOTTOM | {"plots", "analysis", "story", "film", "exports", "data", "attacks", "vlm"},
+    "ui": BOTTOM
+    | {"plots", "analysis", "story", "film", "exports", "data", "attacks", "vlm", "measuring"},
     "table": BOTTOM | {"story", "data", "vlm"},
     "cli": BOTTOM
     | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation", "bench"}
@@ -59,7 +62,7 @@ FORBIDDEN: dict[str, set[str]] = {
     },
     **{
         name: {"torch", "open_clip", "torchvision"}
-        for name in ["ui", "plots", "analysis", "exports", "evaluation"]
+        for name in ["ui", "plots", "analysis", "exports", "evaluation", "measuring"]
     },
     **{name: {"torch", "open_clip", "gradio", "plotly", "PIL"} for name in BOTTOM},
     "method": {"open_clip", "PIL", "gradio", "plotly"},

@@ -8,10 +8,12 @@ pictures per class, either directly (its only split is ``all``) or below ``train
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rita_demo.data.own_split import SEED, own_split
 from rita_demo.errors import DataError
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".ppm"}
@@ -25,6 +27,8 @@ class Dataset:
 
     ``pictures`` and ``listing`` (the split file, or what takes its place) are relative to ``folder``;
     ``readable``: this version can load its splits; ``made_here``: drawn by the program, no files needed.
+    ``own``: where the listing is absent the picture folder is split here, a folder per class, without
+    those ``left_out`` and with the class names ``renamed`` as in CoOp.
     """
 
     name: str
@@ -34,15 +38,21 @@ class Dataset:
     listing: str = ""
     readable: bool = True
     made_here: bool = False
+    own: bool = False
+    left_out: tuple[str, ...] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
 
 DATASETS: dict[str, Dataset] = {
     row.name: row
     for row in (
         Dataset("caltech101", "Caltech101", "caltech-101", "101_ObjectCategories",
-                "split_zhou_Caltech101.json"),
+                "split_zhou_Caltech101.json", own=True,
+                left_out=("BACKGROUND_Google", "Faces_easy"),
+                renamed={"airplanes": "airplane", "Faces": "face", "Leopards": "leopard",
+                         "Motorbikes": "motorbike"}),
         Dataset("dtd", "Describable Textures", "dtd", "images",
-                "split_zhou_DescribableTextures.json"),
+                "split_zhou_DescribableTextures.json", own=True),
         Dataset("textures", "Procedural textures", "", "", readable=False, made_here=True),
         Dataset("pets", "Oxford Pets", "oxford_pets", "images", "split_zhou_OxfordPets.json"),
         Dataset("cars", "Stanford Cars", "stanford_cars", "", "split_zhou_StanfordCars.json"),
@@ -118,7 +128,25 @@ def _presence(dataset: Dataset, root: Path | None) -> Presence:
         return row(False, error.message)
     counts = ", ".join(f"{name} {len(rows)}" for name, rows in splits.items())
     classes = {label for rows in splits.values() for _, label, _ in rows}
-    return row(True, f"{len(classes)} classes; pictures: {counts}.")
+    own = f" A split of our own (seed {SEED}): {dataset.listing} is absent."
+    return row(
+        True,
+        f"{len(classes)} classes; pictures: {counts}." + own * is_own_split(dataset.name, root),
+    )
+
+
+def is_own_split(name: str, data_root: Path | None) -> bool:
+    """Whether the splits of this dataset are made here because CoOp's file is absent."""
+    dataset = DATASETS.get(name)
+    if dataset is None or data_root is None or not dataset.own:
+        return False
+    here = (data_root / dataset.folder / dataset.listing).is_file()
+    return not here and bool(_own_classes(dataset, data_root))
+
+
+def _own_classes(dataset: Dataset, root: Path) -> list[Path]:
+    found = _classes(root / dataset.folder / dataset.pictures)
+    return [folder for folder in found if folder.name not in dataset.left_out]
 
 
 def load_split(
@@ -181,6 +209,8 @@ def _missing(dataset: Dataset, root: Path) -> str:
         (dataset.listing, Path.is_file),
     ):
         path = Path(dataset.folder) / part
+        if there == Path.is_file and is_own_split(dataset.name, root):
+            continue
         if not there(root / path):
             return str(path)
     return ""
@@ -191,6 +221,8 @@ def _read_splits(dataset: Dataset, root: Path) -> dict[str, list[tuple[str, int,
 
     Labels are renumbered 0..K-1 in their own order, so that a part of a dataset works like a whole.
     """
+    if is_own_split(dataset.name, root):
+        return own_split(_own_classes(dataset, root), SUFFIXES, dataset.renamed)
     where = f"{dataset.folder}/{dataset.listing}"
     try:
         content: Any = json.loads((root / dataset.folder / dataset.listing).read_text("utf-8"))

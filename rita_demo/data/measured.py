@@ -24,6 +24,11 @@ _NUMBERS = {"budget": int, "steps": int, "n": int, "accuracy": float, "low": flo
             "rita_margin": float}  # fmt: skip
 
 
+def files() -> tuple[Path, ...]:
+    """Every table of ``tables --format csv`` that came with this copy."""
+    return tuple(sorted(path for path in _FOLDER.glob("*.csv") if path != EXAMPLES))
+
+
 def read(path: Path) -> tuple[MeasuredCell, ...]:
     """The cells of a CSV file in the columns of ``tables --format csv``, in its order.
 

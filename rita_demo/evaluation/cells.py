@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from rita_demo.errors import DataError
 from rita_demo.evaluation import files
 from rita_demo.records import CacheChange, CacheState
 
@@ -90,25 +91,48 @@ class CellFile:
 
     def _replayed(self, empty: CacheState, rows: list[dict[str, Any]]) -> CacheState:
         """The memory after these rows; features a killed process left without a row are cut off."""
-        width = empty.features.shape[2]
-        total = sum(len(row["entered"]) for row in rows)
-        if self._vectors.is_file() and self._vectors.stat().st_size > total * width * 4:
-            os.truncate(self._vectors, total * width * 4)
-        data = self._vectors.read_bytes() if total else b""
-        vectors = iter(np.frombuffer(data, "<f4").reshape(total, width))
-        state = replace(
-            empty,
-            **{name: getattr(empty, name).copy() for name in _ARRAYS},
-            pictures=empty.pictures + len(rows),
+        length = sum(len(row["entered"]) for row in rows) * empty.features.shape[2] * 4
+        if self._vectors.is_file() and self._vectors.stat().st_size > length:
+            os.truncate(self._vectors, length)
+        return replayed(self.folder, empty, rows)
+
+
+def replayed(folder: Path, empty: CacheState, rows: list[dict[str, Any]]) -> CacheState:
+    """The memory a cell had after its first ``rows``, from what it had before them (``empty``)."""
+    count = sum(len(row["entered"]) for row in rows)
+    vectors = iter(vectors_of(folder, count, empty.features.shape[2]))
+    state = replace(
+        empty,
+        **{name: getattr(empty, name).copy() for name in _ARRAYS},
+        pictures=empty.pictures + len(rows),
+    )
+    for born, row in enumerate(rows):
+        for label, slot, view, entropy in row["entered"]:
+            state.features[label, slot] = next(vectors)
+            state.entropy[label, slot] = entropy
+            state.born[label, slot] = empty.pictures + born
+            state.view[label, slot] = view
+            state.count[label] = max(int(state.count[label]), slot + 1)
+    return state
+
+
+def vectors_of(folder: Path, count: int, width: int) -> np.ndarray:
+    """The features of the first ``count`` views that entered a cell's memory: (count, D) float32.
+
+    Raises:
+        DataError: there are fewer of them than its rows say.
+    """
+    path = folder / "memory.f32"
+    data = b""
+    if count and path.is_file():
+        with path.open("rb") as file:
+            data = file.read(count * width * 4)
+    if len(data) < count * width * 4:
+        raise DataError(
+            f"The memory of {folder.name} is shorter than its rows say.",
+            "Delete that folder inside the run folder and evaluate again.",
         )
-        for born, row in enumerate(rows):
-            for label, slot, view, entropy in row["entered"]:
-                state.features[label, slot] = next(vectors)
-                state.entropy[label, slot] = entropy
-                state.born[label, slot] = empty.pictures + born
-                state.view[label, slot] = view
-                state.count[label] = max(int(state.count[label]), slot + 1)
-        return state
+    return np.frombuffer(data, "<f4").reshape(count, width)
 
 
 _ARRAYS = ("features", "entropy", "born", "view", "count")

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from rita_demo.data import textures
-from rita_demo.data.datasets import DATASETS, SPLITS, Item, load_split
+from rita_demo.data.datasets import DATASETS, SPLITS, Item, is_own_split, load_split
 from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.errors import DataError
 
 PRESENT = ":present"  # "dtd:present": prompts for the classes that have pictures, and no others
+OWN = ":own"  # "test:own": a split made here, since CoOp's file is absent
 DRAWN_PER_CLASS = 10  # of the procedural textures, when no limit says how many
 
 
@@ -52,9 +53,16 @@ class Collection:
     available: int
     present: int
 
-    def stream(self, seed: int) -> tuple[Entry, ...]:
-        """The pictures in the random order of a seed, the same on every machine."""
-        return tuple(sorted(self.entries, key=lambda entry: _mixed("order", seed, entry.id)))
+    def stream(self, seed: int, order: str = "random") -> tuple[Entry, ...]:
+        """The pictures in the order of a seed, the same on every machine.
+
+        ``random``, or ``classes``: one class after the other (which one first, and the order within
+        a class, are random).
+        """
+        mixed = sorted(self.entries, key=lambda entry: _mixed("order", seed, entry.id))
+        if order == "classes":
+            mixed.sort(key=lambda entry: _mixed("class order", seed, self.names[entry.label]))
+        return tuple(mixed)
 
 
 def picture_seed(seed: int, entry: Entry) -> int:
@@ -64,6 +72,33 @@ def picture_seed(seed: int, entry: Entry) -> int:
     names it, and ``explain --seed`` repeats it.
     """
     return int.from_bytes(_mixed("picture", seed, entry.id)[:4], "big") & 0x7FFFFFFF
+
+
+def found_again(dataset: str, picture: str, root: Path | None) -> Path | np.ndarray:
+    """A picture of a stored run by its id: what :func:`rita_demo.data.pictures.open_picture` takes.
+
+    Raises:
+        DataError: it is not below this data folder (any more).
+    """
+    base = dataset.removesuffix(PRESENT)
+    if base == "textures":
+        name, _, seed = picture.rpartition("/")
+        if seed.isdecimal():
+            return textures.draw(name, int(seed))
+    elif root is not None:
+        home = (root if base in DATASETS else root / base).resolve()
+        path = (home / picture).resolve()
+        if path.is_relative_to(home) and path.is_file():
+            return path
+    raise DataError(
+        f"The picture {picture[:100]!r} of this run is not in the server's data folder.",
+        "Its rows are here; to open it, start the server with the run's --data-root.",
+    )
+
+
+def is_attacked(seed: int, entry: Entry, share: int) -> bool:
+    """Whether this picture is one of the ``share`` percent that arrive attacked in a run with ``seed``."""
+    return int.from_bytes(_mixed("traffic", seed, entry.id)[:4], "big") < share * 2**32 // 100
 
 
 def collect(
@@ -93,6 +128,7 @@ def collect(
         names, entries, present = _listed(base, root, split, allow_partial, only_present)
     title = (base if base in DATASETS else Path(base).name) + PRESENT * only_present
     chosen = entries if limit is None else _spread(entries, limit)
+    split += OWN * is_own_split(base, root)
     return Collection(title, split, names, tuple(chosen), len(entries), present)
 
 

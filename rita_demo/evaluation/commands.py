@@ -9,7 +9,7 @@ from typing import Any
 
 from rita_demo.errors import SettingError
 from rita_demo.evaluation import request as asked
-from rita_demo.evaluation.request import Request
+from rita_demo.evaluation.request import ORDERS, Request, Traffic
 from rita_demo.methods import METHODS
 from rita_demo.settings import KNOBS, PRESETS
 from rita_demo.terminal import data_root, say
@@ -38,6 +38,8 @@ def add_evaluate(commands: Any, add_backbone: Callable[[argparse.ArgumentParser]
         help="the memory is off, reset before every picture, or kept (default: all three)")  # fmt: skip
     add_backbone(parser)
     add("--seeds", metavar="S[,S]", default="0", help="views, attacks and order of the stream (default 0)")  # fmt: skip
+    add("--attacked-share", metavar="P", default="100", help="attack only P percent of the pictures, drawn from the seed")  # fmt: skip
+    add("--stream-order", choices=ORDERS, default="random", help="how the pictures arrive: mixed, or one class after the other")  # fmt: skip
     add("--limit", metavar="N", help="measure N pictures, spread over the classes")
     add("--allow-partial", action="store_true",
         help="measure a dataset that lacks classes or pictures; all class names stay prompts")  # fmt: skip
@@ -88,7 +90,14 @@ def request_of(args: argparse.Namespace) -> Request:
         limit=_limit(args.limit),
         allow_partial=args.allow_partial,
         backbone=args.backbone,
+        traffic=Traffic(_share(args.attacked_share), args.stream_order),
     )
+
+
+def _share(text: str) -> int:
+    if not text.isdecimal():
+        raise SettingError(f"--attacked-share is a whole number from 1 to 100; got {text[:40]!r}.")
+    return int(text)
 
 
 def _limit(text: str | None) -> int | None:

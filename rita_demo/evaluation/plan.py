@@ -15,7 +15,7 @@ from rita_demo.attacks import attack_row, looks_through
 from rita_demo.data.descriptions import described
 from rita_demo.evaluation.collection import Collection
 from rita_demo.evaluation.files import digest
-from rita_demo.evaluation.request import SEEDS, Request
+from rita_demo.evaluation.request import SEEDS, USUAL, Request, Traffic
 from rita_demo.methods import METHODS
 from rita_demo.settings import KNOBS, RECOMMENDED, Settings
 
@@ -45,6 +45,20 @@ class Cell:
     asked: Settings
     settings: Settings
     fixed: frozenset[str]
+    traffic: Traffic = USUAL
+
+    @property
+    def clean(self) -> Cell:
+        """The same on clean pictures: whose views the unattacked part of mixed traffic shares."""
+        asked = self.asked.but(attack="none")
+        settings = canonical(self.method, asked, self.fixed)
+        return replace(self, asked=asked, settings=settings, traffic=USUAL)
+
+    @property
+    def column(self) -> str:
+        """The attack as the tables name it: ``pgd``, or ``pgd:50`` where half of the pictures are attacked."""
+        share = self.traffic.share
+        return self.settings.attack + (f":{share}" if share != 100 else "")
 
     @property
     def steps(self) -> int:
@@ -67,7 +81,8 @@ class Cell:
         method, free = METHODS[self.method], set(SEEDS) - self.fixed
         views = "views" in method.groups and "view_seed" in free
         start = attack_row(self.settings.attack).drawn and "attack_seed" in free
-        return views or start or self.settings.protocol == "stream"
+        mixed = self.traffic.share != 100
+        return views or start or mixed or self.settings.protocol == "stream"
 
 
 def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:
@@ -78,7 +93,10 @@ def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:
             settings = canonical(method, asked, request.fixed)
             if METHODS[method].memory_alone and settings.protocol == "off":
                 continue  # without a memory it has nothing to answer from
-            cell = Cell(method, seed, asked, settings, request.fixed)
+            traffic = request.traffic
+            if asked.attack == "none":
+                traffic = replace(traffic, share=100)
+            cell = Cell(method, seed, asked, settings, request.fixed, traffic)
             if cell.drawn or seed == request.seeds[0]:
                 found.setdefault((method, settings), cell)
     return tuple(found.values())
@@ -122,7 +140,8 @@ def special(cell: Cell) -> dict[str, Any]:
     """The settings that make this cell another one than the recommended, for the tables' readers."""
     columns = {name: getattr(cell.asked, name) for name in (*COLUMNS, "square")}
     usual = canonical(cell.method, RECOMMENDED.but(**columns), frozenset())
-    return {name: getattr(cell.settings, name) for name in cell.settings.differs_from(usual)}
+    differs = {name: getattr(cell.settings, name) for name in cell.settings.differs_from(usual)}
+    return differs | cell.traffic.special()
 
 
 def look_key(cell: Cell, collection: Collection, model: Model) -> str:
@@ -168,7 +187,7 @@ def settings_hash(cell: Cell, collection: Collection, model: Model) -> str:
         "knobs": knobs,
         "fixed": sorted(cell.fixed),
         "names": collection.names,
-    }
+    } | cell.traffic.special()
     return digest(value | {"pictures": digest(pictures), "weights": model.weights})
 
 
@@ -190,9 +209,9 @@ def different(cells: Iterable[Cell], collection: Collection, model: Model) -> tu
 
 def groups_of(cells: Iterable[Cell], collection: Collection, model: Model) -> list[list[Cell]]:
     """The cells that share their views, so that every picture is looked at once for all of them."""
-    found: dict[str, list[Cell]] = {}
+    found: dict[tuple[str, Traffic], list[Cell]] = {}
     for cell in cells:
-        found.setdefault(look_key(cell, collection, model), []).append(cell)
+        found.setdefault((look_key(cell, collection, model), cell.traffic), []).append(cell)
     return list(found.values())
 
 

@@ -13,6 +13,40 @@ from rita_demo.methods import METHODS, checked
 from rita_demo.settings import KNOBS, Settings, knob_of, parse_assignment, preset
 
 SEEDS = ("view_seed", "attack_seed")
+ORDERS = ("random", "classes")
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """How the pictures arrive: ``share`` percent of them attacked (1 to 100, drawn from the seed and the
+    picture's name), all of them in random ``order`` or one class after the other.
+
+    Raises:
+        SettingError: a share or an order that is not allowed.
+    """
+
+    share: int = 100
+    order: str = "random"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.share, int) or not 1 <= self.share <= 100:
+            raise SettingError(
+                f"The share of attacked pictures is a whole number from 1 to 100 percent; "
+                f"got {str(self.share)[:40]}.",
+                "For clean pictures alone choose the attack none.",
+            )
+        if self.order not in ORDERS:
+            raise SettingError(
+                f"The order is one of {', '.join(ORDERS)}; got {str(self.order)[:40]!r}."
+            )
+
+    def special(self) -> dict[str, Any]:
+        """What differs from the usual traffic, as the tables print it."""
+        share = {"attacked_share": f"{self.share}%"} if self.share != 100 else {}
+        return share | ({"stream_order": self.order} if self.order != "random" else {})
+
+
+USUAL = Traffic()
 
 
 @dataclass(frozen=True)
@@ -34,6 +68,7 @@ class Request:
     limit: int | None = None
     allow_partial: bool = False
     backbone: str = "embedded"
+    traffic: Traffic = USUAL
 
     def __post_init__(self) -> None:
         if all(point.protocol == "off" for point in self.points):

@@ -17,6 +17,7 @@ from typing import Any
 from rita_demo.errors import DataError, SettingError
 from rita_demo.evaluation.files import digest, read_lines
 from rita_demo.methods import METHODS
+from rita_demo.records import MeasuredCell
 from rita_demo.settings import KNOBS
 
 COLUMNS = (
@@ -24,32 +25,19 @@ COLUMNS = (
     "n", "low", "high", "seeds", "settings",
 )  # fmt: skip
 Z95 = 1.959963984540054  # 97.5 % quantile of the normal distribution
+Cells = list[tuple[dict[str, Any], list[dict[str, Any]]]]  # one cell's header and rows per seed
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(MeasuredCell):
     """One measured cell: the contract's columns, and what a reader needs beside them.
 
-    ``accuracy``, ``low`` and ``high`` in percent; ``wanted`` rows when finished; ``seconds`` median
+    ``wanted`` rows when finished; ``seconds`` median
     per picture for the method itself; ``special`` the settings that differ from the recommended ones;
     ``threat`` the threat model's sentences; ``scope`` what the accuracy is among;
     ``already_wrong`` rows whose clean picture CLIP already got wrong (0 without an attack).
     """
 
-    dataset: str
-    backbone: str
-    method: str
-    attack: str
-    budget: int
-    steps: int
-    protocol: str
-    split: str
-    accuracy: float
-    n: int
-    low: float
-    high: float
-    seeds: str
-    settings: str
     wanted: int
     seconds: float
     special: str
@@ -81,18 +69,9 @@ def lines(folder: Path) -> tuple[Line, ...]:
     Raises:
         DataError: this is not a run folder, or one of its files is damaged.
     """
-    if not (folder / "cells").is_dir():
-        raise DataError(
-            "There are no measurements in this folder.", "Name the folder that evaluate wrote to."
-        )
-    pools: dict[str, list[tuple[dict[str, Any], list[dict[str, Any]]]]] = {}
-    for place in sorted((folder / "cells").iterdir()):
-        if (place / "header.json").is_file() and (rows := read_lines(place / "rows.jsonl")):
-            header = _header(place)
-            pools.setdefault(header["pool"], []).append((header, rows))
     order = {name: number for number, name in enumerate(METHODS)}
     attacks = {name: number for number, name in enumerate(KNOBS["attack"].choices)}
-    found = [_line(cells) for cells in pools.values()]
+    found = [line_of(cells) for cells in pooled(folder)]
     return tuple(
         sorted(
             found,
@@ -102,6 +81,24 @@ def lines(folder: Path) -> tuple[Line, ...]:
             ),
         )
     )  # fmt: skip
+
+
+def pooled(folder: Path) -> list[Cells]:
+    """The cells of a run folder that have rows, as (header, rows); those of other seeds together.
+
+    Raises:
+        DataError: this is not a run folder, or one of its files is damaged.
+    """
+    if not (folder / "cells").is_dir():
+        raise DataError(
+            "There are no measurements in this folder.", "Name the folder that evaluate wrote to."
+        )
+    pools: dict[str, Cells] = {}
+    for place in sorted((folder / "cells").iterdir()):
+        if (place / "header.json").is_file() and (rows := read_lines(place / "rows.jsonl")):
+            header = read_header(place)
+            pools.setdefault(header["pool"], []).append((header, rows))
+    return list(pools.values())
 
 
 def render(found: Sequence[Line], form: str) -> str:
@@ -159,7 +156,12 @@ def as_latex(found: Sequence[Line]) -> str:
 FORMATS = {"markdown": as_markdown, "csv": as_csv, "latex": as_latex}
 
 
-def _header(place: Path) -> dict[str, Any]:
+def read_header(place: Path) -> dict[str, Any]:
+    """What was measured in a cell's folder.
+
+    Raises:
+        DataError: the header is missing or damaged.
+    """
     try:
         header = json.loads((place / "header.json").read_text("utf-8"))
         header["columns"], header["pool"], header["threat_model"]["sentences"]
@@ -170,7 +172,7 @@ def _header(place: Path) -> dict[str, Any]:
         ) from error
 
 
-def _line(cells: list[tuple[dict[str, Any], list[dict[str, Any]]]]) -> Line:
+def line_of(cells: Cells) -> Line:
     """The same cell measured with one or more seeds."""
     header = cells[0][0]
     rows = [row for _, found in cells for row in found]

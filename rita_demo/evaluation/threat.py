@@ -7,11 +7,14 @@ from typing import Any
 
 from rita_demo.attacks import attack_row, threat_sentences
 from rita_demo.engine import Engine
+from rita_demo.errors import SettingError
 from rita_demo.evaluation import plan
 from rita_demo.evaluation.collection import Collection
 from rita_demo.evaluation.plan import COLUMNS, FORMAT, Cell, Model
-from rita_demo.evaluation.request import SEEDS
+from rita_demo.evaluation.request import SEEDS, USUAL, Traffic
+from rita_demo.methods import METHODS
 from rita_demo.records import ThreatModel
+from rita_demo.settings import KNOBS, Settings
 
 GOAL = "away from the true class of every picture"
 
@@ -30,7 +33,18 @@ def threat_of(cell: Cell, side: int) -> ThreatModel:
         goal=GOAL if attacked else "none",
         knows=row.knows,
         does_not_know=row.does_not_know,
-        sentences=_sentences(cell, side) if attacked else ("No attack: clean pictures.",),
+        sentences=_sentences(cell, side) + _mixed(cell)
+        if attacked
+        else ("No attack: clean pictures.",),
+    )
+
+
+def _mixed(cell: Cell) -> tuple[str, ...]:
+    share = cell.traffic.share
+    if share == 100:
+        return ()
+    return (
+        f"Mixed traffic: {share} % of the pictures, drawn from the seed, are attacked; the others arrive clean.",
     )
 
 
@@ -51,7 +65,12 @@ def header_of(cell: Cell, collection: Collection, model: Model, engine: Engine) 
     """
     settings = plan.settings_hash(cell, collection, model)
     columns = {name: getattr(cell.settings, name) for name in COLUMNS} | {"steps": cell.steps}
-    columns |= {"dataset": collection.dataset, "split": collection.split, "method": cell.method}
+    columns |= {
+        "attack": cell.column,
+        "dataset": collection.dataset,
+        "split": collection.split,
+        "method": cell.method,
+    }
     columns |= {"backbone": model.name, "settings": settings}
     free = [name for name in SEEDS if name not in cell.fixed]
     return {
@@ -59,6 +78,7 @@ def header_of(cell: Cell, collection: Collection, model: Model, engine: Engine) 
         "columns": columns,
         "pool": plan.digest(columns),
         "seed": cell.seed,
+        "traffic": asdict(cell.traffic),
         "seeds": "every picture has its own, made from the seed and its name"
         if free
         else "given by hand",
@@ -71,5 +91,21 @@ def header_of(cell: Cell, collection: Collection, model: Model, engine: Engine) 
         "classes_present": collection.present,
         "names": list(collection.names),
         "weights": model.weights,
+        "width": engine.info.width,
         "machine": {"device": engine.info.device, "precision": engine.info.precision},
     }
+
+
+def cell_of(header: dict[str, Any]) -> Cell:
+    """The cell that a header was written for.
+
+    Raises:
+        SettingError: it names a method or setting that this version does not have.
+    """
+    method, knobs = header["columns"]["method"], header["knobs"]
+    if method not in METHODS or not set(knobs) <= set(KNOBS):
+        raise SettingError("This run was made by another version.", "Measure it again.")
+    asked, fixed = Settings(**knobs), frozenset(name for name in SEEDS if name in knobs)
+    traffic = Traffic(**header["traffic"]) if "traffic" in header else USUAL
+    settings = plan.canonical(method, asked, fixed)
+    return Cell(method, header["seed"], asked, settings, fixed, traffic)

@@ -35,8 +35,18 @@ PALETTE: dict[str, tuple[str, str]] = {
     "high_mid": ("#ecbd9b", "#7a4a2a"),
     "high": ("#c25a17", "#f08c4c"),
 }
+#: True classes, where many are told apart at once: (light, dark), each with a shape as second cue.
+CLASS_PALETTE: tuple[tuple[str, str], ...] = (
+    ("#332288", "#8f84e0"), ("#2f8fbf", "#7cc4ea"), ("#117733", "#56b870"), ("#8a8a1f", "#c9c95a"),
+    ("#a8741a", "#e0b45c"), ("#b8475a", "#ea8a98"), ("#882255", "#d0709f"), ("#7f3fa8", "#c08ae6"),
+    ("#2b8f85", "#63c9be"), ("#5a4636", "#b89b86"),
+)  # fmt: skip
+CLASS_SYMBOLS = (
+    ("circle", "●"), ("square", "■"), ("diamond", "◆"), ("cross", "✚"), ("x", "✖"),
+    ("triangle-up", "▲"), ("triangle-down", "▼"), ("star", "★"), ("hexagon", "⬢"), ("pentagon", "⬟"),
+)  # fmt: skip
 COLOURS: dict[str, str] = {role: light for role, (light, _) in PALETTE.items()}
-DARK_FOR: dict[str, str] = dict(PALETTE.values())
+DARK_FOR: dict[str, str] = dict(PALETTE.values()) | dict(CLASS_PALETTE)
 FADED = 0.45  # opacity of what is not chosen
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
@@ -87,9 +97,20 @@ CSS_ROLES = (
 
 def css_variables() -> str:
     """The palette as CSS variables ``--rita-<role>``, for a light page and under ``.dark``."""
-    light = "".join(f"--rita-{role}:{PALETTE[role][0]};" for role in CSS_ROLES)
-    dark = "".join(f"--rita-{role}:{PALETTE[role][1]};" for role in CSS_ROLES)
+    pairs = {role: PALETTE[role] for role in CSS_ROLES}
+    pairs |= {f"class-{number}": pair for number, pair in enumerate(CLASS_PALETTE)}
+    light, dark = (
+        "".join(f"--rita-{name}:{pair[shade]};" for name, pair in pairs.items()) for shade in (0, 1)
+    )
     return f":root{{{light}}}\n.dark{{{dark}}}\n"
+
+
+def class_look(place: int) -> tuple[int, str, str, str]:
+    """How the class in this place among those shown looks, the first hundred all differently: number
+    of its colour in ``CLASS_PALETTE``, that colour, Plotly's name of its shape, and the shape."""
+    colours, shapes = len(CLASS_PALETTE), len(CLASS_SYMBOLS)
+    number = place % colours
+    return number, CLASS_PALETTE[number][0], *CLASS_SYMBOLS[(place + place // colours) % shapes]
 
 
 def axis(**more: Any) -> dict[str, Any]:
@@ -156,6 +177,7 @@ def finish(
     kind: str,
     alt: str,
     pickable: bool = False,
+    select: bool = False,
     narrow: dict[str, Any] | None = None,
     wrap: list[int] | None = None,
     **layout: Any,
@@ -167,6 +189,7 @@ def finish(
         kind: zoom is kept between figures of the same kind.
         alt: what the figure says, for those who do not see it; plain text, shown as text only.
         pickable: whether a click on a mark means something.
+        select: whether marks can be gathered with a lasso.
         wrap: numbers of the annotations that ``PlotlyView`` breaks into lines of the view's width.
         narrow: dotted layout path (or ``data.0...``) -> value where the view is narrower than 560 px.
         **layout: Plotly layout of this figure.
@@ -189,8 +212,8 @@ def finish(
         "showlegend": False,
         "dragmode": False,
         "uirevision": kind,
-        "meta": {"kind": kind, "alt": alt, "pickable": pickable, "narrow": narrow or {},
-                 "wrap": wrap or []},
+        "meta": {"kind": kind, "alt": alt, "pickable": pickable, "select": select,
+                 "narrow": narrow or {}, "wrap": wrap or []},
     }  # fmt: skip
     figure.layout = common | layout  # update_layout takes four times as long
     return figure

@@ -16,8 +16,11 @@ from gradio.components import Component
 
 from rita_demo.ui.sessions import Session
 
-#: What an event can change. "story" means everything; "inside": a what-if, or that tab was opened.
-ASPECTS = ("story", "film", "draws", "class", "view", "step", "side", "memory", "inside")
+#: What an event can change. "story" means everything; "inside": a what-if, or that tab was
+#: opened; "figures", "cloud": the tab of the paper's figures was opened, or its pictures are others.
+ASPECTS = (
+    "story", "film", "draws", "class", "view", "step", "side", "memory", "inside", "figures", "cloud",
+)  # fmt: skip
 
 Updates = dict[Component, Any]
 

@@ -1,6 +1,7 @@
 """What a saved figure carries below it: model, classes, attack and settings of what is on screen.
 
-It stands hidden on the page, where ``plotly_view.js`` finds it when a figure is saved.
+It stands hidden on the page, where ``plotly_view.js`` finds it when a figure is saved; a figure of many
+pictures brings its own.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from html import escape
 
 import gradio as gr
+import plotly.graph_objects as go
 
 from rita_demo.attacks import ATTACKS
 from rita_demo.records import Story
@@ -23,6 +25,12 @@ def draw_caption(board: Board) -> None:
     """The hidden sentence; it follows everything that changes what the figures draw."""
     line = gr.HTML(elem_id="figure-caption")
     board.add(line, lambda session: f"<p>{escape(caption(session))}</p>", "step", "inside")
+
+
+def captioned(figure: go.Figure, says: str) -> go.Figure:
+    """A figure that is not about the picture on screen, with what it is about instead, as plain text."""
+    figure.layout.meta = {**(figure.layout.meta or {}), "caption": f"RITA demo. {says}."}
+    return figure
 
 
 def caption(session: Session) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
+from rita_demo.attacks import ATTACKS
 from rita_demo.knob import Knob
 from rita_demo.settings import GROUPS, KNOBS, PRESETS, Settings
 
@@ -57,6 +58,10 @@ class FreeSlider(gr.Slider):
     def get_block_name(self) -> str:
         """Gradio's own ``slider`` component draws this one."""
         return "slider"
+
+
+#: Every attack as a list offers it: (title, name).
+ATTACK_CHOICES = [(ATTACKS[n].title, n) for n in KNOBS["attack"].choices if n != "none"]
 
 
 def words(choice: str) -> str:

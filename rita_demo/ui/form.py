@@ -16,7 +16,14 @@ from rita_demo.methods import ALWAYS, METHODS
 from rita_demo.settings import KNOBS, PAPER, RECOMMENDED
 from rita_demo.ui import words
 from rita_demo.ui.ask import NOBODY, OWN, names_of
-from rita_demo.ui.controls import differences, draw_folds, draw_knob, preset_values, settings_from
+from rita_demo.ui.controls import (
+    ATTACK_CHOICES,
+    differences,
+    draw_folds,
+    draw_knob,
+    preset_values,
+    settings_from,
+)
 from rita_demo.ui.desk import AT_ONCE
 from rita_demo.ui.images import jpeg_uri
 from rita_demo.ui.strip import SampleStrip
@@ -107,7 +114,7 @@ def _draw_attack() -> dict[str, Any]:
     with gr.Column(elem_id="attack"):
         gr.HTML("<h3>The attack</h3>")
         attack = gr.Dropdown(
-            [(ATTACKS[n].title, n) for n in KNOBS["attack"].choices if n != "none"],
+            ATTACK_CHOICES,
             value=KNOBS["attack"].default, label="Kind", filterable=False,
             info=ATTACKS[str(KNOBS["attack"].default)].sentence, elem_id="knob-attack",
         )  # fmt: skip

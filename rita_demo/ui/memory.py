@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +17,7 @@ from rita_demo.ui.history import Entry, History
 from rita_demo.ui.plotly_view import PlotlyView, clicked, whole
 from rita_demo.ui.recall import when_open
 from rita_demo.ui.sessions import Session
-from rita_demo.ui.shelf import Contents, Export, chosen_item, export_kind
+from rita_demo.ui.shelf import MEMORY_KINDS, Contents, Export, as_file, chosen_item, export_kind
 
 LONG: dict[str, Any] = ENGINE_QUEUE | {"show_progress": "hidden", "api_visibility": "private"}
 
@@ -57,7 +55,7 @@ class MemoryTab:
             self.remove = gr.Button(
                 "Remove the chosen view", size="sm", elem_id="remove", interactive=False
             )
-            self.export = Export(elem_id="export")
+            self.export = Export(MEMORY_KINDS, elem_id="export")
             self.load = gr.UploadButton(
                 "Import", file_types=[".safetensors"], type="filepath", size="sm", elem_id="import"
             )
@@ -274,11 +272,9 @@ class MemoryTab:
             if kind == "json"
             else archive.pack(entry.shelf, about)
         )
-        self.exports += 1  # another address each time, or the browser would see no change
-        code = base64.b64encode(data).decode()
-        address = f"data:application/octet-stream;n={self.exports};base64,{code}"
+        self.exports += 1
         return {
-            self.export: json.dumps({"name": f"memory.{kind}", "address": address}),
+            self.export: as_file(f"memory.{kind}", data, self.exports),
             self.desk.status: notice.done(f"Exported {words.views(entry.shelf.count)} as {kind}."),
         }
 

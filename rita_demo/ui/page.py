@@ -12,6 +12,7 @@ import gradio as gr
 
 from rita_demo.data import samples
 from rita_demo.errors import DemoError
+from rita_demo.measuring import Places
 from rita_demo.plots import css_variables
 from rita_demo.ui import notice, permalink
 from rita_demo.ui.attack_defend import AttackDefend
@@ -19,12 +20,14 @@ from rita_demo.ui.board import Board, Updates
 from rita_demo.ui.caption import draw_caption
 from rita_demo.ui.desk import Desk, Engines
 from rita_demo.ui.example import WorkedExample, show_example
+from rita_demo.ui.figures import FiguresTab
 from rita_demo.ui.inside import Inside
 from rita_demo.ui.memory import MemoryTab
 from rita_demo.ui.models import ModelMenu
 from rita_demo.ui.notice import Notice
 from rita_demo.ui.pictures import waiting_pictures
 from rita_demo.ui.sessions import Sessions
+from rita_demo.ui.stream import StreamTab
 from rita_demo.ui.theme import STYLE, theme
 
 WELCOME = (
@@ -40,6 +43,7 @@ def build(
     load: Callable[[str], Any] | None = None,
     example: WorkedExample | None = None,
     sessions: Sessions | None = None,
+    places: Places | None = None,
 ) -> gr.Blocks:
     """The page around an engine.
 
@@ -48,8 +52,9 @@ def build(
         load: makes another engine from a model's name; None when there is only the first.
         example: the worked example; by default one is computed in the background from now on.
         sessions: the visitors' store.
+        places: where the server's owner keeps datasets and runs.
     """
-    example = example or WorkedExample(engine)
+    example, places = example or WorkedExample(engine), places or Places()
     with gr.Blocks(
         title="RITA: see an attack, see the defence",
         fill_width=True,
@@ -66,16 +71,22 @@ def build(
             reset = gr.Button("Reset", size="sm", elem_id="reset")
         draw_caption(desk.board)
         desk.board.add(share, permalink.query, "class", "view", "step", "side")
-        with gr.Tabs(elem_id="tabs"):
+        with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
             with gr.Tab("Attack & defend", id="attack-defend") as first:
                 tab = AttackDefend(desk)
             with gr.Tab("Inside RITA", id="inside") as second:
                 inside = Inside(desk)
             with gr.Tab("Memory (cache)", id="memory") as third:
                 memory = MemoryTab(desk, third)
+            with gr.Tab("Stream", id="stream") as fourth:
+                stream = StreamTab(desk, tab, inside, tabs, places)
+            with gr.Tab("Figures of the paper", id="figures") as fifth:
+                figures = FiguresTab(desk, places)
         tab.wire()
-        inside.wire(second, [first, third])
-        memory.wire([first, second])
+        inside.wire(second, [first, third, fourth, fifth])
+        memory.wire([first, second, fourth, fifth])
+        stream.wire(fourth)
+        figures.wire(fifth, [first, second, third, fourth])
         menu.wire()
         _wire_visits(page, desk, tab, reset)
     example.start()

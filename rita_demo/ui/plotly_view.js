@@ -51,7 +51,7 @@ const GAP = 18; // pixels of a line
 function save(format) {
   if (!plot._fullLayout) return;
   const layout = structuredClone(plot.layout);
-  const words = document.querySelector("#figure-caption p")?.textContent || "";
+  const words = plot.layout.meta?.caption ?? document.querySelector("#figure-caption p")?.textContent ?? "";
   const lines = wrapped(words.replace(/&/g, "&amp;").replace(/</g, "&lt;"), Math.floor(layout.width / 6)).split("<br>");
   const above = 2 * GAP, below = (lines.length + 1) * GAP;
   const { t, b, l } = plot._fullLayout._size;
@@ -139,6 +139,17 @@ function listen() {
   if (plot.dataset.listening) return;
   plot.dataset.listening = "yes";
   plot.on("plotly_click", (e) => e.points?.length && trigger("click", payload(e.points[0])));
+  let over = "";
+  plot.on("plotly_hover", (e) => {
+    const now = e.points?.length ? payload(e.points[0]) : null;
+    const key = JSON.stringify(now && now.data);
+    if (now && key !== over) trigger("hover", now);
+    over = key;
+  });
+  plot.on("plotly_selected", (e) => {
+    const points = (e?.points || []).slice(0, 4096).map((p) => listed(p.customdata)[0]);
+    trigger("select", { points });
+  });
 }
 
 // Keyboard: arrows walk over the marks that carry data, Enter clicks, Escape leaves, S and P save.

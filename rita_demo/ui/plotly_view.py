@@ -5,7 +5,8 @@ plotly.js than plotly.py does.  :class:`PlotlyView` is a ``gr.HTML`` whose scrip
 ``Plotly.react`` of the one plotly.js that comes with plotly.py, served from this machine.
 
 What a browser reports is written by strangers: handlers pass their ``gr.EventData`` through
-:func:`clicked`, which never raises and returns finite numbers and short strings only.
+:func:`clicked` or :func:`picked`, which never raise and return nothing that is not a finite
+number or a short string.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ LIBRARY = Path(plotly.__file__).resolve().parent / "package_data" / "plotly.min.
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 MOST_NUMBERS = 8  # of one click's data
 MOST_LETTERS = 200  # of one string in an event
+MOST_POINTS = 4096  # of one selection
 
 gr.set_static_paths([LIBRARY])
 
@@ -69,7 +71,7 @@ def with_props(script: str, **props: Any) -> str:
 
 
 class PlotlyView(gr.HTML):
-    """A Plotly figure that reports ``click`` to Python.
+    """A Plotly figure that reports ``click``, ``hover`` and ``select`` to Python.
 
     Args:
         value: a ``go.Figure``, its dict or JSON, or None (then ``empty`` is shown).
@@ -155,7 +157,7 @@ class Click:
 
 
 def clicked(event: Any) -> Click | None:
-    """What was clicked, from a ``gr.EventData`` written by a stranger; None if it is not one."""
+    """What was clicked or hovered, from a ``gr.EventData`` written by a stranger; None if it is not one."""
     raw = getattr(event, "_data", event)
     if not isinstance(raw, dict):
         return None
@@ -168,6 +170,16 @@ def clicked(event: Any) -> Click | None:
         return None
     kept = tuple(v for v in values if v is not None)
     return Click(curve, index, _plain(raw.get("x")), _plain(raw.get("y")), kept)
+
+
+def picked(event: Any, size: int) -> tuple[int, ...]:
+    """The selected marks' first datum, each in ``range(size)``, sorted and unique."""
+    raw = getattr(event, "_data", event)
+    points = raw.get("points") if isinstance(raw, dict) else None
+    if not isinstance(points, list):
+        return ()
+    numbers = (whole(p, 0, size) for p in points[:MOST_POINTS])
+    return tuple(sorted({n for n in numbers if n is not None}))
 
 
 def _plain(value: Any) -> float | str | None:

@@ -22,7 +22,9 @@ from rita_demo import film as filming
 from rita_demo.errors import DemoError
 from rita_demo.records import Draw, FilmFrame, LeftOut, Plane, Side, Story, Trace
 from rita_demo.settings import Settings
+from rita_demo.ui.figures_state import Figures
 from rita_demo.ui.history import Entry, History, Item
+from rita_demo.ui.stream_state import Streaming
 
 SIDES = ("attacked", "clean")
 NOTHING = LeftOut()
@@ -74,7 +76,7 @@ class Session:
     ``lesson`` the HTML of what the last filling changed. ``inside``: the tab *Inside
     RITA* is the one in sight; its figures are drawn only then, those of all classes at once only
     while their fold is open (``overview``); ``behind``: the first tab's still show an attack step
-    that was left meanwhile."""
+    that was left meanwhile. ``stream`` and ``figures``: what the tabs *Stream* and *Figures of the paper* show."""
 
     model: str = ""
     source: bytes | None = None
@@ -99,6 +101,8 @@ class Session:
     inside: bool = False
     behind: bool = False
     overview: bool = False
+    stream: Streaming = field(default_factory=Streaming)
+    figures: Figures = field(default_factory=Figures)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def show(self, story: Story, *, borrowed: bool = False, sample: str | None = None) -> None:
@@ -175,9 +179,11 @@ class Session:
             self.recalled[2] if self.recalled else None,
             self.what_if.story,
             self.pinned,
+            self.stream.course,
+            self.figures,
         )
         shown = sum(len(part.get("src") or "") for part in tuple(self.shown.values()))
-        return len(self.source or b"") + shown + measured(own)
+        return len(self.source or b"") + shown + self.stream.weight() + measured(own)
 
 
 def measured(value: Any, seen: set[Any] | None = None) -> int:

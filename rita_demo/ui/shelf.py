@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -29,10 +32,7 @@ watch('value', () => {
   link.href = address; link.download = name; link.click();
 });
 """
-_EXPORT_BUTTONS = (
-    "<button type='button' class='plain-button' data-kind='safetensors'>Export</button>"
-    "<button type='button' class='plain-button' data-kind='json'>Export as JSON</button>"
-)
+MEMORY_KINDS = {"safetensors": "Export", "json": "Export as JSON"}
 
 
 class Contents(gr.HTML):
@@ -47,12 +47,17 @@ class Contents(gr.HTML):
 
 
 class Export(gr.HTML):
-    """Two buttons; ``click`` reports which (read it with :func:`export_kind`). The value, JSON with
-    ``name`` and ``address`` (a data address), is saved as a file by the browser."""
+    """Buttons, one for each ``kind -> words``; ``click`` reports which (read it with :func:`export_kind`).
+    The value, JSON made by :func:`as_file`, is saved as a file by the browser."""
 
-    def __init__(self, **html: Any) -> None:
+    def __init__(self, kinds: dict[str, str], **html: Any) -> None:
+        self.kinds = kinds
+        buttons = "".join(
+            f"<button type='button' class='plain-button' data-kind='{kind}'>{escape(says)}</button>"
+            for kind, says in kinds.items()
+        )
         super().__init__(
-            "", html_template=_EXPORT_BUTTONS, js_on_load=_EXPORT, apply_default_css=False, **html
+            "", html_template=buttons, js_on_load=_EXPORT, apply_default_css=False, **html
         )
 
     def get_block_name(self) -> str:
@@ -60,10 +65,19 @@ class Export(gr.HTML):
         return "html"
 
 
-def export_kind(event: Any) -> str:
-    """``json`` or ``safetensors``, whatever a stranger wrote."""
-    raw = getattr(event, "_data", None)
-    return "json" if isinstance(raw, dict) and raw.get("kind") == "json" else "safetensors"
+def export_kind(event: Any, kinds: Iterable[str] = MEMORY_KINDS) -> str:
+    """One of ``kinds``, whatever a stranger wrote; the first where it is none."""
+    raw, known = getattr(event, "_data", None), tuple(kinds)
+    kind = raw.get("kind") if isinstance(raw, dict) else None
+    return kind if isinstance(kind, str) and kind in known else known[0]
+
+
+def as_file(name: str, data: bytes, number: int) -> str:
+    """The value of :class:`Export` that saves ``data``; another ``number`` each time, or the browser
+    would see no change."""
+    code = base64.b64encode(data).decode()
+    address = f"data:application/octet-stream;n={number};base64,{code}"
+    return json.dumps({"name": name, "address": address})
 
 
 def chosen_item(event: Any, shelf: Shelf) -> tuple[int, int] | None:

@@ -9,13 +9,36 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser import FLAGS, find_browser
 from tests.server import running_server
 
 SIZES = {"wide": (1440, 900), "phone": (390, 844)}
 SCHEMES = ("light", "dark")
+
+
+def stream(page: Page) -> None:
+    """A short stream, so that the tab has something to show."""
+    page.locator("#stream-pictures input[type=number]").fill("12")
+    page.locator("#stream-start").click()
+    expect(page.locator("#stream-status")).to_contain_text("All 12", timeout=LONG)
+    page.wait_for_timeout(2_000)
+
+
+def gather(page: Page) -> None:
+    """A small cloud, placed by UMAP."""
+    for element, value in (("fig-classes", "5"), ("fig-each", "4"), ("fig-views", "16")):
+        number = page.locator(f"#{element} input[type=number]")
+        number.fill(value)
+        number.press("Enter")
+    page.locator("#fig-gather").click()
+    expect(page.locator("#fig-cloud")).to_contain_text("approximate placement", timeout=LONG)
+    page.wait_for_timeout(2_000)
+
+
+LONG = 400_000  # ms
+FILLED = {"Stream": stream, "Figures of the paper": gather}
 
 
 def shoot(browser: Browser, url: str, folder: Path, name: str, scheme: str) -> None:
@@ -32,6 +55,7 @@ def shoot(browser: Browser, url: str, folder: Path, name: str, scheme: str) -> N
     for number, tab in enumerate(page.get_by_role("tab").all()):
         tab.click()
         page.wait_for_timeout(4_000)  # its figures are drawn when it is first seen
+        FILLED.get(tab.inner_text(), lambda _: None)(page)
         page.screenshot(path=folder / f"{name}-{scheme}-tab{number + 1}.png", full_page=True)
     page.close()
 

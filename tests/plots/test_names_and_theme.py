@@ -19,7 +19,7 @@ from rita_demo.plots import (
     view_entropies,
 )
 from rita_demo.plots.names import clean, percent, safe, short
-from rita_demo.plots.theme import CSS_ROLES, DARK_FOR, PALETTE
+from rita_demo.plots.theme import CLASS_PALETTE, CSS_ROLES, DARK_FOR, PALETTE
 from rita_demo.records import Story
 from tests.plots.synthetic import make_draws, make_film
 
@@ -89,7 +89,7 @@ def test_percentages_never_claim_all_or_nothing_by_rounding(share, digits, words
 
 
 def test_every_light_colour_has_one_dark_partner():
-    assert len(DARK_FOR) == len(PALETTE)
+    assert len(DARK_FOR) == len(PALETTE) + len(CLASS_PALETTE)
     for light, dark in PALETTE.values():
         assert re.fullmatch(r"#[0-9a-f]{6}", light)
         assert re.fullmatch(r"#[0-9a-f]{6}", dark)

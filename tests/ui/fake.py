@@ -47,6 +47,9 @@ class FakeEngine:
         self.truth, self.wrong, self.spread, self.slow = truth, wrong, spread, slow
         self._strength: dict[str, float] = {}
 
+    def weights_key(self) -> str:
+        return f"{self.truth}-{self.wrong}-{self.spread}"
+
     def classes(self, names, settings: Settings) -> TextBank:
         atoms = settings.prompts
         z = torch.stack([_around(_direction(n), atoms, 0.25, n) for n in names])
@@ -161,6 +164,8 @@ class FakeEngine:
             lambda context: normalize(hand[:, None] + context[None, :, 0], dim=-1), TAU,
         )  # fmt: skip
         return {name: outside(baselines.answer(name, question, settings)) for name in names}
+
+    bracket, one_hot_kl = Engine.bracket, Engine.one_hot_kl  # from features alone: nothing to fake
 
     def _clip(self, picture: Picture, bank: TextBank) -> np.ndarray:
         one = Settings(views=1)

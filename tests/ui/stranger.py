@@ -81,14 +81,13 @@ class Stranger:
         raise LookupError("load")
 
     def choose_tab(self, name: str) -> str:
-        """A tab comes into sight, by its id; the answer of the last of its events, which draws it."""
-        answers = [
+        """A tab comes into sight, by its id, and every tab hears of it; all that they answer."""
+        return "".join(
             self.call(one["id"], [self._value(i, {}) for i in one["inputs"]])
             for one in self.config["dependencies"]
             for target, kind in one["targets"]
             if kind == "select" and self.parts[target]["props"].get("id") == name
-        ]
-        return answers[-1]
+        )
 
     def _value(self, number: int, changes: dict[str, Any]) -> Any:
         props = self.parts[number]["props"]

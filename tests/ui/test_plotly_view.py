@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from rita_demo.plots import class_costs, css_variables, plan_heatmap
-from rita_demo.ui.plotly_view import LIBRARY, Click, PlotlyView, clicked
+from rita_demo.ui.plotly_view import LIBRARY, Click, PlotlyView, clicked, picked
 from rita_demo.ui.sprite import (
     ViewsGrid,
     chosen,
@@ -64,6 +64,11 @@ def test_long_strings_and_long_data_are_cut():
     assert len(click.x) == 200
     assert len(click.data) == 8
     assert click.integer(99, 5) is None
+
+
+def test_a_selection_keeps_valid_points_once_and_in_order():
+    assert picked({"points": [3, 1, 3, 99, "2", None, math.nan, -1, True]}, 5) == (1, 3)
+    assert picked({"points": "123"}, 5) == picked(None, 5) == ()
 
 
 # --- what is served

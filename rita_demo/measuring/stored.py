@@ -1,0 +1,144 @@
+"""Run folders read back for the figures: what was measured, and the features of a stream.
+
+Nothing here writes: a run may be going on in another process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rita_demo.data.pictures import open_picture
+from rita_demo.engine import Engine
+from rita_demo.errors import DataError, SettingError
+from rita_demo.evaluation import files, plan
+from rita_demo.evaluation.cells import replayed
+from rita_demo.evaluation.collection import Collection
+from rita_demo.evaluation.plan import Cell, Model
+from rita_demo.evaluation.recordings import Recording, recording, recordings
+from rita_demo.evaluation.request import SEEDS
+from rita_demo.evaluation.tables import line_of, pooled
+from rita_demo.evaluation.threat import cell_of
+from rita_demo.measuring.gather import MOST, VIEWS_SHOWN, attack_words, thumbnail
+from rita_demo.measuring.places import Places
+from rita_demo.measuring.streams import check_model, picture_of
+from rita_demo.methods import METHODS
+from rita_demo.settings import KNOBS
+from rita_demo.surveys import Cloud, MeasuredPoint
+
+
+def runs(places: Places) -> tuple[str, ...]:
+    """Names of the run folders, newest first."""
+    try:
+        found = [place for place in places.runs.iterdir() if (place / "cells").is_dir()]
+        found.sort(key=lambda place: -(place / "cells").stat().st_mtime)
+    except OSError:  # there is none, or it is not ours to read
+        return ()
+    return tuple(place.name for place in found)
+
+
+def points(places: Places, run: str) -> tuple[MeasuredPoint, ...]:
+    """Every measured cell of a run folder with the settings that matter for it; seeds pooled.
+
+    Cells whose settings this version does not know, and mixed traffic, are left out.
+
+    Raises:
+        DataError: ``run`` is not one of :func:`runs` (a name may come from anywhere), or is damaged.
+    """
+    if run not in runs(places):
+        raise DataError(f"There is no run {str(run)[:60]!r}.", "Choose one of the list.")
+    found = []
+    for cells in pooled(places.runs / run):
+        try:
+            cell = cell_of(cells[0][0])
+        except SettingError:
+            continue
+        if cell.traffic.share != 100:
+            continue
+        row, line = METHODS[cell.method], line_of(cells)
+        matter = {n for n, knob in KNOBS.items() if knob.group in row.groups or n in row.knobs}
+        knobs = {n: v for n, v in cell.settings.as_dict().items() if n in matter.difference(SEEDS)}
+        found.append(MeasuredPoint(line, knobs))
+    return tuple(found)
+
+
+def clouds(places: Places) -> tuple[Recording, ...]:
+    """The stored streams that :func:`reading` can show: every picture attacked, by an attacker who does not
+    look at the memory (what that one saw is found by the whole list of pictures alone)."""
+    found = (one for one in recordings(places.runs) if one.columns["attack"] != "none")
+    return tuple(one for one in found if ":" not in one.columns["attack"] and not one.apart)
+
+
+def reading(places: Places, name: str, engine: Engine) -> Generator[tuple[int, int], None, Cloud]:
+    """A stored stream as a cloud: at most the first ``MOST`` pictures, and the memory after them.
+
+    Yields (pictures done, pictures) while clean pictures are looked at that the run did not keep.
+
+    Raises:
+        DataError: no such stream, no stored features, or a clean picture that is not there any more.
+        SettingError: the engine is not the model that was streamed.
+    """
+    one = recording(places.runs, name)
+    check_model(engine, one)
+    header, rows, cell = one.header, one.rows()[:MOST], cell_of(one.header)
+    run, names = one.cells["rita"].parents[1], tuple(header["names"])
+    collection = Collection(one.columns["dataset"], "", names, (), 0, 0)
+    model = Model(one.columns["backbone"], header["weights"])
+    seen = _features(run, cell, collection, model, engine.info.width)
+    before = _features(run, cell.clean, collection, model, engine.info.width)
+    ids = [row["picture"] for row in rows]
+    if not rows or any(picture not in seen for picture in ids):
+        raise DataError(
+            "The features of this stream are not all stored.",
+            "Run the same evaluate again into this folder.",
+        )
+    for done, row in enumerate(rows):
+        if row["picture"] not in before:
+            yield done, len(rows)
+            own = one.settings(row).but(views=1)
+            clean = picture_of(
+                places, one, row["picture"], square=own.square, side=engine.info.side
+            )
+            before[row["picture"]] = engine.look(clean, own).features
+    bank, attacked = engine.classes(names, cell.asked), np.stack([seen[i] for i in ids])
+    return Cloud(
+        title=f"{len(ids)} pictures of {collection.dataset}, {attack_words(cell.asked)}, {engine.info.title}",
+        bank=bank,
+        ids=tuple(ids),
+        label=np.array([names.index(row["label"]) for row in rows]),
+        clean=np.stack([before[i][0] for i in ids]),
+        attacked=attacked[:, 0],
+        views=attacked[:, 1 : 1 + VIEWS_SHOWN],
+        memory=replayed(one.cells["rita"], engine.empty_cache(bank, cell.settings), rows),
+        thumbs=_thumbs(run / "attacked" / plan.attack_key(cell, collection, model), ids),
+    )
+
+
+def _features(
+    run: Path, cell: Cell, collection: Collection, model: Model, width: int
+) -> dict[str, np.ndarray]:
+    """Picture -> its views (N, D), unit length; only those whose line is there."""
+    folder = run / "looks" / plan.look_key(cell, collection, model)
+    rows: list[dict[str, Any]] = files.read_lines(folder / "looks.jsonl")
+    if not rows:
+        return {}
+    shape = (cell.asked.views, width)
+    size = shape[0] * shape[1]
+    data = np.fromfile(folder / "features.f16", "<f2", count=len(rows) * size)
+    found = {}
+    for place, row in enumerate(rows[: len(data) // size]):
+        one = data[place * size : (place + 1) * size].reshape(shape).astype(np.float32)
+        found[row["id"]] = one / np.linalg.norm(one, axis=1, keepdims=True).clip(1e-12)
+    return found
+
+
+def _thumbs(folder: Path, ids: list[str]) -> np.ndarray | None:
+    """(n, s, s, 3) uint8 of the stored attacked squares; None when they are not all there."""
+    places = {row["id"]: at for at, row in enumerate(files.read_lines(folder / "attacked.jsonl"))}
+    paths = [folder / f"{places.get(one, -1):06d}.png" for one in ids]
+    if not all(path.is_file() for path in paths):
+        return None
+    return np.stack([thumbnail(open_picture(path).pixels) for path in paths])

@@ -1,0 +1,150 @@
+"""Separation, placing and the list of marks against slow second versions (TEST DATA)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from rita_demo import analysis
+from rita_demo.analysis.places import umap
+from rita_demo.errors import DemoError
+from tests.plots.clouds import EACH, NAMES, SHOWN, make_cloud
+
+
+def slow_silhouette(features: np.ndarray, label: np.ndarray) -> float:
+    """Rousseeuw 1987, point by point, by cosine distance."""
+    scores = []
+    for i, x in enumerate(features.astype(float)):
+        by_class: dict[int, list[float]] = {}
+        for j, y in enumerate(features.astype(float)):
+            if i != j:
+                by_class.setdefault(int(label[j]), []).append(1 - float(x @ y))
+        own = by_class.pop(int(label[i]), [])
+        if not own:
+            scores.append(0.0)
+            continue
+        a, b = np.mean(own), min(np.mean(other) for other in by_class.values())
+        scores.append((b - a) / max(a, b))
+    return float(np.mean(scores))
+
+
+def slow_purity(features: np.ndarray, label: np.ndarray, picture: np.ndarray, k: int) -> float:
+    shares = []
+    for i, x in enumerate(features.astype(float)):
+        others = [j for j in range(len(features)) if picture[j] != picture[i]]
+        nearest = sorted(others, key=lambda j: 1 - float(x @ features[j].astype(float)))[:k]
+        shares.append(sum(label[j] == label[i] for j in nearest) / k)
+    return float(np.mean(shares))
+
+
+def test_silhouette_and_purity_agree_with_a_loop_over_the_points() -> None:
+    cloud = make_cloud()
+    rows = analysis.separations(cloud, 3)
+    each = np.repeat(np.arange(len(cloud.label)), SHOWN)
+    features = cloud.views.reshape(-1, cloud.views.shape[-1])
+    assert rows[2].count == len(each)
+    assert rows[2].silhouette == pytest.approx(
+        slow_silhouette(features, cloud.label[each]), abs=1e-5
+    )
+    assert rows[2].purity == pytest.approx(slow_purity(features, cloud.label[each], each, 3))
+    whole = np.arange(len(cloud.label))
+    assert rows[1].purity == pytest.approx(slow_purity(cloud.attacked, cloud.label, whole, 3))
+    assert rows[1].silhouette == pytest.approx(
+        slow_silhouette(cloud.attacked, cloud.label), abs=1e-5
+    )
+
+
+def test_structure_that_re_emerges_is_a_larger_number() -> None:
+    _, attacked, views, mean = analysis.separations(make_cloud(spread=0.1), EACH - 1)
+    assert views.silhouette > attacked.silhouette + 0.3
+    assert mean.purity == 1.0 > attacked.purity
+    assert mean.chance == pytest.approx((EACH - 1) / (3 * EACH - 1))
+
+
+def test_crops_of_the_same_picture_do_not_count_as_neighbours() -> None:
+    label, picture = np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1])
+    features = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], float)
+    one = analysis.separation("x", features, label, picture, 1)
+    assert (one.purity, one.chance, one.silhouette) == (0.0, 0.0, 1.0)
+
+
+def test_one_picture_alone_gives_no_number_instead_of_a_wrong_one() -> None:
+    one = analysis.separation("x", np.eye(2), np.zeros(2, int), np.zeros(2, int), 5)
+    assert math.isnan(one.purity)
+    assert math.isnan(one.silhouette)
+
+
+def test_marks_are_every_picture_view_remembered_view_and_prompt_once() -> None:
+    cloud = make_cloud()
+    marks = analysis.marks(cloud)
+    n = len(cloud.label)
+    counts = {kind: int((marks.kind == kind).sum()) for kind in analysis.KINDS}
+    assert counts == {"clean": n, "attacked": n, "view": n * SHOWN, "cached": 2, "prompt": 3}
+    held = marks.kind == "cached"
+    assert marks.label[held].tolist() == [0, 1]
+    assert marks.picture[held].tolist() == [0, 2]
+    view = np.flatnonzero((marks.kind == "view") & (marks.picture == 4))[2]
+    assert np.array_equal(marks.features[view], cloud.views[4, 2])
+    text = marks.features[marks.kind == "prompt"]
+    mean = cloud.bank.features[0].mean(0)
+    assert np.allclose(text[0], mean / np.linalg.norm(mean), atol=1e-6)
+    assert len(NAMES) == 4  # the class without pictures has no mark
+
+
+def test_pca_is_scikit_learns_up_to_sign() -> None:
+    from sklearn.decomposition import PCA
+
+    X = np.random.default_rng(3).normal(size=(40, 7)) * np.arange(1, 8)
+    places, share = analysis.pca(X)
+    theirs = PCA(2).fit(X)
+    assert np.allclose(np.abs(places), np.abs(theirs.transform(X)))
+    assert share == pytest.approx(theirs.explained_variance_ratio_.sum())
+    assert np.array_equal(places, analysis.pca(X)[0])
+
+
+def test_pictures_and_sentences_are_centred_each_on_their_own() -> None:
+    marks = analysis.marks(make_cloud())
+    moved = analysis.comparable(marks)
+    for mine in (marks.kind == "prompt", marks.kind != "prompt"):
+        assert np.allclose(moved[mine].mean(0), 0, atol=1e-6)
+        assert np.allclose(
+            moved[mine] - moved[mine][0], marks.features[mine] - marks.features[mine][0]
+        )
+
+
+def doubled(x: np.ndarray) -> np.ndarray:
+    if x.sum() < 0:
+        raise ValueError("negative")
+    return 2 * x
+
+
+def test_the_worker_answers_survives_an_error_and_starts_again_when_its_process_died() -> None:
+    worker = analysis.Worker(doubled)
+    worker.warm()
+    assert worker.ask(np.ones(3)).tolist() == [2, 2, 2]
+    with pytest.raises(DemoError, match="negative"):
+        worker.ask(-np.ones(3))
+    first = worker._process
+    assert worker.ask(np.ones(1)).tolist() == [2]
+    assert worker._process is first
+    first.terminate()
+    first.join()
+    assert worker.ask(np.ones(2)).tolist() == [2, 2]
+    worker.close()
+
+
+@pytest.mark.slow
+def test_umap_keeps_far_groups_apart_and_repeats_itself() -> None:
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(3, 10)) * 5
+    label = np.repeat(np.arange(3), 15)
+    X = centres[label] + 0.1 * rng.normal(size=(45, 10))
+    places = umap(X, 8, 0.1)
+    assert places.shape == (45, 2)
+    nearest = [
+        np.argsort(((places - p) ** 2).sum(1))[1] for p in places
+    ]  # every point's nearest other point
+    assert (label[nearest] == label).all()
+    assert np.array_equal(places, umap(X, 8, 0.1))

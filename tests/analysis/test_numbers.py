@@ -1,0 +1,147 @@
+"""KL compared, exact transport and sweeps against slow second versions."""
+
+from __future__ import annotations
+
+import numpy as np
+import ot
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+from rita_demo import analysis
+from rita_demo.engine import Engine
+from rita_demo.records import MeasuredCell
+from rita_demo.settings import RECOMMENDED
+from rita_demo.surveys import MeasuredPoint
+from tests.oracles import theorem as oracle
+from tests.plots.clouds import make_cloud
+from tests.ui.conftest import told
+from tests.ui.fake import FakeEngine
+
+
+def slow_kl(features, labels, bank) -> np.ndarray:
+    """Definition 15, class by class, from its words."""
+    found = []
+    for k in range(len(bank.names)):
+        answers = []
+        for x in features[labels == k].astype(float):
+            cosines = []
+            for prompts in bank.features.astype(float):
+                mean = prompts.mean(0)
+                cosines.append(x @ mean / np.linalg.norm(mean) / np.linalg.norm(x))
+            e = np.exp(np.array(cosines) / bank.temperature)
+            answers.append(e / e.sum())
+        found.append(-np.log(np.mean(answers, 0)[k]) if answers else np.nan)
+    return np.array(found)
+
+
+def test_kl_of_pictures_and_memory_agrees_with_the_definition_in_loops() -> None:
+    cloud = make_cloud()
+    one = analysis.one_hot(cloud, FakeEngine().one_hot_kl)
+    held, filed, born, _ = analysis.cached(cloud)
+    assert np.allclose(one.original, slow_kl(cloud.attacked, cloud.label, cloud.bank), atol=1e-4, equal_nan=True)  # fmt: skip
+    assert np.allclose(one.cached, slow_kl(held, filed, cloud.bank), atol=1e-4, equal_nan=True)
+    true = slow_kl(held, cloud.label[born], cloud.bank)
+    assert np.allclose(one.cached_true, true, atol=1e-4, equal_nan=True)
+    assert (one.classes, one.classes_true) == (2, 2)
+    assert one.medians[1] == pytest.approx(np.median(one.cached[:2]))
+    assert one.medians[0] == pytest.approx(np.median(one.original[:2]))
+    assert one.improved == np.mean(one.cached[:2] < one.original[:2])
+    assert one.improved_true == np.mean(one.cached_true[[0, 2]] < one.original[[0, 2]])
+
+
+def test_an_empty_memory_gives_no_medians_and_no_curve() -> None:
+    one = analysis.one_hot(make_cloud(remembered=False), FakeEngine().one_hot_kl)
+    assert one.classes == 0
+    assert np.isnan(one.medians).all()
+    assert analysis.density(one.cached, np.linspace(0, 1, 5)) is None
+
+
+def test_a_density_is_the_sum_of_gaussians_and_integrates_to_one() -> None:
+    values = np.array([1.0, 2.0, 2.5, 4.0, np.nan])
+    at = np.linspace(-10, 20, 4001)
+    curve = analysis.density(values, at)
+    finite = values[:4]
+    width = finite.std(ddof=1) * 4 ** (-1 / 5)  # Scott
+    slow = sum(np.exp(-((at - v) ** 2) / (2 * width**2)) for v in finite) / (
+        4 * width * (2 * np.pi) ** 0.5
+    )
+    assert np.allclose(curve, slow)
+    assert np.trapezoid(curve, at) == pytest.approx(1)
+
+
+def test_exact_transport_agrees_with_an_assignment_and_with_pot() -> None:
+    rng = np.random.default_rng(1)
+    cost = rng.random((12, 4))
+    rows, columns = np.full(12, 1 / 12), np.full(4, 1 / 4)
+    found = analysis.exact_cost(cost, rows, columns)
+    many = np.repeat(cost, 3, axis=1)  # every prompt three times: now one view for each
+    i, j = linear_sum_assignment(many)
+    assert found == pytest.approx(many[i, j].mean())
+    weight = np.array([0.1, 0.2, 0.3, 0.4])
+    assert analysis.exact_cost(cost, rows, weight) == pytest.approx(ot.emd2(rows, weight, cost))
+
+
+def test_the_bracket_holds_the_exact_transport_and_is_the_oracles() -> None:
+    side = told(FakeEngine(spread=0.2)).attacked
+    engine = FakeEngine()
+    assert FakeEngine.bracket is Engine.bracket
+    b = analysis.with_exact(engine.bracket(side.glance, side.trace), side.trace, range(3))
+    for k in range(3):
+        lower, upper, gap, bures = oracle.bracket(
+            side.glance.features.astype(float), side.trace.prompt_features[k].astype(float)
+        )
+        assert [b.lower[k], b.upper[k], b.mean_gap[k], b.bures[k]] == pytest.approx(
+            [lower, upper, gap, bures], abs=1e-5
+        )
+        assert lower - 1e-6 <= b.exact[k] <= upper + 1e-6
+    assert np.isnan(b.exact[3])
+    assert b.used == pytest.approx(2 * side.trace.prompt.distance)
+
+
+def point(accuracy: float, method: str = "rita", attack: str = "pgd", protocol: str = "stream",
+          budget: int = 4, **knobs) -> MeasuredPoint:  # fmt: skip
+    cell = MeasuredCell(
+        "dtd", "embedded", method, attack, budget, 7, protocol, "val", accuracy, 50, accuracy - 5,
+        accuracy + 5, "0", "x",
+    )  # fmt: skip
+    kept = (
+        RECOMMENDED.as_dict() | {"attack": attack, "budget": budget, "protocol": protocol} | knobs
+    )
+    return MeasuredPoint(cell, kept if method == "rita" else {})
+
+
+POINTS = [
+    point(10, slots=1), point(20, slots=3), point(30, slots=8),
+    point(40, slots=1, entropy_weight=0.5), point(50, slots=8, entropy_weight=0.5),
+    point(60, slots=3, attack="none", budget=0),
+    point(70, slots=3, protocol="off", tuning_steps=0), point(5, "clip", protocol="off"),
+]  # fmt: skip
+
+
+def test_a_sweep_varies_one_setting_and_nothing_else() -> None:
+    long, short = analysis.sweeps(POINTS, "slots")
+    assert (long.values, [c.accuracy for c in long.cells]) == ((1, 3, 8), [10, 20, 30])
+    assert (short.values, [c.accuracy for c in short.cells]) == ((1, 8), [40, 50])
+    assert long.others == (("entropy_weight", RECOMMENDED.entropy_weight),)
+    assert short.others == (("entropy_weight", 0.5),)
+    assert analysis.sweeps(POINTS, "views") == ()
+    (lam,) = [s for s in analysis.sweeps(POINTS, "entropy_weight") if s.cells[0].accuracy == 10]
+    assert lam.values == (RECOMMENDED.entropy_weight, 0.5)
+
+
+def test_budget_curves_start_at_the_clean_accuracy() -> None:
+    more = [*POINTS, point(15, slots=3, budget=8)]
+    (curve,) = analysis.budget_curves(more, "tuning_steps")
+    assert curve.values == (0, 4, 8)
+    assert [c.accuracy for c in curve.cells] == [60, 20, 15]
+    assert curve.others == (("tuning_steps", RECOMMENDED.tuning_steps),)
+
+
+def test_the_component_table_takes_the_point_nearest_to_the_recommended_settings() -> None:
+    table = analysis.components(POINTS)
+    column = "dtd (val), pgd 4/255"
+    assert table["RITA: d_OT and the memory"][column].cell.accuracy == 20
+    assert table["RITA: d_OT alone, prompts as they start"][column].cell.accuracy == 70
+    assert table["CLIP (1 view)"][column].cell.accuracy == 5
+    assert "Ensemble" not in table
+    assert set(analysis.differing(POINTS[3], {})) == {"slots", "entropy_weight"}

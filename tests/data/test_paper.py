@@ -1,0 +1,63 @@
+"""The printed tables as carried along, and the remarks that follow from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rita_demo.data import paper
+from rita_demo.data.datasets import DATASETS
+from rita_demo.errors import DataError
+
+CELLS = paper.printed()
+
+
+def one(table: str, backbone: str, method: str, dataset: str, attack: str, budget: int | None):
+    (found,) = [
+        c
+        for c in CELLS
+        if (c.table, c.backbone, c.method, c.dataset, c.attack, c.budget)
+        == (table, backbone, method, dataset, attack, budget)
+    ]
+    return found
+
+
+def test_cells_are_read_as_printed() -> None:
+    assert one("main", "ViT-B/32", "CLIP", "Caltech101", "PGD", 1).accuracy == 25.6
+    assert one("main", "ViT-B/32", "CLIP", "Caltech101", "none", None).remark == ""
+
+
+def test_the_known_misprints_carry_a_remark() -> None:
+    assert "44.06" in one("RN50", "RN50", "R-TPT", "Avg", "PGD", 1).remark
+    assert "32.25" in one("imagenet", "ViT-B/16", "C-TPT", "OOD Avg", "PGD", 1).remark
+    assert "RN50" in one("main", "ViT-B/16", "CLIP", "Flower102", "none", None).remark
+    assert (
+        "58.6" in one("components", "ViT-B/32", "d_OT yes, d_cOT yes", "Avg", "none", None).remark
+    )
+
+
+def test_an_average_that_matches_its_row_carries_none() -> None:
+    cell = one("main", "ViT-B/32", "RITA", "Avg", "PGD", 1)
+    row = [
+        c.accuracy
+        for c in CELLS
+        if (c.table, c.backbone, c.method, c.attack) == ("main", "ViT-B/32", "RITA", "PGD")
+        and c.dataset != "Avg"
+    ]
+    assert cell.remark == ""
+    assert sum(row) / len(row) == pytest.approx(cell.accuracy, abs=paper.ROUNDING)
+
+
+def test_every_printed_name_has_a_measured_one_or_is_an_average() -> None:
+    for cell in CELLS:
+        assert cell.dataset in paper.AVERAGES or paper.DATASETS[cell.dataset] in DATASETS
+        assert cell.attack in paper.ATTACKS
+        assert cell.method in paper.METHODS or cell.table == "components"
+
+
+def test_a_damaged_file_is_told_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "paper_tables.csv"
+    path.write_text("table,backbone\nmain,x\n")
+    with pytest.raises(DataError, match="printed results"):
+        paper.printed(path)

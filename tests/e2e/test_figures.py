@@ -1,0 +1,79 @@
+"""The paper's figures on the real server with the embedded model: gather, place, select, stop, filter."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.e2e
+LONG = 240_000  # ms: a few pictures are attacked, and UMAP starts its process
+
+
+@pytest.fixture
+def figures(page: Page) -> Page:
+    """The tab, opened on the worked example."""
+    page.get_by_role("tab", name="Figures of the paper").click()
+    expect(page.locator("#fig-brackets .js-plotly-plot svg").first).to_be_visible(timeout=LONG)
+    return page
+
+
+def fill(page: Page, element: str, value: int) -> None:
+    number = page.locator(f"#{element} input[type=number]")
+    number.fill(str(value))
+    number.press("Enter")
+
+
+def gather(page: Page, classes: int, each: int) -> None:
+    for element, value in (("fig-classes", classes), ("fig-each", each), ("fig-views", 16)):
+        fill(page, element, value)
+    page.get_by_role("button", name="Gather", exact=True).click()
+
+
+def test_pictures_are_gathered_placed_and_selected_across_tabs(figures: Page) -> None:
+    gather(figures, 3, 2)
+    expect(figures.locator("#fig-chips button")).to_have_count(3, timeout=LONG)
+    points = figures.locator("#fig-cloud .scatterlayer path.point")
+    expect(points.first).to_be_visible()
+    expect(figures.locator("#fig-separation")).to_contain_text("silhouette", timeout=LONG)
+    expect(figures.locator("#fig-one-hot-words")).to_contain_text("KL to one-hot")
+    expect(figures.locator("#fig-cloud")).to_contain_text("approximate placement", timeout=LONG)
+    chip = figures.locator("#fig-chips button").nth(1)
+    chip.click()
+    expect(figures.locator("#fig-chips button").nth(1)).to_have_attribute("aria-pressed", "true")
+    cloud = figures.locator("#fig-cloud .rita-figure")
+    cloud.focus()
+    cloud.press("ArrowRight")
+    cloud.press("Enter")  # the keyboard chooses a point as a click does
+    expect(figures.locator("#fig-mark img")).to_be_visible()
+    expect(figures.locator("#fig-mark")).to_contain_text("attacked picture")
+
+
+def test_gathering_can_be_stopped_and_the_page_lives_on(figures: Page) -> None:
+    gather(figures, 20, 20)
+    expect(figures.locator("#status")).to_contain_text("of 400", timeout=LONG)
+    figures.locator("#fig-stop").click()
+    expect(figures.locator("#status")).to_contain_text("Stopped", timeout=LONG)
+    expect(figures.locator("#fig-stop")).to_be_hidden()
+    expect(figures.locator("#fig-cloud")).to_contain_text("Nothing is gathered yet")
+
+
+def test_a_class_of_the_bracket_is_chosen_in_every_tab(figures: Page) -> None:
+    figure = figures.locator("#fig-brackets .rita-figure")
+    figure.focus()
+    for _ in range(3):
+        figure.press("ArrowRight")
+    name = figures.locator("#fig-brackets .rita-said").inner_text().split(",")[0]
+    figure.press("Enter")
+    figures.get_by_role("tab", name="Inside RITA").click()
+    expect(figures.locator("#in-class input")).to_have_value(name)
+
+
+def test_the_printed_table_answers_to_its_filters_and_marks_misprints(figures: Page) -> None:
+    table = figures.locator("#fig-printed")
+    expect(table).to_contain_text("printed cells")
+    for element, value in (("fig-table", "RN50"), ("fig-backbone", "RN50"), ("fig-dataset", "Avg")):
+        figures.locator(f"#{element} input").click()
+        figures.get_by_role("option", name=value, exact=True).click()
+    expect(table).to_contain_text(re.compile(r"its row averages 44\.06"))

@@ -1,0 +1,135 @@
+"""The paper's figures as data against the records they draw (TEST DATA)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rita_demo import analysis, plots
+from rita_demo.plots.theme import CLASS_PALETTE, COLOURS
+from rita_demo.records import Bracket, MeasuredCell
+from rita_demo.surveys import Sweep
+from tests.plots.clouds import NAMES, SHOWN, make_cloud
+from tests.ui.fake import FakeEngine
+
+CLOUD = make_cloud()
+MARKS = analysis.marks(CLOUD)
+PLACES = np.random.default_rng(0).normal(size=(len(MARKS.kind), 2))
+
+
+def traces(figure, name: str, x: str):
+    return [t for t in figure.data if t.name == name and (t.xaxis or "x") == x]
+
+
+def test_pictures_are_left_views_right_and_every_mark_lies_where_its_record_says() -> None:
+    figure = plots.cloud(MARKS, PLACES, NAMES, how="PCA", ids=CLOUD.ids)
+    (left,), (right,), (held,) = (
+        traces(figure, "attacked", "x"), traces(figure, "view", "x2"), traces(figure, "cached", "x2"),
+    )  # fmt: skip
+    assert not traces(figure, "view", "x")
+    assert len(right.x) == len(left.x) * SHOWN
+    for trace in (left, right, held):
+        for x, y, (i, words) in zip(trace.x, trace.y, trace.customdata):
+            assert (x, y) == tuple(PLACES[i])
+            assert MARKS.kind[i] == trace.name
+            assert CLOUD.ids[MARKS.picture[i]] in words
+    assert figure.layout.xaxis.range == figure.layout.xaxis2.range
+    assert figure.layout.meta["select"] is True
+
+
+def test_the_same_class_has_the_same_colour_and_shape_in_both_panels() -> None:
+    figure = plots.cloud(MARKS, PLACES, NAMES, how="PCA")
+    looks = {}
+    for trace in traces(figure, "attacked", "x") + traces(figure, "view", "x2"):
+        for (i, _), colour, symbol in zip(
+            trace.customdata, trace.marker.color, trace.marker.symbol
+        ):
+            looks.setdefault(int(MARKS.label[i]), set()).add((colour, symbol))
+    assert all(len(look) == 1 for look in looks.values())
+    assert len({next(iter(look)) for look in looks.values()}) == 3
+
+
+def test_a_hundred_classes_all_look_different() -> None:
+    assert len({plots.class_look(k)[1:3] for k in range(100)}) == 100
+    assert len(CLASS_PALETTE) == 10
+
+
+def test_unselected_classes_go_grey_and_stay() -> None:
+    figure = plots.cloud(MARKS, PLACES, NAMES, how="PCA", k=1)
+    (left,) = traces(figure, "attacked", "x")
+    grey = [c == COLOURS["faint"] for c in left.marker.color]
+    assert grey == [MARKS.label[i] != 1 for i, _ in left.customdata]
+    assert NAMES[1] in plots.plain(figure)
+
+
+def test_a_line_leads_from_clean_over_attacked_to_the_views_in_the_memory() -> None:
+    figure = plots.cloud(MARKS, PLACES, NAMES, how="PCA", picture=2)
+    at = {
+        kind: PLACES[(MARKS.kind == kind) & (MARKS.picture == 2)][0]
+        for kind in ("clean", "attacked", "cached")
+    }
+    for panel in ("x", "x2"):
+        first, second = traces(figure, "path", panel)
+        assert np.allclose(np.stack([first.x, first.y], 1), [at["clean"], at["attacked"]])
+        assert np.allclose(np.stack([second.x, second.y], 1), [at["attacked"], at["cached"]])
+    alone = plots.cloud(MARKS, PLACES, NAMES, how="PCA", picture=1)
+    assert len(traces(alone, "path", "x")) == 1  # none of its views is in the memory
+
+
+def test_the_kl_figure_draws_every_class_the_record_has_and_its_medians() -> None:
+    one = analysis.one_hot(CLOUD, FakeEngine().one_hot_kl)
+    figure = plots.one_hot(one, analysis.density, selected=1)
+    (scatter,) = [
+        t for t in figure.data if t.name == "views in the memory, as filed" and t.xaxis == "x2"
+    ]
+    assert [k for k, _ in scatter.customdata] == [0, 1]
+    assert np.allclose(scatter.x, one.original[:2])
+    assert np.allclose(scatter.y, one.cached[:2])
+    assert scatter.marker.size[1] > scatter.marker.size[0]
+    assert scatter.marker.color[0] == COLOURS["other"]
+    (curve,) = [t for t in figure.data if t.name == "attacked pictures" and t.mode == "lines"]
+    assert np.allclose(curve.y, analysis.density(one.original, np.array(curve.x)))
+    assert f"{one.medians[0]:.2f} nats" in plots.plain(figure)
+    assert "nothing" in plots.plain(
+        plots.one_hot(
+            analysis.one_hot(make_cloud(remembered=False), lambda f, *_: np.full(4, np.nan)),
+            analysis.density,
+        )
+    )
+
+
+def cell(accuracy: float, attack: str = "pgd") -> MeasuredCell:
+    return MeasuredCell(
+        "dtd", "embedded", "rita", attack, 4, 7, "stream", "val", accuracy, 50, accuracy - 5,
+        accuracy + 4, "0", "x",
+    )  # fmt: skip
+
+
+def test_an_ablation_draws_its_values_in_order_with_intervals() -> None:
+    lines = [Sweep("slots", (1, 3, 16), (cell(10), cell(20), cell(30))),
+             Sweep("slots", (3, 8), (cell(50, "none"), cell(60, "none")))]  # fmt: skip
+    figure = plots.sweep_lines(lines, "Places per class J", recommended=3)
+    first, second = figure.data
+    assert list(figure.layout.xaxis.ticktext) == ["1", "3", "8", "16"]
+    assert (list(first.x), list(first.y)) == ([0, 1, 3], [10, 20, 30])
+    assert list(second.x) == [1, 2]
+    assert list(first.error_y.array) == [4, 4, 4]
+    assert list(first.error_y.arrayminus) == [5, 5, 5]
+    assert first.line.color == COLOURS["attack"] != second.line.color == COLOURS["clean"]
+    assert figure.layout.shapes[0].x0 == 1
+    assert "3: 20.0 %" in plots.plain(figure)
+    assert "No run" in plots.plain(plots.sweep_lines([], "x"))
+
+
+def test_a_bracket_is_a_line_from_bound_to_bound_with_both_costs_on_it() -> None:
+    rng = np.random.default_rng(5)
+    lower = rng.random(4)
+    b = Bracket(lower, lower + 1, lower / 2, lower / 2, lower + 0.4, lower + 0.9)
+    figure = plots.brackets({"clean": b, "attacked": b}, NAMES, [2, 0, 1], selected=0, label=1)
+    spans = [t for t in figure.data if t.name == "attacked bracket"]
+    assert [list(t.x) for t in spans] == [[lower[k], lower[k] + 1] for k in (2, 0, 1)]
+    (exact,) = [t for t in figure.data if t.name == "clean exact"]
+    assert list(exact.x) == [lower[k] + 0.4 for k in (2, 0, 1)]
+    assert [k for k, _ in exact.customdata] == [2, 0, 1]
+    assert list(exact.y) == sorted(exact.y, reverse=True)
+    assert figure.layout.yaxis.ticktext[0].endswith("✓")
+    assert "&lt;b&gt;" in figure.layout.yaxis.ticktext[0]
