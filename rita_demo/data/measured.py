@@ -14,7 +14,7 @@ from rita_demo.records import MeasuredCell, SampleOutcome
 R = TypeVar("R", MeasuredCell, SampleOutcome)
 _FOLDER = Path(__file__).resolve().parents[2] / "assets" / "measured"
 #: Accuracy against the attack's strength on the embedded model, by the square that is attacked.
-#: The commands that made the files stand in docs/results.md.
+#: The commands that made the files stand in assets/model/README.md.
 STRENGTH: dict[str, Path] = {
     square: _FOLDER / f"strength_{square}.csv" for square in ("picture", "model")
 }

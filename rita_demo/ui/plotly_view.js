@@ -175,6 +175,10 @@ function show(mark) {
     if (trace.y && typeof trace.y[r] === "number") at.yval = trace.y[r];
     Plotly.Fx.hover(plot, [{ curveNumber: curve, ...at }], [sub]);
   } else Plotly.Fx.hover(plot, [{ curveNumber: curve, pointNumber: i }], [sub]);
+  setTimeout(tell, 80); // Plotly draws the label of a quick second step only 50 ms after the first
+}
+
+function tell() {
   const words = [...plot.querySelectorAll(".hoverlayer text")].flatMap((t) => {
     const lines = t.querySelectorAll(".line");
     return lines.length ? [...lines].map((line) => line.textContent) : [t.textContent];

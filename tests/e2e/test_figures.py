@@ -64,6 +64,7 @@ def test_a_class_of_the_bracket_is_chosen_in_every_tab(figures: Page) -> None:
     figure.focus()
     for _ in range(3):
         figure.press("ArrowRight")
+    figures.wait_for_timeout(500)  # what a screen reader is told follows the last step
     name = figures.locator("#fig-brackets .rita-said").inner_text().split(",")[0]
     figure.press("Enter")
     figures.get_by_role("tab", name="Inside RITA").click()
