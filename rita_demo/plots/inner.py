@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from rita_demo.plots.costs import class_tick, shown_classes
 from rita_demo.plots.names import safe, short, sides_of
 from rita_demo.plots.plan import view_order
-from rita_demo.plots.theme import COLOURS, SIDES, axis, fades, finish, note
+from rita_demo.plots.theme import COLOURS, SIDES, axis, fades, finish, note, patch
 from rita_demo.records import Descent, Story
 
 
@@ -39,7 +39,7 @@ def sinkhorn_residuals(story: Story) -> go.Figure:
     line = {"color": COLOURS["quiet"], "width": 1, "dash": "dash"}
     rule = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": limit, "y1": limit}
     key = "  ".join(
-        f'<span style="color:{v["colour"]}">●</span> {v["title"].lower()}' for v in SIDES.values()
+        patch(v["colour"], "●" if name == "clean" else "◆", name) for name, v in SIDES.items()
     )
     return finish(
         figure, kind="sinkhorn", alt=". ".join(alt), shapes=[rule | {"line": line}], wrap=[0],
@@ -130,7 +130,7 @@ def entropy_change(
     return finish(
         figure, kind="entropy_change", pickable=True, hovermode="closest", wrap=[0],
         alt=f"Entropy of {len(order)} views before and after the prompt update: {said}.",
-        annotations=[note(f"○◇ before  ●◆ after: {said}", 0, 1, yshift=6)],
+        annotations=[note(f"○◇ before  ●◆ after (● clean ◆ attacked): {said}", 0, 1, yshift=6)],
         margin={"l": 58, "r": 14, "t": 30, "b": 34}, narrow={"margin.t": 48},
         xaxis=axis(range=[-0.7, len(order) - 0.3], tickvals=[], showgrid=False,
                    title="views, surest of the delivered picture first"),
@@ -183,7 +183,7 @@ def context_movement(story: Story) -> go.Figure:
             hovertemplate=f"{name}, prompt %{{x}}: %{{y:.4f}}<extra></extra>",
         )  # fmt: skip
     key = " ".join(
-        f'<span style="color:{SIDES[n]["colour"]}">■</span> {n} ' for n in sides_of(story)
+        patch(SIDES[n]["colour"], "■" if n == "clean" else "▨", n) for n in sides_of(story)
     )
     return finish(
         figure, kind="context_movement", barmode="group", annotations=[note(key, 0, 1, yshift=4)],
@@ -216,14 +216,14 @@ def before_after(story: Story, *, k: int | None = None, top: int = 8) -> go.Figu
             x=[v for d in data for v in (d[1], d[2], None)], y=[v for r in rows for v in (r, r, None)],
             mode="lines", line={"color": colour, "width": 2}, hoverinfo="skip",
         )  # fmt: skip
+        shape = "circle" if name == "clean" else "diamond"
         ring = {
-            "symbol": "circle",
+            "symbol": shape,
             "size": 8,
             "color": COLOURS["surface"],
             "line": {"color": colour, "width": 2},
             "opacity": fades(classes, k),
         }
-        shape = "circle" if name == "clean" else "diamond"
         dot = {"symbol": shape, "size": 9, "color": colour, "opacity": fades(classes, k)}
         for when, marker, place in (("before", ring, 1), ("after", dot, 2)):
             figure.add_scatter(
@@ -235,7 +235,7 @@ def before_after(story: Story, *, k: int | None = None, top: int = 8) -> go.Figu
     return finish(
         figure, kind="before_after", pickable=True, hovermode="closest",
         alt=f"Transport cost of {len(classes)} classes before and after the prompt update.",
-        annotations=[note("○ before  ●◆ after the prompt update", 0, 1, yshift=6)],
+        annotations=[note("○◇ before  ●◆ after  (● clean  ◆ attacked)", 0, 1, yshift=6)],
         margin={"l": 130, "r": 14, "t": 30, "b": 44}, narrow=narrow,
         xaxis=axis(title="d<sub>OT</sub> (cosine distance, not from 0)", nticks=5),
         yaxis=axis(range=[-0.6, len(classes) - 0.4], tickvals=list(range(len(classes)))[::-1], ticktext=ticks,

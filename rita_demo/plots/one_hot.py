@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from rita_demo.plots.names import percent, safe
-from rita_demo.plots.theme import COLOURS, axis, empty, finish, note
+from rita_demo.plots.theme import COLOURS, GLYPHS, axis, empty, finish, note, patch
 from rita_demo.surveys import OneHot
 
 #: field of the record -> words, colour, line, mark.
@@ -65,8 +65,8 @@ def one_hot(
     for name in ("cached_true", "cached"):
         _scatter(figure, one, name, selected)
     key = "   ".join(
-        f'<span style="color:{COLOURS[c]}">{_median(m)} {w}</span>'
-        for (w, c, _, _), m in zip(LINES.values(), one.medians)
+        patch(COLOURS[c], GLYPHS[symbol], f"{_median(m)} {w}")
+        for (w, c, _, symbol), m in zip(LINES.values(), one.medians)
     )
     shared = {"range": [0, top], "title": "KL to one-hot (nats, 0 is best)"}
     return finish(

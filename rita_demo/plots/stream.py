@@ -8,10 +8,23 @@ import numpy as np
 import plotly.graph_objects as go
 
 from rita_demo.plots.names import safe, short
-from rita_demo.plots.theme import COLOURS, METHODS, axis, empty, fades, finish, note, percents, rows
+from rita_demo.plots.theme import (
+    COLOURS,
+    METHODS,
+    axis,
+    empty,
+    fades,
+    finish,
+    method_keys,
+    note,
+    patch,
+    percents,
+    rows,
+)
 from rita_demo.surveys import Course, Held
 
 MOST_MARKS = 1000  # of one line; longer streams are thinned for the screen
+MOST_SHAPES = 40  # of one line, which tell it from the others beside its colour
 MOST_CLASSES = 10
 NOTHING = "Nothing has entered the memory yet."
 
@@ -38,17 +51,13 @@ def running_accuracy(course: Course, t: int) -> go.Figure:
         )  # fmt: skip
         figure.add_scatter(
             x=x, y=(100 * one.share[kept]).tolist(), name=look["title"],
-            mode="lines+markers" if len(x) < 60 else "lines",
+            mode="lines+markers",
             line={"color": look["colour"], "dash": look["dash"], "width": 2},
-            marker={"symbol": look["symbol"], "size": 5, "color": look["colour"]},
+            marker={"symbol": look["symbol"], "size": 6, "color": look["colour"],
+                    "maxdisplayed": MOST_SHAPES},
             customdata=[[i, accuracy_words(course, method, i)] for i in x],
             hovertemplate="%{customdata[1]}<extra></extra>", cliponaxis=False,
         )  # fmt: skip
-    keys = [
-        f'<span style="color:{METHODS[m]["colour"]}">{METHODS[m]["title"]}</span>'
-        for m in METHODS
-        if m in course.curves
-    ]
     said = "; ".join(accuracy_words(course, m, t) for m in METHODS if m in course.curves)
     return finish(
         figure,
@@ -56,7 +65,9 @@ def running_accuracy(course: Course, t: int) -> go.Figure:
         alt=f"Accuracy over the stream. {said}.",
         pickable=True,
         hovermode="closest",
-        annotations=[note("right so far, 95 % band: " + "   ".join(keys), 0, 1, yshift=8)],
+        annotations=[
+            note("right so far, 95 % band: " + method_keys(course.curves), 0, 1, yshift=8)
+        ],
         shapes=[_here(t)],
         margin={"l": 52, "r": 16, "t": 34, "b": 44},
         xaxis=_pictures(course),
@@ -92,8 +103,8 @@ def memory_growth(course: Course, t: int) -> go.Figure:
             hovertemplate="%{customdata[1]}<extra></extra>",
         )  # fmt: skip
     key = (
-        f'<span style="color:{COLOURS["cache"]}">pure: of the right class</span>   '
-        f"full: of {places} places"
+        f"{patch(COLOURS['cache'], '━', 'pure: of the right class')}   "
+        f"{patch(COLOURS['quiet'], '┅', f'full: of {places} places')}"
     )
     return finish(
         figure,

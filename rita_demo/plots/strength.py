@@ -7,7 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from rita_demo.plots.theme import METHODS, axis, empty, finish, note, percents
+from rita_demo.plots.theme import METHODS, axis, empty, finish, method_keys, note, percents
 from rita_demo.records import MeasuredCell
 
 DATASETS = {
@@ -56,10 +56,8 @@ def strength_curves(measured: Mapping[str, Sequence[MeasuredCell]]) -> go.Figure
             )  # fmt: skip
             title = f"<b>{DATASETS[dataset]}</b>, {SQUARES[square]}, n = {max(c.n for c in here)}"
             notes.append(note(title, left, top - 0.08, yshift=2))
-    shown = [look for name, look in METHODS.items() if any(c.method == name for c in cells)]
-    keys = [f'<span style="color:{look["colour"]}">{look["title"]}</span>' for look in shown]
     steps = sorted({cell.steps for cell in cells if cell.attack == "pgd"})
-    key = "accuracy: " + "   ".join(keys)
+    key = "accuracy: " + method_keys(cell.method for cell in cells)
     if len(steps) > 1:
         key += f"   (full: PGD-{steps[0]}, thin: PGD-{steps[-1]})"
     return finish(

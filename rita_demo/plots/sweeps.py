@@ -20,7 +20,7 @@ MOST = 12  # lines in one figure
 def sweep_lines(
     lines: Sequence[Sweep], title: str, *, recommended: object = None, log: bool = False
 ) -> go.Figure:
-    """One line per dataset, attack and memory; bars are Wilson's 95 % intervals.
+    """One line per dataset, attack and memory; bars are Wilson's 95 % intervals, full marks clean.
 
     Values stand at even distances, in order, so that settings that are not numbers can be drawn too;
     a thin line marks the recommended value where it was measured.
@@ -43,10 +43,10 @@ def sweep_lines(
     figure, keys = go.Figure(), []
     for number, line in enumerate(shown):
         cell = line.cells[0]
-        colour = COLOURS["clean" if cell.attack == "none" and line.knob != "budget" else "attack"]
-        symbol = SHAPES[
-            (datasets.index(cell.dataset) + (len(line.others) and number)) % len(SHAPES)
-        ]
+        clean = cell.attack == "none" and line.knob != "budget"
+        colour = COLOURS["clean" if clean else "attack"]
+        shape = (datasets.index(cell.dataset) + (len(line.others) and number)) % len(SHAPES)
+        symbol = SHAPES[shape] + ("" if clean else "-open")
         figure.add_scatter(
             x=[place[v] for v in line.values], y=[c.accuracy for c in line.cells],
             mode="lines+markers", name=label(line), cliponaxis=False,

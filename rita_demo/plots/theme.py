@@ -1,6 +1,7 @@
 """The colours of everything that is drawn, for Plotly and for CSS, light and dark.
 
-Okabe-Ito, safe for colour-blind eyes.  A colour says one thing only: clean = blue,
+Okabe-Ito, safe for colour-blind eyes, three of them darkened on a light page so that words in
+them reach a contrast of 4.5 (WCAG AA).  A colour says one thing only: clean = blue,
 attack = vermillion, defence = bluish green, cache = purple, unselected = grey; the true
 class is outlined, never coloured.  Figures are always *built* in the light colours;
 ``DARK_FOR`` says what each becomes on a dark page, and ``PlotlyView`` swaps them in the
@@ -19,9 +20,9 @@ from rita_demo.methods import METHODS as METHOD_NAMES
 #: role -> (light, dark).  Hex in lower case, each light value once: it is the key of the swap.
 PALETTE: dict[str, tuple[str, str]] = {
     "clean": ("#0072b2", "#56b4e9"),
-    "attack": ("#d55e00", "#f5793a"),
-    "defence": ("#009e73", "#2fc79c"),
-    "cache": ("#b0578d", "#d98fbc"),
+    "attack": ("#b84f00", "#f5793a"),
+    "defence": ("#007a59", "#2fc79c"),
+    "cache": ("#a84f86", "#d98fbc"),
     "other": ("#b4b9c0", "#5c636d"),
     "faint": ("#d9dce1", "#3f4550"),
     "text": ("#20242b", "#e7e9ec"),
@@ -89,6 +90,10 @@ SIDES: dict[str, dict[str, str]] = {
     "clean": {"title": "Clean", "colour": COLOURS["clean"]},
     "attacked": {"title": "Attacked", "colour": COLOURS["attack"]},
 }
+#: Plotly's name of a shape -> the same shape as a letter, for keys in words.
+GLYPHS: dict[str, str] = dict(CLASS_SYMBOLS) | {
+    "circle-open": "○", "square-open": "□", "diamond-open": "◇", "triangle-up-open": "△",
+}  # fmt: skip
 CSS_ROLES = (
     "clean", "attack", "defence", "cache", "text", "quiet", "other", "faint", "grid", "axis",
     "surface",
@@ -111,6 +116,17 @@ def class_look(place: int) -> tuple[int, str, str, str]:
     colours, shapes = len(CLASS_PALETTE), len(CLASS_SYMBOLS)
     number = place % colours
     return number, CLASS_PALETTE[number][0], *CLASS_SYMBOLS[(place + place // colours) % shapes]
+
+
+def patch(colour: str, sign: str, words: str) -> str:
+    """An entry of a figure's key: the mark in its colour, what it means beside it."""
+    return f'<span style="color:{colour}">{sign}</span>\u00a0{words}'
+
+
+def method_keys(methods: Iterable[str]) -> str:
+    """The key of a figure with a line per method: every method's mark and title."""
+    looks = [look for name, look in METHODS.items() if name in set(methods)]
+    return "   ".join(patch(v["colour"], GLYPHS[v["symbol"]], v["title"]) for v in looks)
 
 
 def axis(**more: Any) -> dict[str, Any]:

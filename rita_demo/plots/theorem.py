@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from rita_demo.plots.names import safe, short
-from rita_demo.plots.theme import COLOURS, SIDES, axis, finish, note, rows
+from rita_demo.plots.theme import COLOURS, SIDES, axis, finish, note, patch, rows
 from rita_demo.records import Bracket
 
 OFFSET = {"clean": 0.18, "attacked": -0.18}
@@ -52,8 +52,7 @@ def brackets(
                         "line": {"width": 2, "color": colour}},
             )  # fmt: skip
     key = "   ".join(
-        f'<span style="color:{SIDES[s]["colour"]}">{SIDES[s]["title"].lower()}</span>'
-        for s in sides
+        patch(SIDES[side]["colour"], "━" if side == "clean" else "┅", side) for side in sides
     )
     key += "   line: Theorem 1’s bracket   ◆ 2 d_OT without blur   ○ 2 d_OT as decided"
     titles = [short(names[k], 15) + (" ✓" if k == label else "") for k in reversed(shown)]

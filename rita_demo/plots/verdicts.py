@@ -15,6 +15,7 @@ from rita_demo.plots.theme import (
     empty,
     finish,
     note,
+    patch,
     percents,
     room_for,
     rows,
@@ -53,7 +54,8 @@ def verdict_bars(story: Story) -> go.Figure:
             f"{METHODS[m]['title']} {name}: {story.bank.names[k]}, true class {percent(share)}"
             for m, (k, share, _, _) in zip(methods, spoken)
         ]
-    keys = [f'<span style="color:{SIDES[s]["colour"]}">■</span> {s}' for s in sides]
+    where = {"clean": "upper", "attacked": "lower"} if len(sides) > 1 else {}
+    keys = [patch(SIDES[s]["colour"], "■", f"{where.get(s, '')} {s}".strip()) for s in sides]
     return finish(
         figure,
         kind="verdict_bars",

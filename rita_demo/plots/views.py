@@ -8,14 +8,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from rita_demo.plots.names import percent, right_class, right_tag, safe, short
-from rita_demo.plots.theme import COLOURS, SIDES, axis, fades, finish, ghost, note
+from rita_demo.plots.theme import COLOURS, SIDES, axis, fades, finish, ghost, note, patch
 from rita_demo.records import Side, Story
 
 #: what a view says -> colour and second cue (hatching).
 SAYS: dict[str, tuple[str, str]] = {
     "true": (COLOURS["clean"], ""),
     "fooled": (COLOURS["attack"], "/"),
-    "another": (COLOURS["other"], ""),
+    "another": (COLOURS["other"], "."),
 }
 
 
@@ -113,22 +113,18 @@ def _words(story: Story, side: Side, order: np.ndarray) -> list[list]:
 def _key(story: Story, says: list[str], wrong: int | None) -> str:
     names = story.bank.names
     parts = [
-        _patch(
-            "clean",
+        patch(
+            COLOURS["clean"],
             "■",
             f"{short(names[story.label], 16)}\u00a0({right_tag(story)})\u00a0{says.count('true')}",
         )
     ]
     if wrong is not None:
         parts.append(
-            _patch("attack", "▨", f"{short(names[wrong], 16)}\u00a0{says.count('fooled')}")
+            patch(COLOURS["attack"], "▨", f"{short(names[wrong], 16)}\u00a0{says.count('fooled')}")
         )
-    parts.append(_patch("other", "■", f"another\u00a0{says.count('another')}"))
+    parts.append(patch(COLOURS["other"], "░", f"another\u00a0{says.count('another')}"))
     return "   ".join(parts)
-
-
-def _patch(role: str, sign: str, words: str) -> str:
-    return f'<span style="color:{COLOURS[role]}">{sign}</span>\u00a0{words}'
 
 
 def _limit_words(limit: float, most: float) -> dict:

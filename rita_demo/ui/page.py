@@ -28,7 +28,7 @@ from rita_demo.ui.notice import Notice
 from rita_demo.ui.pictures import waiting_pictures
 from rita_demo.ui.sessions import Sessions
 from rita_demo.ui.stream import StreamTab
-from rita_demo.ui.theme import STYLE, theme
+from rita_demo.ui.theme import KEYBOARD, STYLE, theme
 
 WELCOME = (
     "A worked example, chosen because it shows the idea. Now try another picture, or your own."
@@ -182,6 +182,7 @@ def launch_options() -> dict[str, Any]:
     return {
         "theme": theme(),
         "css": css_variables() + STYLE.read_text(encoding="utf-8"),
+        "head": f"<script type='module'>{KEYBOARD.read_text(encoding='utf-8')}</script>",
         "run_history": False,
         "footer_links": [],
         "max_file_size": LARGEST_UPLOAD,

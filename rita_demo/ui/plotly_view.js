@@ -136,6 +136,7 @@ function payload(point) {
 }
 
 function listen() {
+  forPointers();
   if (plot.dataset.listening) return;
   plot.dataset.listening = "yes";
   plot.on("plotly_click", (e) => e.points?.length && trigger("click", payload(e.points[0])));
@@ -152,7 +153,14 @@ function listen() {
   });
 }
 
-// Keyboard: arrows walk over the marks that carry data, Enter clicks, Escape leaves, S and P save.
+// Keyboard: arrows walk over the marks that carry data, Enter clicks, Escape leaves, S and P save,
+// plus, minus and 0 zoom: so Plotly's own buttons are for the pointer alone, or five more stops per figure.
+const ZOOM = { "+": "Zoom in", "-": "Zoom out", 0: "Reset axes" };
+
+function forPointers() {
+  for (const one of plot.querySelectorAll(".modebar-btn")) one.tabIndex = -1;
+}
+
 function marks() {
   const found = [];
   (plot._fullData || []).forEach((trace, curve) => {
@@ -199,6 +207,9 @@ figure.addEventListener("keydown", (e) => {
     e.preventDefault();
   } else if ((e.key === "s" || e.key === "p") && !e.ctrlKey && !e.metaKey && !e.altKey) {
     save(e.key === "s" ? "svg" : "png");
+  } else if (ZOOM[e.key] && !e.ctrlKey && !e.metaKey && !e.altKey) {
+    plot.querySelector(`.modebar-btn[data-title="${ZOOM[e.key]}"]`)?.click();
+    e.preventDefault();
   } else if (e.key === "Escape") {
     cursor = -1;
     if (plot._fullLayout) Plotly.Fx.unhover(plot);

@@ -1,6 +1,5 @@
 // Runs once per shelf, with element, props, trigger and watch from gr.HTML.
 const items = () => [...element.querySelectorAll("button[data-k]")];
-let walking = false; // the keyboard is in the shelf: it stays there when the server redraws
 
 function focus(button) {
   for (const other of items()) other.tabIndex = other === button ? 0 : -1;
@@ -10,7 +9,6 @@ function focus(button) {
 element.addEventListener("click", (event) => {
   const chosen = event.target.closest("button[data-k]");
   if (!chosen) return;
-  walking = true;
   trigger("click", { k: Number(chosen.dataset.k), slot: Number(chosen.dataset.slot) });
 });
 
@@ -29,11 +27,4 @@ element.addEventListener("keydown", (event) => {
   if (to === undefined) return;
   event.preventDefault();
   focus(all[(to + all.length) % all.length]);
-});
-
-watch("value", () => {
-  const chosen = element.querySelector('button[data-k][aria-pressed="true"]');
-  if (walking && chosen && (document.activeElement === document.body || element.contains(document.activeElement)))
-    chosen.focus({ preventScroll: true });
-  walking = false;
 });

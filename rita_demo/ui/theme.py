@@ -9,6 +9,7 @@ import gradio as gr
 from rita_demo.plots.theme import PALETTE
 
 STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
+KEYBOARD = Path(__file__).with_name("keyboard.js")
 
 FONT = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif")
 MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace")

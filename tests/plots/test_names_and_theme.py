@@ -118,3 +118,32 @@ def test_every_figure_has_a_text_alternative_and_holds_its_place(story: Story):
 def test_no_plot_imports_torch():
     for file in Path(rita_demo.plots.__file__).parent.glob("*.py"):
         assert "torch" not in file.read_text(encoding="utf-8")
+
+
+def _contrast(one: str, other: str) -> float:
+    """WCAG 2.2's contrast ratio of two colours #rrggbb."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_the_contrast_of_black_and_white_is_21():
+    assert _contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert _contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01)  # WCAG's own example
+
+
+@pytest.mark.parametrize("shade", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize("role", ["clean", "attack", "defence", "cache", "text", "quiet"])
+def test_words_in_every_colour_that_speaks_can_be_read(role, shade):
+    assert _contrast(PALETTE[role][shade], PALETTE["surface"][shade]) >= 4.5  # AA for words
+
+
+@pytest.mark.parametrize("shade", [0, 1], ids=["light", "dark"])
+def test_marks_of_every_class_stand_out_from_the_ground(shade):
+    for pair in CLASS_PALETTE:
+        assert _contrast(pair[shade], PALETTE["surface"][shade]) >= 3  # AA for graphics

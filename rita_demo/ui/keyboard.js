@@ -1,0 +1,31 @@
+// The keyboard's place on the page is kept, whatever is redrawn under it. Runs once per page, before the body exists.
+let held = null; // the focused button of our own HTML, and how to find its successor
+
+function remember(event) {
+  const node = event.target;
+  const holder = node.closest(".block[id]");
+  const marks = [...node.attributes].filter((a) => a.name.startsWith("data-"));
+  const which = marks.map((a) => `[${a.name}="${CSS.escape(a.value)}"]`).join("");
+  held = node.matches("button") && which && holder ? { node, holder: holder.id, which } : null;
+}
+
+// What the server draws anew is another node: without this, focus falls back to the start of the page.
+function follow() {
+  if (!held || held.node.isConnected || document.activeElement !== document.body) return;
+  const next = document.getElementById(held.holder)?.querySelector(`button${held.which}`);
+  if (next) next.focus({ preventScroll: true });
+}
+
+document.addEventListener("pointerdown", () => (held = null), true);
+document.addEventListener("focusin", remember);
+new MutationObserver(follow).observe(document.documentElement, { childList: true, subtree: true });
+
+// A long list of options scrolls, so Chromium makes it a stop of its own: Tab would land in what just closes.
+document.addEventListener(
+  "keydown",
+  (event) => {
+    if (event.key !== "Tab" || !event.target.matches("[role=combobox]")) return;
+    for (const list of document.querySelectorAll("[role=listbox]")) list.tabIndex = -1;
+  },
+  true,
+);

@@ -1,0 +1,163 @@
+"""Everybody can use the page: what axe-core finds on every tab, and a visit with the keyboard alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+
+pytestmark = pytest.mark.e2e
+
+GRAVE = ("serious", "critical")
+#: What shows that a tab is filled; other tabs wait for nothing from the server.
+FILLED = {"Inside RITA": "#in-plan-attacked .heatmaplayer image", "Memory (cache)": "#contents img"}
+#: Where the focus is, and whether somebody sees it there. The slider over a picture is invisible: its frame shows it.
+FOCUS = """() => {
+  const now = document.activeElement, probe = document.createElement("i");
+  probe.style.color = "var(--rita-clean)";
+  document.body.append(probe);
+  const wanted = getComputedStyle(probe).color;
+  probe.remove();
+  const ring = (e) => {
+    const style = getComputedStyle(e), box = e.getBoundingClientRect();
+    return style.outlineStyle === "solid" && parseFloat(style.outlineWidth) >= 2 && style.outlineColor === wanted
+      && Number(style.opacity) > 0.5 && box.width > 0 && box.height > 0
+      && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
+  };
+  const where = [now, now.closest(".frame")].filter(Boolean);
+  const name = now.getAttribute("aria-label") || now.textContent.trim() || now.id;
+  return { seen: now.matches(":focus-visible") && where.some(ring), what: `${now.tagName} ${name.slice(0, 60)}` };
+}"""
+
+
+#: Controls in sight that Tab did not stop at; of radio buttons a browser stops at one per group.
+MISSED = """() => [...document.querySelectorAll(
+    "[role=tabpanel] :is(button, input:not([type=radio]), select, textarea, a[href], [tabindex='0'])"
+  )].filter((e) => e.checkVisibility() && !e.disabled && e.tabIndex >= 0 && !e.dataset.stop)
+  .map((e) => e.outerHTML.slice(0, 200))"""
+
+
+def tabs(page: Page) -> Iterator[str]:
+    """Open every tab with all its folds, one after the other, and wait for what it shows."""
+    for tab in page.get_by_role("tab").all():
+        name = tab.inner_text()
+        tab.click()
+        for fold in page.locator("[role=tabpanel] button.label-wrap:not(.open):visible").all():
+            fold.click()
+        if name in FILLED:
+            page.wait_for_selector(FILLED[name])
+        page.wait_for_timeout(1500)  # its figures are drawn when it is first seen
+        yield name
+
+
+def grave(found: dict[str, Any]) -> list[str]:
+    """The serious and critical findings: impact, rule, selector and what to do."""
+    return [
+        f"[{one['impact']}] {one['id']} at {node['target']}: {node['failureSummary']}"
+        for one in found["violations"]
+        if one["impact"] in GRAVE
+        for node in one["nodes"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("page", "width", "dark"),
+    [("?__theme=light", 1440, False), ("?__theme=dark", 390, True)],
+    indirect=["page"],
+    ids=["light and wide", "dark and narrow"],
+)
+def test_axe_finds_nothing_serious_on_any_tab(page: Page, width: int, dark: bool) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    assert page.evaluate("document.body.classList.contains('dark')") is dark
+    findings = []
+    for name in tabs(page):
+        found = Axe().run(page).response
+        checked = {one["id"] for one in found["passes"]}
+        assert {"color-contrast", "button-name", "aria-hidden-focus"} <= checked, (name, checked)
+        findings += [f"{name}: {said}" for said in grave(found)]
+    assert not findings, "\n".join(findings)
+
+
+def test_axe_would_find_pale_words_and_a_button_without_a_name(page: Page) -> None:
+    page.evaluate(
+        "document.querySelector('#title').innerHTML = '<p style=\"color:#ccc\">pale</p><button></button>'"
+    )
+    found = grave(Axe().run(page, "#title").response)
+    assert {re.search(r"\] (\S+)", one)[1] for one in found} == {"color-contrast", "button-name"}
+
+
+def reach(page: Page, wanted: str, key: str = "Tab", most: int = 90) -> Locator:
+    """Press ``key`` until an element of the selector ``wanted`` has the focus; every stop must be visible."""
+    for _ in range(most):
+        page.keyboard.press(key)
+        stop = page.evaluate(FOCUS)
+        assert stop["seen"], f"the focus cannot be seen at {stop['what']} on the way to {wanted}"
+        if page.evaluate("wanted => document.activeElement.matches(wanted)", wanted):
+            return page.locator(":focus")
+    raise AssertionError(f"{wanted} is not reached with {most} times {key}")
+
+
+def test_a_visit_with_the_keyboard_alone(page: Page) -> None:
+    # another sample is chosen and run
+    sample = reach(page, "#samples button[aria-pressed=false]").get_attribute("data-sample")
+    page.keyboard.press("Enter")
+    expect(page.locator("#samples button[aria-pressed=true]")).to_have_attribute(
+        "data-sample", str(sample)
+    )
+    expect(page.locator("#status")).to_contain_text("Done in")
+    expect(page.locator(":focus")).to_have_attribute("data-sample", str(sample))
+    reach(page, "#go")
+    reach(page, ".pic.attacked input[type=range]")
+    # its views are walked and one is chosen; the focus stays on it though the grid is drawn anew
+    first = reach(page, "#views button").get_attribute("data-index")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    view = page.locator(":focus").get_attribute("data-index")
+    assert view != first
+    page.keyboard.press("Enter")
+    expect(page.locator("#view-detail")).to_contain_text(f"View {view}:")
+    expect(page.locator(":focus")).to_have_attribute("data-index", str(view))
+    # Inside RITA: the same view is left out, and one key goes back to the run
+    reach(page, "[role=tab]:nth-of-type(2)", "Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("tab", name="Inside RITA")).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#in-plan-attacked .heatmaplayer image").first).to_be_visible()
+    banner = page.locator("#whatif-banner")
+    reach(page, "#whatif-view")
+    page.keyboard.press("Enter")
+    expect(banner).to_contain_text(f"without view {view}")
+    reach(page, "#whatif-back", "Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(banner).to_contain_text("This is the run as it was made")
+    reach(page, "[role=tab]:nth-of-type(1)", "Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#view-detail")).to_be_visible()
+
+
+def test_every_control_of_every_tab_is_reached_by_tab_and_seen(page: Page) -> None:
+    for name in tabs(page):
+        page.get_by_role("tab", name=name).focus()
+        for _ in range(400):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement === document.body"):
+                break  # past the end of the page, or lost: then the rest is missed below
+            stop = page.evaluate(FOCUS)
+            assert stop["seen"], f"{name}: the focus cannot be seen at {stop['what']}"
+            page.evaluate("document.activeElement.dataset.stop = 'yes'")
+        assert page.locator("[role=tabpanel]:visible [data-stop]").count() > 5, name
+        assert page.evaluate(MISSED) == [], name
+
+
+def test_a_figure_is_zoomed_with_plus_and_reset_with_0(page: Page) -> None:
+    page.locator("#costs .rita-figure").focus()
+    span = "document.querySelector('#costs .rita-plot')._fullLayout.xaxis.range"
+    before = page.evaluate(span)
+    page.keyboard.press("+")
+    page.wait_for_function(f"before => {span}[0] > before[0]", arg=before)
+    page.keyboard.press("0")
+    page.wait_for_function(f"before => {span}[0] === before[0]", arg=before)
