@@ -22,6 +22,7 @@ from rita_demo.ui.desk import Desk, Engines
 from rita_demo.ui.example import WorkedExample, show_example
 from rita_demo.ui.figures import FiguresTab
 from rita_demo.ui.inside import Inside
+from rita_demo.ui.learn import draw_learn
 from rita_demo.ui.memory import MemoryTab
 from rita_demo.ui.models import ModelMenu
 from rita_demo.ui.notice import Notice
@@ -29,6 +30,7 @@ from rita_demo.ui.pictures import waiting_pictures
 from rita_demo.ui.sessions import Sessions
 from rita_demo.ui.stream import StreamTab
 from rita_demo.ui.theme import KEYBOARD, STYLE, theme
+from rita_demo.ui.tour import Tour
 
 WELCOME = (
     "A worked example, chosen because it shows the idea. Now try another picture, or your own."
@@ -67,6 +69,7 @@ def build(
         desk = _desk(Engines(engine, load), sessions or Sessions(), example)
         with corner:
             menu = ModelMenu(desk)
+            Tour(elem_id="tour")
             share = permalink.Share(elem_id="share")
             reset = gr.Button("Reset", size="sm", elem_id="reset")
         draw_caption(desk.board)
@@ -82,11 +85,13 @@ def build(
                 stream = StreamTab(desk, tab, inside, tabs, places)
             with gr.Tab("Figures of the paper", id="figures") as fifth:
                 figures = FiguresTab(desk, places)
+            with gr.Tab("Learn", id="learn-tab") as sixth:
+                draw_learn(desk.board)
         tab.wire()
-        inside.wire(second, [first, third, fourth, fifth])
-        memory.wire([first, second, fourth, fifth])
+        inside.wire(second, [first, third, fourth, fifth, sixth])
+        memory.wire([first, second, fourth, fifth, sixth])
         stream.wire(fourth)
-        figures.wire(fifth, [first, second, third, fourth])
+        figures.wire(fifth, [first, second, third, fourth, sixth])
         menu.wire()
         _wire_visits(page, desk, tab, reset)
     example.start()

@@ -172,7 +172,7 @@ class Share(gr.HTML):
     def __init__(self, **html: Any) -> None:
         super().__init__(
             "",
-            html_template="<button type='button' class='share'>Share</button><span role='status'></span>",
+            html_template="<button type='button' class='quiet-button'>Share</button><span role='status'></span>",
             js_on_load=SCRIPT, apply_default_css=False, **html,
         )  # fmt: skip
 

@@ -36,7 +36,7 @@ FOCUS = """() => {
 
 #: Controls in sight that Tab did not stop at; of radio buttons a browser stops at one per group.
 MISSED = """() => [...document.querySelectorAll(
-    "[role=tabpanel] :is(button, input:not([type=radio]), select, textarea, a[href], [tabindex='0'])"
+    "[role=tabpanel] :is(button, input:not([type=radio]), select, textarea, summary, a[href], [tabindex='0'])"
   )].filter((e) => e.checkVisibility() && !e.disabled && e.tabIndex >= 0 && !e.dataset.stop)
   .map((e) => e.outerHTML.slice(0, 200))"""
 
