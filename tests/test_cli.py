@@ -40,7 +40,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
         calls.append(
             {"names": names, "settings": settings, "backbone": backbone, "label": label, "target": target}
         )  # fmt: skip
-        return make_story(settings=settings, attack=settings.attack != "none")
+        return None, make_story(settings=settings, attack=settings.attack != "none")
 
     monkeypatch.setattr(cli, "explain", explain)
     return calls

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.names import safe
 from rita_demo.plots.theme import COLOURS, axis, class_look, empty, finish, note
 from rita_demo.surveys import Marks
@@ -31,7 +32,7 @@ def cloud(
     k: int | None = None,
     picture: int | None = None,
     ids: Sequence[str] = (),
-) -> go.Figure:
+) -> Figure:
     """Left the attacked pictures, right their views, in the same plane and with the same axes.
 
     A class's colour and shape are its place among the classes that occur. Rings are views in the
@@ -49,7 +50,7 @@ def cloud(
         return empty("No pictures were gathered yet.")
     present = [int(one) for one in np.unique(marks.label[marks.picture >= 0])]
     look = {label: class_look(place) for place, label in enumerate(present)}
-    figure = go.Figure()
+    figure = Figure()
     for kind, x, y in PANELS:
         shown = (kind, "prompt") if kind == "attacked" else (kind, "cached", "prompt")
         for one in shown:
@@ -94,7 +95,7 @@ def cloud(
 def _dots(
     marks: Marks, places: np.ndarray, names: Sequence[str], here: np.ndarray, kind: str,
     look: dict[int, tuple[int, str, str, str]], k: int | None, ids: Sequence[str], x: str, y: str,
-) -> go.Scatter:  # fmt: skip
+) -> dict[str, Any]:  # fmt: skip
     """All marks of one kind in one panel: colour and shape by class, grey where another is looked at."""
     labels = [int(one) for one in marks.label[here]]
     shades = [COLOURS["faint"] if k not in (None, one) else look[one][1] for one in labels]
@@ -105,15 +106,16 @@ def _dots(
         marker |= {"symbol": "bowtie", "line": {"width": 1, "color": COLOURS["surface"]}}
     else:
         marker |= {"opacity": 0.85 if kind == "attacked" else 0.6}
-    return go.Scatter(
-        x=places[here, 0], y=places[here, 1], xaxis=x, yaxis=y, mode="markers", name=kind,
-        marker=marker, customdata=[[int(i), _words(marks, int(i), names, ids)] for i in here],
-        hovertemplate="%{customdata[1]}<extra></extra>",
-    )  # fmt: skip
+    return {
+        "type": "scatter",
+        "x": places[here, 0], "y": places[here, 1], "xaxis": x, "yaxis": y, "mode": "markers", "name": kind,
+        "marker": marker, "customdata": [[int(i), _words(marks, int(i), names, ids)] for i in here],
+        "hovertemplate": "%{customdata[1]}<extra></extra>",
+    }  # fmt: skip
 
 
 def _path(
-    figure: go.Figure, marks: Marks, places: np.ndarray, names: Sequence[str], picture: int,
+    figure: Figure, marks: Marks, places: np.ndarray, names: Sequence[str], picture: int,
     ids: Sequence[str], x: str, y: str,
 ) -> None:  # fmt: skip
     """Clean, attacked, and from there to every view of the picture that the memory holds."""

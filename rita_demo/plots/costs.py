@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-import plotly.graph_objects as go
 
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.names import right_tag, safe, short, sides_of
 from rita_demo.plots.theme import COLOURS, SIDES, axis, fades, finish, note
 from rita_demo.records import Side, Story
@@ -24,7 +24,7 @@ def class_costs(
     top: int = 10,
     along: Sequence[Side] = (),
     pinned: Story | None = None,
-) -> go.Figure:
+) -> Figure:
     """Per class: d_OT (ring), plus alpha times d_cOT (purple), gives the total (diamond).
 
     The same classes stand in the same rows on both sides, cheapest on the delivered picture
@@ -50,7 +50,7 @@ def class_costs(
     before = {name: pinned_totals(story, name, shown, pinned) for name in sides}
     also = [v for found in before.values() for v in found.values()]
     low, high = _range(story, (story.clean, story.attacked, *along), shown, also)
-    figure = go.Figure()
+    figure = Figure()
     annotations = [note(_key(pinned is not None), 0, 1.0, yshift=26, xshift=-150)]
     shapes: list[dict] = []
     for number, name in enumerate(sides):
@@ -112,7 +112,7 @@ def pinned_totals(
 
 
 def _draw_pinned(
-    figure: go.Figure, story: Story, name: str, rows: dict[int, int], suffix: str,
+    figure: Figure, story: Story, name: str, rows: dict[int, int], suffix: str,
     before: dict[int, float],
 ) -> None:  # fmt: skip
     if not before:
@@ -144,7 +144,7 @@ def _range(
 
 
 def _draw_side(
-    figure: go.Figure,
+    figure: Figure,
     story: Story,
     name: str,
     rows: dict[int, int],

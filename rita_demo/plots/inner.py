@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 
 from rita_demo.plots.costs import class_tick, shown_classes
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.names import safe, short, sides_of
 from rita_demo.plots.plan import view_order
 from rita_demo.plots.theme import COLOURS, SIDES, axis, fades, finish, note, patch
 from rita_demo.records import Descent, Story
 
 
-def sinkhorn_residuals(story: Story) -> go.Figure:
+def sinkhorn_residuals(story: Story) -> Figure:
     """Largest marginal error at each of Sinkhorn's checks, log scale; prompts solid, memory dotted.
 
     Returns:
         One line per side and transport, named ``"clean prompts"``, ``"clean memory"``, ...
     """
-    figure = go.Figure()
+    figure = Figure()
     limit = float(story.settings.sinkhorn_tolerance)
     alt = []
     for name in sides_of(story):
@@ -50,7 +50,7 @@ def sinkhorn_residuals(story: Story) -> go.Figure:
     )  # fmt: skip
 
 
-def sinkhorn_costs(story: Story, k: int, ways: dict[str, Descent]) -> go.Figure:
+def sinkhorn_costs(story: Story, k: int, ways: dict[str, Descent]) -> Figure:
     """``<T, C>`` of class ``k`` at each of Sinkhorn's iterations, per unit of moved mass.
 
     Args:
@@ -61,7 +61,7 @@ def sinkhorn_costs(story: Story, k: int, ways: dict[str, Descent]) -> go.Figure:
     Returns:
         One line per way, named by it, with ``customdata`` lambda and the column error.
     """
-    figure = go.Figure()
+    figure = Figure()
     said = []
     for name, way in ways.items():
         if not len(way.checks):
@@ -89,7 +89,7 @@ def sinkhorn_costs(story: Story, k: int, ways: dict[str, Descent]) -> go.Figure:
 
 def entropy_change(
     story: Story, changes: dict[str, tuple[np.ndarray, np.ndarray]], *, view: int | None = None
-) -> go.Figure:
+) -> Figure:
     """Entropy of every view before (ring) and after (dot) the prompt update, joined; one scale.
 
     A chosen view keeps its colour, the others go grey.
@@ -104,7 +104,7 @@ def entropy_change(
         ``customdata = (view, before, after)``.
     """
     order = view_order(story.attacked, "entropy")
-    figure = go.Figure()
+    figure = Figure()
     for number, (name, (before, after)) in enumerate(changes.items()):
         lift = 0.0 if len(changes) == 1 else 0.36 * number - 0.18
         places = [i + lift for i in range(len(order))]
@@ -138,13 +138,13 @@ def entropy_change(
     )  # fmt: skip
 
 
-def tuning_loss(story: Story) -> go.Figure:
+def tuning_loss(story: Story) -> Figure:
     """The prompt update's loss in nats before every step and after the last, for both sides.
 
     Returns:
         One line per side, named by it; empty sides (no update) have none.
     """
-    figure = go.Figure()
+    figure = Figure()
     for name in sides_of(story):
         loss = [float(v) for v in np.asarray(getattr(story, name).trace.tuning.loss)]
         if loss:
@@ -157,7 +157,7 @@ def tuning_loss(story: Story) -> go.Figure:
                 marker={"size": 7, "symbol": "circle" if name == "clean" else "diamond"},
                 hovertemplate="step %{x}: %{y:.4f} nats<extra></extra>",
             )  # fmt: skip
-    last = max((len(trace.x) - 1 for trace in figure.data), default=0)
+    last = max((len(trace["x"]) - 1 for trace in figure.traces), default=0)
     return finish(
         figure, kind="tuning_loss", margin={"l": 58, "r": 110, "t": 12, "b": 44},
         alt=f"Loss of the prompt update over {last} steps.",
@@ -166,13 +166,13 @@ def tuning_loss(story: Story) -> go.Figure:
     )  # fmt: skip
 
 
-def context_movement(story: Story) -> go.Figure:
+def context_movement(story: Story) -> Figure:
     """How far each prompt's context moved in the update: L2, in token-embedding units.
 
     Returns:
         Bars per side whose x are the prompts' numbers.
     """
-    figure = go.Figure()
+    figure = Figure()
     for name in sides_of(story):
         moved = [float(v) for v in np.asarray(getattr(story, name).trace.tuning.movement)]
         colour = SIDES[name]["colour"]
@@ -193,7 +193,7 @@ def context_movement(story: Story) -> go.Figure:
     )  # fmt: skip
 
 
-def before_after(story: Story, *, k: int | None = None, top: int = 8) -> go.Figure:
+def before_after(story: Story, *, k: int | None = None, top: int = 8) -> Figure:
     """d_OT of each class before (ring) and after (dot) the prompt update, joined; both sides, one scale.
 
     Returns:
@@ -202,7 +202,7 @@ def before_after(story: Story, *, k: int | None = None, top: int = 8) -> go.Figu
     """
     classes = shown_classes(story, k, top)
     names = story.bank.names
-    figure = go.Figure()
+    figure = Figure()
     sides = sides_of(story)
     for number, name in enumerate(sides):
         trace, colour = getattr(story, name).trace, SIDES[name]["colour"]

@@ -7,9 +7,9 @@ first.  What is left out keeps its place and is grey.
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 
 from rita_demo.plots.costs import class_tick, shown_classes
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.names import percent, safe, short, sides_of
 from rita_demo.plots.plan import REACH, moved_shares, view_order
 from rita_demo.plots.theme import COLOURS, DIVERGING, SIDES, axis, fades, finish, note, veils
@@ -21,7 +21,7 @@ LEFT, LEFT_NARROW = 170, 104
 
 def cost_matrix(
     story: Story, side: str, k: int, *, selected: tuple[int, int | None] | None = None
-) -> go.Figure:
+) -> Figure:
     """C of class ``k``: cosine distance of every view (across) to every prompt (down); darker costs more.
 
     Returns:
@@ -38,7 +38,7 @@ def cost_matrix(
 
 def plan_matrix(
     story: Story, side: str, k: int, *, selected: tuple[int, int | None] | None = None
-) -> go.Figure:
+) -> Figure:
     """T of class ``k`` over the product of its marginals (T N M / rho with even weights): 1 is even.
 
     Returns:
@@ -69,12 +69,12 @@ def _atoms(story: Story, k: int) -> np.ndarray:
 def _matrix(
     story: Story, side: str, k: int, kind: str, values: np.ndarray, scale: dict, ticks: dict,
     head: str, selected: tuple[int, int | None] | None,
-) -> go.Figure:  # fmt: skip
+) -> Figure:  # fmt: skip
     views, atoms = view_order(story.attacked, "entropy"), _atoms(story, k)
     times = times_even(story, side, k)[:, atoms]
     shown = np.where(np.isfinite(times), values, np.nan)[views].T
     data, text = _cells(story, side, k, views, atoms, times)
-    figure = go.Figure()
+    figure = Figure()
     figure.add_heatmap(
         z=[[None if np.isnan(v) else float(v) for v in row] for row in shown],
         x=list(range(len(views))), y=list(range(len(atoms)))[::-1], xgap=1, ygap=1,
@@ -159,7 +159,7 @@ def _frame(
 
 def view_mass(
     story: Story, side: str, *, k: int | None = None, view: int | None = None, top: int = 10
-) -> go.Figure:
+) -> Figure:
     """Which share of its own mass each view (across) moves to each class (down), 0 to 100 %.
 
     Below rho = 1 a class leaves out what fits it worst: the views it lives on are dark.
@@ -173,7 +173,7 @@ def view_mass(
     there = np.asarray(one.trace.view_weight, float) > 0
     share = np.stack([moved_shares(one, int(c)) for c in classes])
     names = [safe(story.bank.names[c], 40) for c in classes]
-    figure = go.Figure()
+    figure = Figure()
     figure.add_heatmap(
         z=[[float(row[n]) if there[n] else None for n in views] for row in share],
         x=list(range(len(views))), y=list(range(len(classes)))[::-1], xgap=1, ygap=1, zmin=0, zmax=1,
@@ -208,14 +208,14 @@ def view_mass(
     )
 
 
-def prompt_shares(story: Story, k: int, *, atom: int | None = None) -> go.Figure:
+def prompt_shares(story: Story, k: int, *, atom: int | None = None) -> Figure:
     """What each prompt of class ``k`` adds to its cost: mass it receives times what reaching it costs.
 
     Returns:
         A figure whose bars carry ``customdata = (atom, mass share, mean cost, words)``.
     """
     atoms = _atoms(story, k)
-    figure = go.Figure()
+    figure = Figure()
     for name in sides_of(story):
         moved = getattr(story, name).trace.prompt
         plan = np.asarray(moved.plan, float)[k] / float(moved.mass)
@@ -235,7 +235,7 @@ def prompt_shares(story: Story, k: int, *, atom: int | None = None) -> go.Figure
             textposition="outside", textfont={"size": 11, "color": COLOURS["quiet"]},
             cliponaxis=False,
         )  # fmt: skip
-    most = max(float(max(trace.x)) for trace in figure.data)
+    most = max(float(max(trace["x"])) for trace in figure.traces)
     labels = [short(story.bank.prompts[k][m], 24) for m in atoms]
     row = [len(atoms) - 1 - i for i, m in enumerate(atoms) if m == atom]
     shape = {

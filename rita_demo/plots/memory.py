@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import plotly.graph_objects as go
 
 from rita_demo.plots.costs import shown_classes
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.names import safe, short
 from rita_demo.plots.theme import COLOURS, axis, finish, note, rows
 from rita_demo.records import Plane, Story, Trace
@@ -23,7 +23,7 @@ STAGES: tuple[tuple[str, str, str, str], ...] = (
 
 def cache_distances(
     story: Story, empty: Trace, selected: int | None = None, *, full: Trace | None = None
-) -> go.Figure:
+) -> Figure:
     """d_cOT of the delivered picture with the memory (purple) and with an empty one (grey ring), per class.
 
     Args:
@@ -38,7 +38,7 @@ def cache_distances(
     with_, without = full or story.attacked.trace, empty
     shown = shown_classes(story, selected, 10)
     place = {k: len(shown) - 1 - i for i, k in enumerate(shown)}
-    figure = go.Figure()
+    figure = Figure()
     for k in shown:
         pair = [float(without.cache_distance[k]), float(with_.cache_distance[k])]
         figure.add_scatter(
@@ -100,7 +100,7 @@ def _alt(story: Story, full: Trace, empty: Trace, shown: list[int]) -> str:
     return "Cost of the memory with and without what it holds: " + "; ".join(parts) + "."
 
 
-def procrustes_plane(one: Plane, name: str, selected: int | None = None) -> go.Figure:
+def procrustes_plane(one: Plane, name: str, selected: int | None = None) -> Figure:
     """A class's cached views before and after the rotation, in the plane of both mean directions.
 
     The circle has radius 1: on it a view lies wholly in the plane.  The arc is the rotation; both
@@ -114,7 +114,7 @@ def procrustes_plane(one: Plane, name: str, selected: int | None = None) -> go.F
     Returns:
         A figure whose marks carry ``customdata = (slot, distance moved outside the plane)``.
     """
-    figure = go.Figure()
+    figure = Figure()
     _directions(figure, one)
     for (x0, y0), (x1, y1) in zip(one.before.tolist(), one.smallest.tolist()):
         figure.add_scatter(
@@ -144,7 +144,7 @@ def procrustes_plane(one: Plane, name: str, selected: int | None = None) -> go.F
     )  # fmt: skip
 
 
-def _directions(figure: go.Figure, one: Plane) -> None:
+def _directions(figure: Figure, one: Plane) -> None:
     """Both mean directions, and the arc that turns one onto the other."""
     for end, colour, dash in (
         (one.mean, COLOURS["cache"], "dot"),
@@ -163,7 +163,7 @@ def _directions(figure: go.Figure, one: Plane) -> None:
     )  # fmt: skip
 
 
-def _views(figure: go.Figure, one: Plane, selected: int | None) -> None:
+def _views(figure: Figure, one: Plane, selected: int | None) -> None:
     """Every view three times; the selected one large and in colour, the others grey."""
     moved = {
         "before": np.zeros(len(one.before)),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import plotly.graph_objects as go
 
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.names import percent, safe
 from rita_demo.plots.theme import COLOURS, GLYPHS, axis, empty, finish, note, patch
 from rita_demo.surveys import OneHot
@@ -24,7 +24,7 @@ def one_hot(
     one: OneHot,
     density: Callable[[np.ndarray, np.ndarray], np.ndarray | None],
     selected: int | None = None,
-) -> go.Figure:
+) -> Figure:
     """Left the density over the classes with every class as a tick, right the classes one by one.
 
     Args:
@@ -40,7 +40,7 @@ def one_hot(
         return empty("The memory holds nothing that could be compared.")
     top = float(finite.max()) * 1.08 + 1e-3
     at = np.linspace(0, top, POINTS)
-    figure, highest = go.Figure(), 0.0
+    figure, highest = Figure(), 0.0
     for row, (name, (words, colour, dash, symbol)) in enumerate(LINES.items()):
         values = getattr(one, name)
         curve = density(values, at)
@@ -90,7 +90,7 @@ def one_hot(
     )  # fmt: skip
 
 
-def _scatter(figure: go.Figure, one: OneHot, name: str, selected: int | None) -> None:
+def _scatter(figure: Figure, one: OneHot, name: str, selected: int | None) -> None:
     words, colour, _, symbol = LINES[name]
     values = getattr(one, name)
     ks = np.flatnonzero(np.isfinite(values) & np.isfinite(one.original))

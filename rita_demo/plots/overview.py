@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.inside import RISING
 from rita_demo.plots.names import percent, safe
 from rita_demo.plots.plan import moved_shares, view_order
@@ -19,9 +19,7 @@ def class_order(story: Story) -> np.ndarray:
     return np.argsort(np.asarray(story.attacked.trace.total), kind="stable")[:MOST_ROWS]
 
 
-def all_views(
-    story: Story, side: str, *, k: int | None = None, view: int | None = None
-) -> go.Figure:
+def all_views(story: Story, side: str, *, k: int | None = None, view: int | None = None) -> Figure:
     """Which share of its own mass each view (across) moves to every class (down), 0 to 100 %.
 
     Returns:
@@ -48,7 +46,7 @@ def all_views(
     )  # fmt: skip
 
 
-def all_prompts(story: Story, side: str, *, k: int | None = None) -> go.Figure:
+def all_prompts(story: Story, side: str, *, k: int | None = None) -> Figure:
     """What every prompt (across) of every class (down) pays per unit of the mass it receives.
 
     Returns:
@@ -94,9 +92,9 @@ def _place(order: np.ndarray, number: int | None) -> int | None:
 def _heatmap(
     story: Story, classes: np.ndarray, values: np.ndarray, codes: np.ndarray, scale: dict, ticks: dict,
     hover: str, words: list | None = None,
-) -> go.Figure:  # fmt: skip
+) -> Figure:  # fmt: skip
     names = [safe(story.bank.names[c], 24) for c in classes]
-    figure = go.Figure()
+    figure = Figure()
     figure.add_heatmap(
         z=np.round(values, 5), customdata=codes.astype(np.int32), hovertemplate=hover,
         text=words or [[name] * values.shape[1] for name in names],
@@ -108,9 +106,9 @@ def _heatmap(
 
 
 def _finished(
-    figure: go.Figure, story: Story, side: str, kind: str, head: str, classes: np.ndarray, across: str,
+    figure: Figure, story: Story, side: str, kind: str, head: str, classes: np.ndarray, across: str,
     chosen: tuple[int | None, int | None], width: int,
-) -> go.Figure:  # fmt: skip
+) -> Figure:  # fmt: skip
     count, row, column = len(classes), *chosen
     rest = len(story.bank.names) - count
     down = f"{count} classes, cheapest first" + (f" ({rest} more)" if rest else "")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.names import percent, safe, short
 from rita_demo.plots.theme import (
     COLOURS,
@@ -32,7 +32,7 @@ def plan_heatmap(
     *,
     order: str = "entropy",
     selected: tuple[int, int] | None = None,
-) -> go.Figure:
+) -> Figure:
     """T times N times M (over rho) of class ``k``, on a diverging scale around 1, and each view's mass.
 
     1 means an even share. With partial transport (rho below 1) the share of every view's mass
@@ -54,7 +54,7 @@ def plan_heatmap(
     views = view_order(one, order)
     even = even_shares(story, side, k)[views]
     atoms = np.flatnonzero(np.asarray(transport.column_weight)[k] > 0)
-    figure = go.Figure()
+    figure = Figure()
     _draw_cells(figure, story, one, k, views, atoms, even)
     _draw_strip(figure, one, k, views)
     verdict = flatness(story, side, k)
@@ -126,7 +126,7 @@ def flatness(story: Story, side: str, k: int) -> str:
 
 
 def _draw_cells(
-    figure: go.Figure, story: Story, side: Side, k: int, views: np.ndarray, atoms: np.ndarray,
+    figure: Figure, story: Story, side: Side, k: int, views: np.ndarray, atoms: np.ndarray,
     even: np.ndarray,
 ) -> None:  # fmt: skip
     transport, confidence = side.trace.prompt, side.trace.confidence
@@ -161,7 +161,7 @@ def _draw_cells(
     )  # fmt: skip
 
 
-def _draw_strip(figure: go.Figure, side: Side, k: int, views: np.ndarray) -> None:
+def _draw_strip(figure: Figure, side: Side, k: int, views: np.ndarray) -> None:
     moved = moved_shares(side, k)
     figure.add_bar(
         x=list(range(len(views))),

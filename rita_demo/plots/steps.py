@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.names import percent, right_class, safe, short
 from rita_demo.plots.theme import COLOURS, METHODS, axis, empty, finish, note, percents, room_for
 from rita_demo.records import AttackTrace, FilmFrame, Story
@@ -16,7 +16,7 @@ TOP, BOTTOM = (0.40, 1.0), (0.0, 0.26)  # the two panels, as shares of the heigh
 GAP = 9.0  # percent points that keep two direct labels apart
 
 
-def attack_steps(story: Story, film: Sequence[FilmFrame], step: int) -> go.Figure:
+def attack_steps(story: Story, film: Sequence[FilmFrame], step: int) -> Figure:
     """Probability of the true class per method (percent) above the attacker's loss (in its unit), over steps.
 
     Args:
@@ -33,7 +33,7 @@ def attack_steps(story: Story, film: Sequence[FilmFrame], step: int) -> go.Figur
         return empty("No attack here: this picture was only defended.")
     last = len(attack.loss) - 1
     step = int(np.clip(step, 0, last))
-    figure = go.Figure()
+    figure = Figure()
     ends = {}
     for method, (steps, shares, labels) in _lines(story, attack, film).items():
         _draw_method(figure, story, method, steps, shares, labels)
@@ -118,7 +118,7 @@ def _lines(
 
 
 def _draw_method(
-    figure: go.Figure, story: Story, method: str, steps: list, shares: list, labels: list
+    figure: Figure, story: Story, method: str, steps: list, shares: list, labels: list
 ) -> None:
     look = METHODS[method]
     right = [k == story.label for k in labels]
@@ -146,7 +146,7 @@ def _draw_method(
     )
 
 
-def _draw_loss(figure: go.Figure, loss: np.ndarray, unit: str) -> None:
+def _draw_loss(figure: Figure, loss: np.ndarray, unit: str) -> None:
     figure.add_scatter(
         x=list(range(len(loss))),
         y=loss.tolist(),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import plotly.graph_objects as go
 
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.names import safe, short
 from rita_demo.plots.theme import (
     COLOURS,
@@ -29,7 +29,7 @@ MOST_CLASSES = 10
 NOTHING = "Nothing has entered the memory yet."
 
 
-def running_accuracy(course: Course, t: int) -> go.Figure:
+def running_accuracy(course: Course, t: int) -> Figure:
     """Each method's accuracy over the pictures so far, with Wilson's 95 % interval as a band.
 
     Args:
@@ -38,7 +38,7 @@ def running_accuracy(course: Course, t: int) -> go.Figure:
     Returns:
         A figure whose marks carry ``customdata = (picture from 1, words)``.
     """
-    figure, kept = go.Figure(), thinned(len(course.pictures))
+    figure, kept = Figure(), thinned(len(course.pictures))
     x = (kept + 1).tolist()
     for method, look in METHODS.items():
         if method not in course.curves:
@@ -85,12 +85,12 @@ def accuracy_words(course: Course, method: str, t: int) -> str:
     return f"{METHODS[method]['title']}, first {t}: {share:.0f} % right ({low:.0f} to {high:.0f}), n = {n}"
 
 
-def memory_growth(course: Course, t: int) -> go.Figure:
+def memory_growth(course: Course, t: int) -> Figure:
     """How full the memory was (share of all places) and how pure (share of its views whose picture is of
     the class they lie under), after every picture. Marks carry ``customdata = (picture from 1, words)``."""
     if not len(course.entered.picture):
         return empty(NOTHING)
-    figure, kept = go.Figure(), thinned(len(course.pictures))
+    figure, kept = Figure(), thinned(len(course.pictures))
     places = course.slots * len(course.names)
     for values, title, colour, dash in (
         (course.fill / places, f"full, of {places} places", COLOURS["quiet"], "dot"),
@@ -128,13 +128,13 @@ def growth_words(course: Course, t: int) -> str:
     return f"After picture {t} the memory held {held} of {places} views{pure}."
 
 
-def entering(course: Course, t: int) -> go.Figure:
+def entering(course: Course, t: int) -> Figure:
     """The entropy of every view that entered, by picture: a circle where it entered under its picture's
     true class, a cross where not. Marks carry ``customdata = (picture from 1, words)``."""
     e = course.entered
     if not len(e.picture):
         return empty(NOTHING)
-    figure, kept = go.Figure(), thinned(len(e.picture))
+    figure, kept = Figure(), thinned(len(e.picture))
     for true, symbol, colour in (
         (True, "circle-open", COLOURS["cache"]),
         (False, "x-thin", COLOURS["attack"]),
@@ -179,7 +179,7 @@ def _entered_words(course: Course, i: int) -> str:
     )
 
 
-def class_memory(course: Course, held: Held, end: Held, chosen: int | None = None) -> go.Figure:
+def class_memory(course: Course, held: Held, end: Held, chosen: int | None = None) -> Figure:
     """Per class: views held (outline) and those of the right class (filled) on the left, r_k on the right.
 
     The classes and their order are those that hold most at the ``end``, so that nothing jumps when
@@ -192,7 +192,7 @@ def class_memory(course: Course, held: Held, end: Held, chosen: int | None = Non
     if not order:
         return empty(NOTHING)
     shown = order[:MOST_CLASSES][::-1]
-    place, figure = list(range(len(shown))), go.Figure()
+    place, figure = list(range(len(shown))), Figure()
     data = [[k, _class_words(course, held, k)] for k in shown]
     pale = fades(shown, chosen if chosen in shown else None)
     hover = "%{customdata[1]}<extra></extra>"

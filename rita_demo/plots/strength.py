@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.theme import METHODS, axis, empty, finish, method_keys, note, percents
 from rita_demo.records import MeasuredCell
 
@@ -18,7 +17,7 @@ DATASETS = {
 SQUARES = {"picture": "attack on the picture", "model": "attack on the model's square"}
 
 
-def strength_curves(measured: Mapping[str, Sequence[MeasuredCell]]) -> go.Figure:
+def strength_curves(measured: Mapping[str, Sequence[MeasuredCell]]) -> Figure:
     """Small panels, a dataset per column and an attacked square per row.
 
     Lines are the methods; full lines the attack with the fewest steps, thin ones with more. A bar
@@ -35,7 +34,7 @@ def strength_curves(measured: Mapping[str, Sequence[MeasuredCell]]) -> go.Figure
     datasets = [name for name in DATASETS if any(cell.dataset == name for cell in cells)]
     if not datasets:
         return empty("No measurements of the attack's strength came with this copy.")
-    figure = go.Figure()
+    figure = Figure()
     layout: dict[str, Any] = {}
     notes = []
     for row, square in enumerate(squares):
@@ -70,7 +69,7 @@ def strength_curves(measured: Mapping[str, Sequence[MeasuredCell]]) -> go.Figure
     )
 
 
-def _lines(figure: go.Figure, cells: Sequence[MeasuredCell], suffix: str) -> None:
+def _lines(figure: Figure, cells: Sequence[MeasuredCell], suffix: str) -> None:
     """The methods' lines of one panel."""
     steps = sorted({cell.steps for cell in cells if cell.attack == "pgd"})
     for method, look in METHODS.items():

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-import plotly.graph_objects as go
-
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.names import safe
 from rita_demo.plots.theme import COLOURS, axis, empty, finish, note, percents
 from rita_demo.records import MeasuredCell
@@ -19,7 +18,7 @@ MOST = 12  # lines in one figure
 
 def sweep_lines(
     lines: Sequence[Sweep], title: str, *, recommended: object = None, log: bool = False
-) -> go.Figure:
+) -> Figure:
     """One line per dataset, attack and memory; bars are Wilson's 95 % intervals, full marks clean.
 
     Values stand at even distances, in order, so that settings that are not numbers can be drawn too;
@@ -40,7 +39,7 @@ def sweep_lines(
     values = sorted(found, key=lambda v: (isinstance(v, str), v))
     place = {value: number for number, value in enumerate(values)}
     datasets = list(dict.fromkeys(line.cells[0].dataset for line in shown))
-    figure, keys = go.Figure(), []
+    figure, keys = Figure(), []
     for number, line in enumerate(shown):
         cell = line.cells[0]
         clean = cell.attack == "none" and line.knob != "budget"

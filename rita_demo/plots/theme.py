@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import plotly.graph_objects as go
-
 from rita_demo.methods import METHODS as METHOD_NAMES
+from rita_demo.plots.figure import Figure
 
 #: role -> (light, dark).  Hex in lower case, each light value once: it is the key of the swap.
 PALETTE: dict[str, tuple[str, str]] = {
@@ -188,7 +187,7 @@ def note(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
 
 
 def finish(
-    figure: go.Figure,
+    figure: Figure,
     *,
     kind: str,
     alt: str,
@@ -197,7 +196,7 @@ def finish(
     narrow: dict[str, Any] | None = None,
     wrap: list[int] | None = None,
     **layout: Any,
-) -> go.Figure:
+) -> Figure:
     """Give a figure the house's look and what ``PlotlyView`` needs.
 
     Args:
@@ -211,7 +210,6 @@ def finish(
         **layout: Plotly layout of this figure.
     """
     common = {
-        "template": "none",
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": FONT, "size": 12, "color": COLOURS["text"]},
@@ -231,20 +229,21 @@ def finish(
         "meta": {"kind": kind, "alt": alt, "pickable": pickable, "select": select,
                  "narrow": narrow or {}, "wrap": wrap or []},
     }  # fmt: skip
-    figure.layout = common | layout  # update_layout takes four times as long
+    figure.layers = common | layout
     return figure
 
 
-def ghost(x: list, height: float, data: list, hover: str, **more: Any) -> go.Bar:
+def ghost(x: list, height: float, data: list, hover: str, **more: Any) -> dict[str, Any]:
     """Invisible bars of full height: a whole column answers the pointer, however small what it shows."""
-    return go.Bar(
+    return dict(
+        type="bar",
         x=x, y=[height] * len(x), width=1, customdata=data, hovertemplate=hover,
         marker={"color": "rgba(0,0,0,0)", "line": {"width": 0}}, name="pick",
         hoverlabel={"bgcolor": COLOURS["surface"]}, **more,
     )  # fmt: skip
 
 
-def empty(sentence: str) -> go.Figure:
+def empty(sentence: str) -> Figure:
     """A figure that says why there is nothing to see; ``sentence`` is ours and already safe."""
     words = note(
         sentence, 0.5, 0.5, xanchor="center", yanchor="middle", align="center",
@@ -252,7 +251,7 @@ def empty(sentence: str) -> go.Figure:
     )  # fmt: skip
     hidden = {"visible": False}
     return finish(
-        go.Figure(),
+        Figure(),
         kind="empty",
         alt=sentence,
         wrap=[0],
@@ -262,6 +261,6 @@ def empty(sentence: str) -> go.Figure:
     )
 
 
-def plain(figure: go.Figure) -> str:
+def plain(figure: Figure) -> str:
     """The text alternative a figure carries."""
-    return figure.layout.meta["alt"]
+    return figure.meta["alt"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.names import safe, short
 from rita_demo.plots.theme import COLOURS, SIDES, axis, finish, note, patch, rows
 from rita_demo.records import Bracket
@@ -20,7 +20,7 @@ def brackets(
     shown: Sequence[int],
     selected: int | None = None,
     label: int | None = None,
-) -> go.Figure:
+) -> Figure:
     """A line from the lower to the upper bound per class and side; the filled mark is twice the
     transport cost without blur, the hollow one twice the cost RITA decided with.
 
@@ -31,7 +31,7 @@ def brackets(
     Returns:
         A figure whose marks carry ``customdata = (class, words)``.
     """
-    figure = go.Figure()
+    figure = Figure()
     place = {k: len(shown) - 1 - number for number, k in enumerate(shown)}
     for side, bracket in sides.items():
         colour = SIDES[side]["colour"]

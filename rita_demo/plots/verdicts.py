@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
-
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.names import percent, safe, short, sides_of
 from rita_demo.plots.theme import (
     COLOURS,
@@ -23,7 +22,7 @@ from rita_demo.plots.theme import (
 from rita_demo.records import Draw, Story
 
 
-def verdict_bars(story: Story) -> go.Figure:
+def verdict_bars(story: Story) -> Figure:
     """Probability of the true class (percent) per method, clean above attacked.
 
     The words beside a bar say what the method answers; a wrong answer's bar is hollow.
@@ -34,7 +33,7 @@ def verdict_bars(story: Story) -> go.Figure:
     methods = [m for m in METHODS if m in story.clean.verdicts][::-1]
     sides = sides_of(story)
     offset = {"clean": 0.2 if len(sides) > 1 else 0.0, "attacked": -0.2}
-    figure = go.Figure()
+    figure = Figure()
     parts = []
     for name in sides:
         spoken = _answers(story, name, methods)
@@ -82,7 +81,7 @@ def _answers(story: Story, side: str, methods: list[str]) -> list[tuple[int, flo
     return found
 
 
-def draws(story: Story, repeats: Sequence[Draw]) -> go.Figure:
+def draws(story: Story, repeats: Sequence[Draw]) -> Figure:
     """Right or wrong in every draw of views, one row per method, with the count in words.
 
     Returns:
@@ -91,7 +90,7 @@ def draws(story: Story, repeats: Sequence[Draw]) -> go.Figure:
     if not repeats:
         return empty("Other draws of views have not been tried yet.")
     methods = [m for m in METHODS if any(m in d.verdicts for d in repeats)][::-1]
-    figure = go.Figure()
+    figure = Figure()
     counts = {}
     for row, method in enumerate(methods):
         seen = [(i, d, d.verdicts[method]) for i, d in enumerate(repeats) if method in d.verdicts]

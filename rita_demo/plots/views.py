@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import plotly.graph_objects as go
 
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.names import percent, right_class, right_tag, safe, short
 from rita_demo.plots.theme import COLOURS, SIDES, axis, fades, finish, ghost, note, patch
 from rita_demo.records import Side, Story
@@ -33,7 +33,7 @@ def what_views_say(story: Story, side: str) -> tuple[list[str], int | None]:
     return found, wrong
 
 
-def view_entropies(story: Story, side: str, *, selected: int | None = None) -> go.Figure:
+def view_entropies(story: Story, side: str, *, selected: int | None = None) -> Figure:
     """Entropy of every view in nats, surest first; colour says what it takes the picture for.
 
     Views under the dashed line are confident: only they may enter the memory.
@@ -51,7 +51,7 @@ def view_entropies(story: Story, side: str, *, selected: int | None = None) -> g
     entropy = np.asarray(confidence.entropy, float)
     order = np.argsort(entropy, kind="stable")
     says, wrong = what_views_say(story, side)
-    figure = go.Figure()
+    figure = Figure()
     for what, (colour, hatch) in SAYS.items():
         places = [i for i, n in enumerate(order) if says[n] == what]
         views = [int(order[i]) for i in places]
@@ -81,7 +81,7 @@ def view_entropies(story: Story, side: str, *, selected: int | None = None) -> g
 
 
 def _draw(
-    figure: go.Figure, what: str, look: tuple[str, str], places: list[int], heights: list[float],
+    figure: Figure, what: str, look: tuple[str, str], places: list[int], heights: list[float],
     opacity: list[float],
 ) -> None:  # fmt: skip
     colour, hatch = look

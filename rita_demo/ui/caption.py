@@ -9,9 +9,9 @@ from __future__ import annotations
 from html import escape
 
 import gradio as gr
-import plotly.graph_objects as go
 
 from rita_demo.attacks import ATTACKS
+from rita_demo.plots.figure import Figure
 from rita_demo.records import Story
 from rita_demo.settings import KNOBS
 from rita_demo.ui import words
@@ -27,9 +27,9 @@ def draw_caption(board: Board) -> None:
     board.add(line, lambda session: f"<p>{escape(caption(session))}</p>", "step", "inside")
 
 
-def captioned(figure: go.Figure, says: str) -> go.Figure:
+def captioned(figure: Figure, says: str) -> Figure:
     """A figure that is not about the picture on screen, with what it is about instead, as plain text."""
-    figure.layout.meta = {**(figure.layout.meta or {}), "caption": f"RITA demo. {says}."}
+    figure.meta["caption"] = f"RITA demo. {says}."
     return figure
 
 

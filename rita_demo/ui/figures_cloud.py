@@ -6,9 +6,9 @@ from dataclasses import replace
 from html import escape
 
 import numpy as np
-import plotly.graph_objects as go
 
 from rita_demo import analysis, plots
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.one_hot import spoken
 from rita_demo.surveys import Cloud, Separation
 from rita_demo.ui.caption import captioned
@@ -57,7 +57,7 @@ def how_shown(session: Session) -> str:
     return how if one is not None and how in one.places else "PCA"
 
 
-def draw_cloud(session: Session) -> go.Figure | None:
+def draw_cloud(session: Session) -> Figure | None:
     """The two panels, or None while there is nothing."""
     figures, one = session.figures, session.figures.gathered
     if one is None:
@@ -70,7 +70,7 @@ def draw_cloud(session: Session) -> go.Figure | None:
     return captioned(figure, one.cloud.title)
 
 
-def draw_one_hot(session: Session) -> go.Figure | None:
+def draw_one_hot(session: Session) -> Figure | None:
     """Densities and classes, or None while there is nothing."""
     one = session.figures.gathered
     if one is None:

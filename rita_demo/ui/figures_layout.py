@@ -113,7 +113,7 @@ def _cloud(board: Board) -> dict[str, Any]:
     chips = Chips(elem_id="fig-chips")
     cloud = PlotlyView(
         aria="Attacked pictures and their views in the plane, by true class", height=560,
-        narrow_height=760, empty=figures_cloud.EMPTY, elem_id="fig-cloud",
+        narrow_height=800, empty=figures_cloud.EMPTY, elem_id="fig-cloud",
     )  # fmt: skip
     with gr.Row(elem_classes="pair"):
         mark = gr.HTML(

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-import plotly.graph_objects as go
-
 from rita_demo import analysis, plots
 from rita_demo.data import measured, paper
 from rita_demo.errors import DataError
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.names import clean
 from rita_demo.records import MeasuredCell
 from rita_demo.settings import KNOBS, RECOMMENDED
@@ -28,12 +27,12 @@ FIRST_FILTERS = {
 GRID = "tuning_steps"  # the setting that is drawn against the budget
 
 
-def draw_sweep(session: Session) -> go.Figure:
+def draw_sweep(session: Session) -> Figure:
     """The ablation of the chosen setting over the chosen run."""
     return captioned(_sweep(session), f"Run: {session.figures.run or 'none'}")
 
 
-def _sweep(session: Session) -> go.Figure:
+def _sweep(session: Session) -> Figure:
     knob, points = session.figures.knob, session.figures.points
     if knob == GRID and (grid := analysis.budget_curves(points, knob)):
         return plots.sweep_lines(grid, "budget of the attack (1/255; 0 is clean)")

@@ -6,9 +6,9 @@ from html import escape
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from rita_demo import analysis, plots
+from rita_demo.plots.figure import Figure
 from rita_demo.records import Bracket, Story
 from rita_demo.ui.sessions import Session
 
@@ -45,7 +45,7 @@ def shown_classes(story: Story, selected: int | None = None) -> list[int]:
     return order + list(dict.fromkeys(extra))
 
 
-def draw_brackets(session: Session) -> go.Figure | None:
+def draw_brackets(session: Session) -> Figure | None:
     """The figure, or None while no picture was decided."""
     known, story = session.figures.brackets, session.story
     if known is None or known[0] is not story or story is None:

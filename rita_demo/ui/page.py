@@ -66,7 +66,7 @@ def build(
         with gr.Row(elem_id="header"):
             gr.HTML("<h1>RITA <span>see an attack, see the defence</span></h1>", elem_id="title")
             corner = gr.Row(elem_id="corner")
-        desk = _desk(Engines(engine, load), sessions or Sessions(), example)
+        desk = _desk(Engines(engine, load), Sessions() if sessions is None else sessions, example)
         with corner:
             menu = ModelMenu(desk)
             Tour(elem_id="tour")

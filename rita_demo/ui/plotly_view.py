@@ -20,8 +20,8 @@ from urllib.parse import quote
 
 import gradio as gr
 import plotly
-import plotly.graph_objects as go
 
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.theme import DARK_FOR
 
 LIBRARY = Path(plotly.__file__).resolve().parent / "package_data" / "plotly.min.js"
@@ -77,7 +77,7 @@ class PlotlyView(gr.HTML):
     """A Plotly figure that reports ``click``, ``hover`` and ``select`` to Python.
 
     Args:
-        value: a ``go.Figure``, its dict or JSON, or None (then ``empty`` is shown).
+        value: a :class:`Figure`, its dict or JSON, or None (then ``empty`` is shown).
         aria: what the figure shows, its accessible name.
         height: pixels, reserved before there is a figure, so that nothing jumps.
         narrow_height: pixels when the view is narrower than 560; ``height`` if None.
@@ -87,7 +87,7 @@ class PlotlyView(gr.HTML):
 
     def __init__(
         self,
-        value: go.Figure | dict[str, Any] | str | None = None,
+        value: Figure | dict[str, Any] | str | None = None,
         *,
         aria: str = "Figure",
         height: int = 360,
@@ -125,7 +125,7 @@ class PlotlyView(gr.HTML):
         """The figure as one JSON string; ``None`` stays ``None``."""
         if value is None or isinstance(value, str):
             return value or None
-        if isinstance(value, go.Figure):
+        if isinstance(value, Figure):
             return value.to_json()
         return json.dumps(value)
 

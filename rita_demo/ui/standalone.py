@@ -12,12 +12,12 @@ from html import escape
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from rita_demo import plots
 from rita_demo.exports import to_json
 from rita_demo.film import last_step
 from rita_demo.plots import css_variables
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.theme import DARK_FOR
 from rita_demo.records import Story
 from rita_demo.ui import caption, verdicts, words
@@ -104,7 +104,7 @@ def _figures(story: Story, crops: Mapping[str, np.ndarray]) -> list[str]:
     return found
 
 
-def _figure(name: str, aria: str, height: int, figure: go.Figure, narrow: int | None = None) -> str:
+def _figure(name: str, aria: str, height: int, figure: Figure, narrow: int | None = None) -> str:
     """A figure drawn by the page's own script, which finds its element and value as Gradio would give them."""
     props: dict[str, Any] = {"value": figure.to_json(), "aria": aria, "empty": "", "height": height,
                              "narrow_height": narrow or height}  # fmt: skip

@@ -111,7 +111,7 @@ def test_every_figure_has_a_text_alternative_and_holds_its_place(story: Story):
     for figure in _figures(story):
         assert len(figure.layout.meta["alt"]) > 20
         assert figure.layout.uirevision == figure.layout.meta["kind"]
-        for axis in figure.select_xaxes():
+        for axis in figure.checked.select_xaxes():
             assert axis.range is not None
 
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import gradio as gr
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 from PIL import Image
 
 from rita_demo.plots import class_costs, css_variables, plan_heatmap
+from rita_demo.plots.figure import Figure
 from rita_demo.ui.plotly_view import LIBRARY, Click, PlotlyView, clicked, picked
 from rita_demo.ui.sprite import (
     ViewsGrid,
@@ -77,7 +77,10 @@ def test_a_selection_keeps_valid_points_once_and_in_order():
 def test_a_figure_crosses_as_json_and_nothing_comes_back():
     view = PlotlyView(None)
     assert view.postprocess(None) is None
-    assert json.loads(view.postprocess(go.Figure(go.Bar(y=[1]))))["data"][0]["y"] == [1]
+    drawn = Figure()
+    drawn.add_bar(y=[1, float("nan")])
+    assert json.loads(view.postprocess(drawn))["data"] == [{"type": "bar", "y": [1, None]}]
+    assert drawn.data[0].y[0] == 1
     assert json.loads(view.postprocess({"data": [], "layout": {}})) == {"data": [], "layout": {}}
     assert view.preprocess("<script>") is None
 

@@ -1,0 +1,28 @@
+"""A figure as plain data: plotly.py itself knows every value of every figure, and says so when it does not."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from rita_demo.plots.figure import Figure
+
+
+def test_what_is_sent_is_what_was_added() -> None:
+    figure = Figure()
+    figure.add_scatter(x=np.array([1.0, np.nan]), y=[2, 3])
+    figure.layers = {"meta": {"alt": "two"}}
+    sent = json.loads(figure.to_json())
+    assert sent == {
+        "data": [{"type": "scatter", "x": [1.0, None], "y": [2, 3]}],
+        "layout": {"meta": {"alt": "two"}},
+    }
+
+
+def test_a_value_plotly_does_not_know_is_found_by_checking() -> None:
+    figure = Figure()
+    figure.add_bar(y=[1], colour="red")
+    with pytest.raises(ValueError, match="colour"):
+        _ = figure.checked
