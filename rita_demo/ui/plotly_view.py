@@ -43,8 +43,9 @@ width: 100%; padding: 0;
 .rita-figure.narrow { height: ${narrow_height}px; }
 .rita-figure:focus-visible { outline: 2px solid var(--rita-clean, #0072b2); outline-offset: 1px; }
 .rita-figure:focus-visible::after { content: "Arrows walk, Enter chooses, + − 0 zoom, S and P save";
-  position: absolute; right: 4px; bottom: 2px; padding: 1px 6px; border-radius: 3px; font-size: 12px;
+  position: absolute; right: 4px; top: 2px; padding: 1px 6px; border-radius: 3px; font-size: 12px;
   color: var(--rita-text, #20242b); background: var(--rita-surface, #fefefe); }
+.rita-figure.narrow:focus-visible::after { top: auto; bottom: 2px; }
 .rita-plot { position: absolute; inset: 0; }
 .rita-empty { position: absolute; inset: 0; display: flex; align-items: center; padding: 1rem;
   justify-content: center; text-align: center; color: var(--rita-quiet, #5f6670); }
