@@ -42,12 +42,12 @@ check: setup-dev
 test-quick: check
 	$(BIN)/python -m pytest -m "not slow and not e2e and not nightly"
 
-# two at a time, each file as a whole: what waits for a browser leaves the other core to the rest
+# two processes: one drives the browser, the other does the rest, file by file (tests/conftest.py)
 test: check browser
-	$(BIN)/python -m pytest -m "not nightly" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m "not nightly" -n 2 --dist loadgroup --no-loadscope-reorder
 
 test-nightly: check browser
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
