@@ -11,6 +11,10 @@ import os
 import socket
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rita_demo.bundle import Run
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
@@ -21,8 +25,10 @@ def serve(
     port: int | None = None,
     device: str | None = None,
     data_root: Path | None = None,
+    run: Run | None = None,
 ) -> int:
-    """Serve the page until it is interrupted; returns the exit status."""
+    """Serve the page until it is interrupted, with a saved ``run`` on it if there is one; returns the
+    exit status."""
     from rita_demo.errors import DemoError
 
     backbone = backbone or os.environ.get("RITA_BACKBONE") or "embedded"
@@ -33,12 +39,13 @@ def serve(
         from rita_demo.engine import Engine
         from rita_demo.measuring import Places
         from rita_demo.ui.page import build, launch_options
+        from rita_demo.ui.reopened import ReopenedRun
 
         data = data_root or Path(os.environ.get("RITA_DATA") or "data")
         places = Places(data, Path(os.environ.get("RITA_RUNS") or "runs"))
-        page = build(
-            Engine(backbone, device), load=lambda name: Engine(name, device), places=places
-        )
+        engine = Engine(backbone, device)
+        first = None if run is None else ReopenedRun(engine, run)
+        page = build(engine, load=lambda name: Engine(name, device), example=first, places=places)
     except DemoError as error:
         print(error, file=sys.stderr)
         return 1

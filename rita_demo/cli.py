@@ -27,11 +27,10 @@ from rita_demo.data.vocabularies import (
 from rita_demo.errors import DataError, DemoError, SettingError
 from rita_demo.evaluation.commands import add_evaluate, add_tables
 from rita_demo.methods import METHODS, NAMED, checked
+from rita_demo.serving import add_serve
 from rita_demo.settings import KNOBS, PRESETS, Settings, parse_assignment, preset
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from rita_demo.engine import Engine
     from rita_demo.records import Story
 
@@ -89,12 +88,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="the folder that holds them (default: RITA_DATA, else ./data where it exists)",
     )  # fmt: skip
     datasets.set_defaults(run=_datasets)
-    serve = commands.add_parser("serve", help="the page; the same as app.py")
-    serve.add_argument("--host", default=None, help="address to listen on")
-    serve.add_argument("--port", type=port, default=None, help="port to listen on")
-    serve.add_argument("--data-root", metavar="DIR", type=Path, help="the folder of the datasets")
-    _add_backbone(serve)
-    serve.set_defaults(run=_serve)
+    add_serve(commands, _add_backbone)
     train = commands.add_parser("train", help="make the embedded model")
     train.add_argument("--data", metavar="DIR", type=Path, required=True, help="labelled pictures")
     train.add_argument("--out", metavar="DIR", type=Path, required=True, help="where it is written")
@@ -153,14 +147,6 @@ def _add_backbone(parser: argparse.ArgumentParser) -> None:
         "--backbone", default=os.environ.get("RITA_BACKBONE") or DEFAULT_BACKBONE,
         help="embedded, ARCH:TAG of open_clip, or ARCH:checkpoint (default: RITA_BACKBONE, else embedded)",
     )  # fmt: skip
-
-
-def port(text: str) -> int:
-    """A port that can be listened on; argparse turns the ValueError into its own sentence."""
-    number = int(text)
-    if not 1 <= number <= 65535:
-        raise argparse.ArgumentTypeError(f"a port is 1 to 65535; got {number}")
-    return number
 
 
 def settings_of(args: argparse.Namespace) -> Settings:
@@ -267,27 +253,6 @@ def _datasets(args: argparse.Namespace) -> int:
     root = terminal.data_root(args.data_root)
     print(table.datasets(present(root), root))
     return 0
-
-
-def _serve(args: argparse.Namespace) -> int:
-    given = {"host": args.host, "port": args.port, "backbone": args.backbone}
-    given["data_root"] = args.data_root
-    return _app().serve(**{name: value for name, value in given.items() if value is not None})
-
-
-def _app() -> ModuleType:
-    """``app.py`` beside the package, wherever the command was typed."""
-    import importlib.util
-
-    path = Path(__file__).resolve().parent.parent / "app.py"
-    spec = importlib.util.spec_from_file_location("rita_app", path)
-    if not path.is_file() or spec is None or spec.loader is None:
-        raise DataError(
-            "app.py is missing beside the package.", "Run from a full copy of the project."
-        )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def _train(args: argparse.Namespace) -> int:

@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @contextmanager
-def running_server(log: Path) -> Iterator[str]:
-    """``python app.py`` on a free port, with the embedded model; gives its address, stops it at the end.
+def running_server(log: Path, *words: str) -> Iterator[str]:
+    """``python app.py``, or ``python`` with these words, on a free port, with the embedded model; gives its address, stops it at the end.
 
     Raises:
         RuntimeError: with the end of the log, when it does not answer within two minutes.
@@ -31,7 +31,11 @@ def running_server(log: Path) -> Iterator[str]:
     environment |= {"RITA_RUNS": str(log.parent / "runs"), "RITA_DATA": str(log.parent / "data")}
     with log.open("w") as output:
         server = subprocess.Popen(
-            [sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=output, stderr=output
+            [sys.executable, *(words or ("app.py",))],
+            cwd=ROOT,
+            env=environment,
+            stdout=output,
+            stderr=output,
         )
     try:
         _wait_until_answers(f"http://127.0.0.1:{port}/", server, log)

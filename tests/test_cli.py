@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from rita_demo import cli
+from rita_demo import cli, serving
 from rita_demo.data.pictures import png_bytes
 from rita_demo.errors import BackboneError
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
@@ -254,7 +254,7 @@ def test_serve_and_train_pass_their_options_on(
 ) -> None:
     calls: list[dict] = []
     app = types.SimpleNamespace(serve=lambda **options: calls.append(options) or 0)
-    monkeypatch.setattr(cli, "_app", lambda: app)
+    monkeypatch.setattr(serving, "app", lambda: app)
     assert run(capsys, "serve", "--port", "9000", "--backbone", "A:b")[0] == 0
     monkeypatch.setattr("rita_demo.training.train", lambda **options: calls.append(options))
     words = ["--data", str(tmp_path), "--out", str(tmp_path / "o"), "--minutes", "1.5", "--resume"]

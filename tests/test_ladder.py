@@ -35,14 +35,17 @@ LADDER: dict[str, set[str]] = {
     "reference": BOTTOM | {"vlm", "views"},
     "bench": BOTTOM | SIBLINGS | {"crossing", "engine", "story", "reference", "table", "terminal"},
     "exports": BOTTOM,
+    "bundle": BOTTOM | {"exports", "data"},
     "plots": BOTTOM,
     "analysis": BOTTOM,
     "ui": BOTTOM
-    | {"plots", "analysis", "story", "film", "exports", "data", "attacks", "vlm", "measuring"},
+    | {"plots", "analysis", "story", "film", "exports", "data", "attacks", "vlm", "measuring"}
+    | {"bundle"},
     "table": BOTTOM | {"story", "data", "vlm"},
     "cli": BOTTOM
     | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation", "bench"}
-    | {"terminal", "ui"},
+    | {"terminal", "ui", "serving"},
+    "serving": {"errors", "bundle"},
     "__main__": {"cli"},
     "__init__": set(),
 }
@@ -62,7 +65,16 @@ FORBIDDEN: dict[str, set[str]] = {
     },
     **{
         name: {"torch", "open_clip", "torchvision"}
-        for name in ["ui", "plots", "analysis", "exports", "evaluation", "measuring"]
+        for name in [
+            "ui",
+            "plots",
+            "analysis",
+            "exports",
+            "bundle",
+            "serving",
+            "evaluation",
+            "measuring",
+        ]
     },
     **{name: {"torch", "open_clip", "gradio", "plotly", "PIL"} for name in BOTTOM},
     "method": {"open_clip", "PIL", "gradio", "plotly"},

@@ -10,7 +10,7 @@ from rita_demo.data import samples, vocabularies
 from rita_demo.data.pictures import open_picture
 from rita_demo.errors import PictureError, SettingError, VocabularyError
 from rita_demo.methods import ALWAYS, chosen
-from rita_demo.records import Picture
+from rita_demo.records import Picture, Story
 from rita_demo.settings import Settings
 from rita_demo.ui.controls import settings_from
 from rita_demo.ui.sessions import Session
@@ -104,3 +104,17 @@ def read_ask(form: Mapping[str, Any], session: Session, side: int, *, attack: bo
         sample=session.sample if session.source is None else None,
         methods=methods_of(form),
     )
+
+
+def form_of(story: Story) -> dict[str, Any]:
+    """The form that asks for this story, by field name: what :func:`read_ask` was given."""
+    names = story.bank.names
+    lists = {one.names: key for key, one in vocabularies.VOCABULARIES.items()}
+    target = None if story.attack is None else story.attack.target
+    return story.settings.as_dict() | {
+        "vocabulary": lists.get(names, OWN),
+        "own_names": "" if names in lists else ", ".join(names),
+        "truth": names[story.label] if story.label_given else NOBODY,
+        "target": NOBODY if target is None else names[target],
+        "methods": [name for name in story.methods if name not in ALWAYS],
+    }

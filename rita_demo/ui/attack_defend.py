@@ -11,9 +11,10 @@ import gradio as gr
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
 from rita_demo.errors import PictureError
+from rita_demo.records import Story
 from rita_demo.settings import KNOBS
 from rita_demo.ui import notice
-from rita_demo.ui.ask import read_ask
+from rita_demo.ui.ask import form_of, read_ask
 from rita_demo.ui.board import Updates
 from rita_demo.ui.choosing import Choosing
 from rita_demo.ui.desk import AT_ONCE, ENGINE_QUEUE, Desk
@@ -196,6 +197,13 @@ class AttackDefend(Choosing):
         """The form as a sample wants it."""
         one = samples.SAMPLES[key]
         return {self.form.strip: strip(key), **sample_updates(self.form, one)}
+
+    def show_told(self, story: Story, sample: str | None) -> Updates:
+        """The form that asked for this story, of that sample or of a picture of one's own."""
+        updates = {self.form.strip: strip(sample), **filled(self.form, form_of(story))}
+        return (
+            updates if sample else updates | {self.form.chosen: uploaded_note(story.clean.picture)}
+        )
 
     def take_upload(self, visitor: Any, path: Any) -> Updates:
         """A file arrived: decode it once to say what it is; the button does the rest."""

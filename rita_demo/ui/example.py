@@ -1,11 +1,11 @@
-"""The worked example that is already there when the page opens, computed by the real engine."""
+"""What is already there when the page opens, computed by the real engine: the worked example, or a saved run."""
 
 from __future__ import annotations
 
 import logging
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from rita_demo import film as filming
 from rita_demo import story as telling
 from rita_demo.data import samples
 from rita_demo.errors import DemoError
-from rita_demo.records import FilmFrame, Story
+from rita_demo.records import FilmFrame, Picture, Story
 from rita_demo.settings import RECOMMENDED, Settings
+from rita_demo.ui.history import Entry, History, Shelf
 from rita_demo.ui.sessions import Session
 
 log = logging.getLogger("rita_demo.ui")
@@ -25,15 +26,26 @@ log = logging.getLogger("rita_demo.ui")
 CANDIDATES = (("motorcycle", 4), ("motorcycle", 2), ("motorcycle", 1), ("coffee", 4))
 
 
+WELCOME = (
+    "A worked example, chosen because it shows the idea. Now try another picture, or your own."
+)
+
+
 @dataclass(frozen=True)
 class Example:
     """A finished story of a sample, the views of both sides, and its film with each step's views, as
-    far as it is computed."""
+    far as it is computed. ``said`` is told when it is shown.
 
-    sample: str
+    A saved run is of no sample, but of the file ``source``, and was decided from ``memory``, if any."""
+
     story: Story
-    film: tuple[tuple[FilmFrame, np.ndarray], ...]
-    crops: dict[str, np.ndarray]
+    title: str
+    sample: str | None = None
+    source: bytes | None = None
+    memory: Shelf | None = None
+    said: str = WELCOME
+    film: tuple[tuple[FilmFrame, np.ndarray], ...] = ()
+    crops: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 class WorkedExample:
@@ -54,11 +66,16 @@ class WorkedExample:
         self._candidates = [pair for pair in candidates if pair[0] in here]
         self.fixed = self._candidates[0][0] if self._candidates else None
         self.sentence, self.fraction = "Preparing a worked example", 0.0
+        self.failure = "The worked example could not be computed."
         self.ready: Example | None = None
         self._shown = threading.Event()  # everything but the film, or nothing at all
         self._done = threading.Event()
         self._lock = threading.Lock()
         self._worker: threading.Thread | None = None
+
+    def first_picture(self) -> Picture | None:
+        """What can be shown before anything is known about it."""
+        return samples.sample(self.fixed).load() if self.fixed else None
 
     def start(self) -> None:
         """Begin computing, once."""
@@ -77,8 +94,8 @@ class WorkedExample:
         except DemoError as error:
             self.sentence = str(error)
         except Exception as error:
-            log.error("the worked example failed", exc_info=error)
-            self.sentence = "The worked example could not be computed."
+            log.error("%s", self.failure, exc_info=error)
+            self.sentence = self.failure
         finally:
             self._shown.set()
             self._done.set()
@@ -97,7 +114,8 @@ class WorkedExample:
             if rescued:
                 break
         if best is not None:
-            self._finish(*best)
+            key, story = best
+            self._finish(Example(story, samples.SAMPLES[key].title, sample=key))
 
     def _tell(self, key: str, settings: Settings) -> Story:
         one = samples.sample(key)
@@ -110,14 +128,15 @@ class WorkedExample:
     def _say(self, progress: telling.Progress) -> None:
         self.sentence, self.fraction = progress.sentence, 0.6 * progress.fraction
 
-    def _finish(self, key: str, story: Story) -> None:
+    def _finish(self, example: Example) -> None:
         """Everything but the film first: visitors need not wait for it."""
+        story = example.story
         self.sentence, self.fraction = "Drawing the views", 0.7
         crops = {
             side: self._engine.view_pixels(getattr(story, side).picture, story.settings)
             for side in ("attacked", "clean")
         }
-        self.ready = Example(key, story, (), crops)
+        self.ready = replace(example, crops=crops)
         self._shown.set()
         for frame in filming.film(self._engine, story):
             cut = self._engine.view_pixels(frame.side.picture, story.settings)
@@ -125,11 +144,13 @@ class WorkedExample:
 
 
 def show_example(session: Session, example: Example) -> None:
-    """Put the worked example on a visitor's page."""
+    """Put the worked example, or the saved run, on a visitor's page."""
     session.show(example.story, borrowed=True, sample=example.sample)
-    session.sample, session.source = example.sample, None
+    session.sample, session.source = example.sample, example.source
     session.crops = dict(example.crops)
     session.filming = len(filming.kept_steps(filming.last_step(example.story)))
     for frame, cut in example.film:
         session.keep(frame, cut)
-    session.remember(example.story, samples.SAMPLES[example.sample].title)
+    if example.memory is not None:
+        session.history = History((Entry("As it was saved", example.memory),))
+    session.remember(example.story, example.title)

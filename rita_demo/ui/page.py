@@ -10,7 +10,6 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is i
 
 import gradio as gr
 
-from rita_demo.data import samples
 from rita_demo.errors import DemoError
 from rita_demo.measuring import Places
 from rita_demo.plots import css_variables
@@ -27,14 +26,12 @@ from rita_demo.ui.memory import MemoryTab
 from rita_demo.ui.models import ModelMenu
 from rita_demo.ui.notice import Notice
 from rita_demo.ui.pictures import waiting_pictures
+from rita_demo.ui.saving import Save, wire_save
 from rita_demo.ui.sessions import Sessions
 from rita_demo.ui.stream import StreamTab
 from rita_demo.ui.theme import KEYBOARD, STYLE, theme
 from rita_demo.ui.tour import Tour
 
-WELCOME = (
-    "A worked example, chosen because it shows the idea. Now try another picture, or your own."
-)
 LARGEST_UPLOAD = "40mb"
 CACHE_AGE = 3_600  # seconds an uploaded file stays on disk
 
@@ -52,7 +49,8 @@ def build(
     Args:
         engine: what :class:`rita_demo.engine.Engine` offers; tests bring a fake one.
         load: makes another engine from a model's name; None when there is only the first.
-        example: the worked example; by default one is computed in the background from now on.
+        example: what is there when the page opens, computed in the background from now on; by default the
+            worked example.
         sessions: the visitors' store.
         places: where the server's owner keeps datasets and runs.
     """
@@ -71,6 +69,7 @@ def build(
             menu = ModelMenu(desk)
             Tour(elem_id="tour")
             share = permalink.Share(elem_id="share")
+            save = Save(elem_id="save-run")
             reset = gr.Button("Reset", size="sm", elem_id="reset")
         draw_caption(desk.board)
         desk.board.add(share, permalink.query, "class", "view", "step", "side")
@@ -93,6 +92,7 @@ def build(
         stream.wire(fourth)
         figures.wire(fifth, [first, second, third, fourth, sixth])
         menu.wire()
+        wire_save(save, desk, notice.guarded(desk.notice))
         _wire_visits(page, desk, tab, reset)
     example.start()
     return page
@@ -148,10 +148,11 @@ def _wire_visits(page: gr.Blocks, desk: Desk, tab: AttackDefend, reset: gr.Butto
 
 
 def _fill(desk: Desk, tab: AttackDefend, name: str) -> Iterator[Updates]:
-    """The worked example, as soon as there is one; until then, how far it is."""
+    """The worked example (or saved run), as soon as there is one; until then, how far it is."""
     example, status, waited = desk.example, desk.status, 0.0
-    if not example.wait(0.25) and example.fixed:
-        yield {tab.result.pictures: waiting_pictures(samples.sample(example.fixed).load())}
+    first = None if example.wait(0.25) else example.first_picture()
+    if first is not None:
+        yield {tab.result.pictures: waiting_pictures(first)}
     while not example.wait(0.25):
         waited += 0.25
         yield {status: notice.progress(example.sentence, example.fraction, waited)}
@@ -162,9 +163,8 @@ def _fill(desk: Desk, tab: AttackDefend, name: str) -> Iterator[Updates]:
     shown = example.ready
     show_example(session, shown)
     yield {
-        status: notice.done(WELCOME),
-        **tab.show_sample(shown.sample),
-        tab.form.fields["budget"]: shown.story.settings.budget,
+        status: notice.done(shown.said),
+        **tab.show_told(shown.story, shown.sample),
         **desk.board.redraw(session, "story"),
     }
     complete = False

@@ -48,8 +48,7 @@ function wrapped(text, letters) {
 
 // A saved figure carries its name above and the run's settings below, on the page's own ground.
 const GAP = 18; // pixels of a line
-function save(format) {
-  if (!plot._fullLayout) return;
+function framed() {
   const layout = structuredClone(plot.layout);
   const words = plot.layout.meta?.caption ?? document.querySelector("#figure-caption p")?.textContent ?? "";
   const lines = wrapped(words.replace(/&/g, "&amp;").replace(/</g, "&lt;"), Math.floor(layout.width / 6)).split("<br>");
@@ -65,10 +64,22 @@ function save(format) {
     { ...line, y: 0, yanchor: "top", yshift: -(b + 4), text: lines.join("<br>"), font: { size: 11 } },
   ];
   const filename = "rita-" + props.aria.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
-  Plotly.downloadImage({ data: plot.data, layout, config: { staticPlot: true } },
-    { format, filename, width: layout.width, height: layout.height, scale: format === "png" ? 2 : 1 });
+  const figure = { data: plot.data, layout, config: { staticPlot: true } };
+  return { figure, size: { width: layout.width, height: layout.height }, filename };
+}
+
+function save(format) {
+  if (!plot._fullLayout) return;
+  const { figure, size, filename } = framed();
+  Plotly.downloadImage(figure, { ...size, format, filename, scale: format === "png" ? 2 : 1 });
   said.textContent = `Saved as ${filename}.${format}`;
 }
+
+// For "Save this run" (saving.js): the same figure as [name, svg].
+plot.asSvg = async () => {
+  const { figure, size, filename } = framed();
+  return [filename, await Plotly.toImage(figure, { ...size, format: "svg", imageDataOnly: true })];
+};
 
 function saver(format) {
   const icon = { width: 24, height: 24, path: "M11 3h2v9h4l-5 5-5-5h4zM4 19h16v2H4z" };

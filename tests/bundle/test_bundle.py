@@ -1,0 +1,317 @@
+"""A run as a zip: everything is in it, it comes back as it was, and nothing else gets in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import struct
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from safetensors.numpy import load
+
+from rita_demo.bundle import BundleError, differences, pack, read, read_file
+from rita_demo.data.pictures import open_picture
+from rita_demo.errors import DemoError, SettingError
+from rita_demo.exports import to_arrays, to_json
+from rita_demo.records import Story
+from rita_demo.settings import KNOBS
+from tests.ui.conftest import told
+from tests.ui.fake import FakeEngine
+
+Members = dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def story() -> Story:
+    return told(FakeEngine(spread=0.2))
+
+
+@pytest.fixture(scope="module")
+def good(story: Story) -> bytes:
+    return pack(story, "<p>page</p>", None, {"rita-costs": "<svg/>"})
+
+
+def members(data: bytes) -> Members:
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+def zipped(parts: Members, how: int = zipfile.ZIP_DEFLATED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", how) as file:
+        for name, data in parts.items():
+            file.writestr(name, data)
+    return buffer.getvalue()
+
+
+def rows(data: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(data.decode())))
+
+
+def test_everything_is_in_it_and_is_the_records_own(story: Story, good: bytes) -> None:
+    inside = members(good)
+    assert json.loads(inside["result.json"]) == json.loads(json.dumps(to_json(story)))
+    assert json.loads(inside["settings.json"])["settings"] == story.settings.as_dict()
+    for name, array in to_arrays(story).items():
+        assert np.array_equal(load(inside["arrays.safetensors"])[name], array)
+    assert inside["page.html"] == b"<p>page</p>"
+    assert inside["figures/rita-costs.svg"] == b"<svg/>"
+    assert "memory.safetensors" not in inside
+
+
+def test_the_tables_hold_costs_and_answers_of_both_sides(story: Story, good: bytes) -> None:
+    inside = members(good)
+    costs = rows(inside["costs.csv"])
+    assert [row["class"] for row in costs] == list(story.bank.names)
+    for name, side in (("clean", story.clean), ("attacked", story.attacked)):
+        for k, row in enumerate(costs):
+            parts = [
+                float(row[f"{name}_{p}"]) for p in ("prompt_distance", "weighted_cache_distance")
+            ]
+            assert sum(parts) == pytest.approx(float(row[f"{name}_total"]), abs=1e-6)
+            assert float(row[f"{name}_total"]) == side.trace.total[k]
+    answers = {row["method"]: row for row in rows(inside["verdicts.csv"])}
+    assert set(answers) == set(story.attacked.verdicts)
+    said = story.attacked.verdicts["clip"]
+    assert answers["clip"]["attacked_answer"] == story.bank.names[said.label] == "crab"
+    assert float(answers["clip"]["attacked_margin"]) == said.margin
+
+
+def test_the_pictures_are_exact_to_the_pixel(story: Story, good: bytes) -> None:
+    pixels = {n: np.asarray(Image.open(io.BytesIO(d))) for n, d in members(good).items() if n.endswith("png")}  # fmt: skip
+    clean, attacked = pixels["clean.png"], pixels["attacked.png"]
+    assert np.array_equal(clean, story.clean.picture.pixels)
+    assert np.array_equal(attacked, story.attacked.picture.pixels)
+    assert np.array_equal(pixels["perturbation.png"].astype(int) - 128 + clean, attacked)
+
+
+def test_the_same_story_gives_the_same_bytes_and_comes_back(story: Story, good: bytes) -> None:
+    assert pack(story, "<p>page</p>", None, {"rita-costs": "<svg/>"}) == good
+    run = read(good)
+    assert (run.settings, run.names, run.methods) == (
+        story.settings,
+        story.bank.names,
+        story.methods,
+    )
+    assert (run.label, run.target, run.backbone, run.memory) == (0, None, "fake", None)
+    assert open_picture(run.clean).key == story.clean.picture.key
+    assert differences(run, story) == []
+
+
+def test_a_run_that_was_only_defended_has_one_picture() -> None:
+    one = told(FakeEngine(), attack="none", label=None)
+    data = pack(one, "")
+    assert {n for n in members(data) if n.endswith("png")} == {"clean.png"}
+    assert "attacked_total" not in members(data)["costs.csv"].decode()
+    assert read(data).label is None
+    assert differences(read(data), one) == []
+
+
+def test_every_difference_is_told(story: Story, good: bytes) -> None:
+    other = told(FakeEngine(spread=1.0))
+    said = " ".join(differences(read(good), other))
+    assert "RITA, attacked picture: motorbike in the file, crab here." in said
+    run = read(good)
+    label, share = run.answers["clean", "clip"]
+    other_share = replace(run, answers=run.answers | {("clean", "clip"): (label, share - 0.25)})
+    assert differences(other_share, story) == ["Probabilities differ by up to 0.25."]
+    pixels = story.attacked.picture.pixels.copy()
+    pixels[0, 0, 0] ^= 2
+    moved = replace(story.attacked, picture=replace(story.attacked.picture, pixels=pixels))
+    assert differences(read(good), replace(story, attacked=moved)) == [
+        "The attacked square differs by up to 2/255."
+    ]
+
+
+def test_no_path_of_this_machine_gets_into_it(story: Story) -> None:
+    named = replace(story, settings=story.settings.but(descriptions="/home/me/words.json"))
+    with pytest.raises(SettingError) as refused:
+        pack(named, "")
+    assert "/home" not in str(refused.value)
+
+
+def edited(data: bytes, member: str, **changes: Any) -> bytes:
+    """The zip with other words in one of its JSON members."""
+    inside = members(data)
+    inside[member] = json.dumps(json.loads(inside[member]) | changes).encode()
+    return zipped(inside)
+
+
+def setting(name: str, value: Any) -> Callable[[bytes], bytes]:
+    def forge(data: bytes) -> bytes:
+        given = json.loads(members(data)["settings.json"])["settings"]
+        return edited(data, "settings.json", settings=given | {name: value})
+
+    return forge
+
+
+def asked(**changes: Any) -> Callable[[bytes], bytes]:
+    return lambda data: edited(data, "settings.json", **changes)
+
+
+def part(name: str, content: bytes | None) -> Callable[[bytes], bytes]:
+    """Another member, or None: without it."""
+
+    def forge(data: bytes) -> bytes:
+        inside = members(data)
+        inside.pop(name, None)
+        return zipped(inside | ({} if content is None else {name: content}))
+
+    return forge
+
+
+def twice(data: bytes) -> bytes:
+    buffer = io.BytesIO(data)
+    with zipfile.ZipFile(buffer, "a") as file, pytest.warns(UserWarning, match="Duplicate"):
+        file.writestr("clean.png", b"other")
+    return buffer.getvalue()
+
+
+def claims(offset: int, code: str, value: int) -> Callable[[bytes], bytes]:
+    """Another number at ``offset`` of what the list of members says about settings.json."""
+
+    def forge(data: bytes) -> bytes:
+        changed = bytearray(data)
+        struct.pack_into(code, changed, data.rfind(b"settings.json") - 46 + offset, value)
+        return bytes(changed)
+
+    return forge
+
+
+def damaged(data: bytes) -> bytes:
+    start = data.find(b"settings.json") + len("settings.json")
+    return data[:start] + bytes(99) + data[start + 99 :]
+
+
+def answered(data: bytes, **said: Any) -> bytes:
+    result = json.loads(members(data)["result.json"])
+    result["clean"]["methods"]["rita"] |= said
+    return edited(data, "result.json", **result)
+
+
+def picture(side: int) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (side, side)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+HOSTILE: list[tuple[str, Callable[[bytes], bytes], str]] = [
+    ("empty", lambda d: b"", "not a zip"),
+    ("text", lambda d: b"hello" * 20, "not a zip"),
+    ("cut off", lambda d: d[:-30], "not a zip"),
+    ("something after its end", lambda d: d + b"x", "not a zip"),
+    ("damaged", damaged, "damaged"),
+    ("wrong checksum", claims(16, "<L", 7), "damaged"),
+    ("bomb", part("page.html", bytes(200 << 20)), "page.html is larger"),
+    ("bomb where it is read", part("settings.json", bytes(8 << 20)), "settings.json is larger"),
+    ("bomb that lies about its size", claims(24, "<L", 10), "damaged|not JSON"),
+    ("many members", lambda d: zipped({f"figures/f{n}.svg": b"" for n in range(3000)}), "at most 64"),
+    ("path upwards", part("../../evil.png", b"x"), "no such member"),
+    ("absolute path", part("/etc/passwd", b"x"), "no such member"),
+    ("backslashes", part("figures\\..\\x.svg", b"x"), "no such member"),
+    ("figure upwards", part("figures/../x.svg", b"x"), "no such member"),
+    ("pickle", part("data.pkl", b"\x80\x04."), "no such member"),
+    ("a member twice", twice, "not twice"),
+    ("encrypted", claims(8, "<H", 1), "encrypted"),
+    ("packed by other means", lambda d: zipped(members(d), zipfile.ZIP_LZMA), "packed in another way"),
+    ("without settings", part("settings.json", None), "settings.json is missing"),
+    ("without answers", part("result.json", None), "result.json is missing"),
+    ("without the square", part("clean.png", None), "clean.png is missing"),
+    ("without the attacked square", part("attacked.png", None), "missing"),
+    ("no JSON", part("settings.json", b"{"), "not JSON"),
+    ("deep JSON", part("settings.json", b"[" * 200_000), "not JSON"),
+    ("no JSON object", part("result.json", b"[]"), "not a JSON object"),
+    ("bytes for text", part("result.json", b"\xff\xfe\x00"), "not JSON"),
+    ("another format", asked(format="rita-demo run 9"), "not a run of this page"),
+    ("settings missing", asked(settings={}), "exactly the settings"),
+    ("no settings", asked(settings=None), "exactly the settings"),
+    ("an unknown setting", setting("colour", "red"), "exactly the settings"),
+    ("a file of this machine", setting("descriptions", "/etc/passwd"), "descriptions is one of none"),
+    ("a number too large", setting("views", 10**9), "views is a whole number"),
+    ("no number", setting("temperature", float("nan")), "exactly the settings|temperature"),
+    ("an unknown attack", setting("attack", "carlini"), "attack is one of"),
+    ("no classes", asked(classes="cup"), "not a list of names"),
+    ("one class", asked(classes=["cup"], label=None), "At least 2"),
+    ("a class twice", asked(classes=["motorbike", "crab", "cup", "piano", "Cup"]), "occurs twice"),
+    ("an unknown class", asked(label="house"), "label in settings.json is not one"),
+    ("an unhashable class", asked(target=[1]), "target in settings.json is not one"),
+    ("a target that is right", asked(target="motorbike"), "the target is the true class"),
+    ("an unknown method", asked(methods=["clip", "magic"]), "no method 'magic'"),
+    ("methods of another kind", asked(methods="clip"), "of a wrong kind"),
+    ("an unhashable method", asked(methods=[["clip"]]), "no method"),
+    ("a model that is no name", asked(backbone=3), "of a wrong kind"),
+    ("a memory that is not there", asked(memory=True), "memory or the attacked picture is missing"),
+    ("a memory nobody names", part("memory.safetensors", b"x"), "should not be there"),
+    ("answers of other methods", asked(methods=["tpt"]), "answer of every method"),
+    ("an answer that is no class", lambda d: answered(d, label="house"), "answer of every method"),
+    ("an answer that is no name", lambda d: answered(d, label=["crab"]), "answer of every method"),
+    ("a share that is no share", lambda d: answered(d, probability=float("nan")), "answer of every"),
+    ("no answers", lambda d: edited(d, "result.json", clean=[]), "answer of every method"),
+    ("a square that is none", part("clean.png", b"GIF89a"), "picture|damaged"),
+    ("a cut-off square", part("clean.png", picture(64)[:50]), "damaged"),
+    ("an attacked square of another size", part("attacked.png", picture(64)), "not as large"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("forge", "sentence"), [row[1:] for row in HOSTILE], ids=[r[0] for r in HOSTILE])  # fmt: skip
+def test_a_hostile_zip_is_refused_in_a_sentence(
+    good: bytes, forge: Callable[[bytes], bytes], sentence: str
+) -> None:
+    data = forge(good)
+    with pytest.raises(DemoError, match=sentence):
+        read(data)
+
+
+def test_a_member_that_is_not_needed_is_never_decompressed(
+    good: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    plain = zipfile.ZipFile.open
+    monkeypatch.setattr(
+        zipfile.ZipFile,
+        "open",
+        lambda self, info, *more: opened.append(info.filename) or plain(self, info, *more),
+    )
+    read(good)
+    assert set(opened) == {"settings.json", "result.json", "clean.png", "attacked.png"}
+
+
+def test_damaged_bytes_give_a_run_or_a_sentence(good: bytes) -> None:
+    rng = np.random.default_rng(0)
+    start = struct.unpack("<L", good[-6:-2])[0]
+    for _ in range(300):
+        data = bytearray(good)
+        for place in rng.integers(start if rng.random() < 0.7 else 0, len(data), 3):
+            data[place] = rng.integers(256)
+        try:
+            run = read(bytes(data))
+        except DemoError:
+            continue
+        assert run.settings == read(good).settings
+
+
+def test_a_file_is_checked_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(BundleError, match=r"'gone\.zip' cannot be read"):
+        read_file(tmp_path / "gone.zip")
+    with pytest.raises(BundleError, match="cannot be read"):
+        read_file(tmp_path)
+    path = tmp_path / "big.zip"
+    with path.open("wb") as file:
+        file.truncate(193 << 20)
+    monkeypatch.setattr(Path, "read_bytes", lambda self: pytest.fail("it was read"))
+    with pytest.raises(BundleError, match="larger"):
+        read_file(path)
+
+
+def test_settings_are_all_in_the_file(good: bytes) -> None:
+    assert set(json.loads(members(good)["settings.json"])["settings"]) == set(KNOBS)

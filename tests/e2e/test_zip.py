@@ -1,0 +1,72 @@
+"""A run saved by the button, and the file opened again by ``python -m rita_demo open``."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+
+from rita_demo.data.pictures import png_bytes
+from rita_demo.data.samples import SAMPLES
+from tests.server import running_server
+
+pytestmark = pytest.mark.e2e
+READ = "(row) => [...row.cells].slice(0, 3).map((cell) => cell.innerText)"
+
+
+def verdicts(page: Page) -> list[list[str]]:
+    """Method, clean and attacked answer of every row, with probability and margin."""
+    return [row.evaluate(READ) for row in page.locator("#verdicts tbody tr").all()]
+
+
+def test_an_uploads_run_is_saved_and_opened_again_with_the_same_verdicts(
+    page: Page, browser: Browser, tmp_path: Path
+) -> None:
+    upload, path = tmp_path / "mine.png", tmp_path / "run.zip"
+    upload.write_bytes(png_bytes(SAMPLES["coffee"].load().pixels[:96, :96]))
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Upload your own").click()
+    chooser.value.set_files(upload)
+    expect(page.locator("#chosen")).to_contain_text("Your picture is ready")
+    page.get_by_role("button", name="Attack and defend").click()
+    expect(page.locator("#status")).to_contain_text("Done in")
+    expect(page.locator("#plan .js-plotly-plot svg").first).to_be_visible()
+    before = verdicts(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save this run").click()
+    assert download.value.suggested_filename == "rita-run.zip"
+    download.value.save_as(path)
+    expect(page.locator("#status")).to_contain_text("Saved rita-run.zip")
+    _check(path, upload)
+    with running_server(tmp_path / "log.txt", "-m", "rita_demo", "open", str(path)) as address:
+        context = browser.new_context(viewport={"width": 390, "height": 844})
+        again = context.new_page()
+        again.goto(address)
+        expect(again.locator("#status")).to_contain_text("all 6 answers are those in the file")
+        expect(again.locator("#status")).to_contain_text("every pixel")
+        assert verdicts(again) == before
+        expect(again.locator("#chosen")).to_contain_text("pixel for pixel")
+        assert again.evaluate("document.documentElement.scrollWidth") <= 390
+        context.close()
+    assert "Traceback" not in (tmp_path / "log.txt").read_text()
+
+
+def _check(path: Path, upload: Path) -> None:
+    """The square is the uploaded one, the memory travels along, and the figures are drawings."""
+    with zipfile.ZipFile(path) as file:
+        clean = np.asarray(Image.open(io.BytesIO(file.read("clean.png"))))
+        assert np.array_equal(clean, np.asarray(Image.open(upload)))
+        assert json.loads(file.read("settings.json"))["memory"] is True
+        drawn = [name for name in file.namelist() if name.endswith(".svg")]
+        assert len(drawn) >= 3, drawn
+        for name in drawn:
+            svg = ElementTree.fromstring(file.read(name))
+            assert svg.tag.endswith("}svg")
+            assert "RITA demo." in "".join(svg.itertext())  # its settings stand below it
