@@ -1,141 +1,22 @@
-"""A run as a zip: everything is in it, it comes back as it was, and nothing else gets in."""
+"""Zips that somebody else wrote: a run, or one sentence, and nothing decompressed that is not needed."""
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import struct
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
-from safetensors.numpy import load
 
-from rita_demo.bundle import BundleError, differences, pack, read, read_file
-from rita_demo.data.pictures import open_picture
-from rita_demo.errors import DemoError, SettingError
-from rita_demo.exports import to_arrays, to_json
-from rita_demo.records import Story
-from rita_demo.settings import KNOBS
-from tests.ui.conftest import told
-from tests.ui.fake import FakeEngine
-
-Members = dict[str, bytes]
-
-
-@pytest.fixture(scope="module")
-def story() -> Story:
-    return told(FakeEngine(spread=0.2))
-
-
-@pytest.fixture(scope="module")
-def good(story: Story) -> bytes:
-    return pack(story, "<p>page</p>", None, {"rita-costs": "<svg/>"})
-
-
-def members(data: bytes) -> Members:
-    with zipfile.ZipFile(io.BytesIO(data)) as file:
-        return {name: file.read(name) for name in file.namelist()}
-
-
-def zipped(parts: Members, how: int = zipfile.ZIP_DEFLATED) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", how) as file:
-        for name, data in parts.items():
-            file.writestr(name, data)
-    return buffer.getvalue()
-
-
-def rows(data: bytes) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(data.decode())))
-
-
-def test_everything_is_in_it_and_is_the_records_own(story: Story, good: bytes) -> None:
-    inside = members(good)
-    assert json.loads(inside["result.json"]) == json.loads(json.dumps(to_json(story)))
-    assert json.loads(inside["settings.json"])["settings"] == story.settings.as_dict()
-    for name, array in to_arrays(story).items():
-        assert np.array_equal(load(inside["arrays.safetensors"])[name], array)
-    assert inside["page.html"] == b"<p>page</p>"
-    assert inside["figures/rita-costs.svg"] == b"<svg/>"
-    assert "memory.safetensors" not in inside
-
-
-def test_the_tables_hold_costs_and_answers_of_both_sides(story: Story, good: bytes) -> None:
-    inside = members(good)
-    costs = rows(inside["costs.csv"])
-    assert [row["class"] for row in costs] == list(story.bank.names)
-    for name, side in (("clean", story.clean), ("attacked", story.attacked)):
-        for k, row in enumerate(costs):
-            parts = [
-                float(row[f"{name}_{p}"]) for p in ("prompt_distance", "weighted_cache_distance")
-            ]
-            assert sum(parts) == pytest.approx(float(row[f"{name}_total"]), abs=1e-6)
-            assert float(row[f"{name}_total"]) == side.trace.total[k]
-    answers = {row["method"]: row for row in rows(inside["verdicts.csv"])}
-    assert set(answers) == set(story.attacked.verdicts)
-    said = story.attacked.verdicts["clip"]
-    assert answers["clip"]["attacked_answer"] == story.bank.names[said.label] == "crab"
-    assert float(answers["clip"]["attacked_margin"]) == said.margin
-
-
-def test_the_pictures_are_exact_to_the_pixel(story: Story, good: bytes) -> None:
-    pixels = {n: np.asarray(Image.open(io.BytesIO(d))) for n, d in members(good).items() if n.endswith("png")}  # fmt: skip
-    clean, attacked = pixels["clean.png"], pixels["attacked.png"]
-    assert np.array_equal(clean, story.clean.picture.pixels)
-    assert np.array_equal(attacked, story.attacked.picture.pixels)
-    assert np.array_equal(pixels["perturbation.png"].astype(int) - 128 + clean, attacked)
-
-
-def test_the_same_story_gives_the_same_bytes_and_comes_back(story: Story, good: bytes) -> None:
-    assert pack(story, "<p>page</p>", None, {"rita-costs": "<svg/>"}) == good
-    run = read(good)
-    assert (run.settings, run.names, run.methods) == (
-        story.settings,
-        story.bank.names,
-        story.methods,
-    )
-    assert (run.label, run.target, run.backbone, run.memory) == (0, None, "fake", None)
-    assert open_picture(run.clean).key == story.clean.picture.key
-    assert differences(run, story) == []
-
-
-def test_a_run_that_was_only_defended_has_one_picture() -> None:
-    one = told(FakeEngine(), attack="none", label=None)
-    data = pack(one, "")
-    assert {n for n in members(data) if n.endswith("png")} == {"clean.png"}
-    assert "attacked_total" not in members(data)["costs.csv"].decode()
-    assert read(data).label is None
-    assert differences(read(data), one) == []
-
-
-def test_every_difference_is_told(story: Story, good: bytes) -> None:
-    other = told(FakeEngine(spread=1.0))
-    said = " ".join(differences(read(good), other))
-    assert "RITA, attacked picture: motorbike in the file, crab here." in said
-    run = read(good)
-    label, share = run.answers["clean", "clip"]
-    other_share = replace(run, answers=run.answers | {("clean", "clip"): (label, share - 0.25)})
-    assert differences(other_share, story) == ["Probabilities differ by up to 0.25."]
-    pixels = story.attacked.picture.pixels.copy()
-    pixels[0, 0, 0] ^= 2
-    moved = replace(story.attacked, picture=replace(story.attacked.picture, pixels=pixels))
-    assert differences(read(good), replace(story, attacked=moved)) == [
-        "The attacked square differs by up to 2/255."
-    ]
-
-
-def test_no_path_of_this_machine_gets_into_it(story: Story) -> None:
-    named = replace(story, settings=story.settings.but(descriptions="/home/me/words.json"))
-    with pytest.raises(SettingError) as refused:
-        pack(named, "")
-    assert "/home" not in str(refused.value)
+from rita_demo.bundle import BundleError, read, read_file
+from rita_demo.errors import DemoError
+from tests.bundle.conftest import members, zipped
 
 
 def edited(data: bytes, member: str, **changes: Any) -> bytes:
@@ -311,7 +192,3 @@ def test_a_file_is_checked_before_it_is_read(
     monkeypatch.setattr(Path, "read_bytes", lambda self: pytest.fail("it was read"))
     with pytest.raises(BundleError, match="larger"):
         read_file(path)
-
-
-def test_settings_are_all_in_the_file(good: bytes) -> None:
-    assert set(json.loads(members(good)["settings.json"])["settings"]) == set(KNOBS)
