@@ -34,7 +34,7 @@ WELCOME = (
 @dataclass(frozen=True)
 class Example:
     """A finished story of a sample, the views of both sides, and its film with each step's views, as
-    far as it is computed. ``said`` is told when it is shown.
+    far as it is computed. ``said`` is told when it is shown, and so is a ``warning``.
 
     A saved run is of no sample, but of the file ``source``, and was decided from ``memory``, if any."""
 
@@ -44,6 +44,7 @@ class Example:
     source: bytes | None = None
     memory: Shelf | None = None
     said: str = WELCOME
+    warning: DemoError | None = None
     film: tuple[tuple[FilmFrame, np.ndarray], ...] = ()
     crops: dict[str, np.ndarray] = field(default_factory=dict)
 

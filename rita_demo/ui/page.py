@@ -164,6 +164,7 @@ def _fill(desk: Desk, tab: AttackDefend, name: str) -> Iterator[Updates]:
     show_example(session, shown)
     yield {
         status: notice.done(shown.said),
+        **({desk.notice: notice.sentence(shown.warning)} if shown.warning else {}),
         **tab.show_told(shown.story, shown.sample),
         **desk.board.redraw(session, "story"),
     }

@@ -7,12 +7,13 @@ from typing import Any
 from rita_demo import bundle
 from rita_demo import story as telling
 from rita_demo.data.pictures import open_picture
+from rita_demo.errors import DemoError
 from rita_demo.records import Picture, Story
 from rita_demo.ui import archive
 from rita_demo.ui.example import Example, WorkedExample
 from rita_demo.ui.history import Shelf
 
-MOST_TOLD = 4  # differences that are told
+MOST_TOLD = 5  # differences that are told
 
 
 class ReopenedRun(WorkedExample):
@@ -42,13 +43,15 @@ class ReopenedRun(WorkedExample):
             cache=None if self.memory is None else self.memory.state(),
         )  # fmt: skip
         story = telling.finish(steps, self._say)
+        said, warning = compared(run, story)
         self._finish(
             Example(
                 story,
                 "The saved picture",
                 source=run.clean,
                 memory=self.memory,
-                said=compared(run, story),
+                said=said,
+                warning=warning,
             )
         )
 
@@ -59,22 +62,20 @@ def _memory(engine: Any, run: bundle.Run) -> Shelf | None:
     return archive.unpack(run.memory, engine.classes(run.names, run.settings), run.backbone)
 
 
-def compared(run: bundle.Run, story: Story) -> str:
-    """What the page says: whether the run came out as it stands in the file, and what did not."""
+def compared(run: bundle.Run, story: Story) -> tuple[str, DemoError | None]:
+    """What the page says: whether the run came out as it stands in the file, and if not, what did not."""
     found = bundle.differences(run, story)
-    asked = len(run.methods) * (1 if run.attacked is None else 2)
-    if not found:
-        square = (
-            ""
-            if run.attacked is None
-            else ", and the attacked square equals the saved one in every pixel"
-        )
-        said = f"This saved run was made again: all {asked} answers are those in the file{square}."
-    else:
-        more = len(found) - MOST_TOLD
-        told = found[:MOST_TOLD] + ([f"There are {more} more differences."] if more > 0 else [])
-        said = f"This saved run was made again and differs from the file. {' '.join(told)}"
+    answers = len(run.methods) * (1 if run.attacked is None else 2)
+    pixels = "" if run.attacked is None else " and every pixel"
+    same = f"A saved run, made again: all {answers} answers{pixels} are those in the file."
     if run.backbone != story.backbone.name:
         left = " Its memory belongs to that model and was left out." if run.memory else ""
-        said += f" It was made with the model {run.backbone}; this page uses {story.backbone.name}.{left}"
-    return said
+        found.insert(
+            0,
+            f"It was made with the model {run.backbone}; this page uses {story.backbone.name}.{left}",
+        )
+    elif not found:
+        return same, None
+    more = len(found) - MOST_TOLD
+    told = found[:MOST_TOLD] + ([f"There are {more} more differences."] if more > 0 else [])
+    return "A saved run, made again.", DemoError("It is not quite as in the file.", " ".join(told))

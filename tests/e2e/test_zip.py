@@ -49,8 +49,9 @@ def test_an_uploads_run_is_saved_and_opened_again_with_the_same_verdicts(
         context = browser.new_context(viewport={"width": 390, "height": 844})
         again = context.new_page()
         again.goto(address)
-        expect(again.locator("#status")).to_contain_text("all 6 answers are those in the file")
-        expect(again.locator("#status")).to_contain_text("every pixel")
+        expect(again.locator("#status")).to_contain_text(
+            "all 6 answers and every pixel are those in the file"
+        )
         assert verdicts(again) == before
         expect(again.locator("#chosen")).to_contain_text("pixel for pixel")
         assert again.evaluate("document.documentElement.scrollWidth") <= 390
