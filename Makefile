@@ -42,12 +42,14 @@ check: setup-dev
 test-quick: check
 	$(BIN)/python -m pytest -m "not slow and not e2e and not nightly"
 
-# two processes: one drives the browser, the other does the rest, file by file (tests/conftest.py)
+# everything but the browser in two processes, then the browser alone, so that nobody waits for a busy machine
 test: check browser
-	$(BIN)/python -m pytest -m "not nightly" -n 2 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not nightly and not e2e" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m "e2e and not nightly"
 
 test-nightly: check browser
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not e2e" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m e2e
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -29,14 +29,6 @@ TINY_CONFIG = {
 MET = "a photo of the picture an image showing rendering texture cat dog cup brick grass."
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where two processes share the tests, all that drives a browser is one's, and a file is never split."""
-    for item in items:
-        group = "browser" if item.get_closest_marker("e2e") else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
-
-
 @pytest.fixture(scope="session")
 def tiny_model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder like assets/model with a very small model of random weights: loads in milliseconds.
