@@ -107,9 +107,14 @@ class FiguresTab:
         def seen(on: bool) -> Updates:
             return {self.parts[stop]: gr.update(visible=on)} if stop else {}
 
-        def begins(*values: Any) -> Iterator[Updates]:
+        def begins(visitor: Any, *values: Any) -> Iterator[Updates]:
+            session = self.desk.sessions.get(visitor)
+            before = session.stops
             yield {**seen(True), self.desk.notice: ""}
-            yield from work(*values)
+            for update in work(visitor, *values):
+                if session.stops != before:
+                    return  # the step that was on its way says nothing over "Stopped"
+                yield update
             yield {**seen(False), self.desk.notice: ""}
 
         return notice.guarded(self.desk.notice, lambda: {self.desk.status: "", **seen(False)})(
@@ -120,7 +125,7 @@ class FiguresTab:
         """A long job was cancelled."""
 
         def handler(visitor: Any) -> Updates:
-            self.desk.sessions.get(visitor)
+            self.desk.sessions.get(visitor).stops += 1
             said = notice.done("Stopped. What was there before is still shown.")
             return {self.desk.status: said, self.parts[name]: gr.update(visible=False)}
 

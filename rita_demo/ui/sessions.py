@@ -76,7 +76,7 @@ class Session:
     ``lesson`` the HTML of what the last filling changed. ``inside``: the tab *Inside
     RITA* is the one in sight; its figures are drawn only then, those of all classes at once only
     while their fold is open (``overview``); ``behind``: the first tab's still show an attack step
-    that was left meanwhile. ``stream`` and ``figures``: what the tabs *Stream* and *Figures of the paper* show."""
+    that was left meanwhile; ``stops`` counts the long jobs that were stopped. ``stream`` and ``figures``: what the tabs *Stream* and *Figures of the paper* show."""
 
     model: str = ""
     source: bytes | None = None
@@ -99,6 +99,7 @@ class Session:
     what_if: WhatIf = WhatIf()
     pinned: Pinned | None = None
     inside: bool = False
+    stops: int = 0
     behind: bool = False
     overview: bool = False
     stream: Streaming = field(default_factory=Streaming)
