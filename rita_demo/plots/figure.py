@@ -45,6 +45,10 @@ class Figure:
         """The figure as ``Plotly.react`` takes it; NaN becomes null."""
         return to_json_plotly({"data": self.traces, "layout": self.layers})
 
+    def __repr__(self) -> str:
+        """All that is drawn: two figures that draw the same read the same."""
+        return f"Figure({self.to_json()})"
+
     @cached_property
     def checked(self) -> go.Figure:
         """The finished figure with every value checked by plotly.py; ValueError names what it does not know."""

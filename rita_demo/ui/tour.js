@@ -26,7 +26,16 @@ function mark(selector, tries) {
     target.classList.add("toured");
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     target.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
+    setTimeout(() => keep(target, at, 12), 900);
   } else if (tries && at >= 0) setTimeout(() => mark(selector, tries - 1), 200);
+}
+
+// What is drawn meanwhile may push the target away again.
+function keep(target, stop, tries) {
+  if (at !== stop || !tries) return;
+  const { top, bottom } = target.getBoundingClientRect();
+  if (bottom < 0 || top > innerHeight) target.scrollIntoView({ block: "center" });
+  setTimeout(() => keep(target, stop, tries - 1), 400);
 }
 
 function go(number) {

@@ -76,5 +76,6 @@ def test_the_printed_table_answers_to_its_filters_and_marks_misprints(figures: P
     expect(table).to_contain_text("printed cells")
     for element, value in (("fig-table", "RN50"), ("fig-backbone", "RN50"), ("fig-dataset", "Avg")):
         figures.locator(f"#{element} input").click()
-        figures.get_by_role("option", name=value, exact=True).click()
+        shown = figures.locator(f"#{element}").get_by_role("option", name=value, exact=True)
+        shown.or_(figures.get_by_role("option", name=value, exact=True)).last.click()
     expect(table).to_contain_text(re.compile(r"its row averages 44\.06"))
