@@ -59,7 +59,7 @@ def component_table(session: Session) -> str:
         for row in table
     )
     return (
-        "<h3>What each part adds</h3><div class='wide'><table class='verdicts'><thead><tr><th></th>"
+        "<h3>What each part adds</h3><div class='wide' tabindex='0' role='region' aria-label='What each part adds'><table class='verdicts'><thead><tr><th></th>"
         f"{head}</tr></thead><tbody>{body}</tbody></table></div><p class='quiet small'>Accuracy in percent "
         "with Wilson’s 95 % interval and n. Where other settings than the recommended ones were measured, "
         "they stand in the cell. Differences smaller than the intervals are not results.</p>"
@@ -138,7 +138,7 @@ def paper_table(session: Session) -> str:
     wrong = sum(bool(cell.remark) for cell in cells)
     return (
         f"<p class='quiet small'>{len(cells)} printed cells, {wrong} of them with a remark.{rest}</p>"
-        "<div class='wide'><table class='verdicts paper'><thead><tr>"
+        "<div class='wide' tabindex='0' role='region' aria-label='Printed and measured'><table class='verdicts paper'><thead><tr>"
         + "".join(
             f"<th scope='col'>{h}</th>"
             for h in (

@@ -211,7 +211,7 @@ def memory_words(session: Session) -> str:
     return (
         f"<p class='lead'>After picture {t} the {words.term('memory (cache)')} holds {held} of {places} "
         f"views, each under the class it answered with{pure}.</p><details class='differs'><summary>Every "
-        f"class that holds something</summary><div class='wide'><table class='verdicts log'><thead><tr>"
+        f"class that holds something</summary><div class='wide' tabindex='0' role='region' aria-label='Every class that holds something'><table class='verdicts log'><thead><tr>"
         f"<th scope='col'>class</th><th scope='col'>views</th><th scope='col'>"
         f"{words.term('agreement', 'agreement r')}</th><th scope='col'>from (✓ its true class is this "
         f"one), {words.term('entropy')}</th></tr></thead><tbody>{rows}</tbody></table></div></details>"
