@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from rita_demo.records import Side, Story
 from rita_demo.ui.plotly_view import whole, with_props
 
 SCRIPT = Path(__file__).with_name("views_grid.js").read_text(encoding="utf-8")
+_MADE: dict[tuple[int, int], tuple[weakref.ref, str]] = {}  # (id, columns) -> the array, its sprite
 TONES = {"true": "the true class", "fooled": "the attack’s class", "another": "another class"}
 
 
@@ -43,10 +45,20 @@ def sprite_jpeg(views: np.ndarray, columns: int = 8, quality: int = 85) -> bytes
     return file.getvalue()
 
 
-def views_sprite(views: np.ndarray, columns: int = 8, quality: int = 85) -> str:
-    """The sprite of :func:`sprite_jpeg` as a ``data:`` address, for CSS and ``img``."""
-    code = base64.b64encode(sprite_jpeg(views, columns, quality)).decode("ascii")
-    return f"data:image/jpeg;base64,{code}"
+def views_sprite(views: np.ndarray, columns: int = 8) -> str:
+    """The sprite of :func:`sprite_jpeg` as a ``data:`` address, for CSS and ``img``.
+
+    It is made once for an array and kept as long as that lives: views cut for the screen never change,
+    while their grid is drawn again with every selection and what-if.
+    """
+    key = (id(views), columns)
+    kept = _MADE.get(key)
+    if kept is not None and kept[0]() is views:
+        return kept[1]
+    code = base64.b64encode(sprite_jpeg(views, columns)).decode("ascii")
+    uri = f"data:image/jpeg;base64,{code}"
+    _MADE[key] = weakref.ref(views, lambda _: _MADE.pop(key, None)), uri
+    return uri
 
 
 def magnified_perturbation(

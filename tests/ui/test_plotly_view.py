@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import math
@@ -14,6 +15,7 @@ from PIL import Image
 
 from rita_demo.plots import class_costs, css_variables, plan_heatmap
 from rita_demo.plots.figure import Figure
+from rita_demo.ui import sprite
 from rita_demo.ui.plotly_view import LIBRARY, Click, PlotlyView, clicked, picked
 from rita_demo.ui.sprite import (
     ViewsGrid,
@@ -116,6 +118,17 @@ def test_the_sprite_holds_every_view_in_its_place():
 def test_a_sprite_of_something_else_is_refused():
     with pytest.raises(ValueError, match="uint8 expected"):
         views_sprite(np.zeros((4, 8, 8, 3), np.float32))
+
+
+def test_a_sprite_is_made_once_for_an_array_and_never_taken_for_anothers():
+    for shade in (0, 100, 200):  # each lives where the one before it may have lain
+        views = np.full((4, 8, 8, 3), shade, np.uint8)
+        made = views_sprite(views)
+        assert views_sprite(views) is made
+        image = Image.open(io.BytesIO(base64.b64decode(made.partition(",")[2])))
+        assert abs(int(np.asarray(image)[4, 4, 0]) - shade) < 4
+        del views
+    assert not sprite._MADE
 
 
 def test_the_perturbation_is_signed_and_centred_on_mid_grey():
