@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import ParamSpec
+from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine import Engine
@@ -19,7 +19,6 @@ from rita_demo.methods import ALWAYS, METHODS, chosen
 from rita_demo.records import (
     AttackTrace,
     CacheState,
-    Draw,
     Glance,
     LeftOut,
     Picture,
@@ -29,14 +28,12 @@ from rita_demo.records import (
     Trace,
     Verdict,
 )
-from rita_demo.settings import KNOBS, Settings
+from rita_demo.settings import Settings
 from rita_demo.threat import threat_model
 
 P = ParamSpec("P")
-#: Groups of settings that answer from features alone; the others need new pixels, views or prompts.
-FROM_FEATURES = ("transport", "cache")
-#: The group that needs the sentences encoded again, but no picture.
-FROM_SENTENCES = ("tuning",)
+Y = TypeVar("Y")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -79,8 +76,8 @@ def telling(
     asked, seconds = chosen(methods), dict[str, float]()
     with _timed(seconds, "prompts"):
         bank = engine.classes(names, settings)
-    _check_index("label", label, bank)
-    _check_index("target", target, bank)
+    check_index("label", label, bank)
+    check_index("target", target, bank)
     before = _memory(engine, bank, settings, picture, cache, previous)
     yield Progress("Cutting the picture into views", 0.1, bank)
     with _timed(seconds, "views and encoding"):
@@ -96,7 +93,7 @@ def telling(
         )
     attack, attacked = None, clean
     if settings.attack != "none":
-        attack = yield from _attack(engine, clean, bank, settings, truth, target, before)
+        attack = yield from attacking(engine, clean, bank, settings, truth, target, before)
         seconds["attack"] = attack.seconds
         yield Progress("Defending the attacked picture", 0.8, bank, clean, attack)
         delivered = picture_of(attack.pixels)
@@ -120,10 +117,9 @@ def telling(
     )
 
 
-def finish(
-    steps: Generator[Progress, None, Story], each: Callable[[Progress], object] = lambda _: None
-) -> Story:
-    """Run :func:`telling` to its end, handing every progress to ``each``."""
+def finish(steps: Generator[Y, None, R], each: Callable[[Y], object] = lambda _: None) -> R:
+    """Run :func:`telling`, or another job that says how far it is, to its end, handing every progress to
+    ``each``."""
     while True:
         try:
             each(next(steps))
@@ -164,113 +160,8 @@ def defend(
     with _timed(seconds, "other methods"):
         baselines = [name for name in methods if METHODS[name].baseline]
         verdicts = engine.compare(glance, bank, settings, baselines) | {"rita": trace.verdict}
-        verdicts |= _ablations(engine, glance, bank, cache, settings, trace, methods)
-    return Side(picture, glance, trace, _ordered(verdicts)), after
-
-
-def rescore(
-    engine: Engine,
-    story: Story,
-    settings: Settings | None = None,
-    left_out: LeftOut = LeftOut(),  # noqa: B008 (a frozen value)
-    label: int | None = None,
-) -> Story:
-    """What if: both sides decided again from the features they have; no picture is encoded.
-
-    The prompt update is the run's own (it is passed back), also when views are left out, and
-    so are the answers of the baselines; RITA's ablations follow.  Only when a setting of the update
-    itself differs is the update made again (from all views), which encodes sentences and takes a
-    second or so.
-
-    Args:
-        settings: may differ from the run's in ``FROM_FEATURES`` and ``FROM_SENTENCES``; None: the run's.
-        left_out: views and prompts that carry no mass, items of the memory that are taken out.
-        label: another true class; None: the story's.
-
-    Raises:
-        SettingError: a setting that needs a new run, a label outside the vocabulary, or
-            nothing left to decide from.
-    """
-    settings = settings or story.settings
-    fixed = needs_a_run(settings, story.settings)
-    if fixed:
-        raise SettingError(f"{', '.join(fixed)} cannot change without a new run.")
-    _check_index("label", label, story.bank)
-
-    kept = same_update(settings, story.settings)
-
-    def again(side: Side) -> tuple[Side, CacheState]:
-        tuning = side.trace.tuning if kept else engine.tune(side.glance, story.bank, settings)
-        trace, after = engine.decide(
-            side.glance, story.bank, story.cache_before, settings, tuning, left_out
-        )
-        now = _ablations(
-            engine,
-            side.glance,
-            story.bank,
-            story.cache_before,
-            settings,
-            trace,
-            story.methods,
-            left_out,
-        )
-        baselines = {n: v for n, v in side.verdicts.items() if METHODS[n].baseline}
-        verdicts = {**baselines, "rita": trace.verdict, **now}
-        return replace(side, trace=trace, verdicts=_ordered(verdicts)), after
-
-    clean, after = again(story.clean)
-    attacked = clean
-    if story.attack is not None:
-        attacked, after = again(story.attacked)
-    return replace(
-        story,
-        settings=settings,
-        clean=clean,
-        attacked=attacked,
-        cache_after=after if story.step is None else story.cache_after,
-        label=story.label if label is None else label,
-        label_given=story.label_given or label is not None,
-    )
-
-
-def needs_a_run(one: Settings, other: Settings) -> tuple[str, ...]:
-    """The settings that differ and cannot be answered from features alone."""
-    cheap = FROM_FEATURES + FROM_SENTENCES
-    return tuple(n for n in one.differs_from(other) if KNOBS[n].group not in cheap)
-
-
-def same_update(one: Settings, other: Settings) -> bool:
-    """Whether both settings adjust the prompts in the same way."""
-    return not any(KNOBS[n].group in FROM_SENTENCES for n in one.differs_from(other))
-
-
-def look_again(engine: Engine, story: Story, settings: Settings) -> Trace:
-    """RITA's decision on the delivered picture as it is, with other views or prompts; encodes them.
-
-    Raises:
-        SettingError: for a setting of the attack, which would make it another picture.
-    """
-    changed = settings.differs_from(story.settings)
-    if any(KNOBS[n].group == "attack" for n in changed):
-        raise SettingError("Another attack makes another picture.", "Run it on the first tab.")
-    bank = engine.classes(story.bank.names, settings)
-    glance = engine.look(story.attacked.picture, settings)
-    return engine.decide(glance, bank, story.cache_before, settings)[0]
-
-
-def draws(engine: Engine, story: Story, count: int = 10) -> Iterator[Draw]:
-    """The delivered picture again with other draws of views: seeds 0 to count - 1."""
-    for seed in range(count):
-        settings = story.settings.but(view_seed=seed)
-        side, _ = defend(
-            engine,
-            story.attacked.picture,
-            story.bank,
-            story.cache_before,
-            settings,
-            methods=story.methods,
-        )
-        yield Draw(seed, side.verdicts)
+        verdicts |= ablations(engine, glance, bank, cache, settings, trace, methods)
+    return Side(picture, glance, trace, ordered(verdicts)), after
 
 
 def outcome(clean: Verdict, attacked: Verdict, label: int) -> str:
@@ -296,7 +187,7 @@ OUTCOMES = (
 )
 
 
-def _attack(
+def attacking(
     engine: Engine,
     clean: Side,
     bank: TextBank,
@@ -321,7 +212,7 @@ def _attack(
         )
 
 
-def _ablations(
+def ablations(
     engine: Engine,
     glance: Glance,
     bank: TextBank,
@@ -344,7 +235,7 @@ def _ablations(
     return found
 
 
-def _ordered(verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
+def ordered(verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
     return {name: verdicts[name] for name in METHODS if name in verdicts}
 
 
@@ -363,7 +254,7 @@ def _memory(
     return engine.fitting(cache, bank, settings)
 
 
-def _check_index(what: str, index: int | None, bank: TextBank) -> None:
+def check_index(what: str, index: int | None, bank: TextBank) -> None:
     if index is not None and not 0 <= index < len(bank.names):
         raise SettingError(
             f"The {what} is one of the {len(bank.names)} classes, 0 to {len(bank.names) - 1}; got {index}."

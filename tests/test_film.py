@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from rita_demo.engine import Engine
 from rita_demo.film import at_step, film, kept_steps, last_step
 from rita_demo.methods import ALWAYS
 from rita_demo.records import FilmFrame, Side, Story
+from rita_demo.retelling import at_strength, other_strengths, rescore
 from rita_demo.settings import RECOMMENDED
-from rita_demo.story import defend, rescore, tell
+from rita_demo.story import defend, finish, tell
 
 NAMES = ("cup", "crab", "cat", "dog")
 QUICK = RECOMMENDED.but(views=8, steps=7, square="model", views_per_image=0, max_entropy=1.0)
@@ -154,3 +155,23 @@ def test_a_picture_that_was_only_defended_has_no_film(engine: Engine, story: Sto
     assert last_step(defended) == 0
     assert list(film(engine, defended)) == []
     assert at_step(defended, (), 3) is defended
+
+
+@pytest.mark.parametrize("budget", [1, 8])
+def test_another_strength_is_what_the_whole_run_with_it_tells(
+    engine: Engine, story: Story, budget: int
+) -> None:
+    other = finish(at_strength(engine, story, budget))
+    cup = story.clean.picture
+    whole = tell(engine, cup, NAMES, QUICK.but(budget=budget), label=0, cache=story.cache_before)
+    assert other.clean is story.clean
+    assert other.attack is not None
+    assert other.attack.linf == budget
+    assert same(other, whole)
+
+
+def test_the_other_strengths_are_those_of_the_measured_curve(story: Story) -> None:
+    assert other_strengths(story) == (1, 2, 8)
+    assert other_strengths(replace(story, attack=None)) == ()
+    unbounded = story.settings.but(attack="cw_l2")
+    assert other_strengths(replace(story, settings=unbounded)) == ()

@@ -30,16 +30,30 @@ LADDER: dict[str, set[str]] = {
     "measuring": BOTTOM | {"evaluation", "data", "attacks", "engine"},
     "threat": BOTTOM | {"attacks"},
     "story": BOTTOM | {"engine", "data", "threat"},
+    "retelling": BOTTOM | {"attacks", "engine", "data", "story", "threat"},
     "film": BOTTOM | {"engine", "story", "data"},
     "examples": {"records", "settings", "story", "data", "engine", "vlm"},
     "reference": BOTTOM | {"vlm", "views"},
-    "bench": BOTTOM | SIBLINGS | {"crossing", "engine", "story", "reference", "table", "terminal"},
+    "bench": BOTTOM
+    | SIBLINGS
+    | {"crossing", "engine", "story", "retelling", "reference", "table", "terminal"},
     "exports": BOTTOM,
     "bundle": BOTTOM | {"exports", "data"},
     "plots": BOTTOM,
     "analysis": BOTTOM,
     "ui": BOTTOM
-    | {"plots", "analysis", "story", "film", "exports", "data", "attacks", "vlm", "measuring"}
+    | {
+        "plots",
+        "analysis",
+        "story",
+        "retelling",
+        "film",
+        "exports",
+        "data",
+        "attacks",
+        "vlm",
+        "measuring",
+    }
     | {"bundle"},
     "table": BOTTOM | {"story", "data", "vlm"},
     "cli": BOTTOM

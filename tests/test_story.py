@@ -16,8 +16,9 @@ from rita_demo.errors import SettingError
 from rita_demo.exports import to_arrays, to_json
 from rita_demo.methods import ALWAYS, METHODS
 from rita_demo.records import Picture, Story, Verdict
+from rita_demo.retelling import draws, rescore
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
-from rita_demo.story import OUTCOMES, draws, outcome, rescore, tell, telling
+from rita_demo.story import OUTCOMES, outcome, tell, telling
 from tests.oracles.transport import cost_matrix, solve
 
 NAMES = ("cup", "crab", "cat", "dog", "face", "rocket")

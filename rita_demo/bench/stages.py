@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rita_demo import method, story
+from rita_demo import method, retelling, story
 from rita_demo.bench.scene import Scene
 from rita_demo.records import LeftOut
 from rita_demo.reference import PlainRita
@@ -72,7 +72,7 @@ def rescoring(scene: Scene) -> Callable[[], Any]:
     told = replace(told, cache_before=scene.cache)
     changed = told.settings.but(entropy_weight=2 * told.settings.entropy_weight)
     left_out = LeftOut(views=frozenset({1}))
-    return lambda: story.rescore(scene.engine, told, changed, left_out)
+    return lambda: retelling.rescore(scene.engine, told, changed, left_out)
 
 
 def attack_step(scene: Scene) -> Callable[[], Any]:

@@ -13,7 +13,7 @@ from rita_demo.data.pictures import open_picture
 from rita_demo.errors import PictureError
 from rita_demo.records import Story
 from rita_demo.settings import KNOBS
-from rita_demo.ui import notice
+from rita_demo.ui import background, notice
 from rita_demo.ui.ask import form_of, read_ask
 from rita_demo.ui.board import Updates
 from rita_demo.ui.choosing import Choosing
@@ -30,7 +30,7 @@ from rita_demo.ui.result import (
     draw_transport,
     draw_views,
 )
-from rita_demo.ui.running import FILM_AT_ONCE, Jobs, film_seconds
+from rita_demo.ui.running import Jobs
 from rita_demo.ui.scrubber import look_at, wire_scrubber
 from rita_demo.ui.sessions import SIDES, Session
 from rita_demo.ui.strip import chosen_sample, strip
@@ -157,14 +157,20 @@ class AttackDefend(Choosing):
         yield from self.jobs.draws(self.desk.sessions.get(values[self.desk.visitor]))
 
     def follow(self, visitor: Any) -> Iterator[Updates]:
-        """The film, by itself after an attack, where it is quick enough."""
+        """The kept steps and the other strengths, by themselves after an attack, where they are quick."""
         session = self.desk.sessions.get(visitor)
-        if session.story is not None and film_seconds(session.story) <= FILM_AT_ONCE:
-            yield from self.jobs.film(session)
+        if session.story is None:
+            return
+        if background.film_seconds(session.story) <= background.AT_ONCE:
+            yield from self.jobs.behind.film(session)
+        if background.strengths_seconds(session.story) <= background.AT_ONCE:
+            yield from self.jobs.behind.strengths(session)
 
     def follow_on(self, visitor: Any) -> Iterator[Updates]:
-        """The film by its own button, where it is slow."""
-        yield from self.jobs.film(self.desk.sessions.get(visitor))
+        """The same by a button, where they are slow."""
+        session = self.desk.sessions.get(visitor)
+        yield from self.jobs.behind.film(session)
+        yield from self.jobs.behind.strengths(session)
 
     def stopped(self, visitor: Any) -> Updates:
         """The running job was cancelled: show what there was before."""
@@ -237,7 +243,7 @@ class AttackDefend(Choosing):
             (r.looked_at.input, self.pick_class, [visitor, r.looked_at]),
             (r.plan.click, self.on_cell, [visitor]),
         )
-        wire_scrubber(self.desk, r.scrubber)
+        wire_scrubber(self.desk, r.scrubber, self.form.fields["budget"])
         for event, handler, inputs in touched:
             event(self._safe(handler), inputs, self.desk.outputs(), **AT_ONCE)
 

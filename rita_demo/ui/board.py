@@ -16,10 +16,10 @@ from gradio.components import Component
 
 from rita_demo.ui.sessions import Session
 
-#: What an event can change. "story" means everything; "inside": a what-if, or that tab was
+#: What an event can change. "story" means everything; "strength": of the attack looked at; "inside": a what-if, or that tab was
 #: opened; "figures", "cloud": the tab of the paper's figures was opened, or its pictures are others.
 ASPECTS = (
-    "story", "film", "draws", "class", "view", "step", "side", "memory", "inside", "figures", "cloud",
+    "story", "film", "strength", "draws", "class", "view", "step", "side", "memory", "inside", "figures", "cloud",
 )  # fmt: skip
 
 Updates = dict[Component, Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo import story as telling
+from rita_demo import retelling
 from rita_demo.plots.costs import shown_classes
 from rita_demo.plots.names import sides_of
 from rita_demo.records import Story, Trace, Verdict
@@ -18,7 +18,7 @@ from rita_demo.ui.sessions import Pinned, Session
 from rita_demo.ui.what_if import differing, seen
 
 DIFFER = RECOMMENDED.differs_from(PAPER)
-MOVABLE = tuple(n for n in DIFFER if KNOBS[n].group in telling.FROM_FEATURES)
+MOVABLE = tuple(n for n in DIFFER if KNOBS[n].group in retelling.FROM_FEATURES)
 
 
 def as_preset(settings: Settings, preset: Settings) -> Settings:
@@ -34,7 +34,7 @@ def preset_table(engine: Any, story: Story) -> str:
     rows = "".join(_preset_row(engine, story, name) for name in DIFFER)
     together = ""
     for name, preset in PRESETS.items():
-        changed = telling.rescore(engine, story, as_preset(story.settings, preset))
+        changed = retelling.rescore(engine, story, as_preset(story.settings, preset))
         together += (
             f"<tr><th scope='row'>All that follow at once, as in “{name}”</th><td></td><td></td>"
             f"<td>{_answer(story, changed.attacked.trace)}</td></tr>"
@@ -68,10 +68,10 @@ def _alone(engine: Any, story: Story, name: str, value: Any) -> str:
             "measured on this one</span>"
         )
     settings = story.settings.but(**{name: value})
-    if knob.group in telling.FROM_FEATURES:
-        trace = telling.rescore(engine, story, settings).attacked.trace
+    if knob.group in retelling.FROM_FEATURES:
+        trace = retelling.rescore(engine, story, settings).attacked.trace
     else:
-        trace = telling.look_again(engine, story, settings)
+        trace = retelling.look_again(engine, story, settings)
     return f"<small>{escape(shown_value(knob, value))}:</small> {_answer(story, trace)}"
 
 

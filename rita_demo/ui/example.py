@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 from collections.abc import Sequence
@@ -11,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from rita_demo import film as filming
+from rita_demo import retelling
 from rita_demo import story as telling
 from rita_demo.data import samples
 from rita_demo.errors import DemoError
 from rita_demo.records import FilmFrame, Picture, Story
 from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.ui.history import Entry, History, Shelf
-from rita_demo.ui.sessions import Session
+from rita_demo.ui.reels import reeling
+from rita_demo.ui.sessions import Reel, Session
 
 log = logging.getLogger("rita_demo.ui")
 
@@ -33,8 +36,8 @@ WELCOME = (
 
 @dataclass(frozen=True)
 class Example:
-    """A finished story of a sample, the views of both sides, and its film with each step's views, as
-    far as it is computed. ``said`` is told when it is shown, and so is a ``warning``.
+    """A finished story of a sample, the views of both sides, its film with each step's views, and the
+    same under other strengths (1/255), as far as it is computed. ``said`` is told when it is shown, and so is a ``warning``.
 
     A saved run is of no sample, but of the file ``source``, and was decided from ``memory``, if any."""
 
@@ -47,6 +50,11 @@ class Example:
     warning: DemoError | None = None
     film: tuple[tuple[FilmFrame, np.ndarray], ...] = ()
     crops: dict[str, np.ndarray] = field(default_factory=dict)
+    reels: tuple[tuple[int, Reel], ...] = ()
+
+
+class _Ended(Exception):
+    """The server is going down."""
 
 
 class WorkedExample:
@@ -73,6 +81,7 @@ class WorkedExample:
         self._done = threading.Event()
         self._lock = threading.Lock()
         self._worker: threading.Thread | None = None
+        self._ending = False
 
     def first_picture(self) -> Picture | None:
         """What can be shown before anything is known about it."""
@@ -84,6 +93,13 @@ class WorkedExample:
             if self._worker is None:
                 self._worker = threading.Thread(target=self._work, daemon=True)
                 self._worker.start()
+                atexit.register(self.end)
+
+    def end(self) -> None:
+        """Stop computing at the next step, and wait for that: the interpreter must not leave a thread inside torch."""
+        self._ending = True
+        if self._worker is not None:
+            self._worker.join(60)
 
     def wait(self, seconds: float, *, film: bool = False) -> bool:
         """True once it can be shown (``film``: complete), or it is known that there will be none."""
@@ -92,6 +108,8 @@ class WorkedExample:
     def _work(self) -> None:
         try:
             self._find()
+        except _Ended:
+            pass
         except DemoError as error:
             self.sentence = str(error)
         except Exception as error:
@@ -127,10 +145,15 @@ class WorkedExample:
         return telling.finish(steps, self._say)
 
     def _say(self, progress: telling.Progress) -> None:
+        self._go_on()
         self.sentence, self.fraction = progress.sentence, 0.6 * progress.fraction
 
+    def _go_on(self, _: object = None) -> None:
+        if self._ending:
+            raise _Ended
+
     def _finish(self, example: Example) -> None:
-        """Everything but the film first: visitors need not wait for it."""
+        """Everything but the film and other strengths first: visitors need not wait for them."""
         story = example.story
         self.sentence, self.fraction = "Drawing the views", 0.7
         crops = {
@@ -142,6 +165,12 @@ class WorkedExample:
         for frame in filming.film(self._engine, story):
             cut = self._engine.view_pixels(frame.side.picture, story.settings)
             self.ready = replace(self.ready, film=(*self.ready.film, (frame, cut)))
+            self._go_on()
+        for budget in retelling.other_strengths(story):
+            attacking = retelling.at_strength(self._engine, story, budget)
+            other = telling.finish(attacking, self._go_on)
+            reel = telling.finish(reeling(self._engine, other), self._go_on)
+            self.ready = replace(self.ready, reels=(*self.ready.reels, (budget, reel)))
 
 
 def show_example(session: Session, example: Example) -> None:
@@ -152,6 +181,8 @@ def show_example(session: Session, example: Example) -> None:
     session.filming = len(filming.kept_steps(filming.last_step(example.story)))
     for frame, cut in example.film:
         session.keep(frame, cut)
+    for budget, reel in example.reels:
+        session.keep_strength(budget, reel)
     if example.memory is not None:
         session.history = History((Entry("As it was saved", example.memory),))
     session.remember(example.story, example.title)

@@ -36,8 +36,9 @@ class Inside(Choosing):
         self.parts |= draw_panels(board) | draw_deeper(desk) | draw_comparisons(board)
         self.changes = Changes(desk, self.parts)
 
-    def wire(self, here: gr.Tab, others: list[gr.Tab]) -> None:
-        """Connect the events; call it once every panel of every tab is on the board."""
+    def wire(self, asked: gr.Slider, here: gr.Tab, others: list[gr.Tab]) -> None:
+        """Connect the events; call it once every panel of every tab is on the board. ``asked`` is the
+        form's strength."""
         p, visitor = self.parts, self.desk.visitor
         events: list[tuple[Any, Any, list[Any]]] = [
             (here.select, self.opened, [visitor]),
@@ -58,7 +59,7 @@ class Inside(Choosing):
             (p["looked_at"].input, self.pick_class, [visitor, p["looked_at"]]),
             (p["sentence"].input, self.pick_prompt, [visitor, p["sentence"]]),
         ]  # fmt: skip
-        wire_scrubber(self.desk, self.scrubber)
+        wire_scrubber(self.desk, self.scrubber, asked)
         safe = notice.guarded(self.desk.notice)
         for event, handler, inputs in events:
             event(safe(handler), inputs, self.desk.outputs(), **AT_ONCE)

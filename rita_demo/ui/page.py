@@ -72,7 +72,7 @@ def build(
             save = Save(elem_id="save-run")
             reset = gr.Button("Reset", size="sm", elem_id="reset")
         draw_caption(desk.board)
-        desk.board.add(share, permalink.query, "class", "view", "step", "side")
+        desk.board.add(share, permalink.query, "class", "view", "step", "side", "strength")
         with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
             with gr.Tab("Attack & defend", id="attack-defend") as first:
                 tab = AttackDefend(desk)
@@ -87,7 +87,7 @@ def build(
             with gr.Tab("Learn", id="learn-tab") as sixth:
                 draw_learn(desk.board)
         tab.wire()
-        inside.wire(second, [first, third, fourth, fifth, sixth])
+        inside.wire(tab.form.fields["budget"], second, [first, third, fourth, fifth, sixth])
         memory.wire([first, second, fourth, fifth, sixth])
         stream.wire(fourth)
         figures.wire(fifth, [first, second, third, fourth, sixth])
@@ -172,14 +172,16 @@ def _fill(desk: Desk, tab: AttackDefend, name: str) -> Iterator[Updates]:
     while not complete:
         complete = example.wait(0.25, film=True)
         with session.lock:
-            if session.story is not shown.story:
+            if not session.same_picture(shown.story):
                 return
-            more = example.ready.film[len(session.film) :]
-            for frame, cut in more:
+            kept = len(session.film), len(session.reels)
+            for frame, cut in example.ready.film[kept[0] :] if session.filming else ():
                 session.keep(frame, cut)
+            for budget, reel in example.ready.reels[kept[1] :]:
+                session.keep_strength(budget, reel)
             if complete:
                 session.filming = 0
-        if more or complete:
+        if complete or kept != (len(session.film), len(session.reels)):
             yield desk.board.redraw(session, "film")
 
 

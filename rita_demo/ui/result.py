@@ -10,11 +10,11 @@ import gradio as gr
 from rita_demo import plots
 from rita_demo.film import last_step
 from rita_demo.ui import touched, verdicts, words
+from rita_demo.ui.background import AT_ONCE, film_seconds, strengths_seconds
 from rita_demo.ui.board import Board
 from rita_demo.ui.pictures import Pictures, box_of, pictures_value
 from rita_demo.ui.plotly_view import PlotlyView
-from rita_demo.ui.running import FILM_AT_ONCE, film_seconds
-from rita_demo.ui.scrubber import draw_scrubber
+from rita_demo.ui.scrubber import Scrubber, draw_scrubber
 from rita_demo.ui.sessions import Session
 from rita_demo.ui.sprite import ViewsGrid, grid_value
 from rita_demo.ui.strength import draw_strength
@@ -29,7 +29,7 @@ class Result:
     pictures: Pictures
     first: list[Any]
     steps: PlotlyView
-    scrubber: gr.Slider
+    scrubber: Scrubber
     follow: gr.Button
     side: gr.Radio
     grid: ViewsGrid
@@ -64,9 +64,9 @@ def draw_first_screen(board: Board) -> dict[str, Any]:
             board.add(follow, _follow, "film")
     threat, times = gr.HTML(elem_id="threat"), gr.HTML(elem_id="times")
     unknown = gr.HTML(elem_id="unknown")
-    board.add(threat, verdicts.threat)
+    board.add(threat, verdicts.threat, "strength")
     board.add(unknown, verdicts.unknown_words)
-    board.add(times, verdicts.times)
+    board.add(times, verdicts.times, "strength")
     return {
         "pictures": pictures, "first": [pictures, banner, table], "steps": steps,
         "scrubber": scrubber, "follow": follow,
@@ -82,9 +82,16 @@ def _steps(session: Session) -> Any:
 
 
 def _follow(session: Session) -> Any:
-    takes = 0.0 if session.story is None or session.film else film_seconds(session.story)
-    name = f"Look at the steps between (about {words.seconds(takes)})"
-    return gr.update(visible=takes > FILM_AT_ONCE and not session.filming, value=name)
+    """The button of what was too slow to come by itself."""
+    story = session.story
+    if story is None or session.filming:
+        return gr.update(visible=False)
+    film = 0.0 if session.film else film_seconds(story)
+    other = 0.0 if session.reels else strengths_seconds(story)
+    slow = [seconds for seconds in (film, other) if seconds > AT_ONCE]
+    what = "the steps between and at other strengths" if film > AT_ONCE else "other strengths"
+    name = f"Look at {what} (about {words.seconds(sum(slow))})"
+    return gr.update(visible=bool(slow), value=name)
 
 
 def draw_views(board: Board) -> dict[str, Any]:

@@ -11,22 +11,17 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import gradio as gr
-
-from rita_demo import film as filming
+from rita_demo import retelling
 from rita_demo import story as telling
 from rita_demo.records import Story
 from rita_demo.ui import notice, words
 from rita_demo.ui.ask import Ask
+from rita_demo.ui.background import Background
 from rita_demo.ui.board import Updates
 from rita_demo.ui.desk import Desk
 from rita_demo.ui.pictures import clean_part, noise_part
-from rita_demo.ui.sessions import Session, measured
+from rita_demo.ui.sessions import Session
 
-FILM_AT_ONCE = 60.0  # seconds; a film expected to take longer waits for a press of its own button
-#: What a kept step of the film costs again, names of a story's timed stages.
-STAGES = ("views and encoding", "decision", "other methods")
-FILM_BYTES = 64 << 20  # what the steps between may hold of the server's memory, per visitor
 DRAWS = 10
 
 
@@ -36,6 +31,7 @@ class Jobs:
     def __init__(self, desk: Desk, pictures: Any, first: list[Any]) -> None:
         self._desk, self._pictures, self._first = desk, pictures, first
         self.busy = 0  # jobs that run right now, of all visitors
+        self.behind = Background(desk, lambda: self.busy)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -70,47 +66,13 @@ class Jobs:
         spent = words.seconds(time.perf_counter() - begin)
         yield {desk.status: notice.done(f"Done in {spent}.")}
 
-    def film(self, session: Session) -> Iterator[Updates]:
-        """The attack's kept steps, as they come: in the background, after everybody's first answers."""
-        story, board = session.story, self._desk.board
-        if story is None or story.attack is None or session.film or session.filming:
-            return
-        engine = self._desk.engine_of(session)
-        most = steps_that_fit(measured(story.attacked), session.crops["attacked"].nbytes)
-        session.filming = len(filming.kept_steps(filming.last_step(story), most))
-        yield board.redraw(session, "film")
-        frames = filming.film(engine, story, most)
-        try:
-            for _ in range(session.filming):
-                yield from self._wait()
-                frame = next(frames)
-                crops = session.crops.get(session.views_of(frame.step))
-                if crops is None:
-                    crops = engine.view_pixels(frame.side.picture, story.settings)
-                with session.lock:
-                    if session.story is not story:
-                        return  # another picture has come: its film is another event's
-                    before = shown_step(session)
-                    session.keep(frame, crops)
-                moved = ["step", "inside"] if shown_step(session) != before else []
-                yield board.redraw(session, "film", *moved)
-        finally:
-            if session.story is story:
-                session.filming = 0
-
-    def _wait(self) -> Iterator[Updates]:
-        """Until nobody's picture is being computed."""
-        while self.busy:
-            yield {self._desk.status: gr.skip()}
-            time.sleep(0.2)
-
     def draws(self, session: Session) -> Iterator[Updates]:
         """The delivered picture again with other draws of views."""
         story = session.story
         if story is None:
             return
         desk, begin, found = self._desk, time.perf_counter(), []
-        for draw in telling.draws(desk.engine_of(session), story, DRAWS):
+        for draw in retelling.draws(desk.engine_of(session), story, DRAWS):
             if session.story is not story:
                 return
             found.append(draw)
@@ -171,26 +133,6 @@ def preview(story: Story) -> Session:
     session = Session()
     session.show(story)
     return session
-
-
-def shown_step(session: Session) -> int | None:
-    """The kept attack step that is looked at; None: the delivered picture."""
-    return None if session.now is None else session.now.step
-
-
-def film_seconds(story: Story) -> float:
-    """How long the film of a story will about take: a step between is looked at like the delivered picture."""
-    one = sum(story.seconds.get(s, 0.0) for s in STAGES) / 2
-    return one * max(len(filming.kept_steps(filming.last_step(story))) - 2, 0)
-
-
-def steps_that_fit(record: int, crops: int) -> int:
-    """How many steps a visitor's film may keep, the two ends (which are there anyway) among them.
-
-    Args:
-        record: bytes of one side's record. crops: bytes of its views for the screen.
-    """
-    return min(filming.MOST, 2 + FILM_BYTES // max(record + crops, 1))
 
 
 def partial_pictures(at: telling.Progress) -> dict[str, Any]:

@@ -1,10 +1,11 @@
-"""The attack's film under the hand: one slider in two tabs moves every picture, figure and verdict.
+"""The attack under the hand: its step and its strength, in two tabs, move every picture, figure and verdict.
 
-Nothing is encoded here: the steps were looked at once, in the background, and are kept.
+Nothing is encoded here: the steps and strengths were looked at once, in the background, and are kept.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
@@ -20,30 +21,61 @@ INFO = (
     "0 is before the first step. Pictures, views, entropies, costs and verdicts follow, here and in "
     "every tab but the memory's."
 )
+STRENGTH_INFO = (
+    "ε: the most that any pixel value moves. The same attack on the same picture, decided from the same "
+    "memory, which only remembers the run itself."
+)
 
 
-def draw_scrubber(board: Board, name: str, aspect: str) -> gr.Slider:
-    """The slider and the sentence below it; ``name`` is the slider's element id, ``aspect`` what
-    its tab is drawn again for when the step changes."""
-    slider = FreeSlider(
+@dataclass(frozen=True)
+class Scrubber:
+    """The two controls of one tab."""
+
+    step: gr.Slider
+    strength: gr.Radio
+
+
+def draw_scrubber(board: Board, name: str, aspect: str) -> Scrubber:
+    """The slider of steps, the choice of strengths and a sentence below each; ``name`` is the slider's element id, ``aspect``
+    what its tab is drawn again for when the step changes."""
+    step = FreeSlider(
         0, 7, value=7, step=1, label="Attack step shown", info=INFO, elem_id=name, visible=False
     )
-    board.add(slider, _slider, aspect)
+    board.add(step, _slider, aspect)
     board.add(gr.HTML(elem_id=f"{name}-note"), note, aspect, "film")
-    return slider
+    strength = gr.Radio(
+        [], label="Strength shown", info=STRENGTH_INFO, elem_id=f"{name}-strength", visible=False
+    )
+    board.add(strength, _strengths, "film")
+    return Scrubber(step, strength)
 
 
-def wire_scrubber(desk: Desk, slider: gr.Slider) -> None:
-    """Connect it; call it once every panel of every tab is on the board."""
+def wire_scrubber(desk: Desk, scrubber: Scrubber, asked: gr.Slider) -> None:
+    """Connect it; call it once every panel of every tab is on the board. ``asked`` is the form's
+    strength, which follows what is shown."""
 
     def moved(visitor: Any, step: Any) -> Updates:
         updates = look_at(desk, desk.sessions.get(visitor), step)
-        updates.pop(slider, None)  # the hand is on it
+        updates.pop(scrubber.step, None)  # the hand is on it
         return updates
 
-    slider.input(
-        notice.guarded(desk.notice)(moved), [desk.visitor, slider], desk.outputs(), **AT_ONCE
-    )
+    def stronger(visitor: Any, budget: Any) -> Updates:
+        session = desk.sessions.get(visitor)
+        updates = look_at_strength(desk, session, budget)
+        return updates | {asked: session.story.settings.budget} if session.story else updates
+
+    safe = notice.guarded(desk.notice)
+    step, strength = scrubber.step, scrubber.strength
+    step.input(safe(moved), [desk.visitor, step], desk.outputs(), **AT_ONCE)
+    strength.input(safe(stronger), [desk.visitor, strength], desk.outputs(asked), **AT_ONCE)
+
+
+def look_at_strength(desk: Desk, session: Session, budget: Any) -> Updates:
+    """Show the attack with one of the kept strengths, whatever a browser sent as one."""
+    if not isinstance(budget, int) or budget not in session.reels:
+        return {}
+    session.look_at_strength(budget)
+    return _moved(desk, session, "film", "strength", "draws")
 
 
 def look_at(desk: Desk, session: Session, step: Any) -> Updates:
@@ -53,12 +85,26 @@ def look_at(desk: Desk, session: Session, step: Any) -> Updates:
     if story is None or story.attack is None or not whole:
         return {}
     session.select(step=min(max(round(step), 0), last_step(story)))
+    return _moved(desk, session)
+
+
+def _moved(desk: Desk, session: Session, *more: str) -> Updates:
+    """What the tab in sight shows of it; the other is drawn when somebody comes back to it."""
     desk.cut_views(session, *(SIDES if session.inside else (session.selection.side,)))
     if not session.inside:
-        return desk.board.redraw(session, "step")
-    session.behind = True  # the first tab is drawn when somebody comes back to it
+        return desk.board.redraw(session, "step", *more)
+    session.behind = True
     what_if.follow(desk.engine_of(session), session)
-    return desk.board.redraw(session, "inside")
+    return desk.board.redraw(session, "inside", *more)
+
+
+def _strengths(session: Session) -> Any:
+    story = session.story
+    if story is None or not session.reels:
+        return gr.update(visible=False)
+    kept = sorted((*session.reels, story.settings.budget))
+    choices = [(f"{n}/255", n) for n in kept]
+    return gr.update(choices=choices, value=story.settings.budget, visible=True)
 
 
 def _slider(session: Session) -> Any:

@@ -57,6 +57,16 @@ class WhatIf:
 
 
 @dataclass(frozen=True)
+class Reel:
+    """The picture on screen, attacked with one strength: fields as of :class:`Session`."""
+
+    story: Story
+    film: tuple[FilmFrame, ...] = ()
+    crops: dict[str, np.ndarray] = field(default_factory=dict)
+    shown: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Pinned:
     """The one state kept to compare with: a title in plain words, and the story."""
 
@@ -68,7 +78,8 @@ class Pinned:
 class Session:
     """One visitor. ``source`` are the bytes of the uploaded file, ``sample`` the sample's name: what
     the next press of the button takes; ``told`` is the sample that ``story`` is of, if it is one. ``film`` are the kept steps of the attack, ``filming`` how many
-    there will be while more are on their way, else 0. ``crops`` maps a side (or "step 3") to its views
+    there will be while more are on their way, else 0. ``reels`` maps the other strengths of the attack that
+    are kept (1/255) to what is shown of each. ``crops`` maps a side (or "step 3") to its views
     for the screen (N, s, s, 3) uint8, ``shown`` the pictures already made for the screen.
     ``borrowed`` is a story shared with everybody (the worked example). ``history`` is the memory through
     time; while its tab is in sight (``recalling``) ``bare`` holds the story decided from an empty memory,
@@ -85,6 +96,7 @@ class Session:
     told: str | None = None
     film: tuple[FilmFrame, ...] = ()
     filming: int = 0
+    reels: dict[int, Reel] = field(default_factory=dict)
     draws: tuple[Draw, ...] = ()
     crops: dict[str, np.ndarray] = field(default_factory=dict)
     shown: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -112,7 +124,7 @@ class Session:
             self.told = sample
             self.story, self.film, self.draws, self.crops, self.shown = story, (), (), {}, {}
             self.borrowed = story if borrowed else None
-            self.what_if, self.filming = WhatIf(), 0
+            self.what_if, self.filming, self.reels = WhatIf(), 0, {}
             last = None if story.attack is None else filming.last_step(story)
             k, side = story.attacked.verdicts["rita"].label, "attacked" if story.attack else "clean"
             self.selection = Selection(k=k, step=last, side=side)
@@ -120,6 +132,33 @@ class Session:
     def select(self, **changes: Any) -> None:
         """Look at something else."""
         self.selection = replace(self.selection, **changes)
+
+    def keep_strength(self, budget: int, reel: Reel) -> None:
+        """Add another strength. What may be added to is this visitor's own."""
+        self.reels[budget] = replace(reel, crops=dict(reel.crops), shown=dict(reel.shown))
+
+    def look_at_strength(self, budget: int) -> None:
+        """Change to one of ``reels``; the one on screen takes its place among them. Class, view, prompt
+        and attack step that are looked at stay, and so does a what-if."""
+        with self.lock:
+            story = self.story
+            if story is None or budget not in self.reels:
+                return
+            self.reels[story.settings.budget] = Reel(story, self.film, self.crops, self.shown)
+            reel = self.reels.pop(budget)
+            if "clean" in self.crops:  # the same at every strength
+                reel.crops["clean"] = self.crops["clean"]
+            self.story, self.film, self.crops, self.shown = (
+                reel.story, reel.film, reel.crops, reel.shown,
+            )  # fmt: skip
+            self.draws = ()
+            if self.what_if.settings is not None:
+                settings = self.what_if.settings.but(budget=budget)
+                self.what_if = replace(self.what_if, settings=settings)
+
+    def same_picture(self, story: Story | None) -> bool:
+        """Whether ``story`` is what is on screen, under whatever strength."""
+        return story is not None and self.story is not None and self.story.clean is story.clean
 
     @property
     def now(self) -> Story | None:
@@ -173,7 +212,7 @@ class Session:
     def bytes(self) -> int:
         """How much memory only this visitor needs."""
         own = (
-            () if self.story is self.borrowed else (self.story, self.film, self.crops),
+            () if self.same_picture(self.borrowed) else self._kept(),
             self.draws,
             self.history,
             self.bare[1] if self.bare else None,
@@ -183,8 +222,13 @@ class Session:
             self.stream.course,
             self.figures,
         )
-        shown = sum(len(part.get("src") or "") for part in tuple(self.shown.values()))
-        return len(self.source or b"") + shown + self.stream.weight() + measured(own)
+        all_shown = (self.shown, *(reel.shown for reel in tuple(self.reels.values())))
+        parts = [part for shown in all_shown for part in tuple(shown.values())]
+        text = sum(len(part.get("src") or "") for part in parts)
+        return len(self.source or b"") + text + self.stream.weight() + measured(own)
+
+    def _kept(self) -> tuple[Any, ...]:
+        return self.story, self.film, self.crops, self.reels
 
 
 def measured(value: Any, seen: set[Any] | None = None) -> int:
@@ -266,11 +310,17 @@ class Sessions:
             self._open.pop(self._of_page.pop(page or "", ""), None)
 
     def fit(self) -> None:
-        """Delete the least recently used sessions until the budget holds; the newest stays."""
+        """Make room until the budget holds, the least recently used first; the newest stays. What can be
+        computed again (other strengths of an attack) goes before anybody's session does."""
         with self._lock:
             self._sweep()
             sizes = {name: session.bytes() for name, (session, _) in self._open.items()}
             total = sum(sizes.values())
+            for name in list(self._open)[:-1]:
+                session, _ = self._open[name]
+                if total > self._budget and session.reels:
+                    session.reels = {}
+                    total, sizes[name] = total - sizes[name] + session.bytes(), session.bytes()
             for name in list(self._open)[:-1]:
                 if total <= self._budget:
                     break

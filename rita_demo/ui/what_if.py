@@ -13,7 +13,7 @@ from typing import Any
 
 import gradio as gr
 
-from rita_demo import story as telling
+from rita_demo import retelling
 from rita_demo.errors import SettingError
 from rita_demo.records import LeftOut, Story
 from rita_demo.settings import KNOBS, PRESETS, Settings
@@ -58,19 +58,26 @@ def change(engine: Any, session: Session, **changes: Any) -> None:
             session.what_if = WhatIf()
             return
         now = session.what_if.story  # it may hold a prompt update that was made for this
-        at_this_step = now is not None and now.step == story.step
-        if now is not None and at_this_step and telling.same_update(now.settings, settings):
+        if (
+            now is not None
+            and _of_same_picture(now, story)
+            and retelling.same_update(now.settings, settings)
+        ):
             story = replace(now, label=story.label, label_given=story.label_given)
-        told = telling.rescore(engine, story, settings, wanted.left_out, label)
+        told = retelling.rescore(engine, story, settings, wanted.left_out, label)
         session.what_if = WhatIf(settings, wanted.left_out, label, told)
 
 
 def follow(engine: Any, session: Session) -> None:
-    """Bring a what-if to the attack step that is looked at."""
+    """Bring a what-if to the attack step and strength that are looked at."""
     with session.lock:
         told, now = session.what_if.story, session.now
-        if told is not None and now is not None and told.step != now.step:
+        if told is not None and now is not None and not _of_same_picture(told, now):
             change(engine, session)
+
+
+def _of_same_picture(told: Story, now: Story) -> bool:
+    return told.step == now.step and told.attack is now.attack
 
 
 def toggle_view(engine: Any, session: Session) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rita_demo import story as telling
+from rita_demo import retelling
 from rita_demo.settings import KNOBS, PAPER, RECOMMENDED
 from rita_demo.ui import compare, what_if
 from tests.ui.conftest import told
@@ -15,7 +15,7 @@ def test_every_setting_in_which_the_presets_differ_is_listed_with_its_reason(eng
     attacks = [n for n in compare.DIFFER if KNOBS[n].group == "attack"]
     assert table.count("needs a new attack") == len(attacks) == 3
     assert table.count("costs ") >= len(compare.DIFFER) - len(attacks) + 2
-    changed = telling.rescore(engine, story, story.settings.but(entropy_weight=0.1))
+    changed = retelling.rescore(engine, story, story.settings.but(entropy_weight=0.1))
     assert f"margin {changed.attacked.verdicts['rita'].margin:.4f}" in table
 
 
@@ -23,7 +23,7 @@ def test_the_papers_settings_follow_as_far_as_features_allow() -> None:
     settings = compare.as_preset(RECOMMENDED, PAPER)
     assert settings.entropy_weight == PAPER.entropy_weight
     assert settings.views_augmix == RECOMMENDED.views_augmix
-    assert not telling.needs_a_run(settings, RECOMMENDED)
+    assert not retelling.needs_a_run(settings, RECOMMENDED)
 
 
 def test_one_state_is_pinned_and_stands_beside_the_next(engine, session) -> None:

@@ -10,8 +10,9 @@ import pytest
 from rita_demo.film import kept_steps
 from rita_demo.ui import compare, thread, verdicts, what_if
 from rita_demo.ui.inside import Inside
-from rita_demo.ui.running import FILM_BYTES, Jobs, steps_that_fit
-from rita_demo.ui.scrubber import look_at, note
+from rita_demo.ui.reels import FILM_BYTES, steps_that_fit
+from rita_demo.ui.running import Jobs
+from rita_demo.ui.scrubber import look_at, look_at_strength, note
 from rita_demo.ui.sessions import Session, measured
 from tests.ui.conftest import inside_tab, told
 from tests.ui.fake import FakeEngine
@@ -73,19 +74,19 @@ def by_name(updates: dict[Any, Any]) -> dict[str, Any]:
 
 
 def test_the_film_comes_step_by_step_and_says_how_far_it_is(jobs: Jobs, session: Session) -> None:
-    said = [by_name(update).get("scrubber-note", "") for update in jobs.film(session)]
+    said = [by_name(update).get("scrubber-note", "") for update in jobs.behind.film(session)]
     assert "0 of 6 steps have been looked at" in said[0]
     assert "4 of 6 steps" in said[4]
     assert "looked at" not in said[-1]
     assert [f.step for f in session.film] == [0, 1, 2, 3, 5, 7]
     assert set(session.crops) == {"clean", "attacked", "step 1", "step 2", "step 3", "step 5"}
-    assert list(jobs.film(session)) == []  # once
+    assert list(jobs.behind.film(session)) == []  # once
 
 
 def test_the_film_waits_while_somebodys_picture_is_being_computed(
     jobs: Jobs, session: Session
 ) -> None:
-    film = jobs.film(session)
+    film = jobs.behind.film(session)
     next(film)
     with jobs.running():
         next(film), next(film)
@@ -97,7 +98,7 @@ def test_the_film_waits_while_somebodys_picture_is_being_computed(
 def test_a_film_of_an_earlier_picture_ends_when_another_one_comes(
     jobs: Jobs, session: Session, engine: Deaf
 ) -> None:
-    film = jobs.film(session)
+    film = jobs.behind.film(session)
     next(film), next(film)
     session.show(told(engine, label=1))
     assert list(film) == []
@@ -107,7 +108,7 @@ def test_a_film_of_an_earlier_picture_ends_when_another_one_comes(
 def test_scrubbing_moves_every_panel_of_the_first_tab_and_encodes_nothing(
     inside: Inside, jobs: Jobs, session: Session, engine: Deaf
 ) -> None:
-    list(jobs.film(session))
+    list(jobs.behind.film(session))
     engine.asleep = True
     shown = {step: by_name(look_at(inside.desk, session, step)) for step in (1, 5)}
     for name in FIRST_TAB:
@@ -125,7 +126,7 @@ def test_scrubbing_moves_every_panel_of_the_first_tab_and_encodes_nothing(
 def test_scrubbing_moves_the_attacked_side_inside_rita_and_encodes_nothing(
     inside: Inside, jobs: Jobs, session: Session, engine: Deaf, visitor: str
 ) -> None:
-    list(jobs.film(session))
+    list(jobs.behind.film(session))
     inside.opened(visitor)
     engine.asleep = True
     shown = {step: by_name(look_at(inside.desk, session, step)) for step in (1, 5)}
@@ -143,7 +144,7 @@ def test_scrubbing_moves_the_attacked_side_inside_rita_and_encodes_nothing(
 
 
 def test_both_ends_are_the_run_itself(inside: Inside, jobs: Jobs, session: Session) -> None:
-    list(jobs.film(session))
+    list(jobs.behind.film(session))
     look_at(inside.desk, session, 0)
     now, story = session.now, session.story
     assert now is not None
@@ -158,7 +159,7 @@ def test_both_ends_are_the_run_itself(inside: Inside, jobs: Jobs, session: Sessi
 def test_a_step_that_is_not_kept_says_so_and_the_slider_stays_where_it_is(
     inside: Inside, jobs: Jobs, session: Session
 ) -> None:
-    list(jobs.film(session))
+    list(jobs.behind.film(session))
     updates = by_name(look_at(inside.desk, session, 4))
     assert by_name(inside.desk.board.redraw(session, "inside"))["in-scrubber"]["value"] == 4
     assert "Step 4 is not kept: everything shows step 5, the nearest" in note(session)
@@ -169,7 +170,7 @@ def test_a_step_that_is_not_kept_says_so_and_the_slider_stays_where_it_is(
 def test_no_row_and_no_scale_jumps_from_step_to_step(
     inside: Inside, jobs: Jobs, session: Session
 ) -> None:
-    list(jobs.film(session))
+    list(jobs.behind.film(session))
     figures = [by_name(look_at(inside.desk, session, step))["costs"] for step in (0, 2, 5, 7)]
     assert len({str(f.layout.xaxis.range) for f in figures}) == 1
     assert len({str(f.layout.yaxis.ticktext) for f in figures}) == 1
@@ -178,7 +179,7 @@ def test_no_row_and_no_scale_jumps_from_step_to_step(
 def test_a_what_if_follows_to_the_step(
     inside: Inside, jobs: Jobs, session: Session, engine: Deaf, visitor: str
 ) -> None:
-    list(jobs.film(session))
+    list(jobs.behind.film(session))
     inside.opened(visitor)
     assert session.story is not None
     wanted = session.story.settings.but(entropy_weight=0.1)
@@ -198,7 +199,7 @@ def test_a_what_if_follows_to_the_step(
 def test_a_what_if_follows_when_its_tab_is_opened_again(
     inside: Inside, jobs: Jobs, session: Session, engine: Deaf, visitor: str
 ) -> None:
-    list(jobs.film(session))
+    list(jobs.behind.film(session))
     inside.opened(visitor)
     what_if.change(engine, session, label=2)
     inside.left(visitor)
@@ -212,7 +213,7 @@ def test_the_memory_and_its_history_stay_the_delivered_pictures(
     inside: Inside, jobs: Jobs, session: Session
 ) -> None:
     history, story = session.history, session.story
-    list(jobs.film(session))
+    list(jobs.behind.film(session))
     look_at(inside.desk, session, 2)
     assert session.history is history
     assert session.story is story
@@ -246,7 +247,103 @@ def test_a_visitor_keeps_fewer_steps_when_each_is_large(record: int, steps: int)
 
 def test_the_film_stays_within_its_bytes_and_is_counted(jobs: Jobs, session: Session) -> None:
     before = session.bytes()
-    list(jobs.film(session))
+    list(jobs.behind.film(session))
     added = session.bytes() - before
     one = measured(session.film[2].side) + session.crops["step 2"].nbytes
     assert one < added <= FILM_BYTES + session.crops["clean"].nbytes
+
+
+def with_strengths(jobs: Jobs, session: Session) -> None:
+    list(jobs.behind.film(session))
+    list(jobs.behind.strengths(session))
+
+
+def test_other_strengths_come_one_after_the_other_and_are_offered(
+    jobs: Jobs, session: Session
+) -> None:
+    list(jobs.behind.film(session))
+    offered = []
+    for update in jobs.behind.strengths(session):
+        radio = by_name(update).get("scrubber-strength")
+        if radio is not None:
+            offered.append([value for _, value in radio["choices"]])
+    assert offered == [[1, 4], [1, 2, 4], [1, 2, 4, 8]]
+    assert session.story is not None
+    assert session.story.settings.budget == 4
+    assert list(jobs.behind.strengths(session)) == []  # once
+
+
+def test_a_strength_moves_every_panel_and_encodes_nothing(
+    inside: Inside, jobs: Jobs, session: Session, engine: Deaf, visitor: str
+) -> None:
+    with_strengths(jobs, session)
+    run = session.story
+    engine.asleep = True
+    shown = {n: by_name(look_at_strength(inside.desk, session, n)) for n in (1, 8)}
+    for name in {*FIRST_TAB, "threat"} - {"heading-costs"}:  # RITA holds at both
+        assert str(shown[1][name]) != str(shown[8][name]), name
+    engine.asleep = False
+    inside.opened(visitor)
+    for n in (1, 8):
+        look_at_strength(inside.desk, session, n)  # cuts what was not in sight so far
+    engine.asleep = True
+    shown = {n: by_name(look_at_strength(inside.desk, session, n)) for n in (1, 8)}
+    for name in SECOND_TAB:
+        if name != "in-scrubber":
+            assert str(shown[1][name]) != str(shown[8][name]), name
+    look_at_strength(inside.desk, session, 4)
+    assert session.story is run
+    assert sorted(session.reels) == [1, 2, 8]
+
+
+def test_a_strength_leaves_step_selection_and_memory_as_they_are(
+    inside: Inside, jobs: Jobs, session: Session
+) -> None:
+    with_strengths(jobs, session)
+    look_at(inside.desk, session, 3)
+    selection, history = session.selection, session.history
+    look_at_strength(inside.desk, session, 8)
+    assert session.selection == selection
+    assert session.history is history
+    assert session.now is not None
+    assert (session.now.step, session.now.settings.budget) == (3, 8)
+    assert session.now.attack is not None
+    assert session.now.attack.linf == 8
+
+
+def test_a_what_if_follows_the_strength(
+    inside: Inside, jobs: Jobs, session: Session, engine: Deaf, visitor: str
+) -> None:
+    with_strengths(jobs, session)
+    inside.opened(visitor)
+    assert session.story is not None
+    what_if.change(engine, session, settings=session.story.settings.but(entropy_weight=0.3))
+    look_at_strength(inside.desk, session, 8)
+    told = session.what_if.story
+    assert told is not None
+    assert told.attack is session.story.attack
+    assert (told.settings.budget, told.settings.entropy_weight) == (8, 0.3)
+    assert what_if.differing(session)
+    assert "0.3" in what_if.differing(session)[0]
+
+
+def test_strengths_of_an_earlier_picture_are_not_kept(
+    jobs: Jobs, session: Session, engine: Deaf
+) -> None:
+    list(jobs.behind.film(session))
+    work = jobs.behind.strengths(session)
+    next(work)
+    session.show(told(engine, label=1))
+    assert list(work) == []
+    assert session.reels == {}
+
+
+@pytest.mark.parametrize("sent", [3, 4.5, "8", None, -1, 10**9, True, float("nan"), [8]])
+def test_a_strength_that_is_not_kept_changes_nothing(
+    inside: Inside, jobs: Jobs, session: Session, sent: Any
+) -> None:
+    with_strengths(jobs, session)
+    session.reels.pop(1)
+    before = session.story
+    assert look_at_strength(inside.desk, session, sent) == {}
+    assert session.story is before

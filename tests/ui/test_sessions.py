@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from rita_demo.ui.sessions import Session, SessionLost, Sessions, measured
+from rita_demo.ui.sessions import Reel, Session, SessionLost, Sessions, measured
 
 
 class Clock:
@@ -60,6 +61,21 @@ def test_the_least_recently_used_goes_when_the_budget_is_spent() -> None:
     store.fit()
     assert store.get(first).source is not None
     assert len(store) == 1
+
+
+def test_other_strengths_make_room_before_anybodys_session_does(story) -> None:
+    store = Sessions(budget=3 * measured(story))
+    first, second = store.open(), store.open()
+    for name in (first, second):
+        store.get(name).show(story)
+    for budget in (1, 2, 8):
+        large = np.zeros(measured(story), np.uint8)
+        store.get(first).keep_strength(budget, Reel(story, crops={"attacked": large}))
+    store.get(second)
+    store.fit()
+    assert len(store) == 2
+    assert store.get(first).reels == {}
+    assert store.get(first).story is story
 
 
 def test_the_worked_example_is_nobodys_own_memory(story) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rita_demo import retelling
 from rita_demo import story as telling
 from rita_demo.errors import SettingError
 from rita_demo.plots.inside import times_even
@@ -18,7 +19,7 @@ from tests.ui.fake import FakeEngine
 
 def test_a_moved_setting_gives_what_a_run_with_it_would_give(engine, story) -> None:
     wanted = story.settings.but(entropy_weight=0.1, transported_mass=1.0)
-    again = telling.rescore(engine, story, wanted)
+    again = retelling.rescore(engine, story, wanted)
     trace, _ = engine.decide(story.attacked.glance, story.bank, story.cache_before, wanted)
     assert np.allclose(again.attacked.trace.total, trace.total)
     assert again.attacked.verdicts["clip"] is story.attacked.verdicts["clip"]
@@ -28,11 +29,11 @@ def test_a_moved_setting_gives_what_a_run_with_it_would_give(engine, story) -> N
 
 def test_a_setting_that_needs_new_views_is_refused(engine, story) -> None:
     with pytest.raises(SettingError, match="new run"):
-        telling.rescore(engine, story, story.settings.but(views=8))
+        retelling.rescore(engine, story, story.settings.but(views=8))
 
 
 def test_a_picture_that_was_only_defended_stays_one_side(engine, defended) -> None:
-    again = telling.rescore(engine, defended, left_out=LeftOut(views=frozenset({1})))
+    again = retelling.rescore(engine, defended, left_out=LeftOut(views=frozenset({1})))
     assert again.attacked is again.clean
 
 
@@ -111,7 +112,7 @@ def test_a_remembered_view_that_is_left_out_is_as_if_it_had_never_entered(engine
     k = int(cache.count.argmax())
     assert cache.count[k] == 3
     run = telling.tell(engine, picture, names, many, label=0, cache=cache)
-    less = telling.rescore(engine, run, left_out=LeftOut(items=frozenset({(k, 0), (k, 1)})))
+    less = retelling.rescore(engine, run, left_out=LeftOut(items=frozenset({(k, 0), (k, 1)})))
     features = less.attacked.trace.cache.features[k]
     assert np.array_equal(features[0], cache.features[k, 2])
     assert not features[1:].any()
@@ -123,13 +124,13 @@ def test_a_remembered_view_that_is_left_out_is_as_if_it_had_never_entered(engine
 @pytest.mark.parametrize("item", [(0, 99), (99, 0), (-1, 0), (0, -1)])
 def test_an_item_that_is_not_there_is_a_sentence(engine, story, item) -> None:
     with pytest.raises(SettingError, match="holds nothing"):
-        telling.rescore(engine, story, left_out=LeftOut(items=frozenset({item})))
+        retelling.rescore(engine, story, left_out=LeftOut(items=frozenset({item})))
 
 
 @pytest.mark.parametrize("rho", [1.0, 0.5])
 def test_an_even_share_is_one_whatever_part_of_the_mass_must_move(engine, story, rho) -> None:
     flat = story.settings.but(transported_mass=rho, entropy_weight=10.0)
-    again = telling.rescore(engine, story, flat)
+    again = retelling.rescore(engine, story, flat)
     assert times_even(again, "attacked", 0) == pytest.approx(1.0, abs=0.1)
     assert even_shares(again, "attacked", 0) == pytest.approx(1.0, abs=0.1)
 

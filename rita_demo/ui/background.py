@@ -1,0 +1,126 @@
+"""What is computed for a visitor behind the answer: the attack's kept steps, and other strengths of it.
+
+Nobody waits for it, and it waits while anybody's answer is being computed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, TypeVar
+
+import gradio as gr
+
+from rita_demo import film as filming
+from rita_demo import retelling
+from rita_demo.records import Story
+from rita_demo.ui.board import Updates
+from rita_demo.ui.desk import Desk
+from rita_demo.ui.reels import reeling, steps_that_fit
+from rita_demo.ui.sessions import Reel, Session, measured
+
+T = TypeVar("T")
+AT_ONCE = 60.0  # seconds; a film, or other strengths, expected to take longer wait for a press of a button
+#: What a kept step of the film costs again, names of a story's timed stages.
+STAGES = ("views and encoding", "decision", "other methods")
+
+
+class Background:
+    """The two jobs; ``busy`` says how many answers are being computed."""
+
+    def __init__(self, desk: Desk, busy: Callable[[], int]) -> None:
+        self._desk, self._busy = desk, busy
+
+    def film(self, session: Session) -> Iterator[Updates]:
+        """The attack's kept steps, as they come: in the background, after everybody's first answers."""
+        story, board = session.story, self._desk.board
+        if story is None or story.attack is None or session.film or session.filming:
+            return
+        engine = self._desk.engine_of(session)
+        most = steps_that_fit(measured(story.attacked), session.crops["attacked"].nbytes)
+        session.filming = len(filming.kept_steps(filming.last_step(story), most))
+        yield board.redraw(session, "film")
+        frames = filming.film(engine, story, most)
+        try:
+            for _ in range(session.filming):
+                yield from self._wait()
+                frame = next(frames)
+                crops = session.crops.get(session.views_of(frame.step))
+                if crops is None:
+                    crops = engine.view_pixels(frame.side.picture, story.settings)
+                with session.lock:
+                    if session.story is not story:
+                        return  # another picture has come: its film is another event's
+                    before = shown_step(session)
+                    session.keep(frame, crops)
+                moved = ["step", "inside"] if shown_step(session) != before else []
+                yield board.redraw(session, "film", *moved)
+        finally:
+            if session.story is story:
+                session.filming = 0
+
+    def _wait(self) -> Iterator[Updates]:
+        """Until nobody's picture is being computed."""
+        while self._busy():
+            yield {self._desk.status: gr.skip()}
+            time.sleep(0.2)
+
+    def strengths(self, session: Session) -> Iterator[Updates]:
+        """The other strengths of the attack on screen, each with its kept steps, one after the other."""
+        story, board = session.story, self._desk.board
+        if story is None or session.filming:
+            return
+        engine = self._desk.engine_of(session)
+        for budget in retelling.other_strengths(story):
+            if budget in session.reels:
+                continue
+            for done in self._reel(engine, story, budget):
+                yield from self._wait()
+                with session.lock:
+                    if not session.same_picture(story):
+                        return  # another picture has come: its strengths are another event's
+                    if done is not None:
+                        session.keep_strength(budget, done)
+                yield {self._desk.status: gr.skip()}
+            self._desk.sessions.fit()
+            yield board.redraw(session, "film")
+
+    @staticmethod
+    def _reel(engine: Any, story: Story, budget: int) -> Iterator[Reel | None]:
+        """None after every step of the work, and the reel at the end."""
+        attacking = retelling.at_strength(engine, story, budget)
+        other = yield from _steps(attacking)
+        yield (yield from _steps(reeling(engine, other)))
+
+
+def _steps(work: Generator[Any, None, T]) -> Generator[None, None, T]:
+    """``work`` with nothing said at its steps."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return end.value
+        yield None
+
+
+def shown_step(session: Session) -> int | None:
+    """The kept attack step that is looked at; None: the delivered picture."""
+    return None if session.now is None else session.now.step
+
+
+def _look_seconds(story: Story) -> float:
+    return sum(story.seconds.get(s, 0.0) for s in STAGES) / 2
+
+
+def film_seconds(story: Story) -> float:
+    """How long the film of a story will about take: a step between is looked at like the delivered picture."""
+    one = _look_seconds(story)
+    return one * max(len(filming.kept_steps(filming.last_step(story))) - 2, 0)
+
+
+def strengths_seconds(story: Story) -> float:
+    """How long the other strengths of a story's attack will about take, with their kept steps."""
+    if story.attack is None:
+        return 0.0
+    one = story.attack.seconds + _look_seconds(story) + film_seconds(story)
+    return one * len(retelling.other_strengths(story))
