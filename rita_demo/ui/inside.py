@@ -19,7 +19,7 @@ from rita_demo.ui.inside_changes import Changes, draw_comparisons
 from rita_demo.ui.inside_deeper import draw_deeper
 from rita_demo.ui.inside_panels import ANY, draw_panels, prompt_names, when_open
 from rita_demo.ui.plotly_view import clicked
-from rita_demo.ui.scrubber import draw_scrubber, wire_scrubber
+from rita_demo.ui.scrubber import Scrubber, draw_step, draw_strength, wire_scrubber
 from rita_demo.ui.sessions import SIDES
 
 
@@ -31,7 +31,8 @@ class Inside(Choosing):
         board = desk.board
         strip = gr.HTML(elem_id="inside-strip")
         board.add(strip, when_open(thread.strip), "inside")
-        self.scrubber = draw_scrubber(board, "in-scrubber", "inside")
+        strength = draw_strength(board, "in-strength")
+        self.scrubber = Scrubber(draw_step(board, "in-scrubber", "inside"), strength)
         self.parts: dict[str, Any] = what_if.draw_what_if(board)
         self.parts |= draw_panels(board) | draw_deeper(desk) | draw_comparisons(board)
         self.changes = Changes(desk, self.parts)

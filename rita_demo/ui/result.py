@@ -14,10 +14,10 @@ from rita_demo.ui.background import AT_ONCE, film_seconds, strengths_seconds
 from rita_demo.ui.board import Board
 from rita_demo.ui.pictures import Pictures, box_of, pictures_value
 from rita_demo.ui.plotly_view import PlotlyView
-from rita_demo.ui.scrubber import Scrubber, draw_scrubber
+from rita_demo.ui.scrubber import Scrubber, draw_step, draw_strength
 from rita_demo.ui.sessions import Session
 from rita_demo.ui.sprite import ViewsGrid, grid_value
-from rita_demo.ui.strength import draw_strength
+from rita_demo.ui.strength import draw_strength_curve
 
 WAITING = "The worked example is being computed."
 
@@ -54,11 +54,12 @@ def draw_first_screen(board: Board) -> dict[str, Any]:
             board.add(table, verdicts.table, "step")
         with gr.Column(scale=2, min_width=320, elem_id="along"):
             gr.HTML("<h3>Along the attack</h3>")
+            strength = draw_strength(board, "strength-shown")
             steps = PlotlyView(
                 aria="Loss and every verdict, by attack step", height=290, narrow_height=360,
                 empty="The attack's steps will be drawn here.", elem_id="steps",
             )  # fmt: skip
-            scrubber = draw_scrubber(board, "scrubber", "step")
+            scrubber = Scrubber(draw_step(board, "scrubber", "step"), strength)
             follow = gr.Button("Look at the steps between", elem_id="follow", visible=False)
             board.add(steps, _steps, "step", "film")
             board.add(follow, _follow, "film")
@@ -230,7 +231,7 @@ def draw_rest(board: Board) -> dict[str, Any]:
     with gr.Row(elem_id="push"):
         push = gr.Button("Attack twice as hard", elem_id="stronger")
         gr.HTML("<p class='lead'>Doubles the strength, up to 16/255, and runs again.</p>")
-    draw_strength()
+    draw_strength_curve()
     return {"stronger": push}
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import gradio as gr
 
 from rita_demo.film import last_step
+from rita_demo.retelling import other_strengths
 from rita_demo.ui import notice, what_if
 from rita_demo.ui.board import Board, Updates
 from rita_demo.ui.controls import FreeSlider
@@ -21,10 +22,7 @@ INFO = (
     "0 is before the first step. Pictures, views, entropies, costs and verdicts follow, here and in "
     "every tab but the memory's."
 )
-STRENGTH_INFO = (
-    "ε: the most that any pixel value moves. The same attack on the same picture, decided from the same "
-    "memory, which only remembers the run itself."
-)
+STRENGTH_INFO = "How far a pixel value may move (ε). Others are computed behind the answer; the memory keeps only the run."
 
 
 @dataclass(frozen=True)
@@ -35,19 +33,22 @@ class Scrubber:
     strength: gr.Radio
 
 
-def draw_scrubber(board: Board, name: str, aspect: str) -> Scrubber:
-    """The slider of steps, the choice of strengths and a sentence below each; ``name`` is the slider's element id, ``aspect``
-    what its tab is drawn again for when the step changes."""
+def draw_strength(board: Board, name: str) -> gr.Radio:
+    """The choice of strengths; ``name`` is its element id."""
+    strength = gr.Radio([], label="Strength shown", info=STRENGTH_INFO, elem_id=name, visible=False)
+    board.add(strength, _strengths, "film")
+    return strength
+
+
+def draw_step(board: Board, name: str, aspect: str) -> gr.Slider:
+    """The slider of steps and a sentence below it; ``name`` is its element id, ``aspect`` what
+    its tab is drawn again for when the step changes."""
     step = FreeSlider(
         0, 7, value=7, step=1, label="Attack step shown", info=INFO, elem_id=name, visible=False
     )
     board.add(step, _slider, aspect)
     board.add(gr.HTML(elem_id=f"{name}-note"), note, aspect, "film")
-    strength = gr.Radio(
-        [], label="Strength shown", info=STRENGTH_INFO, elem_id=f"{name}-strength", visible=False
-    )
-    board.add(strength, _strengths, "film")
-    return Scrubber(step, strength)
+    return step
 
 
 def wire_scrubber(desk: Desk, scrubber: Scrubber, asked: gr.Slider) -> None:
@@ -100,7 +101,7 @@ def _moved(desk: Desk, session: Session, *more: str) -> Updates:
 
 def _strengths(session: Session) -> Any:
     story = session.story
-    if story is None or not session.reels:
+    if story is None or not other_strengths(story):
         return gr.update(visible=False)
     kept = sorted((*session.reels, story.settings.budget))
     choices = [(f"{n}/255", n) for n in kept]

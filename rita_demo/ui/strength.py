@@ -15,7 +15,7 @@ pixel by so many steps of 1/255. The attacker knows the model, the class names, 
 their seed or the memory. One picture is an example; this is how often it goes like that.</p>"""
 
 
-def draw_strength() -> None:
+def draw_strength_curve() -> None:
     """Draw the fold; it never changes."""
     with gr.Accordion("How much does each strength do? Measured on many pictures", open=False,
                       elem_classes="fold", elem_id="strength-fold"):  # fmt: skip

@@ -264,7 +264,7 @@ def test_other_strengths_come_one_after_the_other_and_are_offered(
     list(jobs.behind.film(session))
     offered = []
     for update in jobs.behind.strengths(session):
-        radio = by_name(update).get("scrubber-strength")
+        radio = by_name(update).get("strength-shown")
         if radio is not None:
             offered.append([value for _, value in radio["choices"]])
     assert offered == [[1, 4], [1, 2, 4], [1, 2, 4, 8]]
