@@ -6,6 +6,7 @@ Nothing of the page is imported: what is timed is what a visitor waits for.
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import shutil
 import socket
@@ -27,6 +28,7 @@ FIRST_PAINT = """() => new Promise(done => {
   const wait = () => paint() ? done(paint().startTime / 1000) : setTimeout(wait, 20);
   wait();
 })"""
+STRENGTHS = "() => document.querySelectorAll('#strength-shown input').length === 4"
 # From the press of a button to the changed text of a panel, on the browser's own clock.
 TOUCH = """([button, panel]) => new Promise(done => {
   const shown = document.querySelector(panel), before = shown.textContent;
@@ -77,6 +79,11 @@ def _in_browser(path: str, address: str, rounds: int) -> dict[str, float]:
                 lambda: page.evaluate(TOUCH, [["#views button", next(turn)], "#view-detail"]),
                 timed=False,
             )
+            page.wait_for_function(STRENGTHS, timeout=PATIENCE * 1000)
+            other = itertools.cycle([["#strength-shown input", 3], ["#strength-shown input", 2]])
+            strength = _repeated(
+                rounds, lambda: page.evaluate(TOUCH, [next(other), "#verdicts"]), timed=False
+            )
             page.get_by_role("tab", name="Inside RITA").click()
             page.wait_for_selector("#in-plan-attacked .heatmaplayer image")
             page.wait_for_timeout(2000)
@@ -84,7 +91,12 @@ def _in_browser(path: str, address: str, rounds: int) -> dict[str, float]:
             what_if = _repeated(rounds, lambda: page.evaluate(TOUCH, leave), timed=False)
         finally:
             chromium.close()
-    return {"page: first paint": paint, "page: selection": touch, "page: what-if": what_if}
+    return {
+        "page: first paint": paint,
+        "page: selection": touch,
+        "page: strength": strength,
+        "page: what-if": what_if,
+    }
 
 
 def _first_paint(chromium: Any, address: str) -> float:

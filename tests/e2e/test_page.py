@@ -158,6 +158,25 @@ def test_scrubbing_moves_pictures_views_entropies_costs_and_verdicts_in_both_tab
     assert np.array_equal(square_shown(page, "attacked"), clean)
 
 
+def test_another_strength_shows_at_once_in_both_tabs_and_in_the_form(page: Page) -> None:
+    shown = page.locator("#strength-shown input")
+    expect(shown).to_have_count(4, timeout=120_000)  # 1, 2, 4 and 8 are there
+    page.get_by_label("8/255").first.check()
+    expect(page.locator(".pic.noise .says")).to_contain_text("8/255")
+    expect(page.locator("#threat")).to_contain_text("by more than 8/255")
+    expect(page.locator("#knob-budget input[type=number]")).to_have_value("8")
+    attacked, clean = (square_shown(page, kind).astype(int) for kind in ("attacked", "clean"))
+    assert np.abs(attacked - clean).max() == 8
+    page.get_by_role("tab", name="Inside RITA").click()
+    expect(page.locator("#in-strength input[value='8']")).to_be_checked()
+    strip = page.locator("#inside-strip .attacked")
+    before = strip.inner_html()
+    page.locator("#in-strength input[value='1']").check()
+    expect(strip).not_to_have_js_property("innerHTML", before)
+    page.get_by_role("tab", name="Attack & defend").click()
+    expect(page.locator(".pic.noise .says")).to_contain_text("1/255")
+
+
 def test_a_strength_beyond_its_slider_becomes_the_strongest_and_the_page_lives_on(
     page: Page,
 ) -> None:
