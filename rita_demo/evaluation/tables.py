@@ -10,12 +10,13 @@ import io
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rita_demo.errors import DataError, SettingError
 from rita_demo.evaluation.files import digest, read_lines
+from rita_demo.evaluation.paired import Paired, compare
 from rita_demo.methods import METHODS
 from rita_demo.records import MeasuredCell
 from rita_demo.settings import KNOBS
@@ -35,7 +36,8 @@ class Line(MeasuredCell):
     ``wanted`` rows when finished; ``seconds`` median
     per picture for the method itself; ``special`` the settings that differ from the recommended ones;
     ``threat`` the threat model's sentences; ``scope`` what the accuracy is among;
-    ``already_wrong`` rows whose clean picture CLIP already got wrong (0 without an attack).
+    ``already_wrong`` rows whose clean picture CLIP already got wrong (0 without an attack);
+    ``against`` the plain Ensemble on the same attacked pictures, where it was measured.
     """
 
     wanted: int
@@ -44,6 +46,7 @@ class Line(MeasuredCell):
     threat: tuple[str, ...]
     scope: str
     already_wrong: int = 0
+    against: Paired | None = None
 
     def columns(self) -> tuple[str, ...]:
         """The contract's columns as text."""
@@ -71,7 +74,8 @@ def lines(folder: Path) -> tuple[Line, ...]:
     """
     order = {name: number for number, name in enumerate(METHODS)}
     attacks = {name: number for number, name in enumerate(KNOBS["attack"].choices)}
-    found = [line_of(cells) for cells in pooled(folder)]
+    pools = pooled(folder)
+    found = [replace(line_of(cells), against=_against(cells, pools)) for cells in pools]
     return tuple(
         sorted(
             found,
@@ -81,6 +85,27 @@ def lines(folder: Path) -> tuple[Line, ...]:
             ),
         )
     )  # fmt: skip
+
+
+def _against(cells: Cells, pools: Iterable[Cells]) -> Paired | None:
+    """The plain Ensemble with the settings nearest to these on the same attacked pictures."""
+    header, rows = cells[0][0], _rows(cells)
+    if header["columns"]["method"] == "ensemble":
+        return None
+    same = ("dataset", "split", "backbone", "attack", "budget", "steps")
+    mine = [header["columns"][name] for name in same]
+    found = [
+        (len(header["special"].items() ^ other[0][0]["special"].items()), paired)
+        for other in pools
+        if other[0][0]["columns"]["method"] == "ensemble"
+        and [other[0][0]["columns"][name] for name in same] == mine
+        and (paired := compare(rows, _rows(other)))
+    ]
+    return min(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _rows(cells: Cells) -> list[dict[str, Any]]:
+    return [row for _, found in cells for row in found]
 
 
 def pooled(folder: Path) -> list[Cells]:
@@ -118,7 +143,10 @@ def as_csv(found: Sequence[Line]) -> str:
 
 def as_markdown(found: Sequence[Line]) -> str:
     """One table per dataset and threat model, which stands above it."""
-    head = ["method", "memory", "accuracy %", "95 %", "n", "seeds", "s per picture", "settings"]
+    head = [
+        "method", "memory", "accuracy %", "95 %", "n", "against Ensemble", "seeds", "s per picture",
+        "settings",
+    ]  # fmt: skip
     parts = []
     for group in _grouped(found):
         above = [*group[0].threat, group[0].scope, *_untouched(group[0])]
@@ -129,7 +157,9 @@ def as_markdown(found: Sequence[Line]) -> str:
         )
     parts.append(
         "Intervals: Wilson, 95 %. Several seeds are counted together, as if their pictures were new "
-        "ones. A star marks a cell that is not finished."
+        "ones. A star marks a cell that is not finished. Against Ensemble: points of accuracy more or less on "
+        "the same attacked pictures; in brackets only this method right / only Ensemble right, and McNemar's "
+        "exact two-sided p."
     )
     return "\n\n".join(parts) + "\n"
 
@@ -143,10 +173,13 @@ def as_latex(found: Sequence[Line]) -> str:
         ]  # fmt: skip
         above = (*group[0].threat, group[0].scope, *_untouched(group[0]))
         caption = " ".join((_title(group[0]).lstrip("# "), *above))
-        head = r"method & memory & accuracy (\%) & 95\,\% & $n$ & seeds & s & settings \\ \hline"
+        head = (
+            r"method & memory & accuracy (\%) & 95\,\% & $n$ & against Ensemble & seeds & s & settings "
+            r"\\ \hline"
+        )
         parts.append(
             "\n".join(
-                [r"\begin{table}", rf"\caption{{{_tex(caption)}}}", r"\begin{tabular}{llrlrlrl}",
+                [r"\begin{table}", rf"\caption{{{_tex(caption)}}}", r"\begin{tabular}{llrlrllrl}",
                  head, *rows, r"\end{tabular}", r"\end{table}"]
             )
         )  # fmt: skip
@@ -175,7 +208,7 @@ def read_header(place: Path) -> dict[str, Any]:
 def line_of(cells: Cells) -> Line:
     """The same cell measured with one or more seeds."""
     header = cells[0][0]
-    rows = [row for _, found in cells for row in found]
+    rows = _rows(cells)
     right, n = sum(row["right"] for row in rows), len(rows)
     low, high = wilson(right, n)
     seconds = sorted(row["seconds"]["method"] for row in rows)
@@ -235,10 +268,18 @@ def _cells(line: Line) -> list[str]:
         f"{line.accuracy:.1f}{star}",
         f"{line.low:.1f} to {line.high:.1f}",
         str(line.n),
+        _beside(line.against),
         line.seeds,
         f"{line.seconds:.3f}",
         line.special or "recommended",
     ]
+
+
+def _beside(against: Paired | None) -> str:
+    if against is None:
+        return ""
+    signed = f"{against.difference:+.1f}".replace("-", "−")
+    return f"{signed} ({against.gained} / {against.lost}, p {against.p:.2g})"
 
 
 def _tex(text: str) -> str:

@@ -1,0 +1,62 @@
+"""McNemar's exact test against a count of all outcomes, and what counts as the same picture."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from rita_demo import cli
+from rita_demo.evaluation.paired import Paired, compare
+from rita_demo.evaluation.tables import lines
+
+
+def by_counting(gained: int, lost: int) -> float:
+    """The share of all ways n coins can fall that are at most as likely as the one that came."""
+    n = gained + lost
+    far = abs(gained - n / 2)
+    ways = list(itertools.product((0, 1), repeat=n))
+    return sum(abs(sum(way) - n / 2) >= far for way in ways) / len(ways)
+
+
+@pytest.mark.parametrize(("gained", "lost"), [(1, 0), (3, 1), (0, 6), (5, 5), (9, 2), (2, 10)])
+def test_p_is_the_share_of_outcomes_at_least_as_uneven(gained: int, lost: int) -> None:
+    assert Paired(20, gained, lost).p == pytest.approx(by_counting(gained, lost))
+
+
+def test_nothing_uneven_proves_nothing() -> None:
+    assert Paired(7, 0, 0).p == 1.0
+    assert Paired(7, 0, 0).difference == 0.0
+
+
+def row(name: str, right: bool, l2: float = 1.5, seed: int = 3) -> dict:
+    return {"picture": name, "picture_seed": seed, "linf": 4.0, "l2": l2, "right": right}
+
+
+def test_only_the_same_attacked_pictures_are_compared() -> None:
+    mine = [row("a", True), row("b", True), row("c", False), row("d", True), row("e", True)]
+    other = [row("a", False), row("b", True), row("c", True), row("d", False, l2=2.0), row("e", False, seed=4)]  # fmt: skip
+    assert compare(mine, other) == Paired(3, 1, 1)
+    assert compare(mine, [row("z", True)]) is None
+
+
+def test_the_tables_say_what_the_stored_rows_say(
+    tmp_path: Path, measure, rows_of, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = measure(tmp_path / "runs", "--attack", "pgd", "--protocols", "off", "--limit", "6")
+    found = {line.method: line.against for line in lines(runs)}
+    assert found["ensemble"] is None
+    right = {
+        method: {r["picture"]: r["right"] for rows in rows_of(runs).values() for r in rows if r["method"] == method}
+        for method in ("clip", "ensemble")
+    }  # fmt: skip
+    both = [(right["clip"][name], right["ensemble"][name]) for name in right["clip"]]
+    against = found["clip"]
+    assert against is not None
+    assert (against.n, against.gained, against.lost) == (6, both.count((True, False)), both.count((False, True)))  # fmt: skip
+    capsys.readouterr()
+    assert cli.main(["tables", str(runs)]) == 0
+    printed = capsys.readouterr().out
+    assert f"({against.gained} / {against.lost}, p {against.p:.2g})" in printed
+    assert "against Ensemble" in printed
