@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import torch
 
-from rita_demo import attacks, baselines, method, sights, views, vlm
+from rita_demo import attacks, baselines, heap, method, sights, views, vlm
 from rita_demo.crossing import as_numpy, inside, outside
 from rita_demo.data.descriptions import described
 from rita_demo.errors import SettingError
@@ -332,6 +332,8 @@ class Engine:
             features = as_numpy(self._backbone.encode_views(drawn.pixels))
             end = time.perf_counter()
         kept = outside(replace(drawn, pixels=None))
+        del drawn
+        heap.trim()
         return Glance(kept, features, key, {"views": cut - begin, "encoding": end - cut})
 
     def _single_view_logits(self, bank: TextBank) -> Callable[[torch.Tensor], torch.Tensor]:

@@ -1,0 +1,21 @@
+"""Freed memory goes back to the system.
+
+What is kept of a picture (64 kB of features) is allocated after its views (25 MB) and, once these are freed,
+lies above the hole they leave, where glibc does not give it back and the next views often do not fit:
+without this a process grew by 24 MB with every picture looked at, up to 7 GB.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+try:
+    _TRIM = ctypes.CDLL(None).malloc_trim
+except (AttributeError, OSError, TypeError):  # not glibc: other allocators have their own ways
+    _TRIM = None
+
+
+def trim() -> None:
+    """Return free pages; takes a few milliseconds at most."""
+    if _TRIM is not None:
+        _TRIM(0)
