@@ -140,8 +140,14 @@ def _json(value: Any) -> bytes:
 
 def _csv(rows: list[list[Any]]) -> bytes:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([[_harmless(cell) for cell in row] for row in rows])
     return text.getvalue().encode()
+
+
+def _harmless(cell: Any) -> Any:
+    """A class name that a spreadsheet would run as a formula gets an apostrophe in front."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@")) else cell
 
 
 def _zipped(members: Mapping[str, bytes]) -> bytes:

@@ -106,3 +106,12 @@ def test_no_path_of_this_machine_gets_into_it(story: Story) -> None:
     with pytest.raises(SettingError) as refused:
         pack(named, "")
     assert "/home" not in str(refused.value)
+
+
+def test_no_class_name_is_a_formula_in_a_spreadsheet(story: Story) -> None:
+    names = ("=1+1", "@sum", "-2", "cup")
+    story = replace(story, bank=replace(story.bank, names=names))
+    inside = members(pack(story, PAGE))
+    assert [row["class"] for row in rows(inside["costs.csv"])] == ["'=1+1", "'@sum", "'-2", "cup"]
+    total = [float(row["clean_total"]) for row in rows(inside["costs.csv"])]
+    assert total == pytest.approx(list(story.clean.trace.total))
