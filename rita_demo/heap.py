@@ -8,11 +8,14 @@ without this a process grew by 24 MB with every picture looked at, up to 7 GB.
 from __future__ import annotations
 
 import ctypes
+from contextlib import suppress
+from typing import Any
 
-try:
+_TRIM: Any = None
+with suppress(
+    AttributeError, OSError, TypeError
+):  # not glibc: other allocators have their own ways
     _TRIM = ctypes.CDLL(None).malloc_trim
-except (AttributeError, OSError, TypeError):  # not glibc: other allocators have their own ways
-    _TRIM = None
 
 
 def trim() -> None:

@@ -139,7 +139,9 @@ class Cloud:
     ``ids`` n names; ``label`` (n,) class of ``bank``; ``clean`` and ``attacked`` (n, D) the whole
     picture; ``views`` (n, V, D) random crops of the attacked picture (V of those the memory saw);
     ``memory`` the cache after the last picture, its ``born`` counting pictures from 0; ``thumbs``
-    (n, s, s, 3) uint8 attacked squares, or None; ``title`` says what was attacked and how.
+    (n, s, s, 3) uint8 of the pictures as delivered, or None; ``title`` says what was attacked and how.
+    ``whole`` says in plural what the delivered pictures are: where traffic was mixed or clean, ``attacked``
+    and ``views`` are of pictures as they came.
     """
 
     title: str
@@ -151,6 +153,7 @@ class Cloud:
     views: Array
     memory: CacheState
     thumbs: Array | None = None
+    whole: str = "attacked pictures"
 
 
 @dataclass(frozen=True)
@@ -167,6 +170,7 @@ class Marks:
     label: Array
     number: Array
     features: Array
+    whole: str = "attacked pictures"  # as of the cloud
 
 
 @dataclass(frozen=True)
@@ -190,7 +194,7 @@ class Separation:
 class OneHot:
     """Definition 15 for the two kinds of features of a cloud: nats per class, NaN where there are none.
 
-    ``original`` (K,) the attacked pictures; ``cached`` (K,) the memory by the class it is filed under;
+    ``original`` (K,) the pictures as delivered (``whole``, as of the cloud); ``cached`` (K,) the memory by the class it is filed under;
     ``cached_true`` (K,) the memory by the true class. ``medians`` of the three over the classes that
     have both, ``improved`` the share of these whose filed views are closer than the pictures, and
     ``improved_true`` the same by the true class.
@@ -205,3 +209,4 @@ class OneHot:
     improved_true: float
     classes: int
     classes_true: int
+    whole: str = "attacked pictures"

@@ -38,7 +38,7 @@ def marks(cloud: Cloud) -> Marks:
     )  # fmt: skip
     kinds = np.concatenate([np.full(len(part[1]), part[0]) for part in parts])
     columns = [np.concatenate([np.asarray(part[i]) for part in parts]) for i in range(1, 5)]
-    return Marks(kinds, *columns)
+    return Marks(kinds, columns[0], columns[1], columns[2], columns[3], cloud.whole)
 
 
 def separations(cloud: Cloud, neighbours: int = NEIGHBOURS) -> tuple[Separation, ...]:
@@ -53,8 +53,8 @@ def separations(cloud: Cloud, neighbours: int = NEIGHBOURS) -> tuple[Separation,
     mean = _unit(cloud.views.mean(1))
     rows = (
         ("clean pictures", cloud.clean, np.arange(n)),
-        ("(a) attacked pictures", cloud.attacked, np.arange(n)),
-        ("(b) views of the attacked pictures", cloud.views.reshape(-1, width), each),
+        (f"(a) {cloud.whole}", cloud.attacked, np.arange(n)),
+        ("(b) their views", cloud.views.reshape(-1, width), each),
         ("(b) one point per picture: the mean of its views", mean, np.arange(n)),
     )
     return tuple(

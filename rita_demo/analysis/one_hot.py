@@ -14,7 +14,7 @@ Measure = Callable[..., np.ndarray]  # (features, labels, bank) -> (K,), the eng
 
 
 def one_hot(cloud: Cloud, measure: Measure) -> OneHot:
-    """KL to one-hot of the attacked pictures and of the memory they left behind.
+    """KL to one-hot of the pictures as delivered and of the memory they left behind.
 
     A view is filed under the class it answers with, so ``cached`` is small partly by the way views are
     chosen; ``cached_true`` counts each view for what its picture really shows.
@@ -38,6 +38,7 @@ def one_hot(cloud: Cloud, measure: Measure) -> OneHot:
         improved_true=_share(by_true[both_true] < original[both_true]),
         classes=int(both.sum()),
         classes_true=int(both_true.sum()),
+        whole=cloud.whole,
     )
 
 

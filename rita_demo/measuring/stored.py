@@ -5,7 +5,7 @@ Nothing here writes: a run may be going on in another process.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from rita_demo.measuring.gather import MOST, VIEWS_SHOWN, attack_words, thumbnai
 from rita_demo.measuring.places import Places
 from rita_demo.measuring.streams import check_model, picture_of
 from rita_demo.methods import METHODS
+from rita_demo.records import Picture
 from rita_demo.settings import KNOBS
 from rita_demo.surveys import Cloud, MeasuredPoint
 
@@ -66,10 +67,9 @@ def points(places: Places, run: str) -> tuple[MeasuredPoint, ...]:
 
 
 def clouds(places: Places) -> tuple[Recording, ...]:
-    """The stored streams that :func:`reading` can show: every picture attacked, by an attacker who does not
-    look at the memory (what that one saw is found by the whole list of pictures alone)."""
-    found = (one for one in recordings(places.runs) if one.columns["attack"] != "none")
-    return tuple(one for one in found if ":" not in one.columns["attack"] and not one.apart)
+    """The stored streams that :func:`reading` can show: all but those of an attacker who looks at the
+    memory (what that one saw is found by the whole list of pictures alone)."""
+    return tuple(one for one in recordings(places.runs) if not one.apart)
 
 
 def reading(places: Places, name: str, engine: Engine) -> Generator[tuple[int, int], None, Cloud]:
@@ -89,21 +89,26 @@ def reading(places: Places, name: str, engine: Engine) -> Generator[tuple[int, i
     model = Model(one.columns["backbone"], header["weights"])
     seen = _features(run, cell, collection, model, engine.info.width)
     before = _features(run, cell.clean, collection, model, engine.info.width)
-    ids = [row["picture"] for row in rows]
-    if not rows or any(picture not in seen for picture in ids):
+    ids, hit = [row["picture"] for row in rows], [row["attack"] != "none" for row in rows]
+    if not rows or any(i not in (seen if was else before) for i, was in zip(ids, hit)):
         raise DataError(
             "The features of this stream are not all stored.",
             "Run the same evaluate again into this folder.",
         )
+
+    def clean_square(picture: str) -> Picture:
+        square, side = cell.asked.square, engine.info.side
+        return picture_of(places, one, picture, square=square, side=side)
+
     for done, row in enumerate(rows):
         if row["picture"] not in before:
             yield done, len(rows)
             own = one.settings(row).but(views=1)
-            clean = picture_of(
-                places, one, row["picture"], square=own.square, side=engine.info.side
-            )
-            before[row["picture"]] = engine.look(clean, own).features
-    bank, attacked = engine.classes(names, cell.asked), np.stack([seen[i] for i in ids])
+            before[row["picture"]] = engine.look(clean_square(row["picture"]), own).features
+    bank, attacked = (
+        engine.classes(names, cell.asked),
+        np.stack([(seen if was else before)[i] for i, was in zip(ids, hit)]),
+    )
     return Cloud(
         title=f"{len(ids)} pictures of {collection.dataset}, {attack_words(cell.asked)}, {engine.info.title}",
         bank=bank,
@@ -113,8 +118,18 @@ def reading(places: Places, name: str, engine: Engine) -> Generator[tuple[int, i
         attacked=attacked[:, 0],
         views=attacked[:, 1 : 1 + VIEWS_SHOWN],
         memory=replayed(one.cells["rita"], engine.empty_cache(bank, cell.settings), rows),
-        thumbs=_thumbs(run / "attacked" / plan.attack_key(cell, collection, model), ids),
+        thumbs=_thumbs(
+            run / "attacked" / plan.attack_key(cell, collection, model), ids, clean_square
+        ),
+        whole=_whole(hit),
     )
+
+
+def _whole(hit: list[bool]) -> str:
+    """What the delivered pictures are, in plural."""
+    if all(hit):
+        return "attacked pictures"
+    return f"pictures, {sum(hit)} of {len(hit)} attacked" if any(hit) else "clean pictures"
 
 
 def _features(
@@ -135,10 +150,18 @@ def _features(
     return found
 
 
-def _thumbs(folder: Path, ids: list[str]) -> np.ndarray | None:
-    """(n, s, s, 3) uint8 of the stored attacked squares; None when they are not all there."""
+def _thumbs(
+    folder: Path, ids: list[str], clean_square: Callable[[str], Picture]
+) -> np.ndarray | None:
+    """(n, s, s, 3) uint8 of the stored attacked squares, of the others as they came; None when some picture
+    is not there any more."""
     places = {row["id"]: at for at, row in enumerate(files.read_lines(folder / "attacked.jsonl"))}
     paths = [folder / f"{places.get(one, -1):06d}.png" for one in ids]
-    if not all(path.is_file() for path in paths):
+    try:
+        squares = [
+            open_picture(path) if path.is_file() else clean_square(one)
+            for one, path in zip(ids, paths)
+        ]
+    except DataError:
         return None
-    return np.stack([thumbnail(open_picture(path).pixels) for path in paths])
+    return np.stack([thumbnail(square.pixels) for square in squares])

@@ -16,8 +16,8 @@ PANELS = (("attacked", "x", "y"), ("view", "x2", "y2"))
 SIZES = {"attacked": 9, "view": 5, "cached": 12, "prompt": 13}
 WORDS = {
     "clean": "clean picture",
-    "attacked": "attacked picture",
-    "view": "view of the attacked picture",
+    "attacked": "picture as delivered",
+    "view": "view of it",
     "cached": "view in the memory",
     "prompt": "mean prompt",
 }
@@ -70,7 +70,7 @@ def cloud(
         "showline": True,
         "mirror": True,
     }
-    titles = ("<b>(a)</b> attacked pictures", "<b>(b)</b> their views, and the memory")
+    titles = (f"<b>(a)</b> {marks.whole}", "<b>(b)</b> their views, and the memory")
     below = {"xaxis.domain": [0, 1], "xaxis2.domain": [0, 1], "yaxis.domain": [0.54, 1],
              "yaxis2.domain": [0, 0.46], "annotations.1.x": 0, "annotations.1.y": 0.46}  # fmt: skip
     return finish(
@@ -157,7 +157,7 @@ def _spoken(marks: Marks, names: Sequence[str], how: str, k: int | None) -> str:
     classes = len(np.unique(marks.label[marks.kind == "attacked"]))
     looked = f" Looked at: {names[k]}." if k is not None else ""
     return (
-        f"{how}: {counts['attacked']} attacked pictures of {classes} classes on the left, "
+        f"{how}: {counts['attacked']} {marks.whole} of {classes} classes on the left, "
         f"{counts['view']} of their views and {counts['cached']} views in the memory on the right."
         f"{looked} The table below says in numbers how far the classes are apart."
     )

@@ -11,9 +11,9 @@ from rita_demo.plots.names import percent, safe
 from rita_demo.plots.theme import COLOURS, GLYPHS, axis, empty, finish, note, patch
 from rita_demo.surveys import OneHot
 
-#: field of the record -> words, colour, line, mark.
+#: field of the record -> words (of the pictures: the record's own), colour, line, mark.
 LINES = {
-    "original": ("attacked pictures", "attack", "solid", "x"),
+    "original": ("", "attack", "solid", "x"),
     "cached": ("views in the memory, as filed", "cache", "dash", "circle"),
     "cached_true": ("the same by true class", "cache", "dot", "circle-open"),
 }
@@ -41,7 +41,8 @@ def one_hot(
     top = float(finite.max()) * 1.08 + 1e-3
     at = np.linspace(0, top, POINTS)
     figure, highest = Figure(), 0.0
-    for row, (name, (words, colour, dash, symbol)) in enumerate(LINES.items()):
+    for row, (name, (_, colour, dash, symbol)) in enumerate(LINES.items()):
+        words = _line(one, name)
         values = getattr(one, name)
         curve = density(values, at)
         if curve is not None:
@@ -65,8 +66,8 @@ def one_hot(
     for name in ("cached_true", "cached"):
         _scatter(figure, one, name, selected)
     key = "   ".join(
-        patch(COLOURS[c], GLYPHS[symbol], f"{_median(m)} {w}")
-        for (w, c, _, symbol), m in zip(LINES.values(), one.medians)
+        patch(COLOURS[c], GLYPHS[symbol], f"{_median(m)} {_line(one, name)}")
+        for (name, (_, c, _, symbol)), m in zip(LINES.items(), one.medians)
     )
     shared = {"range": [0, top], "title": "KL to one-hot (nats, 0 is best)"}
     return finish(
@@ -85,13 +86,14 @@ def one_hot(
         xaxis=axis(domain=[0, 0.47], anchor="y3", **shared),
         yaxis=axis(domain=[0.24, 0.92], range=[0, highest * 1.1 or 1], anchor="x", title="density"),
         yaxis3=axis(domain=[0, 0.22], range=[-0.22, 0], anchor="x", visible=False),
-        xaxis2=axis(domain=[0.58, 1], anchor="y2", range=[0, top], title="attacked pictures (nats)"),
+        xaxis2=axis(domain=[0.58, 1], anchor="y2", range=[0, top], title=f"{one.whole} (nats)"),
         yaxis2=axis(domain=[0, 0.92], anchor="x2", range=[0, top], title="views in the memory (nats)"),
     )  # fmt: skip
 
 
 def _scatter(figure: Figure, one: OneHot, name: str, selected: int | None) -> None:
-    words, colour, _, symbol = LINES[name]
+    _, colour, _, symbol = LINES[name]
+    words = _line(one, name)
     values = getattr(one, name)
     ks = np.flatnonzero(np.isfinite(values) & np.isfinite(one.original))
     shades = [COLOURS[colour] if selected in (None, k) else COLOURS["other"] for k in ks]
@@ -104,10 +106,14 @@ def _scatter(figure: Figure, one: OneHot, name: str, selected: int | None) -> No
     )  # fmt: skip
 
 
+def _line(one: OneHot, name: str) -> str:
+    return LINES[name][0] or one.whole
+
+
 def _words(one: OneHot, k: int) -> str:
     parts = [
-        f"{words}: {_median(float(getattr(one, name)[k]))}"
-        for name, (words, *_) in LINES.items()
+        f"{_line(one, name)}: {_median(float(getattr(one, name)[k]))}"
+        for name in LINES
         if np.isfinite(getattr(one, name)[k])
     ]
     return "<br>".join([safe(one.names[k], 60), *parts])
@@ -122,8 +128,8 @@ def spoken(one: OneHot) -> str:
     if not one.classes:
         return "No class has both a picture and a view in the memory."
     said = (
-        f"KL to one-hot, median over {one.classes} classes: {_median(one.medians[0])} for the attacked "
-        f"pictures, {_median(one.medians[1])} for the views in the memory; closer in "
+        f"KL to one-hot, median over {one.classes} classes: {_median(one.medians[0])} for the {one.whole}, "
+        f"{_median(one.medians[1])} for the views in the memory; closer in "
         f"{percent(one.improved)} of the classes."
     )
     if one.classes_true:

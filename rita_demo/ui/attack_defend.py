@@ -38,8 +38,10 @@ from rita_demo.ui.strip import chosen_sample, strip
 LONG: dict[str, Any] = ENGINE_QUEUE | {"show_progress": "hidden", "api_visibility": "private"}
 
 
+#: What was asked for while the same thing was going on comes after it, instead of being dropped.
+LAST: dict[str, Any] = {"trigger_mode": "always_last"}
 #: In the background: it waits for its turn itself, and nobody waits for it.
-BEHIND: dict[str, Any] = {
+BEHIND: dict[str, Any] = LAST | {
     "concurrency_id": "film", "concurrency_limit": 2, "show_progress": "hidden",
     "api_visibility": "private",
 }  # fmt: skip
@@ -86,7 +88,8 @@ class AttackDefend(Choosing):
             desk.outputs(*form.fields.values(), form.chosen, form.strip),
             **AT_ONCE,
         )
-        long.append(chosen.success(self._job(self.attack_and_defend), inputs, outputs, **LONG))
+        run = self._job(self.attack_and_defend)
+        long.append(chosen.success(run, inputs, outputs, **LONG, **LAST))
         for told in (long[0], long[2], long[-1]):
             long.append(told.success(self._safe(self.follow), desk.visitor, outputs, **BEHIND))
         long.append(
@@ -159,11 +162,13 @@ class AttackDefend(Choosing):
     def follow(self, visitor: Any) -> Iterator[Updates]:
         """The kept steps and the other strengths, by themselves after an attack, where they are quick."""
         session = self.desk.sessions.get(visitor)
-        if session.story is None:
+        story = session.story
+        if story is None:
             return
-        if background.film_seconds(session.story) <= background.AT_ONCE:
+        if background.film_seconds(story) <= background.AT_ONCE:
             yield from self.jobs.behind.film(session)
-        if background.strengths_seconds(session.story) <= background.AT_ONCE:
+        quick = background.strengths_seconds(story) <= background.STRENGTHS_AT_ONCE
+        if quick and session.same_picture(story):
             yield from self.jobs.behind.strengths(session)
 
     def follow_on(self, visitor: Any) -> Iterator[Updates]:

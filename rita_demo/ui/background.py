@@ -20,7 +20,8 @@ from rita_demo.ui.reels import reeling, steps_that_fit
 from rita_demo.ui.sessions import Reel, Session, measured
 
 T = TypeVar("T")
-AT_ONCE = 60.0  # seconds; a film, or other strengths, expected to take longer wait for a press of a button
+AT_ONCE = 60.0  # seconds; a film expected to take longer waits for a press of a button
+STRENGTHS_AT_ONCE = 180.0  # the same for other strengths, which come last
 #: What a kept step of the film costs again, names of a story's timed stages.
 STAGES = ("views and encoding", "decision", "other methods")
 

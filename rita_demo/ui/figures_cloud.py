@@ -137,7 +137,7 @@ def verdict(rows: tuple[Separation, ...]) -> str:
     else:
         word = "In the views the classes do not come apart again here"
     return (
-        f"{word}: {100 * attacked.purity:.0f} % of an attacked picture’s neighbours have its class, "
+        f"{word}: {100 * attacked.purity:.0f} % of a picture’s neighbours have its class as it was delivered, "
         f"{100 * mean.purity:.0f} % with the mean of its views (n = {attacked.count} pictures)."
     )
 
@@ -174,8 +174,8 @@ def about_mark(session: Session, i: int) -> str:
     true = escape(one.cloud.bank.names[int(one.cloud.label[picture])])
     what = {
         "clean": "the clean picture",
-        "attacked": "the attacked picture",
-        "view": f"view {int(one.marks.number[i]) + 1} of the attacked picture",
+        "attacked": "the picture as it was delivered",
+        "view": f"view {int(one.marks.number[i]) + 1} of it",
         "cached": f"a view of it in the memory, filed under {name}",
     }[kind]
     held = int(((one.marks.kind == "cached") & (one.marks.picture == picture)).sum())
@@ -210,7 +210,7 @@ def lasso_words(session: Session) -> str:
 
 
 WORDS = {
-    "attacked": "attacked pictures",
+    "attacked": "pictures as delivered",
     "view": "views",
     "cached": "views in the memory",
     "prompt": "mean prompts",

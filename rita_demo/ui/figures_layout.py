@@ -148,10 +148,10 @@ def _one_hot(board: Board) -> dict[str, Any]:
     _story(
         "Are remembered views closer to a one-hot answer?",
         "KL divergence from the one-hot answer of a class to the mean answer of its features, in nats: the "
-        "attacked pictures above against what the memory kept of them.",
+        "pictures above against what the memory kept of them.",
     )
     figure = PlotlyView(
-        aria="KL to one-hot of attacked pictures and of the memory", height=380, narrow_height=680,
+        aria="KL to one-hot of the pictures and of the memory", height=380, narrow_height=680,
         empty=figures_cloud.EMPTY, elem_id="fig-one-hot",
     )  # fmt: skip
     said = gr.HTML(elem_id="fig-one-hot-words")

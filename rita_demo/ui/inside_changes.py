@@ -98,8 +98,9 @@ class Changes:
                 what_if.change(engine, session, settings=now)
 
             updates = self.changing(work)(visitor)
-            updates.pop((self.parts["knobs"] | {"tuning_steps": self.parts["steps"]})[name], None)
-            return updates  # without the control itself: the hand is on it
+            for control in (*self.parts["knobs"].values(), self.parts["steps"]):
+                updates.pop(control, None)  # the hand is on it, or already on the next one
+            return updates
 
         return handler
 

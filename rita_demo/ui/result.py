@@ -10,7 +10,12 @@ import gradio as gr
 from rita_demo import plots
 from rita_demo.film import last_step
 from rita_demo.ui import touched, verdicts, words
-from rita_demo.ui.background import AT_ONCE, film_seconds, strengths_seconds
+from rita_demo.ui.background import (
+    AT_ONCE,
+    STRENGTHS_AT_ONCE,
+    film_seconds,
+    strengths_seconds,
+)
 from rita_demo.ui.board import Board
 from rita_demo.ui.pictures import Pictures, box_of, pictures_value
 from rita_demo.ui.plotly_view import PlotlyView
@@ -89,7 +94,7 @@ def _follow(session: Session) -> Any:
         return gr.update(visible=False)
     film = 0.0 if session.film else film_seconds(story)
     other = 0.0 if session.reels else strengths_seconds(story)
-    slow = [seconds for seconds in (film, other) if seconds > AT_ONCE]
+    slow = [film] * (film > AT_ONCE) + [other] * (other > STRENGTHS_AT_ONCE)
     what = "the steps between and at other strengths" if film > AT_ONCE else "other strengths"
     name = f"Look at {what} (about {words.seconds(sum(slow))})"
     return gr.update(visible=bool(slow), value=name)

@@ -140,6 +140,18 @@ def test_the_banner_names_setting_preset_value_and_value_now(page: Page) -> None
     expect(number).to_have_value("3")
 
 
+def test_settings_moved_one_right_after_the_other_are_all_kept(page: Page) -> None:
+    open_inside(page)
+    page.get_by_role("button", name="Move a setting").click()
+    for name, value in (("cache_weight", "1"), ("transported_mass", "0.8"), ("max_entropy", "0.6")):
+        box = page.locator(f"#whatif-{name} input[type=number]")
+        box.fill(value)
+        box.press("Enter")
+    banner = page.locator("#whatif-banner")
+    for words in ("α 1 instead", "ρ 0.8 instead", "γ 0.6 instead"):
+        expect(banner).to_contain_text(words)
+
+
 def test_a_pinned_state_stands_in_the_figure_of_costs(page: Page) -> None:
     open_inside(page)
     page.get_by_role("button", name="Pin what is shown").click()

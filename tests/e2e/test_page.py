@@ -89,6 +89,19 @@ def test_choosing_a_sample_runs_it(page: Page) -> None:
     expect(page.locator("#verdicts")).to_contain_text("Right means the true class, motorbike")
 
 
+def test_the_last_of_two_samples_pressed_in_a_row_is_run_with_film_and_strengths(
+    page: Page,
+) -> None:
+    page.locator("#samples [data-sample=coffee]").click()
+    expect(page.locator("#stop")).to_be_visible()
+    page.locator("#samples [data-sample=brick]").click()
+    expect(page.locator("#verdicts")).to_contain_text("true class, grid")
+    expect(page.locator("#samples [data-sample=brick]")).to_have_attribute("aria-pressed", "true")
+    note = page.locator("#scrubber-note")
+    expect(note).to_contain_text("Kept: steps 0, 1, 2, 3, 5 and 7 of 7.", timeout=120_000)
+    expect(page.locator("#strength-shown input")).to_have_count(4, timeout=120_000)
+
+
 def test_a_class_is_chosen_and_a_cell_of_its_plan_shows_crop_and_sentence(page: Page) -> None:
     name = "anchor"
     page.locator("#class input").fill(name)

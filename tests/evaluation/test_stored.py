@@ -25,6 +25,10 @@ def engine(tiny_model_dir) -> Engine:
     return Engine(f"local-dir:{tiny_model_dir}", "cpu")
 
 
+def attacked(places: Places) -> list:
+    return [one for one in stored.clouds(places) if one.columns["attack"] == "pgd"]
+
+
 @pytest.fixture
 def run(tmp_path, words):
     out = tmp_path / "mine"
@@ -57,7 +61,7 @@ def read(steps) -> tuple[list[tuple[int, int]], Cloud]:
 def test_a_stored_stream_becomes_a_cloud_with_the_memory_after_it(run, engine) -> None:
     places = Places(runs=run.parent)
     before = {p: p.stat().st_mtime_ns for p in run.rglob("*") if p.is_file()}
-    one = next(s for s in stored.clouds(places) if "slots=2" in s.title)
+    one = next(s for s in attacked(places) if "slots=2" in s.title)
     seen, cloud = read(stored.reading(places, one.name, engine))
     assert seen == []  # the run kept the clean features too
     n = one.header["pictures"]
@@ -77,10 +81,8 @@ def test_clean_features_that_a_run_did_not_keep_are_made_again(
 ) -> None:
     assert cli.main(words(tmp_path / "attacked only", "--set", "slots=2")) == 0
     places = Places(data_root, tmp_path)
-    one = next(s for s in stored.clouds(places) if s.name.startswith("attacked"))
-    kept = next(
-        s for s in stored.clouds(places) if s.name.startswith("mine") and "slots=2" in s.title
-    )
+    one = next(s for s in attacked(places) if s.name.startswith("attacked"))
+    kept = next(s for s in attacked(places) if s.name.startswith("mine") and "slots=2" in s.title)
     seen, cloud = read(stored.reading(places, one.name, engine))
     assert len(seen) == len(cloud.ids)
     _, known = read(stored.reading(places, kept.name, engine))
@@ -105,12 +107,34 @@ def test_a_stream_of_other_weights_or_without_its_features_is_a_sentence(
         read(stored.reading(places, one.name, engine))
 
 
-def test_mixed_traffic_and_clean_streams_are_no_cloud(tmp_path, words) -> None:
-    places = Places(runs=tmp_path)
-    assert cli.main(words(tmp_path / "mixed", "--attacked-share", "50")) == 0
+def test_mixed_traffic_is_a_cloud_of_what_was_delivered_and_no_point(
+    tmp_path, words, engine, data_root
+) -> None:
+    places = Places(data_root, tmp_path)
+    assert (
+        cli.main(words(tmp_path / "mixed", "--attacked-share", "50", "--attack", "none,pgd")) == 0
+    )
+    one = next(s for s in stored.clouds(places) if s.columns["attack"] == "pgd:50")
+    _, cloud = read(stored.reading(places, one.name, engine))
+    hit = np.array([row["attack"] != "none" for row in one.rows()])
+    assert 0 < hit.sum() < len(hit)
+    assert cloud.whole == f"pictures, {hit.sum()} of {len(hit)} attacked"
+    same = np.isclose(cloud.clean, cloud.attacked, atol=1e-6).all(axis=1)
+    assert (same == ~hit).all()
+    assert cloud.thumbs.shape[0] == len(hit)
+    held = {int(t) for t in cloud.memory.born[cloud.memory.entropy < np.inf]}
+    assert held <= set(range(len(hit)))
+    assert all(p.cell.attack == "none" for p in stored.points(places, "mixed"))
+
+
+def test_a_clean_stream_is_a_cloud_too(tmp_path, words, engine, data_root) -> None:
+    places = Places(data_root, tmp_path)
     assert cli.main(words(tmp_path / "clean", "--attack", "none")) == 0
-    assert stored.clouds(places) == ()
-    assert stored.points(places, "mixed") == ()
+    (one,) = stored.clouds(places)
+    seen, cloud = read(stored.reading(places, one.name, engine))
+    assert seen == []
+    assert cloud.whole == "clean pictures"
+    assert np.array_equal(cloud.clean, cloud.attacked)
     assert stored.points(places, "clean")
 
 
