@@ -23,7 +23,7 @@ from rita_demo.settings import KNOBS
 
 FORMAT = "rita-demo run 1"
 LARGEST_ARRAYS = 64 << 20  # bytes; a run with larger ones (many classes) is saved without them
-ABOUT = """A run of the RITA demo. To see it again: python -m rita_demo open THIS_FILE.zip
+ABOUT = """A run of the RITA demo, as it was made (what-ifs are not part of it). To see it again: python -m rita_demo open THIS_FILE.zip
 
 settings.json        every setting, the class names, true class, target, methods, model
 result.json          what every method answered (the format of: explain --json)

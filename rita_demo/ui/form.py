@@ -81,9 +81,8 @@ def _draw_picture(sample: str | None) -> tuple[SampleStrip, gr.UploadButton, gr.
     with gr.Column(elem_id="pick"):
         gr.HTML("<h3>A picture</h3>")
         strip = SampleStrip(sample, elem_id="samples")
-        upload = gr.UploadButton(
-            "Upload your own", file_types=["image"], type="filepath", size="sm", elem_id="upload"
-        )
+        # Of any type: what is no picture gets a sentence that stays, not the browser's fleeting one.
+        upload = gr.UploadButton("Upload your own", type="filepath", size="sm", elem_id="upload")
         chosen = gr.HTML(elem_id="chosen")
     return strip, upload, chosen
 

@@ -56,9 +56,7 @@ class MemoryTab:
                 "Remove the chosen view", size="sm", elem_id="remove", interactive=False
             )
             self.export = Export(MEMORY_KINDS, elem_id="export")
-            self.load = gr.UploadButton(
-                "Import", file_types=[".safetensors"], type="filepath", size="sm", elem_id="import"
-            )
+            self.load = gr.UploadButton("Import", type="filepath", size="sm", elem_id="import")
         with gr.Row(elem_classes="pair"):
             with gr.Column(scale=1, min_width=320):
                 detail = gr.HTML(elem_id="item-detail")
@@ -104,7 +102,7 @@ class MemoryTab:
         )
         with gr.Row(elem_id="fill"):
             self.many = gr.UploadButton(
-                "Remember several pictures", file_types=["image"], file_count="multiple",
+                "Remember several pictures", file_count="multiple",
                 type="filepath", size="sm", elem_id="many",
             )  # fmt: skip
             self.attacked = gr.Checkbox(

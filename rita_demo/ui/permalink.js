@@ -31,7 +31,7 @@ button.addEventListener("click", async () => {
     follow();
     try {
       await navigator.clipboard.writeText(location.href);
-      said.textContent = "The link is copied. It starts from an empty memory.";
+      said.textContent = "The link is copied. It starts from an empty memory; what-ifs are not part of it.";
     } catch {
       said.textContent = "The link stands in the address bar; copy it from there.";
     }
