@@ -39,6 +39,7 @@ class Board:
 
     def __init__(self) -> None:
         self._panels: list[Panel] = []
+        self._first: list[Callable[[Session], None]] = []
 
     def add(self, component: Component, draw: Callable[[Session], Any], *needs: str) -> None:
         """Draw ``component`` again whenever one of ``needs`` changes; a new story always does.
@@ -54,6 +55,13 @@ class Board:
         if isinstance(before, str):
             component.value = before  # what stands there until there is a story
 
+    def prepare(self, work: Callable[[Session], None]) -> None:
+        """Call ``work`` before the panels of a new story are drawn: it computes what a panel only shows.
+
+        Whoever opens a tab while a picture is on its way finds it finished there as well.
+        """
+        self._first.append(work)
+
     @property
     def components(self) -> list[Component]:
         """Every component that any event may redraw."""
@@ -61,6 +69,8 @@ class Board:
 
     def redraw(self, session: Session, *changed: str) -> Updates:
         """The new values of the panels that depend on what changed."""
+        for work in self._first if "story" in changed else ():
+            work(session)
         return self._drawn(session, [p for p in self._panels if p.needs & set(changed)])
 
     def only(self, session: Session, components: Iterable[Component]) -> Updates:

@@ -42,6 +42,7 @@ class FiguresTab:
         self.desk, self.places = desk, places
         self.jobs = FigureJobs(desk, places, worker or Worker())
         self.parts: dict[str, Any] = figures_layout.draw(desk.board)
+        desk.board.prepare(self._bracket)
 
     # --- events
     def wire(self, here: gr.Tab, others: list[gr.Tab]) -> None:
@@ -136,14 +137,18 @@ class FiguresTab:
         """The tab comes into sight: UMAP is warmed up, the bracket worked out, the lists of runs read."""
         session = self.desk.sessions.get(visitor)
         self.jobs.worker.warm()
-        engine, story = self.desk.engine_of(session), session.story
-        known = session.figures.brackets
-        if story is not None and (known is None or known[0] is not story):
-            known = (story, figures_theorem.brackets_of(engine, story))
-        session.figures = replace(session.figures, open=True, brackets=known)
+        session.figures = replace(session.figures, open=True)
+        self._bracket(session)
         lists = figures_layout.run_lists(self.parts, self.places, session.figures.run)
         self._read(session, lists[self.parts["run"]]["value"])  # it may have grown meanwhile
         return {**lists, **self.desk.board.redraw(session, "figures", "cloud")}
+
+    def _bracket(self, session: Session) -> None:
+        """Theorem 1 on the picture on screen, while the tab is in sight."""
+        story, known = session.story, session.figures.brackets
+        if session.figures.open and story is not None and (known is None or known[0] is not story):
+            made = figures_theorem.brackets_of(self.desk.engine_of(session), story)
+            session.figures = replace(session.figures, brackets=(story, made))
 
     def _read(self, session: Session, run: str) -> None:
         """Look at what a run folder holds now; "" looks at none."""

@@ -33,6 +33,7 @@ class MemoryTab:
             self._draw_contents()
             self._draw_use()
             self._draw_filling()
+        desk.board.prepare(self._compare)
 
     # --- layout
     def _draw_contents(self) -> None:
@@ -324,5 +325,10 @@ class MemoryTab:
     def _select(self, session: Session, *aspects: str, **changes: Any) -> Updates:
         session.selection = replace(session.selection, **changes)
         if "memory" in aspects:
-            filling.compare(self.desk.engine_of(session), session)
+            self._compare(session)
         return self.desk.board.redraw(session, *aspects)
+
+    def _compare(self, session: Session) -> None:
+        """With and without the memory, while the tab is in sight."""
+        if session.recalling:
+            filling.compare(self.desk.engine_of(session), session)

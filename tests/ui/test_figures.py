@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import gradio as gr
@@ -14,6 +15,7 @@ from rita_demo.analysis import Worker
 from rita_demo.data.samples import SAMPLES
 from rita_demo.errors import DemoError
 from rita_demo.measuring import Places, ablations
+from rita_demo.records import Story
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui import figures_cloud, figures_jobs, figures_measured
 from rita_demo.ui.board import Board
@@ -21,6 +23,7 @@ from rita_demo.ui.desk import Desk, Engines
 from rita_demo.ui.example import WorkedExample
 from rita_demo.ui.figures import FiguresTab
 from rita_demo.ui.figures_state import looked_at
+from rita_demo.ui.figures_theorem import shown_classes
 from rita_demo.ui.notice import Notice
 from rita_demo.ui.sessions import Sessions
 from tests.plots.clouds import make_cloud
@@ -55,8 +58,6 @@ class Visit:
     def gathered(self) -> Visit:
         one = figures_cloud.gathered(make_cloud(), FakeEngine().one_hot_kl)
         state = figures_cloud.with_numbers(one)
-        from dataclasses import replace
-
         self.session.figures = replace(self.session.figures, gathered=state)
         return self
 
@@ -148,8 +149,6 @@ def test_a_mark_selects_its_class_for_every_tab_that_knows_it(visit: Visit) -> N
 def test_a_class_selected_elsewhere_is_highlighted_here_and_released_by_its_chip(
     visit: Visit,
 ) -> None:
-    from dataclasses import replace
-
     visit.gathered()
     visit.session.selection = replace(visit.session.selection, k=3)  # "lined"
     assert looked_at(visit.session) == 2
@@ -203,6 +202,24 @@ def test_theorem_1_is_drawn_when_the_tab_opens_and_its_classes_can_be_chosen(vis
     assert {t.name for t in figure.data} >= {"clean exact", "attacked used", "attacked bracket"}
     visit.tab.on_story_class(visit.name, event(curve=0, index=0, data=[1, "x"]))
     assert visit.session.selection.k == 1
+
+
+def test_theorem_1_follows_a_picture_that_finishes_while_the_tab_is_in_sight(
+    visit: Visit, lost: Story
+) -> None:
+    brackets = visit.tab.parts["brackets"]
+    visit.session.show(lost)
+    drawn = visit.desk.board.redraw(visit.session, "story")[brackets]
+    assert [int(k) for k, _ in drawn.data[-1].customdata] == shown_classes(
+        lost, visit.session.selection.k
+    )
+    assert visit.session.figures.brackets[0] is lost
+    visit.tab.left(visit.name)
+    visit.session.show(told := replace(lost))
+    visit.desk.board.redraw(visit.session, "story")
+    assert visit.session.figures.brackets[0] is lost  # out of sight nothing is computed
+    visit.tab.opened(visit.name)
+    assert visit.session.figures.brackets[0] is told
 
 
 @pytest.mark.slow

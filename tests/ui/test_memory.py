@@ -34,6 +34,16 @@ def test_the_first_tab_says_what_the_memory_holds_after_it_was_emptied(visit) ->
     assert "The memory is empty" in verdicts.memory(visit.session)
 
 
+def test_a_picture_that_finishes_while_the_tab_is_in_sight_is_compared_as_well(visit, lost) -> None:
+    visit.session.show(lost)
+    visit.session.remember(lost, "Another")
+    assert recall.WAITING in recall.compared(visit.session)
+    updates = visit.desk.board.redraw(visit.session, "story")  # what a finished job draws
+    assert visit.session.bare[0] is visit.session.recalled[0] is lost
+    assert updates[visit.tab.distances] is not None
+    assert any("With an empty one" in str(value) for value in updates.values())
+
+
 def test_the_time_slider_shows_an_earlier_moment(visit) -> None:
     assert "memory is empty at this moment" not in recall.contents(visit.session)
     visit.tab.pick_moment(visit.name, 0)
