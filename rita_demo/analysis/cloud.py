@@ -46,7 +46,8 @@ def separations(cloud: Cloud, neighbours: int = NEIGHBOURS) -> tuple[Separation,
 
     Crops of one picture lie close together for a reason that has nothing to do with its class, so
     purity looks at other pictures only, and (b) is also given with one point per picture, the mean of
-    its views: that line and (a) compare like with like.
+    its views: that line and (a) compare like with like. At most ``neighbours`` are asked, and no more
+    than another picture of the smallest class can be: with more, 100 % would be out of reach.
     """
     n, shown, width = cloud.views.shape
     each = np.repeat(np.arange(n), shown)
@@ -75,7 +76,8 @@ def separation(
         score = float(silhouette_score(features, label, metric="cosine"))
     cosine = np.asarray(features, np.float64) @ np.asarray(features, np.float64).T
     other = picture[:, None] != picture[None, :]
-    enough = min(neighbours, int(other.sum(1).min()))
+    fewest = min(len(np.unique(picture[label == k])) for k in classes)  # pictures of a class
+    enough = min(neighbours, max(fewest - 1, 1), int(other.sum(1).min()))
     purity = chance = np.nan
     if enough:
         nearest = np.argsort(np.where(other, -cosine, np.inf), axis=1, kind="stable")[:, :enough]

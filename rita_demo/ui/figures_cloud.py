@@ -112,16 +112,26 @@ def separation_table(session: Session) -> str:
         for s in one.separations
     )
     near = one.separations[0].neighbours
+    nearest = f"{near} nearest points" if near > 1 else "nearest point"
     return (
         f"<p class='says'>{escape(verdict(one.separations))}</p>"
         "<table class='verdicts separation'><thead><tr><th scope='col'>in the original space</th>"
         "<th scope='col'>points</th><th scope='col'>silhouette (−1 to 1)</th>"
-        f"<th scope='col'>of the {near} nearest points of other pictures, the same class</th>"
+        f"<th scope='col'>of the {nearest} of other pictures, the same class</th>"
         f"<th scope='col'>by chance</th></tr></thead><tbody>{body}</tbody></table>"
         "<p class='quiet small'>Cosine distance between features as the model gives them, not the "
         "plane above. Crops of one picture lie close together whatever it shows: the silhouette of the views "
-        "counts them, the neighbours do not, and the last line has one point per picture like (a).</p>"
+        "counts them, the neighbours do not, and the last line has one point per picture like (a). "
+        f"{_reach(one.cloud.label)}</p>"
     )
+
+
+def _reach(label: np.ndarray) -> str:
+    """How many neighbours are asked, and what that cannot show."""
+    single = int((np.unique(label, return_counts=True)[1] == 1).sum())
+    if single:
+        return f"{single} of the classes have one picture only, whose neighbours cannot have its class."
+    return "No more neighbours are asked than every class has other pictures: 100 % can be reached."
 
 
 def verdict(rows: tuple[Separation, ...]) -> str:

@@ -63,6 +63,19 @@ def test_structure_that_re_emerges_is_a_larger_number() -> None:
     assert mean.chance == pytest.approx((EACH - 1) / (3 * EACH - 1))
 
 
+def test_classes_far_apart_reach_a_hundred_percent_however_few_pictures_they_have() -> None:
+    label = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2])  # the smallest class has 3 pictures
+    features = np.eye(3)[label]
+    one = analysis.separation("x", features, label, np.arange(len(label)), 5)
+    assert (one.neighbours, one.purity) == (2, 1.0)
+    views = analysis.separation(  # counted by pictures, not by their crops
+        "x", features.repeat(4, 0), label.repeat(4), np.arange(len(label)).repeat(4), 5
+    )
+    assert (views.neighbours, views.purity) == (2, 1.0)
+    lonely = analysis.separation("x", np.eye(3), np.arange(3), np.arange(3), 5)
+    assert (lonely.neighbours, lonely.purity) == (1, 0.0)
+
+
 def test_crops_of_the_same_picture_do_not_count_as_neighbours() -> None:
     label, picture = np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1])
     features = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], float)

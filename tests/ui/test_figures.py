@@ -194,7 +194,10 @@ def test_the_sentence_on_structure_follows_the_numbers(visit: Visit) -> None:
     rows = visit.session.figures.gathered.separations
     assert "come apart again:" in figures_cloud.verdict(rows)
     assert "do not come apart" in figures_cloud.verdict((rows[0], rows[3], rows[2], rows[1]))
-    assert f"{rows[3].silhouette:.3f}" in figures_cloud.separation_table(visit.session)
+    table = figures_cloud.separation_table(visit.session)
+    assert f"{rows[3].silhouette:.3f}" in table
+    assert "of the 4 nearest points" in table  # 5 pictures per class
+    assert "100 % can be reached" in table
 
 
 def test_theorem_1_is_drawn_when_the_tab_opens_and_its_classes_can_be_chosen(visit: Visit) -> None:
