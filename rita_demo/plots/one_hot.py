@@ -27,6 +27,9 @@ def one_hot(
 ) -> Figure:
     """Left the density over the classes with every class as a tick, right the classes one by one.
 
+    Each density is divided by its own maximum: what the memory is filed under crowds at 0 nats, a
+    thousand times as dense as the pictures, whose curve could not be seen beside it.
+
     Args:
         density: values and places -> the curve (``analysis.density``); None where there are too few.
         selected: a class that is marked.
@@ -40,15 +43,15 @@ def one_hot(
         return empty("The memory holds nothing that could be compared.")
     top = float(finite.max()) * 1.08 + 1e-3
     at = np.linspace(0, top, POINTS)
-    figure, highest = Figure(), 0.0
+    figure = Figure()
     for row, (name, (_, colour, dash, symbol)) in enumerate(LINES.items()):
         words = _line(one, name)
         values = getattr(one, name)
-        curve = density(values, at)
+        here = np.union1d(at, values[np.isfinite(values)])  # a spike is narrower than a step
+        curve = density(values, here)
         if curve is not None:
-            highest = max(highest, float(curve.max()))
             figure.add_scatter(
-                x=at, y=curve, mode="lines", name=words, hoverinfo="skip",
+                x=here, y=curve / curve.max(), mode="lines", name=words, hoverinfo="skip",
                 line={"color": COLOURS[colour], "width": 2, "dash": dash},
             )  # fmt: skip
         ks = np.flatnonzero(np.isfinite(values))
@@ -84,7 +87,8 @@ def one_hot(
                      note("below the line: closer to one-hot in the memory", 0.58, 0.93, yshift=4)],
         margin={"l": 44, "r": 12, "t": 40, "b": 46},
         xaxis=axis(domain=[0, 0.47], anchor="y3", **shared),
-        yaxis=axis(domain=[0.24, 0.92], range=[0, highest * 1.1 or 1], anchor="x", title="density"),
+        yaxis=axis(domain=[0.24, 0.92], range=[0, 1.1], anchor="x", showticklabels=False,
+                   title="density, each to its own height"),
         yaxis3=axis(domain=[0, 0.22], range=[-0.22, 0], anchor="x", visible=False),
         xaxis2=axis(domain=[0.58, 1], anchor="y2", range=[0, top], title=f"{one.whole} (nats)"),
         yaxis2=axis(domain=[0, 0.92], anchor="x2", range=[0, top], title="views in the memory (nats)"),

@@ -162,7 +162,9 @@ def one_hot_words(session: Session) -> str:
     if one is None:
         return ""
     return (
-        f"<p class='says'>{escape(spoken(one.one_hot))}</p><p class='quiet small'>KL(one-hot ‖ mean answer "
+        f"<p class='says'>{escape(spoken(one.one_hot))}</p><p class='quiet small'>Left a density over the "
+        "classes (Gaussian kernel, Scott’s width), each curve drawn to its own height: compare where they "
+        "lie, not how high they are; below it a mark per class. Right each class by itself. KL(one-hot ‖ mean answer "
         "of a class) = −log of the mean answer’s true entry, our formula for the paper’s words. A view is filed "
         "under the class it answers with, so a low value there is partly the way views are chosen; by true "
         "class a view that was filed wrongly counts against the memory.</p>"

@@ -7,7 +7,7 @@ import numpy as np
 from rita_demo import analysis, plots
 from rita_demo.plots.theme import CLASS_PALETTE, COLOURS
 from rita_demo.records import Bracket, MeasuredCell
-from rita_demo.surveys import Sweep
+from rita_demo.surveys import OneHot, Sweep
 from tests.plots.clouds import NAMES, SHOWN, make_cloud
 from tests.ui.fake import FakeEngine
 
@@ -87,7 +87,8 @@ def test_the_kl_figure_draws_every_class_the_record_has_and_its_medians() -> Non
     assert scatter.marker.size[1] > scatter.marker.size[0]
     assert scatter.marker.color[0] == COLOURS["other"]
     (curve,) = [t for t in figure.data if t.name == "attacked pictures" and t.mode == "lines"]
-    assert np.allclose(curve.y, analysis.density(one.original, np.array(curve.x)))
+    raw = analysis.density(one.original, np.array(curve.x))
+    assert np.allclose(curve.y, raw / raw.max())
     assert f"{one.medians[0]:.2f} nats" in plots.plain(figure)
     assert "nothing" in plots.plain(
         plots.one_hot(
@@ -95,6 +96,20 @@ def test_the_kl_figure_draws_every_class_the_record_has_and_its_medians() -> Non
             analysis.density,
         )
     )
+
+
+def test_a_density_a_thousand_times_as_high_does_not_hide_the_other() -> None:
+    spread, spike = np.linspace(1, 4, 9), 0.01234 + np.linspace(0, 4e-4, 9)
+    one = OneHot(NAMES[:1] * 9, spread, spike, spike, (2.5, 0.0, 0.0), 1.0, 1.0, 9, 9)
+    peaks = [c.max() for c in (analysis.density(spread, spread), analysis.density(spike, spike))]
+    assert peaks[1] > 1000 * peaks[0]
+    figure = plots.one_hot(one, analysis.density)
+    curves = [t for t in figure.data if t.mode == "lines" and t.name != "equal"]
+    assert [max(t.y) for t in curves] == [1, 1, 1]
+    pictures, remembered = curves[0], curves[1]
+    assert spread.min() < pictures.x[np.argmax(pictures.y)] < spread.max()
+    assert spike.min() <= remembered.x[np.argmax(remembered.y)] <= spike.max()
+    assert "own height" in figure.layout.yaxis.title.text
 
 
 def cell(accuracy: float, attack: str = "pgd") -> MeasuredCell:
