@@ -66,10 +66,12 @@ def words(session: Session) -> str:
     for side, b in known[1].items():
         low, high = float(b.bures.min()), float(b.bures.max())
         gap = float(b.mean_gap.max() - b.mean_gap.min())
-        near = int(np.argmin(b.lower))
+        near, width = int(np.argmin(b.lower)), b.upper - b.lower
         said += (
             f"<li><b class='{side}'>{side}</b>: the lower bound is smallest for "
-            f"{escape(story.bank.names[near])} ({b.lower[near]:.4f}). B² lies between {low:.4f} and "
+            f"{escape(story.bank.names[near])} ({b.lower[near]:.4f}). The bracket is {np.median(width):.4f} wide in the "
+            f"median class and {width.max():.4f} in the widest, {escape(story.bank.names[int(width.argmax())])}: "
+            f"that far the theorem leaves 2 d_OT open. B² lies between {low:.4f} and "
             f"{high:.4f} over all {len(b.lower)} classes, the means differ by up to {gap:.4f}: "
             f"{_which(high - low, gap)}</li>"
         )

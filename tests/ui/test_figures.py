@@ -17,7 +17,7 @@ from rita_demo.errors import DemoError
 from rita_demo.measuring import Places, ablations
 from rita_demo.records import Story
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui import figures_cloud, figures_jobs, figures_measured
+from rita_demo.ui import figures_cloud, figures_jobs, figures_measured, figures_theorem
 from rita_demo.ui.board import Board
 from rita_demo.ui.desk import Desk, Engines
 from rita_demo.ui.example import WorkedExample
@@ -205,6 +205,14 @@ def test_theorem_1_is_drawn_when_the_tab_opens_and_its_classes_can_be_chosen(vis
     assert {t.name for t in figure.data} >= {"clean exact", "attacked used", "attacked bracket"}
     visit.tab.on_story_class(visit.name, event(curve=0, index=0, data=[1, "x"]))
     assert visit.session.selection.k == 1
+
+
+def test_theorem_1_says_how_wide_its_bracket_is_on_both_sides(visit: Visit) -> None:
+    said = figures_theorem.words(visit.session)
+    for b in visit.session.figures.brackets[1].values():
+        widths = sorted(float(b.upper[k] - b.lower[k]) for k in range(len(b.lower)))
+        middle = (widths[1] + widths[2]) / 2  # of four classes
+        assert f"{middle:.4f} wide in the median class and {widths[-1]:.4f} in the widest" in said
 
 
 def test_theorem_1_follows_a_picture_that_finishes_while_the_tab_is_in_sight(
