@@ -9,7 +9,7 @@ import numpy as np
 
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.names import safe
-from rita_demo.plots.theme import COLOURS, axis, class_look, empty, finish, note
+from rita_demo.plots.theme import COLOURS, axis, class_look, empty, finish, note, patch
 from rita_demo.surveys import Marks
 
 PANELS = (("attacked", "x", "y"), ("view", "x2", "y2"))
@@ -71,8 +71,10 @@ def cloud(
         "mirror": True,
     }
     titles = (f"<b>(a)</b> {marks.whole}", "<b>(b)</b> their views, and the memory")
+    key = _key(figure, bool((marks.kind == "cached").any()))
     below = {"xaxis.domain": [0, 1], "xaxis2.domain": [0, 1], "yaxis.domain": [0.54, 1],
-             "yaxis2.domain": [0, 0.46], "annotations.1.x": 0, "annotations.1.y": 0.46}  # fmt: skip
+             "yaxis2.domain": [0, 0.46], "annotations.1.x": 0, "annotations.1.y": 0.46,
+             "margin.t": 84}  # fmt: skip
     return finish(
         figure,
         kind=f"cloud {how[:4]}",
@@ -82,14 +84,29 @@ def cloud(
         narrow=below,
         hovermode="closest",
         annotations=[note(titles[0], 0, 1, yshift=3), note(titles[1], 0.515, 1, yshift=3),
-                     note(how, 0, 0, yshift=-22, yanchor="top")],
-        wrap=[2],
-        margin={"l": 8, "r": 8, "t": 30, "b": 62},
+                     note(how, 0, 0, yshift=-22, yanchor="top"),
+                     note(key, 0, 1, yshift=24)],
+        wrap=[2, 3],
+        margin={"l": 8, "r": 8, "t": 50, "b": 62},
         xaxis=axis(domain=[0, 0.485], range=rangex, anchor="y", **bare),
         yaxis=axis(domain=[0, 1], range=rangey, anchor="x", **bare),
         xaxis2=axis(domain=[0.515, 1], range=rangex, anchor="y2", **bare),
         yaxis2=axis(domain=[0, 1], range=rangey, anchor="x2", **bare),
     )  # fmt: skip
+
+
+def _key(figure: Figure, remembered: bool) -> str:
+    """What the shapes and lines that stand for no class mean, those that are drawn."""
+    lines = {trace["line"]["dash"] for trace in figure.traces if trace["name"] == "path"}
+    parts = [patch(COLOURS["text"], "○", WORDS["cached"])] if remembered else []
+    parts.append(patch(COLOURS["text"], "⋈", WORDS["prompt"]))
+    if "solid" in lines:
+        parts += [
+            patch(COLOURS["attack"], "━", f"from the {WORDS['clean']} to the {WORDS['attacked']}")
+        ]
+    if "dash" in lines:
+        parts += [patch(COLOURS["cache"], "┅", "and on to its views in the memory")]
+    return "   ".join(parts)
 
 
 def _dots(

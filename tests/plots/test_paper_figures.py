@@ -75,6 +75,23 @@ def test_a_line_leads_from_clean_over_attacked_to_the_views_in_the_memory() -> N
     assert len(traces(alone, "path", "x")) == 1  # none of its views is in the memory
 
 
+def test_the_cloud_names_every_shape_it_draws_and_no_other() -> None:
+    def key(marks=MARKS, places=PLACES, **more) -> str:
+        drawn = plots.cloud(marks, places, NAMES, how="PCA", **more)
+        return drawn.layout.annotations[drawn.layout.meta["wrap"][-1]].text
+
+    assert "○" in key()
+    assert "⋈" in key()
+    assert "━" not in key()
+    assert "┅" not in key()
+    followed = key(picture=2)
+    assert f'{COLOURS["attack"]}">━' in followed
+    assert f'{COLOURS["cache"]}">┅' in followed
+    assert "┅" not in key(picture=1)  # none of its views is in the memory
+    nothing = analysis.marks(make_cloud(remembered=False))
+    assert "○" not in key(nothing, PLACES[: len(nothing.kind)])
+
+
 def test_the_kl_figure_draws_every_class_the_record_has_and_its_medians() -> None:
     one = analysis.one_hot(CLOUD, FakeEngine().one_hot_kl)
     figure = plots.one_hot(one, analysis.density, selected=1)
