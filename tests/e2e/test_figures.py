@@ -79,3 +79,17 @@ def test_the_printed_table_answers_to_its_filters_and_marks_misprints(figures: P
         shown = figures.locator(f"#{element}").get_by_role("option", name=value, exact=True)
         shown.or_(figures.get_by_role("option", name=value, exact=True)).last.click()
     expect(table).to_contain_text(re.compile(r"its row averages 44\.06"))
+
+
+@pytest.mark.parametrize(
+    ("tab", "panel", "says"),
+    [("Figures of the paper", "#fig-brackets", "Theorem 1’s bracket"),
+     ("Memory (cache)", "#compared", "With an empty one")],
+)  # fmt: skip
+def test_a_picture_that_finishes_while_the_tab_is_in_sight_is_shown_there(
+    page: Page, tab: str, panel: str, says: str
+) -> None:
+    page.locator("#samples button").nth(4).click()
+    page.get_by_role("tab", name=tab).click()
+    expect(page.locator("#status")).to_contain_text("Done in", timeout=LONG)
+    expect(page.locator(panel)).to_contain_text(says)
