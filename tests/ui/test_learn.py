@@ -54,7 +54,8 @@ def test_every_stop_is_on_a_tab_of_the_page_and_has_two_sentences_and_a_task() -
     assert 8 <= len(STOPS) <= 10
     for stop in STOPS:
         assert stop.tab in tabs
-        assert stop.target.startswith(".pic") or stop.target[1:] in ids, stop.target
+        for selector in (stop.target, stop.control):
+            assert selector.startswith(".pic") or selector.split()[0][1:] in ids, selector
         assert 1 <= len(re.findall(r"[.!?](?= |$)", stop.text)) <= 2, stop.title
         assert stop.task
     assert any("knows all this" in stop.title for stop in STOPS)
