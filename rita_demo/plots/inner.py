@@ -170,7 +170,7 @@ def context_movement(story: Story) -> Figure:
     """How far each prompt's context moved in the update: L2, in token-embedding units.
 
     Returns:
-        Bars per side whose x are the prompts' numbers.
+        Bars per side whose x are the prompts' numbers, from 1 as everywhere on the page.
     """
     figure = Figure()
     for name in sides_of(story):
@@ -178,9 +178,9 @@ def context_movement(story: Story) -> Figure:
         colour = SIDES[name]["colour"]
         pattern = {"shape": "/", "bgcolor": COLOURS["surface"], "fgcolor": colour}
         figure.add_bar(
-            x=list(range(len(moved))), y=moved, name=name,
+            x=list(range(1, len(moved) + 1)), y=moved, name=name,
             marker={"color": colour} | ({"pattern": pattern} if name == "attacked" else {}),
-            hovertemplate=f"{name}, prompt %{{x}}: %{{y:.4f}}<extra></extra>",
+            hovertemplate=f"{name}, prompt %{{x}}: %{{y:.4f}} (L2, token embeddings)<extra></extra>",
         )  # fmt: skip
     key = " ".join(
         patch(SIDES[n]["colour"], "■" if n == "clean" else "▨", n) for n in sides_of(story)
@@ -189,7 +189,7 @@ def context_movement(story: Story) -> Figure:
         figure, kind="context_movement", barmode="group", annotations=[note(key, 0, 1, yshift=4)],
         alt="How far each prompt's context moved.", margin={"l": 58, "r": 14, "t": 28, "b": 44},
         xaxis=axis(title="prompt", dtick=1, showgrid=False),
-        yaxis=axis(title="movement of the context", nticks=5, rangemode="tozero"),
+        yaxis=axis(title="L2, token embeddings", nticks=5, rangemode="tozero"),
     )  # fmt: skip
 
 

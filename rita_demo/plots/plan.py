@@ -139,7 +139,7 @@ def _draw_cells(
             [[int(n), int(m), float(even[i, j]), float(cost[n, m]), float(plan[n, m])]
              for i, n in enumerate(views)]
         )  # fmt: skip
-        sentence = safe(prompts[m] if m < len(prompts) else f"prompt {m}", 60)
+        sentence = safe(prompts[m] if m < len(prompts) else f"prompt {m + 1}", 60)
         text.append(
             [f"view {n}: says {short(names[int(confidence.label[n])], 30)}, entropy "
              f"{confidence.entropy[n]:.2f} nats<br>“{sentence}”" for n in views]
@@ -200,7 +200,7 @@ def _axes(story: Story, k: int, views: np.ndarray, atoms: np.ndarray, order: str
 
 def _sentence(sentences: tuple[str, ...], atom: int, letters: int) -> str:
     """A prompt as an axis label; its full text is in the hover."""
-    return short(sentences[atom] if atom < len(sentences) else f"prompt {atom}", letters)
+    return short(sentences[atom] if atom < len(sentences) else f"prompt {atom + 1}", letters)
 
 
 def _frame(views: np.ndarray, atoms: np.ndarray, selected: tuple[int, int] | None) -> list[dict]:

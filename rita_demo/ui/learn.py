@@ -116,7 +116,7 @@ def _class(story: Story, side: Side, k: int, n: int) -> list[tuple[str, str, str
         (
             "What moving a view onto a sentence costs",
             "C<sub>k</sub>[n,m] = 1 − cos(x<sub>n</sub>, z<sub>km</sub>)",
-            f"C[{n},0] = 1 − {1 - cost:.4f} = {cost:.4f}",
+            f"C[{n},1] = 1 − {1 - cost:.4f} = {cost:.4f}",
         ),
         (
             "The transport cost of a class",

@@ -109,7 +109,12 @@ def test_residuals_are_drawn_at_their_iterations_on_a_log_scale(story: Story):
 
 def test_the_update_shows_loss_movement_and_costs_of_both_sides(story: Story):
     assert [list(t.y) for t in tuning_loss(story).data] == [[1.5, 1.4], [1.5, 1.4]]
-    assert [t.name for t in context_movement(story).data] == ["clean", "attacked"]
+    bars = context_movement(story)
+    assert [t.name for t in bars.data] == ["clean", "attacked"]
+    for side, bar in zip((story.clean, story.attacked), bars.data, strict=True):
+        assert list(bar.y) == pytest.approx(side.trace.tuning.movement)
+        assert list(bar.x) == list(range(1, len(bar.y) + 1))  # as in the menus
+    assert "L2" in bars.layout.yaxis.title.text
     drawn = {t.name: t for t in before_after(story, k=5).data if t.name}
     assert set(drawn) == {"clean before", "clean after", "attacked before", "attacked after"}
     for k, before, after, _ in drawn["attacked after"].customdata:

@@ -25,7 +25,7 @@ def test_the_numbers_are_those_of_the_record(session: Session, story: Story) -> 
     text, trace = plain(formulas(session)), story.attacked.trace
     moved = trace.prompt
     assert f"H5 = {trace.confidence.entropy[5]:.3f} nats" in text
-    assert f"C[5,0] = 1 - {1 - moved.cost[1, 5, 0]:.4f} = {moved.cost[1, 5, 0]:.4f}" in text
+    assert f"C[5,1] = 1 - {1 - moved.cost[1, 5, 0]:.4f} = {moved.cost[1, 5, 0]:.4f}" in text
     paid = float((np.asarray(moved.plan[1], float) * moved.cost[1]).sum() / moved.mass)
     assert f"= {paid:.4f}, with λ" in text
     first, second = np.argsort(trace.total, kind="stable")[:2]
