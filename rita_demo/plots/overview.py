@@ -6,12 +6,13 @@ import numpy as np
 
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.inside import RISING
-from rita_demo.plots.names import percent, safe
+from rita_demo.plots.names import percent, right_tag, safe, short
 from rita_demo.plots.plan import moved_shares, view_order
 from rita_demo.plots.theme import COLOURS, SIDES, axis, finish, note, veils
 from rita_demo.records import Story
 
 MOST_ROWS = 200
+MOST_NAMED = 24  # rows that have room for a name each
 
 
 def class_order(story: Story) -> np.ndarray:
@@ -126,13 +127,33 @@ def _finished(
         shapes.append(
             line | {"x0": column - 0.5, "x1": column + 0.5, "y0": -0.5, "y1": count - 0.5}
         )
-    marked = [int(np.flatnonzero(classes == story.label)[0])] if story.label in classes else []
+    places, named = _labels(story, classes, row)
     return finish(
         figure, kind=kind, pickable=True, wrap=[0], shapes=shapes, plot_bgcolor=COLOURS["faint"],
-        alt=f"{SIDES[side]['title']} picture, {head}, for {down}.",
-        annotations=[note(title, 0, 1, yshift=6, xshift=-50)], narrow={"margin.t": 66},
-        margin={"l": 62, "r": 52, "t": 48, "b": 30},
+        alt=f"{SIDES[side]['title']} picture, {head}, for {down}. Marked rows: {', '.join(named)}.",
+        annotations=[note(title, 0, 1, yshift=6, xshift=-126)], narrow={"margin.t": 66},
+        margin={"l": 138, "r": 52, "t": 48, "b": 30},
         xaxis=axis(range=[-0.5, width - 0.5], tickvals=[], showgrid=False, title=across),
-        yaxis=axis(range=[count - 0.5, -0.5], tickvals=marked, ticktext=["true ▸"] * len(marked),
+        yaxis=axis(range=[count - 0.5, -0.5], tickvals=places, ticktext=named,
                    showgrid=False, title=down, tickfont={"size": 11, "color": COLOURS["text"]}),
     )  # fmt: skip
+
+
+def _labels(story: Story, classes: np.ndarray, chosen: int | None) -> tuple[list[float], list[str]]:
+    """Where a row's name stands, and the name: of all rows where there is room, else of those looked for
+    (chosen, CLIP's answer under attack, what counts as right). Names that would touch share a place."""
+    tags = {} if chosen is None else {int(classes[chosen]): "chosen ▸ "}
+    if story.attack is not None:
+        tags[story.attacked.verdicts["clip"].label] = "attack ▸ "
+    tags[story.label] = f"{right_tag(story)} ▸ "
+    crowded, groups = len(classes) > MOST_NAMED, []
+    for row, c in enumerate(int(c) for c in classes):
+        if crowded and c not in tags:
+            continue
+        line = (row, tags.get(c, "") + short(story.bank.names[c], 12))
+        if crowded and groups and row - groups[-1][-1][0] < 2 * len(classes) / MOST_NAMED:
+            groups[-1].append(line)
+        else:
+            groups.append([line])
+    places = [float(np.mean([row for row, _ in group])) for group in groups]
+    return places, ["<br>".join(words for _, words in group) for group in groups]

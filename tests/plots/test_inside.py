@@ -16,7 +16,8 @@ from rita_demo.plots.inner import (
     tuning_loss,
 )
 from rita_demo.plots.inside import cost_matrix, plan_matrix, prompt_shares, view_mass
-from rita_demo.plots.overview import all_prompts, all_views
+from rita_demo.plots.names import short
+from rita_demo.plots.overview import _labels, all_prompts, all_views
 from rita_demo.plots.plan import moved_shares
 from rita_demo.plots.theme import COLOURS
 from rita_demo.records import Descent, Story
@@ -166,6 +167,31 @@ def test_the_overview_holds_every_class_and_view(story: Story, side: str):
         assert z[i, j] == pytest.approx(moved_shares(getattr(story, side), k)[n], abs=1e-4)
     totals = story.attacked.trace.total[codes[:, 0] // 64]
     assert np.all(np.diff(totals) >= 0)
+
+
+def test_the_overview_names_its_rows_and_marks_the_true_and_the_attacks_class(story: Story):
+    names, fooled = story.bank.names, story.attacked.verdicts["clip"].label
+    order = np.argsort(story.attacked.trace.total, kind="stable").tolist()
+    axis = all_views(story, "clean", k=order[0]).layout.yaxis
+    assert list(axis.tickvals) == list(range(len(names)))
+    for row, c in enumerate(order):
+        assert short(names[c], 12) in axis.ticktext[row]
+    assert axis.ticktext[order.index(story.label)].startswith("true ▸")
+    assert fooled != story.label
+    assert axis.ticktext[order.index(fooled)].startswith("attack ▸")
+
+
+def test_where_rows_are_many_only_those_looked_for_are_named_and_none_touches_another(story: Story):
+    label, fooled = story.label, story.attacked.verdicts["clip"].label
+    crowd = np.r_[
+        label, fooled, np.full(198, next(k for k in range(16) if k not in (label, fooled)))
+    ]
+    places, named = _labels(story, crowd, None)
+    assert places == [0.5]
+    assert [line.split(" ▸ ")[0] for line in named[0].split("<br>")] == ["true", "attack"]
+    apart = np.r_[crowd[0], crowd[2:], crowd[1]]
+    assert _labels(story, apart, None)[0] == [0.0, 199.0]
+    assert _labels(story, apart, 199)[1] == _labels(story, apart, None)[1]
 
 
 def test_the_overview_of_prompts_shows_mass_and_mean_cost(story: Story):
