@@ -188,12 +188,14 @@ def _plane_words(one: Plane, name: str) -> list[dict]:
     key = "   ".join(f'<span style="color:{c}">{w}</span>' for _, c, _, w in STAGES)
     middle = ARC * np.array([math.cos(one.angle / 2), math.sin(one.angle / 2)])
     inside = {"xref": "x", "yref": "y"}
+    x, y = (float(v) for v in one.mean)
+    right = x > 0.6  # no room outside the circle: inside, above the line
     return [
         note(key, 0, 1, yshift=8, xshift=-40),
-        note(f"prompts of {short(name, 20)}", 1.02, 0, xanchor="right", yshift=3,
+        note(f"prompts of {short(name, 20)}", 0.96, 0, xanchor="right", yanchor="top", yshift=-3,
              font={"size": 12, "color": COLOURS["text"]}, **inside),
-        note("mean of the cached views", float(one.mean[0]), float(one.mean[1]), yshift=5,
-             font={"size": 12, "color": COLOURS["cache"]}, **inside),
+        note("mean of the cached views", x - 0.06 * right, y, yshift=5,
+             xanchor="right" if right else "left", font={"size": 12, "color": COLOURS["cache"]}, **inside),
         note(f"{math.degrees(one.angle):.0f}°", float(middle[0]), float(middle[1]), xshift=4,
              font={"size": 13, "color": COLOURS["defence"]}, **inside),
     ]  # fmt: skip

@@ -67,6 +67,22 @@ def test_the_arc_turns_the_views_mean_onto_the_prompts() -> None:
     assert ends[1] == pytest.approx([1, 0])
 
 
+@pytest.mark.parametrize("angle", [0.3, 1.3])
+def test_no_words_of_the_plane_lie_over_the_arc_or_the_circle(angle: float) -> None:
+    X = np.array([[np.cos(angle), np.sin(angle), 0.0]])
+    figure = procrustes_plane(plane(X, np.array([1.0, 0.0, 0.0])), "cup")
+    arc = next(t for t in figure.data if t.name == "rotation")
+    words = {a.text: a for a in figure.layout.annotations}
+    prompts, mean = words["prompts of cup"], words["mean of the cached views"]
+    assert min(arc.y) > -1e-9  # the arc is above the line,
+    assert (prompts.y, prompts.yanchor, prompts.xanchor) == (0, "top", "right")  # these words below
+    assert prompts.x < 1
+    assert mean.y > max(arc.y) or mean.xanchor == "left"
+    inside = mean.xanchor == "right"
+    assert inside == (angle < 0.9)
+    assert np.hypot(mean.x, mean.y) < 1 if inside else np.hypot(mean.x, mean.y) == pytest.approx(1)
+
+
 def test_unselected_views_go_grey_and_none_disappears() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(0, 1, (3, 12)) + 1
