@@ -146,7 +146,8 @@ def _labels(story: Story, classes: np.ndarray, chosen: int | None) -> tuple[list
     if story.attack is not None:
         tags[story.attacked.verdicts["clip"].label] = "attack ▸ "
     tags[story.label] = f"{right_tag(story)} ▸ "
-    crowded, groups = len(classes) > MOST_NAMED, []
+    crowded = len(classes) > MOST_NAMED
+    groups: list[list[tuple[int, str]]] = []
     for row, c in enumerate(int(c) for c in classes):
         if crowded and c not in tags:
             continue
