@@ -131,8 +131,8 @@ def _finished(
     return finish(
         figure, kind=kind, pickable=True, wrap=[0], shapes=shapes, plot_bgcolor=COLOURS["faint"],
         alt=f"{SIDES[side]['title']} picture, {head}, for {down}. Marked rows: {', '.join(named)}.",
-        annotations=[note(title, 0, 1, yshift=6, xshift=-126)], narrow={"margin.t": 66},
-        margin={"l": 138, "r": 52, "t": 48, "b": 30},
+        annotations=[note(title, 0, 1, yshift=14, xshift=-126)], narrow={"margin.t": 76},
+        margin={"l": 138, "r": 52, "t": 54, "b": 30},
         xaxis=axis(range=[-0.5, width - 0.5], tickvals=[], showgrid=False, title=across),
         yaxis=axis(range=[count - 0.5, -0.5], tickvals=places, ticktext=named,
                    showgrid=False, title=down, tickfont={"size": 11, "color": COLOURS["text"]}),
