@@ -30,7 +30,8 @@ FIRST_PAINT = """() => new Promise(done => {
 })"""
 STRENGTHS = "() => document.querySelectorAll('#strength-shown input').length === 4"
 # From the press of a button to the changed text of a panel, on the browser's own clock.
-TOUCH = """([button, panel]) => new Promise(done => {
+TOUCH = """([button, panel]) => new Promise((done, failed) => {
+  setTimeout(() => failed(new Error(`${panel} did not change`)), 60000);
   const shown = document.querySelector(panel), before = shown.textContent;
   const begin = performance.now();
   const look = () => { if (shown.textContent !== before) {
@@ -76,19 +77,21 @@ def _in_browser(path: str, address: str, rounds: int) -> dict[str, float]:
             turn = iter(range(1, 3 + rounds))
             touch = _repeated(
                 rounds,
-                lambda: page.evaluate(TOUCH, [["#views button", next(turn)], "#view-detail"]),
+                lambda: _touched(page, ["#views button", next(turn)], "#view-detail"),
                 timed=False,
             )
             page.wait_for_function(STRENGTHS, timeout=PATIENCE * 1000)
             other = itertools.cycle([["#strength-shown input", 3], ["#strength-shown input", 2]])
             strength = _repeated(
-                rounds, lambda: page.evaluate(TOUCH, [next(other), "#verdicts"]), timed=False
+                rounds, lambda: _touched(page, next(other), "#verdicts"), timed=False
             )
             page.get_by_role("tab", name="Inside RITA").click()
             page.wait_for_selector("#in-plan-attacked .heatmaplayer image")
             page.wait_for_timeout(2000)
-            leave = [["#whatif-view", 0], "#whatif-banner"]  # the chosen view out, and back, ...
-            what_if = _repeated(rounds, lambda: page.evaluate(TOUCH, leave), timed=False)
+            leave = ["#whatif-view", 0]  # the chosen view out, and back, ...
+            what_if = _repeated(
+                rounds, lambda: _touched(page, leave, "#whatif-banner"), timed=False
+            )
         finally:
             chromium.close()
     return {
@@ -97,6 +100,12 @@ def _in_browser(path: str, address: str, rounds: int) -> dict[str, float]:
         "page: strength": strength,
         "page: what-if": what_if,
     }
+
+
+def _touched(page: Any, button: list[Any], panel: str) -> float:
+    """Seconds from a press to the changed panel, a moment after the page has come to rest."""
+    page.wait_for_timeout(500)
+    return float(page.evaluate(TOUCH, [button, panel]))
 
 
 def _first_paint(chromium: Any, address: str) -> float:

@@ -63,6 +63,7 @@ def wire_scrubber(desk: Desk, scrubber: Scrubber, asked: gr.Slider) -> None:
     def stronger(visitor: Any, budget: Any) -> Updates:
         session = desk.sessions.get(visitor)
         updates = look_at_strength(desk, session, budget)
+        updates.pop(scrubber.strength, None)  # the hand is on it
         return updates | {asked: session.story.settings.budget} if session.story else updates
 
     safe = notice.guarded(desk.notice)
