@@ -21,6 +21,7 @@ from rita_demo.settings import Settings
 from rita_demo.vlm import Backbone, PromptSet, build_prompts
 
 PICTURE = "motorcycle"
+_NUMBER = count()  # one for all scenes: they share the engine, and what it remembers
 
 
 def class_names(count: int) -> tuple[str, ...]:
@@ -105,9 +106,8 @@ class Scene:
 
     @cached_property
     def fresh(self) -> Callable[[], Picture]:
-        """The same picture under a new key each time: nothing is remembered of it."""
-        number = count()
-        return lambda: replace(self.picture, key=f"{self.picture.key}-{next(number)}")
+        """The same picture under a new key each time: nothing is remembered of it, by no scene."""
+        return lambda: replace(self.picture, key=f"{self.picture.key}-{next(_NUMBER)}")
 
     # --- the work
     def cut(self) -> torch.Tensor:

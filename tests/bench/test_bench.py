@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,8 @@ def test_class_names_are_as_many_as_asked_and_different() -> None:
 
 
 def test_the_image_is_a_whole_decision_and_nothing_of_it_is_remembered(scene: Scene) -> None:
-    keys = {scene.fresh().key for _ in range(3)}
+    other = replace(scene, classes=scene.classes + 1)  # shares the engine and what it remembers
+    keys = {one.fresh().key for one in (scene, other, scene)}
     assert len(keys) == 3
     trace = scene.image()
     assert trace.tuning.loss.shape == (2,)
