@@ -47,7 +47,7 @@ def test_pictures_are_gathered_placed_and_selected_across_tabs(figures: Page) ->
     cloud.press("ArrowRight")
     cloud.press("Enter")  # the keyboard chooses a point as a click does
     expect(figures.locator("#fig-mark img")).to_be_visible()
-    expect(figures.locator("#fig-mark")).to_contain_text("attacked picture")
+    expect(figures.locator("#fig-mark")).to_contain_text("the picture as it was delivered")
 
 
 def test_gathering_can_be_stopped_and_the_page_lives_on(figures: Page) -> None:
