@@ -40,7 +40,7 @@ check: setup-dev
 	$(BIN)/mypy
 
 test-quick: check
-	$(BIN)/python -m pytest -m "not slow and not e2e and not nightly"
+	$(BIN)/python -m pytest -m "not slow and not e2e and not nightly" -n 2 --dist loadfile
 
 # everything but the browser in two processes, then the browser alone, so that nobody waits for a busy machine
 test: check browser
