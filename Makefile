@@ -1,5 +1,5 @@
 # make run          the page, on http://127.0.0.1:7860
-# make test         what CI runs (under 15 minutes); make test-quick under 2; make test-nightly everything
+# make test         what CI runs (18 minutes on 2 cores); make test-quick under 2; make test-nightly everything
 # make setup        the environment both use; made when missing
 PYTHON ?= $(shell command -v python3.11 || echo python3)
 VENV := .venv
