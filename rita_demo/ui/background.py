@@ -6,8 +6,7 @@ Nobody waits for it, and it waits while anybody's answer is being computed.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
 
 import gradio as gr
 
@@ -17,9 +16,8 @@ from rita_demo.records import Story
 from rita_demo.ui.board import Updates
 from rita_demo.ui.desk import Desk
 from rita_demo.ui.reels import reeling, steps_that_fit
-from rita_demo.ui.sessions import Reel, Session, measured
+from rita_demo.ui.sessions import Session, measured
 
-T = TypeVar("T")
 AT_ONCE = 60.0  # seconds; a film expected to take longer waits for a press of a button
 STRENGTHS_AT_ONCE = 180.0  # the same for other strengths, which come last
 #: What a kept step of the film costs again, names of a story's timed stages.
@@ -75,33 +73,23 @@ class Background:
         for budget in retelling.other_strengths(story):
             if budget in session.reels:
                 continue
-            for done in self._reel(engine, story, budget):
+            work = reeling(engine, story, budget)
+            reel = None
+            while reel is None:
                 yield from self._wait()
-                with session.lock:
-                    if not session.same_picture(story):
-                        return  # another picture has come: its strengths are another event's
-                    if done is not None:
-                        session.keep_strength(budget, done)
+                if not session.same_picture(story):
+                    return  # another picture has come: its strengths are another event's
+                try:
+                    next(work)
+                except StopIteration as end:
+                    reel = end.value
                 yield {self._desk.status: gr.skip()}
+            with session.lock:
+                if not session.same_picture(story):
+                    return
+                session.keep_strength(budget, reel)
             self._desk.sessions.fit()
             yield board.redraw(session, "film")
-
-    @staticmethod
-    def _reel(engine: Any, story: Story, budget: int) -> Iterator[Reel | None]:
-        """None after every step of the work, and the reel at the end."""
-        attacking = retelling.at_strength(engine, story, budget)
-        other = yield from _steps(attacking)
-        yield (yield from _steps(reeling(engine, other)))
-
-
-def _steps(work: Generator[Any, None, T]) -> Generator[None, None, T]:
-    """``work`` with nothing said at its steps."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            return end.value
-        yield None
 
 
 def shown_step(session: Session) -> int | None:

@@ -167,9 +167,7 @@ class WorkedExample:
             self.ready = replace(self.ready, film=(*self.ready.film, (frame, cut)))
             self._go_on()
         for budget in retelling.other_strengths(story):
-            attacking = retelling.at_strength(self._engine, story, budget)
-            other = telling.finish(attacking, self._go_on)
-            reel = telling.finish(reeling(self._engine, other), self._go_on)
+            reel = telling.finish(reeling(self._engine, story, budget), self._go_on)
             self.ready = replace(self.ready, reels=(*self.ready.reels, (budget, reel)))
 
 

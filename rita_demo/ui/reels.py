@@ -6,6 +6,7 @@ from collections.abc import Generator
 from typing import Any
 
 from rita_demo import film as filming
+from rita_demo import retelling
 from rita_demo.records import Story
 from rita_demo.ui.pictures import pictures_value
 from rita_demo.ui.sessions import Reel, Session, measured
@@ -13,17 +14,19 @@ from rita_demo.ui.sessions import Reel, Session, measured
 FILM_BYTES = 64 << 20  # what the steps between may hold of the server's memory, per visitor
 
 
-def reeling(engine: Any, story: Story) -> Generator[None, None, Reel]:
-    """The kept steps of a story, and its pictures and views as the screen wants them first."""
-    most = steps_that_fit(measured(story.attacked), 0)
+def reeling(engine: Any, story: Story, budget: int) -> Generator[object, None, Reel]:
+    """The picture of ``story`` attacked with ``budget``/255, its kept steps, and its pictures and views as the
+    screen wants them first; yields after every step of the work."""
+    other = yield from retelling.at_strength(engine, story, budget)
+    most = steps_that_fit(measured(other.attacked), 0)
     film = []
-    for frame in filming.film(engine, story, most):
+    for frame in filming.film(engine, other, most):
         film.append(frame)
-        yield
-    crops = {"attacked": engine.view_pixels(story.attacked.picture, story.settings)}
-    shown = Session(story=story)
+        yield frame
+    crops = {"attacked": engine.view_pixels(other.attacked.picture, other.settings)}
+    shown = Session(story=other)
     pictures_value(shown)
-    return Reel(story, tuple(film), crops, shown.shown)
+    return Reel(other, tuple(film), crops, shown.shown)
 
 
 def steps_that_fit(record: int, crops: int) -> int:

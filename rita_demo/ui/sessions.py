@@ -141,11 +141,11 @@ class Session:
         """Change to one of ``reels``; the one on screen takes its place among them. Class, view, prompt
         and attack step that are looked at stay, and so does a what-if."""
         with self.lock:
-            story = self.story
-            if story is None or budget not in self.reels:
+            story, reels = self.story, self.reels  # `Sessions.fit` may replace the latter meanwhile
+            if story is None or budget not in reels:
                 return
-            self.reels[story.settings.budget] = Reel(story, self.film, self.crops, self.shown)
-            reel = self.reels.pop(budget)
+            reel = reels.pop(budget)
+            reels[story.settings.budget] = Reel(story, self.film, self.crops, self.shown)
             if "clean" in self.crops:  # the same at every strength
                 reel.crops["clean"] = self.crops["clean"]
             self.story, self.film, self.crops, self.shown = (

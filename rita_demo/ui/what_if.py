@@ -60,7 +60,7 @@ def change(engine: Any, session: Session, **changes: Any) -> None:
         now = session.what_if.story  # it may hold a prompt update that was made for this
         if (
             now is not None
-            and _of_same_picture(now, story)
+            and _of_same_attack_step(now, story)
             and retelling.same_update(now.settings, settings)
         ):
             story = replace(now, label=story.label, label_given=story.label_given)
@@ -72,11 +72,11 @@ def follow(engine: Any, session: Session) -> None:
     """Bring a what-if to the attack step and strength that are looked at."""
     with session.lock:
         told, now = session.what_if.story, session.now
-        if told is not None and now is not None and not _of_same_picture(told, now):
+        if told is not None and now is not None and not _of_same_attack_step(told, now):
             change(engine, session)
 
 
-def _of_same_picture(told: Story, now: Story) -> bool:
+def _of_same_attack_step(told: Story, now: Story) -> bool:
     return told.step == now.step and told.attack is now.attack
 
 
