@@ -164,7 +164,7 @@ def solve(
 @contextmanager
 def one_thread() -> Iterator[None]:
     """On a CPU: nothing is handed to other threads. Waking one, hundreds of times, takes longer than the
-    work it would take over (67 ms of a decision became 25, at K = 101 and N = 64 on two cores)."""
+    work it would take over (docs/performance.md has the figures)."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
