@@ -28,18 +28,25 @@ FIRST_PAINT = """() => new Promise(done => {
   const wait = () => paint() ? done(paint().startTime / 1000) : setTimeout(wait, 20);
   wait();
 })"""
+PLAN = "#in-plan-attacked"
 STRENGTHS = "() => document.querySelectorAll('#strength-shown input').length === 4"
-# From the press of a button to the changed text of a panel, on the browser's own clock.
+# From the press of a button to the changed panel (its text, or what is drawn in it) on the screen, on the
+# browser's own clock.
 TOUCH = """([button, panel]) => new Promise((done, failed) => {
   setTimeout(() => failed(new Error(`${panel} did not change`)), 60000);
-  const shown = document.querySelector(panel), before = shown.textContent;
-  const begin = performance.now();
-  const look = () => { if (shown.textContent !== before) {
+  const shown = document.querySelector(panel), plot = shown.querySelector(".shapelayer, .plot");
+  const seen = () => plot ? shown.querySelector("svg.main-svg").innerHTML : shown.textContent;
+  const before = seen(), begin = performance.now();
+  const look = () => { if (seen() !== before) {
     observer.disconnect(); requestAnimationFrame(() => done((performance.now() - begin) / 1000)); } };
   const observer = new MutationObserver(look);
-  observer.observe(shown, {childList: true, subtree: true, characterData: true});
-  document.querySelectorAll(button[0])[button[1]].click();
+  observer.observe(shown, {childList: true, subtree: true, characterData: true, attributes: true});
+  const pressed = document.querySelectorAll(button[0])[button[1]];
+  if (!pressed.matches(".rita-figure")) return pressed.click();
+  pressed.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
 })"""
+# The keyboard's mark goes to the next cell.
+WALK = "figure => figure.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))"
 
 
 def measure(backbone: str, rounds: int = 5) -> tuple[dict[str, float], list[str]]:
@@ -74,7 +81,7 @@ def _in_browser(path: str, address: str, rounds: int) -> dict[str, float]:
             page.wait_for_selector("#verdicts table")  # the worked example is there
             page.wait_for_selector("#views button")
             page.wait_for_timeout(2000)
-            turn = iter(range(1, 3 + rounds))
+            turn = itertools.count(1)
             touch = _repeated(
                 rounds,
                 lambda: _touched(page, ["#views button", next(turn)], "#view-detail"),
@@ -92,6 +99,10 @@ def _in_browser(path: str, address: str, rounds: int) -> dict[str, float]:
             what_if = _repeated(
                 rounds, lambda: _touched(page, leave, "#whatif-banner"), timed=False
             )
+            plan = page.locator(f"{PLAN} .rita-figure")
+            plan.scroll_into_view_if_needed()
+            redrawn = _repeated(rounds, lambda: _touched(page, leave, PLAN), timed=False)
+            followed = _repeated(rounds, lambda: _walked(page, plan), timed=False)
         finally:
             chromium.close()
     return {
@@ -99,6 +110,8 @@ def _in_browser(path: str, address: str, rounds: int) -> dict[str, float]:
         "page: selection": touch,
         "page: strength": strength,
         "page: what-if": what_if,
+        "page: what-if to plan": redrawn,
+        "page: selection to plan": followed,
     }
 
 
@@ -106,6 +119,12 @@ def _touched(page: Any, button: list[Any], panel: str) -> float:
     """Seconds from a press to the changed panel, a moment after the page has come to rest."""
     page.wait_for_timeout(500)
     return float(page.evaluate(TOUCH, [button, panel]))
+
+
+def _walked(page: Any, plan: Any) -> float:
+    """Seconds from choosing the next cell of the plan by keyboard to its frame on the screen."""
+    plan.evaluate(WALK)
+    return _touched(page, [f"{PLAN} .rita-figure", 0], PLAN)
 
 
 def _first_paint(chromium: Any, address: str) -> float:

@@ -15,7 +15,7 @@ from rita_demo.records import Story
 from rita_demo.settings import KNOBS
 from rita_demo.ui import background, notice
 from rita_demo.ui.ask import form_of, read_ask
-from rita_demo.ui.board import Updates
+from rita_demo.ui.board import HOME, Updates
 from rita_demo.ui.choosing import Choosing
 from rita_demo.ui.desk import AT_ONCE, ENGINE_QUEUE, Desk
 from rita_demo.ui.form import Form, draw_form, filled, sample_updates, uploaded_note
@@ -50,6 +50,8 @@ BEHIND: dict[str, Any] = LAST | {
 class AttackDefend(Choosing):
     """The tab. Build it inside ``gr.Tab``; ``form`` and ``result`` hold its components."""
 
+    tab = HOME
+
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         with gr.Row(elem_id="first-screen"):
@@ -63,8 +65,11 @@ class AttackDefend(Choosing):
         self.result = Result(**parts)
         self.jobs = Jobs(desk, self.result.pictures, self.result.first)
 
-    def wire(self) -> None:
+    def wire(self, here: gr.Tab) -> None:
         """Connect the events; call it once every panel of every tab is on the board."""
+        everything = [self.desk.notice, *self.desk.board.of_tab(self.tab)]
+        back = self._safe(lambda visitor: returned(self.desk, visitor))
+        here.select(back, self.desk.visitor, everything, **AT_ONCE)
         self._wire_running()
         self._wire_choosing()
         self._wire_touching()
@@ -240,7 +245,6 @@ class AttackDefend(Choosing):
     def _wire_touching(self) -> None:
         r, visitor = self.result, self.desk.visitor
         touched = (
-            (r.steps.click, self.on_step, [visitor]),
             (r.side.input, self.pick_side, [visitor, r.side]),
             (r.grid.click, self.on_grid(r.grid), [visitor]),
             (r.entropies.click, self.on_view, [visitor]),
@@ -248,9 +252,12 @@ class AttackDefend(Choosing):
             (r.looked_at.input, self.pick_class, [visitor, r.looked_at]),
             (r.plan.click, self.on_cell, [visitor]),
         )
-        wire_scrubber(self.desk, r.scrubber, self.form.fields["budget"])
+        wire_scrubber(self.desk, r.scrubber, self.form.fields["budget"], self.tab)
+        outputs = self.desk.outputs_of("class", "view", "side", tab=self.tab)
         for event, handler, inputs in touched:
-            event(self._safe(handler), inputs, self.desk.outputs(), **AT_ONCE)
+            event(self._safe(handler), inputs, outputs, **AT_ONCE)
+        moved = self.desk.outputs_of("step", tab=self.tab)
+        r.steps.click(self._safe(self.on_step), visitor, moved, **AT_ONCE)
 
     def _safe(self, handler: Any) -> Any:
         return notice.guarded(self.desk.notice)(handler)
@@ -261,7 +268,7 @@ class AttackDefend(Choosing):
         click = clicked(event)
         frames = len(story.attack.frames) if story is not None and story.attack is not None else 0
         step = click.integer(0, frames) if click else None
-        return {} if step is None else look_at(self.desk, session, step)
+        return {} if step is None else look_at(self.desk, session, step, self.tab)
 
     def pick_side(self, visitor: Any, side: Any) -> Updates:
         """Views of the clean or of the attacked picture."""
@@ -279,3 +286,12 @@ class AttackDefend(Choosing):
             return {}
         m = click.integer(1, len(session.story.bank.prompts[k]))
         return self._select(session, "view", view=n, atom=m)
+
+
+def returned(desk: Desk, visitor: Any) -> Updates:
+    """Back on the first tab from *Inside RITA*, where something else may have been chosen."""
+    if not visitor:  # this tab is "chosen" while the page still opens, before a session
+        return {}
+    session = desk.sessions.get(visitor)
+    behind, session.behind = session.behind, False
+    return desk.board.only(session, desk.board.of_tab(HOME)) if behind else {}

@@ -52,7 +52,7 @@ class Background:
                         return  # another picture has come: its film is another event's
                     before = shown_step(session)
                     session.keep(frame, crops)
-                moved = ["step", "inside"] if shown_step(session) != before else []
+                moved = ["step", "inside", "crops"] if shown_step(session) != before else []
                 yield board.redraw(session, "film", *moved)
         finally:
             if session.story is story:

@@ -12,26 +12,41 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import gradio as gr
 from gradio.components import Component
 
 from rita_demo.ui.sessions import Session
 
 #: What an event can change. "story" means everything; "strength": of the attack looked at; "inside": a what-if, or that tab was
-#: opened; "figures", "cloud": the tab of the paper's figures was opened, or its pictures are others.
+#: opened; "crops": the views to be seen are another picture's, or that tab was opened; "figures", "cloud": the tab of the paper's
+#: figures was opened, or its pictures are others.
 ASPECTS = (
-    "story", "film", "strength", "draws", "class", "view", "step", "side", "memory", "inside", "figures", "cloud",
+    "story", "film", "strength", "draws", "class", "view", "step", "side", "memory", "inside", "crops", "figures",
+    "cloud",
 )  # fmt: skip
+
+#: The first tab: drawn again when it comes back to sight, like every other.
+HOME = "attack-defend"
+#: The tab whose panels follow at once, in sight or not: nothing is redrawn when it is opened.
+ALWAYS = "learn-tab"
 
 Updates = dict[Component, Any]
 
 
 @dataclass(frozen=True)
 class Panel:
-    """``draw`` makes the component's value (or a Gradio update) from the session."""
+    """``draw`` makes the component's value (or a Gradio update) from the session; ``tab`` is the id of the tab it
+    stands in, None for one that is always in sight."""
 
     component: Component
     draw: Callable[[Session], Any]
     needs: frozenset[str]
+    tab: str | None
+
+    def follows(self, changed: Iterable[str], tab: str | None) -> bool:
+        """Whether such a change is seen here while ``tab`` is in sight; None asks for every tab."""
+        here = tab is None or self.tab in (tab, None, ALWAYS)
+        return here and not self.needs.isdisjoint(changed)
 
 
 class Board:
@@ -50,7 +65,9 @@ class Board:
         unknown = set(needs) - set(ASPECTS)
         if unknown:
             raise ValueError(f"a panel depends on {', '.join(ASPECTS)}; got {sorted(unknown)}")
-        self._panels.append(Panel(component, draw, frozenset(needs) | {"story"}))
+        self._panels.append(
+            Panel(component, draw, frozenset(needs) | {"story"}, _tab_of(component))
+        )
         before = draw(Session())
         if isinstance(before, str):
             component.value = before  # what stands there until there is a story
@@ -67,11 +84,20 @@ class Board:
         """Every component that any event may redraw."""
         return list(dict.fromkeys(panel.component for panel in self._panels))
 
-    def redraw(self, session: Session, *changed: str) -> Updates:
-        """The new values of the panels that depend on what changed."""
+    def depending(self, *changed: str, tab: str | None = None) -> list[Component]:
+        """The components that :meth:`redraw` with the same arguments gives values for."""
+        found = (p.component for p in self._panels if p.follows(changed, tab))
+        return list(dict.fromkeys(found))
+
+    def redraw(self, session: Session, *changed: str, tab: str | None = None) -> Updates:
+        """The new values of the panels that depend on what changed: of all, or of those in sight with ``tab``."""
         for work in self._first if "story" in changed else ():
             work(session)
-        return self._drawn(session, [p for p in self._panels if p.needs & set(changed)])
+        return self._drawn(session, [p for p in self._panels if p.follows(changed, tab)])
+
+    def of_tab(self, tab: str) -> list[Component]:
+        """The components in a tab."""
+        return list(dict.fromkeys(p.component for p in self._panels if p.tab == tab))
 
     def only(self, session: Session, components: Iterable[Component]) -> Updates:
         """The new values of a few panels, whatever they depend on."""
@@ -88,3 +114,12 @@ class Board:
                     value = {**earlier, **value}
                 updates[panel.component] = value
         return updates
+
+
+def _tab_of(component: Component) -> str | None:
+    block: Any = component
+    while block is not None:
+        if isinstance(block, gr.Tab):
+            return str(block.id)
+        block = block.parent
+    return None

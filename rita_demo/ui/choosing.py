@@ -24,10 +24,11 @@ class Choosing:
     """The touches that several tabs understand alike; a tab that shows a story inherits them."""
 
     desk: Desk
+    tab: str  # its id
 
     def _select(self, session: Session, *aspects: str, **changes: Any) -> Updates:
         session.select(**changes)
-        return self.desk.board.redraw(session, *aspects)
+        return self.desk.board.redraw(session, *aspects, tab=self.tab)
 
     def _story(self, visitor: Any) -> tuple[Session, Story | None]:
         session = self.desk.sessions.get(visitor)

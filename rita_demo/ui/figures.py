@@ -48,31 +48,24 @@ class FiguresTab:
     def wire(self, here: gr.Tab, others: list[gr.Tab]) -> None:
         """Connect the events; call it once every panel of every tab is on the board."""
         p, visitor = self.parts, self.desk.visitor
+        said, of = self.desk.notice, self.desk.outputs_of
         quick: list[tuple[Any, Any, list[Any], list[Any]]] = [
-            (here.select, self.opened, [visitor], [p["source"], p["run"]]),
-            *((tab.select, self.left, [visitor], []) for tab in others),
-            (p["cloud"].click, self.on_mark, [visitor], []),
-            (p["cloud"].hover, self.on_hover, [visitor], [p["mark"]]),
-            (p["cloud"].select, self.on_lasso, [visitor], [p["lassoed"]]),
-            (p["chips"].click, self.on_chip, [visitor], []),
-            (p["how"].input, self.pick_how, [visitor, p["how"]], []),
-            (p["one_hot"].click, self.on_class, [visitor], []),
-            (p["brackets"].click, self.on_story_class, [visitor], []),
-            (p["run"].input, self.pick_run, [visitor, p["run"]], []),
-            (p["knob"].input, self.pick_knob, [visitor, p["knob"]], []),
-        ]
-        for event, handler, inputs, more in quick:
-            event(
-                notice.guarded(self.desk.notice)(handler),
-                inputs,
-                self.desk.outputs(*more),
-                **AT_ONCE,
-            )
-        for menu in p["filters"].values():
-            menu.input(
-                notice.guarded(self.desk.notice)(self.filtered),
-                [visitor, *p["filters"].values()], self.desk.outputs(), **AT_ONCE,
-            )  # fmt: skip
+            (here.select, self.opened, [visitor], [*of("figures", "cloud"), p["source"], p["run"]]),
+            *((tab.select, self.left, [visitor], [said]) for tab in others),
+            (p["cloud"].click, self.on_mark, [visitor], of("class", "cloud")),
+            (p["cloud"].hover, self.on_hover, [visitor], [said, p["mark"]]),
+            (p["cloud"].select, self.on_lasso, [visitor], [said, p["lassoed"]]),
+            (p["chips"].click, self.on_chip, [visitor], of("class", "cloud")),
+            (p["how"].input, self.pick_how, [visitor, p["how"]], of("cloud")),
+            (p["one_hot"].click, self.on_class, [visitor], of("class", "cloud")),
+            (p["brackets"].click, self.on_story_class, [visitor], of("class")),
+            (p["run"].input, self.pick_run, [visitor, p["run"]], of("figures")),
+            (p["knob"].input, self.pick_knob, [visitor, p["knob"]], of("figures")),
+            *((menu.input, self.filtered, [visitor, *p["filters"].values()], [said, p["printed"]])
+              for menu in p["filters"].values()),
+        ]  # fmt: skip
+        for event, handler, inputs, outputs in quick:
+            event(notice.guarded(said)(handler), inputs, outputs, **AT_ONCE)
         self._wire_jobs()
 
     def _wire_jobs(self) -> None:

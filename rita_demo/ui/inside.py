@@ -26,6 +26,8 @@ from rita_demo.ui.sessions import SIDES
 class Inside(Choosing):
     """The tab. Build it inside ``gr.Tab``; ``parts`` holds its components by name."""
 
+    tab = "inside"
+
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         board = desk.board
@@ -41,9 +43,7 @@ class Inside(Choosing):
         """Connect the events; call it once every panel of every tab is on the board. ``asked`` is the
         form's strength."""
         p, visitor = self.parts, self.desk.visitor
-        events: list[tuple[Any, Any, list[Any]]] = [
-            (here.select, self.opened, [visitor]),
-            *((tab.select, self.left, [visitor]) for tab in others),
+        chosen: list[tuple[Any, Any, list[Any]]] = [
             *((p[f"grid_{s}"].click, self.on_grid(p[f"grid_{s}"]), [visitor]) for s in SIDES),
             *((p[f"entropies_{s}"].click, self.on_view, [visitor]) for s in SIDES),
             *((p[f"{m}_{s}"].click, self.on_cell, [visitor]) for m in ("cost", "plan") for s in SIDES),
@@ -53,35 +53,41 @@ class Inside(Choosing):
             (p["before_after"].click, self.on_class, [visitor]),
             *((p[f"all_views_{s}"].click, self.on_all_views, [visitor]) for s in SIDES),
             *((p[f"all_prompts_{s}"].click, self.on_class, [visitor]) for s in SIDES),
-            (p["overview"].expand, self.unfolded(True), [visitor]),
-            (p["overview"].collapse, self.unfolded(False), [visitor]),
             (p["entropy_change"].click, self.on_view, [visitor]),
             (p["items"].click, self.on_item, [visitor]),
             (p["looked_at"].input, self.pick_class, [visitor, p["looked_at"]]),
             (p["sentence"].input, self.pick_prompt, [visitor, p["sentence"]]),
         ]  # fmt: skip
-        wire_scrubber(self.desk, self.scrubber, asked)
+        wire_scrubber(self.desk, self.scrubber, asked, self.tab)
         safe = notice.guarded(self.desk.notice)
-        for event, handler, inputs in events:
-            event(safe(handler), inputs, self.desk.outputs(), **AT_ONCE)
+        outputs = self.desk.outputs_of("class", "view", tab=self.tab)
+        for event, handler, inputs in chosen:
+            event(safe(handler), inputs, outputs, **AT_ONCE)
+        everything = [self.desk.notice, *self.desk.board.of_tab(self.tab)]
+        here.select(safe(self.opened), visitor, everything, **AT_ONCE)
+        for tab in others:
+            tab.select(safe(self.left), visitor, self.desk.notice, **AT_ONCE)
+        for fold, is_open in ((p["overview"].expand, True), (p["overview"].collapse, False)):
+            fold(
+                safe(self.unfolded(is_open)), visitor, [self.desk.notice, *self._folded], **AT_ONCE
+            )
         self.changes.wire()
 
     # --- coming and going
     def opened(self, visitor: Any) -> Updates:
         """The tab comes into sight: cut the crops of both sides, and draw everything."""
         session = self.desk.sessions.get(visitor)
-        session.inside = True
+        session.inside = session.behind = True
         self.desk.cut_views(session, *SIDES)
         what_if.follow(self.desk.engine_of(session), session)
-        return self.desk.board.redraw(session, "inside")
+        return self.desk.board.only(session, self.desk.board.of_tab(self.tab))
 
     def left(self, visitor: Any) -> Updates:
         """Another tab is in sight: these figures need not be drawn."""
         if not visitor:  # the first tab is "chosen" while the page still opens, before a session
             return {}
-        session = self.desk.sessions.get(visitor)
-        session.inside, behind, session.behind = False, session.behind, False
-        return self.desk.board.redraw(session, "step") if behind else {}
+        self.desk.sessions.get(visitor).inside = False
+        return {}
 
     # --- what only this tab shows
     def on_cell(self, visitor: Any, event: gr.EventData) -> Updates:
@@ -153,7 +159,10 @@ class Inside(Choosing):
         def handler(visitor: Any) -> Updates:
             session = self.desk.sessions.get(visitor)
             session.overview = is_open
-            views = [c for name, c in self.parts.items() if name.startswith("all_")]
-            return self.desk.board.only(session, views) if is_open else {}
+            return self.desk.board.only(session, self._folded) if is_open else {}
 
         return handler
+
+    @property
+    def _folded(self) -> list[Any]:
+        return [c for name, c in self.parts.items() if name.startswith("all_")]

@@ -61,18 +61,19 @@ class Changes:
             (p["unpin"].click, self.unpin, [visitor]),
         ]
         safe = notice.guarded(self.desk.notice)
+        outputs = self.desk.outputs_of("inside", tab="inside")
         for event, handler, inputs in quick:
-            event(safe(handler), inputs, self.desk.outputs(), **AT_ONCE)
+            event(safe(handler), inputs, outputs, **AT_ONCE)
         p["effects"].click(
             safe(self.effects),
             visitor,
-            self.desk.outputs(),
+            [self.desk.notice, p["table"]],
             **LONG | {"show_progress": "full", "show_progress_on": p["table"]},
         )
         p["steps"].input(
             safe(self.on_knob("tuning_steps")),
             [visitor, p["steps"]],
-            self.desk.outputs(),
+            outputs,
             trigger_mode="always_last",
             **LONG,
         )
@@ -83,7 +84,7 @@ class Changes:
         def handler(visitor: Any) -> Updates:
             session = self.desk.sessions.get(visitor)
             work(self.desk.engine_of(session), session)
-            return {self.desk.notice: "", **self.desk.board.redraw(session, "inside")}
+            return {self.desk.notice: "", **self.desk.board.redraw(session, "inside", tab="inside")}
 
         return handler
 
@@ -116,7 +117,7 @@ class Changes:
         """One click back to the run."""
         session = self.desk.sessions.get(visitor)
         session.what_if = type(session.what_if)()
-        return {self.desk.notice: "", **self.desk.board.redraw(session, "inside")}
+        return {self.desk.notice: "", **self.desk.board.redraw(session, "inside", tab="inside")}
 
     # --- comparisons
     def preset(self, settings: Any) -> Callable[[Any], Updates]:
@@ -146,10 +147,10 @@ class Changes:
         session = self.desk.sessions.get(visitor)
         compare.pin(session)
         self.desk.sessions.fit()
-        return self.desk.board.redraw(session, "inside")
+        return self.desk.board.redraw(session, "inside", tab="inside")
 
     def unpin(self, visitor: Any) -> Updates:
         """Forget it."""
         session = self.desk.sessions.get(visitor)
         session.pinned = None
-        return self.desk.board.redraw(session, "inside")
+        return self.desk.board.redraw(session, "inside", tab="inside")

@@ -14,7 +14,7 @@ from rita_demo.ui import compare, inside_words, words
 from rita_demo.ui.board import Board
 from rita_demo.ui.plotly_view import PlotlyView
 from rita_demo.ui.sessions import SIDES, Selection, Session
-from rita_demo.ui.sprite import ViewsGrid, grid_value
+from rita_demo.ui.sprite import ViewsGrid, grid_value, sheet_value
 from rita_demo.ui.what_if import seen
 
 ANY = "none chosen"
@@ -77,6 +77,10 @@ def _views(board: Board) -> dict[str, Any]:
         grid = ViewsGrid(None, aria=f"Views of the {side} picture", elem_id=f"in-views-{side}")
         entropies = plot(f"Entropy of every view, {side}", f"entropies-{side}", 210)
         board.add(grid, when_open(lambda s: _grid(s, side)), "view", "inside")
+        sheet = gr.HTML(elem_classes="sheet")
+        board.add(
+            sheet, when_open(lambda s: sheet_value(s.crops_of(side), f"in-views-{side}")), "crops"
+        )
         draw = figure_of(lambda story, at: plots.view_entropies(story, side, selected=at.view))
         board.add(entropies, draw, "view", "inside")
         return {f"grid_{side}": grid, f"entropies_{side}": entropies}
@@ -85,11 +89,11 @@ def _views(board: Board) -> dict[str, Any]:
 
 
 def _grid(session: Session, side: str) -> str | None:
-    story, crops = seen(session), session.crops_of(side)
-    if story is None or crops is None:
+    story = seen(session)
+    if story is None or session.crops_of(side) is None:
         return None
     out = session.what_if.left_out.views
-    return grid_value(story, side, crops, selected=session.selection.view, left_out=out)
+    return grid_value(story, side, selected=session.selection.view, left_out=out)
 
 
 def _costs(board: Board) -> dict[str, Any]:

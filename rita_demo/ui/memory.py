@@ -119,7 +119,6 @@ class MemoryTab:
         """Connect the events; call it once every panel of every tab is on the board."""
         desk, visitor = self.desk, self.desk.visitor
         touched: tuple[tuple[Any, Any, list[Any], list[Any]], ...] = (
-            *((tab.select, self.left, [visitor], []) for tab in others),
             (self.moment.input, self.pick_moment, [visitor, self.moment], []),
             (self.contents.click, self.click_item, [visitor], []),
             (self.plane.click, self.click_slot, [visitor], []),
@@ -132,10 +131,13 @@ class MemoryTab:
         )
         safe = notice.guarded(desk.notice)
         for event, handler, inputs, more in touched:
-            event(safe(handler), inputs, desk.outputs(*more), **AT_ONCE)
+            changed = desk.outputs_of("memory", "class", "view", "side")
+            event(safe(handler), inputs, [*changed, *more], **AT_ONCE)
+        for tab in others:
+            tab.select(safe(self.left), visitor, desk.notice, **AT_ONCE)
         # first what is there, then what has to be decided for it
-        here = self.tab.select(safe(self.opened), visitor, desk.outputs(), **AT_ONCE)
-        here.then(safe(self.compared), visitor, desk.outputs(), **AT_ONCE)
+        here = self.tab.select(safe(self.opened), visitor, desk.outputs_of("memory"), **AT_ONCE)
+        here.then(safe(self.compared), visitor, desk.outputs_of("memory"), **AT_ONCE)
         outputs = desk.outputs(self.stop)
         jobs: list[Any] = [
             self.many.upload(

@@ -86,7 +86,7 @@ def build(
                 figures = FiguresTab(desk, places)
             with gr.Tab("Learn", id="learn-tab") as sixth:
                 draw_learn(desk.board)
-        tab.wire()
+        tab.wire(first)
         inside.wire(tab.form.fields["budget"], second, [first, third, fourth, fifth, sixth])
         memory.wire([first, second, fourth, fifth, sixth])
         stream.wire(fourth)

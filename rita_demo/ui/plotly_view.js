@@ -1,4 +1,4 @@
-// Runs once per PlotlyView, with element, props, trigger and watch from gr.HTML.
+// Runs once per PlotlyView, with element, props, trigger and watch from gr.HTML, and its own `fixed`.
 // The template never changes, so Plotly keeps its node: zoom and handlers survive an update.
 const Plotly = (window.RitaPlotly = window.RitaPlotly || window.Plotly);
 const figure = element.querySelector(".rita-figure");
@@ -8,11 +8,16 @@ const alt = element.querySelector(".rita-alt");
 const said = element.querySelector(".rita-said");
 const NARROW = 560;
 let drawn = null; // value, darkness and width class of what is on screen
+let traces = {}; // the same object again while they are the same: Plotly then draws the layout alone
 let cursor = -1; // which mark the keyboard is on
+let width = figure.clientWidth; // as the observer last said: to ask would lay the page out once per figure
+let inSight = false;
+const waiting = (window.RitaWaiting = window.RitaWaiting || new Set()); // figures out of sight, not drawn yet
+const QUIET = 150; // ms without a new figure: Gradio hands them over one by one
 
 alt.id = element.id + "-alt";
 figure.setAttribute("aria-describedby", alt.id);
-figure.setAttribute("aria-label", props.aria);
+figure.setAttribute("aria-label", fixed.aria);
 
 const isDark = () =>
   document.body.classList.contains("dark") || document.documentElement.classList.contains("dark");
@@ -20,7 +25,7 @@ const isDark = () =>
 // Figures are built in the light colours; on a dark page each becomes its partner.
 function recoloured(json) {
   if (!isDark()) return json;
-  return json.replace(/#[0-9a-f]{6}\b/gi, (c) => props.dark_for[c.toLowerCase()] || c);
+  return json.replace(/#[0-9a-f]{6}\b/gi, (c) => fixed.dark_for[c.toLowerCase()] || c);
 }
 
 function assign(target, path, value) {
@@ -60,10 +65,10 @@ function framed() {
   layout.paper_bgcolor = getComputedStyle(document.body).getPropertyValue("--rita-surface") || "#ffffff";
   layout.annotations = [
     ...(layout.annotations || []),
-    { ...line, y: 1, yanchor: "bottom", yshift: t + 6, text: `<b>${props.aria.replace(/</g, "&lt;")}</b>`, font: { size: 15 } },
+    { ...line, y: 1, yanchor: "bottom", yshift: t + 6, text: `<b>${fixed.aria.replace(/</g, "&lt;")}</b>`, font: { size: 15 } },
     { ...line, y: 0, yanchor: "top", yshift: -(b + 4), text: lines.join("<br>"), font: { size: 11 } },
   ];
-  const filename = "rita-" + props.aria.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
+  const filename = "rita-" + fixed.aria.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
   const figure = { data: plot.data, layout, config: { staticPlot: true } };
   return { figure, size: { width: layout.width, height: layout.height }, filename };
 }
@@ -77,6 +82,7 @@ function save(format) {
 
 // For "Save this run" (saving.js): the same figure as [name, svg].
 plot.asSvg = async () => {
+  paint();
   const { figure, size, filename } = framed();
   return [filename, await Plotly.toImage(figure, { ...size, format: "svg", imageDataOnly: true })];
 };
@@ -98,17 +104,36 @@ const CONFIG = {
   showEditInChartStudio: false,
 };
 
+// What is in sight is drawn at once, the rest one by one when nothing more comes.
 function draw() {
+  if (inSight) paint();
+  else waiting.add(paint);
+  later(QUIET);
+}
+
+function later(delay) {
+  clearTimeout(window.RitaLater);
+  window.RitaLater = setTimeout(rest, delay);
+}
+
+function rest() {
+  const [next] = waiting;
+  if (!next) return;
+  next(); // takes itself out
+  later(1);
+}
+
+function paint() {
+  waiting.delete(paint);
   if (!element.isConnected) return tidy();
-  const width = figure.clientWidth;
   if (!width) return; // in a hidden tab: the observer calls again when it is shown
   const narrow = width < NARROW;
   figure.classList.toggle("narrow", narrow);
-  const height = narrow ? props.narrow_height : props.height;
+  const height = narrow ? fixed.narrow_height : fixed.height;
   const state = [props.value, isDark(), width, height].join("\u0000");
   if (state === drawn) return;
   drawn = state;
-  const missing = !Plotly ? "The drawing library did not load; reload the page." : props.value ? "" : props.empty;
+  const missing = !Plotly ? "The drawing library did not load; reload the page." : props.value ? "" : fixed.empty;
   const shown = Plotly && props.value;
   emptyNote.textContent = missing;
   plot.style.display = shown ? "" : "none";
@@ -125,11 +150,13 @@ function draw() {
     note.text = wrapped(note.text, Math.floor((width - 24) / 6.7));
   }
   Object.assign(layout, { width, height, autosize: false });
+  const text = JSON.stringify(data);
+  if (text !== traces.text) traces = { text, data };
   const config = meta.select
     ? { ...CONFIG, modeBarButtons: [["lasso2d", ...CONFIG.modeBarButtons[0]]] }
     : CONFIG;
   plot.classList.toggle("pickable", !!meta.pickable);
-  Plotly.react(plot, data, layout, config).then(listen);
+  Plotly.react(plot, traces.data, layout, config).then(listen);
 }
 
 // Arrays come from Plotly as typed arrays or as one number; only what Python checks is sent.
@@ -228,20 +255,27 @@ figure.addEventListener("keydown", (e) => {
 });
 
 watch("value", draw);
-watch(["aria"], () => figure.setAttribute("aria-label", props.aria));
-watch(["empty", "height", "narrow_height"], draw);
 
 // One observer of the size (tabs, windows), one of Gradio's dark class; both end with the element.
-const sizes = new ResizeObserver(() => requestAnimationFrame(draw));
+const sizes = new ResizeObserver((entries) => {
+  width = Math.floor(entries.at(-1).contentRect.width);
+  requestAnimationFrame(draw);
+});
+const sight = new IntersectionObserver((entries) => {
+  inSight = entries.at(-1).isIntersecting;
+  if (inSight) draw();
+}, { rootMargin: "150px" });
 const shade = new MutationObserver(draw);
 
 function tidy() {
   shade.disconnect();
   sizes.disconnect();
+  sight.disconnect();
   if (plot._fullLayout) Plotly.purge(plot);
 }
 
 sizes.observe(figure);
+sight.observe(figure);
 for (const node of [document.body, document.documentElement])
   shade.observe(node, { attributes: true, attributeFilter: ["class"] });
 draw();

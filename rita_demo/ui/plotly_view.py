@@ -62,15 +62,25 @@ def figure_css(height: int, narrow_height: int) -> str:
     return _CSS.replace("${height}", str(height)).replace("${narrow_height}", str(narrow_height))
 
 
-def with_props(script: str, **props: Any) -> str:
-    """The script with its properties in it: Gradio 6.31 loses them on a tab not yet opened.
+def with_fixed(script: str, **fixed: Any) -> str:
+    """The script with what never changes before it, as ``fixed``.
 
-    An update that arrives before the tab is opened replaces a ``gr.HTML``'s properties by the update's.
+    The properties of a ``gr.HTML`` would not do: Gradio copies them for every event, and one that arrives
+    before the tab was ever opened replaces them.
     """
-    code = json.dumps(props).replace("<", "\\u003c")
-    return (
-        f"for (const [k, v] of Object.entries({code})) if (props[k] === undefined) props[k] = v;\n"
-        f"{script}"
+    code = json.dumps(fixed).replace("<", "\\u003c")
+    return f"const fixed = {code};\n{script}"
+
+
+def figure_script(aria: str, height: int, narrow_height: int, empty: str) -> str:
+    """What draws one figure; :class:`PlotlyView` says what the arguments mean."""
+    return with_fixed(
+        SCRIPT,
+        aria=aria,
+        height=height,
+        narrow_height=narrow_height,
+        empty=empty,
+        dark_for=DARK_FOR,
     )
 
 
@@ -104,21 +114,9 @@ class PlotlyView(gr.HTML):
             value,
             html_template=TEMPLATE,
             css_template=figure_css(self.height, self.narrow_height),
-            js_on_load=with_props(
-                SCRIPT,
-                aria=aria,
-                empty=empty,
-                height=self.height,
-                narrow_height=self.narrow_height,
-                dark_for=DARK_FOR,
-            ),
+            js_on_load=figure_script(aria, self.height, self.narrow_height, empty),
             head=f'<script src="gradio_api/file={quote(str(LIBRARY))}"></script>',
             apply_default_css=False,
-            aria=aria,
-            height=self.height,
-            narrow_height=self.narrow_height,
-            empty=empty,
-            dark_for=DARK_FOR,
             **html,
         )
 

@@ -21,7 +21,7 @@ from rita_demo.ui.pictures import Pictures, box_of, pictures_value
 from rita_demo.ui.plotly_view import PlotlyView
 from rita_demo.ui.scrubber import Scrubber, draw_step, draw_strength
 from rita_demo.ui.sessions import Session
-from rita_demo.ui.sprite import ViewsGrid, grid_value
+from rita_demo.ui.sprite import ViewsGrid, grid_value, sheet_value
 from rita_demo.ui.strength import draw_strength_curve
 
 WAITING = "The worked example is being computed."
@@ -117,6 +117,7 @@ def draw_views(board: Board) -> dict[str, Any]:
                 label="Views of which picture", show_label=False, elem_id="side",
             )  # fmt: skip
             grid = ViewsGrid(None, aria="The views of the picture", elem_id="views")
+            sheet = gr.HTML(elem_classes="sheet")
         with gr.Column(scale=1, min_width=320):
             entropies = PlotlyView(
                 aria="Entropy of every view", height=240, narrow_height=240,
@@ -125,6 +126,7 @@ def draw_views(board: Board) -> dict[str, Any]:
             detail = gr.HTML(elem_id="view-detail")
     board.add(side, _side, "side")
     board.add(grid, _grid, "view", "side", "step")
+    board.add(sheet, lambda s: sheet_value(s.crops_of(s.selection.side), "views"), "side", "step")
     board.add(entropies, _entropies, "view", "side", "step")
     board.add(detail, touched.view_detail, "view", "side", "step")
     return {"side": side, "grid": grid, "entropies": entropies}
@@ -139,10 +141,10 @@ def _side(session: Session) -> Any:
 
 def _grid(session: Session) -> Any:
     at = session.selection
-    now, crops = session.now, session.crops_of(at.side)
-    if now is None or crops is None:
+    now = session.now
+    if now is None or session.crops_of(at.side) is None:
         return None
-    return grid_value(now, at.side, crops, selected=at.view)
+    return grid_value(now, at.side, selected=at.view)
 
 
 def _entropies(session: Session) -> Any:

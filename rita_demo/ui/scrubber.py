@@ -13,7 +13,7 @@ import gradio as gr
 from rita_demo.film import last_step
 from rita_demo.retelling import other_strengths
 from rita_demo.ui import notice, what_if
-from rita_demo.ui.board import Board, Updates
+from rita_demo.ui.board import HOME, Board, Updates
 from rita_demo.ui.controls import FreeSlider
 from rita_demo.ui.desk import AT_ONCE, Desk
 from rita_demo.ui.sessions import SIDES, Session
@@ -22,6 +22,9 @@ INFO = (
     "0 is before the first step. Pictures, views, entropies, costs and verdicts follow, here and in "
     "every tab but the memory's."
 )
+#: What an event changes that moves the step; one that moves the strength changes STRONGER as well.
+MOVED = ("step", "inside", "crops")
+STRONGER = ("film", "strength", "draws")
 STRENGTH_INFO = "How far a pixel value may move (ε). Others are computed behind the answer; the memory keeps only the run."
 
 
@@ -51,53 +54,54 @@ def draw_step(board: Board, name: str, aspect: str) -> gr.Slider:
     return step
 
 
-def wire_scrubber(desk: Desk, scrubber: Scrubber, asked: gr.Slider) -> None:
+def wire_scrubber(desk: Desk, scrubber: Scrubber, asked: gr.Slider, tab: str) -> None:
     """Connect it; call it once every panel of every tab is on the board. ``asked`` is the form's
-    strength, which follows what is shown."""
+    strength, which follows what is shown; ``tab`` the id of the tab it stands in."""
 
     def moved(visitor: Any, step: Any) -> Updates:
-        updates = look_at(desk, desk.sessions.get(visitor), step)
+        updates = look_at(desk, desk.sessions.get(visitor), step, tab)
         updates.pop(scrubber.step, None)  # the hand is on it
         return updates
 
     def stronger(visitor: Any, budget: Any) -> Updates:
         session = desk.sessions.get(visitor)
-        updates = look_at_strength(desk, session, budget)
+        updates = look_at_strength(desk, session, budget, tab)
         updates.pop(scrubber.strength, None)  # the hand is on it
         return updates | {asked: session.story.settings.budget} if session.story else updates
 
     safe = notice.guarded(desk.notice)
     step, strength = scrubber.step, scrubber.strength
-    step.input(safe(moved), [desk.visitor, step], desk.outputs(), **AT_ONCE)
-    strength.input(safe(stronger), [desk.visitor, strength], desk.outputs(asked), **AT_ONCE)
+    step.input(safe(moved), [desk.visitor, step], desk.outputs_of(*MOVED, tab=tab), **AT_ONCE)
+    changed = [*desk.outputs_of(*MOVED, *STRONGER, tab=tab), asked]
+    strength.input(safe(stronger), [desk.visitor, strength], changed, **AT_ONCE)
 
 
-def look_at_strength(desk: Desk, session: Session, budget: Any) -> Updates:
+def look_at_strength(desk: Desk, session: Session, budget: Any, tab: str) -> Updates:
     """Show the attack with one of the kept strengths, whatever a browser sent as one."""
     if not isinstance(budget, int) or budget not in session.reels:
         return {}
     session.look_at_strength(budget)
-    return _moved(desk, session, "film", "strength", "draws")
+    return _moved(desk, session, tab, *STRONGER)
 
 
-def look_at(desk: Desk, session: Session, step: Any) -> Updates:
+def look_at(desk: Desk, session: Session, step: Any, tab: str) -> Updates:
     """Show the kept step nearest to ``step``, whatever a browser sent as one."""
     story = session.story
     whole = isinstance(step, int | float) and step == step and abs(step) < 10**6
     if story is None or story.attack is None or not whole:
         return {}
     session.select(step=min(max(round(step), 0), last_step(story)))
-    return _moved(desk, session)
+    return _moved(desk, session, tab)
 
 
-def _moved(desk: Desk, session: Session, *more: str) -> Updates:
+def _moved(desk: Desk, session: Session, tab: str, *more: str) -> Updates:
     """What the tab in sight shows of it; the other is drawn when somebody comes back to it."""
-    desk.cut_views(session, *(SIDES if session.inside else (session.selection.side,)))
-    if not session.inside:
-        return desk.board.redraw(session, "step", *more)
-    session.behind = True
+    if tab == HOME:
+        desk.cut_views(session, session.selection.side)
+        return desk.board.redraw(session, "step", *more, tab=tab)
+    desk.cut_views(session, *SIDES)
     what_if.follow(desk.engine_of(session), session)
-    return desk.board.redraw(session, "inside", *more)
+    return desk.board.redraw(session, "inside", "crops", *more, tab=tab)
 
 
 def _strengths(session: Session) -> Any:

@@ -86,8 +86,8 @@ class Session:
     ``recalled`` from that of the moment looked at, ``turned`` the plane of the class looked at, and
     ``lesson`` the HTML of what the last filling changed. ``inside``: the tab *Inside
     RITA* is the one in sight; its figures are drawn only then, those of all classes at once only
-    while their fold is open (``overview``); ``behind``: the first tab's still show an attack step
-    that was left meanwhile; ``stops`` counts the long jobs that were stopped. ``stream`` and ``figures``: what the tabs *Stream* and *Figures of the paper* show."""
+    while their fold is open (``overview``); ``behind``: the first tab's may still show what was
+    chosen before; ``stops`` counts the long jobs that were stopped. ``stream`` and ``figures``: what the tabs *Stream* and *Figures of the paper* show."""
 
     model: str = ""
     source: bytes | None = None

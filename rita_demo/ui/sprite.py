@@ -21,7 +21,7 @@ from rita_demo.plots.names import clean, cut
 from rita_demo.plots.plan import view_order
 from rita_demo.plots.views import what_views_say
 from rita_demo.records import Side, Story
-from rita_demo.ui.plotly_view import whole, with_props
+from rita_demo.ui.plotly_view import whole, with_fixed
 
 SCRIPT = Path(__file__).with_name("views_grid.js").read_text(encoding="utf-8")
 _MADE: dict[tuple[int, int], tuple[weakref.ref, str]] = {}  # (id, columns) -> the array, its sprite
@@ -69,22 +69,30 @@ def magnified_perturbation(
     return np.clip(np.rint(128 + gain * change), 0, 255).astype(np.uint8)
 
 
+def sheet_value(views: np.ndarray | None, place: str, columns: int = 8) -> str:
+    """The pictures of a grid as HTML: a rule for the element whose id is ``place``; empty without ``views``.
+
+    They travel apart from the buttons (:func:`grid_value`): half a megabyte that no selection changes.
+    """
+    if views is None:
+        return ""
+    return f"<style>#{place} {{ --sheet: url({views_sprite(views, columns)}) }}</style>"
+
+
 def grid_value(
     story: Story,
     side: str,
-    views: np.ndarray,
     *,
     selected: int | None = None,
     order: str = "index",
     columns: int = 8,
     left_out: frozenset[int] = frozenset(),
 ) -> str:
-    """The grid of one side's views as HTML: what a :class:`ViewsGrid` shows.
+    """The buttons of one side's views as HTML: what a :class:`ViewsGrid` shows over :func:`sheet_value`.
 
     Args:
         story: names, entropies, pseudo-labels and boxes come from here.
         side: ``"clean"`` or ``"attacked"``.
-        views: (N, s, s, 3) uint8, in the order of the story's views.
         selected: the view that is pressed.
         order: ``"index"`` as drawn, ``"entropy"`` surest first.
         columns: of the sprite (not of the page, which fits as many as it can).
@@ -92,8 +100,6 @@ def grid_value(
     """
     one: Side = getattr(story, side)
     count = len(one.trace.confidence.entropy)
-    if len(views) != count:
-        raise ValueError(f"{count} views expected, one per row of the story, got {len(views)}")
     says, _ = what_views_say(story, side)
     places = view_order(one, order).tolist()
     current = selected if selected in places else places[0]
@@ -102,7 +108,7 @@ def grid_value(
         for n in places
     )
     rows = -(-count // columns)
-    style = f"--sheet:url({views_sprite(views, columns)});--size:{columns * 100}% {rows * 100}%"
+    style = f"--size:{columns * 100}% {rows * 100}%"
     return f'<div class="rita-views" role="group" style="{style}">{cells}</div>'
 
 
@@ -196,8 +202,8 @@ class ViewsGrid(gr.HTML):
     ) -> None:
         self.aria, self.empty = aria, empty  # read back by Gradio, see PlotlyView
         super().__init__(
-            value, html_template="${value}", css_template=GRID_CSS, js_on_load=with_props(SCRIPT, aria=aria),
-            apply_default_css=False, aria=aria, **html_arguments,
+            value, html_template="${value}", css_template=GRID_CSS, js_on_load=with_fixed(SCRIPT, aria=aria),
+            apply_default_css=False, **html_arguments,
         )  # fmt: skip
 
     def postprocess(self, value: str | None) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from html import escape
-from typing import Any
 
 import numpy as np
 
@@ -18,13 +17,12 @@ from rita_demo.exports import to_json
 from rita_demo.film import last_step
 from rita_demo.plots import css_variables
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.theme import DARK_FOR
 from rita_demo.records import Story
 from rita_demo.ui import caption, verdicts, words
 from rita_demo.ui.pictures import pictures_value
-from rita_demo.ui.plotly_view import LIBRARY, SCRIPT, TEMPLATE, figure_css
+from rita_demo.ui.plotly_view import LIBRARY, TEMPLATE, figure_css, figure_script
 from rita_demo.ui.sessions import Session
-from rita_demo.ui.sprite import GRID_CSS, grid_value
+from rita_demo.ui.sprite import GRID_CSS, grid_value, sheet_value
 from rita_demo.ui.theme import STYLE
 
 _LOOK = """
@@ -89,9 +87,9 @@ def _pictures(session: Session) -> str:
 def _figures(story: Story, crops: Mapping[str, np.ndarray]) -> list[str]:
     k = story.attacked.verdicts["rita"].label
     side = "attacked" if story.attack is not None else "clean"
-    grid = grid_value(story, side, crops[side])
+    grid = sheet_value(crops[side], "grid") + grid_value(story, side)
     found = [
-        f"{verdicts.heading(words.heading_views(story), 3)}<div class='grid'>{grid}</div>",
+        f"{verdicts.heading(words.heading_views(story), 3)}<div class='grid' id='grid'>{grid}</div>",
         _figure("entropies", "Entropy of every view", 240, plots.view_entropies(story, side)),
         verdicts.heading(words.heading_costs(story), 4),
         _figure("costs", "Cost of every class", 400, plots.class_costs(story, k), 640),
@@ -106,13 +104,12 @@ def _figures(story: Story, crops: Mapping[str, np.ndarray]) -> list[str]:
 
 def _figure(name: str, aria: str, height: int, figure: Figure, narrow: int | None = None) -> str:
     """A figure drawn by the page's own script, which finds its element and value as Gradio would give them."""
-    props: dict[str, Any] = {"value": figure.to_json(), "aria": aria, "empty": "", "height": height,
-                             "narrow_height": narrow or height}  # fmt: skip
-    data = json.dumps(props | {"dark_for": DARK_FOR}).replace("<", "\\u003c")
+    value = json.dumps({"value": figure.to_json()}).replace("<", "\\u003c")
+    script = figure_script(aria, height, narrow or height, "")
     return (
         f"<div id='{name}'><style>#{name} {{{figure_css(height, narrow or height)}}}</style>{TEMPLATE}"
-        f"<script>((element, props, trigger, watch) => {{{SCRIPT}}})("
-        f"document.getElementById('{name}'), {data}, () => 0, () => 0);</script></div>"
+        f"<script>((element, props, trigger, watch) => {{{script}}})("
+        f"document.getElementById('{name}'), {value}, () => 0, () => 0);</script></div>"
     )
 
 

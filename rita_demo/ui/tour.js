@@ -31,7 +31,7 @@ for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"])
 // The target may only be drawn once its tab is seen.
 function mark(stop, mine, tries) {
   if (at !== stop) return;
-  const target = seen(props.stops[stop].target);
+  const target = seen(fixed.stops[stop].target);
   if (target) {
     target.classList.add("toured");
     keep(target, mine, 12, calm());
@@ -48,7 +48,7 @@ function keep(target, mine, tries, behavior) {
 
 // Scroll what is spoken of into the room above the panel, or beside it, with the control to try where both fit.
 function bring(target, behavior) {
-  const control = seen(props.stops[at].control) || target;
+  const control = seen(fixed.stops[at].control) || target;
   const above = innerHeight - panel.offsetHeight - 2 * GAP;
   const [one, other] = [target, control].map((e) => e.getBoundingClientRect());
   const both = { top: Math.min(one.top, other.top), bottom: Math.max(one.bottom, other.bottom) };
@@ -61,7 +61,7 @@ function bring(target, behavior) {
 // Of the four corners the panel takes the one where it covers least: of the control first, then of the target.
 const CORNERS = ["", "left", "top", "top left"];
 function place(target) {
-  const parts = [seen(props.stops[at].control), target].filter(Boolean).map((e) => e.getBoundingClientRect());
+  const parts = [seen(fixed.stops[at].control), target].filter(Boolean).map((e) => e.getBoundingClientRect());
   const covered = (corner) => {
     panel.className = `tour ${corner}`;
     const own = panel.getBoundingClientRect();
@@ -76,7 +76,7 @@ function place(target) {
 
 // The control may be far from what is spoken of.
 function show() {
-  const control = seen(props.stops[at].control);
+  const control = seen(fixed.stops[at].control);
   if (!control) return;
   keep(control, ++turn, 12, "auto");
   (control.matches("button, input") ? control : control.querySelector("button, input, [tabindex]"))?.focus({ preventScroll: true });
@@ -88,22 +88,22 @@ function go(number) {
   panel.hidden = at < 0;
   panel.className = "tour";
   if (at < 0) return start.focus();
-  const stop = props.stops[at];
+  const stop = fixed.stops[at];
   const tab = tabNamed(stop.tab);
   if (tab && tab.getAttribute("aria-selected") !== "true") tab.click();
-  part(".count").textContent = `${at + 1} of ${props.stops.length}`;
+  part(".count").textContent = `${at + 1} of ${fixed.stops.length}`;
   part("h2").textContent = stop.title;
   part(".text").textContent = stop.text;
   part(".task span").textContent = stop.task;
   part(".back").disabled = at === 0;
-  part(".next").textContent = at === props.stops.length - 1 ? "Done" : "Next";
+  part(".next").textContent = at === fixed.stops.length - 1 ? "Done" : "Next";
   part("h2").focus({ preventScroll: true });
   mark(at, ++turn, 25);
 }
 
 start.addEventListener("click", () => go(0));
 part(".back").addEventListener("click", () => go(at - 1));
-part(".next").addEventListener("click", () => go(at === props.stops.length - 1 ? -1 : at + 1));
+part(".next").addEventListener("click", () => go(at === fixed.stops.length - 1 ? -1 : at + 1));
 part(".show").addEventListener("click", show);
 part(".close").addEventListener("click", () => go(-1));
 panel.addEventListener("keydown", (e) => e.key === "Escape" && go(-1));

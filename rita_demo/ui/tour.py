@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from rita_demo.ui.plotly_view import with_props
+from rita_demo.ui.plotly_view import with_fixed
 
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
@@ -91,7 +91,7 @@ class Tour(gr.HTML):
         super().__init__(
             "",
             html_template="<button type='button' class='quiet-button'>Tour</button>",
-            js_on_load=with_props(SCRIPT, stops=[asdict(stop) for stop in STOPS]),
+            js_on_load=with_fixed(SCRIPT, stops=[asdict(stop) for stop in STOPS]),
             apply_default_css=False, **html,
         )  # fmt: skip
 

@@ -1,9 +1,9 @@
-// Runs once per ViewsGrid, with element, props and trigger from gr.HTML.
+// Runs once per ViewsGrid, with element and trigger from gr.HTML, and its own `fixed`.
 const cells = () => [...element.querySelectorAll("[data-index]")];
 
 function name() {
   const group = element.querySelector(".rita-views");
-  if (group) group.setAttribute("aria-label", props.aria);
+  if (group) group.setAttribute("aria-label", fixed.aria);
 }
 
 function focus(button) {

@@ -13,7 +13,8 @@ from rita_demo import story as telling
 from rita_demo.data.samples import SAMPLES
 from rita_demo.errors import SettingError
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui import inside_words, recall, remembered, what_if
+from rita_demo.ui import inside_words, recall, remembered, touched, what_if
+from rita_demo.ui.attack_defend import returned
 from rita_demo.ui.inside import Inside
 from rita_demo.ui.inside_panels import ANY, prompt_names
 from rita_demo.ui.remembered import shelf as inside_items
@@ -68,8 +69,14 @@ def test_a_cell_selects_its_view_and_prompt_in_every_tab(tab: Inside, visitor: s
     detail = inside_words.cell(session)
     assert session.story.bank.prompts[session.selection.k][2] in detail
     assert f"{session.story.clean.trace.prompt.cost[session.selection.k, 7, 2]:.4f}" in detail
-    first_tab = [c for c in updates if getattr(c, "elem_id", "") in ("plan", "cell-detail")]
-    assert len(first_tab) == 2
+    names = {c.elem_id for c in updates}
+    assert {"in-plan-attacked", "in-cell", "share", "formulas"} <= names
+    assert names.isdisjoint({"plan", "cell-detail"}), "out of sight: drawn when they come back"
+    tab.left(visitor)
+    first = {c.elem_id: value for c, value in returned(tab.desk, visitor).items()}
+    assert first["cell-detail"] == touched.cell_detail(session)
+    assert "plan" in first
+    assert returned(tab.desk, visitor) == {}, "once"
 
 
 @pytest.mark.parametrize(
@@ -130,7 +137,11 @@ def test_a_remembered_view_is_one_selection_with_the_memorys_tab(tab: Inside, en
     assert remembered.selected(session) == (k, 1)
     item = recall.entry(session).shelf.item(*session.selection.item)
     assert np.array_equal(item.feature, session.story.cache_before.features[k, 1])
-    assert any(getattr(c, "elem_id", "") == "item-detail" for c in updates)
+    assert any(c.elem_id == "in-items" for c in updates)
+    session.recalling = True  # the memory's tab is opened
+    redrawn = {c.elem_id: value for c, value in tab.desk.board.redraw(session, "memory").items()}
+    assert redrawn["item-detail"] == recall.detail(session)
+    session.recalling = False
     tab.changes.changing(what_if.toggle_item)(name)
     assert f"without slot 1 of the memory of {NAMES[k]}" in what_if.banner(session)
     assert "left out" in inside_items(session)

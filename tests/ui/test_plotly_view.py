@@ -22,6 +22,7 @@ from rita_demo.ui.sprite import (
     chosen,
     grid_value,
     magnified_perturbation,
+    sheet_value,
     sprite_jpeg,
     views_sprite,
 )
@@ -143,7 +144,7 @@ def test_the_perturbation_is_signed_and_centred_on_mid_grey():
 def test_the_grid_says_everything_in_words_and_escapes_names():
     story = make_story()
     story.attacked.trace.confidence.label[5] = 8  # the name with markup in it
-    markup = grid_value(story, "attacked", _views(), selected=5)
+    markup = grid_value(story, "attacked", selected=5)
     assert markup.count("<button") == 64
     assert markup.count('aria-pressed="true"') == 1
     assert markup.count('tabindex="0"') == 1
@@ -152,9 +153,10 @@ def test_the_grid_says_everything_in_words_and_escapes_names():
     assert "View 5: says &lt;b&gt;bold" in markup
 
 
-def test_a_grid_needs_as_many_views_as_the_story():
-    with pytest.raises(ValueError, match="64 views expected"):
-        grid_value(make_story(), "clean", _views(3))
+def test_the_crops_of_a_grid_travel_apart_from_its_buttons():
+    assert "data:image" not in grid_value(make_story(), "clean")
+    assert sheet_value(_views(), "grid").startswith("<style>#grid { --sheet: url(data:image/jpeg")
+    assert sheet_value(None, "grid") == "", "no views, no rule"
 
 
 # --- a real browser
@@ -167,7 +169,8 @@ def _page() -> gr.Blocks:
         again = gr.Button("again")
         with gr.Tab("one"):
             costs = PlotlyView(class_costs(story), aria="Costs", height=400, elem_id="costs")
-            grid = ViewsGrid(grid_value(story, "attacked", _views()), elem_id="grid", aria="Views")
+            grid = ViewsGrid(grid_value(story, "attacked"), elem_id="grid", aria="Views")
+            gr.HTML(sheet_value(_views(), "grid"))
         with gr.Tab("two"):
             plan = PlotlyView(None, aria="Plan", height=360, empty="No plan.", elem_id="plan")
 
