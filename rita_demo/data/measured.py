@@ -20,6 +20,8 @@ STRENGTH: dict[str, Path] = {
 }
 #: What happened to every sample, written by ``python -m rita_demo.examples``.
 EXAMPLES = _FOLDER / "examples.csv"
+#: Ablations on drawn textures, written by ``tables RUNS --format points``; docs/results.md has the commands.
+ABLATIONS = _FOLDER / "ablations.json"
 _NUMBERS = {"budget": int, "steps": int, "n": int, "accuracy": float, "low": float, "high": float,
             "rita_margin": float}  # fmt: skip
 

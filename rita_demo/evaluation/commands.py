@@ -57,7 +57,11 @@ def add_tables(commands: Any) -> None:
     parser = commands.add_parser("tables", help="tables from what evaluate has stored")
     parser.add_argument("runs", metavar="RUNS", type=Path, help="the folder that evaluate wrote to")
     parser.add_argument(
-        "--format", choices=("markdown", "csv", "latex"), default="markdown", dest="form"
+        "--format",
+        choices=("markdown", "csv", "latex", "points"),
+        default="markdown",
+        dest="form",
+        help="points: JSON with every setting that matters, as the page's ablations read it",
     )
     parser.set_defaults(run=_tables)
 
@@ -125,7 +129,11 @@ def _evaluate(args: argparse.Namespace) -> int:
 
 
 def _tables(args: argparse.Namespace) -> int:
+    from rita_demo.evaluation.points import points_of, to_json
     from rita_demo.evaluation.tables import lines, render
 
+    if args.form == "points":
+        print(to_json(points_of(args.runs)), end="")
+        return 0
     print(render(lines(args.runs), args.form), end="")
     return 0

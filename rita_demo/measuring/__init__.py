@@ -10,7 +10,7 @@ from rita_demo.evaluation.request import ORDERS
 from rita_demo.measuring import ablations
 from rita_demo.measuring.gather import drawn, gathering
 from rita_demo.measuring.places import Places, offered
-from rita_demo.measuring.stored import clouds, points, reading, runs
+from rita_demo.measuring.stored import SHIPPED, clouds, points, reading, runs
 from rita_demo.measuring.streams import (
     FEWEST,
     MOST,
@@ -28,6 +28,7 @@ __all__ = [
     "FEWEST",
     "MOST",
     "ORDERS",
+    "SHIPPED",
     "TRAFFIC",
     "Arrival",
     "Places",

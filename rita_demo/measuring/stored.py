@@ -11,24 +11,24 @@ from typing import Any
 
 import numpy as np
 
+from rita_demo.data import measured
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine import Engine
-from rita_demo.errors import DataError, SettingError
+from rita_demo.errors import DataError
 from rita_demo.evaluation import files, plan
 from rita_demo.evaluation.cells import replayed
 from rita_demo.evaluation.collection import Collection
 from rita_demo.evaluation.plan import Cell, Model
+from rita_demo.evaluation.points import points_of, read_points
 from rita_demo.evaluation.recordings import Recording, recording, recordings
-from rita_demo.evaluation.request import SEEDS
-from rita_demo.evaluation.tables import line_of, pooled
 from rita_demo.evaluation.threat import cell_of
 from rita_demo.measuring.gather import MOST, VIEWS_SHOWN, attack_words, thumbnail
 from rita_demo.measuring.places import Places
 from rita_demo.measuring.streams import check_model, picture_of
-from rita_demo.methods import METHODS
 from rita_demo.records import Picture
-from rita_demo.settings import KNOBS
 from rita_demo.surveys import Cloud, MeasuredPoint
+
+SHIPPED = ""  # in the place of a run folder's name
 
 
 def runs(places: Places) -> tuple[str, ...]:
@@ -42,28 +42,16 @@ def runs(places: Places) -> tuple[str, ...]:
 
 
 def points(places: Places, run: str) -> tuple[MeasuredPoint, ...]:
-    """Every measured cell of a run folder with the settings that matter for it; seeds pooled.
-
-    Cells whose settings this version does not know, and mixed traffic, are left out.
+    """What was measured in a run folder, or with ``run`` = ``SHIPPED`` what came with this copy.
 
     Raises:
         DataError: ``run`` is not one of :func:`runs` (a name may come from anywhere), or is damaged.
     """
+    if run == SHIPPED:
+        return read_points(measured.ABLATIONS)
     if run not in runs(places):
         raise DataError(f"There is no run {str(run)[:60]!r}.", "Choose one of the list.")
-    found = []
-    for cells in pooled(places.runs / run):
-        try:
-            cell = cell_of(cells[0][0])
-        except SettingError:
-            continue
-        if cell.traffic.share != 100:
-            continue
-        row, line = METHODS[cell.method], line_of(cells)
-        matter = {n for n, knob in KNOBS.items() if knob.group in row.groups or n in row.knobs}
-        knobs = {n: v for n, v in cell.settings.as_dict().items() if n in matter.difference(SEEDS)}
-        found.append(MeasuredPoint(line, knobs))
-    return tuple(found)
+    return points_of(places.runs / run)
 
 
 def clouds(places: Places) -> tuple[Recording, ...]:

@@ -18,9 +18,11 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import torch
+from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
 from rita_demo.method.precision import wide
@@ -164,13 +166,20 @@ def solve(
 @contextmanager
 def one_thread() -> Iterator[None]:
     """On a CPU: nothing is handed to other threads. Waking one, hundreds of times, takes longer than the
-    work it would take over (docs/performance.md has the figures)."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    work it would take over (docs/performance.md has the figures).
+
+    ``torch.set_num_threads`` would not do: it also holds for every thread that meets torch meanwhile,
+    for as long as that thread lives.
+    """
+    torch.get_num_threads()  # this thread takes torch's number now, or it would do so in the block
+    with _openmp().limit(limits=1):
         yield
-    finally:
-        torch.set_num_threads(before)
+
+
+@cache
+def _openmp() -> ThreadpoolController:
+    """The OpenMP runtimes in this process; their numbers of threads belong to the thread that asks."""
+    return ThreadpoolController().select(user_api="openmp")
 
 
 def _centred(cost: Tensor, rows: Tensor, columns: Tensor) -> tuple[_Problem, Tensor, Tensor]:

@@ -144,8 +144,8 @@ class FiguresTab:
             session.figures = replace(session.figures, brackets=(story, made))
 
     def _read(self, session: Session, run: str) -> None:
-        """Look at what a run folder holds now; "" looks at none."""
-        found = measuring.points(self.places, run) if run else ()
+        """Look at what a run folder holds now; "" is what came with this copy."""
+        found = measuring.points(self.places, run)
         session.figures = replace(session.figures, run=run, points=found)
 
     def left(self, visitor: Any) -> Updates:

@@ -53,16 +53,19 @@ def draw(board: Board) -> dict[str, Any]:
         }
 
 
+SHIPPED_TITLE = "measured for this copy: drawn textures"
+
+
 def run_lists(parts: dict[str, Any], places: Places, chosen: str) -> Updates:
     """The runs and their streams as they lie on the server now."""
-    names = measuring.runs(places)
+    names = [(SHIPPED_TITLE, measuring.SHIPPED), *((name, name) for name in measuring.runs(places))]
+    known = [name for _, name in names]
     streams = [(one.title, one.name) for one in measuring.clouds(places)]
-    none = "There is no run on this server yet."
     return {
         parts["source"]: gr.update(choices=[DRAWN, *streams]),
         parts["run"]: gr.update(
-            choices=[("choose a run" if names else none, ""), *names],
-            value=chosen if chosen in names else "",
+            choices=names,
+            value=chosen if chosen in known else measuring.SHIPPED,
         ),
     }
 
@@ -184,7 +187,7 @@ def _ablations(board: Board) -> dict[str, Any]:
     )
     knobs = [(title(KNOBS[name]), name) for name in ablations.VALUES]
     with gr.Row(elem_classes="ask-row"):
-        run = gr.Dropdown([("choose a run", "")], value="", label="Run", filterable=False,
+        run = gr.Dropdown([(SHIPPED_TITLE, measuring.SHIPPED)], value=measuring.SHIPPED, label="Run", filterable=False,
                           info="folders on the server", elem_id="fig-run")  # fmt: skip
         knob = gr.Dropdown(knobs, value="transported_mass", label="Setting", filterable=False,
                            info="what is varied", elem_id="fig-knob")  # fmt: skip

@@ -29,7 +29,7 @@ GRID = "tuning_steps"  # the setting that is drawn against the budget
 
 def draw_sweep(session: Session) -> Figure:
     """The ablation of the chosen setting over the chosen run."""
-    return captioned(_sweep(session), f"Run: {session.figures.run or 'none'}")
+    return captioned(_sweep(session), f"Run: {session.figures.run or 'measured for this copy'}")
 
 
 def _sweep(session: Session) -> Figure:
@@ -48,7 +48,7 @@ def component_table(session: Session) -> str:
     columns = list(dict.fromkeys(name for row in table.values() for name in row))
     if not columns:
         return (
-            "<p class='empty'>No run is chosen, or it has no finished measurement. Runs are folders that "
+            "<p class='empty'>This run has no finished measurement. Runs are folders that "
             "<code>evaluate --out</code> wrote; small ones can be measured below.</p>"
         )
     head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in columns)

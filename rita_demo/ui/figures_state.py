@@ -31,7 +31,8 @@ class Gathered:
 class Figures:
     """``open``: the tab is in sight, and drawn. ``how`` the points are placed; ``k`` a class of the cloud,
     ``picture`` one of its pictures, ``lassoed`` marks; ``ignored``: the class of the common selection
-    that was released here. ``brackets``: Theorem 1 on a story; ``points`` the measurements of ``run``;
+    that was released here. ``brackets``: Theorem 1 on a story; ``points`` the measurements of ``run``
+    ("": those that came with this copy);
     ``filters`` of the printed table by name, those not named at their first value.
     """
 

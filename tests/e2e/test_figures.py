@@ -7,6 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.scan import grave
+
 pytestmark = pytest.mark.e2e
 LONG = 240_000  # ms: a few pictures are attacked, and UMAP starts its process
 
@@ -48,6 +50,44 @@ def test_pictures_are_gathered_placed_and_selected_across_tabs(figures: Page) ->
     cloud.press("Enter")  # the keyboard chooses a point as a click does
     expect(figures.locator("#fig-mark img")).to_be_visible()
     expect(figures.locator("#fig-mark")).to_contain_text("the picture as it was delivered")
+    figures.mouse.move(0, 0)
+    where = points.first.bounding_box()
+    assert where is not None
+    shown = figures.locator("#fig-mark").inner_text()
+    figures.mouse.move(where["x"] + where["width"] / 2, where["y"] + where["height"] / 2, steps=4)
+    expect(figures.locator("#fig-mark")).not_to_have_text(shown)
+    expect(figures.locator("#fig-mark img")).to_be_visible()
+    lasso(figures)
+    expect(figures.locator("#fig-lassoed")).to_contain_text(
+        re.compile(r"Gathered: [1-9]\d* points")
+    )
+    findings = grave(figures)
+    assert not findings, "\n".join(findings)
+
+
+def lasso(page: Page) -> None:
+    """Draw a loop around the first of the two clouds."""
+    page.locator('#fig-cloud .modebar-btn[data-title="Lasso Select"]').click()
+    area = page.locator("#fig-cloud .nsewdrag").first.bounding_box()
+    assert area is not None
+    left, top, right = area["x"] + 3, area["y"] + 3, area["x"] + area["width"] - 3
+    bottom = area["y"] + area["height"] - 3
+    page.mouse.move(left, top)
+    page.mouse.down()
+    for x, y in ((right, top), (right, bottom), (left, bottom), (left, top)):
+        page.mouse.move(x, y, steps=8)
+    page.mouse.up()
+
+
+def test_a_measurement_can_be_stopped_and_the_page_lives_on(figures: Page) -> None:
+    figures.get_by_role("button", name="Measure this setting").click()
+    expect(figures.locator("#status")).to_contain_text(re.compile(r"of \d+"), timeout=LONG)
+    figures.locator("#fig-stop-measuring").click()
+    expect(figures.locator("#status")).to_contain_text("Stopped", timeout=LONG)
+    expect(figures.locator("#fig-stop-measuring")).to_be_hidden()
+    figures.get_by_role("tab", name="Attack & defend").click()
+    figures.locator("#samples button").nth(1).click()
+    expect(figures.locator("#status")).to_contain_text("Done in", timeout=LONG)
 
 
 def test_gathering_can_be_stopped_and_the_page_lives_on(figures: Page) -> None:

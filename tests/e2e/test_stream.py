@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.scan import grave
+
 pytestmark = pytest.mark.e2e
 
 
@@ -57,6 +59,8 @@ def test_a_stream_is_paused_stepped_resumed_looked_back_at_and_opened_inside(
     for figure in ("accuracy", "classes"):
         expect(stream.locator(f"#stream-{figure} .js-plotly-plot svg").first).to_be_visible()
     expect(stream.locator("#stream-standings")).to_contain_text("of n = 4")
+    findings = grave(stream)
+    assert not findings, "\n".join(findings)
     go_to(stream, 2)
     expect(stream.locator("#stream-heading")).to_contain_text("After picture 2 of 4")
     expect(stream.locator("#stream-standings")).to_contain_text("of n = 2")
@@ -98,3 +102,5 @@ def test_a_dataset_that_cannot_be_fetched_here_is_a_sentence(stream: Page) -> No
     stream.get_by_role("button", name="Fetch a public dataset").click()
     stream.get_by_role("button", name="Fetch it").click()
     expect(stream.get_by_role("alert")).to_contain_text("No dataset is chosen")
+    findings = grave(stream)  # of the sentence, too
+    assert not findings, "\n".join(findings)

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from rita_demo.ui.tour import STOPS
+from tests.e2e.scan import grave
 
 pytestmark = pytest.mark.e2e
 
@@ -38,6 +39,9 @@ def test_the_tour_leads_through_the_page_and_ends_where_it_began(
         if not beside:  # it may be elsewhere on the tab
             panel.get_by_role("button", name="Show me").click()
         page.wait_for_function(FREE, arg=stop.control)
+        if number == 1:
+            findings = grave(page)
+            assert not findings, "\n".join(findings)
         panel.get_by_role("button", name="Next" if number < len(STOPS) else "Done").click()
     expect(panel).to_be_hidden()
     expect(page.locator(".toured")).to_have_count(0)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
-from rita_demo import cli
+from rita_demo import analysis, cli
 from rita_demo.engine import Engine
 from rita_demo.errors import DataError, SettingError
+from rita_demo.evaluation.points import read_points
 from rita_demo.evaluation.run import evaluating
 from rita_demo.evaluation.tables import lines
 from rita_demo.measuring import Places, ablations, gather, stored
@@ -46,6 +48,39 @@ def test_points_are_the_tables_lines_with_the_settings_that_matter(run) -> None:
     assert set(clip.knobs) == {n for n, k in KNOBS.items() if k.group == "attack"} - {"attack_seed"}
     ensemble = next(p for p in found if p.cell.method == "ensemble")
     assert set(ensemble.knobs) > {"views", "ensemble_average"}
+
+
+def test_points_are_kept_in_a_file_and_read_back(run, tmp_path, capsys) -> None:
+    found = stored.points(Places(runs=run.parent), "mine")
+    capsys.readouterr()
+    assert cli.main(["tables", str(run), "--format", "points"]) == 0
+    file = tmp_path / "points.json"
+    file.write_text(capsys.readouterr().out, encoding="utf-8")
+    again = read_points(file)
+    assert [p.knobs for p in again] == [p.knobs for p in found]
+    for one, same in zip(again, found, strict=True):
+        assert all(
+            getattr(one.cell, f.name) == getattr(same.cell, f.name) for f in fields(one.cell)
+        )
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"knobs": {}}]', '[{"knobs": 3, "n": 4}]'])
+def test_a_file_that_holds_no_points_is_a_sentence(tmp_path, text: str) -> None:
+    file = tmp_path / "points.json"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match="holds no measured points"):
+        read_points(file)
+
+
+def test_this_copy_came_with_an_ablation_of_every_setting_that_the_page_offers(tmp_path) -> None:
+    found = stored.points(Places(runs=tmp_path), stored.SHIPPED)
+    rita = [point for point in found if point.cell.method == "rita"]
+    for knob, values in ablations.VALUES.items():
+        lines = analysis.sweeps(rita, knob)
+        assert any(set(values) <= set(line.values) for line in lines), knob
+    assert analysis.budget_curves(found, "tuning_steps")
+    assert len(analysis.components(found)) >= 4
+    assert min(point.cell.n for point in found) >= 24
 
 
 def read(steps) -> tuple[list[tuple[int, int]], Cloud]:
