@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from open_clip.modified_resnet import ModifiedResNet
+from open_clip.timm_model import TimmModel
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -54,7 +55,8 @@ class Backbone:
         seen_tokens: frozenset[int] | None = None,
     ) -> None:
         model = model.float().eval().requires_grad_(False).to(device)
-        if isinstance(model.visual, ModifiedResNet):  # a third faster on CPUs, same numbers to 1e-6
+        if isinstance(model.visual, ModifiedResNet | TimmModel):  # convolutions, as a rule
+            # up to twice as fast on CPUs, same numbers to 1e-6
             model.visual.to(memory_format=torch.channels_last)
         self.device = torch.device(device)
         self.tower: TextTower = text_tower(model, tokenizer, name)
