@@ -33,6 +33,7 @@ from rita_demo.ui.result import (
 from rita_demo.ui.running import Jobs
 from rita_demo.ui.scrubber import look_at, wire_scrubber
 from rita_demo.ui.sessions import SIDES, Session
+from rita_demo.ui.stopping import wire_stop
 from rita_demo.ui.strip import chosen_sample, strip
 
 LONG: dict[str, Any] = ENGINE_QUEUE | {"show_progress": "hidden", "api_visibility": "private"}
@@ -100,13 +101,14 @@ class AttackDefend(Choosing):
         long.append(
             result.follow.click(self._safe(self.follow_on), desk.visitor, outputs, **BEHIND)
         )
-        form.stop.click(self._safe(self.stopped), desk.visitor, outputs, cancels=long, **AT_ONCE)
+        wire_stop(desk, form.stop, self.stopped, outputs, long)
 
     def _job(self, work: Any) -> Any:
         """A long job as an event: the stop button while it runs, a sentence when it fails."""
         stop, desk = self.form.stop, self.desk
 
         def begins(values: Mapping[Any, Any]) -> Iterator[Updates]:
+            desk.sessions.get(values[desk.visitor]).begun += 1
             with self.jobs.running():
                 yield {stop: gr.update(visible=True), desk.notice: ""}
                 yield from work(values)
@@ -186,7 +188,6 @@ class AttackDefend(Choosing):
         """The running job was cancelled: show what there was before."""
         session = self.desk.sessions.get(visitor)
         return {
-            self.form.stop: gr.update(visible=False),
             self.desk.status: notice.done("Stopped. Nothing was lost."),
             **self.desk.board.redraw(session, "story"),
         }

@@ -21,6 +21,7 @@ from rita_demo.ui.figures_jobs import FigureJobs
 from rita_demo.ui.figures_state import looked_at
 from rita_demo.ui.plotly_view import clicked, picked, whole
 from rita_demo.ui.sessions import Session
+from rita_demo.ui.stopping import wire_stop
 
 #: Long jobs of this tab wait for each other and for nobody else: the engine is held for one step at a time.
 LONG: dict[str, Any] = {
@@ -69,7 +70,7 @@ class FiguresTab:
         self._wire_jobs()
 
     def _wire_jobs(self) -> None:
-        p, visitor = self.parts, self.desk.visitor
+        p, visitor, said = self.parts, self.desk.visitor, self.desk.notice
         asked = [p[n] for n in ("source", "classes", "each", "attack", "budget", "views")]
         gathers = p["gather"].click(
             self._job(self.jobs.gather, "stop"),
@@ -90,10 +91,7 @@ class FiguresTab:
             self.desk.outputs(p["stop_measuring"], p["source"], p["run"]), **LONG,
         )  # fmt: skip
         for name, jobs in (("stop", [gathers, places, again]), ("stop_measuring", [measures])):
-            p[name].click(
-                notice.guarded(self.desk.notice)(self.stopped(name)), visitor,
-                self.desk.outputs(p[name]), cancels=jobs, **AT_ONCE,
-            )  # fmt: skip
+            wire_stop(self.desk, p[name], self.stopped, [said, self.desk.status, p[name]], jobs)
 
     def _job(self, work: Callable[..., Iterator[Updates]], stop: str = "") -> Any:
         """A long job as an event: its stop button while it runs, a sentence when it fails."""
@@ -103,6 +101,7 @@ class FiguresTab:
 
         def begins(visitor: Any, *values: Any) -> Iterator[Updates]:
             session = self.desk.sessions.get(visitor)
+            session.begun += 1
             before = session.stops
             yield {**seen(True), self.desk.notice: ""}
             for update in work(visitor, *values):
@@ -115,15 +114,9 @@ class FiguresTab:
             begins
         )
 
-    def stopped(self, name: str) -> Callable[[Any], Updates]:
+    def stopped(self, _: Any) -> Updates:
         """A long job was cancelled."""
-
-        def handler(visitor: Any) -> Updates:
-            self.desk.sessions.get(visitor).stops += 1
-            said = notice.done("Stopped. What was there before is still shown.")
-            return {self.desk.status: said, self.parts[name]: gr.update(visible=False)}
-
-        return handler
+        return {self.desk.status: notice.done("Stopped. What was there before is still shown.")}
 
     # --- coming and going
     def opened(self, visitor: Any) -> Updates:

@@ -18,6 +18,7 @@ from rita_demo.ui.plotly_view import PlotlyView, clicked, whole
 from rita_demo.ui.recall import when_open
 from rita_demo.ui.sessions import Session
 from rita_demo.ui.shelf import MEMORY_KINDS, Contents, Export, as_file, chosen_item, export_kind
+from rita_demo.ui.stopping import wire_stop
 
 LONG: dict[str, Any] = ENGINE_QUEUE | {"show_progress": "hidden", "api_visibility": "private"}
 
@@ -145,15 +146,15 @@ class MemoryTab:
             ),
             self.poison.click(self._job(self.fill_poison), [visitor], outputs, **LONG),
         ]
-        stopped = notice.guarded(desk.notice)(self.stopped)
-        self.stop.click(stopped, visitor, outputs, cancels=jobs, **AT_ONCE)
+        wire_stop(desk, self.stop, self.stopped, outputs, jobs)
 
     def _job(self, work: Any) -> Any:
         """A long job as an event: the stop button while it runs, a sentence when it fails."""
 
-        def begins(*values: Any) -> Iterator[Updates]:
+        def begins(visitor: Any, *values: Any) -> Iterator[Updates]:
+            self.desk.sessions.get(visitor).begun += 1
             yield {self.stop: gr.update(visible=True), self.desk.notice: ""}
-            yield from work(*values)
+            yield from work(visitor, *values)
             yield {self.stop: gr.update(visible=False)}
 
         hidden = {self.desk.status: "", self.stop: gr.update(visible=False)}
@@ -314,8 +315,7 @@ class MemoryTab:
         """A filling was cancelled: what was committed stays."""
         session = self.desk.sessions.get(visitor)
         said = notice.done("Stopped. What was remembered until then stays; Undo takes it out.")
-        redrawn = self._select(session, "memory")
-        return {self.stop: gr.update(visible=False), self.desk.status: said, **redrawn}
+        return {self.desk.status: said, **self._select(session, "memory")}
 
     def _now(self, session: Session, history: History, said: str) -> Updates:
         with session.lock:

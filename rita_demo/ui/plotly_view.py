@@ -46,6 +46,7 @@ width: 100%; padding: 0;
   position: absolute; right: 4px; top: 2px; padding: 1px 6px; border-radius: 3px; font-size: 12px;
   color: var(--rita-text, #20242b); background: var(--rita-surface, #fefefe); }
 .rita-figure.narrow:focus-visible::after { top: auto; bottom: 2px; }
+.rita-figure:hover::after { display: none; } /* Plotly's own buttons come out there */
 .rita-plot { position: absolute; inset: 0; }
 .rita-empty { position: absolute; inset: 0; display: flex; align-items: center; padding: 1rem;
   justify-content: center; text-align: center; color: var(--rita-quiet, #5f6670); }

@@ -87,7 +87,8 @@ class Session:
     ``lesson`` the HTML of what the last filling changed. ``inside``: the tab *Inside
     RITA* is the one in sight; its figures are drawn only then, those of all classes at once only
     while their fold is open (``overview``); ``behind``: the first tab's may still show what was
-    chosen before; ``stops`` counts the long jobs that were stopped. ``stream`` and ``figures``: what the tabs *Stream* and *Figures of the paper* show."""
+    chosen before; ``begun`` and ``stops`` count the long jobs
+    that were started and stopped, ``last_word`` is what was said when the last one was stopped, and how many had begun. ``stream`` and ``figures``: what the tabs *Stream* and *Figures of the paper* show."""
 
     model: str = ""
     source: bytes | None = None
@@ -112,6 +113,8 @@ class Session:
     pinned: Pinned | None = None
     inside: bool = False
     stops: int = 0
+    begun: int = 0
+    last_word: tuple[int, str] = (0, "")
     behind: bool = False
     overview: bool = False
     stream: Streaming = field(default_factory=Streaming)
