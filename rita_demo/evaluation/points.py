@@ -60,7 +60,7 @@ def read_points(path: Path) -> tuple[MeasuredPoint, ...]:
         if not isinstance(rows, list):
             raise TypeError
         return tuple(_point(row) for row in rows)
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise DataError(
             f"{path.name} holds no measured points.", "Write it with tables RUNS --format points."
         ) from error

@@ -12,7 +12,13 @@ from rita_demo.records import MeasuredCell
 from rita_demo.surveys import Sweep
 
 DASHES = {"off": "dot", "reset": "dash", "stream": "solid"}
+RULES = {"off": "┈", "reset": "╌", "stream": "─"}  # the same in words
 SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "hexagon")
+MARKS = {
+    shape + kind: mark
+    for kind, marks in (("", "●■◆▲▼⬢"), ("-open", "○□◇△▽⬡"))
+    for shape, mark in zip(SHAPES, marks, strict=True)
+}
 MOST = 12  # lines in one figure
 
 
@@ -58,6 +64,7 @@ def sweep_lines(
             hovertemplate="%{customdata[0]}<extra></extra>",
         )  # fmt: skip
         keys.append(note(label(line), len(values) - 1, line.cells[-1].accuracy, xref="x", yref="y",
+                         name=RULES.get(cell.protocol, "─") + MARKS[symbol],
                          xshift=10, yanchor="middle", font={"size": 11, "color": colour}))  # fmt: skip
     shapes = []
     if recommended in place:
@@ -72,7 +79,7 @@ def sweep_lines(
         hovermode="closest",
         annotations=_apart(keys),
         shapes=shapes,
-        narrow={"margin.r": 150},
+        narrow=_below(keys),
         margin={"l": 54, "r": 270, "t": 30, "b": 48},
         xaxis=axis(title=title, range=[-0.3, len(values) - 0.7], tickvals=list(place.values()),
                    ticktext=[_value(v) for v in values]),
@@ -101,7 +108,22 @@ def _apart(notes: list[dict]) -> list[dict]:
     ends = sorted((n for n in notes if n["yref"] == "y"), key=lambda n: n["y"])
     for below, above in pairwise(ends):
         above["y"] = max(above["y"], below["y"] + 7)
+    highest = 100.0  # what leaves the axis is not drawn
+    for one in reversed(ends):
+        one["y"] = min(one["y"], highest)
+        highest = one["y"] - 7
     return notes
+
+
+def _below(notes: list[dict]) -> dict:
+    """In a narrow view the lines' names stand in a list below the axis, with the line's mark before each."""
+    found: dict = {"margin.r": 14}
+    names = [number for number, one in enumerate(notes) if one["yref"] == "y"]
+    for row, number in enumerate(names):
+        at = {"xref": "paper", "yref": "paper", "x": 0, "y": 0, "xshift": -44, "yshift": -58 - 15 * row,
+              "yanchor": "middle", "text": f"{notes[number]['name']} {notes[number]['text']}"}  # fmt: skip
+        found |= {f"annotations.{number}.{key}": value for key, value in at.items()}
+    return found | {"margin.b": 62 + 15 * len(names)}
 
 
 def _words(title: str, value: object, cell: MeasuredCell) -> str:

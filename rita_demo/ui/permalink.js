@@ -26,7 +26,7 @@ function follow() {
 }
 
 button.addEventListener("click", async () => {
-  if (!props.value) said.textContent = "A picture of your own stays here: there is no link to it.";
+  if (!props.value) said.textContent = "This picture is none of the samples: it stays here, and there is no link to it.";
   else {
     follow();
     try {
