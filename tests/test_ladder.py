@@ -20,6 +20,8 @@ LADDER: dict[str, set[str]] = {
     "settings": {"errors", "knob"},
     "methods": {"errors"},
     **dict.fromkeys(SIBLINGS, BOTTOM),
+    **dict.fromkeys(("method", "views"), BOTTOM | {"threads"}),
+    "threads": set(),
     "baselines": BOTTOM | {"method"},
     "training": BOTTOM | SIBLINGS | {"baselines"},
     "crossing": set(),

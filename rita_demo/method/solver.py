@@ -15,17 +15,15 @@ never worse than Sinkhorn, whatever rounding does to Newton.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple
 
 import torch
-from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
 from rita_demo.method.precision import wide
+from rita_demo.threads import one_thread
 
 FLAT = 4.0  # annealing starts where the largest centred cost is this many lambda
 ARRIVED = 0.1  # lambda is halved when every column is this close, as a share of the lightest one
@@ -161,25 +159,6 @@ def solve(
         converged,
         stalled,
     )
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """On a CPU: nothing is handed to other threads. Waking one, hundreds of times, takes longer than the
-    work it would take over (docs/performance.md has the figures).
-
-    ``torch.set_num_threads`` would not do: it also holds for every thread that meets torch meanwhile,
-    for as long as that thread lives.
-    """
-    torch.get_num_threads()  # this thread takes torch's number now, or it would do so in the block
-    with _openmp().limit(limits=1):
-        yield
-
-
-@cache
-def _openmp() -> ThreadpoolController:
-    """The OpenMP runtimes in this process; their numbers of threads belong to the thread that asks."""
-    return ThreadpoolController().select(user_api="openmp")
 
 
 def _centred(cost: Tensor, rows: Tensor, columns: Tensor) -> tuple[_Problem, Tensor, Tensor]:

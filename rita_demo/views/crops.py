@@ -14,6 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rita_demo.threads import in_parts, one_thread
+
 REACH = 2.0  # half the width of the cubic filter, in output pixels
 STRIPS = 4  # on a CPU, of a crop: more would mean less arithmetic and more calls
 
@@ -43,14 +45,26 @@ def crop(
     rows = resize_matrix(where[:, 1], where[:, 3], height, side).to(pixels)
     columns = resize_matrix(where[:, 0], where[:, 2], width, side).to(pixels)
     sideways = pixels.transpose(1, 2).contiguous()
-    views = []
-    for view, (left, top, right, bottom) in enumerate(where.tolist()):
+
+    def cut(view: int) -> Tensor:
+        left, top, right, bottom = where[view].tolist()
         top, bottom = top * height, bottom * height
         used = _reached(top, bottom, height, (bottom - top) / side)
         squeezed = _banded(columns[view], sideways[..., used], left * width, right * width)
         top, bottom = top - used.start, bottom - used.start
-        views.append(_banded(rows[view, :, used], squeezed.transpose(1, 2), top, bottom))
-    upright = torch.stack(views).clamp(0, 1)
+        return _banded(rows[view, :, used], squeezed.transpose(1, 2), top, bottom)
+
+    def together(some: range) -> Tensor:
+        return torch.stack([cut(view) for view in some]).clamp(0, 1)
+
+    everything = range(len(where))
+    if pixels.device.type != "cpu":
+        upright = together(everything)
+    elif torch.is_grad_enabled() and pixels.requires_grad:
+        with one_thread():
+            upright = together(everything)
+    else:
+        upright = torch.cat(in_parts(together, len(where)))
     return torch.where(mirrored[:, None, None, None], upright.flip(3), upright)
 
 
