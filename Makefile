@@ -42,14 +42,14 @@ check: setup-dev
 test-quick: check
 	$(BIN)/python -m pytest -m "not slow and not e2e and not nightly" -n 2 --dist loadfile
 
-# everything but the browser in two processes, then the browser alone, so that nobody waits for a busy machine
+# everything but the browser first, then two browsers, each with a server of its own
 test: check browser
 	$(BIN)/python -m pytest -m "not nightly and not e2e" -n 2 --dist loadfile
-	$(BIN)/python -m pytest -m "e2e and not nightly"
+	$(BIN)/python -m pytest -m "e2e and not nightly" -n 2 --dist loadfile
 
 test-nightly: check browser
 	$(BIN)/python -m pytest -m "not e2e" -n 2 --dist loadfile
-	$(BIN)/python -m pytest -m e2e
+	$(BIN)/python -m pytest -m e2e -n 2 --dist loadfile
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
