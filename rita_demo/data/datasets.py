@@ -1,23 +1,29 @@
 """Datasets in the layout that CoOp (Zhou et al. 2022) made customary, and any folder per class.
 
-A split file ``split_zhou_*.json`` holds ``{"train": [[path, label, name], ...], "val": ..., "test": ...}``
-with paths relative to the dataset's picture folder. A folder of one's own holds one folder of
+What their lists look like is read in :mod:`rita_demo.data.layouts`. A folder of one's own holds one folder of
 pictures per class, either directly (its only split is ``all``) or below ``train``, ``val``, ``test``.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+from rita_demo.data.layouts import (
+    SPLITS,
+    SUFFIXES,
+    Listing,
+    Reader,
+    class_folders,
+    renumbered,
+    split_file,
+    variants,
+)
 from rita_demo.data.own_split import SEED, own_split
 from rita_demo.errors import DataError
 
-SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".ppm"}
-SPLITS = ("train", "val", "test")
 Item = tuple[Path, int, str]  # picture, label, class name
 
 
@@ -26,7 +32,7 @@ class Dataset:
     """Where a dataset is expected below the data root.
 
     ``pictures`` and ``listing`` (the split file, or what takes its place) are relative to ``folder``;
-    ``readable``: this version can load its splits; ``made_here``: drawn by the program, no files needed.
+    ``read`` understands the listing; ``made_here``: drawn by the program, no files needed.
     ``own``: where the listing is absent the picture folder is split here, a folder per class, without
     those ``left_out`` and with the class names ``renamed`` as in CoOp.
     """
@@ -36,7 +42,7 @@ class Dataset:
     folder: str
     pictures: str
     listing: str = ""
-    readable: bool = True
+    read: Reader = split_file
     made_here: bool = False
     own: bool = False
     left_out: tuple[str, ...] = ()
@@ -53,25 +59,27 @@ DATASETS: dict[str, Dataset] = {
                          "Motorbikes": "motorbike"}),
         Dataset("dtd", "Describable Textures", "dtd", "images",
                 "split_zhou_DescribableTextures.json", own=True),
-        Dataset("textures", "Procedural textures", "", "", readable=False, made_here=True),
+        Dataset("textures", "Procedural textures", "", "", made_here=True),
         Dataset("pets", "Oxford Pets", "oxford_pets", "images", "split_zhou_OxfordPets.json"),
         Dataset("cars", "Stanford Cars", "stanford_cars", "", "split_zhou_StanfordCars.json"),
         Dataset("flowers102", "Oxford Flowers", "oxford_flowers", "jpg",
                 "split_zhou_OxfordFlowers.json"),
-        Dataset("aircraft", "FGVC Aircraft", "fgvc_aircraft", "images", "variants.txt", False),
+        Dataset("aircraft", "FGVC Aircraft", "fgvc_aircraft", "images", "variants.txt", variants),
         Dataset("eurosat", "EuroSAT", "eurosat", "2750", "split_zhou_EuroSAT.json"),
         Dataset("ucf101", "UCF101", "ucf101", "UCF-101-midframes", "split_zhou_UCF101.json"),
         Dataset("sun397", "SUN397", "sun397", "SUN397", "split_zhou_SUN397.json"),
         Dataset("food101", "Food-101", "food-101", "images", "split_zhou_Food101.json"),
-        Dataset("imagenet", "ImageNet", "imagenet", "images/val", "classnames.txt", False),
+        Dataset("imagenet", "ImageNet", "imagenet", "images", "classnames.txt",
+                partial(class_folders, splits={"train": "train", "test": "val"})),
         Dataset("imagenet_a", "ImageNet-A", "imagenet-adversarial", "imagenet-a",
-                "classnames.txt", False),
+                "classnames.txt", partial(class_folders, subset=True)),
         Dataset("imagenet_v2", "ImageNet-V2", "imagenetv2",
-                "imagenetv2-matched-frequency-format-val", "classnames.txt", False),
+                "imagenetv2-matched-frequency-format-val", "classnames.txt",
+                partial(class_folders, numbered=True)),
         Dataset("imagenet_r", "ImageNet-R", "imagenet-rendition", "imagenet-r",
-                "classnames.txt", False),
+                "classnames.txt", partial(class_folders, subset=True)),
         Dataset("imagenet_sketch", "ImageNet-Sketch", "imagenet-sketch", "images",
-                "classnames.txt", False),
+                "classnames.txt", class_folders),
     )
 }  # fmt: skip
 
@@ -120,18 +128,17 @@ def _presence(dataset: Dataset, root: Path | None) -> Presence:
     missing = dataset.folder if root is None else _missing(dataset, root)
     if root is None or missing:
         return row(False, f"missing: {missing}.")
-    if not dataset.readable:
-        return row(False, "here, but this version cannot read its lists.")
     try:
-        splits = _read_splits(dataset, root)
+        listing = _read(dataset, root)
     except DataError as error:
         return row(False, error.message)
-    counts = ", ".join(f"{name} {len(rows)}" for name, rows in splits.items())
-    classes = {label for rows in splits.values() for _, label, _ in rows}
+    counts = ", ".join(f"{name} {len(rows)}" for name, rows in listing.splits.items())
+    here, known = listing.present, len(listing.names)
     own = f" A split of our own (seed {SEED}): {dataset.listing} is absent."
     return row(
         True,
-        f"{len(classes)} classes; pictures: {counts}." + own * is_own_split(dataset.name, root),
+        f"{here}{f' of {known}' * (here < known)} classes; pictures: {counts}."
+        + own * is_own_split(dataset.name, root),
     )
 
 
@@ -152,9 +159,9 @@ def _own_classes(dataset: Dataset, root: Path) -> list[Path]:
 def load_split(
     name: str, data_root: str | Path, split: str, *, allow_partial: bool = False
 ) -> list[Item]:
-    """The pictures of one split as (path, label, class name), in the split file's order.
+    """The pictures of one split as (path, label, class name), in the order of the dataset's lists.
 
-    Labels are 0..K-1 over the classes that occur in any split.
+    Labels index :func:`class_names`.
 
     Args:
         name: a key of :data:`DATASETS`, or a folder (absolute, or below ``data_root``) with a folder
@@ -169,19 +176,12 @@ def load_split(
     root = _root(data_root)
     if name not in DATASETS:
         return _load_folder(name, root, split)
-    dataset = DATASETS[name]
-    missing = "" if dataset.made_here else _missing(dataset, root)
-    if missing:
-        raise DataError(
-            f"The dataset {name!r} is incomplete: {missing} is missing.",
-            "Put it below the data folder, laid out as CoOp describes.",
-        )
-    if not dataset.readable:
-        raise DataError(f"This version cannot read the lists of {name!r}.", "Choose another one.")
-    splits = _read_splits(dataset, root)
-    if split not in splits:
-        raise DataError(f"{name!r} has the splits {', '.join(splits)}; got {split[:60]!r}.")
-    items = _resolve(splits[split], root / dataset.folder / dataset.pictures, dataset)
+    dataset, listing = DATASETS[name], _listing(name, root)
+    if split not in listing.splits:
+        raise DataError(f"{name!r} has the splits {', '.join(listing.splits)}; got {split[:60]!r}.")
+    pictures = root / dataset.folder / dataset.pictures
+    rows = listing.splits[split]
+    items = [(pictures / path, label, listing.names[label]) for path, label in rows]
     here = [item for item in items if item[0].is_file()]
     if not here or (len(here) < len(items) and not allow_partial):
         raise DataError(
@@ -189,6 +189,31 @@ def load_split(
             "Complete the dataset, or allow a partial one.",
         )
     return here
+
+
+def class_names(name: str, data_root: str | Path) -> tuple[str, ...]:
+    """The class names that a dataset's lists ask about, in label order, with or without pictures here.
+
+    Empty for a folder that is no key of :data:`DATASETS`: it has no lists.
+
+    Raises:
+        DataError: as :func:`load_split`.
+    """
+    return _listing(name, _root(data_root)).names if name in DATASETS else ()
+
+
+def _listing(name: str, root: Path) -> Listing:
+    dataset = DATASETS[name]
+    if dataset.made_here:
+        raise DataError(
+            f"{name!r} is drawn by the program and has no files.", "Choose another one."
+        )
+    if missing := _missing(dataset, root):
+        raise DataError(
+            f"The dataset {name!r} is incomplete: {missing} is missing.",
+            "Put it below the data folder, laid out as CoOp describes.",
+        )
+    return _read(dataset, root)
 
 
 def _root(data_root: str | Path) -> Path:
@@ -216,51 +241,12 @@ def _missing(dataset: Dataset, root: Path) -> str:
     return ""
 
 
-def _read_splits(dataset: Dataset, root: Path) -> dict[str, list[tuple[str, int, str]]]:
-    """The split file, checked entry by entry: it may come from anywhere.
-
-    Labels are renumbered 0..K-1 in their own order, so that a part of a dataset works like a whole.
-    """
+def _read(dataset: Dataset, root: Path) -> Listing:
+    """What the dataset's lists say, or the split of our own in their place."""
     if is_own_split(dataset.name, root):
-        return own_split(_own_classes(dataset, root), SUFFIXES, dataset.renamed)
-    where = f"{dataset.folder}/{dataset.listing}"
-    try:
-        content: Any = json.loads((root / dataset.folder / dataset.listing).read_text("utf-8"))
-        splits = {
-            split: [(str(path), int(label), str(name)) for path, label, name in content[split]]
-            for split in SPLITS
-            if split in content
-        }
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise DataError(
-            f"{where} should hold lists of [path, label, name] for train, val and test.",
-            "Download the split file again.",
-        ) from error
-    if not splits:
-        raise DataError(f"{where} has none of the splits {', '.join(SPLITS)}.")
-    called: dict[int, str] = {}
-    for rows in splits.values():
-        for _, label, name in rows:
-            if called.setdefault(label, name) != name:
-                raise DataError(f"{where} calls class {label} both {called[label]!r} and {name!r}.")
-    if len(set(called.values())) != len(called):
-        raise DataError(f"{where} gives two classes the same name.")
-    dense = {label: index for index, label in enumerate(sorted(called))}
-    splits = {
-        split: [(path, dense[label], name) for path, label, name in rows]
-        for split, rows in splits.items()
-    }
-    return splits
-
-
-def _resolve(rows: list[tuple[str, int, str]], pictures: Path, dataset: Dataset) -> list[Item]:
-    """Paths below the picture folder only, class names with spaces for underscores."""
-    items = []
-    for path, label, name in rows:
-        if Path(path).is_absolute() or ".." in Path(path).parts:
-            raise DataError(f"{dataset.listing} points outside its folder: {path[:100]!r}.")
-        items.append((pictures / path, label, name.replace("_", " ")))
-    return items
+        rows = own_split(_own_classes(dataset, root), SUFFIXES, dataset.renamed)
+        return renumbered(rows, f"{dataset.folder}/{dataset.pictures}")
+    return dataset.read(root / dataset.folder, dataset.pictures, dataset.listing)
 
 
 def _load_folder(name: str, root: Path, split: str) -> list[Item]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from rita_demo.data import textures
-from rita_demo.data.datasets import DATASETS, SPLITS, Item, is_own_split, load_split
+from rita_demo.data.datasets import DATASETS, SPLITS, Item, class_names, is_own_split, load_split
 from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.errors import DataError
 
@@ -148,10 +148,11 @@ def _listed(
     base: str, root: Path, split: str, allow_partial: bool, only_present: bool
 ) -> tuple[tuple[str, ...], list[Entry], int]:
     items = load_split(base, root, split, allow_partial=allow_partial or only_present)
-    found = _names(base, root, items)
-    known = VOCABULARIES[base].names if base in VOCABULARIES else found
-    if not set(found) <= set(known):  # a dataset of one's own under a known name
-        known = found
+    listed = class_names(base, root)
+    found = _names(base, root, items, len(listed))
+    known = VOCABULARIES[base].names if base in VOCABULARIES else listed
+    if not set(found) <= set(known):  # a dataset of one's own, perhaps under a known name
+        known = listed or found
     if only_present:
         known = tuple(name for name in known if name in set(found))
     elif len(found) < len(known) and not allow_partial:
@@ -169,10 +170,15 @@ def _listed(
     return known, entries, len(found)
 
 
-def _names(base: str, root: Path, items: Sequence[Item]) -> tuple[str, ...]:
-    """The classes that occur in any split, in the dataset's own order."""
+def _names(base: str, root: Path, items: Sequence[Item], listed: int) -> tuple[str, ...]:
+    """The classes that have pictures in any split, in the dataset's own order.
+
+    Of ``listed`` classes at most (0: unknown): ImageNet's training pictures are not looked for in vain.
+    """
     order = {name: label for _, label, name in items}
     for split in SPLITS:
+        if len(order) == listed:
+            break
         try:
             more = load_split(base, root, split, allow_partial=True)
         except DataError:  # the split is not there: that says nothing about the others

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
-from rita_demo.data.datasets import DATASETS, load_split, present
+from rita_demo.data import layouts, vocabularies
+from rita_demo.data.datasets import DATASETS, class_names, load_split, present
+from rita_demo.data.pictures import open_picture
 from rita_demo.errors import DataError
 
 from .hostile import encoded, photo
@@ -30,6 +33,7 @@ CONTRACT = [
     "imagenet_r",
     "imagenet_sketch",
 ]
+FILES = [name for name in CONTRACT if not DATASETS[name].made_here]
 SPLIT = {
     "train": [["cup/1.png", 3, "cup"], ["sea_horse/1.png", 8, "sea_horse"]],
     "val": [["cup/2.png", 3, "cup"]],
@@ -39,7 +43,7 @@ SPLIT = {
 
 def put(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(encoded(photo(8, 8)))
+    path.write_bytes(encoded(photo(8, 8), "PNG" if path.suffix == ".png" else "JPEG"))
 
 
 @pytest.fixture
@@ -112,7 +116,7 @@ def test_missing_pictures_are_refused_unless_a_part_is_allowed(root: Path) -> No
         ("flat", "all", "should hold a folder of pictures per class"),
         ("pets", "val", "'pets' is incomplete: oxford_pets is missing"),
         ("nothing", "val", "no dataset and no folder 'nothing'"),
-        ("textures", "val", "cannot read"),
+        ("textures", "val", "drawn by the program"),
     ],
 )
 def test_what_is_not_there_gets_a_sentence(root: Path, name: str, split: str, words: str) -> None:
@@ -144,3 +148,197 @@ def test_a_malformed_split_file_gets_a_sentence(root: Path, content: object, wor
 def test_a_data_folder_that_is_not_there_gets_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"The data folder .* does not exist"):
         present(tmp_path / "gone")
+
+
+Rows = dict[
+    str, list[tuple[str, int, str]]
+]  # split -> (path below the dataset's folder, label, name)
+#: In another order than the folders' names; nobody has pictures of the last one.
+WORDNET = {"n02": "great white shark", "n01": "tench", "n03": "sea_horse", "n00": "crane"}
+
+
+def lay_out(root: Path, name: str) -> tuple[tuple[str, ...], Rows]:
+    """A small dataset of that name: the class names and pictures that it should be read as."""
+    row = DATASETS[name]
+    folder = root / row.folder
+    if row.listing == "variants.txt":
+        names, rows = _aircraft(folder)
+    elif row.listing == "classnames.txt":
+        names, rows = _wordnet(folder, name)
+    else:
+        names, below = ("cup", "sea horse"), row.pictures + "/" * bool(row.pictures)
+        rows = {
+            split: [(below + path, {3: 0, 8: 1}[label], name.replace("_", " ")) for path, label, name in given]
+            for split, given in SPLIT.items()
+        }  # fmt: skip
+    for path, _, _ in (picture for pictures in rows.values() for picture in pictures):
+        put(folder / path)
+    if row.listing.endswith(".json"):
+        (folder / row.listing).write_text(json.dumps(SPLIT))
+    return names, rows
+
+
+def _aircraft(folder: Path) -> tuple[tuple[str, ...], Rows]:
+    folder.mkdir()
+    (folder / "variants.txt").write_text("MD-80\n707-320\nCessna 172\n")
+    given = {"train": "0034309 707-320\n1025794 Cessna 172\n", "val": "0000001 MD-80\n",
+             "test": "0000002 Cessna 172\n"}  # fmt: skip
+    for split, text in given.items():
+        (folder / f"images_variant_{split}.txt").write_text(text)
+    return ("MD-80", "707-320", "Cessna 172"), {
+        "train": [("images/0034309.jpg", 1, "707-320"), ("images/1025794.jpg", 2, "Cessna 172")],
+        "val": [("images/0000001.jpg", 0, "MD-80")],
+        "test": [("images/0000002.jpg", 2, "Cessna 172")],
+    }
+
+
+def _wordnet(folder: Path, name: str) -> tuple[tuple[str, ...], Rows]:
+    below = {"imagenet": "images/val"}.get(name, DATASETS[name].pictures)
+    (folder / below).mkdir(parents=True)
+    (folder / "classnames.txt").write_text("".join(f"{k} {v}\n" for k, v in WORDNET.items()))
+    (folder / below / "README.txt").write_text("no class")  # as in ImageNet-A and -R
+    (folder / below / ".hidden").mkdir()
+    if name in ("imagenet_a", "imagenet_r"):
+        names: tuple[str, ...] = ("tench", "great white shark", "sea horse")
+        places = ("n01", "n02", "n03")
+        labels: tuple[int, ...] = (0, 1, 2)
+    else:
+        names = ("great white shark", "tench", "sea horse", "crane")
+        numbers = name == "imagenet_v2"
+        places, labels = (("0", "1", "2"), (0, 1, 2)) if numbers else (("n01", "n02", "n03"), (1, 0, 2))  # fmt: skip
+    rows = {
+        "test": [
+            (f"{below}/{place}/{number}.JPEG", label, names[label])
+            for place, label in zip(places, labels, strict=True)
+            for number in (1, 2)
+        ]
+    }
+    if name == "imagenet":
+        rows["train"] = [(f"images/train/n03/{i}.JPEG", 2, "sea horse") for i in (1, 2, 3)]
+    return names, rows
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_layout_is_read_as_classes_labels_splits_and_pictures(
+    tmp_path: Path, name: str
+) -> None:
+    names, rows = lay_out(tmp_path, name)
+    assert class_names(name, tmp_path) == names
+    for split in ("train", "val", "test", "all"):
+        if split not in rows:
+            with pytest.raises(DataError, match=f"'{name}' has the splits .*; got '{split}'"):
+                load_split(name, tmp_path, split)
+            continue
+        items = load_split(name, tmp_path, split)
+        home = tmp_path / DATASETS[name].folder
+        assert [(p.relative_to(home).as_posix(), *rest) for p, *rest in items] == rows[split]
+        assert all(names[label] == called for _, label, called in items)
+        assert all(open_picture(path).pixels.shape[2] == 3 for path, _, _ in items)
+    (line,) = (row for row in present(tmp_path) if row.name == name)
+    assert line.usable
+    here = len({label for pictures in rows.values() for _, label, _ in pictures})
+    assert line.sentence.startswith(f"{here} {f'of {len(names)} ' * (here < len(names))}classes; ")
+    assert all(f" {split} {len(pictures)}" in line.sentence for split, pictures in rows.items())
+
+
+def _parts(name: str) -> list[str]:
+    """What a dataset cannot do without, below its folder."""
+    row = DATASETS[name]
+    parts = [row.pictures] * bool(row.pictures) + [row.listing] * (not row.own)
+    if name == "aircraft":
+        parts += [f"images_variant_{split}.txt" for split in SPLIT]
+    return parts + ["images/val"] * (name == "imagenet")
+
+
+@pytest.mark.parametrize(
+    ("name", "part"), [(name, part) for name in FILES for part in _parts(name)]
+)
+def test_every_part_that_is_missing_is_named(tmp_path: Path, name: str, part: str) -> None:
+    lay_out(tmp_path, name)
+    gone = tmp_path / DATASETS[name].folder / part
+    shutil.rmtree(gone) if gone.is_dir() else gone.unlink()
+    words = f"{DATASETS[name].folder}/{part}"
+    for read in (class_names, lambda *given: load_split(*given, "test", allow_partial=True)):
+        with pytest.raises(DataError, match=words):
+            read(name, tmp_path)
+    (line,) = (row for row in present(tmp_path) if row.name == name)
+    assert not line.usable
+    assert words in line.sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "content", "words"),
+    [
+        ("aircraft", "variants.txt", " \n\n", "fgvc_aircraft/variants.txt is empty; expected a class"),
+        ("aircraft", "variants.txt", "MD-80\nmd-80\n", "two classes the same name: 'md-80'"),
+        ("aircraft", "variants.txt", b"\xff\xfe", "variants.txt is missing or no text"),
+        ("aircraft", "images_variant_val.txt", "", "images_variant_val.txt is empty"),
+        ("aircraft", "images_variant_val.txt", "1 MD-80\n\n1025794\n",
+         "images_variant_val.txt, line 3, should hold a picture's number and a class"),
+        ("aircraft", "images_variant_val.txt", "1 Concorde", "line 1, .*; got '1 Concorde'"),
+        ("aircraft", "images_variant_test.txt", "../../secret MD-80",
+         "images_variant_test.txt points outside its folder: '../../secret'"),
+        ("aircraft", "images_variant_test.txt", "/etc/passwd MD-80", "points outside its folder"),
+        ("imagenet", "classnames.txt", "", "imagenet/classnames.txt is empty"),
+        ("imagenet", "classnames.txt", "n01 tench\nn02\n", "line 2, should hold a new WordNet number"),
+        ("imagenet", "classnames.txt", "n01 tench\nn01 hen\n", "line 2, .*; got 'n01 hen'"),
+        ("imagenet", "classnames.txt", "n01 hen\nn02 hen\nn03 a\n", "the same name: 'hen'"),
+        ("imagenet", "classnames.txt", "n01 tench\nn02 hen\n", "images/train/n03 belongs to no class"),
+        ("imagenet_a", "classnames.txt", "n01 tench\n", "imagenet-a/n02 belongs to no class of"),
+        ("imagenet_v2", "classnames.txt", "n01 tench\n", "format-val/1 belongs to no class of"),
+    ],
+)  # fmt: skip
+def test_a_malformed_list_is_named_with_its_line(
+    tmp_path: Path, name: str, file: str, content: str | bytes, words: str
+) -> None:
+    lay_out(tmp_path, name)
+    path = tmp_path / DATASETS[name].folder / file
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(DataError, match=words):
+        load_split(name, tmp_path, "test")
+
+
+def test_pictures_outside_of_class_folders_are_no_dataset(tmp_path: Path) -> None:
+    lay_out(tmp_path, "imagenet")
+    shutil.rmtree(tmp_path / "imagenet/images/val")
+    put(tmp_path / "imagenet/images/val/ILSVRC2012_val_00000001.JPEG")
+    with pytest.raises(DataError, match="images/val should hold a folder of pictures per class"):
+        load_split("imagenet", tmp_path, "test")
+
+
+def test_imagenet_without_its_training_pictures_is_a_test_split(tmp_path: Path) -> None:
+    lay_out(tmp_path, "imagenet")
+    shutil.rmtree(tmp_path / "imagenet/images/train")
+    assert len(load_split("imagenet", tmp_path, "test")) == 6
+    with pytest.raises(DataError, match="'imagenet' has the splits test; got 'train'"):
+        load_split("imagenet", tmp_path, "train")
+
+
+def test_listing_opens_no_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    really = Path.open
+
+    def noted(path: Path, *given: object, **more: object) -> object:
+        opened.append(path.name)
+        return really(path, *given, **more)
+
+    _, rows = lay_out(tmp_path, "imagenet_r")
+    monkeypatch.setattr(Path, "open", noted)
+    monkeypatch.setattr("PIL.Image.open", lambda *_: pytest.fail("a picture was opened"))
+    assert len(load_split("imagenet_r", tmp_path, "test")) == len(rows["test"])
+    assert set(opened) == {"classnames.txt"}
+
+
+def test_two_classes_that_clip_calls_alike_are_told_apart(tmp_path: Path) -> None:
+    lay_out(tmp_path, "imagenet_r")
+    folder = tmp_path / "imagenet-rendition"
+    list_, both = folder / "classnames.txt", "n04355933 sunglasses\nn04356056 sunglasses\n"
+    list_.write_text(list_.read_text() + both)
+    put(folder / "imagenet-r/n04355933/1.jpg")
+    assert class_names("imagenet_r", tmp_path)[3:] == (
+        "sunglasses",
+    )  # the other is not asked about
+    put(folder / "imagenet-r/n04356056/1.jpg")
+    assert class_names("imagenet_r", tmp_path)[3:] == ("sunglass", "sunglasses")
+    known = vocabularies.vocabulary("imagenet").names
+    assert [known[744], known[836]] == list(layouts.TWINS.values())

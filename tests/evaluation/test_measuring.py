@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from rita_demo import cli
+from rita_demo.data.datasets import DATASETS
 from rita_demo.data.vocabularies import vocabulary
 from rita_demo.engine import Engine
 from rita_demo.errors import DataError, SettingError
@@ -181,6 +183,25 @@ def test_a_partial_dataset_must_be_asked_for(data_root: Path) -> None:
     assert all(entry.id.split("/")[-2] == partial.names[entry.label] for entry in partial.entries)
     alone = collect("dtd:present", data_root, "val", limit=None, allow_partial=False)
     assert (alone.dataset, alone.names) == ("dtd:present", ("dotted", "striped"))
+
+
+def test_a_partial_dataset_is_asked_about_every_class_of_its_list(
+    data_root: Path, tmp_path: Path
+) -> None:
+    """Too few names would make the measurement easier than it says."""
+    row = DATASETS["imagenet_v2"]
+    pictures = tmp_path / row.folder / row.pictures
+    pictures.mkdir(parents=True)
+    (tmp_path / row.folder / row.listing).write_text("n01 tench\nn02 hen\nn03 crane\n")
+    shutil.copytree(data_root / "dtd/images/dotted", pictures / "0")
+    shutil.copytree(data_root / "dtd/images/striped", pictures / "2")
+    with pytest.raises(DataError, match="Only 2 of the 3 classes of 'imagenet_v2' have pictures"):
+        collect("imagenet_v2", tmp_path, "test", limit=None, allow_partial=False)
+    partial = collect("imagenet_v2", tmp_path, "test", limit=None, allow_partial=True)
+    assert (partial.names, partial.present) == (("tench", "hen", "crane"), 2)
+    assert {(e.id.split("/")[-2], e.label) for e in partial.entries} == {("0", 0), ("2", 2)}
+    alone = collect("imagenet_v2:present", tmp_path, "test", limit=None, allow_partial=False)
+    assert alone.names == ("tench", "crane")
 
 
 def test_a_limit_is_spread_over_the_classes_and_nested(data_root: Path) -> None:
