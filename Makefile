@@ -1,5 +1,5 @@
 # make run          the page, on http://127.0.0.1:7860
-# make test         what CI runs (18 minutes on 2 cores); make test-quick under 2; make test-nightly everything
+# make test         what CI runs (16 minutes on 2 cores); make test-quick under 2; make test-nightly everything
 # make setup        the environment both use; made when missing
 PYTHON ?= $(shell command -v python3.11 || echo python3)
 VENV := .venv
@@ -42,14 +42,14 @@ check: setup-dev
 test-quick: check
 	$(BIN)/python -m pytest -m "not slow and not e2e and not nightly" -n 2 --dist loadfile
 
-# everything but the browser first, then two browsers, each with a server of its own
+# everything but the browser in two processes, then the browser alone, so that nobody waits for a busy machine
 test: check browser
 	$(BIN)/python -m pytest -m "not nightly and not e2e" -n 2 --dist loadfile
-	$(BIN)/python -m pytest -m "e2e and not nightly" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m "e2e and not nightly"
 
 test-nightly: check browser
 	$(BIN)/python -m pytest -m "not e2e" -n 2 --dist loadfile
-	$(BIN)/python -m pytest -m e2e -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m e2e
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -127,6 +127,7 @@ def test_a_visit_with_the_keyboard_alone(page: Page) -> None:
     expect(page.locator("#view-detail")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_every_control_of_every_tab_is_reached_by_tab_and_seen(page: Page) -> None:
     for name in tabs(page):
         page.get_by_role("tab", name=name).focus()
@@ -143,6 +144,7 @@ def test_every_control_of_every_tab_is_reached_by_tab_and_seen(page: Page) -> No
 
 def test_a_figure_is_zoomed_with_plus_and_reset_with_0(page: Page) -> None:
     page.locator("#costs .rita-figure").focus()
+    page.wait_for_selector("#costs .js-plotly-plot svg")  # what comes into sight is drawn then
     span = "document.querySelector('#costs .rita-plot')._fullLayout.xaxis.range"
     before = page.evaluate(span)
     page.keyboard.press("+")

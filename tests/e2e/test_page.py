@@ -27,8 +27,10 @@ def square_shown(page: Page, kind: str) -> np.ndarray:
 
 def press(page: Page, name: str) -> None:
     """Press a button and wait until everything is done."""
+    status = "document.querySelector('#status').textContent"
+    before = page.evaluate(status)
     page.get_by_role("button", name=name, exact=True).click()
-    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    page.wait_for_function(f"before => {status} !== before", arg=before)
     expect(page.get_by_role("button", name="Stop", exact=True)).to_be_hidden()
 
 

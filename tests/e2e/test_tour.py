@@ -18,7 +18,9 @@ FREE = """(selector) => {
 }"""
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+@pytest.mark.parametrize(
+    ("width", "height"), [(1440, 900), pytest.param(390, 844, marks=pytest.mark.nightly)]
+)
 def test_the_tour_leads_through_the_page_and_ends_where_it_began(
     page: Page, width: int, height: int
 ) -> None:
