@@ -42,7 +42,13 @@ def in_parts(work: Callable[[range], R], count: int) -> list[R]:
         with torch.no_grad(), one_thread():
             return work(stretch)
 
-    return list(_pool().map(alone, stretches)) if parts > 1 else [alone(range(count))]
+    if parts < 2:
+        return [alone(range(count))]
+    try:
+        waiting = [_pool().submit(alone, stretch) for stretch in stretches]
+    except RuntimeError:  # the interpreter is going down and gives no new threads: finish here
+        return [alone(stretch) for stretch in stretches]
+    return [one.result() for one in waiting]
 
 
 def _cores() -> int:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+from rita_demo import threads
 from rita_demo.method.solver import solve
 
 
@@ -35,3 +36,20 @@ def test_only_the_solving_thread_works_alone() -> None:
     assert set(seen["solving"]) == {1}
     assert set(seen["new"]) == {2}
     assert torch.get_num_threads() == 2
+
+
+def test_parts_come_in_order_and_are_finished_without_new_threads() -> None:
+    """At the interpreter's end a pool refuses work; a server that is stopped must not trip over it."""
+    wanted = list(range(7))
+    assert [n for part in threads.in_parts(list, 7) for n in part] == wanted
+    threads._pool().shutdown()
+    assert [n for part in threads.in_parts(list, 7) for n in part] == wanted
+    threads._pool.cache_clear()
+
+
+def test_what_a_part_raises_is_raised() -> None:
+    def work(_: range) -> None:
+        raise ValueError("a part")
+
+    with pytest.raises(ValueError, match="a part"):
+        threads.in_parts(work, 7)
