@@ -33,7 +33,7 @@ from rita_demo.ui.result import (
 from rita_demo.ui.running import Jobs
 from rita_demo.ui.scrubber import look_at, wire_scrubber
 from rita_demo.ui.sessions import SIDES, Session
-from rita_demo.ui.stopping import wire_stop
+from rita_demo.ui.stopping import Stoppable
 from rita_demo.ui.strip import chosen_sample, strip
 
 LONG: dict[str, Any] = ENGINE_QUEUE | {"show_progress": "hidden", "api_visibility": "private"}
@@ -82,47 +82,29 @@ class AttackDefend(Choosing):
         outputs = desk.outputs(form.stop, form.go, form.fields["budget"], form.strip)
         for button in (form.go, form.only, result.stronger, result.again):
             button.click(self.queued, None, desk.status, **AT_ONCE)
-        long: list[Any] = [
-            form.go.click(self._job(self.attack_and_defend), inputs, outputs, **LONG),
-            form.only.click(self._job(self.only_defend), inputs, outputs, **LONG),
-            result.stronger.click(self._job(self.twice_as_hard), inputs, outputs, **LONG),
-            result.again.click(self._job(self.draw_again), {desk.visitor}, outputs, **LONG),
-        ]
+        job = Stoppable(desk, form.stop, self.stopped, desk.turns.taken).job
+        run = job(self.attack_and_defend)
+        result.again.click(job(self.draw_again), {desk.visitor}, outputs, **LONG)
+        form.only.click(job(self.only_defend), inputs, outputs, **LONG)
         chosen = form.strip.click(
             self._safe(self.choose_sample),
             {desk.visitor},
             desk.outputs(*form.fields.values(), form.chosen, form.strip),
             **AT_ONCE,
         )
-        run = self._job(self.attack_and_defend)
-        long.append(chosen.success(run, inputs, outputs, **LONG, **LAST))
-        for told in (long[0], long[2], long[-1]):
-            long.append(told.success(self._safe(self.follow), desk.visitor, outputs, **BEHIND))
-        long.append(
-            result.follow.click(self._safe(self.follow_on), desk.visitor, outputs, **BEHIND)
-        )
-        wire_stop(desk, form.stop, self.stopped, outputs, long)
-
-    def _job(self, work: Any) -> Any:
-        """A long job as an event: the stop button while it runs, a sentence when it fails."""
-        stop, desk = self.form.stop, self.desk
-
-        def begins(values: Mapping[Any, Any]) -> Iterator[Updates]:
-            desk.sessions.get(values[desk.visitor]).begun += 1
-            with self.jobs.running():
-                yield {stop: gr.update(visible=True), desk.notice: ""}
-                yield from work(values)
-                yield {stop: gr.update(visible=False)}
-
-        return notice.guarded(
-            desk.notice, lambda: {desk.status: "", stop: gr.update(visible=False)}
-        )(begins)
+        for told in (
+            form.go.click(run, inputs, outputs, **LONG),
+            result.stronger.click(job(self.twice_as_hard), inputs, outputs, **LONG),
+            chosen.success(run, inputs, outputs, **LONG, **LAST),
+        ):
+            told.success(self._safe(self.follow), desk.visitor, outputs, **BEHIND)
+        result.follow.click(self._safe(self.follow_on), desk.visitor, outputs, **BEHIND)
 
     def queued(self) -> Any:
         """Said at once when somebody else's picture is being computed."""
-        if not self.jobs.busy:
+        if not self.desk.turns.busy:
             return gr.skip()
-        return notice.progress("Another visitor's picture is being computed; yours is next", 0, 0)
+        return notice.progress("Another picture is being computed; yours is next", 0, 0)
 
     def attack_and_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         """The button."""
@@ -155,7 +137,7 @@ class AttackDefend(Choosing):
             self.result.pictures: waiting_pictures(one.load()),
             **filled(self.form, link.form),
         }
-        with self.jobs.running():
+        with self.desk.turns.taken():
             yield from self._tell(session, dict(link.form), attack=link.attack)
         assert session.story is not None
         session.select(**within(link.select, session.story))
@@ -184,9 +166,8 @@ class AttackDefend(Choosing):
         yield from self.jobs.behind.film(session)
         yield from self.jobs.behind.strengths(session)
 
-    def stopped(self, visitor: Any) -> Updates:
-        """The running job was cancelled: show what there was before."""
-        session = self.desk.sessions.get(visitor)
+    def stopped(self, session: Session) -> Updates:
+        """The running job was stopped: show what there was before."""
         return {
             self.desk.status: notice.done("Stopped. Nothing was lost."),
             **self.desk.board.redraw(session, "story"),

@@ -6,7 +6,7 @@ Nobody waits for it, and it waits while anybody's answer is being computed.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import gradio as gr
 
@@ -25,10 +25,10 @@ STAGES = ("views and encoding", "decision", "other methods")
 
 
 class Background:
-    """The two jobs; ``busy`` says how many answers are being computed."""
+    """The two jobs."""
 
-    def __init__(self, desk: Desk, busy: Callable[[], int]) -> None:
-        self._desk, self._busy = desk, busy
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
 
     def film(self, session: Session) -> Iterator[Updates]:
         """The attack's kept steps, as they come: in the background, after everybody's first answers."""
@@ -60,7 +60,7 @@ class Background:
 
     def _wait(self) -> Iterator[Updates]:
         """Until nobody's picture is being computed."""
-        while self._busy():
+        while self._desk.turns.busy:
             yield {self._desk.status: gr.skip()}
             time.sleep(0.2)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import gradio as gr
@@ -89,9 +90,29 @@ class Engines:
         self._other = found["engine"]
 
 
+class Turns:
+    """Who computes an answer: ``busy`` jobs run right now, of all visitors."""
+
+    def __init__(self) -> None:
+        self.busy = 0
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Counts a job while it runs, however it ends."""
+        with self._lock:
+            self.busy += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.busy -= 1
+
+
 @dataclass(frozen=True)
 class Desk:
-    """Shared by all tabs. ``visitor`` is the component that holds the visitor's opaque id."""
+    """Shared by all tabs. ``visitor`` is the component that holds the visitor's opaque id; ``turns`` are taken
+    by what uses the engine's queue, for what runs behind to make way."""
 
     engines: Engines
     sessions: Sessions
@@ -100,6 +121,7 @@ class Desk:
     notice: Notice
     status: gr.HTML
     visitor: gr.State
+    turns: Turns = field(default_factory=Turns)
 
     def outputs(self, *more: Any) -> list[Any]:
         """Everything an event may change."""

@@ -5,7 +5,7 @@ Its panels share the common selection; they are drawn only while the tab is in s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from rita_demo.ui.figures_jobs import FigureJobs
 from rita_demo.ui.figures_state import looked_at
 from rita_demo.ui.plotly_view import clicked, picked, whole
 from rita_demo.ui.sessions import Session
-from rita_demo.ui.stopping import wire_stop
+from rita_demo.ui.stopping import Stoppable
 
 #: Long jobs of this tab wait for each other and for nobody else: the engine is held for one step at a time.
 LONG: dict[str, Any] = {
@@ -70,52 +70,21 @@ class FiguresTab:
         self._wire_jobs()
 
     def _wire_jobs(self) -> None:
-        p, visitor, said = self.parts, self.desk.visitor, self.desk.notice
+        p, visitor = self.parts, self.desk.visitor
         asked = [p[n] for n in ("source", "classes", "each", "attack", "budget", "views")]
-        gathers = p["gather"].click(
-            self._job(self.jobs.gather, "stop"),
-            [visitor, *asked],
-            self.desk.outputs(p["stop"]),
-            **LONG,
-        )
-        places = gathers.success(
-            notice.guarded(self.desk.notice)(self.jobs.place_new),
-            [visitor, p["neighbours"]], self.desk.outputs(), **PLACING,
-        )  # fmt: skip
-        again = p["place"].click(
-            self._job(self.jobs.place), [visitor, p["neighbours"]], self.desk.outputs(), **PLACING
-        )
-        measures = p["measure"].click(
-            self._job(self.measured, "stop_measuring"),
+        cloud = Stoppable(self.desk, p["stop"], self.stopped)
+        near, outputs = [visitor, p["neighbours"]], self.desk.outputs(p["stop"])
+        gathers = p["gather"].click(cloud.job(self.jobs.gather), [visitor, *asked], outputs, **LONG)
+        gathers.success(cloud.after(self.jobs.place_new), near, outputs, **PLACING)
+        p["place"].click(cloud.job(self.jobs.place), near, outputs, **PLACING)
+        p["measure"].click(
+            Stoppable(self.desk, p["stop_measuring"], self.stopped).job(self.measured),
             [visitor, p["knob"], p["pictures"], p["strength"]],
             self.desk.outputs(p["stop_measuring"], p["source"], p["run"]), **LONG,
         )  # fmt: skip
-        for name, jobs in (("stop", [gathers, places, again]), ("stop_measuring", [measures])):
-            wire_stop(self.desk, p[name], self.stopped, [said, self.desk.status, p[name]], jobs)
 
-    def _job(self, work: Callable[..., Iterator[Updates]], stop: str = "") -> Any:
-        """A long job as an event: its stop button while it runs, a sentence when it fails."""
-
-        def seen(on: bool) -> Updates:
-            return {self.parts[stop]: gr.update(visible=on)} if stop else {}
-
-        def begins(visitor: Any, *values: Any) -> Iterator[Updates]:
-            session = self.desk.sessions.get(visitor)
-            session.begun += 1
-            before = session.stops
-            yield {**seen(True), self.desk.notice: ""}
-            for update in work(visitor, *values):
-                if session.stops != before:
-                    return  # the step that was on its way says nothing over "Stopped"
-                yield update
-            yield {**seen(False), self.desk.notice: ""}
-
-        return notice.guarded(self.desk.notice, lambda: {self.desk.status: "", **seen(False)})(
-            begins
-        )
-
-    def stopped(self, _: Any) -> Updates:
-        """A long job was cancelled."""
+    def stopped(self, _: Session) -> Updates:
+        """A long job was stopped."""
         return {self.desk.status: notice.done("Stopped. What was there before is still shown.")}
 
     # --- coming and going

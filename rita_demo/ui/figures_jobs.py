@@ -14,8 +14,6 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
-import gradio as gr
-
 from rita_demo import measuring
 from rita_demo.analysis import Worker, comparable
 from rita_demo.errors import DataError, SettingError
@@ -91,9 +89,7 @@ class FigureJobs:
     def place_new(self, visitor: Any, neighbours: Any) -> Iterator[Updates]:
         """UMAP for what was just gathered; nothing when gathering failed, which has said so itself."""
         one = self._desk.sessions.get(visitor).figures.gathered
-        if one is None or "UMAP" in one.places:
-            yield {self._desk.status: gr.skip()}
-        else:
+        if one is not None and "UMAP" not in one.places:
             yield from self.place(visitor, neighbours)
 
     def place(self, visitor: Any, neighbours: Any) -> Iterator[Updates]:

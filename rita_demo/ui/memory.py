@@ -18,7 +18,7 @@ from rita_demo.ui.plotly_view import PlotlyView, clicked, whole
 from rita_demo.ui.recall import when_open
 from rita_demo.ui.sessions import Session
 from rita_demo.ui.shelf import MEMORY_KINDS, Contents, Export, as_file, chosen_item, export_kind
-from rita_demo.ui.stopping import wire_stop
+from rita_demo.ui.stopping import Stoppable
 
 LONG: dict[str, Any] = ENGINE_QUEUE | {"show_progress": "hidden", "api_visibility": "private"}
 
@@ -139,26 +139,11 @@ class MemoryTab:
         # first what is there, then what has to be decided for it
         here = self.tab.select(safe(self.opened), visitor, desk.outputs_of("memory"), **AT_ONCE)
         here.then(safe(self.compared), visitor, desk.outputs_of("memory"), **AT_ONCE)
+        job = Stoppable(desk, self.stop, self.stopped, desk.turns.taken).job
         outputs = desk.outputs(self.stop)
-        jobs: list[Any] = [
-            self.many.upload(
-                self._job(self.fill_uploads), [visitor, self.many, self.attacked], outputs, **LONG
-            ),
-            self.poison.click(self._job(self.fill_poison), [visitor], outputs, **LONG),
-        ]
-        wire_stop(desk, self.stop, self.stopped, outputs, jobs)
-
-    def _job(self, work: Any) -> Any:
-        """A long job as an event: the stop button while it runs, a sentence when it fails."""
-
-        def begins(visitor: Any, *values: Any) -> Iterator[Updates]:
-            self.desk.sessions.get(visitor).begun += 1
-            yield {self.stop: gr.update(visible=True), self.desk.notice: ""}
-            yield from work(visitor, *values)
-            yield {self.stop: gr.update(visible=False)}
-
-        hidden = {self.desk.status: "", self.stop: gr.update(visible=False)}
-        return notice.guarded(self.desk.notice, lambda: hidden)(begins)
+        uploads = [visitor, self.many, self.attacked]
+        self.many.upload(job(self.fill_uploads), uploads, outputs, **LONG)
+        self.poison.click(job(self.fill_poison), [visitor], outputs, **LONG)
 
     def opened(self, visitor: Any) -> Updates:
         """The tab came into sight: from now on it is drawn."""
@@ -311,9 +296,8 @@ class MemoryTab:
         yield from filling.fill(self.desk, session, fillers, refused)
         yield self._select(session, "memory")
 
-    def stopped(self, visitor: Any) -> Updates:
-        """A filling was cancelled: what was committed stays."""
-        session = self.desk.sessions.get(visitor)
+    def stopped(self, session: Session) -> Updates:
+        """A filling was stopped: what was committed stays."""
         said = notice.done("Stopped. What was remembered until then stays; Undo takes it out.")
         return {self.desk.status: said, **self._select(session, "memory")}
 

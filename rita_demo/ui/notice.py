@@ -6,6 +6,7 @@ import functools
 import inspect
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from html import escape
 from typing import Any
 
@@ -66,10 +67,17 @@ def guarded(notice: Notice, always: Callable[[], dict[Any, Any]] = dict) -> Call
 
             @functools.wraps(handler)
             def generator(*args: Any, **kwargs: Any) -> Iterator[dict[Any, Any]]:
+                said = False
                 try:
-                    yield from handler(*args, **kwargs)
+                    with closing(handler(*args, **kwargs)) as updates:
+                        for update in updates:
+                            said = True
+                            yield update
                 except Exception as error:
+                    said = True
                     yield failed(error)
+                if not said:  # Gradio empties every output of a generator that yields nothing
+                    yield {notice: gr.skip()}
 
             return generator
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from rita_demo import retelling
@@ -30,17 +29,7 @@ class Jobs:
 
     def __init__(self, desk: Desk, pictures: Any, first: list[Any]) -> None:
         self._desk, self._pictures, self._first = desk, pictures, first
-        self.busy = 0  # jobs that run right now, of all visitors
-        self.behind = Background(desk, lambda: self.busy)
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Counts a job while it runs, however it ends."""
-        self.busy += 1
-        try:
-            yield
-        finally:
-            self.busy -= 1
+        self.behind = Background(desk)
 
     def tell(self, session: Session, ask: Ask) -> Iterator[Updates]:
         """Attack and defend: pictures first, then verdicts, then figures."""

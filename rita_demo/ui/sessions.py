@@ -11,7 +11,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
@@ -87,8 +87,9 @@ class Session:
     ``lesson`` the HTML of what the last filling changed. ``inside``: the tab *Inside
     RITA* is the one in sight; its figures are drawn only then, those of all classes at once only
     while their fold is open (``overview``); ``behind``: the first tab's may still show what was
-    chosen before; ``begun`` and ``stops`` count the long jobs
-    that were started and stopped, ``last_word`` is what was said when the last one was stopped, and how many had begun. ``stream`` and ``figures``: what the tabs *Stream* and *Figures of the paper* show."""
+    chosen before. By name of their stop button: ``jobs`` counts the long jobs that run, ``stops`` how often
+    they were asked to stop, and in ``cut`` are those whose last job did. ``stream`` and ``figures``: what the tabs
+    *Stream* and *Figures of the paper* show."""
 
     model: str = ""
     source: bytes | None = None
@@ -112,9 +113,9 @@ class Session:
     what_if: WhatIf = WhatIf()
     pinned: Pinned | None = None
     inside: bool = False
-    stops: int = 0
-    begun: int = 0
-    last_word: tuple[int, str] = (0, "")
+    jobs: Counter[str] = field(default_factory=Counter)
+    stops: Counter[str] = field(default_factory=Counter)
+    cut: set[str] = field(default_factory=set)
     behind: bool = False
     overview: bool = False
     stream: Streaming = field(default_factory=Streaming)

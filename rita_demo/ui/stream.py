@@ -166,7 +166,7 @@ class StreamTab:
         """Single pictures of anybody come first."""
         time.sleep(BREATH)
         until = time.monotonic() + MAKE_WAY
-        while self.first.jobs.busy and not view.stop and time.monotonic() < until:
+        while self.desk.turns.busy and not view.stop and time.monotonic() < until:
             yield {self.desk.notice: gr.skip()}
             time.sleep(0.2)
 
@@ -248,7 +248,7 @@ class StreamTab:
         view, engine = session.stream, self.desk.engine_of(session)
         if view.recording is None or not view.t:
             raise DataError("There is no picture to open.", "Start a stream first.")
-        with self.first.jobs.running():
+        with self.desk.turns.taken():
             yield {
                 self.desk.notice: "",
                 self.desk.status: notice.progress("Finding the picture", 0, 0),

@@ -285,3 +285,16 @@ def test_a_link_opens_the_page_as_it_was(page: Page) -> None:
 def test_a_broken_link_is_a_sentence_beside_the_worked_example(page: Page) -> None:
     expect(page.get_by_role("alert")).to_contain_text("sample is one of")
     expect(page.locator("#verdicts table")).to_be_visible()
+
+
+def test_an_attack_can_be_stopped_and_tried_again(page: Page) -> None:
+    table = page.locator("#verdicts table")
+    before = table.inner_text()
+    page.locator("#samples [data-sample=coffee]").click()
+    page.locator("#stop").click()
+    expect(page.locator("#status")).to_contain_text("Stopped. Nothing was lost.")
+    expect(page.locator("#stop")).to_be_hidden()
+    expect(table).to_have_text(before, use_inner_text=True)
+    page.locator("#go").click()
+    expect(page.locator("#status")).to_contain_text("Done in")
+    expect(table).not_to_have_text(before, use_inner_text=True)

@@ -102,3 +102,14 @@ def test_our_own_error_becomes_its_sentence_and_another_one_a_general_one() -> N
     assert last["status"] == ""
     assert notice.SURPRISE in last[panel]
     assert "secret" not in last[panel]
+
+
+def test_a_handler_that_yields_nothing_changes_nothing() -> None:
+    with gr.Blocks():
+        panel = notice.Notice()
+
+    @notice.guarded(panel)
+    def idle():
+        yield from ()
+
+    assert list(idle()) == [{panel: gr.skip()}]

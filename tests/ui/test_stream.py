@@ -178,7 +178,7 @@ def test_the_stream_makes_way_for_a_single_picture(visit: Visit, monkeypatch) ->
     job = visit.tab.started(visit.wish(pictures=3))
     next(job)
     next(job)
-    with visit.tab.first.jobs.running():
+    with visit.tab.desk.turns.taken():
         for _ in range(3):
             assert set(next(job)) == {visit.tab.desk.notice}  # it waits
         assert len(visit.view.course.pictures) == 1
