@@ -35,7 +35,8 @@ STRENGTHS = "() => document.querySelectorAll('#strength-shown input').length ===
 TOUCH = """([button, panel]) => new Promise((done, failed) => {
   setTimeout(() => failed(new Error(`${panel} did not change`)), 60000);
   const shown = document.querySelector(panel), plot = shown.querySelector(".shapelayer, .plot");
-  const seen = () => plot ? shown.querySelector("svg.main-svg").innerHTML : shown.textContent;
+  const drawn = () => [...shown.querySelectorAll("svg.main-svg:first-child, .shapelayer")];
+  const seen = () => plot ? drawn().map(e => e.innerHTML).join("") : shown.textContent;
   const before = seen(), begin = performance.now();
   const look = () => { if (seen() !== before) {
     observer.disconnect(); requestAnimationFrame(() => done((performance.now() - begin) / 1000)); } };

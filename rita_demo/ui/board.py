@@ -36,17 +36,19 @@ Updates = dict[Component, Any]
 @dataclass(frozen=True)
 class Panel:
     """``draw`` makes the component's value (or a Gradio update) from the session; ``tab`` is the id of the tab it
-    stands in, None for one that is always in sight."""
+    stands in, None for one that is always in sight; ``soon``: it is among what a touch is waited for."""
 
     component: Component
     draw: Callable[[Session], Any]
     needs: frozenset[str]
     tab: str | None
+    soon: bool
 
-    def follows(self, changed: Iterable[str], tab: str | None) -> bool:
-        """Whether such a change is seen here while ``tab`` is in sight; None asks for every tab."""
+    def follows(self, changed: Iterable[str], tab: str | None, soon: bool | None) -> bool:
+        """Whether such a change is seen here while ``tab`` is in sight; None asks for every tab. With ``soon``:
+        among the first, or among the others."""
         here = tab is None or self.tab in (tab, None, ALWAYS)
-        return here and not self.needs.isdisjoint(changed)
+        return here and soon in (None, self.soon) and not self.needs.isdisjoint(changed)
 
 
 class Board:
@@ -56,7 +58,13 @@ class Board:
         self._panels: list[Panel] = []
         self._first: list[Callable[[Session], None]] = []
 
-    def add(self, component: Component, draw: Callable[[Session], Any], *needs: str) -> None:
+    def add(
+        self,
+        component: Component,
+        draw: Callable[[Session], Any],
+        *needs: str,
+        soon: bool = False,
+    ) -> None:
         """Draw ``component`` again whenever one of ``needs`` changes; a new story always does.
 
         A component may be added more than once with draws that return ``gr.update`` of different
@@ -66,7 +74,7 @@ class Board:
         if unknown:
             raise ValueError(f"a panel depends on {', '.join(ASPECTS)}; got {sorted(unknown)}")
         self._panels.append(
-            Panel(component, draw, frozenset(needs) | {"story"}, _tab_of(component))
+            Panel(component, draw, frozenset(needs) | {"story"}, _tab_of(component), soon)
         )
         before = draw(Session())
         if isinstance(before, str):
@@ -84,16 +92,21 @@ class Board:
         """Every component that any event may redraw."""
         return list(dict.fromkeys(panel.component for panel in self._panels))
 
-    def depending(self, *changed: str, tab: str | None = None) -> list[Component]:
+    def depending(
+        self, *changed: str, tab: str | None = None, soon: bool | None = None
+    ) -> list[Component]:
         """The components that :meth:`redraw` with the same arguments gives values for."""
-        found = (p.component for p in self._panels if p.follows(changed, tab))
+        found = (p.component for p in self._panels if p.follows(changed, tab, soon))
         return list(dict.fromkeys(found))
 
-    def redraw(self, session: Session, *changed: str, tab: str | None = None) -> Updates:
-        """The new values of the panels that depend on what changed: of all, or of those in sight with ``tab``."""
+    def redraw(
+        self, session: Session, *changed: str, tab: str | None = None, soon: bool | None = None
+    ) -> Updates:
+        """The new values of the panels that depend on what changed: of all, or of those in sight with ``tab``, and
+        of these the first ones, or the others, with ``soon``."""
         for work in self._first if "story" in changed else ():
             work(session)
-        return self._drawn(session, [p for p in self._panels if p.follows(changed, tab)])
+        return self._drawn(session, [p for p in self._panels if p.follows(changed, tab, soon)])
 
     def of_tab(self, tab: str) -> list[Component]:
         """The components in a tab."""

@@ -28,6 +28,9 @@ class Choosing:
 
     def _select(self, session: Session, *aspects: str, **changes: Any) -> Updates:
         session.select(**changes)
+        return self._drawn(session, *aspects)
+
+    def _drawn(self, session: Session, *aspects: str) -> Updates:
         return self.desk.board.redraw(session, *aspects, tab=self.tab)
 
     def _story(self, visitor: Any) -> tuple[Session, Story | None]:

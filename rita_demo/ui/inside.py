@@ -15,12 +15,13 @@ from rita_demo.ui import notice, remembered, thread, what_if
 from rita_demo.ui.board import Updates
 from rita_demo.ui.choosing import Choosing
 from rita_demo.ui.desk import AT_ONCE, Desk
+from rita_demo.ui.in_turn import InTurn
 from rita_demo.ui.inside_changes import Changes, draw_comparisons
 from rita_demo.ui.inside_deeper import draw_deeper
 from rita_demo.ui.inside_panels import ANY, draw_panels, prompt_names, when_open
 from rita_demo.ui.plotly_view import clicked
 from rita_demo.ui.scrubber import Scrubber, draw_step, draw_strength, wire_scrubber
-from rita_demo.ui.sessions import SIDES
+from rita_demo.ui.sessions import SIDES, Session
 
 
 class Inside(Choosing):
@@ -37,14 +38,14 @@ class Inside(Choosing):
         self.scrubber = Scrubber(draw_step(board, "in-scrubber", "inside"), strength)
         self.parts: dict[str, Any] = what_if.draw_what_if(board)
         self.parts |= draw_panels(board) | draw_deeper(desk) | draw_comparisons(board)
-        self.changes = Changes(desk, self.parts)
+        self.in_turn = InTurn(desk, self.tab)
+        self.changes = Changes(desk, self.parts, self.in_turn)
 
     def wire(self, asked: gr.Slider, here: gr.Tab, others: list[gr.Tab]) -> None:
         """Connect the events; call it once every panel of every tab is on the board. ``asked`` is the
         form's strength."""
         p, visitor = self.parts, self.desk.visitor
         chosen: list[tuple[Any, Any, list[Any]]] = [
-            *((p[f"grid_{s}"].click, self.on_grid(p[f"grid_{s}"]), [visitor]) for s in SIDES),
             *((p[f"entropies_{s}"].click, self.on_view, [visitor]) for s in SIDES),
             *((p[f"{m}_{s}"].click, self.on_cell, [visitor]) for m in ("cost", "plan") for s in SIDES),
             *((p[f"mass_{s}"].click, self.on_mass, [visitor]) for s in SIDES),
@@ -60,9 +61,13 @@ class Inside(Choosing):
         ]  # fmt: skip
         wire_scrubber(self.desk, self.scrubber, asked, self.tab)
         safe = notice.guarded(self.desk.notice)
-        outputs = self.desk.outputs_of("class", "view", tab=self.tab)
         for event, handler, inputs in chosen:
-            event(safe(handler), inputs, outputs, **AT_ONCE)
+            self.in_turn.wire(event, handler, inputs, "class", "view")
+        for side in SIDES:
+            grid = p[f"grid_{side}"]
+            self.in_turn.wire(
+                grid.click, self.on_grid(grid), [visitor], "class", "view", held=[grid]
+            )
         everything = [self.desk.notice, *self.desk.board.of_tab(self.tab)]
         here.select(safe(self.opened), visitor, everything, **AT_ONCE)
         for tab in others:
@@ -90,6 +95,9 @@ class Inside(Choosing):
         return {}
 
     # --- what only this tab shows
+    def _drawn(self, session: Session, *aspects: str) -> Updates:
+        return self.in_turn.first(session, *aspects)
+
     def on_cell(self, visitor: Any, event: gr.EventData) -> Updates:
         """A cell of the cost matrix or the plan was clicked."""
         session, n, click = self._clicked(visitor, event)

@@ -10,7 +10,8 @@ import gradio as gr
 from rita_demo.settings import PAPER, RECOMMENDED
 from rita_demo.ui import compare, inside_words, notice, what_if
 from rita_demo.ui.board import Board, Updates
-from rita_demo.ui.desk import AT_ONCE, ENGINE_QUEUE, Desk
+from rita_demo.ui.desk import ENGINE_QUEUE, Desk
+from rita_demo.ui.in_turn import InTurn
 from rita_demo.ui.inside_panels import when_open
 from rita_demo.ui.sessions import Session
 
@@ -42,14 +43,16 @@ def draw_comparisons(board: Board) -> dict[str, Any]:
 class Changes:
     """The events of the what-if and of the comparisons; ``parts`` are the tab's components by name."""
 
-    def __init__(self, desk: Desk, parts: dict[str, Any]) -> None:
-        self.desk, self.parts = desk, parts
+    def __init__(self, desk: Desk, parts: dict[str, Any], in_turn: InTurn) -> None:
+        self.desk, self.parts, self.in_turn = desk, parts, in_turn
 
     def wire(self) -> None:
         """Connect the events; call it once every panel of every tab is on the board."""
         p, visitor = self.parts, self.desk.visitor
+        for name, control in p["knobs"].items():
+            knob, inputs = self.on_knob(name), [visitor, control]
+            self.in_turn.wire(control.input, knob, inputs, "inside", held=self._held)
         quick: list[tuple[Any, Any, list[Any]]] = [
-            *((c.input, self.on_knob(n), [visitor, c]) for n, c in p["knobs"].items()),
             (p["truth"].input, self.on_truth, [visitor, p["truth"]]),
             (p["view"].click, self.changing(what_if.toggle_view), [visitor]),
             (p["prompt"].click, self.changing(what_if.toggle_prompt), [visitor]),
@@ -61,9 +64,8 @@ class Changes:
             (p["unpin"].click, self.unpin, [visitor]),
         ]
         safe = notice.guarded(self.desk.notice)
-        outputs = self.desk.outputs_of("inside", tab="inside")
         for event, handler, inputs in quick:
-            event(safe(handler), inputs, outputs, **AT_ONCE)
+            self.in_turn.wire(event, handler, inputs, "inside")
         p["effects"].click(
             safe(self.effects),
             visitor,
@@ -71,12 +73,17 @@ class Changes:
             **LONG | {"show_progress": "full", "show_progress_on": p["table"]},
         )
         p["steps"].input(
-            safe(self.on_knob("tuning_steps")),
+            safe(self.on_steps),
             [visitor, p["steps"]],
-            outputs,
+            self.desk.outputs_of("inside", tab="inside"),
             trigger_mode="always_last",
             **LONG,
         )
+
+    @property
+    def _held(self) -> list[Any]:
+        """The settings: a hand is on one, or already on the next one."""
+        return [*self.parts["knobs"].values(), self.parts["steps"]]
 
     def changing(self, work: Callable[[Any, Session], None]) -> Callable[[Any], Updates]:
         """An event that decides again by ``work(engine, session)``."""
@@ -84,7 +91,7 @@ class Changes:
         def handler(visitor: Any) -> Updates:
             session = self.desk.sessions.get(visitor)
             work(self.desk.engine_of(session), session)
-            return {self.desk.notice: "", **self.desk.board.redraw(session, "inside", tab="inside")}
+            return {self.desk.notice: "", **self.in_turn.first(session, "inside")}
 
         return handler
 
@@ -98,12 +105,16 @@ class Changes:
                 now = what_if.settings_of(session).but(**{name: what_if.from_control(name, value)})
                 what_if.change(engine, session, settings=now)
 
-            updates = self.changing(work)(visitor)
-            for control in (*self.parts["knobs"].values(), self.parts["steps"]):
-                updates.pop(control, None)  # the hand is on it, or already on the next one
-            return updates
+            return self.changing(work)(visitor)
 
         return handler
+
+    def on_steps(self, visitor: Any, value: Any) -> Updates:
+        """Another number of tuning steps, which takes a second or two."""
+        first = self.on_knob("tuning_steps")(visitor, value)
+        held = {id(control) for control in self._held}
+        rest = self.in_turn.rest(visitor)
+        return first | {c: update for c, update in rest.items() if id(c) not in held}
 
     def on_truth(self, visitor: Any, name: Any) -> Updates:
         """Another class counts as right."""
@@ -117,7 +128,7 @@ class Changes:
         """One click back to the run."""
         session = self.desk.sessions.get(visitor)
         session.what_if = type(session.what_if)()
-        return {self.desk.notice: "", **self.desk.board.redraw(session, "inside", tab="inside")}
+        return {self.desk.notice: "", **self.in_turn.first(session, "inside")}
 
     # --- comparisons
     def preset(self, settings: Any) -> Callable[[Any], Updates]:
@@ -147,10 +158,10 @@ class Changes:
         session = self.desk.sessions.get(visitor)
         compare.pin(session)
         self.desk.sessions.fit()
-        return self.desk.board.redraw(session, "inside", tab="inside")
+        return self.in_turn.first(session, "inside")
 
     def unpin(self, visitor: Any) -> Updates:
         """Forget it."""
         session = self.desk.sessions.get(visitor)
         session.pinned = None
-        return self.desk.board.redraw(session, "inside", tab="inside")
+        return self.in_turn.first(session, "inside")

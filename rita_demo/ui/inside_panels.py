@@ -109,7 +109,7 @@ def _costs(board: Board) -> dict[str, Any]:
         looked_at = gr.Dropdown([], label="Class looked at", elem_id="in-class", **menu)
         sentence = gr.Dropdown([], label="Prompt looked at", elem_id="in-prompt", **menu)
     board.add(pinned, when_open(compare.pinned_sentence), "inside")
-    board.add(costs, when_open(_costs_figure), "class", "inside")
+    board.add(costs, when_open(_costs_figure), "class", "inside", soon=True)
     board.add(looked_at, when_open(_looked_at), "class", "inside")
     board.add(sentence, when_open(_prompt), "class", "view", "inside")
     return {"costs": costs, "looked_at": looked_at, "sentence": sentence}
@@ -166,10 +166,11 @@ def _plans(board: Board) -> dict[str, Any]:
             def figure(story: Story, at: Selection) -> Any:
                 return None if at.k is None else draw(story, side, at.k, selected=_cell(at))
 
-            board.add(view, figure_of(figure), "class", "view", "inside")
+            plan = kind == "plan"
+            board.add(view, figure_of(figure), "class", "view", "inside", soon=plan)
             return {f"{kind}_{side}": view}
 
         parts |= pair(one)
     cell = gr.HTML(elem_id="in-cell")
-    board.add(cell, when_open(inside_words.cell), "class", "view", "inside")
+    board.add(cell, when_open(inside_words.cell), "class", "view", "inside", soon=True)
     return parts

@@ -87,7 +87,7 @@ class Session:
     ``lesson`` the HTML of what the last filling changed. ``inside``: the tab *Inside
     RITA* is the one in sight; its figures are drawn only then, those of all classes at once only
     while their fold is open (``overview``); ``behind``: the first tab's may still show what was
-    chosen before. By name of their stop button: ``jobs`` counts the long jobs that run, ``stops`` how often
+    chosen before; ``owed``: what has changed there and is drawn in the first place only (``InTurn``). By name of their stop button: ``jobs`` counts the long jobs that run, ``stops`` how often
     they were asked to stop, and in ``cut`` are those whose last job did. ``stream`` and ``figures``: what the tabs
     *Stream* and *Figures of the paper* show."""
 
@@ -117,6 +117,7 @@ class Session:
     stops: Counter[str] = field(default_factory=Counter)
     cut: set[str] = field(default_factory=set)
     behind: bool = False
+    owed: frozenset[str] = frozenset()
     overview: bool = False
     stream: Streaming = field(default_factory=Streaming)
     figures: Figures = field(default_factory=Figures)

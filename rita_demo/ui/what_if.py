@@ -186,7 +186,7 @@ def effect(before: Story, after: Story) -> str:
 def draw_what_if(board: Board) -> dict[str, Any]:
     """The banner, the way back, and the controls; each follows the session."""
     said = gr.HTML(elem_id="whatif-banner")
-    board.add(said, banner, "inside")
+    board.add(said, banner, "inside", soon=True)
     with gr.Row(elem_id="whatif-buttons"):
         back = gr.Button("Back to the run", size="sm", elem_id="whatif-back")
         view = gr.Button("Leave out the chosen view", size="sm", elem_id="whatif-view")
