@@ -96,13 +96,10 @@ def _in_browser(path: str, address: str, rounds: int) -> dict[str, float]:
             page.get_by_role("tab", name="Inside RITA").click()
             page.wait_for_selector("#in-plan-attacked .heatmaplayer image")
             page.wait_for_timeout(2000)
-            leave = ["#whatif-view", 0]  # the chosen view out, and back, ...
-            what_if = _repeated(
-                rounds, lambda: _touched(page, leave, "#whatif-banner"), timed=False
-            )
+            what_if = _repeated(rounds, lambda: _left_out(page, "#whatif-banner"), timed=False)
             plan = page.locator(f"{PLAN} .rita-figure")
             plan.scroll_into_view_if_needed()
-            redrawn = _repeated(rounds, lambda: _touched(page, leave, PLAN), timed=False)
+            redrawn = _repeated(rounds, lambda: _left_out(page, PLAN), timed=False)
             followed = _repeated(rounds, lambda: _walked(page, plan), timed=False)
         finally:
             chromium.close()
@@ -120,6 +117,14 @@ def _touched(page: Any, button: list[Any], panel: str) -> float:
     """Seconds from a press to the changed panel, a moment after the page has come to rest."""
     page.wait_for_timeout(500)
     return float(page.evaluate(TOUCH, [button, panel]))
+
+
+def _left_out(page: Any, panel: str) -> float:
+    """Seconds from leaving the chosen view out to the panel decided again; putting it back decides nothing."""
+    leave = ["#whatif-view", 0]
+    seconds = _touched(page, leave, panel)
+    _touched(page, leave, panel)
+    return seconds
 
 
 def _walked(page: Any, plan: Any) -> float:

@@ -32,6 +32,7 @@ from rita_demo.records import (
     Verdict,
 )
 from rita_demo.settings import Settings
+from rita_demo.threads import one_thread
 
 PROTOCOLS = ("off", "reset", "stream")
 ORDERS = ("update_first", "predict_first")
@@ -95,6 +96,7 @@ def decide(
             )
             z = tuning.features
 
+    with torch.no_grad(), one_thread():  # dozens of small operations per stage
         with stage("confidence"):  # p_n, H_n, pseudo-labels
             judges = z if settings.cache_text == "tuned" else initial
             confidence = assess(x, judges, z_weight, temperature=tau, max_entropy=settings.max_entropy,

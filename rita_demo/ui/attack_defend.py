@@ -19,6 +19,7 @@ from rita_demo.ui.board import HOME, Updates
 from rita_demo.ui.choosing import Choosing
 from rita_demo.ui.desk import AT_ONCE, ENGINE_QUEUE, Desk
 from rita_demo.ui.form import Form, draw_form, filled, sample_updates, uploaded_note
+from rita_demo.ui.in_turn import InTurn
 from rita_demo.ui.permalink import Link, within
 from rita_demo.ui.pictures import waiting_pictures
 from rita_demo.ui.plotly_view import clicked
@@ -54,7 +55,7 @@ class AttackDefend(Choosing):
     tab = HOME
 
     def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+        self.desk, self.in_turn = desk, InTurn(desk, HOME)
         with gr.Row(elem_id="first-screen"):
             with gr.Column(scale=0, min_width=300, elem_id="ask"):
                 self.form: Form = draw_form(desk.example.fixed)
@@ -225,21 +226,18 @@ class AttackDefend(Choosing):
 
     # --- touching the result
     def _wire_touching(self) -> None:
-        r, visitor = self.result, self.desk.visitor
-        touched = (
+        r, visitor, wire = self.result, self.desk.visitor, self.in_turn.wire
+        wire_scrubber(self.desk, r.scrubber, self.form.fields["budget"], self.in_turn)
+        wire(r.grid.click, self.on_grid, [visitor], "view", held=[r.grid])
+        wire(r.steps.click, self.on_step, [visitor], "step")
+        for event, handler, inputs in (
             (r.side.input, self.pick_side, [visitor, r.side]),
-            (r.grid.click, self.on_grid(r.grid), [visitor]),
             (r.entropies.click, self.on_view, [visitor]),
             (r.costs.click, self.on_class, [visitor]),
             (r.looked_at.input, self.pick_class, [visitor, r.looked_at]),
             (r.plan.click, self.on_cell, [visitor]),
-        )
-        wire_scrubber(self.desk, r.scrubber, self.form.fields["budget"], self.tab)
-        outputs = self.desk.outputs_of("class", "view", "side", tab=self.tab)
-        for event, handler, inputs in touched:
-            event(self._safe(handler), inputs, outputs, **AT_ONCE)
-        moved = self.desk.outputs_of("step", tab=self.tab)
-        r.steps.click(self._safe(self.on_step), visitor, moved, **AT_ONCE)
+        ):
+            wire(event, handler, inputs, "class", "view", "side")
 
     def _safe(self, handler: Any) -> Any:
         return notice.guarded(self.desk.notice)(handler)
@@ -250,7 +248,7 @@ class AttackDefend(Choosing):
         click = clicked(event)
         frames = len(story.attack.frames) if story is not None and story.attack is not None else 0
         step = click.integer(0, frames) if click else None
-        return {} if step is None else look_at(self.desk, session, step, self.tab)
+        return {} if step is None else look_at(self.desk, session, step, self.in_turn)
 
     def pick_side(self, visitor: Any, side: Any) -> Updates:
         """Views of the clean or of the attacked picture."""

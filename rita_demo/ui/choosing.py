@@ -5,7 +5,6 @@ What a browser reports is written by strangers: anything that names nothing chan
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
@@ -13,6 +12,7 @@ import gradio as gr
 from rita_demo.records import Story
 from rita_demo.ui.board import Updates
 from rita_demo.ui.desk import Desk
+from rita_demo.ui.in_turn import InTurn
 from rita_demo.ui.plotly_view import Click, clicked
 from rita_demo.ui.sessions import Session
 from rita_demo.ui.sprite import chosen
@@ -24,14 +24,11 @@ class Choosing:
     """The touches that several tabs understand alike; a tab that shows a story inherits them."""
 
     desk: Desk
-    tab: str  # its id
+    in_turn: InTurn
 
     def _select(self, session: Session, *aspects: str, **changes: Any) -> Updates:
         session.select(**changes)
-        return self._drawn(session, *aspects)
-
-    def _drawn(self, session: Session, *aspects: str) -> Updates:
-        return self.desk.board.redraw(session, *aspects, tab=self.tab)
+        return self.in_turn.first(session, *aspects)
 
     def _story(self, visitor: Any) -> tuple[Session, Story | None]:
         session = self.desk.sessions.get(visitor)
@@ -49,19 +46,11 @@ class Choosing:
         session, n, _ = self._clicked(visitor, event)
         return {} if n is None else self._select(session, "view", view=n, atom=None)
 
-    def on_grid(self, grid: Any) -> Callable[[Any, gr.EventData], Updates]:
+    def on_grid(self, visitor: Any, event: gr.EventData) -> Updates:
         """A view was chosen in a grid, which shows the choice itself."""
-
-        def handler(visitor: Any, event: gr.EventData) -> Updates:
-            session, story = self._story(visitor)
-            n = chosen(event, len(story.attacked.glance.features)) if story else None
-            if n is None:
-                return {}
-            updates = self._select(session, "view", view=n, atom=None)
-            updates.pop(grid, None)
-            return updates
-
-        return handler
+        session, story = self._story(visitor)
+        n = chosen(event, len(story.attacked.glance.features)) if story else None
+        return {} if n is None else self._select(session, "view", view=n, atom=None)
 
     def on_class(self, visitor: Any, event: gr.EventData) -> Updates:
         """A class's mark was clicked."""

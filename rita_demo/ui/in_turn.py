@@ -19,20 +19,19 @@ class InTurn:
     """The touches of one tab, by its id. Panels that come first are put on the board with ``soon=True``."""
 
     def __init__(self, desk: Desk, tab: str) -> None:
-        self._desk, self._tab = desk, tab
+        self._desk, self.tab = desk, tab
 
     def first(self, session: Session, *changed: str) -> Updates:
         """What a handler returns; the other panels that depend on what ``changed`` are owed."""
         with session.lock:
             session.owed |= {*changed}
-        return self._desk.board.redraw(session, *changed, tab=self._tab, soon=True)
+        return self._desk.board.redraw(session, *changed, tab=self.tab, soon=True)
 
-    def rest(self, visitor: Any) -> Updates:
+    def rest(self, session: Session) -> Updates:
         """What is owed: once, however many touches it is owed for."""
-        session = self._desk.sessions.get(visitor)
         with session.lock:
             owed, session.owed = session.owed, frozenset()
-        return self._desk.board.redraw(session, *owed, tab=self._tab, soon=False)
+        return self._desk.board.redraw(session, *owed, tab=self.tab, soon=False)
 
     def wire(
         self,
@@ -41,8 +40,10 @@ class InTurn:
         inputs: list[Any],
         *aspects: str,
         held: Sequence[Any] = (),
+        more: Sequence[Any] = (),
     ) -> None:
-        """Connect a touch that changes at most ``aspects``; the visitor's hand is on what is ``held``."""
+        """Connect a touch that changes at most ``aspects``, and ``more``; the visitor's hand is on what is
+        ``held``, which shows the touch itself."""
         safe, board, notices = (
             notice.guarded(self._desk.notice),
             self._desk.board,
@@ -51,8 +52,9 @@ class InTurn:
         held_ids = {id(c) for c in held}
 
         def others(visitor: Any) -> Updates:
-            return {c: value for c, value in self.rest(visitor).items() if id(c) not in held_ids}
+            late = self.rest(self._desk.sessions.get(visitor))
+            return {c: value for c, value in late.items() if id(c) not in held_ids}
 
-        soon, late = (board.depending(*aspects, tab=self._tab, soon=s) for s in (True, False))
-        answered = event(safe(handler), inputs, [notices, *soon], **AT_ONCE)
+        soon, late = (board.depending(*aspects, tab=self.tab, soon=s) for s in (True, False))
+        answered = event(safe(handler), inputs, [notices, *soon, *more], **AT_ONCE)
         answered.then(safe(others), self._desk.visitor, [notices, *late], **AT_ONCE)

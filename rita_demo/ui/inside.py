@@ -21,7 +21,7 @@ from rita_demo.ui.inside_deeper import draw_deeper
 from rita_demo.ui.inside_panels import ANY, draw_panels, prompt_names, when_open
 from rita_demo.ui.plotly_view import clicked
 from rita_demo.ui.scrubber import Scrubber, draw_step, draw_strength, wire_scrubber
-from rita_demo.ui.sessions import SIDES, Session
+from rita_demo.ui.sessions import SIDES
 
 
 class Inside(Choosing):
@@ -59,15 +59,13 @@ class Inside(Choosing):
             (p["looked_at"].input, self.pick_class, [visitor, p["looked_at"]]),
             (p["sentence"].input, self.pick_prompt, [visitor, p["sentence"]]),
         ]  # fmt: skip
-        wire_scrubber(self.desk, self.scrubber, asked, self.tab)
+        wire_scrubber(self.desk, self.scrubber, asked, self.in_turn)
         safe = notice.guarded(self.desk.notice)
         for event, handler, inputs in chosen:
             self.in_turn.wire(event, handler, inputs, "class", "view")
         for side in SIDES:
             grid = p[f"grid_{side}"]
-            self.in_turn.wire(
-                grid.click, self.on_grid(grid), [visitor], "class", "view", held=[grid]
-            )
+            self.in_turn.wire(grid.click, self.on_grid, [visitor], "class", "view", held=[grid])
         everything = [self.desk.notice, *self.desk.board.of_tab(self.tab)]
         here.select(safe(self.opened), visitor, everything, **AT_ONCE)
         for tab in others:
@@ -95,9 +93,6 @@ class Inside(Choosing):
         return {}
 
     # --- what only this tab shows
-    def _drawn(self, session: Session, *aspects: str) -> Updates:
-        return self.in_turn.first(session, *aspects)
-
     def on_cell(self, visitor: Any, event: gr.EventData) -> Updates:
         """A cell of the cost matrix or the plan was clicked."""
         session, n, click = self._clicked(visitor, event)

@@ -113,7 +113,7 @@ class Changes:
         """Another number of tuning steps, which takes a second or two."""
         first = self.on_knob("tuning_steps")(visitor, value)
         held = {id(control) for control in self._held}
-        rest = self.in_turn.rest(visitor)
+        rest = self.in_turn.rest(self.desk.sessions.get(visitor))
         return first | {c: update for c, update in rest.items() if id(c) not in held}
 
     def on_truth(self, visitor: Any, name: Any) -> Updates:

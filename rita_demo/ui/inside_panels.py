@@ -166,8 +166,8 @@ def _plans(board: Board) -> dict[str, Any]:
             def figure(story: Story, at: Selection) -> Any:
                 return None if at.k is None else draw(story, side, at.k, selected=_cell(at))
 
-            plan = kind == "plan"
-            board.add(view, figure_of(figure), "class", "view", "inside", soon=plan)
+            first = (kind, side) == ("plan", "attacked")
+            board.add(view, figure_of(figure), "class", "view", "inside", soon=first)
             return {f"{kind}_{side}": view}
 
         parts |= pair(one)

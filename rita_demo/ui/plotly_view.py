@@ -32,35 +32,16 @@ MOST_POINTS = 4096  # of one selection
 
 gr.set_static_paths([LIBRARY])
 
-TEMPLATE = """<div class="rita-figure" role="figure" tabindex="0">
+_TEMPLATE = """<div class="rita-figure" role="figure" tabindex="0" style="--high: {}px; --narrow-high: {}px">
 <div class="rita-empty"></div><div class="rita-plot" aria-hidden="true"></div>
 <p class="rita-alt"></p><p class="rita-said" role="status"></p></div>"""
 
-_CSS = """
-width: 100%; padding: 0;
-.rita-figure { position: relative; width: 100%; height: ${height}px; overflow: hidden;
-  border-radius: 4px; }
-.rita-figure.narrow { height: ${narrow_height}px; }
-.rita-figure:focus-visible { outline: 2px solid var(--rita-clean, #0072b2); outline-offset: 1px; }
-.rita-figure:focus-visible::after { content: "Arrows walk, Enter chooses, + − 0 zoom, S and P save";
-  position: absolute; right: 4px; top: 2px; padding: 1px 6px; border-radius: 3px; font-size: 12px;
-  color: var(--rita-text, #20242b); background: var(--rita-surface, #fefefe); }
-.rita-figure.narrow:focus-visible::after { top: auto; bottom: 2px; }
-.rita-figure:hover::after { display: none; } /* Plotly's own buttons come out there */
-.rita-plot { position: absolute; inset: 0; }
-.rita-empty { position: absolute; inset: 0; display: flex; align-items: center; padding: 1rem;
-  justify-content: center; text-align: center; color: var(--rita-quiet, #5f6670); }
-.rita-empty:empty { display: none; }
-.rita-alt, .rita-said { position: absolute; width: 1px; height: 1px; margin: -1px; padding: 0;
-  overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-.rita-plot text { font-variant-numeric: tabular-nums; }
-.rita-plot.pickable .nsewdrag { cursor: pointer; }
-"""
 
-
-def figure_css(height: int, narrow_height: int) -> str:
-    """The rules of one figure's element, to be nested in a rule that names it."""
-    return _CSS.replace("${height}", str(height)).replace("${narrow_height}", str(narrow_height))
+def figure_html(height: int, narrow_height: int) -> str:
+    """The element of one figure, of the class ``rita-view``'s only child. Its look is in the page's style sheet: one
+    of its own Gradio would write anew with every figure, and the browser would look at the whole page again.
+    """
+    return _TEMPLATE.format(height, narrow_height)
 
 
 def with_fixed(script: str, **fixed: Any) -> str:
@@ -113,11 +94,11 @@ class PlotlyView(gr.HTML):
         self.height, self.narrow_height = int(height), int(narrow_height or height)
         super().__init__(
             value,
-            html_template=TEMPLATE,
-            css_template=figure_css(self.height, self.narrow_height),
+            html_template=figure_html(self.height, self.narrow_height),
             js_on_load=figure_script(aria, self.height, self.narrow_height, empty),
             head=f'<script src="gradio_api/file={quote(str(LIBRARY))}"></script>',
             apply_default_css=False,
+            elem_classes="rita-view",
             **html,
         )
 

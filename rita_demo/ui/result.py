@@ -49,14 +49,14 @@ class Result:
 def draw_first_screen(board: Board) -> dict[str, Any]:
     """Three pictures, who is right, along the attack, and what the attacker may do."""
     pictures = Pictures(elem_id="pictures")
-    board.add(pictures, lambda session: gr.update(value=pictures_value(session)), "step")
-    board.add(pictures, lambda session: gr.update(box=box_of(session)), "view", "side")
+    board.add(pictures, lambda session: gr.update(value=pictures_value(session)), "step", soon=True)
+    board.add(pictures, lambda session: gr.update(box=box_of(session)), "view", "side", soon=True)
     with gr.Row(elem_id="answers"):
         with gr.Column(scale=3, min_width=320, elem_id="who"):
             gr.HTML("<h3>Who is right?</h3>")
             banner, table = gr.HTML(elem_id="banner"), gr.HTML(elem_id="verdicts")
-            board.add(banner, verdicts.banner, "step")
-            board.add(table, verdicts.table, "step")
+            board.add(banner, verdicts.banner, "step", soon=True)
+            board.add(table, verdicts.table, "step", soon=True)
         with gr.Column(scale=2, min_width=320, elem_id="along"):
             gr.HTML("<h3>Along the attack</h3>")
             strength = draw_strength(board, "strength-shown")
@@ -128,7 +128,7 @@ def draw_views(board: Board) -> dict[str, Any]:
     board.add(grid, _grid, "view", "side", "step")
     board.add(sheet, lambda s: sheet_value(s.crops_of(s.selection.side), "views"), "side", "step")
     board.add(entropies, _entropies, "view", "side", "step")
-    board.add(detail, touched.view_detail, "view", "side", "step")
+    board.add(detail, touched.view_detail, "view", "side", "step", soon=True)
     return {"side": side, "grid": grid, "entropies": entropies}
 
 
@@ -182,7 +182,7 @@ def draw_transport(board: Board) -> dict[str, Any]:
     board.add(costs, _costs, "class", "step", "film")
     board.add(looked_at, _looked_at, "class")
     board.add(plan, _plan, "class", "side", "view", "step")
-    board.add(cell, touched.cell_detail, "class", "side", "view", "step")
+    board.add(cell, touched.cell_detail, "class", "side", "view", "step", soon=True)
     return {"costs": costs, "looked_at": looked_at, "plan": plan}
 
 

@@ -12,10 +12,11 @@ import gradio as gr
 
 from rita_demo.film import last_step
 from rita_demo.retelling import other_strengths
-from rita_demo.ui import notice, what_if
+from rita_demo.ui import what_if
 from rita_demo.ui.board import HOME, Board, Updates
 from rita_demo.ui.controls import FreeSlider
-from rita_demo.ui.desk import AT_ONCE, Desk
+from rita_demo.ui.desk import Desk
+from rita_demo.ui.in_turn import InTurn
 from rita_demo.ui.sessions import SIDES, Session
 
 INFO = (
@@ -54,54 +55,52 @@ def draw_step(board: Board, name: str, aspect: str) -> gr.Slider:
     return step
 
 
-def wire_scrubber(desk: Desk, scrubber: Scrubber, asked: gr.Slider, tab: str) -> None:
+def wire_scrubber(desk: Desk, scrubber: Scrubber, asked: gr.Slider, in_turn: InTurn) -> None:
     """Connect it; call it once every panel of every tab is on the board. ``asked`` is the form's
-    strength, which follows what is shown; ``tab`` the id of the tab it stands in."""
+    strength, which follows what is shown; ``in_turn`` is that of the tab it stands in."""
 
     def moved(visitor: Any, step: Any) -> Updates:
-        updates = look_at(desk, desk.sessions.get(visitor), step, tab)
-        updates.pop(scrubber.step, None)  # the hand is on it
-        return updates
+        return look_at(desk, desk.sessions.get(visitor), step, in_turn)
 
     def stronger(visitor: Any, budget: Any) -> Updates:
         session = desk.sessions.get(visitor)
-        updates = look_at_strength(desk, session, budget, tab)
-        updates.pop(scrubber.strength, None)  # the hand is on it
+        updates = look_at_strength(desk, session, budget, in_turn)
         return updates | {asked: session.story.settings.budget} if session.story else updates
 
-    safe = notice.guarded(desk.notice)
-    step, strength = scrubber.step, scrubber.strength
-    step.input(safe(moved), [desk.visitor, step], desk.outputs_of(*MOVED, tab=tab), **AT_ONCE)
-    changed = [*desk.outputs_of(*MOVED, *STRONGER, tab=tab), asked]
-    strength.input(safe(stronger), [desk.visitor, strength], changed, **AT_ONCE)
+    step, strength, visitor = scrubber.step, scrubber.strength, desk.visitor
+    in_turn.wire(step.input, moved, [visitor, step], *MOVED, held=[step])
+    in_turn.wire(
+        strength.input, stronger, [visitor, strength], *MOVED, *STRONGER,
+        held=[strength], more=[asked],
+    )  # fmt: skip
 
 
-def look_at_strength(desk: Desk, session: Session, budget: Any, tab: str) -> Updates:
+def look_at_strength(desk: Desk, session: Session, budget: Any, in_turn: InTurn) -> Updates:
     """Show the attack with one of the kept strengths, whatever a browser sent as one."""
     if not isinstance(budget, int) or budget not in session.reels:
         return {}
     session.look_at_strength(budget)
-    return _moved(desk, session, tab, *STRONGER)
+    return _moved(desk, session, in_turn, *STRONGER)
 
 
-def look_at(desk: Desk, session: Session, step: Any, tab: str) -> Updates:
+def look_at(desk: Desk, session: Session, step: Any, in_turn: InTurn) -> Updates:
     """Show the kept step nearest to ``step``, whatever a browser sent as one."""
     story = session.story
     whole = isinstance(step, int | float) and step == step and abs(step) < 10**6
     if story is None or story.attack is None or not whole:
         return {}
     session.select(step=min(max(round(step), 0), last_step(story)))
-    return _moved(desk, session, tab)
+    return _moved(desk, session, in_turn)
 
 
-def _moved(desk: Desk, session: Session, tab: str, *more: str) -> Updates:
+def _moved(desk: Desk, session: Session, in_turn: InTurn, *more: str) -> Updates:
     """What the tab in sight shows of it; the other is drawn when somebody comes back to it."""
-    if tab == HOME:
+    if in_turn.tab == HOME:
         desk.cut_views(session, session.selection.side)
-        return desk.board.redraw(session, "step", *more, tab=tab)
+        return in_turn.first(session, "step", *more)
     desk.cut_views(session, *SIDES)
     what_if.follow(desk.engine_of(session), session)
-    return desk.board.redraw(session, "inside", "crops", *more, tab=tab)
+    return in_turn.first(session, "inside", "crops", *more)
 
 
 def _strengths(session: Session) -> Any:

@@ -20,7 +20,7 @@ from rita_demo.plots.figure import Figure
 from rita_demo.records import Story
 from rita_demo.ui import caption, verdicts, words
 from rita_demo.ui.pictures import pictures_value
-from rita_demo.ui.plotly_view import LIBRARY, TEMPLATE, figure_css, figure_script
+from rita_demo.ui.plotly_view import LIBRARY, figure_html, figure_script
 from rita_demo.ui.sessions import Session
 from rita_demo.ui.sprite import GRID_CSS, grid_value, sheet_value
 from rita_demo.ui.theme import STYLE
@@ -107,7 +107,7 @@ def _figure(name: str, aria: str, height: int, figure: Figure, narrow: int | Non
     value = json.dumps({"value": figure.to_json()}).replace("<", "\\u003c")
     script = figure_script(aria, height, narrow or height, "")
     return (
-        f"<div id='{name}'><style>#{name} {{{figure_css(height, narrow or height)}}}</style>{TEMPLATE}"
+        f"<div id='{name}' class='rita-view'>{figure_html(height, narrow or height)}"
         f"<script>((element, props, trigger, watch) => {{{script}}})("
         f"document.getElementById('{name}'), {value}, () => 0, () => 0);</script></div>"
     )

@@ -11,9 +11,10 @@ from rita_demo import story as telling
 from rita_demo.data.samples import SAMPLES
 from rita_demo.records import Story
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.board import Board
+from rita_demo.ui.board import Board, Updates
 from rita_demo.ui.desk import Desk, Engines
 from rita_demo.ui.example import WorkedExample
+from rita_demo.ui.in_turn import InTurn
 from rita_demo.ui.inside import Inside
 from rita_demo.ui.memory import MemoryTab
 from rita_demo.ui.notice import Notice
@@ -94,3 +95,8 @@ def memory_tab() -> MemoryTab:
 @pytest.fixture
 def visit(memory_tab: MemoryTab, story: Story) -> Visit:
     return Visit(memory_tab, story)
+
+
+def whole(in_turn: InTurn, session: Session, first: Updates) -> Updates:
+    """What both events of a touch answer; ``first`` is what the handler returned."""
+    return first | in_turn.rest(session)

@@ -50,10 +50,14 @@ class Stranger:
         raise LookupError(element)
 
     def press(self, element: str, kind: str = "click", data: Any = None, **changes: Any) -> str:
-        """All that the server answers; ``changes`` replace inputs by element id."""
+        """All that the server answers, also to the events that follow; ``changes`` replace inputs by element id."""
         event = self.event(element, kind)
         inputs = [self._value(i, changes) for i in event["inputs"]]
-        return self.call(event["id"], inputs, data)
+        answers = [self.call(event["id"], inputs, data)]
+        for one in self.config["dependencies"]:
+            if one["trigger_after"] == event["id"] and not one["trigger_only_on_success"]:
+                answers.append(self.call(one["id"], [self._value(i, {}) for i in one["inputs"]]))
+        return "\n".join(answers)
 
     def call(self, number: int, inputs: list[Any], data: Any = None) -> str:
         body = {

@@ -19,7 +19,7 @@ from rita_demo.ui.inside import Inside
 from rita_demo.ui.inside_panels import ANY, prompt_names
 from rita_demo.ui.remembered import shelf as inside_items
 from rita_demo.ui.sessions import Selection
-from tests.ui.conftest import NAMES, inside_tab
+from tests.ui.conftest import NAMES, inside_tab, whole
 from tests.ui.fake import FakeEngine
 
 
@@ -63,8 +63,10 @@ def test_every_figure_of_the_tab_is_drawn_for_an_attacked_and_a_defended_picture
 
 def test_a_cell_selects_its_view_and_prompt_in_every_tab(tab: Inside, visitor: str) -> None:
     tab.opened(visitor)
-    updates = tab.on_cell(visitor, click(7, 2, 0.5, 1.0))
     session = tab.desk.sessions.get(visitor)
+    first = tab.on_cell(visitor, click(7, 2, 0.5, 1.0))
+    assert {c.elem_id for c in first} == {"in-plan-attacked", "in-cell"}, "what is waited for"
+    updates = whole(tab.in_turn, session, first)
     assert (session.selection.view, session.selection.atom) == (7, 2)
     detail = inside_words.cell(session)
     assert session.story.bank.prompts[session.selection.k][2] in detail
@@ -101,20 +103,21 @@ def test_forged_events_of_every_kind_give_nothing(tab: Inside, visitor: str, eve
         tab.on_class,
     ):
         assert handler(visitor, event) == {}
-    assert tab.on_grid(tab.parts["grid_clean"])(visitor, SimpleNamespace(_data={"index": 64})) == {}
+    assert tab.on_grid(visitor, SimpleNamespace(_data={"index": 64})) == {}
     assert tab.pick_class(visitor, ["crab"]) == {}
     assert tab.changes.on_truth(visitor, "<b>") == {}
 
 
-def test_a_moved_setting_redraws_all_but_the_settings(tab: Inside, visitor: str) -> None:
+def test_a_moved_setting_shows_costs_plan_and_verdict_first(tab: Inside, visitor: str) -> None:
     tab.opened(visitor)
-    updates = tab.changes.on_knob("cache_weight")(visitor, 1.5)
-    assert not {*tab.parts["knobs"].values()} & {*updates}  # a hand may be on the next one already
-    assert tab.parts["costs"] in updates
-    assert tab.desk.sessions.get(visitor).what_if.settings.cache_weight == 1.5
-    again = tab.changes.back(visitor)
+    session = tab.desk.sessions.get(visitor)
+    first = tab.changes.on_knob("cache_weight")(visitor, 1.5)
+    named = {c.elem_id for c in first}
+    assert named == {"notice", "whatif-banner", "in-costs", "in-plan-attacked", "in-cell"}
+    assert session.what_if.settings.cache_weight == 1.5
+    again = whole(tab.in_turn, session, tab.changes.back(visitor))
     assert again[tab.parts["knobs"]["slots"]]["value"] == 3
-    assert tab.desk.sessions.get(visitor).what_if.story is None
+    assert session.what_if.story is None
 
 
 def test_a_remembered_view_is_one_selection_with_the_memorys_tab(tab: Inside, engine) -> None:
@@ -133,7 +136,8 @@ def test_a_remembered_view_is_one_selection_with_the_memorys_tab(tab: Inside, en
     k = int(session.story.cache_before.count.argmax())
     tab.pick_class(name, NAMES[k])
     assert inside_items(session).count("<button") == session.story.cache_before.count[k]
-    updates = tab.on_item(name, SimpleNamespace(_data={"k": k, "slot": 1}))
+    first = tab.on_item(name, SimpleNamespace(_data={"k": k, "slot": 1}))
+    updates = whole(tab.in_turn, session, first)
     assert remembered.selected(session) == (k, 1)
     item = recall.entry(session).shelf.item(*session.selection.item)
     assert np.array_equal(item.feature, session.story.cache_before.features[k, 1])
@@ -184,7 +188,8 @@ def test_all_classes_are_drawn_only_while_their_fold_is_open(tab: Inside, visito
     assert (session.selection.k, session.selection.view) == (2, 5)
     assert tab.on_all_views(visitor, click(N * len(NAMES))) == {}
     tab.unfolded(False)(visitor)
-    assert "value" not in tab.on_view(visitor, click(3))[tab.parts["all_views_clean"]]
+    updates = whole(tab.in_turn, session, tab.on_view(visitor, click(3)))
+    assert "value" not in updates[tab.parts["all_views_clean"]]
 
 
 def test_a_left_out_view_is_struck_through_in_the_grid_whatever_its_entropy(tab, visitor) -> None:
@@ -192,7 +197,8 @@ def test_a_left_out_view_is_struck_through_in_the_grid_whatever_its_entropy(tab,
     session = tab.desk.sessions.get(visitor)
     for view in (0, int(session.story.attacked.trace.confidence.entropy.argmax())):
         session.selection = Selection(k=0, view=view)
-        grid = tab.changes.changing(what_if.toggle_view)(visitor)[tab.parts["grid_attacked"]]
+        first = tab.changes.changing(what_if.toggle_view)(visitor)
+        grid = whole(tab.in_turn, session, first)[tab.parts["grid_attacked"]]
         (button,) = re.findall(rf'<button[^>]*data-index="{view}"[^>]*>', grid)
         assert " out" in button.split('"')[3]
         assert "left out of the decision" in button

@@ -10,13 +10,14 @@ import pytest
 from rita_demo.film import kept_steps
 from rita_demo.ui import compare, thread, verdicts, what_if
 from rita_demo.ui.attack_defend import returned
-from rita_demo.ui.board import HOME
+from rita_demo.ui.board import HOME, Updates
+from rita_demo.ui.in_turn import InTurn
 from rita_demo.ui.inside import Inside
 from rita_demo.ui.reels import FILM_BYTES, steps_that_fit
 from rita_demo.ui.running import Jobs
 from rita_demo.ui.scrubber import look_at, look_at_strength, note
 from rita_demo.ui.sessions import Session, measured
-from tests.ui.conftest import inside_tab, told
+from tests.ui.conftest import inside_tab, told, whole
 from tests.ui.fake import FakeEngine
 
 FIRST_TAB = (
@@ -27,6 +28,18 @@ SECOND_TAB = (
     "in-scrubber", "inside-strip", "in-views-attacked", "in-entropies-attacked", "in-costs",
     "in-cost-attacked", "in-plan-attacked", "in-mass-attacked", "in-cell",
 )  # fmt: skip
+
+
+def look(inside: Inside, session: Session, step: Any, tab: str = HOME) -> Updates:
+    """The step as a visitor asks for it in that tab: what both events answer."""
+    in_turn = InTurn(inside.desk, tab)
+    return whole(in_turn, session, look_at(inside.desk, session, step, in_turn))
+
+
+def stronger(inside: Inside, session: Session, budget: Any, tab: str = HOME) -> Updates:
+    """The same for a strength."""
+    in_turn = InTurn(inside.desk, tab)
+    return whole(in_turn, session, look_at_strength(inside.desk, session, budget, in_turn))
 
 
 class Deaf(FakeEngine):
@@ -112,7 +125,7 @@ def test_scrubbing_moves_every_panel_of_the_first_tab_and_encodes_nothing(
 ) -> None:
     list(jobs.behind.film(session))
     engine.asleep = True
-    shown = {step: by_name(look_at(inside.desk, session, step, HOME)) for step in (1, 5)}
+    shown = {step: by_name(look(inside, session, step)) for step in (1, 5)}
     for name in FIRST_TAB:
         assert str(shown[1][name]) != str(shown[5][name]), name
     now = session.now
@@ -131,7 +144,7 @@ def test_scrubbing_moves_the_attacked_side_inside_rita_and_encodes_nothing(
     list(jobs.behind.film(session))
     inside.opened(visitor)
     engine.asleep = True
-    shown = {step: by_name(look_at(inside.desk, session, step, "inside")) for step in (1, 5)}
+    shown = {step: by_name(look(inside, session, step, "inside")) for step in (1, 5)}
     for name in SECOND_TAB:
         assert str(shown[1][name]) != str(shown[5][name]), name
     assert "attacked, step 5 of 7" in thread.strip(session)
@@ -146,13 +159,13 @@ def test_scrubbing_moves_the_attacked_side_inside_rita_and_encodes_nothing(
 
 def test_both_ends_are_the_run_itself(inside: Inside, jobs: Jobs, session: Session) -> None:
     list(jobs.behind.film(session))
-    look_at(inside.desk, session, 0, HOME)
+    look(inside, session, 0)
     now, story = session.now, session.story
     assert now is not None
     assert story is not None
     assert now.attacked is story.clean
     assert session.crops_of("attacked") is session.crops["clean"]
-    look_at(inside.desk, session, 7, HOME)
+    look(inside, session, 7)
     assert session.now is story
     assert session.crops_of("attacked") is session.crops["attacked"]
 
@@ -161,7 +174,7 @@ def test_a_step_that_is_not_kept_says_so_and_the_slider_stays_where_it_is(
     inside: Inside, jobs: Jobs, session: Session
 ) -> None:
     list(jobs.behind.film(session))
-    updates = by_name(look_at(inside.desk, session, 4, HOME))
+    updates = by_name(look(inside, session, 4))
     assert by_name(inside.desk.board.redraw(session, "inside"))["in-scrubber"]["value"] == 4
     assert "Step 4 is not kept: everything shows step 5, the nearest" in note(session)
     assert "Kept: steps 0, 1, 2, 3, 5 and 7 of 7." in note(session)
@@ -172,7 +185,7 @@ def test_no_row_and_no_scale_jumps_from_step_to_step(
     inside: Inside, jobs: Jobs, session: Session
 ) -> None:
     list(jobs.behind.film(session))
-    figures = [by_name(look_at(inside.desk, session, step, HOME))["costs"] for step in (0, 2, 5, 7)]
+    figures = [by_name(look(inside, session, step))["costs"] for step in (0, 2, 5, 7)]
     assert len({str(f.layout.xaxis.range) for f in figures}) == 1
     assert len({str(f.layout.yaxis.ticktext) for f in figures}) == 1
 
@@ -185,7 +198,7 @@ def test_a_what_if_follows_to_the_step(
     assert session.story is not None
     wanted = session.story.settings.but(entropy_weight=0.1)
     what_if.change(engine, session, settings=wanted)
-    look_at(inside.desk, session, 2, "inside")
+    look(inside, session, 2, "inside")
     seen = what_if.seen(session)
     assert seen is not None
     assert (seen.step, seen.settings) == (2, wanted)
@@ -204,7 +217,7 @@ def test_a_what_if_follows_when_its_tab_is_opened_again(
     inside.opened(visitor)
     what_if.change(engine, session, label=2)
     inside.left(visitor)
-    look_at(inside.desk, session, 3, HOME)
+    look(inside, session, 3)
     inside.opened(visitor)
     assert session.what_if.story is not None
     assert session.what_if.story.step == 3
@@ -215,20 +228,16 @@ def test_the_memory_and_its_history_stay_the_delivered_pictures(
 ) -> None:
     history, story = session.history, session.story
     list(jobs.behind.film(session))
-    look_at(inside.desk, session, 2, HOME)
+    look(inside, session, 2)
     assert session.history is history
     assert session.story is story
-    assert (
-        by_name(look_at(inside.desk, session, 3, HOME))
-        .keys()
-        .isdisjoint({"heading-memory", "memory-holds"})
-    )
+    assert by_name(look(inside, session, 3)).keys().isdisjoint({"heading-memory", "memory-holds"})
 
 
 @pytest.mark.parametrize("step", ["3", None, float("nan"), float("inf"), 1e300, [1], {}])
 def test_a_forged_step_changes_nothing(inside: Inside, session: Session, step: Any) -> None:
     before = session.selection
-    assert look_at(inside.desk, session, step, HOME) == {}
+    assert look(inside, session, step) == {}
     assert session.selection == before
 
 
@@ -236,7 +245,7 @@ def test_a_forged_step_changes_nothing(inside: Inside, session: Session, step: A
 def test_a_step_out_of_range_is_brought_into_it(
     inside: Inside, session: Session, step: Any, asked: int
 ) -> None:
-    look_at(inside.desk, session, step, HOME)
+    look(inside, session, step)
     assert session.selection.step == asked
 
 
@@ -280,19 +289,19 @@ def test_a_strength_moves_every_panel_and_encodes_nothing(
     with_strengths(jobs, session)
     run = session.story
     engine.asleep = True
-    shown = {n: by_name(look_at_strength(inside.desk, session, n, HOME)) for n in (1, 8)}
+    shown = {n: by_name(stronger(inside, session, n)) for n in (1, 8)}
     for name in {*FIRST_TAB, "threat"} - {"heading-costs"}:  # RITA holds at both
         assert str(shown[1][name]) != str(shown[8][name]), name
     engine.asleep = False
     inside.opened(visitor)
     for n in (1, 8):
-        look_at_strength(inside.desk, session, n, "inside")  # cuts what was not in sight so far
+        stronger(inside, session, n, "inside")  # cuts what was not in sight so far
     engine.asleep = True
-    shown = {n: by_name(look_at_strength(inside.desk, session, n, "inside")) for n in (1, 8)}
+    shown = {n: by_name(stronger(inside, session, n, "inside")) for n in (1, 8)}
     for name in SECOND_TAB:
         if name != "in-scrubber":
             assert str(shown[1][name]) != str(shown[8][name]), name
-    look_at_strength(inside.desk, session, 4, "inside")
+    stronger(inside, session, 4, "inside")
     assert session.story is run
     assert sorted(session.reels) == [1, 2, 8]
 
@@ -301,9 +310,9 @@ def test_a_strength_leaves_step_selection_and_memory_as_they_are(
     inside: Inside, jobs: Jobs, session: Session
 ) -> None:
     with_strengths(jobs, session)
-    look_at(inside.desk, session, 3, HOME)
+    look(inside, session, 3)
     selection, history = session.selection, session.history
-    look_at_strength(inside.desk, session, 8, HOME)
+    stronger(inside, session, 8)
     assert session.selection == selection
     assert session.history is history
     assert session.now is not None
@@ -319,7 +328,7 @@ def test_a_what_if_follows_the_strength(
     inside.opened(visitor)
     assert session.story is not None
     what_if.change(engine, session, settings=session.story.settings.but(entropy_weight=0.3))
-    look_at_strength(inside.desk, session, 8, "inside")
+    stronger(inside, session, 8, "inside")
     told = session.what_if.story
     assert told is not None
     assert told.attack is session.story.attack
@@ -346,5 +355,5 @@ def test_a_strength_that_is_not_kept_changes_nothing(
     with_strengths(jobs, session)
     session.reels.pop(1)
     before = session.story
-    assert look_at_strength(inside.desk, session, sent, HOME) == {}
+    assert stronger(inside, session, sent) == {}
     assert session.story is before
