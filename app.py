@@ -45,7 +45,14 @@ def serve(
         places = Places(data, Path(os.environ.get("RITA_RUNS") or "runs"))
         engine = Engine(backbone, device)
         first = None if run is None else ReopenedRun(engine, run)
-        page = build(engine, load=lambda name: Engine(name, device), example=first, places=places)
+        ahead = run is None and os.environ.get("RITA_PREPARE") != "0"
+        page = build(
+            engine,
+            load=lambda name: Engine(name, device),
+            example=first,
+            places=places,
+            prepare=ahead,
+        )
     except DemoError as error:
         print(error, file=sys.stderr)
         return 1

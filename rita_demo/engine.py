@@ -10,10 +10,9 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,6 +21,7 @@ from rita_demo import attacks, baselines, heap, method, sights, views, vlm
 from rita_demo.crossing import as_numpy, inside, outside
 from rita_demo.data.descriptions import described
 from rita_demo.errors import SettingError
+from rita_demo.recent import Remembered
 from rita_demo.records import (
     AttackTrace,
     BackboneInfo,
@@ -37,9 +37,8 @@ from rita_demo.records import (
     Tuning,
     Verdict,
 )
-from rita_demo.settings import Settings
+from rita_demo.settings import KNOBS, Settings
 
-V = TypeVar("V")
 PROMPT_KNOBS = ("prompts", "context_init", "context_seed", "descriptions")
 WHOLE_SQUARE = (np.array([[0.0, 0.0, 1.0, 1.0]], np.float32), np.array([False]))  # box, mirrored
 VIEW_KNOBS = ("views", "view_seed", "view_scale", "views_augmix")
@@ -64,7 +63,9 @@ class Engine:
         self._backbone = vlm.load(backbone, device) if isinstance(backbone, str) else backbone
         self._lock = threading.RLock()
         self._prompts: Remembered[Any] = Remembered(16)
-        self._glances: Remembered[Glance] = Remembered(256)
+        self._glances: Remembered[Glance] = Remembered(512)
+        self._attacks: Remembered[AttackTrace] = Remembered(48)
+        self._lasting: set[str] = set()
 
     @property
     def info(self) -> BackboneInfo:
@@ -126,8 +127,13 @@ class Engine:
 
         The lock is held during a step, never between two: a visitor who leaves blocks nobody.
         ``cache``: the memory the defence will decide from, for the attack through the defence; None
-        means an empty one.
+        means an empty one. An attack that is kept (:meth:`keep_attacks_on`) is there in one step.
         """
+        key = self._attack_key(picture, bank, settings, label, target)
+        kept = None if key is None else self._attacks.find(key)
+        if kept is not None:
+            yield len(kept.frames) - 1, len(kept.frames) - 1
+            return kept
         begin = time.perf_counter()
         loop = attacks.attack(
             self._single_view_logits(bank),
@@ -146,8 +152,30 @@ class Engine:
                 try:
                     progress = next(loop)
                 except StopIteration as end:
-                    return replace(outside(end.value), seconds=time.perf_counter() - begin)
+                    trace: AttackTrace = replace(
+                        outside(end.value), seconds=time.perf_counter() - begin
+                    )
+                    break
             yield progress.step, progress.steps
+        if key is not None:
+            self._attacks.keep(key, trace)
+        return trace
+
+    def keep_attacks_on(self, picture: Picture) -> None:
+        """From now on an attack on this picture is remembered (the last 48 are, 5 MB each). Only for pictures that are
+        nobody's: what belongs to a visitor goes with him.
+        """
+        self._lasting.add(picture.key)
+
+    def _attack_key(
+        self, picture: Picture, bank: TextBank, settings: Settings, label: int, target: int | None
+    ) -> str | None:
+        """Names an attack that is kept, or is to be; None for one that is not, or depends on more than this."""
+        alone = attacks.looks_through(settings) in ("", "diversity")
+        if picture.key not in self._lasting or not alone:
+            return None
+        knobs = [str(getattr(settings, name)) for name, k in KNOBS.items() if k.group == "attack"]
+        return _key(self.info.name, picture.key, bank.key, str(label), str(target), *knobs)
 
     # --- door 3
     def look(self, picture: Picture, settings: Settings) -> Glance:
@@ -369,28 +397,6 @@ class Engine:
         """(H, W, 3) uint8 -> (3, H, W) float32 in [0, 1] on the device."""
         tensor = torch.from_numpy(np.ascontiguousarray(picture.pixels)).to(self._backbone.device)
         return tensor.permute(2, 0, 1).float() / 255
-
-
-class Remembered(Generic[V]):
-    """The last few results by key, least recently used out first; safe to share between threads."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._items: OrderedDict[str, V] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: str, make: Callable[[], V]) -> V:
-        """What is kept under the key, made first where it is missing."""
-        with self._lock:
-            if key in self._items:
-                self._items.move_to_end(key)
-                return self._items[key]
-        value = make()  # outside the lock: making may take seconds and may come back here
-        with self._lock:
-            self._items[key] = value
-            while len(self._items) > self._limit:
-                self._items.popitem(last=False)
-        return value
 
 
 def _key(*parts: str) -> str:

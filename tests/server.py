@@ -29,6 +29,7 @@ def running_server(log: Path, *words: str) -> Iterator[str]:
     environment |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(log.parent / "hub")}
     # Streams and datasets of their own: what somebody has beside the project is neither seen nor touched.
     environment |= {"RITA_RUNS": str(log.parent / "runs"), "RITA_DATA": str(log.parent / "data")}
+    environment.setdefault("RITA_PREPARE", "0")  # the processors belong to the tests
     with log.open("w") as output:
         server = subprocess.Popen(
             [sys.executable, *(words or ("app.py",))],

@@ -167,7 +167,11 @@ def _server(backbone: str) -> Iterator[str]:
         port = probe.getsockname()[1]
     address = f"http://127.0.0.1:{port}/"
     words = ["-m", "rita_demo", "serve", "--port", str(port), "--backbone", backbone]
-    environment = os.environ | {"HF_HUB_OFFLINE": "1", "RITA_HOST": "127.0.0.1"}
+    environment = os.environ | {
+        "HF_HUB_OFFLINE": "1",
+        "RITA_HOST": "127.0.0.1",
+        "RITA_PREPARE": "0",
+    }
     root = Path(__file__).resolve().parents[2]
     quiet = subprocess.DEVNULL
     server = subprocess.Popen(

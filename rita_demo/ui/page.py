@@ -26,6 +26,7 @@ from rita_demo.ui.memory import MemoryTab
 from rita_demo.ui.models import ModelMenu
 from rita_demo.ui.notice import Notice
 from rita_demo.ui.pictures import waiting_pictures
+from rita_demo.ui.prepared import Preparation
 from rita_demo.ui.saving import Save, wire_save
 from rita_demo.ui.sessions import Sessions
 from rita_demo.ui.stream import StreamTab
@@ -43,6 +44,7 @@ def build(
     example: WorkedExample | None = None,
     sessions: Sessions | None = None,
     places: Places | None = None,
+    prepare: bool = False,
 ) -> gr.Blocks:
     """The page around an engine.
 
@@ -53,6 +55,7 @@ def build(
             worked example.
         sessions: the visitors' store.
         places: where the server's owner keeps datasets and runs.
+        prepare: attack the samples ahead, behind everybody's back; needs 200 MB.
     """
     example, places = example or WorkedExample(engine), places or Places()
     with gr.Blocks(
@@ -96,6 +99,8 @@ def build(
         _wire_visits(page, desk, tab, reset)
         _quiet(page, desk.visitor)
     example.start()
+    if prepare:
+        Preparation(engine, example, desk.turns).start()
     return page
 
 

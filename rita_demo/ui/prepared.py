@@ -1,0 +1,84 @@
+"""The attacks on the samples at every kept strength, computed before anybody asks, while nobody waits.
+
+Nothing is kept here: the engine remembers the attacks and what the views of their kept steps are encoded to, so that
+choosing a sample, and another strength of it, has only to decide.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import threading
+import time
+from typing import Any
+
+from rita_demo import film as filming
+from rita_demo import retelling
+from rita_demo import story as telling
+from rita_demo.data import samples
+from rita_demo.errors import DemoError
+from rita_demo.settings import Settings
+from rita_demo.ui.desk import Turns
+from rita_demo.ui.example import WorkedExample
+
+log = logging.getLogger("rita_demo.ui")
+
+
+class _Ended(Exception):
+    """The server is going down."""
+
+
+class Preparation:
+    """Works through the samples once the worked example is complete, with its settings: those the page opens with."""
+
+    def __init__(self, engine: Any, example: WorkedExample, turns: Turns) -> None:
+        self._engine, self._example, self._turns = engine, example, turns
+        self._ending, self.done = False, threading.Event()
+        self._worker = threading.Thread(target=self._work, name="preparation", daemon=True)
+
+    def start(self) -> None:
+        """Begin, once."""
+        self._worker.start()
+        atexit.register(self.end)
+
+    def end(self) -> None:
+        """Stop at the next step, and wait for that: the interpreter must not leave a thread inside torch."""
+        self._ending = True
+        self._worker.join(60)
+
+    def _work(self) -> None:
+        try:
+            while not self._example.wait(0.5, film=True):
+                self._go_on()
+            if self._example.ready is not None:
+                for key in samples.available():
+                    self._prepare(key, self._example.ready.story.settings)
+            self.done.set()
+        except _Ended:
+            pass
+        except DemoError as error:  # then every visitor computes his own, and is told what is wrong
+            log.warning("the samples were not prepared: %s", error)
+        except Exception as error:
+            log.error("the samples were not prepared", exc_info=error)
+
+    def _prepare(self, key: str, settings: Settings) -> None:
+        one = samples.sample(key)
+        picture = one.load(square=settings.square, side=self._engine.info.side)
+        self._engine.keep_attacks_on(picture)
+        steps = telling.telling(
+            self._engine, picture, one.names, settings, label=one.names.index(one.label)
+        )
+        story = telling.finish(steps, self._go_on)
+        for _ in filming.film(self._engine, story):
+            self._go_on()
+        for budget in retelling.other_strengths(story):
+            other = telling.finish(retelling.at_strength(self._engine, story, budget), self._go_on)
+            for _ in filming.film(self._engine, other):
+                self._go_on()
+
+    def _go_on(self, _: object = None) -> None:
+        """Between two steps: visitors come first."""
+        while self._turns.busy and not self._ending:
+            time.sleep(0.2)
+        if self._ending:
+            raise _Ended

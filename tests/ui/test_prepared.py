@@ -1,0 +1,87 @@
+"""The samples' attacks computed ahead: what is prepared is neither attacked nor encoded again, and nothing else is kept."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from rita_demo import attacks, retelling
+from rita_demo import film as filming
+from rita_demo import story as telling
+from rita_demo.data import samples
+from rita_demo.engine import Engine
+from rita_demo.settings import RECOMMENDED, Settings
+from rita_demo.ui.desk import Turns
+from rita_demo.ui.prepared import Preparation
+
+pytestmark = pytest.mark.slow
+
+SETTINGS = RECOMMENDED.but(views=8, steps=3)
+
+
+def told(engine: Engine, key: str, settings: Settings = SETTINGS) -> telling.Story:
+    one = samples.sample(key)
+    picture = one.load(square=settings.square, side=engine.info.side)
+    return telling.tell(engine, picture, one.names, settings, label=one.names.index(one.label))
+
+
+def prepared(engine: Engine, turns: Turns) -> Preparation:
+    example = SimpleNamespace(
+        wait=lambda seconds, film: True,
+        ready=SimpleNamespace(story=SimpleNamespace(settings=SETTINGS)),
+    )
+    return Preparation(engine, example, turns)
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    monkeypatch.setattr(samples, "available", lambda: ["coffee"])
+    return Engine("embedded")
+
+
+def test_a_prepared_sample_is_neither_attacked_nor_encoded_again(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = told(engine, "coffee")
+    ahead = prepared(engine, Turns())
+    ahead.start()
+    assert ahead.done.wait(120)
+
+    def fails(*args: object, **more: object) -> None:
+        raise AssertionError("it was computed again")
+
+    monkeypatch.setattr(attacks, "attack", fails)
+    monkeypatch.setattr(engine, "_encode", fails)
+    story = told(engine, "coffee")
+    assert (story.attack.pixels == first.attack.pixels).all()
+    for name, verdict in first.attacked.verdicts.items():
+        assert story.attacked.verdicts[name].margin == pytest.approx(verdict.margin)
+    budgets = retelling.other_strengths(story)
+    assert budgets == (1, 2, 8)
+    for budget in budgets:
+        other = telling.finish(retelling.at_strength(engine, story, budget), lambda _: None)
+        assert len(list(filming.film(engine, other))) == len(filming.kept_steps(3))
+    with pytest.raises(AssertionError, match="computed again"):
+        told(engine, "coffee", SETTINGS.but(attack_seed=1))
+    with pytest.raises(AssertionError, match="computed again"):
+        told(engine, "coffee", SETTINGS.but(attack="defence"))
+
+
+def test_a_visitors_own_picture_is_attacked_anew_each_time(engine: Engine) -> None:
+    one, other = told(engine, "brick"), told(engine, "brick")
+    assert one.attack is not other.attack
+    assert (one.attack.pixels == other.attack.pixels).all()
+    assert not engine._attacks._items
+
+
+def test_the_preparation_makes_way_and_ends_with_the_server(engine: Engine) -> None:
+    turns = Turns()
+    ahead = prepared(engine, turns)
+    with turns.taken():
+        ahead.start()
+        assert not ahead.done.wait(1.0)
+        assert len(engine._glances._items) <= 1, "it goes on although somebody waits"
+        ahead.end()
+    assert not ahead.done.is_set()
+    assert not engine._attacks._items
