@@ -20,6 +20,7 @@ import torch
 from rita_demo import attacks, baselines, heap, method, sights, views, vlm
 from rita_demo.crossing import as_numpy, inside, outside
 from rita_demo.data.descriptions import described
+from rita_demo.data.pictures import picture_of
 from rita_demo.errors import SettingError
 from rita_demo.recent import Remembered
 from rita_demo.records import (
@@ -41,6 +42,7 @@ from rita_demo.settings import KNOBS, Settings
 
 PROMPT_KNOBS = ("prompts", "context_init", "context_seed", "descriptions")
 WHOLE_SQUARE = (np.array([[0.0, 0.0, 1.0, 1.0]], np.float32), np.array([False]))  # box, mirrored
+KEPT_BYTES = 256 << 20  # of attacks, and as much of prompt updates, on pictures that are nobody's
 VIEW_KNOBS = ("views", "view_seed", "view_scale", "views_augmix")
 
 
@@ -64,8 +66,9 @@ class Engine:
         self._lock = threading.RLock()
         self._prompts: Remembered[Any] = Remembered(16)
         self._glances: Remembered[Glance] = Remembered(512)
-        self._attacks: Remembered[AttackTrace] = Remembered(48)
-        self._lasting: set[str] = set()
+        self._attacks: Remembered[AttackTrace] = Remembered(KEPT_BYTES, lambda a: a.frames.nbytes)
+        self._tunings: Remembered[Tuning] = Remembered(KEPT_BYTES, lambda t: t.features.nbytes)
+        self._lasting: set[str] = set()  # keys of pictures, and of their views
 
     @property
     def info(self) -> BackboneInfo:
@@ -158,12 +161,13 @@ class Engine:
                     break
             yield progress.step, progress.steps
         if key is not None:
+            self._lasting |= {picture_of(square).key for square in trace.frames}
             self._attacks.keep(key, trace)
         return trace
 
-    def keep_attacks_on(self, picture: Picture) -> None:
-        """From now on an attack on this picture is remembered (the last 48 are, 5 MB each). Only for pictures that are
-        nobody's: what belongs to a visitor goes with him.
+    def keep_work_on(self, picture: Picture) -> None:
+        """From now on attacks on this picture are remembered, and the prompt updates for it and for what they make of it.
+        Only for pictures that are nobody's: what belongs to a visitor goes with him.
         """
         self._lasting.add(picture.key)
 
@@ -182,6 +186,8 @@ class Engine:
         """Draw the views of a picture and encode each once; the same picture is never encoded twice."""
         knobs = [str(getattr(settings, name)) for name in VIEW_KNOBS]
         key = _key(self.info.name, picture.key, *knobs)
+        if picture.key in self._lasting:
+            self._lasting.add(key)
         return self._glances.get(key, lambda: self._encode(picture, settings, key))
 
     def view_pixels(self, picture: Picture, settings: Settings) -> np.ndarray:
@@ -230,6 +236,10 @@ class Engine:
                 class no prompt, or names an item that is not there.
         """
         cache = self.fitting(cache, bank, settings)
+        if tuning is None and left_out is None and glance.key in self._lasting:
+            knobs = [str(getattr(settings, n)) for n, k in KNOBS.items() if k.group != "attack"]
+            key = _key(glance.key, bank.key, *knobs)
+            tuning = self._tunings.get(key, lambda: self.tune(glance, bank, settings))
         left_out = left_out or LeftOut()
         with self._lock:
             prompts, device = self._method_prompts(bank, settings), self._backbone.device
@@ -251,7 +261,7 @@ class Engine:
             tuning = method.tune(
                 prompts.encode,
                 prompts.context,
-                torch.from_numpy(glance.features).to(device),
+                method.unit(torch.from_numpy(glance.features).to(device)),  # as decide does
                 prompts.weight,
                 settings,
                 self._backbone.temperature,

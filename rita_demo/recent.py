@@ -11,10 +11,15 @@ V = TypeVar("V")
 
 
 class Remembered(Generic[V]):
-    """The last few results by key, least recently used out first; safe to share between threads."""
+    """The last few results by key, least recently used out first; safe to share between threads.
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    Args:
+        limit: what all results may weigh together.
+        weigh: one result's weight; by default each weighs 1.
+    """
+
+    def __init__(self, limit: int, weigh: Callable[[V], int] = lambda _: 1) -> None:
+        self._limit, self._weigh = limit, weigh
         self._items: OrderedDict[str, V] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -36,8 +41,9 @@ class Remembered(Generic[V]):
             return self._items.get(key)
 
     def keep(self, key: str, value: V) -> None:
-        """Keep it in the place of the least recently used one, if there is no room."""
+        """Keep it, in the place of the least recently used ones where there is no room."""
         with self._lock:
             self._items[key] = value
-            while len(self._items) > self._limit:
-                self._items.popitem(last=False)
+            weight = sum(map(self._weigh, self._items.values()))
+            while weight > self._limit:
+                weight -= self._weigh(self._items.popitem(last=False)[1])

@@ -6,6 +6,7 @@ from rita_demo.method.cost import cosine_cost, text_mean
 from rita_demo.method.gradient import decision_logits
 from rita_demo.method.kl import kl_to_one_hot
 from rita_demo.method.left_out import left_in, remembered
+from rita_demo.method.precision import unit
 from rita_demo.method.procrustes import align
 from rita_demo.method.rita import Prompts, decide
 from rita_demo.method.sinkhorn import descent, entropic_value, linear_value, options_of, transport
@@ -37,6 +38,7 @@ __all__ = [
     "text_mean",
     "transport",
     "tune",
+    "unit",
     "update",
     "view_log_probability",
     "view_weight",

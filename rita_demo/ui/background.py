@@ -20,6 +20,9 @@ from rita_demo.ui.sessions import Session, measured
 
 AT_ONCE = 60.0  # seconds; a film expected to take longer waits for a press of a button
 STRENGTHS_AT_ONCE = 180.0  # the same for other strengths, which come last
+#: Seconds between two words to the page: each costs a tenth, and what was prepared comes faster than that.
+RARELY = 0.5
+MOVED = ("step", "inside", "crops")
 #: What a kept step of the film costs again, names of a story's timed stages.
 STAGES = ("views and encoding", "decision", "other methods")
 
@@ -40,6 +43,7 @@ class Background:
         session.filming = len(filming.kept_steps(filming.last_step(story), most))
         yield board.redraw(session, "film")
         frames = filming.film(engine, story, most)
+        told, moved = time.monotonic(), False
         try:
             for _ in range(session.filming):
                 yield from self._wait()
@@ -52,8 +56,11 @@ class Background:
                         return  # another picture has come: its film is another event's
                     before = shown_step(session)
                     session.keep(frame, crops)
-                moved = ["step", "inside", "crops"] if shown_step(session) != before else []
-                yield board.redraw(session, "film", *moved)
+                moved = moved or shown_step(session) != before
+                if session.filming and time.monotonic() < told + RARELY:
+                    continue
+                yield board.redraw(session, "film", *(MOVED if moved else ()))
+                told, moved = time.monotonic(), False
         finally:
             if session.story is story:
                 session.filming = 0
@@ -69,7 +76,7 @@ class Background:
         story, board = session.story, self._desk.board
         if story is None or session.filming:
             return
-        engine = self._desk.engine_of(session)
+        engine, told = self._desk.engine_of(session), time.monotonic()
         for budget in retelling.other_strengths(story):
             if budget in session.reels:
                 continue
@@ -83,13 +90,19 @@ class Background:
                     next(work)
                 except StopIteration as end:
                     reel = end.value
-                yield {self._desk.status: gr.skip()}
+                if time.monotonic() > told + RARELY:
+                    yield {self._desk.status: gr.skip()}
+                    told = time.monotonic()
             with session.lock:
                 if not session.same_picture(story):
                     return
                 session.keep_strength(budget, reel)
             self._desk.sessions.fit()
+            more = budget != retelling.other_strengths(story)[-1]
+            if more and time.monotonic() < told + RARELY:
+                continue
             yield board.redraw(session, "film")
+            told = time.monotonic()
 
 
 def shown_step(session: Session) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -91,10 +92,11 @@ class Engines:
 
 
 class Turns:
-    """Who computes an answer: ``busy`` jobs run right now, of all visitors."""
+    """Who computes an answer: ``busy`` jobs run right now, of all visitors; ``touched``: when anybody touched a result
+    last, on the monotonic clock."""
 
     def __init__(self) -> None:
-        self.busy = 0
+        self.busy, self.touched = 0, -math.inf
         self._lock = threading.Lock()
 
     @contextmanager

@@ -55,7 +55,7 @@ def build(
             worked example.
         sessions: the visitors' store.
         places: where the server's owner keeps datasets and runs.
-        prepare: attack the samples ahead, behind everybody's back; needs 200 MB.
+        prepare: attack the samples ahead, behind everybody's back; needs 400 MB.
     """
     example, places = example or WorkedExample(engine), places or Places()
     with gr.Blocks(

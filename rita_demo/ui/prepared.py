@@ -1,7 +1,7 @@
 """The attacks on the samples at every kept strength, computed before anybody asks, while nobody waits.
 
-Nothing is kept here: the engine remembers the attacks and what the views of their kept steps are encoded to, so that
-choosing a sample, and another strength of it, has only to decide.
+Nothing is kept here: the engine remembers the attacks, what the views of their kept steps are encoded to and the
+prompt updates for them, so that choosing a sample, and another strength of it, has only to decide.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from rita_demo.settings import Settings
 from rita_demo.ui.desk import Turns
 from rita_demo.ui.example import WorkedExample
 
+PAUSE = 5.0  # seconds after a touch: a step of this would keep the next one waiting for a third of a second
 log = logging.getLogger("rita_demo.ui")
 
 
@@ -64,7 +65,7 @@ class Preparation:
     def _prepare(self, key: str, settings: Settings) -> None:
         one = samples.sample(key)
         picture = one.load(square=settings.square, side=self._engine.info.side)
-        self._engine.keep_attacks_on(picture)
+        self._engine.keep_work_on(picture)
         steps = telling.telling(
             self._engine, picture, one.names, settings, label=one.names.index(one.label)
         )
@@ -78,7 +79,9 @@ class Preparation:
 
     def _go_on(self, _: object = None) -> None:
         """Between two steps: visitors come first."""
-        while self._turns.busy and not self._ending:
+        while not self._ending and (
+            self._turns.busy or time.monotonic() < self._turns.touched + PAUSE
+        ):
             time.sleep(0.2)
         if self._ending:
             raise _Ended

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -53,10 +54,11 @@ def test_a_prepared_sample_is_neither_attacked_nor_encoded_again(
 
     monkeypatch.setattr(attacks, "attack", fails)
     monkeypatch.setattr(engine, "_encode", fails)
+    monkeypatch.setattr(engine, "tune", fails)
     story = told(engine, "coffee")
     assert (story.attack.pixels == first.attack.pixels).all()
-    for name, verdict in first.attacked.verdicts.items():
-        assert story.attacked.verdicts[name].margin == pytest.approx(verdict.margin)
+    for name, verdict in first.attacked.verdicts.items():  # to the last bit
+        assert story.attacked.verdicts[name].margin == verdict.margin
     budgets = retelling.other_strengths(story)
     assert budgets == (1, 2, 8)
     for budget in budgets:
@@ -73,6 +75,7 @@ def test_a_visitors_own_picture_is_attacked_anew_each_time(engine: Engine) -> No
     assert one.attack is not other.attack
     assert (one.attack.pixels == other.attack.pixels).all()
     assert not engine._attacks._items
+    assert not engine._tunings._items
 
 
 def test_the_preparation_makes_way_and_ends_with_the_server(engine: Engine) -> None:
@@ -82,6 +85,9 @@ def test_the_preparation_makes_way_and_ends_with_the_server(engine: Engine) -> N
         ahead.start()
         assert not ahead.done.wait(1.0)
         assert len(engine._glances._items) <= 1, "it goes on although somebody waits"
-        ahead.end()
+        turns.touched = time.monotonic() + 60
+    assert not ahead.done.wait(1.0)
+    assert len(engine._glances._items) <= 1, "it goes on although somebody touches a result"
+    ahead.end()
     assert not ahead.done.is_set()
     assert not engine._attacks._items

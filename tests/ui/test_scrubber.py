@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rita_demo.film import kept_steps
-from rita_demo.ui import compare, thread, verdicts, what_if
+from rita_demo.ui import background, compare, thread, verdicts, what_if
 from rita_demo.ui.attack_defend import returned
 from rita_demo.ui.board import HOME, Updates
 from rita_demo.ui.in_turn import InTurn
@@ -50,6 +50,12 @@ class Deaf(FakeEngine):
     def look(self, *args: Any) -> Any:
         assert not self.asleep, "scrubbing encoded something"
         return super().look(*args)
+
+
+@pytest.fixture(autouse=True)
+def every_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is left unsaid because the last word was a moment ago."""
+    monkeypatch.setattr(background, "RARELY", -1.0)
 
 
 @pytest.fixture(scope="module")
@@ -357,3 +363,16 @@ def test_a_strength_that_is_not_kept_changes_nothing(
     before = session.story
     assert stronger(inside, session, sent) == {}
     assert session.story is before
+
+
+def test_what_comes_quickly_is_told_at_once_and_whole(
+    jobs: Jobs, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "RARELY", 3600.0)
+    first, last = list(jobs.behind.film(session))
+    assert "0 of 6 steps" in str(by_name(first))
+    assert [f.step for f in session.film] == [0, 1, 2, 3, 5, 7]
+    (only,) = list(jobs.behind.strengths(session))
+    assert sorted(session.reels) == [1, 2, 8]
+    assert by_name(only).keys() == by_name(first).keys()
+    assert "looked at" not in str(by_name(last))
