@@ -18,10 +18,13 @@ from rita_demo import story as telling
 from rita_demo.data import samples
 from rita_demo.errors import DemoError
 from rita_demo.settings import Settings
+from rita_demo.ui.background import strengths_seconds
 from rita_demo.ui.desk import Turns
 from rita_demo.ui.example import WorkedExample
 
 PAUSE = 5.0  # seconds after a touch: a step of this would keep the next one waiting for a third of a second
+#: Seconds for one sample's strengths; with a model that needs longer every step would keep visitors waiting.
+MOST = 30.0
 log = logging.getLogger("rita_demo.ui")
 
 
@@ -51,9 +54,10 @@ class Preparation:
         try:
             while not self._example.wait(0.5, film=True):
                 self._go_on()
-            if self._example.ready is not None:
+            first = self._example.ready
+            if first is not None and strengths_seconds(first.story) <= MOST:
                 for key in samples.available():
-                    self._prepare(key, self._example.ready.story.settings)
+                    self._prepare(key, first.story.settings)
             self.done.set()
         except _Ended:
             pass

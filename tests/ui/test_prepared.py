@@ -27,11 +27,11 @@ def told(engine: Engine, key: str, settings: Settings = SETTINGS) -> telling.Sto
     return telling.tell(engine, picture, one.names, settings, label=one.names.index(one.label))
 
 
-def prepared(engine: Engine, turns: Turns) -> Preparation:
-    example = SimpleNamespace(
-        wait=lambda seconds, film: True,
-        ready=SimpleNamespace(story=SimpleNamespace(settings=SETTINGS)),
-    )
+def prepared(engine: Engine, turns: Turns, seconds: float = 1.0) -> Preparation:
+    """Ahead, after an example whose attack took so long."""
+    attack = SimpleNamespace(seconds=seconds, frames=[None] * 4)
+    story = SimpleNamespace(settings=SETTINGS, attack=attack, seconds={})
+    example = SimpleNamespace(wait=lambda seconds, film: True, ready=SimpleNamespace(story=story))
     return Preparation(engine, example, turns)
 
 
@@ -91,3 +91,10 @@ def test_the_preparation_makes_way_and_ends_with_the_server(engine: Engine) -> N
     ahead.end()
     assert not ahead.done.is_set()
     assert not engine._attacks._items
+
+
+def test_a_slow_model_is_left_to_its_visitors(engine: Engine) -> None:
+    ahead = prepared(engine, Turns(), seconds=60.0)
+    ahead.start()
+    assert ahead.done.wait(10)
+    assert not engine._lasting
