@@ -90,7 +90,8 @@ class Changes:
 
         def handler(visitor: Any) -> Updates:
             session = self.desk.sessions.get(visitor)
-            work(self.desk.engine_of(session), session)
+            with session.lock:  # what it starts from must still hold when it is done
+                work(self.desk.engine_of(session), session)
             return {self.desk.notice: "", **self.in_turn.first(session, "inside")}
 
         return handler

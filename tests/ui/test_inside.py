@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -118,6 +119,18 @@ def test_a_moved_setting_shows_costs_plan_and_verdict_first(tab: Inside, visitor
     again = whole(tab.in_turn, session, tab.changes.back(visitor))
     assert again[tab.parts["knobs"]["slots"]]["value"] == 3
     assert session.what_if.story is None
+
+
+def test_settings_moved_at_the_same_time_are_all_kept(tab: Inside, visitor: str) -> None:
+    tab.opened(visitor)
+    session = tab.desk.sessions.get(visitor)
+    moved = {"cache_weight": 1.0, "transported_mass": 0.8, "max_entropy": 0.6}
+    for _ in range(10):
+        tab.changes.back(visitor)
+        with ThreadPoolExecutor(len(moved)) as hands:
+            for name, value in moved.items():
+                hands.submit(tab.changes.on_knob(name), visitor, value)
+        assert {name: getattr(session.what_if.settings, name) for name in moved} == moved
 
 
 def test_a_remembered_view_is_one_selection_with_the_memorys_tab(tab: Inside, engine) -> None:
