@@ -9,6 +9,7 @@ const said = element.querySelector(".rita-said");
 const NARROW = 560;
 let drawn = null; // value, darkness and width class of what is on screen
 let traces = {}; // the same object again while they are the same: Plotly then draws the layout alone
+let drawing = null; // settles when the last drawing stands
 let cursor = -1; // which mark the keyboard is on
 let width = figure.clientWidth; // as the observer last said: to ask would lay the page out once per figure
 let inSight = false;
@@ -73,16 +74,28 @@ function framed() {
   return { figure, size: { width: layout.width, height: layout.height }, filename };
 }
 
-function save(format) {
-  if (!plot._fullLayout) return;
+// A key may be pressed before the observers have seen that the figure came in sight: it is drawn for this.
+function drawNow() {
+  width = figure.clientWidth;
+  paint();
+  return drawing;
+}
+
+async function save(format) {
+  await drawNow();
+  if (!props.value || !plot._fullLayout) {
+    said.textContent = "There is no figure to save yet.";
+    return;
+  }
   const { figure, size, filename } = framed();
   Plotly.downloadImage(figure, { ...size, format, filename, scale: format === "png" ? 2 : 1 });
   said.textContent = `Saved as ${filename}.${format}`;
 }
 
-// For "Save this run" (saving.js): the same figure as [name, svg].
+// For "Save this run" (saving.js): the same figure as [name, svg]; null while there is none.
 plot.asSvg = async () => {
-  paint();
+  await drawNow();
+  if (!props.value) return null;
   const { figure, size, filename } = framed();
   return [filename, await Plotly.toImage(figure, { ...size, format: "svg", imageDataOnly: true })];
 };
@@ -156,7 +169,7 @@ function paint() {
     ? { ...CONFIG, modeBarButtons: [["lasso2d", ...CONFIG.modeBarButtons[0]]] }
     : CONFIG;
   plot.classList.toggle("pickable", !!meta.pickable);
-  Plotly.react(plot, traces.data, layout, config).then(listen);
+  drawing = Plotly.react(plot, traces.data, layout, config).then(listen);
 }
 
 // Arrays come from Plotly as typed arrays or as one number; only what Python checks is sent.

@@ -12,10 +12,10 @@ function quiet() {
 async function figures() {
   const found = {};
   for (const plot of document.querySelectorAll("#tabs .rita-plot")) {
-    if (!plot._fullLayout || !plot.asSvg || !plot.clientWidth) continue;
+    if (!plot.asSvg || !plot.parentElement.clientWidth) continue;
     try {
-      const [name, svg] = await plot.asSvg();
-      found[name] = svg;
+      const [name, svg] = (await plot.asSvg()) ?? [];
+      if (name) found[name] = svg;
     } catch {
       // a figure that is being replaced right now: the run is saved without it
     }

@@ -249,6 +249,7 @@ def test_a_figure_is_saved_as_svg_with_its_name_and_the_runs_settings(
     page: Page, tmp_path: Path
 ) -> None:
     figure = page.locator("#costs .rita-figure")
+    expect(figure.locator(".js-plotly-plot svg").first).to_be_attached()
     figure.focus()
     with page.expect_download() as download:
         page.keyboard.press("s")

@@ -12,6 +12,7 @@ import gradio as gr
 import numpy as np
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 
 from rita_demo.plots import class_costs, css_variables, plan_heatmap
 from rita_demo.plots.figure import Figure
@@ -243,6 +244,41 @@ def test_an_update_keeps_the_zoom_and_the_handlers(screen):
     screen.keyboard.press("ArrowDown")
     screen.keyboard.press("Enter")
     _said(screen, "class 0")
+
+
+OPENED = """() => new Promise((answer) => {
+  const press = () => {
+    const figure = document.querySelector("#plan .rita-figure");
+    if (!figure?.hasAttribute("aria-describedby")) return; // its script has not run
+    watcher.disconnect();
+    const drawn = !!figure.querySelector(".rita-plot")._fullLayout;
+    figure.dispatchEvent(new KeyboardEvent("keydown", { key: "s" }));
+    answer(!drawn);
+  };
+  const watcher = new MutationObserver(press);
+  watcher.observe(document.body, { childList: true, subtree: true, attributes: true });
+  [...document.querySelectorAll("[role=tab]")].find((tab) => tab.textContent.trim() === "two").click();
+})"""
+
+
+@pytest.mark.e2e
+def test_a_figure_asked_for_before_it_was_ever_drawn_is_saved_all_the_same(screen):
+    screen.locator("#costs .rita-figure").focus()
+    for key in ("ArrowDown", "Enter"):
+        screen.keyboard.press(key)
+    _said(screen, "class 0")
+    with screen.expect_download() as download:
+        assert screen.evaluate(OPENED), "it was drawn already: nothing is tested here"
+    assert download.value.suggested_filename == "rita-plan.svg"
+
+
+@pytest.mark.e2e
+def test_saving_a_figure_that_is_not_there_is_told(screen):
+    screen.get_by_role("tab", name="two").click()
+    screen.locator("#plan .rita-figure").focus()
+    screen.keyboard.press("s")
+    said = screen.locator("#plan .rita-said")
+    expect(said).to_have_text("There is no figure to save yet.")
 
 
 @pytest.mark.e2e
