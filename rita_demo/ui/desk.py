@@ -92,8 +92,8 @@ class Engines:
 
 
 class Turns:
-    """Who computes an answer: ``busy`` jobs run right now, of all visitors; ``touched``: when anybody touched a result
-    last, on the monotonic clock."""
+    """Who computes an answer: ``busy`` jobs run right now, of all visitors; ``touched``: when anybody opened the page,
+    got an answer or touched a result last, on the monotonic clock."""
 
     def __init__(self) -> None:
         self.busy, self.touched = 0, -math.inf
@@ -109,6 +109,11 @@ class Turns:
         finally:
             with self._lock:
                 self.busy -= 1
+            self.touch()
+
+    def touch(self) -> None:
+        """Somebody is there."""
+        self.touched = time.monotonic()
 
 
 @dataclass(frozen=True)

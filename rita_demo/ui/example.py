@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import threading
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from rita_demo.data import samples
 from rita_demo.errors import DemoError
 from rita_demo.records import FilmFrame, Picture, Story
 from rita_demo.settings import RECOMMENDED, Settings
+from rita_demo.ui.behind import Behind, Ended
 from rita_demo.ui.history import Entry, History, Shelf
 from rita_demo.ui.reels import reeling
 from rita_demo.ui.sessions import Reel, Session
@@ -53,11 +53,7 @@ class Example:
     reels: tuple[tuple[int, Reel], ...] = ()
 
 
-class _Ended(Exception):
-    """The server is going down."""
-
-
-class WorkedExample:
+class WorkedExample(Behind):
     """Computed once in the background; many visitors wait for the same one.
 
     ``sentence`` and ``fraction`` say how far it is. ``fixed`` names the sample before it is computed,
@@ -70,6 +66,7 @@ class WorkedExample:
         settings: Settings = RECOMMENDED,
         candidates: Sequence[tuple[str, int]] = CANDIDATES,
     ) -> None:
+        super().__init__()
         here = samples.available()
         self._engine, self._settings = engine, settings
         self._candidates = [pair for pair in candidates if pair[0] in here]
@@ -79,27 +76,10 @@ class WorkedExample:
         self.ready: Example | None = None
         self._shown = threading.Event()  # everything but the film, or nothing at all
         self._done = threading.Event()
-        self._lock = threading.Lock()
-        self._worker: threading.Thread | None = None
-        self._ending = False
 
     def first_picture(self) -> Picture | None:
         """What can be shown before anything is known about it."""
         return samples.sample(self.fixed).load() if self.fixed else None
-
-    def start(self) -> None:
-        """Begin computing, once."""
-        with self._lock:
-            if self._worker is None:
-                self._worker = threading.Thread(target=self._work, daemon=True)
-                self._worker.start()
-                atexit.register(self.end)
-
-    def end(self) -> None:
-        """Stop computing at the next step, and wait for that: the interpreter must not leave a thread inside torch."""
-        self._ending = True
-        if self._worker is not None:
-            self._worker.join(60)
 
     def wait(self, seconds: float, *, film: bool = False) -> bool:
         """True once it can be shown (``film``: complete), or it is known that there will be none."""
@@ -108,10 +88,10 @@ class WorkedExample:
     def _work(self) -> None:
         try:
             self._find()
-        except _Ended:
-            pass
         except DemoError as error:
             self.sentence = str(error)
+        except Ended:
+            raise
         except Exception as error:
             log.error("%s", self.failure, exc_info=error)
             self.sentence = self.failure
@@ -147,10 +127,6 @@ class WorkedExample:
     def _say(self, progress: telling.Progress) -> None:
         self._go_on()
         self.sentence, self.fraction = progress.sentence, 0.6 * progress.fraction
-
-    def _go_on(self, _: object = None) -> None:
-        if self._ending:
-            raise _Ended
 
     def _finish(self, example: Example) -> None:
         """Everything but the film and other strengths first: visitors need not wait for them."""

@@ -6,7 +6,6 @@ any: a dozen figures at once would keep the one that was touched from the screen
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,7 +23,7 @@ class InTurn:
 
     def first(self, session: Session, *changed: str) -> Updates:
         """What a handler returns; the other panels that depend on what ``changed`` are owed."""
-        self._desk.turns.touched = time.monotonic()
+        self._desk.turns.touch()
         with session.lock:
             session.owed |= {*changed}
         return self._desk.board.redraw(session, *changed, tab=self.tab, soon=True)

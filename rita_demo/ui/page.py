@@ -132,6 +132,7 @@ def _wire_visits(page: gr.Blocks, desk: Desk, tab: AttackDefend, reset: gr.Butto
     quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
 
     def opened(request: gr.Request) -> Iterator[Updates]:
+        desk.turns.touch()
         name = desk.sessions.open(request.session_hash, model=desk.engines.first.info.name)
         yield {desk.visitor: name}
         link = None

@@ -6,7 +6,6 @@ prompt updates for them, so that choosing a sample, and another strength of it, 
 
 from __future__ import annotations
 
-import atexit
 import logging
 import threading
 import time
@@ -19,36 +18,25 @@ from rita_demo.data import samples
 from rita_demo.errors import DemoError
 from rita_demo.settings import Settings
 from rita_demo.ui.background import strengths_seconds
+from rita_demo.ui.behind import Behind, Ended
 from rita_demo.ui.desk import Turns
 from rita_demo.ui.example import WorkedExample
 
-PAUSE = 5.0  # seconds after a touch: a step of this would keep the next one waiting for a third of a second
+#: Seconds since anybody touched a result, opened the page or got an answer. A step of this keeps the next touch
+#: waiting for up to a third of a second, so that it begins only when nobody seems to be at the page.
+PAUSE = 30.0
 #: Seconds for one sample's strengths; with a model that needs longer every step would keep visitors waiting.
 MOST = 30.0
 log = logging.getLogger("rita_demo.ui")
 
 
-class _Ended(Exception):
-    """The server is going down."""
-
-
-class Preparation:
+class Preparation(Behind):
     """Works through the samples once the worked example is complete, with its settings: those the page opens with."""
 
     def __init__(self, engine: Any, example: WorkedExample, turns: Turns) -> None:
+        super().__init__()
         self._engine, self._example, self._turns = engine, example, turns
-        self._ending, self.done = False, threading.Event()
-        self._worker = threading.Thread(target=self._work, name="preparation", daemon=True)
-
-    def start(self) -> None:
-        """Begin, once."""
-        self._worker.start()
-        atexit.register(self.end)
-
-    def end(self) -> None:
-        """Stop at the next step, and wait for that: the interpreter must not leave a thread inside torch."""
-        self._ending = True
-        self._worker.join(60)
+        self.done = threading.Event()
 
     def _work(self) -> None:
         try:
@@ -59,8 +47,8 @@ class Preparation:
                 for key in samples.available():
                     self._prepare(key, first.story.settings)
             self.done.set()
-        except _Ended:
-            pass
+        except Ended:
+            raise
         except DemoError as error:  # then every visitor computes his own, and is told what is wrong
             log.warning("the samples were not prepared: %s", error)
         except Exception as error:
@@ -87,5 +75,4 @@ class Preparation:
             self._turns.busy or time.monotonic() < self._turns.touched + PAUSE
         ):
             time.sleep(0.2)
-        if self._ending:
-            raise _Ended
+        super()._go_on()

@@ -53,14 +53,15 @@ class Stoppable:
                     yield {**self._seen(True), self._desk.notice: ""}
                     for update in steps:
                         if session.stops[self._name] != asked:
-                            session.cut.add(self._name)
                             break
                         yield update
             finally:
                 with session.lock:
                     session.jobs[self._name] -= 1
-            last = self._stopped(session) if self._name in session.cut else {}
-            yield {**last, **self._seen(False)}
+                    cut = session.stops[self._name] != asked
+                    if cut:
+                        session.cut.add(self._name)
+            yield {**(self._stopped(session) if cut else {}), **self._seen(False)}
 
         return notice.guarded(
             self._desk.notice, lambda: {self._desk.status: "", **self._seen(False)}

@@ -38,6 +38,14 @@ def test_opening_the_page_delivers_the_worked_example(address: str) -> None:
         assert text in answer
 
 
+def test_no_hidden_event_hands_its_state_to_what_it_draws(stranger: Stranger) -> None:
+    """Gradio's page would tell it to every component that is ever drawn, at 85 ms a touch."""
+    hidden = [d for d in stranger.config["dependencies"] if d["show_progress"] == "hidden"]
+    assert len(hidden) > 50
+    told = {i for one in hidden for i in one["show_progress_on"] or one["outputs"]}
+    assert [stranger.parts[i]["type"] for i in told] == ["state"]
+
+
 def test_the_button_attacks_and_defends(stranger: Stranger) -> None:
     answer = stranger.press("go")
     for text in ("Attacking CLIP: step 3 of 7", "Defending the attacked picture", "Done in"):

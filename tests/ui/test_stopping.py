@@ -81,6 +81,16 @@ def test_a_stopped_job_has_the_last_word_and_nothing_follows_it(bench: Bench) ->
     assert bench.closed == 1, "what follows began although the job was stopped"
 
 
+def test_a_stop_after_the_last_step_is_told_and_holds_for_what_follows(bench: Bench) -> None:
+    steps = bench.jobs.job(bench.work)(bench.visitor)
+    for _ in range(4):
+        next(steps)
+    assert STOPPING in bench.press(bench.visitor)[bench.desk.status]
+    (last,) = steps
+    assert last[bench.desk.status] == SAID, "it would say for ever that it is stopping"
+    assert list(bench.jobs.after(bench.work)(bench.visitor)) == [{bench.desk.notice: gr.skip()}]
+
+
 def test_what_follows_a_finished_job_runs_and_can_be_stopped(bench: Bench) -> None:
     list(bench.jobs.job(bench.work)(bench.visitor))
     steps = bench.jobs.after(bench.work)(bench.visitor)
