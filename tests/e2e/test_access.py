@@ -57,9 +57,11 @@ def tabs(page: Page) -> Iterator[str]:
 
 @pytest.mark.parametrize(
     ("page", "width", "dark"),
-    [("?__theme=light", 1440, False), ("?__theme=dark", 390, True)],
+    [
+        pytest.param("?__theme=light", 1440, False, id="light and wide"),
+        pytest.param("?__theme=dark", 390, True, id="dark and narrow", marks=pytest.mark.nightly),
+    ],
     indirect=["page"],
-    ids=["light and wide", "dark and narrow"],
 )
 def test_axe_finds_nothing_serious_on_any_tab(page: Page, width: int, dark: bool) -> None:
     page.set_viewport_size({"width": width, "height": 900})
