@@ -66,19 +66,19 @@ class Engines:
             raise BackboneError(
                 "Somebody else is loading a model right now.", "Try again in a minute."
             )
-        try:
-            yield from self._fetch(name, self._load)
-        finally:
-            self._lock.release()
+        yield from self._fetch(name, self._load)
 
     def _fetch(self, name: str, load: Callable[[str], Any]) -> Iterator[float]:
-        found: dict[str, Any] = {}
+        """The lock is the worker's: a visitor who leaves ends his waiting, not the loading."""
+        failed: list[Exception] = []
 
         def fetch() -> None:
             try:
-                found["engine"] = load(name)
+                self._other = load(name)
             except Exception as error:  # whoever waits raises it
-                found["error"] = error
+                failed.append(error)
+            finally:
+                self._lock.release()
 
         begin = time.perf_counter()
         worker = threading.Thread(target=fetch, daemon=True)
@@ -86,9 +86,8 @@ class Engines:
         while worker.is_alive():
             worker.join(0.3)
             yield time.perf_counter() - begin
-        if "error" in found:
-            raise found["error"]
-        self._other = found["engine"]
+        if failed:
+            raise failed[0]
 
 
 class Turns:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -133,14 +135,39 @@ def test_a_model_that_cannot_be_loaded_gets_a_sentence_and_the_first_one_stays()
     assert not engines.ready("ViT-B-16:openai")
 
 
-def test_a_visitor_whose_model_made_room_is_told_so_and_not_answered_by_another() -> None:
-    def load(name: str) -> FakeEngine:
-        other = FakeEngine()
-        other.info = replace(other.info, name=name)
-        return other
+def named(name: str) -> FakeEngine:
+    """Another model, for a page that can load some."""
+    other = FakeEngine()
+    other.info = replace(other.info, name=name)
+    return other
 
+
+def test_who_leaves_while_a_model_is_loaded_lets_nobody_load_a_second_one_beside_it() -> None:
+    go_on, running = threading.Event(), []
+
+    def load(name: str) -> FakeEngine:
+        running.append(name)
+        assert go_on.wait(30)
+        return named(name)
+
+    engines = Engines(FakeEngine(), load)
+    leaver = engines.loading("slow")
+    next(leaver)
+    leaver.close()
+    with pytest.raises(BackboneError, match="loading a model right now"):
+        list(engines.loading("another"))
+    go_on.set()
+    while engines._lock.locked():
+        time.sleep(0.01)
+    assert engines.ready("slow"), "nobody waited for it, and it is there"
+    assert running == ["slow"]
+    list(engines.loading("another"))
+    assert engines.ready("another"), "now the next one can be loaded"
+
+
+def test_a_visitor_whose_model_made_room_is_told_so_and_not_answered_by_another() -> None:
     first, second = [name for name in BACKBONES if name != "embedded"][:2]
-    with served(load=load) as local:
+    with served(load=named) as local:
         one, two = Stranger(local), Stranger(local)
         for visitor, name in ((one, first), (two, second)):
             visitor.open()
