@@ -251,6 +251,7 @@ class Engine:
                 settings,
                 tuning=inside(tuning, device),
                 present=present,
+                shown=torch.from_numpy(views.shares(glance.views.boxes)).to(device),
             )
         return outside(trace), outside(after)
 

@@ -93,9 +93,10 @@ class Settings:
         "int", 0, "prompts", "Prompt seed", "Fixes the noise on the prompts.", low=0, high=2**31 - 1
     )
     descriptions: str = _knob(
-        "file", "none", "prompts", "Class descriptions",
-        "Written sentences about each class as further prompts, which the prompt update leaves alone.",
-        choices=("none", "built_in"),
+        "file", "built_in_mean", "prompts", "Class descriptions",
+        "Written sentences about each class as further prompts, which the prompt update leaves alone: each by itself, "
+        "or their mean as one prompt (where every class has some).",
+        paper="none", choices=("none", "built_in", "built_in_mean"),
     )  # fmt: skip
     # --- confident views and memory (rows 8-11)
     max_entropy: float = _knob(
@@ -164,9 +165,10 @@ class Settings:
         paper=1.0, low=0.05, high=1.0, symbol="ρ",
     )  # fmt: skip
     view_weight: str = _knob(
-        "choice", "uniform", "transport", "Weight of a view",
-        "Every view alike, sure views more, or views that agree with their neighbours more.",
-        choices=("uniform", "confidence", "agreement"),
+        "choice", "area", "transport", "Weight of a view",
+        "Every view alike, sure views more, views that agree with their neighbours more, or views that show less "
+        "of the picture more: they carry less of an attack that was made for the whole of it.",
+        paper="uniform", choices=("uniform", "confidence", "agreement", "area"),
     )  # fmt: skip
     sinkhorn_tolerance: float = _knob(
         "float", 1e-6, "transport", "Sinkhorn tolerance",

@@ -13,7 +13,7 @@ from rita_demo.attacks import Sight
 from rita_demo.method import Prompts, decision_logits
 from rita_demo.records import CacheState
 from rita_demo.settings import Settings
-from rita_demo.views import crop, draw_boxes
+from rita_demo.views import crop, draw_boxes, shares
 
 Encode = Callable[
     [Tensor], Tensor
@@ -31,7 +31,7 @@ def through_crops(
 
     def sight(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
         count = settings.attack_views
-        crops = [_views(p, s, settings, side, count + 1)[1:] for p, s in zip(pixels, seeds)]
+        crops = [_views(p, s, settings, side, count + 1)[0][1:] for p, s in zip(pixels, seeds)]
         features = encode(torch.cat(crops))
         return (features @ hand.T / temperature).reshape(len(pixels), count, -1)
 
@@ -47,13 +47,16 @@ def through_defence(
     def sight(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
         answers = []
         for square, seed in zip(pixels, seeds):
-            views = _views(square, seed, settings, side, settings.attack_views)
-            answers.append(decision_logits(encode(views), prompts, cache, settings))
+            views, shown = _views(square, seed, settings, side, settings.attack_views)
+            answers.append(decision_logits(encode(views), prompts, cache, settings, shown))
         return torch.stack(answers)[:, None]
 
     return sight
 
 
-def _views(square: Tensor, seed: int, settings: Settings, side: int, count: int) -> Tensor:
+def _views(
+    square: Tensor, seed: int, settings: Settings, side: int, count: int
+) -> tuple[Tensor, Tensor]:
+    """Fresh views, and the share of the square that each shows."""
     boxes, flipped = draw_boxes(count, seed, (settings.view_scale, 1.0))
-    return crop(square, boxes, flipped, side)
+    return crop(square, boxes, flipped, side), torch.from_numpy(shares(boxes))

@@ -30,7 +30,7 @@ LADDER: dict[str, set[str]] = {
     "terminal": {"errors"},
     "sights": BOTTOM | {"attacks", "method", "views"},
     "engine": BOTTOM | SIBLINGS | {"baselines", "crossing", "heap", "recent", "sights"},
-    "evaluation": BOTTOM | {"data", "attacks", "engine", "analysis", "terminal"},
+    "evaluation": BOTTOM | {"data", "views", "attacks", "engine", "analysis", "terminal"},
     "measuring": BOTTOM | {"evaluation", "data", "attacks", "engine"},
     "threat": BOTTOM | {"attacks"},
     "story": BOTTOM | {"engine", "data", "threat"},

@@ -13,6 +13,7 @@ from rita_demo import method, retelling, story
 from rita_demo.bench.scene import Scene
 from rita_demo.records import LeftOut
 from rita_demo.reference import PlainRita
+from rita_demo.views import shares
 
 Work = dict[str, Callable[[], Any]]
 ATTACK_STEPS = 7
@@ -48,7 +49,8 @@ def method_stages(scene: Scene) -> Work:
         x, z, weight, temperature=scene.backbone.temperature,
         max_entropy=s.max_entropy, entropy_unit=s.entropy_unit,
     )  # fmt: skip
-    a = method.view_weight(x, confidence, s.view_weight)
+    shown = torch.from_numpy(shares(scene.glance.views.boxes)).to(x.device)
+    a = method.view_weight(x, confidence, s.view_weight, shown)
     options = method.options_of(s)
     alignment = method.align(memory.features, memory.count, zbar, s.completion)
     return {

@@ -21,6 +21,7 @@ LARGEST_FILE = 2_000_000  # bytes
 LONGEST_SENTENCE = 300  # characters
 MOST_SENTENCES = 64  # of one class: each is a prompt that every view is compared with
 OFF, TOGETHER = "none", "built_in"  # no descriptions; all built-in files as one
+MEAN = "built_in_mean"  # the same, as one prompt per class, and only where every class has some
 _FORM = 'Give a JSON file of the form {"class": ["sentence", ...]}.'
 
 
@@ -44,11 +45,12 @@ def load(path: str | Path) -> dict[str, tuple[str, ...]]:
 
 
 def described(names: Sequence[str], source: str) -> tuple[tuple[str, ...], ...]:
-    """The sentences of every class, in the order of the names; empty tuples when ``source`` is ``none``.
+    """The sentences of every class, in the order of the names; empty tuples when ``source`` is ``none``, and when
+    it is ``built_in_mean`` and one of the classes has none: a class with further prompts and one without do not compare.
 
     Args:
         names: K class names; capitals, and underscores for spaces, do not matter.
-        source: ``none``, ``built_in``, or what :func:`load` takes.
+        source: ``none``, ``built_in``, ``built_in_mean``, or what :func:`load` takes.
 
     Raises:
         DataError: a class without sentences, or with more than 64; and as :func:`load`.
@@ -56,9 +58,11 @@ def described(names: Sequence[str], source: str) -> tuple[tuple[str, ...], ...]:
     if source == OFF:
         return tuple(() for _ in names)
     table: dict[str, tuple[str, ...]] = {}
-    for path in BUILT_IN if source == TOGETHER else (source,):
+    for path in BUILT_IN if source in (TOGETHER, MEAN) else (source,):
         table |= {_folded(name): rows for name, rows in load(path).items()}
     missing = [name for name in names if _folded(name) not in table]
+    if missing and source == MEAN:
+        return tuple(() for _ in names)
     if missing:
         others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise DataError(

@@ -21,6 +21,7 @@ from rita_demo.evaluation import files
 from rita_demo.evaluation.collection import Entry
 from rita_demo.records import CacheState, Glance, Picture, TextBank, ViewSet
 from rita_demo.settings import Settings
+from rita_demo.views import draw_boxes
 
 
 @dataclass(frozen=True)
@@ -101,15 +102,19 @@ class Shelf:
         self.places[entry.id, entry.size] = (len(self.places), row)
 
 
+@dataclass
 class LookStore(Shelf):
-    """The views (N, D) of one look: dataset, attack, views, seed."""
+    """The views (N, D) of one look: dataset, attack, views, seed. ``smallest``: the setting ``view_scale``."""
+
+    smallest: float = 0.08
 
     def find(self, entry: Entry) -> Look | None:
         """The stored look at a picture, if there is one."""
         if (kept := self.read(entry)) is None:
             return None
         place, row, features = kept
-        views = ViewSet(np.zeros((0, 4), np.float32), np.zeros(0, bool), row["seed"])
+        boxes, flipped = draw_boxes(self.shape[0], row["seed"], (self.smallest, 1.0))
+        views = ViewSet(boxes, flipped, row["seed"])
         glance = Glance(views, features, f"{self.folder.name}/{place}")
         return Look(glance, Attacked(**row["attacked"]), row["seconds"])
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rita_demo.attacks import attack_row, looks_through
-from rita_demo.data.descriptions import described
+from rita_demo.data.descriptions import MEAN, described
 from rita_demo.evaluation.collection import Collection
 from rita_demo.evaluation.files import digest
 from rita_demo.evaluation.request import SEEDS, USUAL, Request, Traffic
@@ -172,15 +172,13 @@ def tuned_key(cell: Cell, collection: Collection, model: Model) -> str:
     """What the folder of a cell's tuned prompts is found by."""
     knobs = tuning_key(replace(cell, settings=cell.settings.but(descriptions="none")))
     value = {"look": look_key(cell, collection, model), "knobs": knobs, "names": collection.names}
-    return digest(value | {"descriptions": described(collection.names, cell.settings.descriptions)})
+    return digest(value | {"descriptions": _described(cell, collection)})
 
 
 def settings_hash(cell: Cell, collection: Collection, model: Model) -> str:
     """The column ``settings``: everything that decides a number and has no column of its own."""
     knobs = {n: v for n, v in cell.settings.as_dict().items() if n not in COLUMNS}
-    knobs["descriptions"] = described(
-        collection.names, cell.settings.descriptions
-    )  # not where they lie
+    knobs["descriptions"] = _described(cell, collection)
     pictures = sorted((entry.id, entry.size) for entry in collection.entries)
     value = {
         "format": FORMAT,
@@ -189,6 +187,13 @@ def settings_hash(cell: Cell, collection: Collection, model: Model) -> str:
         "names": collection.names,
     } | cell.traffic.special()
     return digest(value | {"pictures": digest(pictures), "weights": model.weights})
+
+
+def _described(cell: Cell, collection: Collection) -> Any:
+    """What the descriptions say, not where they lie; and whether as one prompt."""
+    source = cell.settings.descriptions
+    said = described(collection.names, source)
+    return {"mean": said} if source == MEAN and any(said) else said
 
 
 def cell_key(cell: Cell, collection: Collection, model: Model) -> str:

@@ -190,7 +190,8 @@ class _Worker:
         self, task: Task, collection: Collection, cell: Cell
     ) -> tuple[LookStore, AttackStore | None]:
         out, shape = task.request.out, (cell.asked.views, self._engine.info.width)
-        looks = LookStore(out / "looks" / plan.look_key(cell, collection, self._model), shape)
+        folder = out / "looks" / plan.look_key(cell, collection, self._model)
+        looks = LookStore(folder, shape, smallest=cell.asked.view_scale)
         if cell.asked.attack == "none":
             return looks, None
         key = plan.attack_key(cell, collection, self._model)

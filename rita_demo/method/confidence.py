@@ -12,9 +12,10 @@ from rita_demo.method.precision import unit
 from rita_demo.records import Confidence
 
 ENTROPY_UNITS = ("nats", "share_of_log_k")
-VIEW_WEIGHTS = ("uniform", "confidence", "agreement")
+VIEW_WEIGHTS = ("uniform", "confidence", "agreement", "area")
 CONFIDENCE_TEMPERATURE = 0.5  # nats; AWT
 AGREEMENT_NEIGHBOURS, AGREEMENT_TEMPERATURE = 20, 0.01  # R-TPT
+LEAST_AREA_WEIGHT = 1e-3  # a view of the whole square alone still carries all of the mass
 
 
 def view_log_probability(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float) -> Tensor:
@@ -56,11 +57,17 @@ def assess(
     return Confidence(log_p.exp(), entropy, log_p.argmax(-1), entropy <= limit, float(limit))
 
 
-def view_weight(x: Tensor, confidence: Confidence, kind: str) -> Tensor:
+def view_weight(
+    x: Tensor, confidence: Confidence, kind: str, shown: Tensor | None = None
+) -> Tensor:
     """How much of the mass each view carries: (N,), sums to 1 (uniform in definition 4).
 
     ``confidence`` is ``softmax(-H / 0.5)`` (AWT); ``agreement`` is :func:`agreement_weight`, with fewer
-    neighbours when there are fewer views.
+    neighbours when there are fewer views. ``area`` is beyond the paper: proportional to ``1 - shown_n``, at least
+    0.001, because a perturbation made for the whole square reaches a crop the less, the less it shows of it.
+
+    Args:
+        shown: (N,) the share of the square that each view shows, in (0, 1]; None: the same share each.
     """
     x = unit(x)
     N = len(x)
@@ -70,6 +77,9 @@ def view_weight(x: Tensor, confidence: Confidence, kind: str) -> Tensor:
         return (-confidence.entropy.to(x) / CONFIDENCE_TEMPERATURE).softmax(0)
     if kind == "agreement":
         return agreement_weight(x)
+    if kind == "area":
+        rest = x.new_ones(N) if shown is None else (1 - shown.to(x)).clamp(min=LEAST_AREA_WEIGHT)
+        return rest / rest.sum()
     raise ValueError(f"view_weight is one of {', '.join(VIEW_WEIGHTS)}; got {kind!r}.")
 
 

@@ -12,7 +12,13 @@ from rita_demo.records import CacheState, Transport
 from rita_demo.settings import Settings
 
 
-def decision_logits(x: Tensor, prompts: Prompts, cache: CacheState, settings: Settings) -> Tensor:
+def decision_logits(
+    x: Tensor,
+    prompts: Prompts,
+    cache: CacheState,
+    settings: Settings,
+    shown: Tensor | None = None,
+) -> Tensor:
     """``-(d_OT + alpha d_cOT) / ((1 + alpha) tau)`` (K,), whose softmax is RITA's probability.
 
     Exact forwards: the numbers of :func:`rita_demo.method.rita.decide`. Backwards the transport plans,
@@ -22,9 +28,9 @@ def decision_logits(x: Tensor, prompts: Prompts, cache: CacheState, settings: Se
 
     Args:
         x: (N, D) unit view features, view 0 first, part of a graph.
-        prompts, cache, settings: as :func:`rita_demo.method.rita.decide`.
+        prompts, cache, settings, shown: as :func:`rita_demo.method.rita.decide`.
     """
-    trace, _ = decide(x.detach(), prompts, cache, settings)
+    trace, _ = decide(x.detach(), prompts, cache, settings, shown=shown)
     total = _held(trace.prompt, cosine_cost(x, trace.prompt_features))
     alpha = 0.0 if settings.protocol == "off" else settings.cache_weight
     if trace.cache_transport is not None and alpha:

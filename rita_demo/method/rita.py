@@ -61,6 +61,7 @@ def decide(
     settings: Settings,
     tuning: Tuning | None = None,
     present: Tensor | None = None,
+    shown: Tensor | None = None,
 ) -> tuple[Trace, CacheState]:
     """``argmin_k d_OT(k) + alpha d_cOT(k)`` (definition 12) in the order Algorithm 1 prints.
 
@@ -73,6 +74,8 @@ def decide(
             slider that changes something else does not encode text again.
         present: (N,) bool, the views that count; the others carry no mass, enter no memory and no
             loss, but keep their place in the trace. None: all of them.
+        shown: (N,) the share of the square that each view shows, in (0, 1], for ``view_weight=area``. None: the
+            same share each.
 
     Returns:
         The trace, and the memory with this picture in it.  The caller decides whether to keep it:
@@ -102,7 +105,7 @@ def decide(
             confidence = assess(x, judges, z_weight, temperature=tau, max_entropy=settings.max_entropy,
                                 entropy_unit=settings.entropy_unit)  # fmt: skip
             zbar = text_mean(judges, z_weight)
-            confidence, a = _weighted(x, confidence, settings.view_weight, present)
+            confidence, a = _weighted(x, confidence, settings.view_weight, present, shown)
 
         with stage("cache"):  # the confident views enter, before or after they are judged by it
             after, change = _committed(before, cache, x, confidence, settings)
@@ -176,14 +179,15 @@ def _fitting(
 
 
 def _weighted(
-    x: Tensor, confidence: Confidence, kind: str, present: Tensor | None
+    x: Tensor, confidence: Confidence, kind: str, present: Tensor | None, shown: Tensor | None
 ) -> tuple[Confidence, Tensor]:
     """The weight of every view, as if the absent ones had never been taken: they weigh 0."""
     if present is None:
-        return confidence, view_weight(x, confidence, kind)
+        return confidence, view_weight(x, confidence, kind, shown)
     there = replace(confidence, entropy=confidence.entropy[present])
     a = torch.zeros(len(x), dtype=x.dtype, device=x.device)
-    a[present] = view_weight(x[present], there, kind)
+    seen = None if shown is None else shown[present]
+    a[present] = view_weight(x[present], there, kind, seen)
     return replace(confidence, kept=confidence.kept & present), a
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from rita_demo.reference.transport import distance, rotation
-from rita_demo.reference.views import cut_views, to_tensor
+from rita_demo.reference.views import cut_views, to_tensor, view_weights
 from rita_demo.settings import Settings
 from rita_demo.vlm import Backbone
 from rita_demo.vlm.templates import CONTEXT_LENGTH, HAND, sentence
@@ -21,7 +21,7 @@ from rita_demo.vlm.text import initial_contexts
 
 #: What is written here; other values of these settings would need more code than a first version has.
 FIXED = {
-    "objective": "linear", "view_weight": "uniform", "tuning_loss": "marginal",
+    "objective": "linear", "tuning_loss": "marginal",
     "cache_text": "initial", "completion": "svd",
 }  # fmt: skip
 
@@ -43,7 +43,7 @@ class PlainRita:
     ``settings.slots`` of them.
 
     Raises:
-        ValueError: a setting that this reading does not know (see ``FIXED``).
+        ValueError: a setting that this reading does not know (see ``FIXED`` and :func:`view_weights`).
     """
 
     def __init__(self, backbone: Backbone, names: tuple[str, ...], settings: Settings) -> None:
@@ -53,6 +53,7 @@ class PlainRita:
         self.backbone, self.settings = backbone, settings
         self.tokens = backbone.tower.tokens([sentence(HAND, name) for name in names])
         self.start = initial_contexts(backbone.tower, settings)
+        self.weight = view_weights(settings)
         self.memory: list[list[tuple[Tensor, float]]] = [[] for _ in names]
         with torch.no_grad():
             self.initial = self.encode_text(self.start)
@@ -133,7 +134,7 @@ class PlainRita:
     def prompt_distance(self, views: list, prompts: Tensor) -> Tensor:
         """Definition 7: d_OT (K,)."""
         x = self.encode_image(views)
-        return torch.tensor([distance(x, z, self.settings) for z in prompts])
+        return torch.tensor([distance(x, z, self.weight, self.settings) for z in prompts])
 
     def cache_distance(self, views: list) -> Tensor:
         """Definitions 10 and 11: d_cOT (K,); a class without memory pays what ``empty_class`` says."""
@@ -142,9 +143,11 @@ class PlainRita:
             mean = prompts.mean(0)
             if held:
                 cached = torch.stack([feature for feature, _ in held])
-                found.append(distance(x, cached @ rotation(cached, mean), self.settings))
+                found.append(
+                    distance(x, cached @ rotation(cached, mean), self.weight, self.settings)
+                )
             elif self.settings.empty_class == "zero":
                 found.append(0.0)
             else:
-                found.append(distance(x, (mean / mean.norm())[None], self.settings))
+                found.append(distance(x, (mean / mean.norm())[None], self.weight, self.settings))
         return torch.tensor(found)

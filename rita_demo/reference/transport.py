@@ -8,25 +8,24 @@ from torch import Tensor
 from rita_demo.settings import Settings
 
 
-def distance(x: Tensor, z: Tensor, settings: Settings) -> float:
-    """Definitions 5 to 7 for one class: ``<T, 1 - x z'> / rho``, views x (N, D), atoms z (M, D)."""
+def distance(x: Tensor, z: Tensor, weight: Tensor, settings: Settings) -> float:
+    """Definitions 5 to 7 for one class: ``<T, 1 - x z'> / rho``, views x (N, D) of mass weight (N,), atoms z (M, D)."""
     cost = 1 - x @ z.T
-    plan = sinkhorn(cost, settings)
+    plan = sinkhorn(cost, weight, settings)
     return float((plan * cost).sum()) / settings.transported_mass
 
 
-def sinkhorn(cost: Tensor, settings: Settings) -> Tensor:
+def sinkhorn(cost: Tensor, weight: Tensor, settings: Settings) -> Tensor:
     """The plan (N, M) of one cost matrix: log-domain Sinkhorn until the marginals fit.
 
     With rho < 1 an extra column of mass 1 - rho and cost zero takes in what is left out.
     """
     blur, rho, atoms = settings.entropy_weight, settings.transported_mass, cost.shape[1]
-    a = torch.full((len(cost),), 1 / len(cost))
     b = torch.full((atoms,), rho / atoms)
     if rho < 1:
         cost = torch.cat([cost, torch.zeros(len(cost), 1)], dim=1)
         b = torch.cat([b, torch.tensor([1 - rho])])
-    a, b = a.to(cost), b.to(cost)
+    a, b = weight.to(cost), b.to(cost)
     g = torch.zeros_like(b)
     for _ in range(settings.sinkhorn_iterations):
         f = blur * (a.log() - ((g - cost) / blur).logsumexp(1))

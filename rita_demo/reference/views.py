@@ -28,6 +28,22 @@ def cut_views(square: np.ndarray, settings: Settings, side: int) -> list[Image.I
     return views
 
 
+def view_weights(settings: Settings) -> Tensor:
+    """The mass (N,) of every view: the same, or in proportion to the part of the square it leaves out.
+
+    Raises:
+        ValueError: other weights would need the views' features.
+    """
+    if settings.view_weight not in ("uniform", "area"):
+        raise ValueError("The plain reading has view_weight=uniform and view_weight=area only.")
+    if settings.view_weight == "uniform":
+        return torch.full((settings.views,), 1 / settings.views)
+    boxes, _ = draw_boxes(settings.views, settings.view_seed, (settings.view_scale, 1.0))
+    left_out = [1 - (right - left) * (low - top) for left, top, right, low in boxes.tolist()]
+    mass = torch.tensor([max(part, 0.001) for part in left_out])
+    return mass / mass.sum()
+
+
 def to_tensor(views: list[Image.Image]) -> Tensor:
     """(N, 3, side, side) float32 in [0, 1]."""
     stacked = np.stack([np.asarray(view, np.float32) / 255 for view in views])

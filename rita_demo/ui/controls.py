@@ -37,6 +37,9 @@ CHOICE_WORDS = {
     "linear": "plain cost",
     "entropic": "cost with entropy",
     "kl": "cost with KL to the product plan",
+    "area": "crops that show less count more",
+    "built_in": "each sentence a prompt",
+    "built_in_mean": "their mean as one prompt",
 }
 
 

@@ -8,10 +8,10 @@ from torch import Tensor
 from rita_demo.records import ViewSet
 from rita_demo.settings import Settings
 from rita_demo.views.augmix import augmix
-from rita_demo.views.boxes import draw_boxes
+from rita_demo.views.boxes import draw_boxes, shares
 from rita_demo.views.crops import crop
 
-__all__ = ["augmix", "crop", "draw_boxes", "make_views"]
+__all__ = ["augmix", "crop", "draw_boxes", "make_views", "shares"]
 
 
 def make_views(pixels: Tensor, settings: Settings, side: int) -> ViewSet:

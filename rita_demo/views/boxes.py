@@ -46,6 +46,12 @@ def draw_boxes(
     return boxes.astype(np.float32), flipped
 
 
+def shares(boxes: np.ndarray) -> np.ndarray:
+    """The share of the square's area that each box (n, 4) shows: (n,) float32 in (0, 1]."""
+    width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
+    return (width * height).astype(np.float32)
+
+
 def _draw(
     generator: np.random.Generator, scale: tuple[float, float], ratio: tuple[float, float]
 ) -> tuple[float, float, float, float]:

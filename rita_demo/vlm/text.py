@@ -22,6 +22,7 @@ from rita_demo.vlm.prefix import can_share, encode_after
 from rita_demo.vlm.templates import CONTEXT_LENGTH, HAND, TEMPLATES, sentence
 from rita_demo.vlm.tower import TextTower
 
+MEAN = "built_in_mean"  # of settings.descriptions
 NOISE = 0.1  # of the token embedding's standard deviation (method.md row 3)
 LONGEST_NAME = 1000  # characters; longer ones are a pasted text, not a name
 CHUNK_TOKENS = 8192  # tokens encoded at once: bounds memory
@@ -34,7 +35,7 @@ class PromptSet:
     """One vocabulary as prompts. K classes, P contexts, L = 4 context tokens, width E.
 
     M = P + S prompts per class: one per context, then the class's own sentences, S = the most that a
-    class has (0 without descriptions). ``context`` (P, L, E) initial contexts; ``weight`` (K, M) rows
+    class has (0 without descriptions; 1 when they are one prompt). ``context`` (P, L, E) initial contexts; ``weight`` (K, M) rows
     sum to 1, 0 where a class has fewer sentences than others; ``prompts`` K tuples of M readable
     sentences; ``unknown`` K tuples of words the embedded model never met; ``features`` (K, M, D) unit
     length, of the initial contexts; ``written`` (K, S, D), those of the sentences, zeros where there
@@ -82,7 +83,8 @@ def build_prompts(
     ``context_init="noise"`` and ``"templates"`` alike, prompt 0 is "a photo of a {name}.".
 
     Args:
-        sentences: K tuples of written sentences, frozen further prompts; nothing means none.
+        sentences: K tuples of written sentences, frozen further prompts; nothing means none. With
+            ``descriptions="built_in_mean"`` those of a class are one prompt: their mean direction.
 
     Raises:
         VocabularyError: no names, an empty name, or one of more than 1000 characters.
@@ -96,6 +98,10 @@ def build_prompts(
     sentences = sentences or tuple(() for _ in names)
     with torch.no_grad():
         written, present = _written(backbone, sentences)
+        if settings.descriptions == MEAN and written.shape[1]:
+            written = F.normalize(written.sum(1, keepdim=True), dim=-1)
+            present = present.amax(1, keepdim=True)
+            sentences = tuple((_together(own),) for own in sentences)
         features = torch.cat([_encode(tower, tokens, position, context), written], dim=1)
     used = torch.cat([present.new_ones(len(names), len(context)), present], dim=1)
     return PromptSet(
@@ -147,6 +153,11 @@ def encode_sentences(backbone: Backbone, sentences: list[str]) -> Tensor:
             parts.append(tower.encode(tower.embed(tokens[rows, :length]), position[rows]))
             order.append(rows)
     return torch.cat(parts)[torch.cat(order).argsort().to(tower.device)]
+
+
+def _together(sentences: tuple[str, ...]) -> str:
+    more = len(sentences) - 1
+    return f"{sentences[0]} (and {more} more: their mean)" if more else sentences[0]
 
 
 def _written(backbone: Backbone, sentences: tuple[tuple[str, ...], ...]) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rita_demo.data.descriptions import BUILT_IN, LARGEST_FILE, described, load
+from rita_demo.data.descriptions import BUILT_IN, LARGEST_FILE, MEAN, described, load
 from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.errors import DataError
 
@@ -126,3 +126,8 @@ def test_a_class_the_built_in_files_do_not_know_is_told_which_lists_they_cover()
     with pytest.raises(DataError, match="no sentences for the class 'piano'") as refused:
         described(("cup", "piano"), "built_in")
     assert "caltech101 and dtd" in refused.value.hint
+
+
+def test_as_one_prompt_they_are_used_only_where_every_class_has_some() -> None:
+    assert described(["banded", "crab"], MEAN) == described(["banded", "crab"], "built_in")
+    assert described(["banded", "my cat"], MEAN) == ((), ())

@@ -35,7 +35,7 @@ ALTERNATIVES: dict[str, tuple[Any, ...]] = {
     "entropy_weight": (0.003, 0.01, 0.1, 10.0),
     "objective": ("linear", "entropic", "kl"),
     "transported_mass": (1.0, 0.5, 0.25, 0.05),
-    "view_weight": ("uniform", "confidence", "agreement"),
+    "view_weight": ("uniform", "confidence", "agreement", "area"),
     "tuning_steps": (0, 1, 4),
     "tuning_rate": (0.0, 0.005, 0.05),
     "tuning_loss": ("marginal", "pointwise", "transport", "none"),
@@ -56,6 +56,7 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
 TOGETHER: list[tuple[str, dict[str, Any]]] = [
     ("recommended", {}),
     ("paper", {}),
+    ("recommended", {"view_weight": "area"}),
     ("recommended", {"protocol": "reset", "order": "update_first"}),
     ("recommended", {"cache_text": "tuned", "order": "update_first", "tuning_rate": 0.05}),
     ("recommended", {"objective": "entropic", "view_weight": "confidence", "tuning_loss": "transport"}),
@@ -85,7 +86,8 @@ def ours(x: F, world: World, cache: CacheState, settings: Settings) -> tuple[Tra
         weight=torch.tensor(world.z_weight, dtype=dtype),
         temperature=TAU,
     )
-    return decide(torch.tensor(x, dtype=dtype), prompts, cache, settings)
+    shown = torch.tensor(world.shown)
+    return decide(torch.tensor(x, dtype=dtype), prompts, cache, settings, shown=shown)
 
 
 def compare_stream(
@@ -111,7 +113,7 @@ def compare_stream(
             return trace.alignment.aligned[k, : int(trace.cache.count[k])].double().numpy()
 
         expected, notes = slow.decide(
-            x, world.encode, world.context, world.z_weight, TAU, notes, settings,
+            x, world.encode, world.context, world.z_weight, TAU, notes, settings, world.shown,
             aligned_by if settings.completion == "svd" else None,
         )  # fmt: skip
         check_decision(trace, expected, settings, world, room)

@@ -105,13 +105,16 @@ def text_mean(z: F, z_weight: F) -> F:
     return np.array([sum(w * atom for w, atom in zip(ws, atoms)) for ws, atoms in zip(z_weight, z)])
 
 
-def weigh_views(x: F, entropy: F, kind: str) -> F:
-    """Weights of the views: uniform, AWT's confidence, or R-TPT's agreement with 20 neighbours."""
+def weigh_views(x: F, entropy: F, kind: str, shown: F) -> F:
+    """Weights of the views: uniform, AWT's confidence, R-TPT's agreement with 20 neighbours, or what they leave out."""
     count = len(x)
     if kind == "uniform" or count == 1:
         return np.full(count, 1.0 / count)
     if kind == "confidence":
         return softmax(-entropy / 0.5)
+    if kind == "area":
+        left_out = [max(1 - share, 0.001) for share in shown]
+        return np.array([part / sum(left_out) for part in left_out])
     agreement = np.empty(count)
     for n in range(count):
         others = sorted((cosine(x[n], x[i]) for i in range(count) if i != n), reverse=True)
@@ -171,9 +174,11 @@ def decide(
     tau: float,
     cache: Cache,
     s: Settings,
+    shown: F,
     aligned_by: Callable[[int], F] | None = None,
 ) -> tuple[Decision, Cache]:
-    """Algorithm 1 for one picture: views (N, D), contexts (M, L, E) -> decision and next cache.
+    """Algorithm 1 for one picture: views (N, D) that show these shares (N,) of it, contexts (M, L, E) -> decision
+    and next cache.
 
     ``aligned_by(k)`` replaces row 10 by somebody else's aligned cache: an SVD leaves all but one direction
     of W open, so two correct ones need not agree, and only what follows from it can be compared.
@@ -189,7 +194,7 @@ def decide(
     pseudo = [int(np.argmax(p)) for p in probability]
     limit = s.max_entropy * (np.log(classes) if s.entropy_unit == "share_of_log_k" else 1.0)
     kept = [bool(h <= limit) for h in entropy]
-    weight = weigh_views(x, entropy, s.view_weight)
+    weight = weigh_views(x, entropy, s.view_weight, shown)
 
     old = cache if s.protocol == "stream" else Cache([[] for _ in range(classes)], cache.pictures)
     if s.protocol == "off":

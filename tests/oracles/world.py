@@ -32,6 +32,11 @@ class World:
     z_weight: F
     pictures: tuple[F, ...]
 
+    @property
+    def shown(self) -> F:
+        """(N,) the share of the square that every view shows: all of it for view 0."""
+        return np.concatenate([[1.0], np.linspace(0.95, 0.08, N - 1)])
+
     def encode(self, context: F) -> F:
         """Contexts (M, L, E) -> unit prompts (K, M, D): normalised class part + tanh of a linear map."""
         own = context.reshape(len(context), -1) @ self.mixing

@@ -20,6 +20,7 @@ SMALL = {"views": 12, "prompts": 3, "subset_size": 8, "slots": 2}
 CASES = {
     "paper": PAPER.but(**SMALL),
     "recommended": RECOMMENDED.but(**SMALL, completion="svd"),
+    "small crops": RECOMMENDED.but(**SMALL, completion="svd", view_weight="area"),
     "without memory": RECOMMENDED.but(**SMALL, completion="svd", protocol="off"),
     "all mass, zero when empty": RECOMMENDED.but(
         **SMALL, completion="svd", transported_mass=1.0, empty_class="zero"

@@ -178,11 +178,25 @@ def test_the_contexts_gradient_agrees_with_finite_differences(backbone: Backbone
     assert abs(slope - float(context.grad.norm())) < 0.02 * abs(slope)
 
 
+def test_a_classs_sentences_as_one_prompt_are_their_mean_direction(backbone: Backbone) -> None:
+    sentences = (("a tail and two ears.", "it purrs"), ("many dots",))
+    prompts = build_prompts(backbone, ("cat", "polka-dotted"), RECOMMENDED, sentences)
+    assert prompts.features.shape == (2, 4 + 1, 32)
+    for k, own in enumerate(sentences):
+        mean = encode_sentences(backbone, list(own)).mean(0)
+        torch.testing.assert_close(prompts.features[k, 4], mean / mean.norm())
+    assert torch.equal(prompts.weight, torch.full((2, 5), 1 / 5))
+    assert prompts.prompts[0][4] == "a tail and two ears. (and 1 more: their mean)"
+    assert prompts.prompts[1][4] == "many dots"
+    assert torch.equal(prompts.encode(prompts.context + 0.1)[:, 4:], prompts.features[:, 4:])
+
+
 def test_written_sentences_are_frozen_prompts_behind_the_contexts(backbone: Backbone) -> None:
     sentences = (("a tail and two ears.", "it purrs"), ("many dots",), ("black type on paper",))
     names = ("cat", "polka-dotted", "soy milk carton")
     plain = build_prompts(backbone, names, RECOMMENDED)
-    prompts = build_prompts(backbone, names, RECOMMENDED, sentences)
+    each = RECOMMENDED.but(descriptions="built_in")
+    prompts = build_prompts(backbone, names, each, sentences)
     assert prompts.features.shape == (3, 4 + 2, 32)
     assert torch.equal(prompts.features[:, :4], plain.features)
     for k, own in enumerate(sentences):
