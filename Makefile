@@ -29,6 +29,11 @@ $(VENV)/.dev: requirements-dev.txt $(VENV)/.user
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt -c constraints.txt
 	@touch $@
 
+# for the nightly tests of --executor ray alone: 250 MB that nothing else needs
+$(VENV)/.ray: requirements-ray.txt $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-ray.txt -c constraints.txt
+	@touch $@
+
 browser: setup-dev
 	$(BIN)/python -m tests.browser
 
@@ -47,7 +52,7 @@ test: check browser
 	$(BIN)/python -m pytest -m "not nightly and not e2e" -n 2 --dist loadfile
 	$(BIN)/python -m pytest -m "e2e and not nightly"
 
-test-nightly: check browser
+test-nightly: check browser $(VENV)/.ray
 	$(BIN)/python -m pytest -m "not e2e" -n 2 --dist loadfile
 	$(BIN)/python -m pytest -m e2e
 

@@ -96,7 +96,7 @@ class Engine:
             hand=as_numpy(prompts.hand),
             unknown=prompts.unknown,
             temperature=self._backbone.temperature,
-            key=self._bank_key(names),
+            key=_bank_key(self.info, names),
         )
 
     # --- door 2
@@ -329,12 +329,9 @@ class Engine:
         )
 
     # --- inside
-    def _bank_key(self, names: Sequence[str]) -> str:
-        return _key(self.info.name, *names)
-
     def _prompts_of(self, bank: TextBank, settings: Settings) -> Any:
         """The vocabulary's prompts; features of another model would fit by chance, or not at all."""
-        if bank.key != self._bank_key(bank.names):
+        if bank.key != _bank_key(self.info, bank.names):
             raise SettingError(
                 "Another model was chosen since this picture was decided.",
                 "Run a picture with it first, or go back to the model it was decided with.",
@@ -408,6 +405,16 @@ class Engine:
         """(H, W, 3) uint8 -> (3, H, W) float32 in [0, 1] on the device."""
         tensor = torch.from_numpy(np.ascontiguousarray(picture.pixels)).to(self._backbone.device)
         return tensor.permute(2, 0, 1).float() / 255
+
+
+def empty_memory(info: BackboneInfo, names: Sequence[str], settings: Settings) -> CacheState:
+    """What :meth:`Engine.empty_cache` gives, for a model that is loaded somewhere else."""
+    key = _bank_key(info, names)
+    return outside(method.empty(len(names), settings.slots, info.width, key))
+
+
+def _bank_key(info: BackboneInfo, names: Sequence[str]) -> str:
+    return _key(info.name, *names)
 
 
 def _key(*parts: str) -> str:

@@ -132,3 +132,10 @@ def test_a_file_imports_only_from_lower_rungs(path: Path) -> None:
 def test_a_file_imports_no_library_from_the_other_side_of_the_engine(path: Path) -> None:
     libraries = {name.split(".")[0] for name in imports_of(path)}
     assert not libraries & FORBIDDEN.get(place_of(path), set())
+
+
+def test_ray_is_optional_and_imported_by_one_file() -> None:
+    users = {path.name for path in FILES if {n.split(".")[0] for n in imports_of(path)} & {"ray"}}
+    importers = {path.name for path in FILES if any("on_ray" in name for name in imports_of(path))}
+    assert users == {"on_ray.py"}
+    assert not importers

@@ -86,7 +86,7 @@ def _decode(source: Source, notes: list[str]) -> Image.Image:
     elif isinstance(source, Image.Image):
         image = source
     else:
-        image = _from_bytes(_read(source) if isinstance(source, str | Path) else bytes(source))
+        image = _from_bytes(file_bytes(source) if isinstance(source, str | Path) else bytes(source))
     _check_size(image.width, image.height)
     try:
         if getattr(image, "is_animated", False):
@@ -101,8 +101,12 @@ def _decode(source: Source, notes: list[str]) -> Image.Image:
         raise _damaged(error) from error
 
 
-def _read(path: str | Path) -> bytes:
-    """A file's bytes. Only the file's name is repeated: the folder may be ours, not the visitor's."""
+def file_bytes(path: str | Path) -> bytes:
+    """A file's bytes. Only the file's name is repeated: the folder may be ours, not the visitor's.
+
+    Raises:
+        PictureError: it is none, too large, or cannot be read.
+    """
     path = Path(path)
     try:
         if path.is_dir():

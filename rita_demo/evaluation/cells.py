@@ -8,7 +8,7 @@ after the last row to the last bit.
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,18 +50,40 @@ class Row:
 
 
 @dataclass
-class CellFile:
+class Book:
+    """What a cell is written into, picture by picture: the table's ``columns`` of its rows, and the ``memory``
+    after the last one (None for a method without a stream)."""
+
+    columns: dict[str, Any]
+    memory: CacheState | None
+
+    def append(self, row: Row, change: CacheChange | None, after: CacheState | None) -> None:
+        """One more picture."""
+        vectors = b""
+        if self.memory is not None and after is not None and change is not None:
+            row = replace(
+                row, entered=tuple((e.label, e.slot, e.view, e.entropy) for e in change.events)
+            )
+            entered = [after.features[event.label, event.slot] for event in change.events]
+            if entered:
+                vectors = np.stack(entered).astype("<f4").tobytes()
+            self.memory = after
+        self.add(asdict(row), vectors)
+
+    def add(self, line: dict[str, Any], vectors: bytes) -> None:
+        """The same as it is stored: the row, and the features that entered."""
+        raise NotImplementedError
+
+
+class CellFile(Book):
     """A cell's folder, opened for going on: ``count`` rows are there, ``memory`` is the state after them."""
 
-    folder: Path
-    header: dict[str, Any]
-    memory: CacheState | None
-    count: int = field(default=0, init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, folder: Path, header: dict[str, Any], memory: CacheState | None) -> None:
+        super().__init__(header["columns"], memory)
+        self.folder = folder
         self.folder.mkdir(parents=True, exist_ok=True)
         if not (self.folder / "header.json").is_file():
-            files.write_json(self.folder / "header.json", self.header)
+            files.write_json(self.folder / "header.json", header)
         files.drop_torn_line(self._rows)
         rows = files.read_lines(self._rows)
         self.count = len(rows)
@@ -76,17 +98,11 @@ class CellFile:
     def _vectors(self) -> Path:
         return self.folder / "memory.f32"
 
-    def append(self, row: Row, change: CacheChange | None, after: CacheState | None) -> None:
-        """One more picture. The features that entered are written first, then the line that counts them."""
-        if self.memory is not None and after is not None and change is not None:
-            row = replace(
-                row, entered=tuple((e.label, e.slot, e.view, e.entropy) for e in change.events)
-            )
-            entered = [after.features[event.label, event.slot] for event in change.events]
-            if entered:
-                files.append_bytes(self._vectors, np.stack(entered).astype("<f4").tobytes())
-            self.memory = after
-        files.append_line(self._rows, asdict(row))
+    def add(self, line: dict[str, Any], vectors: bytes) -> None:
+        """The features that entered are written first, then the line that counts them."""
+        if vectors:
+            files.append_bytes(self._vectors, vectors)
+        files.append_line(self._rows, line)
         self.count += 1
 
     def _replayed(self, empty: CacheState, rows: list[dict[str, Any]]) -> CacheState:

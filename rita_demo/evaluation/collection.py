@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from rita_demo.data import textures
 from rita_demo.data.datasets import DATASETS, SPLITS, Item, class_names, is_own_split, load_split
+from rita_demo.data.pictures import file_bytes
 from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.errors import DataError
 
@@ -23,8 +24,8 @@ DRAWN_PER_CLASS = 10  # of the procedural textures, when no limit says how many
 class Entry:
     """One picture: ``id`` names it on every machine, ``label`` indexes the collection's names.
 
-    It lies at ``path``, or is drawn from ``drawing`` (class, seed). ``size`` in bytes tells a file that
-    was replaced by another one of the same name (0 for a drawing).
+    It lies at ``path``, or is drawn from ``drawing`` (class, seed), or its file travels along as ``data``.
+    ``size`` in bytes tells a file that was replaced by another one of the same name (0 for a drawing).
     """
 
     id: str
@@ -32,9 +33,20 @@ class Entry:
     size: int
     path: Path | None = None
     drawing: tuple[str, int] | None = None
+    data: bytes | None = None
 
-    def source(self) -> Path | np.ndarray:
+    def packed(self) -> Entry:
+        """The same for a machine that does not have the file.
+
+        Raises:
+            PictureError: the file cannot be read.
+        """
+        return self if self.path is None else replace(self, path=None, data=file_bytes(self.path))
+
+    def source(self) -> Path | bytes | np.ndarray:
         """What :func:`rita_demo.data.pictures.open_picture` takes."""
+        if self.data is not None:
+            return self.data
         if self.drawing is not None:
             return textures.draw(*self.drawing)
         assert self.path is not None  # one of the two is always given

@@ -9,6 +9,7 @@ from typing import Any
 
 from rita_demo.errors import SettingError
 from rita_demo.evaluation import request as asked
+from rita_demo.evaluation.executor import EXECUTORS
 from rita_demo.evaluation.request import ORDERS, Request, Traffic
 from rita_demo.methods import METHODS
 from rita_demo.settings import KNOBS, PRESETS
@@ -47,7 +48,9 @@ def add_evaluate(commands: Any, add_backbone: Callable[[argparse.ArgumentParser]
     add("--preset", choices=list(PRESETS), default="recommended", help="where all settings start")
     add("--set", metavar="NAME=VALUE", action="append", default=[], dest="assignments",
         help="any other setting; may be repeated")  # fmt: skip
-    add("--executor", choices=("local",), default="local", help="where the work is done")
+    add("--executor", choices=tuple(EXECUTORS), default="local",
+        help="where the work is done: local, in this process (default), or ray, by a Ray cluster (RAY_ADDRESS, else one "
+        "that is started here)")  # fmt: skip
     add("--out", metavar="RUNS", type=Path, required=True, help="the folder that keeps the results")
     parser.set_defaults(run=_evaluate, usage_error=parser.error)
 

@@ -1,25 +1,38 @@
-"""Where tasks are done. A task is a small value that depends on no other task; so far: here, in order."""
+"""Where the work is done: in this process, or by workers of a Ray cluster. Imports stay light."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from rita_demo.errors import SettingError
+from rita_demo.errors import DemoError, SettingError
 
-Executor = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
+if TYPE_CHECKING:
+    from rita_demo.evaluation.collection import Collection
+    from rita_demo.evaluation.request import Request
 
+Say = Callable[[str], None]
+#: Measures what a request asks for and its run folder lacks, and returns the number of new rows. The
+#: caller holds the folder's lock.
+Executor = Callable[["Request", "Mapping[str, Collection]", Say], int]
 
-def local(work: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
-    """One task after the other in this process."""
-    return [work(task) for task in tasks]
-
-
-EXECUTORS: dict[str, Executor] = {"local": local}
+EXECUTORS = {"local": "rita_demo.evaluation.here", "ray": "rita_demo.evaluation.on_ray"}
 
 
 def executor(name: str) -> Executor:
-    """The executor of that name, or a :class:`SettingError` that lists the valid ones."""
+    """The executor of that name; its module is imported now.
+
+    Raises:
+        SettingError: there is none; the valid ones are listed.
+        DemoError: it needs a package that is not installed.
+    """
     if name not in EXECUTORS:
         raise SettingError(f"The executor is one of {', '.join(EXECUTORS)}; got {name[:40]!r}.")
-    return EXECUTORS[name]
+    if name == "ray" and find_spec("ray") is None:
+        raise DemoError(
+            "The executor ray needs the package ray, which is not installed.",
+            "Install it with: pip install -r requirements-ray.txt -c constraints.txt",
+        )
+    return import_module(EXECUTORS[name]).measure

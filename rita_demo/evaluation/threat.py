@@ -6,14 +6,13 @@ from dataclasses import asdict
 from typing import Any
 
 from rita_demo.attacks import attack_row, threat_sentences
-from rita_demo.engine import Engine
 from rita_demo.errors import SettingError
 from rita_demo.evaluation import plan
 from rita_demo.evaluation.collection import Collection
 from rita_demo.evaluation.plan import COLUMNS, FORMAT, Cell, Model
 from rita_demo.evaluation.request import SEEDS, USUAL, Traffic
 from rita_demo.methods import METHODS
-from rita_demo.records import ThreatModel
+from rita_demo.records import BackboneInfo, ThreatModel
 from rita_demo.settings import KNOBS, Settings
 
 GOAL = "away from the true class of every picture"
@@ -58,7 +57,9 @@ def _sentences(cell: Cell, side: int) -> tuple[str, ...]:
     return sentences
 
 
-def header_of(cell: Cell, collection: Collection, model: Model, engine: Engine) -> dict[str, Any]:
+def header_of(
+    cell: Cell, collection: Collection, model: Model, info: BackboneInfo
+) -> dict[str, Any]:
     """What ``header.json`` says: columns of the tables, threat model, all settings, pictures, machine.
 
     ``pool`` is the same for cells that differ in the seed alone.
@@ -82,7 +83,7 @@ def header_of(cell: Cell, collection: Collection, model: Model, engine: Engine) 
         "seeds": "every picture has its own, made from the seed and its name"
         if free
         else "given by hand",
-        "threat_model": asdict(threat_of(cell, engine.info.side)),
+        "threat_model": asdict(threat_of(cell, info.side)),
         "knobs": {n: v for n, v in cell.asked.as_dict().items() if n not in free},
         "special": plan.special(cell),
         "pictures": len(collection.entries),
@@ -91,8 +92,8 @@ def header_of(cell: Cell, collection: Collection, model: Model, engine: Engine) 
         "classes_present": collection.present,
         "names": list(collection.names),
         "weights": model.weights,
-        "width": engine.info.width,
-        "machine": {"device": engine.info.device, "precision": engine.info.precision},
+        "width": info.width,
+        "machine": {"device": info.device, "precision": info.precision},
     }
 
 

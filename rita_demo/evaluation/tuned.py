@@ -7,7 +7,6 @@ answer always starts from what is stored in half precision, also the first time.
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import numpy as np
 
@@ -20,35 +19,32 @@ from rita_demo.settings import Settings
 LARGEST = 1 << 20  # bytes per picture; larger vocabularies are tuned again in every process
 
 
+def kept_shape(classes: int, width: int, settings: Settings) -> tuple[int, int, int] | None:
+    """(K, P, D) of a store of tuned prompts; None when nothing is tuned, or it would need too much room."""
+    tuned = settings.tuning_steps > 0 and settings.tuning_loss != "none"
+    if not tuned or 2 * classes * settings.prompts * width > LARGEST:
+        return None
+    return classes, settings.prompts, width
+
+
 class TuningStore(Shelf):
     """The tuned prompts (K, P, D) of every picture of one look, P = the learnable ones.
 
     Losses, movements and gradients are not kept: no table shows them.
     """
 
-    listing = "tuned.jsonl"
-
-    @classmethod
-    def open(cls, folder: Path, bank: TextBank, settings: Settings) -> TuningStore | None:
-        """The store in a folder; None when nothing is tuned, or it would need too much room."""
-        classes, width = bank.hand.shape
-        tuned = settings.tuning_steps > 0 and settings.tuning_loss != "none"
-        if not tuned or 2 * classes * settings.prompts * width > LARGEST:
-            return None
-        return cls(folder, (classes, settings.prompts, width))
-
     def tuned(
         self, engine: Engine, entry: Entry, look: Look, bank: TextBank, settings: Settings
     ) -> tuple[Tuning, float]:
         """The prompt update of a picture, read or made and kept; and the seconds it took when it was made."""
-        if self.read(entry) is None:
+        if entry not in self.place:
             begin = time.perf_counter()
             tuning = engine.tune(look.glance, bank, settings)
             row = {"seconds": round(time.perf_counter() - begin, 4)}
             self.write(entry, tuning.features[:, : settings.prompts], row)
         kept = self.read(entry)
         assert kept is not None  # it was just written
-        _, row, learned = kept
+        row, learned = kept
         frozen = bank.features[:, settings.prompts :]
         nothing = np.zeros(0, np.float32)
         return Tuning(nothing, np.concatenate([learned, frozen], 1), nothing, nothing), row[

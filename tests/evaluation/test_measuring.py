@@ -254,7 +254,7 @@ def test_the_order_of_the_stream_is_random_and_repeatable(data_root: Path) -> No
         (["--sweep", "slots"], "A sweep is written name=v1,v2"),
         (["--sweep", "slots=1,99"], "slots is a whole number from 1 to 32"),
         (["--sweep", "slots=1", "--sweep", "slots=2"], "given twice"),
-        (["--executor", "ray"], "invalid choice"),
+        (["--executor", "moon"], "invalid choice"),
     ],
 )
 def test_a_wrong_request_ends_with_2_and_a_sentence(
