@@ -29,7 +29,9 @@ def test_every_variable_anybody_mentions_is_in_the_table() -> None:
     mentioned = {
         name
         for path in kept_files()
-        for name in re.findall(r"\bRITA_[A-Z]+\b", path.read_text(encoding="utf-8", errors="ignore"))
+        for name in re.findall(
+            r"\bRITA_[A-Z]+\b", path.read_text(encoding="utf-8", errors="ignore")
+        )
     }
     assert mentioned == set(VARIABLES)
 

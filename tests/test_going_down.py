@@ -1,4 +1,7 @@
-"""The real process is told to stop: what runs may end, nothing new begins, nothing stored is lost."""
+"""A process is told to stop: what runs may end, nothing new begins, nothing stored is lost.
+
+The process is ``app.py``, or where only the page matters the same with the fake engine.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,14 @@ from tests.server import free_port
 from tests.ui.stranger import Stranger
 
 ROOT = Path(__file__).resolve().parents[1]
+REAL, FAKE = ("app.py",), ("-m", "tests.ui.fake_house")
 pytestmark = pytest.mark.slow
 
 
 class House:
-    """``python app.py`` with a log of JSON lines."""
+    """``python`` with these words, and a log of JSON lines."""
 
-    def __init__(self, folder: Path, **environment: str) -> None:
+    def __init__(self, folder: Path, *words: str, **environment: str) -> None:
         port = free_port()
         self.folder, self.address = folder, f"http://127.0.0.1:{port}/"
         surroundings = os.environ | {
@@ -38,7 +42,7 @@ class House:
         }  # fmt: skip
         self.err = (folder / "err.txt").open("w")
         self.process = subprocess.Popen(
-            [sys.executable, "app.py"], cwd=ROOT, env=surroundings | environment,
+            [sys.executable, *words], cwd=ROOT, env=surroundings | environment,
             stdout=subprocess.DEVNULL, stderr=self.err,
         )  # fmt: skip
 
@@ -80,8 +84,8 @@ class House:
 
 
 @contextmanager
-def house(folder: Path, **environment: str) -> Iterator[House]:
-    one = House(folder, **environment)
+def house(folder: Path, *words: str, **environment: str) -> Iterator[House]:
+    one = House(folder, *words, **environment)
     try:
         yield one
     finally:
@@ -97,13 +101,26 @@ def in_background(work: Any, *arguments: Any, **more: Any) -> tuple[threading.Th
     return worker, answers
 
 
+def arrived(address: str) -> Stranger:
+    """A visitor who does not wait for the worked example: he hangs up at the first word of the page."""
+    one = Stranger(address)
+    loads = [
+        d["id"] for d in one.config["dependencies"] if any(n == "load" for _, n in d["targets"])
+    ]
+    body = {"fn_index": loads[0], "data": [], "session_hash": one.page}
+    one.http.post("gradio_api/queue/join", json=body).raise_for_status()
+    with one.http.stream("GET", "gradio_api/queue/data", params={"session_hash": one.page}) as told:
+        next(line for line in told.iter_lines() if "process_generating" in line)
+    return one
+
+
 def test_a_running_event_may_end_and_no_new_one_begins(tmp_path: Path) -> None:
-    with house(tmp_path, RITA_GRACE="120") as server:
+    with house(tmp_path, *FAKE, RITA_GRACE="120") as server:
         server.until_open()
         visitor, other = Stranger(server.address), Stranger(server.address)
         visitor.open()
         pressed, answers = in_background(visitor.press, "go", knob_steps=40)
-        time.sleep(1)
+        time.sleep(1)  # of two
         assert pressed.is_alive(), "the event has to run when the signal comes"
         server.process.send_signal(signal.SIGTERM)
         until = time.monotonic() + 5
@@ -124,11 +141,10 @@ def test_a_running_event_may_end_and_no_new_one_begins(tmp_path: Path) -> None:
 def test_a_stream_is_cut_between_two_pictures_and_goes_on_in_the_next_process(
     tmp_path: Path,
 ) -> None:
-    wish = {"stream_pictures": 30, "stream_dataset": "textures"}
-    with house(tmp_path, RITA_GRACE="0") as server:
+    wish = {"stream_pictures": 20, "stream_dataset": "textures"}
+    with house(tmp_path, *REAL, RITA_GRACE="0") as server:
         server.until_open()
-        visitor = Stranger(server.address)
-        visitor.open()
+        visitor = arrived(server.address)
         started, answers = in_background(visitor.press, "stream-start", **wish)
         until = time.monotonic() + 120
         while len(server.rows()) < 4:
@@ -141,10 +157,9 @@ def test_a_stream_is_cut_between_two_pictures_and_goes_on_in_the_next_process(
         started.join(10)
         assert "what has been stored stays" in answers[0]
     before = server.rows()
-    with house(tmp_path, RITA_GRACE="0") as server:
+    with house(tmp_path, *REAL, RITA_GRACE="0") as server:
         server.until_open()
-        visitor = Stranger(server.address)
-        visitor.open()
+        visitor = arrived(server.address)
         visitor.press("stream-start", **wish)
         after = server.rows()
     assert len(before) < len(after)
@@ -154,20 +169,20 @@ def test_a_stream_is_cut_between_two_pictures_and_goes_on_in_the_next_process(
 
 
 def test_a_process_that_is_not_open_yet_ends_at_once(tmp_path: Path) -> None:
-    with house(tmp_path) as server:
+    with house(tmp_path, *REAL) as server:
         until = time.monotonic() + 60
         while not server.log():
             assert time.monotonic() < until
             time.sleep(0.05)
         server.process.send_signal(signal.SIGTERM)
         assert server.ended(30) == 0
-        assert "open" not in [one["event"] for one in server.log()]
+        assert [one["event"] for one in server.log()] == ["start"]
 
 
 def test_nothing_of_a_visitor_is_in_the_log(tmp_path: Path) -> None:
     name, account = "zebrafinch", "gatekeeper:correct-horse"
     picture = (ROOT / "docs" / "first-screen.jpg").read_bytes()
-    with house(tmp_path, RITA_AUTH=account) as server:
+    with house(tmp_path, *FAKE, RITA_AUTH=account) as server:
         server.until_open()
         user, _, password = account.partition(":")
         visitor = Stranger(server.address, login=(user, password))
@@ -176,7 +191,9 @@ def test_nothing_of_a_visitor_is_in_the_log(tmp_path: Path) -> None:
         upload = {"path": sent.json()[0], "orig_name": f"{name}.jpg", "meta": {"_type": "gradio.FileData"}}  # fmt: skip
         event = visitor.event("upload", "upload")
         visitor.call(event["id"], [None, upload])
-        answer = visitor.press("go", vocabulary="own", own_names=f"{name}, cup, crab")
+        answer = visitor.press(
+            "go", vocabulary="own", own_names=f"{name}, cup, crab", truth="not given"
+        )
         assert "Done in" in answer
         visitor.press("go", vocabulary=f"no {name}")  # a value that Gradio itself refuses
         visitor.press("go", vocabulary="own", own_names=name, knob_steps=name)
@@ -186,6 +203,10 @@ def test_nothing_of_a_visitor_is_in_the_log(tmp_path: Path) -> None:
     assert "AttackDefend.attack_and_defend" in written
     for secret in (name, user, password, "base64", upload["path"], ".jpg"):
         assert secret not in written
-    assert {"start", "model", "open", "event", "stopping", "stopped"} <= {
-        one["event"] for one in server.log()
-    }
+    assert {"event", "stopping", "stopped"} <= {one["event"] for one in server.log()}
+    assert [
+        one["outcome"] for one in server.log() if one.get("name", "").endswith("and_defend")
+    ] == [
+        "done",
+        "refused",
+    ]

@@ -47,7 +47,9 @@ def written(style: str, debug: bool = False) -> subprocess.CompletedProcess[str]
 
 def test_every_line_is_one_json_object() -> None:
     done = written("json")
-    model, expected, elsewhere, warned, caught, fell, last = map(json.loads, done.stderr.splitlines())
+    model, expected, elsewhere, warned, caught, fell, last = map(
+        json.loads, done.stderr.splitlines()
+    )
     assert (model["event"], model["seconds"], model["level"]) == ("model", 1.5, "info")
     assert model["time"].endswith("+00:00")
     assert elsewhere["event"] == "two\nlines"

@@ -16,16 +16,19 @@ from rita_demo import logs
 from rita_demo.duty import DUTY, Bell
 from rita_demo.environment import Accounts
 from rita_demo.ui.page import launch_options
+from rita_demo.ui.recluse import stay_in
 
 HEALTH = "/health"
 WAITING = 64  # events in the queue; more are told that the page is busy
-LAST_WORDS = 0.3  # seconds for the last answers to reach their pages
+LAST_WORDS = 3.0  # seconds at most for the last answers to be handed to the network
+SENDING = 0.2  # seconds for the network to take them
 #: Seconds from the end of the events to the end of the process, whatever a thread may still be at.
 PATIENCE = 10.0
 
 
 def opened(page: gr.Blocks, host: str, port: int, accounts: Accounts = ()) -> str:
     """Open the page; gives its address. ``accounts``: who may see it; none: everybody."""
+    stay_in()
     page.queue(max_size=WAITING)
     _, address, _ = page.launch(
         server_name=host,
@@ -33,7 +36,10 @@ def opened(page: gr.Blocks, host: str, port: int, accounts: Accounts = ()) -> st
         auth=list(accounts) or None,
         prevent_thread_lock=True,
         quiet=True,
-        app_kwargs={"routes": [health(lambda: not page._queue.stopped)]},
+        app_kwargs={
+            "routes": [health(lambda: not page._queue.stopped)],
+            "openapi_url": None,  # a list of all addresses, which needs no password
+        },
         **launch_options(),
     )
     logs.adopt("uvicorn", "uvicorn.error", "uvicorn.access")
@@ -61,7 +67,10 @@ def serve(page: gr.Blocks, bell: Bell, grace: float) -> None:
     bell.wait()
     logs.event("stopping", running=DUTY.running, grace=grace)
     left = DUTY.leave(grace)
-    time.sleep(LAST_WORDS)
+    until = time.monotonic() + LAST_WORDS
+    while page._queue.get_active_worker_count() and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(SENDING)
     # A thread inside a long step of a model cannot be ended; what is stored does not need its end.
     last = threading.Timer(PATIENCE, os._exit, args=(0,))
     last.daemon = True
