@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 class House:
     """``python`` with these words, and a log of JSON lines."""
 
-    def __init__(self, folder: Path, *words: str, **environment: str) -> None:
+    def __init__(self, folder: Path, *words: str, cwd: Path = ROOT, **environment: str) -> None:
         port = free_port()
         self.folder, self.address = folder, f"http://127.0.0.1:{port}/"
         surroundings = os.environ | {
@@ -42,7 +42,7 @@ class House:
         }  # fmt: skip
         self.err = (folder / "err.txt").open("w")
         self.process = subprocess.Popen(
-            [sys.executable, *words], cwd=ROOT, env=surroundings | environment,
+            [sys.executable, *words], cwd=cwd, env=surroundings | environment,
             stdout=subprocess.DEVNULL, stderr=self.err,
         )  # fmt: skip
 
