@@ -1,13 +1,14 @@
 # make run          the page, on http://127.0.0.1:7860
 # make test         what CI runs (16 minutes on 2 cores); make test-quick under 2; make test-nightly everything
 # make setup        the environment both use; made when missing
+# make audit        known holes in the pinned packages, from a public database; needs a network
 PYTHON ?= $(shell command -v python3.11 || echo python3)
 VENV := .venv
 BIN := $(VENV)/bin
 export GRADIO_ANALYTICS_ENABLED := False
 export OMP_WAIT_POLICY := PASSIVE
 
-.PHONY: run setup setup-dev browser check test test-quick test-nightly clean
+.PHONY: run setup setup-dev browser check test test-quick test-nightly audit clean
 
 run: setup
 	$(BIN)/python app.py
@@ -56,5 +57,11 @@ test-nightly: check browser $(VENV)/.ray
 	$(BIN)/python -m pytest -m "not e2e" -n 2 --dist loadfile
 	$(BIN)/python -m pytest -m e2e
 
+# in an environment of its own: what audits is not part of what is audited
+audit:
+	$(PYTHON) -m venv .audit
+	.audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	.audit/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .audit .pytest_cache .mypy_cache .ruff_cache

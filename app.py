@@ -1,15 +1,15 @@
-"""Start the page: build the engine, build the page, launch.  Also what Hugging Face Spaces runs.
+"""Start the page: build the engine, build the page, open it.  Also what Hugging Face Spaces runs.
 
-Environment: ``RITA_BACKBONE`` (default ``embedded``), ``RITA_DEVICE``, ``RITA_HOST``
-(default ``127.0.0.1``), ``RITA_PORT`` (default 7860), ``RITA_DATA`` (the folder of the datasets,
-default ``data``), ``RITA_RUNS`` (the folder of run folders, default ``runs``).
+The environment variables are those of ``rita_demo/environment.py``; ``docs/deployment.md`` lists them.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import socket
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,53 +27,68 @@ def serve(
     data_root: Path | None = None,
     run: Run | None = None,
 ) -> int:
-    """Serve the page until it is interrupted, with a saved ``run`` on it if there is one; returns the
+    """Serve the page until SIGTERM or SIGINT, with a saved ``run`` on it if there is one; returns the
     exit status."""
+    from rita_demo import environment, logs
+    from rita_demo.duty import Bell
     from rita_demo.errors import DemoError
 
-    backbone = backbone or os.environ.get("RITA_BACKBONE") or "embedded"
-    host = host or os.environ.get("RITA_HOST") or "127.0.0.1"
+    bell = Bell()
+    bell.listen()
+    asked, style = environment.value, "text"
     try:
-        number = _free_port(host, str(port or os.environ.get("RITA_PORT") or 7860))
-        print(f"Loading the model {os.path.basename(backbone)} ...", flush=True)
+        style = asked("RITA_LOG")
+        environment.check()
+        logs.start(style, debug=asked("RITA_DEBUG"))
+        host = host or environment.host()
+        number = _free_port(host, port or asked("RITA_PORT"))
+        backbone = backbone or asked("RITA_BACKBONE")
+        logs.event("start", python=platform.python_version(), model=os.path.basename(backbone))
+        begin = time.perf_counter()
         from rita_demo.engine import Engine
         from rita_demo.measuring import Places
-        from rita_demo.ui.page import build, launch_options
+        from rita_demo.ui import server
+        from rita_demo.ui.page import build
         from rita_demo.ui.reopened import ReopenedRun
 
-        data = data_root or Path(os.environ.get("RITA_DATA") or "data")
-        places = Places(data, Path(os.environ.get("RITA_RUNS") or "runs"))
         engine = Engine(backbone, device)
-        first = None if run is None else ReopenedRun(engine, run)
-        ahead = run is None and os.environ.get("RITA_PREPARE") != "0"
+        spent = round(time.perf_counter() - begin, 1)
+        logs.event(
+            "model", device=engine.info.device, precision=engine.info.precision, seconds=spent
+        )
         page = build(
             engine,
             load=lambda name: Engine(name, device),
-            example=first,
-            places=places,
-            prepare=ahead,
+            example=None if run is None else ReopenedRun(engine, run),
+            places=Places(data_root or asked("RITA_DATA"), asked("RITA_RUNS")),
+            prepare=run is None and asked("RITA_PREPARE"),
         )
     except DemoError as error:
-        print(error, file=sys.stderr)
+        if style == "json":
+            logs.start(style)
+            logs.LOG.error(str(error))
+        else:
+            print(error, file=sys.stderr)
         return 1
-    page.queue(max_size=64).launch(server_name=host, server_port=number, **launch_options())
+    accounts = asked("RITA_AUTH")
+    address = server.opened(page, host, number, accounts)
+    logs.event("open", address=address, accounts=len(accounts))
+    server.serve(page, bell, asked("RITA_GRACE"))
     return 0
 
 
-def _free_port(host: str, asked: str) -> int:
+def _free_port(host: str, asked: int) -> int:
     """The port that was asked for, checked before anything heavy is loaded."""
     from rita_demo.errors import DemoError
 
-    if not asked.isdigit() or not 0 < int(asked) < 65536:
-        raise DemoError(f"RITA_PORT is a number from 1 to 65535; got {asked[:20]!r}.")
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((host, int(asked)))
+            probe.bind((host, asked))
         except OSError:
             hint = "Stop what uses it, or choose another one: RITA_PORT=7861."
             raise DemoError(f"Nothing can listen on {host}, port {asked}.", hint) from None
-    return int(asked)
+    return asked
 
 
 if __name__ == "__main__":

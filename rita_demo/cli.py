@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rita_demo import table, terminal
+from rita_demo import environment, table, terminal
 from rita_demo.bench.command import add_bench
 from rita_demo.data.vocabularies import (
     VOCABULARIES,
@@ -44,7 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(
                 errors="replace"
             )  # a terminal without Greek letters still gets the rest
+    debug = False
     try:
+        debug = environment.value("RITA_DEBUG")
         args = build_parser().parse_args(argv)
         return args.run(args)
     except SystemExit as end:  # argparse has printed its sentence (2) or its help (0)
@@ -57,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has left: nothing more to say to it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as error:
-        if os.environ.get("RITA_DEBUG"):
+        if debug:
             raise
         print(
             f"Something went wrong that should not have: {type(error).__name__}: {error}. "
@@ -144,7 +146,7 @@ def _add_explain(commands: Any) -> None:
 
 def _add_backbone(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--backbone", default=os.environ.get("RITA_BACKBONE") or DEFAULT_BACKBONE,
+        "--backbone", default=environment.value("RITA_BACKBONE"),
         help="embedded, ARCH:TAG of open_clip, or ARCH:checkpoint (default: RITA_BACKBONE, else embedded)",
     )  # fmt: skip
 

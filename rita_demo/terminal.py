@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
+from rita_demo import environment
 from rita_demo.errors import DataError
 
 
@@ -19,9 +19,9 @@ def data_root(given: Path | None) -> Path | None:
     """The folder that holds the datasets: the one given, else ``RITA_DATA``, else ./data where it exists."""
     if given is not None:
         return given
-    if named := os.environ.get("RITA_DATA"):
-        return Path(named)
-    return Path("data") if Path("data").is_dir() else None
+    named: Path = environment.value("RITA_DATA")
+    unset = named == environment.VARIABLES["RITA_DATA"].unset
+    return None if unset and not named.is_dir() else named
 
 
 def check_folder(path: Path | None) -> None:

@@ -22,9 +22,10 @@ def running_server(log: Path, *words: str) -> Iterator[str]:
     Raises:
         RuntimeError: with the end of the log, when it does not answer within two minutes.
     """
-    port = _free_port()
+    port = free_port()
     environment = os.environ | {"RITA_PORT": str(port), "RITA_HOST": "127.0.0.1"}
-    environment.pop("RITA_BACKBONE", None)
+    for name in ("RITA_BACKBONE", "RITA_AUTH", "RITA_LOG"):
+        environment.pop(name, None)
     # No test downloads anything, and none finds what somebody downloaded before.
     environment |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(log.parent / "hub")}
     # Streams and datasets of their own: what somebody has beside the project is neither seen nor touched.
@@ -46,7 +47,8 @@ def running_server(log: Path, *words: str) -> Iterator[str]:
         server.wait(20)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on at the moment."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])

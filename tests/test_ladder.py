@@ -11,12 +11,24 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "rita_demo"
 
 # Who may import whom inside rita_demo. Everybody may import records, settings and errors.
-BOTTOM = {"records", "surveys", "settings", "knob", "errors", "methods"}
+BOTTOM = {
+    "records",
+    "surveys",
+    "settings",
+    "knob",
+    "errors",
+    "methods",
+    "environment",
+    "logs",
+    "duty",
+}
 SIBLINGS = {"method", "vlm", "views", "attacks", "data"}
 LADDER: dict[str, set[str]] = {
     **{name: set() for name in BOTTOM},
     "surveys": {"records"},
     "knob": {"errors"},
+    "environment": {"errors"},
+    "duty": {"errors"},
     "settings": {"errors", "knob"},
     "methods": {"errors"},
     **dict.fromkeys(SIBLINGS, BOTTOM),
@@ -27,7 +39,7 @@ LADDER: dict[str, set[str]] = {
     "crossing": set(),
     "heap": set(),
     "recent": set(),
-    "terminal": {"errors"},
+    "terminal": {"errors", "environment"},
     "sights": BOTTOM | {"attacks", "method", "views"},
     "engine": BOTTOM | SIBLINGS | {"baselines", "crossing", "heap", "recent", "sights"},
     "evaluation": BOTTOM | {"data", "views", "attacks", "engine", "analysis", "terminal"},
@@ -62,7 +74,7 @@ LADDER: dict[str, set[str]] = {
     "table": BOTTOM | {"story", "data", "vlm"},
     "cli": BOTTOM
     | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation", "bench"}
-    | {"terminal", "ui", "serving"},
+    | {"terminal", "ui", "serving", "environment"},
     "serving": {"errors", "bundle"},
     "__main__": {"cli"},
     "__init__": set(),

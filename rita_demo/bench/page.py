@@ -20,6 +20,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from rita_demo import environment
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 PATIENCE = 180.0  # seconds until the server has to answer
@@ -61,7 +63,7 @@ def measure(backbone: str, rounds: int = 5) -> tuple[dict[str, float], list[str]
     with _server(backbone) as address:
         found = {"page: server start": time.perf_counter() - begin}
         found["page: first GET"] = _repeated(rounds, lambda: _get(address))
-        path = os.environ.get("RITA_BROWSER") or next(
+        path = environment.value("RITA_BROWSER") or next(
             filter(None, map(shutil.which, BROWSERS)), None
         )
         if path is None or importlib.util.find_spec("playwright") is None:
@@ -167,7 +169,7 @@ def _server(backbone: str) -> Iterator[str]:
         port = probe.getsockname()[1]
     address = f"http://127.0.0.1:{port}/"
     words = ["-m", "rita_demo", "serve", "--port", str(port), "--backbone", backbone]
-    environment = os.environ | {
+    surroundings = os.environ | {
         "HF_HUB_OFFLINE": "1",
         "RITA_HOST": "127.0.0.1",
         "RITA_PREPARE": "0",
@@ -175,7 +177,7 @@ def _server(backbone: str) -> Iterator[str]:
     root = Path(__file__).resolve().parents[2]
     quiet = subprocess.DEVNULL
     server = subprocess.Popen(
-        [sys.executable, *words], cwd=root, env=environment, stdout=quiet, stderr=quiet
+        [sys.executable, *words], cwd=root, env=surroundings, stdout=quiet, stderr=quiet
     )
     try:
         _wait(address, server)

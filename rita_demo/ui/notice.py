@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from html import escape
@@ -12,9 +11,10 @@ from typing import Any
 
 import gradio as gr
 
+from rita_demo import logs
 from rita_demo.errors import DemoError
+from rita_demo.ui.diary import Diary
 
-log = logging.getLogger("rita_demo.ui")
 SURPRISE = "Something went wrong on our side. It was written down."
 SURPRISE_HINT = "What you saw before is still here; try again, or reset the page."
 
@@ -45,18 +45,19 @@ def sentence(error: DemoError) -> str:
 
 
 def as_notice(error: Exception) -> str:
-    """Our own errors say what they are; anything else is logged and gets a general sentence."""
+    """Our own errors say what they are; anything else is logged and gets a general sentence with its id."""
     if isinstance(error, DemoError):
         return sentence(error)
-    log.error("unexpected error in the page", exc_info=error)
-    return sentence(DemoError(SURPRISE, SURPRISE_HINT))
+    number = logs.failure("unexpected error in the page", error)
+    return sentence(DemoError(SURPRISE, f"{SURPRISE_HINT} Its number is {number}."))
 
 
 def guarded(notice: Notice, always: Callable[[], dict[Any, Any]] = dict) -> Callable[[Any], Any]:
     """Decorator for event handlers that return (or yield) ``{component: value}``.
 
     An error becomes a sentence in ``notice``; every other output keeps what it shows. ``always`` makes
-    updates that accompany an error (say, the progress line cleared).
+    updates that accompany an error (say, the progress line cleared). Each event is one in the process's
+    :data:`rita_demo.duty.DUTY`, which ends them when the server goes down, and one in its log, if it is long.
     """
 
     def failed(error: Exception) -> dict[Any, Any]:
@@ -67,12 +68,13 @@ def guarded(notice: Notice, always: Callable[[], dict[Any, Any]] = dict) -> Call
 
             @functools.wraps(handler)
             def generator(*args: Any, **kwargs: Any) -> Iterator[dict[Any, Any]]:
-                said = False
+                said, diary = False, Diary(handler, long=True)
                 try:
-                    with closing(handler(*args, **kwargs)) as updates:
+                    with diary, closing(handler(*args, **kwargs)) as updates:
                         for update in updates:
                             said = True
                             yield update
+                            diary.step()
                 except Exception as error:
                     said = True
                     yield failed(error)
@@ -84,8 +86,9 @@ def guarded(notice: Notice, always: Callable[[], dict[Any, Any]] = dict) -> Call
         @functools.wraps(handler)
         def plain(*args: Any, **kwargs: Any) -> dict[Any, Any]:
             try:
-                # Gradio takes an empty dict for one output too few and answers 500
-                return handler(*args, **kwargs) or {notice: gr.skip()}
+                with Diary(handler):
+                    # Gradio takes an empty dict for one output too few and answers 500
+                    return handler(*args, **kwargs) or {notice: gr.skip()}
             except Exception as error:
                 return failed(error)
 

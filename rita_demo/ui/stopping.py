@@ -41,7 +41,25 @@ class Stoppable:
 
     def job(self, work: Callable[..., Iterator[Updates]]) -> Any:
         """``work`` as an event: the button while it runs, a sentence when it fails."""
+        return self._guarded(self._stoppable(work), work)
 
+    def after(self, work: Callable[..., Iterator[Updates]]) -> Any:
+        """What follows a job by itself, stoppable as well: nothing, when the job was stopped."""
+        job = self._stoppable(work)
+
+        def follows(*values: Any) -> Iterator[Updates]:
+            if self._name not in self._session(values[0]).cut:
+                yield from job(*values)
+
+        return self._guarded(follows, work)
+
+    def _guarded(self, event: Any, work: Callable[..., Iterator[Updates]]) -> Any:
+        event.__qualname__ = getattr(work, "__qualname__", "job")  # what the log calls it
+        return notice.guarded(
+            self._desk.notice, lambda: {self._desk.status: "", **self._seen(False)}
+        )(event)
+
+    def _stoppable(self, work: Callable[..., Iterator[Updates]]) -> Any:
         def begins(*values: Any) -> Iterator[Updates]:
             session = self._session(values[0])
             asked = session.stops[self._name]
@@ -63,19 +81,7 @@ class Stoppable:
                         session.cut.add(self._name)
             yield {**(self._stopped(session) if cut else {}), **self._seen(False)}
 
-        return notice.guarded(
-            self._desk.notice, lambda: {self._desk.status: "", **self._seen(False)}
-        )(begins)
-
-    def after(self, work: Callable[..., Iterator[Updates]]) -> Any:
-        """What follows a job by itself, stoppable as well: nothing, when the job was stopped."""
-        job = self.job(work)
-
-        def follows(*values: Any) -> Iterator[Updates]:
-            if self._name not in self._session(values[0]).cut:
-                yield from job(*values)
-
-        return notice.guarded(self._desk.notice)(follows)
+        return begins
 
     def _session(self, first: Any) -> Session:
         """``first``: the visitor, or the values of all inputs by component."""

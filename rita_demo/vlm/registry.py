@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from open_clip.constants import HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME
 from open_clip.pretrained import download_pretrained, get_pretrained_cfg
 from torch import nn
 
+from rita_demo import environment
 from rita_demo.errors import BackboneError
 from rita_demo.vlm.backbone import PRECISIONS, Backbone
 from rita_demo.vlm.checkpoint import adopt, is_checkpoint_name
@@ -112,7 +112,7 @@ def pick_device() -> str:
     Raises:
         BackboneError: when the device that was asked for is not here.
     """
-    if asked := os.environ.get("RITA_DEVICE"):
+    if asked := environment.value("RITA_DEVICE"):
         return _checked(asked)
     if torch.cuda.is_available():
         return "cuda"

@@ -32,10 +32,14 @@ def served(**options: Any) -> Iterator[str]:
 
 
 class Stranger:
-    """A visitor of his own: ``press`` calls an event by its element."""
+    """A visitor of his own: ``press`` calls an event by its element. ``login``: name and password."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, login: tuple[str, str] | None = None) -> None:
         self.http = httpx.Client(base_url=address, timeout=60)
+        if login is not None:
+            name, password = login
+            answer = self.http.post("login", data={"username": name, "password": password})
+            assert answer.status_code == 200, answer.text
         self.config = self.http.get("config").json()
         self.parts = {c["id"]: c for c in self.config["components"]}
         self.page = f"stranger{next(NUMBER)}"

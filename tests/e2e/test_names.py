@@ -1,0 +1,39 @@
+"""Class names that are markup stay words, in every panel of every tab, as a real browser sees it."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+EVIL = (
+    '<img src=x onerror="window.harm=1">',
+    "<svg onload=window.harm=2>",
+    "<b class=harm>crab</b>",
+)
+LINK = f"?sample=cat&classes={quote(','.join((*EVIL, 'cat')))}&attack=pgd&budget=4&steps=2&view=3"
+TABS = (
+    "Inside RITA",
+    "Memory (cache)",
+    "Stream",
+    "Figures of the paper",
+    "Learn",
+    "Attack & defend",
+)
+
+
+@pytest.mark.parametrize("page", [LINK], indirect=True)
+def test_a_name_is_never_markup_in_any_tab(page: Page) -> None:
+    for name in TABS:
+        tab = page.get_by_role("tab", name=name)
+        tab.click()
+        expect(tab).to_have_attribute("aria-selected", "true")
+        page.wait_for_timeout(1500)  # what comes into sight is drawn now
+        for row in page.locator("#views button:visible, #contents button:visible").all()[:2]:
+            row.click()
+        found = page.locator("img[src='x'], .harm, [onerror], [onload]")
+        assert found.count() == 0, (name, found.first.evaluate("e => e.outerHTML"))
+        assert page.evaluate("window.harm") is None, name
+    assert "<img src=x" in page.locator("body").inner_text(), "the names have to be on the page"
