@@ -127,7 +127,12 @@ def _small(text: bytes) -> bytes:
             return {k: less(v) for k, v in value.items()}
         if isinstance(value, list):
             return [less(v) for v in value]
-        large = isinstance(value, int) and not isinstance(value, bool) and abs(value) > 2_048
+        large = (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and abs(value) > 99
+            and value != 49_408
+        )
         return value % 64 if large else value
 
     return json.dumps(less(whole)).encode()

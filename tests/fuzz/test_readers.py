@@ -17,7 +17,7 @@ import pytest
 
 from tests.fuzz.targets import TARGETS, case, fault
 
-QUICK = 30  # cases of every target in `make test`
+QUICK = 25  # cases of every target in `make test`
 SLOW = {"model.pt": 300, "model.safetensors": 500, "model folder": 500, "saved run": 700}
 MANY = 1_000  # of each other target, at night
 LONGEST = 15.0  # seconds that any case may take
