@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -56,7 +57,8 @@ class Engine:
             then CPU. A loaded model stays where it is.
 
     Raises:
-        BackboneError: when the model cannot be had, with a sentence that says why.
+        BackboneError: when the model cannot be had, with a sentence that says why; from every door: when
+            the device's memory does not suffice, or the model's answer is not a number.
     """
 
     def __init__(
@@ -151,7 +153,7 @@ class Engine:
             sight=self._sight(bank, settings, cache),
         )
         while True:
-            with self._lock:
+            with self._alone():
                 try:
                     progress = next(loop)
                 except StopIteration as end:
@@ -192,7 +194,7 @@ class Engine:
 
     def view_pixels(self, picture: Picture, settings: Settings) -> np.ndarray:
         """The views as pictures for the screen: (N, side, side, 3) uint8."""
-        with self._lock:
+        with self._alone():
             drawn = views.make_views(self._pixels(picture), settings, self.info.side)
         assert drawn.pixels is not None  # just made
         return as_numpy(drawn.pixels.mul(255).round().clamp(0, 255).byte().permute(0, 2, 3, 1))
@@ -241,7 +243,7 @@ class Engine:
             key = _key(glance.key, bank.key, *knobs)
             tuning = self._tunings.get(key, lambda: self.tune(glance, bank, settings))
         left_out = left_out or LeftOut()
-        with self._lock:
+        with self._alone():
             prompts, device = self._method_prompts(bank, settings), self._backbone.device
             present, weight = method.left_in(left_out, len(glance.features), prompts.weight)
             trace, after = method.decide(
@@ -256,7 +258,7 @@ class Engine:
 
     def tune(self, glance: Glance, bank: TextBank, settings: Settings) -> Tuning:
         """The prompt update of :meth:`decide` alone, to be kept and passed back to it."""
-        with self._lock:
+        with self._alone():
             prompts, device = self._prompts_of(bank, settings), self._backbone.device
             tuning = method.tune(
                 prompts.encode,
@@ -292,7 +294,7 @@ class Engine:
         Raises:
             SettingError: a setting of a baseline that cannot be used with this vocabulary.
         """
-        with self._lock:
+        with self._alone():
             prompts, device = self._prompts_of(bank, settings), self._backbone.device
             question = baselines.Question(
                 views=torch.from_numpy(glance.features).to(device),
@@ -328,6 +330,19 @@ class Engine:
         )
 
     # --- inside
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """The model for one caller. (Views are encoded in smaller chunks before it comes to the sentence.)
+
+        Raises:
+            BackboneError: the device's memory does not suffice.
+        """
+        with self._lock:
+            try:
+                yield
+            except torch.OutOfMemoryError as error:
+                raise vlm.no_room() from error
+
     def _bank_key(self, names: Sequence[str]) -> str:
         return _key(self.info.name, *names)
 
@@ -342,13 +357,15 @@ class Engine:
 
     def _prompt_set(self, names: tuple[str, ...], settings: Settings) -> Any:
         key = _key(*names, *(str(getattr(settings, knob)) for knob in PROMPT_KNOBS))
-        with self._lock:
-            return self._prompts.get(
-                key,
-                lambda: vlm.build_prompts(
-                    self._backbone, names, settings, described(names, settings.descriptions)
-                ),
-            )
+
+        def build() -> Any:
+            sentences = described(names, settings.descriptions)
+            prompts = vlm.build_prompts(self._backbone, names, settings, sentences)
+            vlm.finite(prompts.features)
+            return prompts
+
+        with self._alone():
+            return self._prompts.get(key, build)
 
     def _method_prompts(self, bank: TextBank, settings: Settings) -> method.Prompts:
         """A vocabulary as the method wants it."""
@@ -362,12 +379,12 @@ class Engine:
         )
 
     def _encode(self, picture: Picture, settings: Settings, key: str) -> Glance:
-        with self._lock:
+        with self._alone():
             begin = time.perf_counter()
             drawn = views.make_views(self._pixels(picture), settings, self.info.side)
             cut = time.perf_counter()
             assert drawn.pixels is not None  # just made
-            features = as_numpy(self._backbone.encode_views(drawn.pixels))
+            features = as_numpy(vlm.finite(self._backbone.encode_views(drawn.pixels)))
             end = time.perf_counter()
         kept = outside(replace(drawn, pixels=None))
         del drawn

@@ -124,7 +124,8 @@ def _small(text: bytes) -> bytes:
 
     def less(value: Any) -> Any:
         if isinstance(value, dict):
-            return {k: less(v) for k, v in value.items()}
+            small = {"width": 8} if "image_size" in value else {}  # 768 where nothing is said
+            return small | {k: less(v) for k, v in value.items()}
         if isinstance(value, list):
             return [less(v) for v in value]
         large = (
