@@ -59,6 +59,26 @@ class Stranger:
                 answers.append(self.call(one["id"], [self._value(i, {}) for i in one["inputs"]]))
         return "\n".join(answers)
 
+    def begin(self, element: str) -> str:
+        """The first event of a button alone: what is said when it is pressed, before the job's turn."""
+        for one in self.config["dependencies"]:
+            for target, name in one["targets"]:
+                if (self.parts[target]["props"].get("elem_id"), name) == (element, "click"):
+                    return self.at_once(one["id"])
+        raise LookupError(element)
+
+    def tick(self) -> str:
+        """What the page's clock is answered while somebody waits."""
+        ticks = (
+            d for d in self.config["dependencies"] if d["targets"] and d["targets"][0][1] == "tick"
+        )
+        return self.at_once(next(ticks)["id"])
+
+    def at_once(self, number: int) -> str:
+        """An event beside the queue, which may be asked while another one is under way."""
+        body = {"fn_index": number, "data": [None], "session_hash": self.page, "event_data": None}
+        return self.http.post("gradio_api/run/predict", json=body).text
+
     def call(self, number: int, inputs: list[Any], data: Any = None) -> str:
         body = {
             "fn_index": number, "data": inputs, "session_hash": self.page, "event_data": data,
