@@ -44,6 +44,9 @@ from rita_demo.settings import KNOBS, Settings
 PROMPT_KNOBS = ("prompts", "context_init", "context_seed", "descriptions")
 WHOLE_SQUARE = (np.array([[0.0, 0.0, 1.0, 1.0]], np.float32), np.array([False]))  # box, mirrored
 KEPT_BYTES = 256 << 20  # of attacks, and as much of prompt updates, on pictures that are nobody's
+GLANCE_BYTES = (
+    64 << 20
+)  # of the last views' features, whoever looked: 512 pictures at 64 views of 512 numbers
 VIEW_KNOBS = ("views", "view_seed", "view_scale", "views_augmix")
 
 
@@ -67,7 +70,7 @@ class Engine:
         self._backbone = vlm.load(backbone, device) if isinstance(backbone, str) else backbone
         self._lock = threading.RLock()
         self._prompts: Remembered[Any] = Remembered(16)
-        self._glances: Remembered[Glance] = Remembered(512)
+        self._glances: Remembered[Glance] = Remembered(GLANCE_BYTES, lambda g: g.features.nbytes)
         self._attacks: Remembered[AttackTrace] = Remembered(KEPT_BYTES, lambda a: a.frames.nbytes)
         self._tunings: Remembered[Tuning] = Remembered(KEPT_BYTES, lambda t: t.features.nbytes)
         self._lasting: set[str] = set()  # keys of pictures, and of their views
