@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
@@ -57,8 +58,8 @@ class Wish:
 class Person(Stranger):
     """Somebody with a wish."""
 
-    def __init__(self, address: str, wish: Wish) -> None:
-        super().__init__(address)
+    def __init__(self, address: str, wish: Wish, config: dict[str, Any] | None = None) -> None:
+        super().__init__(address, config)
         self.http.timeout = 600
         self.wish = wish
         assert '"success":true' in self.open()
@@ -109,6 +110,13 @@ class Person(Stranger):
             }
             self.call(self.event("upload", "upload")["id"], [None, file])
         return form
+
+    @contextmanager
+    def here(self) -> Iterator[None]:
+        """As long as the page is open its heartbeat listens; when that ends the server knows that he left."""
+        with self.http.stream("GET", f"gradio_api/heartbeat/{self.page}") as beat:
+            next(beat.iter_lines())
+            yield
 
     def look_at(self, view: int) -> str:
         """Choose a view; what the address bar shows then, "" where the picture is an upload."""
