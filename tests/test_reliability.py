@@ -13,7 +13,11 @@ NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 def functions_of(path: Path) -> set[str]:
     """The names of the test functions in a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    return {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")}
+    return {
+        n.name
+        for n in ast.walk(tree)
+        if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")
+    }
 
 
 def test_every_test_that_the_page_on_reliability_names_exists() -> None:

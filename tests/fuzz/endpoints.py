@@ -48,7 +48,14 @@ class Heard:
 
 
 class Odd(Stranger):
-    """A visitor who sends odd things, and does not wait for ever."""
+    """A visitor who sends odd things, and does not wait for ever. Every request has a connection of its own: after an
+    odd one the server may close it."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address)
+        self.http.close()
+        alone = httpx.Limits(max_keepalive_connections=0)
+        self.http = httpx.Client(base_url=address, timeout=60, limits=alone)
 
     def odd(
         self, number: int, inputs: Any, data: Any, query: dict[str, str], patience: float = PATIENCE
