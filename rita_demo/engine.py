@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -43,6 +44,9 @@ from rita_demo.settings import KNOBS, Settings
 PROMPT_KNOBS = ("prompts", "context_init", "context_seed", "descriptions")
 WHOLE_SQUARE = (np.array([[0.0, 0.0, 1.0, 1.0]], np.float32), np.array([False]))  # box, mirrored
 KEPT_BYTES = 256 << 20  # of attacks, and as much of prompt updates, on pictures that are nobody's
+GLANCE_BYTES = (
+    64 << 20
+)  # of the last views' features, whoever looked: 512 pictures at 64 views of 512 numbers
 VIEW_KNOBS = ("views", "view_seed", "view_scale", "views_augmix")
 
 
@@ -56,7 +60,8 @@ class Engine:
             then CPU. A loaded model stays where it is.
 
     Raises:
-        BackboneError: when the model cannot be had, with a sentence that says why.
+        BackboneError: when the model cannot be had, with a sentence that says why; from every door: when
+            the device's memory does not suffice, or the model's answer is not a number.
     """
 
     def __init__(
@@ -65,7 +70,7 @@ class Engine:
         self._backbone = vlm.load(backbone, device) if isinstance(backbone, str) else backbone
         self._lock = threading.RLock()
         self._prompts: Remembered[Any] = Remembered(16)
-        self._glances: Remembered[Glance] = Remembered(512)
+        self._glances: Remembered[Glance] = Remembered(GLANCE_BYTES, lambda g: g.features.nbytes)
         self._attacks: Remembered[AttackTrace] = Remembered(KEPT_BYTES, lambda a: a.frames.nbytes)
         self._tunings: Remembered[Tuning] = Remembered(KEPT_BYTES, lambda t: t.features.nbytes)
         self._lasting: set[str] = set()  # keys of pictures, and of their views
@@ -151,7 +156,7 @@ class Engine:
             sight=self._sight(bank, settings, cache),
         )
         while True:
-            with self._lock:
+            with self._alone():
                 try:
                     progress = next(loop)
                 except StopIteration as end:
@@ -192,7 +197,7 @@ class Engine:
 
     def view_pixels(self, picture: Picture, settings: Settings) -> np.ndarray:
         """The views as pictures for the screen: (N, side, side, 3) uint8."""
-        with self._lock:
+        with self._alone():
             drawn = views.make_views(self._pixels(picture), settings, self.info.side)
         assert drawn.pixels is not None  # just made
         return as_numpy(drawn.pixels.mul(255).round().clamp(0, 255).byte().permute(0, 2, 3, 1))
@@ -241,7 +246,7 @@ class Engine:
             key = _key(glance.key, bank.key, *knobs)
             tuning = self._tunings.get(key, lambda: self.tune(glance, bank, settings))
         left_out = left_out or LeftOut()
-        with self._lock:
+        with self._alone():
             prompts, device = self._method_prompts(bank, settings), self._backbone.device
             present, weight = method.left_in(left_out, len(glance.features), prompts.weight)
             trace, after = method.decide(
@@ -257,7 +262,7 @@ class Engine:
 
     def tune(self, glance: Glance, bank: TextBank, settings: Settings) -> Tuning:
         """The prompt update of :meth:`decide` alone, to be kept and passed back to it."""
-        with self._lock:
+        with self._alone():
             prompts, device = self._prompts_of(bank, settings), self._backbone.device
             tuning = method.tune(
                 prompts.encode,
@@ -293,7 +298,7 @@ class Engine:
         Raises:
             SettingError: a setting of a baseline that cannot be used with this vocabulary.
         """
-        with self._lock:
+        with self._alone():
             prompts, device = self._prompts_of(bank, settings), self._backbone.device
             question = baselines.Question(
                 views=torch.from_numpy(glance.features).to(device),
@@ -329,6 +334,19 @@ class Engine:
         )
 
     # --- inside
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """The model for one caller. (Views are encoded in smaller chunks before it comes to the sentence.)
+
+        Raises:
+            BackboneError: the device's memory does not suffice.
+        """
+        with self._lock:
+            try:
+                yield
+            except torch.OutOfMemoryError as error:
+                raise vlm.no_room() from error
+
     def _prompts_of(self, bank: TextBank, settings: Settings) -> Any:
         """The vocabulary's prompts; features of another model would fit by chance, or not at all."""
         if bank.key != _bank_key(self.info, bank.names):
@@ -340,13 +358,15 @@ class Engine:
 
     def _prompt_set(self, names: tuple[str, ...], settings: Settings) -> Any:
         key = _key(*names, *(str(getattr(settings, knob)) for knob in PROMPT_KNOBS))
-        with self._lock:
-            return self._prompts.get(
-                key,
-                lambda: vlm.build_prompts(
-                    self._backbone, names, settings, described(names, settings.descriptions)
-                ),
-            )
+
+        def build() -> Any:
+            sentences = described(names, settings.descriptions)
+            prompts = vlm.build_prompts(self._backbone, names, settings, sentences)
+            vlm.finite(prompts.features)
+            return prompts
+
+        with self._alone():
+            return self._prompts.get(key, build)
 
     def _method_prompts(self, bank: TextBank, settings: Settings) -> method.Prompts:
         """A vocabulary as the method wants it."""
@@ -360,12 +380,12 @@ class Engine:
         )
 
     def _encode(self, picture: Picture, settings: Settings, key: str) -> Glance:
-        with self._lock:
+        with self._alone():
             begin = time.perf_counter()
             drawn = views.make_views(self._pixels(picture), settings, self.info.side)
             cut = time.perf_counter()
             assert drawn.pixels is not None  # just made
-            features = as_numpy(self._backbone.encode_views(drawn.pixels))
+            features = as_numpy(vlm.finite(self._backbone.encode_views(drawn.pixels)))
             end = time.perf_counter()
         kept = outside(replace(drawn, pixels=None))
         del drawn

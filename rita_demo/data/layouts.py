@@ -20,6 +20,7 @@ from rita_demo.errors import DataError
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".ppm"}
 SPLITS = ("train", "val", "test")
 AGAIN = "Copy it from the dataset again."
+LONGEST_PART, LONGEST_PATH = 255, 2000  # bytes of a name, and of a path below the picture folder
 # CLIP's ImageNet names, which classnames.txt repeats, call two pairs of classes alike. Where both
 # of a pair are asked about, one gets ImageNet's own name, as in rita_demo.data.vocabularies.
 TWINS = {"n04008634": "projectile", "n04355933": "sunglass"}
@@ -56,7 +57,7 @@ def split_file(folder: Path, pictures: str, listing: str) -> Listing:
             for split in SPLITS
             if split in content
         }
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
         raise DataError(
             f"{where} should hold lists of [path, label, name] for train, val and test.",
             "Download the split file again.",
@@ -80,7 +81,9 @@ def renumbered(splits: Mapping[str, list[tuple[str, int, str]]], where: str) -> 
         for path, label, name in rows:
             _check_inside(path, where)
             if called.setdefault(label, name) != name:
-                raise DataError(f"{where} calls class {label} both {called[label]!r} and {name!r}.")
+                raise DataError(
+                    f"{where} calls class {str(label)[:40]} both {called[label][:60]!r} and {name[:60]!r}."
+                )
     dense = {label: index for index, label in enumerate(sorted(called))}
     return Listing(
         _different((called[label] for label in dense), where),
@@ -226,6 +229,9 @@ def _apart(called: Mapping[str, str]) -> Iterable[str]:
 def _different(names: Iterable[str], where: str) -> tuple[str, ...]:
     """Class names with spaces for underscores; one name in other capitals is the same prompt to CLIP."""
     spaced = tuple(name.replace("_", " ") for name in names)
+    for name in spaced:
+        if not name.isascii() and name != name.encode(errors="ignore").decode():
+            raise DataError(f"{where} holds a class name with half a character.", AGAIN)
     for name, times in Counter(map(str.casefold, spaced)).items():
         if times > 1:
             raise DataError(
@@ -249,5 +255,13 @@ def _lines(folder: Path, file: str, form: str) -> list[tuple[int, str]]:
 
 
 def _check_inside(path: str, where: str) -> None:
-    if Path(path).is_absolute() or ".." in Path(path).parts:
+    parts = Path(path).parts
+    if Path(path).is_absolute() or ".." in parts:
         raise DataError(f"{where} points outside its folder: {path[:100]!r}.")
+    # the system would refuse to look for it, with an error instead of a "no"
+    if max(map(_bytes, parts), default=0) > LONGEST_PART or _bytes(path) > LONGEST_PATH:
+        raise DataError(f"{where} names a picture that no disk can hold: {path[:100]!r}.", AGAIN)
+
+
+def _bytes(name: str) -> int:
+    return len(name.encode(errors="replace"))

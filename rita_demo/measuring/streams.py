@@ -26,6 +26,7 @@ from rita_demo.settings import KNOBS, Settings
 TRAFFIC = {"clean": 0, "mixed": 50, "attacked": 100}  # percent of the pictures that are attacked
 FEWEST, MOST = 2, 500  # pictures of one stream
 KEPT = 16  # streams that the page keeps on disk; the oldest goes
+KEPT_BYTES = 2 << 30  # and what they may weigh together
 MADE_HERE = "page-"  # how their folders begin
 
 
@@ -174,11 +175,15 @@ def _whole(value: Any, what: str) -> int:
 
 
 def _make_room(out: Path) -> None:
-    """Delete the page's oldest streams beyond ``KEPT``; those of a terminal are never touched."""
+    """Delete the page's oldest streams beyond ``KEPT`` or ``KEPT_BYTES``; those of a terminal are never touched."""
     if out.exists() or not out.parent.is_dir():
         return
     mine = [p for p in out.parent.iterdir() if p.name.startswith(MADE_HERE) and p.is_dir()]
     newest = sorted(mine, key=lambda p: -p.stat().st_mtime)
-    for old in newest[KEPT - 1 :]:
+    total = 0
+    for place, old in enumerate(newest, 1):
+        total += sum(path.stat().st_size for path in old.rglob("*") if path.is_file())
+        if place < KEPT and total <= KEPT_BYTES:
+            continue
         with suppress(DataError), writing_alone(old):  # not one that somebody is streaming
             shutil.rmtree(old, ignore_errors=True)

@@ -20,6 +20,7 @@ from rita_demo.ui.choosing import Choosing
 from rita_demo.ui.desk import AT_ONCE, ENGINE_QUEUE, Desk
 from rita_demo.ui.form import Form, draw_form, filled, sample_updates, uploaded_note
 from rita_demo.ui.in_turn import InTurn
+from rita_demo.ui.line import Line, Waiting
 from rita_demo.ui.permalink import Link, within
 from rita_demo.ui.pictures import waiting_pictures
 from rita_demo.ui.plotly_view import clicked
@@ -55,7 +56,7 @@ class AttackDefend(Choosing):
     tab = HOME
 
     def __init__(self, desk: Desk) -> None:
-        self.desk, self.in_turn = desk, InTurn(desk, HOME)
+        self.desk, self.in_turn, self.waiting = desk, InTurn(desk, HOME), Waiting(desk, Line())
         with gr.Row(elem_id="first-screen"):
             with gr.Column(scale=0, min_width=300, elem_id="ask"):
                 self.form: Form = draw_form(desk.example.fixed)
@@ -82,7 +83,7 @@ class AttackDefend(Choosing):
         inputs = {desk.visitor, *form.fields.values()}
         outputs = desk.outputs(form.stop, form.go, form.fields["budget"], form.strip)
         for button in (form.go, form.only, result.stronger, result.again):
-            button.click(self.queued, None, desk.status, **AT_ONCE)
+            button.click(self.waiting.pressed, desk.visitor, self.waiting.outputs, **AT_ONCE)
         job = Stoppable(desk, form.stop, self.stopped, desk.turns.taken).job
         run = job(self.attack_and_defend)
         result.again.click(job(self.draw_again), {desk.visitor}, outputs, **LONG)
@@ -90,7 +91,7 @@ class AttackDefend(Choosing):
         chosen = form.strip.click(
             self._safe(self.choose_sample),
             {desk.visitor},
-            desk.outputs(*form.fields.values(), form.chosen, form.strip),
+            desk.outputs(*form.fields.values(), form.chosen, form.strip, self.waiting.timer),
             **AT_ONCE,
         )
         for told in (
@@ -100,12 +101,6 @@ class AttackDefend(Choosing):
         ):
             told.success(self._safe(self.follow), desk.visitor, outputs, **BEHIND)
         result.follow.click(self._safe(self.follow_on), desk.visitor, outputs, **BEHIND)
-
-    def queued(self) -> Any:
-        """Said at once when somebody else's picture is being computed."""
-        if not self.desk.turns.busy:
-            return gr.skip()
-        return notice.progress("Another picture is being computed; yours is next", 0, 0)
 
     def attack_and_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         """The button."""
@@ -126,6 +121,7 @@ class AttackDefend(Choosing):
         yield from self._tell(session, form, attack=True)
 
     def _tell(self, session: Session, form: dict[str, Any], *, attack: bool) -> Iterator[Updates]:
+        self.waiting.over(session)
         engine = self.desk.chosen_engine(session)
         yield from self.jobs.tell(session, read_ask(form, session, engine.info.side, attack=attack))
 
@@ -147,7 +143,9 @@ class AttackDefend(Choosing):
 
     def draw_again(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         """Ten other draws of views."""
-        yield from self.jobs.draws(self.desk.sessions.get(values[self.desk.visitor]))
+        session = self.desk.sessions.get(values[self.desk.visitor])
+        self.waiting.over(session)
+        yield from self.jobs.draws(session)
 
     def follow(self, visitor: Any) -> Iterator[Updates]:
         """The kept steps and the other strengths, by themselves after an attack, where they are quick."""
@@ -190,7 +188,8 @@ class AttackDefend(Choosing):
         if one is None:
             raise PictureError("There is no such sample.", "Choose one from the strip.")
         session.sample, session.source = one.key, None
-        return {self.desk.notice: "", self.desk.status: self.queued(), **self.show_sample(one.key)}
+        said = self.waiting.begun(values[self.desk.visitor])
+        return {self.desk.notice: "", **said, **self.show_sample(one.key)}
 
     def show_sample(self, key: str) -> Updates:
         """The form as a sample wants it."""

@@ -158,10 +158,7 @@ def _wire(form: Form) -> None:
             lists,
             **AT_ONCE,
         )
-    fields["attack"].input(
-        lambda name: gr.update(info=ATTACKS[name].sentence), fields["attack"], fields["attack"],
-        **AT_ONCE,
-    )  # fmt: skip
+    fields["attack"].input(about_attack, fields["attack"], fields["attack"], **AT_ONCE)
     knobs = {n: c for n, c in fields.items() if n in KNOBS}
     form.preset.input(
         lambda name: (
@@ -179,6 +176,12 @@ def _wire(form: Form) -> None:
     for component in knobs.values():
         event = component.release if isinstance(component, gr.Slider) else component.input
         event(note, set(knobs.values()), form.differs, **AT_ONCE)
+
+
+def about_attack(name: Any) -> Any:
+    """One sentence on the chosen attack, below the menu; nothing changes for what is none."""
+    known = ATTACKS.get(name) if isinstance(name, str) else None
+    return gr.update(info=known.sentence) if known else gr.skip()
 
 
 def preset_note(name: str) -> str:

@@ -32,6 +32,7 @@ from rita_demo.ui.sessions import Sessions
 from rita_demo.ui.stream import StreamTab
 from rita_demo.ui.theme import KEYBOARD, STYLE, theme
 from rita_demo.ui.tour import Tour
+from rita_demo.ui.uploads import keep_house
 
 LARGEST_UPLOAD = "40mb"
 CACHE_AGE = 3_600  # seconds an uploaded file stays on disk
@@ -67,7 +68,8 @@ def build(
         with gr.Row(elem_id="header"):
             gr.HTML("<h1>RITA <span>see an attack, see the defence</span></h1>", elem_id="title")
             corner = gr.Row(elem_id="corner")
-        desk = _desk(Engines(engine, load), Sessions() if sessions is None else sessions, example)
+        sessions = Sessions() if sessions is None else sessions
+        desk = _desk(Engines(engine, load), sessions, example)
         with corner:
             menu = ModelMenu(desk)
             Tour(elem_id="tour")
@@ -98,6 +100,7 @@ def build(
         wire_save(save, desk, notice.guarded(desk.notice))
         _wire_visits(page, desk, tab, reset)
         _quiet(page, desk.visitor)
+    keep_house(page, sessions)
     example.start()
     if prepare:
         Preparation(engine, example, desk.turns).start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -96,22 +97,24 @@ class Backbone:
     def encode_views(self, pixels: Tensor) -> Tensor:
         """Unit features (N, D) float32 of views (N, 3, side, side) float in [0, 1]; no gradient.
 
-        In chunks, in ``info.precision``. The first view is always encoded in float32: it is what plain
+        In chunks that fit into memory, in ``info.precision``. The first view is always encoded in float32: it is what plain
         CLIP answers with, and the attacker's answer must be the same to the last digit shown.
 
         Raises:
-            BackboneError: ``pixels`` has another shape, or its numbers are not floats.
+            BackboneError: ``pixels`` has another shape, or its numbers are not floats; not even one view
+                fits into the device's memory.
         """
         self._expect(pixels, side=self.side)
         chunk = VIEWS_AT_ONCE[self.device.type]
         reduced = self._dtype != torch.float32
         with torch.no_grad():
             if not reduced:
-                return torch.cat([self._encode(part) for part in pixels.split(chunk)])
-            first = self._encode(pixels[:1])
+                return in_chunks(self._encode, pixels, chunk)
+            first = in_chunks(self._encode, pixels[:1], 1)
+            if len(pixels) == 1:
+                return first
             with torch.autocast(self.device.type, dtype=self._dtype):
-                rest = [self._encode(part) for part in pixels[1:].split(chunk) if len(part)]
-            return torch.cat([first, *rest])
+                return torch.cat([first, in_chunks(self._encode, pixels[1:], chunk)])
 
     def weights_key(self) -> str:
         """Names the weights by their content: the same on every device, another after any training."""
@@ -145,7 +148,53 @@ class Backbone:
     def _width(self) -> int:
         probe = torch.zeros(1, 3, self.side, self.side, device=self.device)
         with torch.no_grad():
-            return self._encode(probe).shape[-1]
+            return finite(self._encode(probe)).shape[-1]
+
+
+def in_chunks(encode: Callable[[Tensor], Tensor], pixels: Tensor, size: int) -> Tensor:
+    """``encode`` (n, ...) -> (n, D) on at most ``size`` pictures at once, on half as many whenever the device's
+    memory does not hold them, and so on.
+
+    Raises:
+        BackboneError: it does not hold one.
+    """
+    parts, at = [], 0
+    while at < len(pixels):
+        size, fits = min(size, len(pixels) - at), True
+        try:
+            parts.append(encode(pixels[at : at + size]))
+        except torch.OutOfMemoryError:
+            fits = False
+        if fits:
+            at += size
+        elif size == 1:
+            raise no_room()
+        else:  # not in the handler: the error holds on to what did not fit
+            size //= 2
+            torch.cuda.empty_cache()
+    return torch.cat(parts)
+
+
+def no_room() -> BackboneError:
+    """What a visitor is told where the device's memory does not suffice."""
+    return BackboneError(
+        "The model needs more memory than its device has left.",
+        "Try again with fewer views or class names, or choose a smaller model.",
+    )
+
+
+def finite(features: Tensor) -> Tensor:
+    """The same features, once it is known that every one is a number.
+
+    Raises:
+        BackboneError: the model made NaN or infinity of something.
+    """
+    if not bool(torch.isfinite(features).all()):
+        raise BackboneError(
+            "The model's answer is not a number (NaN or infinity).",
+            "Its weights may be damaged: get them again, or choose another model.",
+        )
+    return features
 
 
 def _square_side(size: int | tuple[int, ...] | list[int], name: str) -> int:

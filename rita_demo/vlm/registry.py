@@ -256,25 +256,42 @@ def _from_file(
 
 
 def _from_folder(folder: Path, name: str, title: str, note: str, more: dict[str, Any]) -> Backbone:
+    hint = (
+        "Restore assets/model from the repository, or choose another model."
+        if name == EMBEDDED
+        else "Give a folder with open_clip_config.json and open_clip_model.safetensors."
+    )
     try:
         read = json.loads((folder / "open_clip_config.json").read_text(encoding="utf-8"))
         config, look = dict(read["model_cfg"]), _preprocessing(read.get("preprocess_cfg", {}))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise BackboneError(
-            f"The folder of the model {title} has no readable open_clip_config.json.",
-            "Restore assets/model from the repository, or choose another model."
-            if name == EMBEDDED
-            else "Give a folder with open_clip_config.json and open_clip_model.safetensors.",
+            f"The folder of the model {title} has no readable open_clip_config.json.", hint
         ) from error
-    model = _build(config, title)
-    adopt(model, folder / HF_SAFE_WEIGHTS_NAME, title)
-    seen = folder / "seen_tokens.json"
-    ids = frozenset(json.loads(seen.read_text(encoding="utf-8"))) if seen.is_file() else None
-    length = config["text_cfg"].get("context_length", 77)
-    tokenizer = open_clip.SimpleTokenizer(context_length=length)
-    return Backbone(
-        model, tokenizer, name=name, title=title, note=note, seen_tokens=ids, **look, **more
-    )
+    try:
+        model = _build(config, title)
+        adopt(model, folder / HF_SAFE_WEIGHTS_NAME, title)
+        seen = folder / "seen_tokens.json"
+        ids = frozenset(json.loads(seen.read_text(encoding="utf-8"))) if seen.is_file() else None
+        length = config["text_cfg"].get("context_length", 77)
+        tokenizer = open_clip.SimpleTokenizer(context_length=length)
+        return Backbone(
+            model, tokenizer, name=name, title=title, note=note, seen_tokens=ids, **look, **more
+        )
+    except BackboneError:
+        raise
+    except Exception as error:  # open_clip builds whatever is written there, and fails in many ways
+        raise BackboneError(
+            f"The files in the folder of the model {title} do not describe a model that can be run.",
+            hint,
+        ) from error
 
 
 def _config(architecture: str, spec: str) -> dict[str, Any]:

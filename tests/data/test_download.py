@@ -9,6 +9,7 @@ import re
 import socket
 import tarfile
 import threading
+import time
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,11 +28,12 @@ from .hostile import encoded, photo
 
 
 class Server:
-    """Serves one file; ``cut`` closes the connection after so many bytes, once."""
+    """Serves one file; ``cut`` closes the connection after so many bytes, once; ``silent``: it stays open for so
+    many seconds before that, without a byte."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.cut, self.ranges = data, None, []
-        self.resumes = True
+        self.resumes, self.silent = True, 0.0
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -47,6 +49,9 @@ class Server:
                 self.end_headers()
                 end, outer.cut = outer.cut, None
                 self.wfile.write(outer.data[begin:end])
+                self.wfile.flush()
+                silent, outer.silent = outer.silent, 0.0
+                time.sleep(silent)
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -123,6 +128,21 @@ def test_after_a_cut_it_goes_on_where_it_stopped(
     assert (told[0].done > 700) is resumes
     assert told[-2].total == len(dtd.data)
     assert load_split("dtd", tmp_path, "train")
+
+
+def test_a_server_that_falls_silent_is_left_and_what_came_is_kept(
+    dtd: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "PATIENCE", 0.5)
+    archive, dtd.cut, dtd.silent = dtd.archive("dtd", "dtd.tar.gz"), 1024, 5.0
+    begin = time.monotonic()
+    with pytest.raises(DataError, match=r"broke after 0\.0 MB.*goes on where it stopped"):
+        list(fetching(archive, tmp_path))
+    assert time.monotonic() - begin < 4
+    assert (tmp_path / "dtd.tar.gz.part").stat().st_size == 1024
+    list(fetching(archive, tmp_path))
+    assert dtd.ranges == [None, "bytes=1024-"]
+    assert load_split("dtd", tmp_path, "test")
 
 
 def test_leaving_it_keeps_what_has_come_and_lets_others_fetch(dtd: Server, tmp_path: Path) -> None:

@@ -32,15 +32,21 @@ def served(**options: Any) -> Iterator[str]:
 
 
 class Stranger:
-    """A visitor of his own: ``press`` calls an event by its element. ``login``: name and password."""
+    """A visitor of his own: ``press`` calls an event by its element. ``config``: the page's, when it is known; ``login``:
+    name and password."""
 
-    def __init__(self, address: str, login: tuple[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        address: str,
+        config: dict[str, Any] | None = None,
+        login: tuple[str, str] | None = None,
+    ) -> None:
         self.http = httpx.Client(base_url=address, timeout=60)
         if login is not None:
             name, password = login
             answer = self.http.post("login", data={"username": name, "password": password})
             assert answer.status_code == 200, answer.text
-        self.config = self.http.get("config").json()
+        self.config = config or self.http.get("config").json()
         self.parts = {c["id"]: c for c in self.config["components"]}
         self.page = f"stranger{next(NUMBER)}"
 
@@ -62,6 +68,26 @@ class Stranger:
             if one["trigger_after"] == event["id"] and not one["trigger_only_on_success"]:
                 answers.append(self.call(one["id"], [self._value(i, {}) for i in one["inputs"]]))
         return "\n".join(answers)
+
+    def begin(self, element: str) -> str:
+        """The first event of a button alone: what is said when it is pressed, before the job's turn."""
+        for one in self.config["dependencies"]:
+            for target, name in one["targets"]:
+                if (self.parts[target]["props"].get("elem_id"), name) == (element, "click"):
+                    return self.at_once(one["id"])
+        raise LookupError(element)
+
+    def tick(self) -> str:
+        """What the page's clock is answered while somebody waits."""
+        ticks = (
+            d for d in self.config["dependencies"] if d["targets"] and d["targets"][0][1] == "tick"
+        )
+        return self.at_once(next(ticks)["id"])
+
+    def at_once(self, number: int) -> str:
+        """An event beside the queue, which may be asked while another one is under way."""
+        body = {"fn_index": number, "data": [None], "session_hash": self.page, "event_data": None}
+        return self.http.post("gradio_api/run/predict", json=body).text
 
     def call(self, number: int, inputs: list[Any], data: Any = None) -> str:
         body = {

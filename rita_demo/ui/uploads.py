@@ -1,0 +1,57 @@
+"""What visitors leave behind on the server, kept within bytes: uploaded files, and sessions nobody came back to.
+
+Gradio deletes uploads by age alone, and only when it is told how old; somebody who uploads for an hour, without ever
+pressing a button, would fill the disk.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rita_demo.ui.sessions import Sessions
+
+BUDGET = 1 << 30  # bytes of uploads on disk
+EVERY = 20.0  # seconds
+
+
+def sweep(files: Iterable[str], budget: int = BUDGET) -> list[str]:
+    """Delete the oldest of these files until the others weigh at most ``budget`` bytes; the names of those that are
+    not there (any more)."""
+    found, gone, total = [], [], 0
+    for name in list(files):
+        try:
+            about = Path(name).stat()
+            found.append((about.st_mtime, about.st_size, name))
+        except OSError:  # deleted by age meanwhile
+            gone.append(name)
+    for _, size, name in sorted(found, reverse=True):
+        total += size
+        if total > budget:
+            Path(name).unlink(missing_ok=True)
+            gone.append(name)
+    return gone
+
+
+def keep_house(
+    page: Any, sessions: Sessions, *, budget: int = BUDGET, every: float = EVERY
+) -> None:
+    """From now on, as long as there is a page: uploads within their budget, sessions within theirs and their age."""
+    threading.Thread(
+        target=_keep, args=(weakref.ref(page), sessions, budget, every), daemon=True, name="house"
+    ).start()
+
+
+def _keep(page: Any, sessions: Sessions, budget: int, every: float) -> None:
+    while True:
+        time.sleep(every)
+        here = page()
+        if here is None:
+            return
+        here.upload_file_set.difference_update(sweep(here.upload_file_set, budget))
+        del here
+        sessions.fit()

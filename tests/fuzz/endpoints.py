@@ -1,0 +1,210 @@
+"""What a stranger can send to a running page: every event with odd inputs, files, links, and odd requests.
+
+A round is one visitor and ``EACH`` things he sends; its number is its seed. What one thing does may depend
+on those before it, so a round is repeated as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.fuzz import corpus, mutate
+from tests.ui.stranger import Stranger
+
+EACH = 30
+PATIENCE = 5.0  # seconds until he leaves in the middle of an answer
+ROUTES = (
+    "gradio_api/file=/etc/passwd", "gradio_api/file=../../etc/passwd", "gradio_api/file=app.py", "file=/etc/passwd",
+    "gradio_api/file=%2e%2e/%2e%2e/etc/passwd", "static/../../app.py", "gradio_api/info", "gradio_api/queue/status",
+    "gradio_api/startup-events", "gradio_api/app_id", "gradio_api/stream/x/1/2/playlist.m3u8", "theme.css",
+    "gradio_api/heartbeat/", "gradio_api/custom_component/x/component/y/z", "gradio_api/proxy=http://127.0.0.1:1/",
+    "gradio_api/deep_link", "monitoring", "gradio_api/upload_progress?upload_id=x", "svelte/../../app.py",
+)  # fmt: skip
+POSTS = (
+    "gradio_api/queue/join", "gradio_api/run/predict", "gradio_api/api/predict", "gradio_api/reset",
+    "gradio_api/cancel", "gradio_api/component_server", "gradio_api/call/predict", "login", "gradio_api/upload",
+)  # fmt: skip
+
+
+@dataclass
+class Heard:
+    """What came of it: how many of each kind were ``sent``, and one line on each fault."""
+
+    sent: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+
+    def judge(self, what: str, answer: str) -> None:
+        """Whether a visitor may read this."""
+        for never in ("Traceback", "Something went wrong on our side", "root:x:", "site-packages"):
+            if never in answer:
+                self.faults.append(f"{what}: answers {never!r}")
+
+
+class Odd(Stranger):
+    """A visitor who sends odd things, and does not wait for ever. Every request has a connection of its own: after an
+    odd one the server may close it."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address)
+        self.http.close()
+        alone = httpx.Limits(max_keepalive_connections=0)
+        self.http = httpx.Client(base_url=address, timeout=60, limits=alone)
+
+    def odd(
+        self, number: int, inputs: Any, data: Any, query: dict[str, str], patience: float = PATIENCE
+    ) -> str:
+        """One event; what it answers until it is done, or until this visitor has left."""
+        body = {"fn_index": number, "data": inputs, "session_hash": self.page, "event_data": data}
+        coded = json.dumps(body)
+        joined = self.post("gradio_api/queue/join", coded.encode(), query)
+        if joined.status_code != 200:
+            return joined.text
+        answers, listening = [], {"session_hash": self.page}
+        try:
+            waits = httpx.Timeout(60, read=patience)
+            with self.http.stream(
+                "GET", "gradio_api/queue/data", params=listening, timeout=waits
+            ) as stream:
+                for line in stream.iter_lines():
+                    answers.append(line)
+                    if '"process_completed"' in line:
+                        break
+        except httpx.ReadTimeout:
+            answers.append("left")
+        except (httpx.ReadError, httpx.RemoteProtocolError):
+            # Gradio's own complaint repeats the half character, which no answer can hold: his line ends
+            if "\\ud800" not in coded:
+                raise
+            answers.append("left")
+        return "\n".join(answers)
+
+    def post(self, path: str, data: bytes, query: dict[str, str] | None = None) -> httpx.Response:
+        head = {"Content-Type": "application/json"}
+        return self.http.post(path, content=data, params=query, headers=head)
+
+    def defaults(self, inputs: list[int]) -> list[Any]:
+        return [self._value(number, {}) for number in inputs]
+
+
+def round_of(address: str, number: int, heard: Heard) -> None:
+    """One visitor, and everything he sends."""
+    rng = random.Random(f"round {number}")
+    visitor, events = Odd(address), 0
+    events = len(visitor.config["dependencies"])
+    heard.judge(f"round {number} opening", visitor.open())
+    for turn in range(EACH):
+        what = f"round {number}, turn {turn}"
+        kind = rng.choices(("event", "file", "link", "route", "post"), (60, 12, 8, 10, 10))[0]
+        heard.sent[kind] += 1
+        try:
+            if kind == "event":
+                at = (number * EACH + turn) % events  # every event has its turn
+                answer = _event(rng, visitor, visitor.config["dependencies"][at])
+                what += f", event {at}"
+            else:
+                answer = _KINDS[kind](rng, visitor)
+        except httpx.HTTPError as error:
+            answer = f"{type(error).__name__}"
+            if not isinstance(error, httpx.TimeoutException):
+                heard.faults.append(f"{what}: the server does not answer ({answer})")
+        heard.judge(what, answer)
+        if answer.endswith("left"):
+            visitor = Odd(address)
+            visitor.open()
+    if "starfish" not in well(address):
+        heard.faults.append(f"round {number}: the next visitor is not answered")
+    visitor.http.close()
+
+
+def well(address: str) -> str:
+    """What somebody who sends nothing odd is answered."""
+    visitor = Odd(address)
+    event = visitor.event("vocabulary", "input")
+    return visitor.odd(event["id"], ["own", "cup, starfish", "", ""], None, {}, 60)
+
+
+def _event(rng: random.Random, visitor: Odd, event: dict[str, Any]) -> str:
+    inputs: Any = [
+        mutate.value(rng) if rng.random() < 0.4 else given
+        for given in visitor.defaults(event["inputs"])
+    ]
+    if rng.random() < 0.03:
+        inputs = mutate.value(rng)
+    data = rng.choice((None, mutate.value(rng), mutate.document(rng, rng.choice(corpus.EVENTS))))
+    return visitor.odd(event["id"], inputs, data, {})
+
+
+def _file(rng: random.Random, visitor: Odd) -> str:
+    files = (rng.choice(corpus.pictures()), corpus.memory_file(), corpus.saved_run())
+    data = mutate.raw(rng, rng.choice(files))
+    name = rng.choice(("a.png", "memory.safetensors", *mutate.TEXTS))
+    name = name.encode(errors="replace").decode().replace("\0", "0")
+    answer = visitor.http.post("gradio_api/upload", files={"files": (name, data)})
+    if answer.status_code != 200:
+        return answer.text
+    sent = {"path": answer.json()[0], "orig_name": name, "meta": {"_type": "gradio.FileData"}}
+    if rng.random() < 0.2:
+        sent = mutate.document(rng, sent)
+    element = rng.choice(("upload", "import", "many"))
+    event = visitor.event(element, "upload")
+    given: list[Any] = [None, [sent] if element == "many" else sent, False]
+    return visitor.odd(event["id"], given[: len(event["inputs"])], None, {})
+
+
+def _link(rng: random.Random, visitor: Odd) -> str:
+    from tests.fuzz.targets import case
+
+    given = case("permalink", rng.randrange(100_000))
+    query = {
+        k.encode(errors="replace").decode(): v.encode(errors="replace").decode()
+        for k, v in given.items()
+    }
+    for one in visitor.config["dependencies"]:
+        if any(name == "load" for _, name in one["targets"]):
+            return visitor.odd(one["id"], [], None, query)
+    raise LookupError("load")
+
+
+def _route(rng: random.Random, visitor: Odd) -> str:
+    path = rng.choice(ROUTES)
+    if rng.random() < 0.3:
+        path = path.replace("/", rng.choice(("//", "/../", "%2f", "/%00/", "\\")), 1)
+    try:
+        with visitor.http.stream("GET", path, timeout=PATIENCE) as answer:
+            return (
+                next(answer.iter_text(), "")
+                if answer.status_code != 500
+                else answer.read().decode()
+            )
+    except httpx.ReadTimeout:  # a stream that has nothing to say
+        return ""
+
+
+def _post(rng: random.Random, visitor: Odd) -> str:
+    body = {"fn_index": 3, "data": [None], "session_hash": visitor.page, "event_id": "x", "component_id": 3,
+            "fn_name": "x", "trigger_id": None, "event_data": None}  # fmt: skip
+    return visitor.post(rng.choice(POSTS), mutate.as_json(rng, body)).text
+
+
+_KINDS = {"file": _file, "link": _link, "route": _route, "post": _post}
+
+
+def our_tracebacks(log: Path) -> list[str]:
+    """The last line of every traceback in the server's log that went through a file of ours."""
+    found, ours, inside = [], False, False
+    for line in log.read_text(errors="replace").splitlines():
+        if line.startswith("Traceback"):
+            inside, ours = True, False
+        elif inside and line.startswith("  "):
+            ours = ours or "/rita_demo/" in line
+        elif inside and line.strip():
+            found += [line] if ours else []
+            inside = False
+    return found

@@ -1,0 +1,288 @@
+"""What a stranger can hand in, as a table: how a case is made from its seed, and who reads it.
+
+A reader returns, or raises a :class:`DemoError` whose sentence names no folder of this machine. Anything else
+is a fault of ours.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rita_demo.data import datasets, descriptions, layouts
+from rita_demo.data.pictures import LARGEST_SIDE, open_picture
+from rita_demo.errors import DemoError
+from rita_demo.evaluation.collection import collect
+from rita_demo.settings import KNOBS
+from rita_demo.ui import archive, ask, permalink, plotly_view, shelf, strip
+from rita_demo.ui.reopened import ReopenedRun
+from rita_demo.ui.sessions import Session
+from tests.fuzz import corpus, mutate
+
+Made = Any  # bytes of a file, or a value of an event
+
+
+@dataclass(frozen=True)
+class Target:
+    """``make`` a case from its own random generator; ``read`` it, in an empty folder of its own."""
+
+    make: Callable[[random.Random], Made]
+    read: Callable[[Made, Path], object]
+
+
+def case(name: str, number: int) -> Made:
+    """Case ``number`` of a target: the same on every machine."""
+    return TARGETS[name].make(random.Random(f"{name} {number}"))
+
+
+def fault(name: str, number: int, folder: Path) -> str:
+    """What is wrong with how a case was received, in one line; "" when nothing is."""
+    made = case(name, number)
+    try:
+        TARGETS[name].read(made, folder)
+    except DemoError as error:
+        said = str(error)
+        if not said.strip() or len(said) > 1_500 or "Traceback" in said:
+            return f"{name} {number}: no sentence: {said[:200]!r}"
+        return f"{name} {number}: names a folder: {said!r}" if str(folder) in said else ""
+    except AssertionError as error:
+        return f"{name} {number}: {error}"
+    except Exception as error:
+        return f"{name} {number}: {type(error).__name__}: {str(error)[:200]}"
+    return ""
+
+
+# --- pictures, memories, saved runs
+def _picture(rng: random.Random) -> bytes:
+    files = corpus.pictures()
+    return mutate.raw(rng, rng.choice(files), files)
+
+
+def _open(data: bytes, _: Path) -> None:
+    square = open_picture(data).pixels
+    assert square.shape == (len(square), len(square), 3), square.shape
+    assert str(square.dtype) == "uint8"
+    assert 32 <= len(square) <= LARGEST_SIDE
+
+
+def _import(data: bytes, folder: Path) -> None:
+    path = folder / "memory.safetensors"
+    path.write_bytes(data)
+    story = corpus.stories()[1]
+    held = archive.unpack(archive.read(path), story.bank, story.backbone.name)
+    state = held.state()
+    assert state.features.shape[1] <= 64
+    corpus.ENGINE.decide(story.clean.glance, story.bank, state, story.settings)
+
+
+def _reopen(data: bytes, folder: Path) -> None:
+    from rita_demo.bundle import read_file
+
+    path = folder / "run.zip"
+    path.write_bytes(data)
+    run = ReopenedRun(corpus.ENGINE, read_file(path))
+    run.first_picture()
+
+
+# --- models
+def _checkpoint(suffix: str) -> Target:
+    def make(rng: random.Random) -> bytes:
+        data = corpus.checkpoints()[suffix]
+        if suffix == "safetensors":
+            return mutate.safetensors(rng, data)
+        return mutate.zipped(rng, data)
+
+    def read(data: bytes, folder: Path) -> None:
+        from rita_demo.vlm.checkpoint import adopt
+
+        path = folder / f"model.{suffix}"
+        path.write_bytes(data)
+        adopt(corpus.tiny_model(), path, "rita-tiny")
+
+    return Target(make, read)
+
+
+def _model_folder(rng: random.Random) -> dict[str, bytes]:
+    files = dict(corpus.model_folder())
+    name = rng.choice(("open_clip_config.json", "open_clip_config.json", "seen_tokens.json"))
+    files[name] = _small(mutate.as_json(rng, json.loads(files[name])))
+    return files
+
+
+def _small(text: bytes) -> bytes:
+    """Without numbers that would build a model larger than the machine: its owner wrote the file."""
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+    def less(value: Any) -> Any:
+        if isinstance(value, dict):
+            small = {"width": 8} if "image_size" in value else {}  # 768 where nothing is said
+            return small | {k: less(v) for k, v in value.items()}
+        if isinstance(value, list):
+            return [less(v) for v in value]
+        large = (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and abs(value) > 99
+            and value != 49_408
+        )
+        return value % 64 if large else value
+
+    return json.dumps(less(whole)).encode()
+
+
+def _load(files: dict[str, bytes], folder: Path) -> None:
+    from rita_demo.vlm import load
+
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    load(f"local-dir:{folder}", "cpu", "float32")
+
+
+# --- datasets
+def _split(rng: random.Random) -> bytes:
+    return mutate.as_json(rng, corpus.SPLIT)
+
+
+def _dataset(data: bytes, folder: Path) -> None:
+    place = folder / "data" / "dtd"
+    corpus.draw(place / "images")
+    (place / datasets.DATASETS["dtd"].listing).write_bytes(data)
+    for row in datasets.present(folder / "data"):
+        assert row.sentence
+    collection = collect("dtd", folder / "data", "test", limit=4, allow_partial=True)
+    "".join(collection.names).encode()
+    for entry in collection.stream(0):
+        source = entry.source()
+        assert isinstance(source, Path)
+        assert source.resolve().is_relative_to(folder.resolve()), "leads outside the folder"
+
+
+def _lists(rng: random.Random) -> dict[str, bytes]:
+    files = dict(corpus.LISTS)
+    name = rng.choice(list(files))
+    return {n: mutate.lines(rng, t) if n == name else t.encode() for n, t in files.items()}
+
+
+def _read_lists(files: dict[str, bytes], folder: Path) -> None:
+    corpus.draw(folder / "images")
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    said = []
+    for reader, listing in (
+        (layouts.variants, "variants.txt"),
+        (layouts.class_folders, "classnames.txt"),
+    ):
+        try:
+            reader(folder, "images", listing)
+        except DemoError as error:
+            said.append(error)
+    if said:
+        raise said[0]
+
+
+def _descriptions(rng: random.Random) -> bytes:
+    return mutate.as_json(rng, corpus.DESCRIPTIONS)
+
+
+def _described(data: bytes, folder: Path) -> None:
+    path = folder / "descriptions.json"
+    path.write_bytes(data)
+    rows = descriptions.described(("cup", "crab"), str(path))
+    assert all(rows)
+    "".join(map("".join, rows)).encode()
+
+
+# --- what a browser sends
+def _link(rng: random.Random) -> dict[str, str]:
+    given = {k: v for k, v in corpus.LINK.items() if rng.random() < 0.8}
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        name = rng.choice((*corpus.LINK, *KNOBS, rng.choice(mutate.TEXTS)))
+        given[name] = str(_setting(rng, name) if rng.random() < 0.7 else mutate.value(rng))
+    return given
+
+
+def _setting(rng: random.Random, name: str) -> Any:
+    """A value that the setting of that name may have, or is next to one."""
+    knob = KNOBS.get(name)
+    if knob is None:
+        return rng.choice(("", "cup", "crab,cup", "3", "clean", "imagenet", "motorcycle"))
+    edges = [n + d for n in (knob.low, knob.high) for d in (0, 0.5, 1, -1) if math.isfinite(n)]
+    return rng.choice((*knob.choices, knob.default, *edges, *map(round, edges), True, False))
+
+
+def _follow(given: dict[str, str], _: Path) -> None:
+    link = permalink.read(given)
+    if link is not None:
+        session = Session(sample=link.sample)
+        ask.read_ask(link.form, session, 32, attack=link.attack)
+        few = {n: v for n, v in link.select.items() if n != "k"}  # a class of the link's own list
+        permalink.within(few, corpus.stories()[0])
+
+
+def _form(rng: random.Random) -> Any:
+    form = ask.form_of(corpus.stories()[0])
+    for _ in range(rng.choice((1, 2, 5))):
+        name = rng.choice(list(form))
+        form[name] = _setting(rng, name) if rng.random() < 0.7 else mutate.value(rng)
+    return form
+
+
+def _asked(form: Any, _: Path) -> None:
+    ask.read_ask(form, Session(sample="motorcycle"), 32, attack=True)
+
+
+@dataclass(frozen=True)
+class Event:
+    """What Gradio makes of what a browser reports."""
+
+    _data: Any
+
+
+def _event(rng: random.Random) -> Any:
+    return (
+        mutate.document(rng, rng.choice(corpus.EVENTS)) if rng.random() < 0.8 else mutate.value(rng)
+    )
+
+
+def _touch(data: Any, _: Path) -> None:
+    event, held = Event(data), corpus.memory()
+    click = plotly_view.clicked(event)
+    if click is not None:
+        for position in (-1, 0, 1, 9):
+            number = click.integer(position, 5)
+            assert number is None or number in range(5)
+    assert all(n in range(7) for n in plotly_view.picked(event, 7))
+    item = shelf.chosen_item(event, held)
+    assert item is None or held.item(*item) is not None
+    assert shelf.export_kind(event) in ("safetensors", "json")
+    strip.chosen_sample(event)
+
+
+@cache
+def _memory_bytes() -> bytes:
+    return corpus.memory_file()
+
+
+TARGETS: dict[str, Target] = {
+    "picture": Target(_picture, _open),
+    "memory": Target(lambda rng: mutate.safetensors(rng, _memory_bytes(), "rita"), _import),
+    "saved run": Target(lambda rng: mutate.zipped(rng, corpus.saved_run()), _reopen),
+    "model.safetensors": _checkpoint("safetensors"),
+    "model.pt": _checkpoint("pt"),
+    "model folder": Target(_model_folder, _load),
+    "split file": Target(_split, _dataset),
+    "dataset lists": Target(_lists, _read_lists),
+    "descriptions": Target(_descriptions, _described),
+    "permalink": Target(_link, _follow),
+    "form": Target(_form, _asked),
+    "event": Target(_event, _touch),
+}

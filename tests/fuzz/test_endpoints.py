@@ -1,0 +1,64 @@
+"""Every event of the running page, its uploads, links and routes, from strangers who send odd things.
+
+The page runs in a process with a home and a working directory of its own, so that anything it wrote there
+would be seen. A round that fails is repeated by its number: ``round_of(address, number, Heard())``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+
+from tests.fuzz.endpoints import EACH, Heard, our_tracebacks, round_of
+from tests.fuzz.page import page_of_its_own
+
+QUICK = (1, 5)  # rounds in `make test`, of EACH things
+MANY = 40  # at night: every event several times
+
+
+def strangers(place: Path, rounds: Iterable[int]) -> Heard:
+    """What came of these rounds; the server's own log is part of it."""
+    heard = Heard()
+    with page_of_its_own(place) as address:
+        for number in rounds:
+            round_of(address, number, heard)
+    heard.faults += [f"log: {line}" for line in our_tracebacks(place / "log.txt")]
+    for name in ("cwd", "home"):
+        heard.faults += [f"written: {path}" for path in (place / name).rglob("*")]
+    left = {path.name for path in place.iterdir()}
+    heard.faults += [
+        f"written: {name}" for name in left - {"home", "cwd", "tmp", "data", "runs", "log.txt"}
+    ]
+    return heard
+
+
+@pytest.mark.slow
+def test_odd_requests_break_nothing(tmp_path: Path) -> None:
+    heard = strangers(tmp_path, QUICK)
+    assert heard.faults == []
+    assert heard.sent.total() == len(QUICK) * EACH
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(3600)
+def test_a_thousand_odd_requests_break_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begin = perf_counter()
+    heard = strangers(tmp_path, range(MANY))
+    with capsys.disabled():
+        said = ", ".join(f"{count} {kind}s" for kind, count in sorted(heard.sent.items()))
+        print(f"\n  {heard.sent.total()} requests ({said}) in {perf_counter() - begin:.0f} s, "
+              f"{len(heard.faults)} faults")  # fmt: skip
+    assert heard.faults == []
+    assert heard.sent.total() >= 1_000
+
+
+def test_a_traceback_of_ours_is_noticed_in_a_log(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    ours = 'Traceback (most recent call last):\n  File "/x/rita_demo/a.py", line 1\n    f()\nKeyError: 1\n'
+    log.write_text(ours.replace("rita_demo", "gradio") + "quiet\n" + ours)
+    assert our_tracebacks(log) == ["KeyError: 1"]

@@ -1,0 +1,51 @@
+"""Two hundred short visits in a row to the real server leave its memory as it was."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.server import running_server
+from tests.visitors.people import Person, Wish
+
+VISITS = 200
+WARM = 50  # visits after which everything has been loaded and every store is as full as it gets
+MORE = 100  # MB; what one visit holds while it lasts is several
+PRINTED = (1, 25, 50, 100, 150, 200)
+
+
+def resident(address: str) -> float:
+    """Megabytes of the server that listens at this address."""
+    mark = f"RITA_PORT={address.rstrip('/').rpartition(':')[2]}\0".encode()
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            found = mark in (place / "environ").read_bytes() + b"\0"
+            status = (place / "status").read_text() if found else ""
+        except OSError:
+            continue
+        if found:
+            return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+    raise LookupError(address)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(3600)
+def test_two_hundred_visits_leave_memory_flat(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sizes, begin = dict[int, float](), time.perf_counter()
+    with running_server(tmp_path / "log.txt") as address:
+        config = None
+        for number in range(1, VISITS + 1):
+            visitor = Person(address, Wish(number % 20), config)
+            config = visitor.config
+            with visitor.here():
+                assert '"success":true' in visitor.run(views=8, steps=1)
+            visitor.http.close()
+            sizes[number] = resident(address)
+    with capsys.disabled():
+        said = ", ".join(f"{sizes[n]:.0f} MB after {n}" for n in PRINTED)
+        print(f"\n  {VISITS} visits in {time.perf_counter() - begin:.0f} s: {said}")
+    assert sizes[VISITS] < sizes[WARM] + MORE
