@@ -42,7 +42,8 @@ LADDER: dict[str, set[str]] = {
     "terminal": {"errors", "environment"},
     "sights": BOTTOM | {"attacks", "method", "views"},
     "engine": BOTTOM | SIBLINGS | {"baselines", "crossing", "heap", "recent", "sights"},
-    "evaluation": BOTTOM | {"data", "views", "attacks", "engine", "analysis", "terminal"},
+    "evaluation": BOTTOM
+    | {"data", "views", "attacks", "engine", "analysis", "terminal", "environment"},
     "measuring": BOTTOM | {"evaluation", "data", "attacks", "engine"},
     "threat": BOTTOM | {"attacks"},
     "story": BOTTOM | {"engine", "data", "threat"},

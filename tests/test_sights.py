@@ -15,7 +15,7 @@ from rita_demo.engine import Engine
 from rita_demo.method import Prompts, decide, empty
 from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.sights import through_crops, through_defence
-from rita_demo.views import crop, draw_boxes
+from rita_demo.views import crop, draw_boxes, shares
 from tests.oracles.world import TAU, make_world
 
 SIDE, D = 8, 16
@@ -68,8 +68,10 @@ def test_the_defence_answers_as_it_decides_on_the_same_views() -> None:
     answer = sight(pixels, [4, 9])
     assert answer.shape == (2, 1, 5)
     for row, seed in enumerate((4, 9)):
-        views = crop(pixels[row].detach(), *draw_boxes(6, seed, (0.08, 1.0)), SIDE)
-        trace, _ = decide(encode(views), prompts, cache, settings)
+        boxes, flipped = draw_boxes(6, seed, (0.08, 1.0))
+        views = crop(pixels[row].detach(), boxes, flipped, SIDE)
+        shown = torch.from_numpy(shares(boxes))
+        trace, _ = decide(encode(views), prompts, cache, settings, shown=shown)
         assert torch.allclose(answer[row, 0].softmax(0), trace.verdict.probability, atol=1e-5)
     (slope,) = torch.autograd.grad(answer[0, 0, 0], pixels)
     assert slope[0].abs().sum() > 0

@@ -20,7 +20,8 @@ from rita_demo.vlm import Backbone
 
 #: The configuration all goals speak of.
 CLASSES, SIDE = 101, 448
-SETTINGS = RECOMMENDED.but(views=64, prompts=4, tuning_steps=1)
+#: M = 4: with descriptions there would be a fifth prompt, which the plain reading does not know.
+SETTINGS = RECOMMENDED.but(views=64, prompts=4, tuning_steps=1, descriptions="none")
 MANY = 1000  # classes
 #: What grows, one thing at a time; the other numbers stay as above.
 GROWTH: dict[str, tuple[int, ...]] = {

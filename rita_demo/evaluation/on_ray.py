@@ -19,6 +19,7 @@ from typing import Any
 import ray
 from ray.exceptions import RayError, RayTaskError
 
+from rita_demo import environment as variables
 from rita_demo.engine import Engine
 from rita_demo.errors import BackboneError, DataError, DemoError
 from rita_demo.evaluation.answering import Answering, Facts
@@ -71,7 +72,7 @@ class Worker:
 def remote_worker(kind: type, *, gpu: bool) -> Any:
     """The class as a Ray actor on one CPU, one thread, and one GPU or none."""
     environment = {"OMP_NUM_THREADS": "1"}  # Ray's own choice gives way to a shell's
-    if device := os.environ.get("RITA_DEVICE"):
+    if device := variables.value("RITA_DEVICE"):
         environment["RITA_DEVICE"] = device
     return ray.remote(kind).options(
         num_cpus=1, num_gpus=int(gpu), runtime_env={"env_vars": environment}

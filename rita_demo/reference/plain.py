@@ -22,7 +22,7 @@ from rita_demo.vlm.text import initial_contexts
 #: What is written here; other values of these settings would need more code than a first version has.
 FIXED = {
     "objective": "linear", "tuning_loss": "marginal",
-    "cache_text": "initial", "completion": "svd",
+    "cache_text": "initial", "completion": "svd", "descriptions": "none",
 }  # fmt: skip
 
 

@@ -17,9 +17,10 @@ from rita_demo.bench.clock import medians, peak_bytes
 from rita_demo.bench.report import as_json, as_text
 from rita_demo.bench.scene import Scene, class_names
 from rita_demo.engine import Engine
-from rita_demo.settings import RECOMMENDED
 from rita_demo.vlm import Backbone, load
 from tests.browser import find_browser
+
+SETTINGS = bench.SETTINGS.but(views=6, prompts=2)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def backbone(tiny_model_dir: Path) -> Backbone:
 
 @pytest.fixture(scope="module")
 def scene(backbone: Backbone) -> Scene:
-    return Scene.of(backbone, Engine(backbone), RECOMMENDED.but(views=6, prompts=2), 7, 96)
+    return Scene.of(backbone, Engine(backbone), SETTINGS, 7, 96)
 
 
 def test_pieces_of_work_take_turns_and_the_warm_up_is_not_counted() -> None:
@@ -75,7 +76,7 @@ def test_the_report_has_the_contracts_form(
     backbone: Backbone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in {
-        "CLASSES": 6, "SIDE": 96, "MANY": 9, "SETTINGS": RECOMMENDED.but(views=5, prompts=2),
+        "CLASSES": 6, "SIDE": 96, "MANY": 9, "SETTINGS": SETTINGS.but(views=5),
         "GROWTH": {"N": (2, 5), "M": (1, 2), "K": (3, 9), "J": (1, 2), "side": (64, 96)},
     }.items():  # fmt: skip
         monkeypatch.setattr(bench, name, value)

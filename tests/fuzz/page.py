@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.server import ROOT, _free_port, _wait_until_answers
+from tests.server import ROOT, _wait_until_answers, free_port
 
 PLACES = ("home", "cwd", "tmp", "data", "runs")
 
@@ -18,7 +18,7 @@ PLACES = ("home", "cwd", "tmp", "data", "runs")
 def page_of_its_own(place: Path, *words: str) -> Iterator[str]:
     """Serve until the end of the block; gives the address. ``place`` has a folder for each of ``PLACES``, and
     ``log.txt``. ``words``: what python runs in place of the fake page."""
-    port = _free_port()
+    port = free_port()
     for name in PLACES:
         (place / name).mkdir()
     own = {

@@ -17,14 +17,13 @@ from rita_demo.vlm import load
 
 NAMES = ("cat", "dog", "cup", "a brick", "grass lawn", "polka-dotted")
 SMALL = {"views": 12, "prompts": 3, "subset_size": 8, "slots": 2}
+PLAIN = SMALL | {"completion": "svd", "descriptions": "none"}
 CASES = {
     "paper": PAPER.but(**SMALL),
-    "recommended": RECOMMENDED.but(**SMALL, completion="svd"),
-    "small crops": RECOMMENDED.but(**SMALL, completion="svd", view_weight="area"),
-    "without memory": RECOMMENDED.but(**SMALL, completion="svd", protocol="off"),
-    "all mass, zero when empty": RECOMMENDED.but(
-        **SMALL, completion="svd", transported_mass=1.0, empty_class="zero"
-    ),
+    "recommended": RECOMMENDED.but(**PLAIN),
+    "views alike": RECOMMENDED.but(**PLAIN, view_weight="uniform"),
+    "without memory": RECOMMENDED.but(**PLAIN, protocol="off"),
+    "all mass, zero when empty": RECOMMENDED.but(**PLAIN, transported_mass=1.0, empty_class="zero"),
 }
 
 
