@@ -160,7 +160,7 @@ class Settings:
         choices=("linear", "entropic", "kl"),
     )  # fmt: skip
     transported_mass: float = _knob(
-        "float", 0.5, "transport", "Share that must move",
+        "float", 0.35, "transport", "Share that must move",
         "Below 1, each class may leave out the views that fit it worst.",
         paper=1.0, low=0.05, high=1.0, symbol="ρ",
     )  # fmt: skip
