@@ -71,7 +71,7 @@ def test_twenty_at_once_are_each_answered_as_if_alone(address: str, say: Any) ->
 
 
 def test_a_visitor_who_leaves_frees_the_queue(address: str, say: Any) -> None:
-    """The one who leaves has asked for an attack of 100 steps on 256 views."""
+    """The one who leaves has asked for an attack of 100 steps, each over 64 crops."""
     stays, leaves = Person(address, Wish(1)), Person(address, Wish(3))
     begin = time.perf_counter()
     stays.run()
@@ -92,7 +92,7 @@ def test_a_visitor_who_leaves_frees_the_queue(address: str, say: Any) -> None:
     stays.run()
     after = time.perf_counter() - begin
     say(
-        f"a single picture: {alone:.1f} s alone, {after:.1f} s after somebody left an attack of minutes"
+        f"a single picture: {alone:.1f} s alone, {after:.1f} s after somebody left an attack of 100 steps"
     )
     assert after < alone + 15
 
