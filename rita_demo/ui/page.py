@@ -20,6 +20,7 @@ from rita_demo.ui.caption import draw_caption
 from rita_demo.ui.desk import Desk, Engines
 from rita_demo.ui.example import WorkedExample, show_example
 from rita_demo.ui.figures import FiguresTab
+from rita_demo.ui.house import MOST_PAGES, keep_house
 from rita_demo.ui.inside import Inside
 from rita_demo.ui.learn import draw_learn
 from rita_demo.ui.memory import MemoryTab
@@ -32,7 +33,6 @@ from rita_demo.ui.sessions import Sessions
 from rita_demo.ui.stream import StreamTab
 from rita_demo.ui.theme import KEYBOARD, STYLE, theme
 from rita_demo.ui.tour import Tour
-from rita_demo.ui.uploads import keep_house
 
 LARGEST_UPLOAD = "40mb"
 CACHE_AGE = 3_600  # seconds an uploaded file stays on disk
@@ -220,4 +220,5 @@ def launch_options() -> dict[str, Any]:
         "enable_monitoring": False,
         "ssr_mode": False,
         "pwa": False,
+        "state_session_capacity": MOST_PAGES,
     }

@@ -15,7 +15,7 @@ import pytest
 from tests.fuzz.endpoints import EACH, Heard, our_tracebacks, round_of
 from tests.fuzz.page import page_of_its_own
 
-QUICK = (1, 5)  # rounds in `make test`, of EACH things
+QUICK = (5,)  # rounds in `make test`, of EACH things
 MANY = 40  # at night: every event several times
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from pathlib import Path
 
+import pytest
+from gradio.state_holder import StateHolder
+
+from rita_demo.ui import house
+from rita_demo.ui.house import keep_house, sweep
 from rita_demo.ui.sessions import Sessions
-from rita_demo.ui.uploads import keep_house, sweep
+from tests.ui.stranger import Stranger, served
 
 
 def files(folder: Path, sizes: list[int]) -> list[str]:
@@ -35,6 +41,7 @@ class Page:
 
     def __init__(self, uploads: list[str]) -> None:
         self.upload_file_set = set(uploads)
+        self.state_holder = StateHolder()
 
 
 def test_the_house_is_kept_while_nobody_presses_anything(tmp_path: Path) -> None:
@@ -49,3 +56,30 @@ def test_the_house_is_kept_while_nobody_presses_anything(tmp_path: Path) -> None
     assert len(sessions) == 0
     assert [p.name for p in tmp_path.iterdir()] == ["2.png"]
     assert page.upload_file_set == {str(tmp_path / "2.png")}
+
+
+@pytest.mark.slow
+def test_nothing_of_a_closed_page_stays_in_gradio_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(house.keep_house, "__kwdefaults__", {"budget": 1 << 30, "every": 0.1})
+    sessions = Sessions()
+    with served(sessions=sessions) as address:
+        stays, leaves = Stranger(address), Stranger(address)
+        for visitor in (stays, leaves):
+            visitor.open()
+        kept = gradio_keeps()
+        assert {stays.page, leaves.page} <= set(kept.session_data)
+        with leaves.http.stream("GET", f"gradio_api/heartbeat/{leaves.page}") as beat:
+            next(beat.iter_lines())
+        until = time.monotonic() + 30
+        while leaves.page in kept.session_data and time.monotonic() < until:
+            time.sleep(0.05)
+        assert leaves.page not in kept.session_data
+        assert stays.page in kept.session_data
+        assert len(sessions) == 1
+        assert "agreement" in stays.choose_tab("memory")
+
+
+def gradio_keeps() -> StateHolder:
+    """Of the page that was launched last."""
+    found = [o for o in gc.get_objects() if isinstance(o, StateHolder) and o.session_data]
+    return found[-1]

@@ -1,7 +1,8 @@
-"""What visitors leave behind on the server, kept within bytes: uploaded files, and sessions nobody came back to.
+"""What visitors leave behind on the server: uploaded files, sessions nobody came back to, and Gradio's copy of the page.
 
-Gradio deletes uploads by age alone, and only when it is told how old; somebody who uploads for an hour, without ever
-pressing a button, would fill the disk.
+Gradio deletes uploads by age alone: somebody who uploads for an hour, without ever pressing a button, would fill the
+disk. And of every visitor it keeps all values of the page, some 4 MB, until ten thousand others have come; what they
+belong to is gone when the page is closed, so they go as well.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from rita_demo.ui.sessions import Sessions
 
 BUDGET = 1 << 30  # bytes of uploads on disk
 EVERY = 20.0  # seconds
+MOST_PAGES = 256  # that Gradio keeps the values of, open ones and those whose end it never heard of
 
 
 def sweep(files: Iterable[str], budget: int = BUDGET) -> list[str]:
@@ -40,7 +42,8 @@ def sweep(files: Iterable[str], budget: int = BUDGET) -> list[str]:
 def keep_house(
     page: Any, sessions: Sessions, *, budget: int = BUDGET, every: float = EVERY
 ) -> None:
-    """From now on, as long as there is a page: uploads within their budget, sessions within theirs and their age."""
+    """From now on, as long as there is a page: uploads within their budget, sessions within theirs and their age, and
+    nothing of pages that were closed."""
     threading.Thread(
         target=_keep, args=(weakref.ref(page), sessions, budget, every), daemon=True, name="house"
     ).start()
@@ -53,5 +56,14 @@ def _keep(page: Any, sessions: Sessions, budget: int, every: float) -> None:
         if here is None:
             return
         here.upload_file_set.difference_update(sweep(here.upload_file_set, budget))
+        forget_closed(here.state_holder)
         del here
         sessions.fit()
+
+
+def forget_closed(kept: Any) -> None:
+    """Drop what Gradio's ``StateHolder`` keeps of pages that were closed."""
+    with kept.lock:
+        for page in [name for name, state in kept.session_data.items() if state.is_closed]:
+            kept.session_data.pop(page, None)
+            kept.time_last_used.pop(page, None)
