@@ -17,6 +17,7 @@ from typing import Any
 from rita_demo.errors import DataError, SettingError
 from rita_demo.evaluation.files import digest, read_lines
 from rita_demo.evaluation.paired import Paired, compare
+from rita_demo.evaluation.together import together
 from rita_demo.methods import METHODS
 from rita_demo.records import MeasuredCell
 from rita_demo.settings import KNOBS
@@ -151,10 +152,8 @@ def as_markdown(found: Sequence[Line]) -> str:
     for group in _grouped(found):
         above = [*group[0].threat, group[0].scope, *_untouched(group[0])]
         parts.append("\n".join([_title(group[0]), "", *above, ""]))
-        rows = [head, ["---"] * len(head), *(_cells(line) for line in group)]
-        parts[-1] += "\n" + "\n".join(
-            "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows
-        )
+        parts[-1] += "\n" + _table([head, *(_cells(line) for line in group)])
+    parts += _together(found)
     parts.append(
         "Intervals: Wilson, 95 %. Several seeds are counted together, as if their pictures were new "
         "ones. A star marks a cell that is not finished. Against Ensemble: points of accuracy more or less on "
@@ -280,6 +279,26 @@ def _beside(against: Paired | None) -> str:
         return ""
     signed = f"{against.difference:+.1f}".replace("-", "−")
     return f"{signed} ({against.gained} / {against.lost}, p {against.p:.2g})"
+
+
+def _together(found: Sequence[Line]) -> list[str]:
+    head = ["attack", "method", "memory", "datasets", "n", "against Ensemble", "settings"]
+    rows = []
+    for line, datasets, paired in together(found):
+        attack = f"{line.attack} {line.budget}/255" if line.budget else line.attack
+        name, memory = _cells(line)[:2]
+        rows.append([attack, name, memory, str(datasets), str(paired.n), _beside(paired),
+                     line.special or "recommended"])  # fmt: skip
+    return (
+        ["### All datasets together, against Ensemble\n\n" + _table([head, *rows])] if rows else []
+    )
+
+
+def _table(rows: list[list[str]]) -> str:
+    lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines
+    )
 
 
 def _tex(text: str) -> str:

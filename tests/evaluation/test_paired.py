@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rita_demo import cli
 from rita_demo.evaluation.paired import Paired, compare
-from rita_demo.evaluation.tables import lines
+from rita_demo.evaluation.tables import Line, as_markdown, lines
+from rita_demo.evaluation.together import together
 
 
 def by_counting(gained: int, lost: int) -> float:
@@ -60,3 +62,23 @@ def test_the_tables_say_what_the_stored_rows_say(
     printed = capsys.readouterr().out
     assert f"({against.gained} / {against.lost}, p {against.p:.2g})" in printed
     assert "against Ensemble" in printed
+
+
+def test_datasets_are_counted_together_where_they_differ_in_nothing_else() -> None:
+    def line(dataset: str, n: int, gained: int, lost: int, **more: Any) -> Line:
+        values = {"wanted": n, "seconds": 0.1, "special": "", "threat": (), "scope": ""} | more
+        return Line(
+            dataset, "embedded", "rita", "pgd", 4, 7, "off", "val", 50.0, n, 40.0, 60.0, "0", dataset,
+            **values, against=Paired(n, gained, lost),
+        )  # fmt: skip
+
+    found = [
+        line("dtd", 10, 3, 1),
+        line("textures", 20, 4, 0),
+        line("caltech101", 30, 9, 9, wanted=40),  # not finished
+        line("dtd", 10, 5, 5, special="slots=1"),  # other settings, of one dataset only
+    ]
+    ((first, datasets, paired),) = together(found)
+    assert (first.dataset, datasets, paired) == ("dtd", 2, Paired(30, 7, 1))
+    (row,) = [one for one in as_markdown(found).splitlines() if one.startswith("| pgd 4/255 |")]
+    assert "| 2 | 30 | +20.0 (7 / 1, p 0.07) | recommended |" in row
