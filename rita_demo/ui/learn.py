@@ -32,9 +32,15 @@ EXERCISES = (
         "Transport decides something only where λ is small beside the differences in cost.",
     ),
     (
-        "With ρ = 1 every crop has to be moved. What does ρ = 0.5 allow, and which crops does a class then leave out?",
-        "Half of the mass may stay where it is, and each class leaves out the crops that fit it worst: see “Who carries the mass”. "
+        "With ρ = 1 every crop has to be moved. What does ρ = 0.35 allow, and which crops does a class then leave out?",
+        "About two thirds of the mass may stay where it is: each class leaves out the crops that fit it worst, see “Who carries the mass”. "
         "That helps the true class against crops that were fooled, and every wrong class against crops that were not.",
+    ),
+    (
+        "Crops that show less of the picture carry more mass here. Why does that help against this attacker, and whom does it not stop?",
+        "The pattern was made for the whole square; a crop that shows nearly all of it meets nearly all of the pattern, a small one a "
+        "piece of it, enlarged. An attacker who averages over crops makes his pattern for the small ones as well: choose him under "
+        "“Kind”. Set “Weight of a view” to uniform in Inside RITA to see the difference.",
     ),
     (
         "A memory that believes the model's own answers can be poisoned. How, and how do you see it?",
@@ -44,7 +50,8 @@ EXERCISES = (
     (
         "RITA holds where CLIP falls. Is it robust?",
         "Only against the attacker stated beside the number. One who averages over crops, or attacks through RITA, does more harm: "
-        "choose him under “Kind”. And the plain ensemble over the same crops holds about as well.",
+        "choose him under “Kind”. The plain ensemble over the same crops holds nearly as well: most of the protection comes from the "
+        "crops, a few pictures in a hundred from which of them weigh how much.",
     ),
 )  # fmt: skip
 
