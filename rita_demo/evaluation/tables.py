@@ -10,6 +10,7 @@ import io
 import json
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from typing import Any
 from rita_demo.errors import DataError, SettingError
 from rita_demo.evaluation.files import digest, read_lines
 from rita_demo.evaluation.paired import Paired, compare
+from rita_demo.evaluation.plan import special
+from rita_demo.evaluation.threat import cell_of
 from rita_demo.evaluation.together import together
 from rita_demo.methods import METHODS
 from rita_demo.records import MeasuredCell
@@ -189,7 +192,7 @@ FORMATS = {"markdown": as_markdown, "csv": as_csv, "latex": as_latex}
 
 
 def read_header(place: Path) -> dict[str, Any]:
-    """What was measured in a cell's folder.
+    """What was measured in a cell's folder; ``special`` is what differs from the settings that are recommended now.
 
     Raises:
         DataError: the header is missing or damaged.
@@ -197,6 +200,8 @@ def read_header(place: Path) -> dict[str, Any]:
     try:
         header = json.loads((place / "header.json").read_text("utf-8"))
         header["columns"], header["pool"], header["threat_model"]["sentences"]
+        with suppress(SettingError):  # another version's settings: as they were told then
+            header["special"] = special(cell_of(header))
         return header
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rita_demo import cli
+from rita_demo.evaluation import plan
 from rita_demo.evaluation.paired import Paired, compare
 from rita_demo.evaluation.tables import Line, as_markdown, lines
 from rita_demo.evaluation.together import together
@@ -62,6 +63,19 @@ def test_the_tables_say_what_the_stored_rows_say(
     printed = capsys.readouterr().out
     assert f"({against.gained} / {against.lost}, p {against.p:.2g})" in printed
     assert "against Ensemble" in printed
+
+
+def test_a_run_made_when_other_settings_were_recommended_says_so(
+    tmp_path: Path, measure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = ("--attack", "none", "--protocols", "off", "--limit", "2", "--methods", "clip,rita")
+    runs = measure(tmp_path / "runs", *few)
+    before = lines(runs)[1].special
+    assert "transported_mass" not in before
+    monkeypatch.setattr(plan, "RECOMMENDED", plan.RECOMMENDED.but(transported_mass=0.9))
+    clip, rita = lines(runs)
+    assert rita.special == f"{before}, transported_mass=0.35"
+    assert "transported_mass" not in clip.special, "it does not depend on it"
 
 
 def test_datasets_are_counted_together_where_they_differ_in_nothing_else() -> None:
