@@ -87,7 +87,7 @@ def test_the_attack_through_the_defence_hurts_rita_more_than_pgd_does() -> None:
     picture = open_picture(sample.load().pixels, square="model", side=engine.info.side)
     belief = {}
     for name in ("pgd", "defence"):
-        settings = RECOMMENDED.but(attack=name, square="model", attack_views=8, views=32)
+        settings = RECOMMENDED.but(attack=name, square="model", views=32)
         bank = engine.classes(names, settings)
         trace = engine.attack(picture, bank, settings, label=0)
         assert trace.linf <= 4
