@@ -121,6 +121,7 @@ def test_a_visit_with_the_keyboard_alone(page: Page) -> None:
     reach(page, "#whatif-view")
     page.keyboard.press("Enter")
     expect(banner).to_contain_text(f"without view {view}")
+    expect(page.locator("#whatif-back")).to_be_enabled()
     reach(page, "#whatif-back", "Shift+Tab")
     page.keyboard.press("Enter")
     expect(banner).to_contain_text("This is the run as it was made")
