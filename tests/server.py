@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,13 +31,18 @@ def running_server(log: Path, *words: str) -> Iterator[str]:
     # Streams and datasets of their own: what somebody has beside the project is neither seen nor touched.
     environment |= {"RITA_RUNS": str(log.parent / "runs"), "RITA_DATA": str(log.parent / "data")}
     environment.setdefault("RITA_PREPARE", "0")  # the processors belong to the tests
+    with answering(words or ("app.py",), port, log, ROOT, environment) as address:
+        yield address
+
+
+@contextmanager
+def answering(
+    words: tuple[str, ...], port: int, log: Path, folder: Path, environment: Mapping[str, str]
+) -> Iterator[str]:
+    """``python`` with these words in ``folder``, from when it answers on ``port`` to the end; gives its address."""
     with log.open("w") as output:
         server = subprocess.Popen(
-            [sys.executable, *(words or ("app.py",))],
-            cwd=ROOT,
-            env=environment,
-            stdout=output,
-            stderr=output,
+            [sys.executable, *words], cwd=folder, env=environment, stdout=output, stderr=output
         )
     try:
         _wait_until_answers(f"http://127.0.0.1:{port}/", server, log)

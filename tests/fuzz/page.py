@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.server import ROOT, _wait_until_answers, free_port
+from tests.server import ROOT, answering, free_port
 
 PLACES = ("home", "cwd", "tmp", "data", "runs")
 
@@ -29,18 +27,10 @@ def page_of_its_own(place: Path, *words: str) -> Iterator[str]:
         "https_proxy": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9", "no_proxy": "127.0.0.1",
     }  # fmt: skip
     log = place / "log.txt"
-    with log.open("w") as output:
-        server = subprocess.Popen(
-            [sys.executable, *(words or ("-m", "tests.fuzz.page"))],
-            cwd=place / "cwd", env=os.environ | {k: str(v) for k, v in own.items()},
-            stdout=output, stderr=output,
-        )  # fmt: skip
-    try:
-        _wait_until_answers(f"http://127.0.0.1:{port}/", server, log)
-        yield f"http://127.0.0.1:{port}/"
-    finally:
-        server.terminate()
-        server.wait(20)
+    environment = os.environ | {k: str(v) for k, v in own.items()}
+    command = words or ("-m", "tests.fuzz.page")
+    with answering(command, port, log, place / "cwd", environment) as address:
+        yield address
 
 
 def main() -> None:
