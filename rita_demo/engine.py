@@ -302,6 +302,7 @@ class Engine:
             prompts, device = self._prompts_of(bank, settings), self._backbone.device
             question = baselines.Question(
                 views=torch.from_numpy(glance.features).to(device),
+                shown=torch.from_numpy(views.shares(glance.views.boxes)).to(device),
                 hand=torch.from_numpy(bank.hand).to(device),
                 written=prompts.written_mean(),
                 context=prompts.context[:1],

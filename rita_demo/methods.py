@@ -67,7 +67,7 @@ METHODS: dict[str, Method] = {
         _baseline(
             "ensemble", "Ensemble", "{n} views",
             "The same CLIP asked about 64 random crops of the picture; the answers are averaged.",
-            "ensemble_average", "ensemble_text", "descriptions",
+            "ensemble_average", "ensemble_weight", "ensemble_text", "descriptions",
         ),
         _baseline(
             "tpt", "TPT", "1 view, tuned on the surest of {n}",

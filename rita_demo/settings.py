@@ -203,6 +203,11 @@ class Settings:
         "The crops' answers as probabilities, their logits, or the crops' features.",
         choices=("probability", "logit", "feature"),
     )  # fmt: skip
+    ensemble_weight: str = _knob(
+        "choice", "uniform", "baselines", "Ensemble's weight of a crop",
+        "Every crop alike, or crops that show less of the picture more, as RITA may weigh them.",
+        choices=("uniform", "area"),
+    )  # fmt: skip
     ensemble_text: str = _knob(
         "choice", "template", "baselines", "Ensemble's sentences",
         "One hand-written sentence per class, or the mean of its descriptions.",

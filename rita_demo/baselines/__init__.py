@@ -12,6 +12,7 @@ from rita_demo.baselines.mta import mta
 from rita_demo.baselines.tpt import rtpt, tpt
 from rita_demo.baselines.zero_shot import zero_shot
 from rita_demo.errors import SettingError
+from rita_demo.method.confidence import area_weight
 from rita_demo.records import Verdict
 from rita_demo.settings import Settings
 
@@ -22,12 +23,14 @@ __all__ = ["BASELINES", "Question", "answer", "ensemble", "mta", "rtpt", "tpt", 
 class Question:
     """One picture's views and a vocabulary, as every baseline needs them.
 
-    ``views`` (N, D) unit length; ``hand`` (K, D), the prompt of plain CLIP; ``written`` (K, D), the mean
-    direction of each class's descriptions, or None without any; ``context`` (1, L, E), "a photo of a";
-    ``encode`` turns contexts (1, L, E) into prompts (K, 1, D) and is differentiable.
+    ``views`` (N, D) unit length; ``shown`` (N,), the share of the square that each shows, in (0, 1];
+    ``hand`` (K, D), the prompt of plain CLIP; ``written`` (K, D), the mean direction of each class's
+    descriptions, or None without any; ``context`` (1, L, E), "a photo of a"; ``encode`` turns contexts
+    (1, L, E) into prompts (K, 1, D) and is differentiable.
     """
 
     views: Tensor
+    shown: Tensor
     hand: Tensor
     written: Tensor | None
     context: Tensor
@@ -37,7 +40,9 @@ class Question:
 
 BASELINES: dict[str, Callable[[Question, Settings], Verdict]] = {
     "clip": lambda q, _: zero_shot(q.views, q.hand, q.temperature),
-    "ensemble": lambda q, s: ensemble(q.views, _texts(q, s), q.temperature, s.ensemble_average),
+    "ensemble": lambda q, s: ensemble(
+        q.views, _texts(q, s), q.temperature, s.ensemble_average, _weights(q, s)
+    ),
     "tpt": lambda q, _: tpt(q.views, q.encode, q.context, q.temperature),
     "ctpt": lambda q, s: tpt(q.views, q.encode, q.context, q.temperature, s.ctpt_weight),
     "mta": lambda q, _: mta(q.views, q.hand, q.temperature),
@@ -52,6 +57,11 @@ def answer(name: str, question: Question, settings: Settings) -> Verdict:
         SettingError: a setting that cannot be used here; KeyError: no such baseline.
     """
     return BASELINES[name](question, settings)
+
+
+def _weights(question: Question, settings: Settings) -> Tensor | None:
+    """How much each view counts for the ensemble; None: all alike."""
+    return None if settings.ensemble_weight == "uniform" else area_weight(question.shown)
 
 
 def _texts(question: Question, settings: Settings) -> Tensor:

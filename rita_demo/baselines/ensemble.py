@@ -12,7 +12,11 @@ AVERAGES = ("probability", "logit", "feature")
 
 
 def ensemble(
-    view_features: Tensor, hand: Tensor, temperature: float, average: str = "probability"
+    view_features: Tensor,
+    hand: Tensor,
+    temperature: float,
+    average: str = "probability",
+    weight: Tensor | None = None,
 ) -> Verdict:
     """Mean of the views' answers, taken over probabilities, logits or features.
 
@@ -21,14 +25,18 @@ def ensemble(
         hand: (K, D) unit length.
         temperature: tau.
         average: one of ``AVERAGES``; anything else raises ``ValueError``.
+        weight: (N,) how much each view counts, sums to 1; None: all alike, the plain ensemble.
     """
+
+    def mean(of: Tensor) -> Tensor:
+        return of.mean(0) if weight is None else weight.to(of) @ of
+
     if average == "feature":
-        return verdict_of(
-            (normalize(view_features.mean(0), dim=-1) @ hand.T / temperature).softmax(-1)
-        )
+        centre = normalize(mean(view_features), dim=-1)
+        return verdict_of((centre @ hand.T / temperature).softmax(-1))
     logits = view_features @ hand.T / temperature
     if average == "logit":
-        return verdict_of(logits.mean(0).softmax(-1))
+        return verdict_of(mean(logits).softmax(-1))
     if average == "probability":
-        return verdict_of(logits.softmax(-1).mean(0))
+        return verdict_of(mean(logits.softmax(-1)))
     raise ValueError(f"average is one of {', '.join(AVERAGES)}; got {average!r}")

@@ -78,9 +78,18 @@ def view_weight(
     if kind == "agreement":
         return agreement_weight(x)
     if kind == "area":
-        rest = x.new_ones(N) if shown is None else (1 - shown.to(x)).clamp(min=LEAST_AREA_WEIGHT)
-        return rest / rest.sum()
+        return x.new_full((N,), 1 / N) if shown is None else area_weight(shown.to(x))
     raise ValueError(f"view_weight is one of {', '.join(VIEW_WEIGHTS)}; got {kind!r}.")
+
+
+def area_weight(shown: Tensor) -> Tensor:
+    """Weights (N,) that sum to 1, in proportion to what each view leaves out of the square.
+
+    Args:
+        shown: (N,) the share of the square that each view shows, in (0, 1].
+    """
+    rest = (1 - shown).clamp(min=LEAST_AREA_WEIGHT)
+    return rest / rest.sum()
 
 
 def agreement_weight(x: Tensor) -> Tensor:

@@ -26,6 +26,7 @@ def tensor(values: np.ndarray) -> torch.Tensor:
 def question(picture: int, **changes) -> baselines.Question:
     given = {
         "views": tensor(WORLD.pictures[picture]),
+        "shown": tensor(WORLD.shown),
         "hand": tensor(HAND),
         "written": None,
         "context": tensor(CONTEXT),
@@ -115,6 +116,17 @@ def test_mta_moves_away_from_a_view_that_fits_nothing_else() -> None:
     found = baselines.answer("mta", question(0, views=tensor(x)), RECOMMENDED).probability.numpy()
     assert np.isfinite(found).all()
     np.testing.assert_allclose(found, slow.mta(x, HAND, TAU), **CLOSE)
+
+
+@pytest.mark.parametrize("average", ["probability", "logit", "feature"])
+@pytest.mark.parametrize("picture", range(len(WORLD.pictures)))
+def test_the_ensemble_is_the_slow_ensemble_with_and_without_weights(picture, average) -> None:
+    asked = (WORLD.pictures[picture], HAND, TAU, average)
+    plain = ask("ensemble", picture, ensemble_average=average)
+    weighted = ask("ensemble", picture, ensemble_average=average, ensemble_weight="area")
+    np.testing.assert_allclose(plain, slow.ensemble(*asked), **CLOSE)
+    np.testing.assert_allclose(weighted, slow.ensemble(*asked, WORLD.shown), **CLOSE)
+    assert np.abs(plain - weighted).max() > 1e-4
 
 
 def test_the_ensemble_compares_with_descriptions_when_told() -> None:

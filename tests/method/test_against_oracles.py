@@ -44,7 +44,7 @@ ALTERNATIVES: dict[str, tuple[Any, ...]] = {
 ELSEWHERE = {  # pixels, crops, prompts' words, and how long the solver may run: not on given features
     "attack", "attack_views", "autoattack", "budget", "steps", "attack_seed", "adversarial_roundtrip", "square", "views", "view_seed",
     "view_scale", "views_augmix", "prompts", "context_init", "context_seed", "sinkhorn_tolerance",
-    "sinkhorn_iterations", "descriptions", "ensemble_average", "ensemble_text", "ctpt_weight",
+    "sinkhorn_iterations", "descriptions", "ensemble_average", "ensemble_weight", "ensemble_text", "ctpt_weight",
 }  # fmt: skip
 ROWS: list[tuple[str, dict[str, Any]]] = [
     (base, {name: value})

@@ -82,6 +82,18 @@ def rtpt(x: F, encode: Encode, context: F, tau: float) -> F:
     return softmax(logits)
 
 
+def ensemble(x: F, z: F, tau: float, average: str, shown: F | None = None) -> F:
+    """The views' mean answer (K,); with ``shown`` (N,) a view counts as much as it leaves out of the square."""
+    weight = [1.0] * len(x) if shown is None else [max(1 - share, 0.001) for share in shown]
+    whole = sum(weight)
+    if average == "probability":
+        return sum(w * p for w, p in zip(weight, answers(x, z, tau))) / whole
+    centre = sum(w * view for w, view in zip(weight, x)) / whole
+    if average == "feature":
+        centre = centre / np.sqrt(centre @ centre)
+    return softmax(np.array([centre @ text for text in z]) / tau)
+
+
 def mta(x: F, hand: F, tau: float) -> F:
     """MTA: probabilities (K,) of the mode."""
     count = len(x)

@@ -31,6 +31,7 @@ from rita_demo.records import (
     ViewSet,
 )
 from rita_demo.settings import Settings
+from rita_demo.views import shares
 
 WIDTH, SIDE, TAU = 48, 32, 0.05
 
@@ -160,7 +161,7 @@ class FakeEngine:
     def compare(self, glance, bank, settings, names=("clip", "ensemble")) -> dict[str, Verdict]:
         x, hand = torch.from_numpy(glance.features), torch.from_numpy(bank.hand)
         question = baselines.Question(
-            x, hand, hand, torch.zeros(1, 1, WIDTH),
+            x, torch.from_numpy(shares(glance.views.boxes)), hand, hand, torch.zeros(1, 1, WIDTH),
             lambda context: normalize(hand[:, None] + context[None, :, 0], dim=-1), TAU,
         )  # fmt: skip
         return {name: outside(baselines.answer(name, question, settings)) for name in names}
