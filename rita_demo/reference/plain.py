@@ -37,7 +37,8 @@ class Answer:
 
 
 class PlainRita:
-    """RITA for one vocabulary, picture after picture.
+    """RITA for one vocabulary, picture after picture, with the model as open_clip builds it: the engine's
+    own copy has its channels last and encodes views in bfloat16, which a first version has not.
 
     ``memory`` holds for every class a list of (feature (D,), entropy in nats), at most
     ``settings.slots`` of them.
@@ -50,7 +51,7 @@ class PlainRita:
         for name, value in FIXED.items():
             if getattr(settings, name) != value:
                 raise ValueError(f"The plain reading has {name}={value} only.")
-        self.backbone, self.settings = backbone, settings
+        self.backbone, self.settings = backbone.as_built(), settings
         self.tokens = backbone.tower.tokens([sentence(HAND, name) for name in names])
         self.start = initial_contexts(backbone.tower, settings)
         self.weight = view_weights(settings)

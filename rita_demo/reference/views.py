@@ -47,4 +47,4 @@ def view_weights(settings: Settings) -> Tensor:
 def to_tensor(views: list[Image.Image]) -> Tensor:
     """(N, 3, side, side) float32 in [0, 1]."""
     stacked = np.stack([np.asarray(view, np.float32) / 255 for view in views])
-    return torch.from_numpy(stacked).permute(0, 3, 1, 2)
+    return torch.from_numpy(stacked).permute(0, 3, 1, 2).contiguous()

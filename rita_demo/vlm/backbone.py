@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Callable
 from typing import Any
@@ -115,6 +116,12 @@ class Backbone:
                 return first
             with torch.autocast(self.device.type, dtype=self._dtype):
                 return torch.cat([first, in_chunks(self._encode, pixels[1:], chunk)])
+
+    def as_built(self) -> Backbone:
+        """A copy with the vision tower's weights laid out as open_clip builds them: channels first."""
+        copied = copy.deepcopy(self)
+        copied._visual.to(memory_format=torch.contiguous_format)
+        return copied
 
     def weights_key(self) -> str:
         """Names the weights by their content: the same on every device, another after any training."""
