@@ -38,7 +38,7 @@ class Answer:
 
 class PlainRita:
     """RITA for one vocabulary, picture after picture, with the model as open_clip builds it: the engine's
-    own copy has its channels last and encodes views in bfloat16, which a first version has not.
+    own copy has its channels last and batch norms folded in, which a first version has not.
 
     ``memory`` holds for every class a list of (feature (D,), entropy in nats), at most
     ``settings.slots`` of them.

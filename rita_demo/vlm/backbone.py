@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from rita_demo.errors import BackboneError
 from rita_demo.records import BackboneInfo
+from rita_demo.vlm.folding import folded
 from rita_demo.vlm.tower import TextTower, text_tower
 
 VIEWS_AT_ONCE = {"cpu": 64, "mps": 64, "cuda": 256}
@@ -65,6 +66,7 @@ class Backbone:
         self.seen_tokens = seen_tokens
         self.side = _square_side(model.visual.image_size, name)
         self._visual: nn.Module = model.visual
+        self._folded = folded(model.visual, self.side)
         self._mean = torch.tensor(mean, device=self.device).view(1, 3, 1, 1)
         self._std = torch.tensor(std, device=self.device).view(1, 3, 1, 1)
         self._interpolation = interpolation
@@ -98,8 +100,9 @@ class Backbone:
     def encode_views(self, pixels: Tensor) -> Tensor:
         """Unit features (N, D) float32 of views (N, 3, side, side) float in [0, 1]; no gradient.
 
-        In chunks that fit into memory, in ``info.precision``. The first view is always encoded in float32: it is what plain
-        CLIP answers with, and the attacker's answer must be the same to the last digit shown.
+        In chunks that fit into memory, in ``info.precision``, with batch norms folded in (float32: same numbers to 1e-6).
+        The first view is always encoded in float32: it is what plain CLIP answers with, and the attacker's answer
+        must be the same to the last digit shown.
 
         Raises:
             BackboneError: ``pixels`` has another shape, or its numbers are not floats; not even one view
@@ -110,17 +113,18 @@ class Backbone:
         reduced = self._dtype != torch.float32
         with torch.no_grad():
             if not reduced:
-                return in_chunks(self._encode, pixels, chunk)
+                return in_chunks(self._encode_crops, pixels, chunk)
             first = in_chunks(self._encode, pixels[:1], 1)
             if len(pixels) == 1:
                 return first
             with torch.autocast(self.device.type, dtype=self._dtype):
-                return torch.cat([first, in_chunks(self._encode, pixels[1:], chunk)])
+                return torch.cat([first, in_chunks(self._encode_crops, pixels[1:], chunk)])
 
     def as_built(self) -> Backbone:
-        """A copy with the vision tower's weights laid out as open_clip builds them: channels first."""
+        """A copy with the vision tower as open_clip builds it: channels first, nothing folded."""
         copied = copy.deepcopy(self)
         copied._visual.to(memory_format=torch.contiguous_format)
+        copied._folded = None
         return copied
 
     def weights_key(self) -> str:
@@ -138,7 +142,13 @@ class Backbone:
         if pixels.shape[-1] != self.side:
             size, mode = (self.side, self.side), self._interpolation
             pixels = F.interpolate(pixels, size=size, mode=mode, antialias=True).clamp(0, 1)
-        features = self._visual((pixels - self._mean) / self._std)
+        return self._features(self._visual, pixels)
+
+    def _encode_crops(self, pixels: Tensor) -> Tensor:
+        return self._features(self._folded or self._visual, pixels.to(self.device, torch.float32))
+
+    def _features(self, visual: nn.Module, pixels: Tensor) -> Tensor:
+        features = visual((pixels - self._mean) / self._std)
         return F.normalize(features.float(), dim=-1)
 
     def _expect(self, pixels: Tensor, side: int | None) -> None:

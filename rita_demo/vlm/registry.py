@@ -132,17 +132,12 @@ def _checked(device: str) -> str:
 
 
 def pick_precision(device: str) -> str:
-    """What views are encoded in: reduced where the device has units for it, else float32.
+    """What views are encoded in: float16 on CUDA, where it is the usual choice (not measured here), else float32.
 
-    Measured for 64 views with the embedded model on a CPU with matrix tiles (AMX): bfloat16 takes 0.47
-    times the processor time of float32 (one thread) and moves a cosine by at most 8e-4, a probability at
-    temperature 0.01 by 0.016; more training made that larger, so a test holds the embedded model to a
-    tenth of a logit. float16 on CUDA is the usual choice, not measured here.
+    On CPUs bfloat16 takes about half the time, but with the embedded model it moves a class's cost by up to 3 % and
+    one label of eight (docs/performance.md): too much for a fast path.
     """
-    if device.startswith("cuda"):
-        return "float16"
-    tiles = getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
-    return "bfloat16" if device == "cpu" and tiles() else "float32"
+    return "float16" if device.startswith("cuda") else "float32"
 
 
 def load(spec: str, device: str | None = None, precision: str | None = None) -> Backbone:

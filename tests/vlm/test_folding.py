@@ -1,0 +1,82 @@
+"""Batch norms folded into convolutions: the same features, and the same decisions, as the model as it was built."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import open_clip
+import pytest
+import torch
+from torch import Tensor, nn
+
+from rita_demo import vlm
+from rita_demo.data.samples import available
+from rita_demo.data.vocabularies import vocabulary
+from rita_demo.engine import Engine
+from rita_demo.settings import PAPER, RECOMMENDED, Settings
+from rita_demo.vlm.folding import folded
+
+
+def shaken(tower: nn.Module) -> nn.Module:
+    """Batch norms as after training: fresh ones change nothing, and any folding of them would seem right."""
+    generator = torch.Generator().manual_seed(1)
+    for module in tower.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            for number in (module.weight.data, module.running_var):
+                number.copy_(0.5 + torch.rand(number.shape, generator=generator))
+            for number in (module.bias.data, module.running_mean):
+                number.copy_(0.2 * torch.randn(number.shape, generator=generator))
+    return tower.eval().requires_grad_(False)
+
+
+def test_a_resnets_features_stay_what_they_are() -> None:
+    torch.manual_seed(0)
+    config = open_clip.get_model_config("RN50")
+    config["vision_cfg"]["layers"] = [1, 1, 1, 1]
+    tower = shaken(open_clip.CLIP(**config).visual)
+    own = folded(tower, 224)
+    assert own is not None
+    assert not any(isinstance(module, nn.BatchNorm2d) for module in own.modules())
+    assert any(isinstance(module, nn.BatchNorm2d) for module in tower.modules())  # left as it was
+    pixels = torch.randn(3, 3, 224, 224)
+    wanted = tower(pixels)
+    torch.testing.assert_close(own(pixels), wanted, atol=1e-5 * float(wanted.norm()), rtol=1e-5)
+
+
+class Forked(nn.Module):
+    """A convolution whose answer goes through a batch norm and past it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution, self.norm = nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        answer = self.convolution(pixels)
+        return (answer + self.norm(answer)).mean((2, 3))
+
+
+def test_where_folding_would_change_the_answer_nothing_is_folded() -> None:
+    assert folded(shaken(Forked()), 16) is None
+
+
+def test_where_there_is_nothing_to_fold_there_is_no_second_copy() -> None:
+    assert folded(nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten()).eval(), 16) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [RECOMMENDED, PAPER], ids=["recommended", "paper"])
+def test_decisions_are_those_of_the_model_as_it_was_built(settings: Settings) -> None:
+    usual = vlm.load("embedded", "cpu")
+    fast, slow = Engine(usual), Engine(usual.as_built())
+    names = vocabulary("caltech101").names
+    settings = settings.but(protocol="off", views=32)
+    for one in list(available().values())[:4]:
+        picture = one.load(square="model", side=usual.side)
+        traces = []
+        for engine in (fast, slow):
+            glance = engine.look(replace(picture), settings)
+            traces.append(engine.decide(glance, engine.classes(names, settings), None, settings)[0])
+        quick, plain = traces
+        assert quick.verdict.label == plain.verdict.label
+        np.testing.assert_allclose(quick.total, plain.total, rtol=1e-3)
