@@ -170,6 +170,35 @@ class Engine:
             self._attacks.keep(key, trace)
         return trace
 
+    def attack_together(
+        self,
+        pictures: Sequence[Picture],
+        bank: TextBank,
+        settings: Settings,
+        labels: Sequence[int],
+        seeds: Sequence[int],
+        target: int | None = None,
+    ) -> list[AttackTrace]:
+        """:meth:`attack` on squares of one size as one batch, each with its own seed: the same up to rounding.
+
+        Not for attacks that look through crops or the defence.
+        """
+        with self._alone():
+            return [
+                outside(trace)
+                for trace in attacks.attack_together(
+                    self._single_view_logits(bank),
+                    torch.stack([self._pixels(picture) for picture in pictures]),
+                    labels,
+                    name=settings.attack,
+                    budget=settings.budget,
+                    steps=settings.steps,
+                    seeds=seeds,
+                    target=target,
+                    roundtrip=settings.adversarial_roundtrip,
+                )
+            ]
+
     def keep_work_on(self, picture: Picture) -> None:
         """From now on attacks on this picture are remembered, and the prompt updates for it and for what they make of it.
         Only for pictures that are nobody's: what belongs to a visitor goes with him.
@@ -194,6 +223,29 @@ class Engine:
         if picture.key in self._lasting:
             self._lasting.add(key)
         return self._glances.get(key, lambda: self._encode(picture, settings, key))
+
+    def look_together(
+        self, pictures: Sequence[Picture], settings: Settings, seeds: Sequence[int]
+    ) -> list[Glance]:
+        """:meth:`look` at several pictures, each with its own view seed; their views are encoded together."""
+        with self._alone():
+            drawn = [
+                views.make_views(
+                    self._pixels(picture), settings.but(view_seed=seed), self.info.side
+                )
+                for picture, seed in zip(pictures, seeds, strict=True)
+            ]
+            cut = torch.cat([one.pixels for one in drawn if one.pixels is not None])
+            features = as_numpy(vlm.finite(self._backbone.encode_views(cut, len(drawn))))
+        each = features.reshape(len(drawn), -1, features.shape[1])
+        return [
+            Glance(
+                outside(replace(one, pixels=None)),
+                own,
+                _key("together", self.info.name, picture.key, str(settings), str(seed)),
+            )
+            for one, own, picture, seed in zip(drawn, each, pictures, seeds)
+        ]
 
     def view_pixels(self, picture: Picture, settings: Settings) -> np.ndarray:
         """The views as pictures for the screen: (N, side, side, 3) uint8."""

@@ -1,5 +1,6 @@
 """What figures need beyond the records: numpy, scikit-learn and umap; records in, records out."""
 
+from rita_demo.analysis.attackers import Tally, attackers, compared
 from rita_demo.analysis.cloud import KINDS, cached, marks, separation, separations
 from rita_demo.analysis.exact import exact_cost, with_exact
 from rita_demo.analysis.one_hot import Measure, density, one_hot
@@ -13,10 +14,13 @@ __all__ = [
     "COMPONENTS",
     "KINDS",
     "Measure",
+    "Tally",
     "Worker",
+    "attackers",
     "budget_curves",
     "cached",
     "comparable",
+    "compared",
     "components",
     "density",
     "differing",

@@ -1,9 +1,9 @@
-"""``attack``: one picture, any row of the table, checked wishes, one record as the result."""
+"""``attack``: one picture, any row of the table, checked wishes, one record as the result; and several at once."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 import torch
 from torch import Tensor
@@ -46,28 +46,75 @@ def attack(
     Raises:
         SettingError: before the first step, naming what is allowed and what came.
     """
-    row = attack_row(name)
-    _check(row, budget, steps, target, roundtrip)
     if pixels.ndim != 3 or pixels.shape[0] != 3 or not pixels.is_floating_point():
         raise ValueError(f"pixels are (3, H, W) float in [0, 1]; got {tuple(pixels.shape)}")
+    row, wish = _wish(
+        logits, pixels[None], [label], name, budget, steps, [seed], target, roundtrip, sight
+    )
+    return _attack(logits, pixels, row, wish, target)
+
+
+def attack_together(
+    logits: Logits,
+    pixels: Tensor,
+    labels: Sequence[int],
+    *,
+    name: str,
+    budget: int,
+    steps: int,
+    seeds: Sequence[int],
+    target: int | None = None,
+    roundtrip: str = "round",
+) -> list[AttackTrace]:
+    """The same for B squares (B, 3, H, W) as one batch, each with its own label and seed; what :func:`attack`
+    makes of each, up to rounding. ``seconds`` is each one's share. Not for attacks that look through crops
+    or the defence."""
+    row, wish = _wish(logits, pixels, labels, name, budget, steps, seeds, target, roundtrip, None)
+    started = time.perf_counter()
+    climb = row.climb(logits, pixels, wish)
+    while True:
+        try:
+            next(climb)
+        except StopIteration as done:
+            seconds = (time.perf_counter() - started) / len(pixels)
+            return [
+                _trace(done.value, b, row, wish.budget, target, seconds) for b in range(len(pixels))
+            ]
+
+
+def _wish(
+    logits: Logits,
+    pixels: Tensor,
+    labels: Sequence[int | None],
+    name: str,
+    budget: int,
+    steps: int,
+    seeds: Sequence[int],
+    target: int | None,
+    roundtrip: str,
+    sight: Sight | None,
+) -> tuple[Attack, Wish]:
+    """A row of the table, and a checked wish for B squares."""
+    row = attack_row(name)
+    _check(row, budget, steps, target, roundtrip)
     if row.through in ("crops", "defence") and sight is None:
         raise ValueError(f"the attack {name!r} looks through something: give it a sight")
     if row.through == "diversity":
         sight = diverse(logits)
 
-    def one(value: int | None) -> Tensor | None:
-        return None if value is None else torch.tensor([int(value)], device=pixels.device)
+    def each(values: Sequence[int | None]) -> Tensor | None:
+        known = [int(value) for value in values if value is not None]
+        return torch.tensor(known, device=pixels.device) if known else None
 
-    wish = Wish(
+    return row, Wish(
         budget=budget if row.bounded else 0,
         steps=row.steps(steps),
-        seeds=[seed],
-        label=one(label),
-        target=one(target),
+        seeds=list(seeds),
+        label=each(labels),
+        target=each([target] * len(pixels)),
         roundtrip=roundtrip,
         sight=sight,
     )
-    return _attack(logits, pixels, row, wish, target)
 
 
 def _attack(
@@ -80,27 +127,27 @@ def _attack(
             at = next(climb)
         except StopIteration as done:
             seconds = time.perf_counter() - started
-            return _trace(done.value, row, wish.budget, target, seconds)
+            return _trace(done.value, 0, row, wish.budget, target, seconds)
         yield Progress(
             at.step, at.steps, float(at.loss), at.probability[0], at.frame[0].permute(1, 2, 0)
         )
 
 
 def _trace(
-    ascent: Ascent, row: Attack, budget: int, target: int | None, seconds: float
+    ascent: Ascent, b: int, row: Attack, budget: int, target: int | None, seconds: float
 ) -> AttackTrace:
-    """The record of a batch of one: norms and verdict of the delivered 8-bit square."""
-    frames = ascent.frames[:, 0].permute(0, 2, 3, 1).contiguous()
+    """The record of picture ``b`` of a batch: norms and verdict of the delivered 8-bit square."""
+    frames = ascent.frames[:, b].permute(0, 2, 3, 1).contiguous()
     moved = frames[-1].float() - frames[0].float()
-    label = int(ascent.label[0])
-    before, after = (int(ascent.probability[i, 0].argmax()) for i in (0, -1))
+    label = int(ascent.label[b])
+    before, after = (int(ascent.probability[i, b].argmax()) for i in (0, -1))
     reached = after == target if target is not None else after != label
     return AttackTrace(
         name=row.name,
         pixels=frames[-1],
         frames=frames,
-        loss=ascent.loss[:, 0],
-        probability=ascent.probability[:, 0],
+        loss=ascent.loss[:, b],
+        probability=ascent.probability[:, b],
         label=label,
         target=target,
         budget=budget,

@@ -18,6 +18,8 @@ _FOLDER = Path(__file__).resolve().parents[2] / "assets" / "measured"
 STRENGTH: dict[str, Path] = {
     square: _FOLDER / f"strength_{square}.csv" for square in ("picture", "model")
 }
+#: Every method against every attacker on ``test``; docs/results.md has the commands.
+ATTACKERS = _FOLDER / "attackers.csv"
 #: What happened to every sample, written by ``python -m rita_demo.examples``.
 EXAMPLES = _FOLDER / "examples.csv"
 #: Ablations on drawn textures, written by ``tables RUNS --format points``; docs/results.md has the commands.

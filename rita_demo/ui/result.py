@@ -17,6 +17,7 @@ from rita_demo.ui.background import (
     strengths_seconds,
 )
 from rita_demo.ui.board import Board
+from rita_demo.ui.evidence import draw_evidence
 from rita_demo.ui.pictures import Pictures, box_of, pictures_value
 from rita_demo.ui.plotly_view import PlotlyView
 from rita_demo.ui.scrubber import Scrubber, draw_step, draw_strength
@@ -239,6 +240,7 @@ def draw_rest(board: Board) -> dict[str, Any]:
         push = gr.Button("Attack twice as hard", elem_id="stronger")
         gr.HTML("<p class='lead'>Doubles the strength, up to 16/255, and runs again.</p>")
     draw_strength_curve()
+    draw_evidence()
     return {"stronger": push}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -97,12 +98,14 @@ class Backbone:
         self._expect(pixels, side=None)
         return self._encode(pixels)
 
-    def encode_views(self, pixels: Tensor) -> Tensor:
+    def encode_views(self, pixels: Tensor, pictures: int = 1) -> Tensor:
         """Unit features (N, D) float32 of views (N, 3, side, side) float in [0, 1]; no gradient.
 
+        The views may be those of several ``pictures``, as many of each, one picture's after the other's.
+
         In chunks that fit into memory, in ``info.precision``, with batch norms folded in (float32: same numbers to 1e-6).
-        The first view is always encoded in float32: it is what plain CLIP answers with, and the attacker's answer
-        must be the same to the last digit shown.
+        A picture's first view is always encoded in float32: it is what plain CLIP answers with, and the attacker's
+        answer must be the same to the last digit shown.
 
         Raises:
             BackboneError: ``pixels`` has another shape, or its numbers are not floats; not even one view
@@ -114,15 +117,18 @@ class Backbone:
         with torch.no_grad():
             if not reduced:
                 return in_chunks(self._encode_crops, pixels, chunk)
-            first = in_chunks(self._encode, pixels[:1], 1)
-            if len(pixels) == 1:
-                return first
+            each = pixels.unflatten(0, (pictures, -1))
+            first = in_chunks(self._encode, each[:, 0], chunk)[:, None]
+            if each.shape[1] == 1:
+                return first.flatten(0, 1)
             with torch.autocast(self.device.type, dtype=self._dtype):
-                return torch.cat([first, in_chunks(self._encode_crops, pixels[1:], chunk)])
+                rest = in_chunks(self._encode_crops, each[:, 1:].flatten(0, 1), chunk)
+            return torch.cat([first, rest.unflatten(0, (pictures, -1))], 1).flatten(0, 1)
 
     def as_built(self) -> Backbone:
-        """A copy with the vision tower as open_clip builds it: channels first, nothing folded."""
+        """A copy with the vision tower as open_clip builds it: channels first, nothing folded, all in float32."""
         copied = copy.deepcopy(self)
+        copied._dtype, copied.info = torch.float32, replace(self.info, precision="float32")
         copied._visual.to(memory_format=torch.contiguous_format)
         copied._folded = None
         return copied

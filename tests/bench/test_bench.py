@@ -114,4 +114,6 @@ def test_a_group_of_pictures_gets_the_answers_of_one_by_one(backbone: Backbone) 
     found = gpu.measure(backbone, group=3, rounds=1)
     assert found["agreement"]["same_labels"] == 1
     assert found["agreement"]["largest_relative_gap"] < 1e-3
+    assert found["agreement_with_float32"]["same_labels"] == 1
+    assert found["agreement_with_float32"]["largest_relative_gap"] < 1e-3
     assert min(found["pictures_per_second"].values()) > 0
