@@ -204,10 +204,12 @@ def explain(
 ) -> tuple[Engine, Story]:
     """Open a picture, load the model and tell the story; progress goes to a terminal's stderr."""
     from rita_demo.data.descriptions import described
+    from rita_demo.data.hand_prompts import hand_sentence
     from rita_demo.data.pictures import open_picture
 
     open_picture(image)  # a bad file is told before the model takes its seconds to load
     described(names, settings.descriptions)
+    hand_sentence(settings.hand_prompt, names)
     from rita_demo.engine import Engine
     from rita_demo.story import finish, telling
 

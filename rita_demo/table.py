@@ -124,7 +124,10 @@ def models(rows: Sequence[Available], device: str) -> str:
 
 
 def datasets(rows: Sequence[Presence], root: Path | None) -> str:
-    """``datasets``: what is here and what is missing."""
+    """``datasets``: each one's own sentence for a class name, what is here and what is missing."""
     where = f"below {root}" if root else "(no data folder: say where with --data-root)"
-    table = columns([["*" if row.usable else "", row.name, row.sentence] for row in rows])
-    return "\n".join([f"Datasets {where} (* can be used now):", *table])
+    table = columns(
+        [["*" if row.usable else "", row.name, row.template, row.sentence] for row in rows]
+    )
+    told = "The sentence of each is what --set hand_prompt=dataset asks CLIP with."
+    return "\n".join([f"Datasets {where} (* can be used now):", *table, told])

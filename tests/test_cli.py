@@ -247,6 +247,10 @@ def test_datasets_without_any_data_folder_still_answers(
     assert "missing: caltech-101." in out
     (drawn,) = (line for line in out.splitlines() if " textures " in line)
     assert drawn.startswith("*")  # evaluate draws them itself
+    told = {line.split()[0]: line for line in out.splitlines() if "missing" in line}
+    assert "a photo of a {}, a type of pet." in told["pets"]
+    assert "{} texture." in told["dtd"]
+    assert "a photo of a {}." in told["imagenet_r"]
 
 
 def test_serve_and_train_pass_their_options_on(

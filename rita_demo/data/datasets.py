@@ -23,6 +23,7 @@ from rita_demo.data.layouts import (
 )
 from rita_demo.data.own_split import SEED, own_split
 from rita_demo.errors import DataError
+from rita_demo.settings import HAND_SENTENCE
 
 Item = tuple[Path, int, str]  # picture, label, class name
 
@@ -33,6 +34,7 @@ class Dataset:
 
     ``pictures`` and ``listing`` (the split file, or what takes its place) are relative to ``folder``;
     ``read`` understands the listing; ``made_here``: drawn by the program, no files needed.
+    ``template``: CoOp's sentence for its classes (``CUSTOM_TEMPLATES`` of its zero-shot CLIP).
     ``own``: where the listing is absent the picture folder is split here, a folder per class, without
     those ``left_out`` and with the class names ``renamed`` as in CoOp.
     """
@@ -44,6 +46,7 @@ class Dataset:
     listing: str = ""
     read: Reader = split_file
     made_here: bool = False
+    template: str = HAND_SENTENCE
     own: bool = False
     left_out: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
@@ -58,17 +61,23 @@ DATASETS: dict[str, Dataset] = {
                 renamed={"airplanes": "airplane", "Faces": "face", "Leopards": "leopard",
                          "Motorbikes": "motorbike"}),
         Dataset("dtd", "Describable Textures", "dtd", "images",
-                "split_zhou_DescribableTextures.json", own=True),
-        Dataset("textures", "Procedural textures", "", "", made_here=True),
-        Dataset("pets", "Oxford Pets", "oxford_pets", "images", "split_zhou_OxfordPets.json"),
+                "split_zhou_DescribableTextures.json", own=True, template="{} texture."),
+        Dataset("textures", "Procedural textures", "", "", made_here=True,
+                template="{} texture."),
+        Dataset("pets", "Oxford Pets", "oxford_pets", "images", "split_zhou_OxfordPets.json",
+                template="a photo of a {}, a type of pet."),
         Dataset("cars", "Stanford Cars", "stanford_cars", "", "split_zhou_StanfordCars.json"),
         Dataset("flowers102", "Oxford Flowers", "oxford_flowers", "jpg",
-                "split_zhou_OxfordFlowers.json"),
-        Dataset("aircraft", "FGVC Aircraft", "fgvc_aircraft", "images", "variants.txt", variants),
-        Dataset("eurosat", "EuroSAT", "eurosat", "2750", "split_zhou_EuroSAT.json"),
-        Dataset("ucf101", "UCF101", "ucf101", "UCF-101-midframes", "split_zhou_UCF101.json"),
+                "split_zhou_OxfordFlowers.json", template="a photo of a {}, a type of flower."),
+        Dataset("aircraft", "FGVC Aircraft", "fgvc_aircraft", "images", "variants.txt", variants,
+                template="a photo of a {}, a type of aircraft."),
+        Dataset("eurosat", "EuroSAT", "eurosat", "2750", "split_zhou_EuroSAT.json",
+                template="a centered satellite photo of {}."),
+        Dataset("ucf101", "UCF101", "ucf101", "UCF-101-midframes", "split_zhou_UCF101.json",
+                template="a photo of a person doing {}."),
         Dataset("sun397", "SUN397", "sun397", "SUN397", "split_zhou_SUN397.json"),
-        Dataset("food101", "Food-101", "food-101", "images", "split_zhou_Food101.json"),
+        Dataset("food101", "Food-101", "food-101", "images", "split_zhou_Food101.json",
+                template="a photo of {}, a type of food."),
         Dataset("imagenet", "ImageNet", "imagenet", "images", "classnames.txt",
                 partial(class_folders, splits={"train": "train", "test": "val"})),
         Dataset("imagenet_a", "ImageNet-A", "imagenet-adversarial", "imagenet-a",
@@ -86,12 +95,14 @@ DATASETS: dict[str, Dataset] = {
 
 @dataclass(frozen=True)
 class Presence:
-    """One line of ``datasets``: usable or not, and a sentence on what is there or what is missing."""
+    """One line of ``datasets``: usable or not, and a sentence on what is there or what is missing.
+    ``template``: the dataset's own sentence for a class name, "" where it has none."""
 
     name: str
     title: str
     usable: bool
     sentence: str
+    template: str = ""
 
 
 def present(data_root: str | Path | None) -> tuple[Presence, ...]:
@@ -121,7 +132,7 @@ def present(data_root: str | Path | None) -> tuple[Presence, ...]:
 
 def _presence(dataset: Dataset, root: Path | None) -> Presence:
     def row(usable: bool, sentence: str) -> Presence:
-        return Presence(dataset.name, dataset.title, usable, sentence)
+        return Presence(dataset.name, dataset.title, usable, sentence, dataset.template)
 
     if dataset.made_here:
         return row(True, "drawn by the program itself; no files needed.")

@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 from rita_demo.engine import empty_memory
 from rita_demo.evaluation import plan
 from rita_demo.evaluation.answering import Asked, Facts
+from rita_demo.evaluation.by_dataset import on
 from rita_demo.evaluation.cells import CellFile
 from rita_demo.evaluation.collection import Collection, is_attacked, picture_seed
 from rita_demo.evaluation.kept import OneFile, Pngs
@@ -62,7 +63,7 @@ class RunFolder:
     def groups(self, task: Task) -> Iterator[Group]:
         """The groups of a task, in order, each opened when it is asked for."""
         collection = self.collections[task.dataset]
-        cells = plan.cells_of(self.request, task.seed)
+        cells = plan.cells_of(on(self.request, task.dataset), task.seed)
         cells = plan.different(cells, collection, self.facts.model)
         found = plan.groups_of(cells, collection, self.facts.model)
         for number, group in enumerate(found, start=1):

@@ -113,6 +113,11 @@ def canonical(method: str, asked: Settings, fixed: frozenset[str]) -> Settings:
         idle |= {"tuning_rate", "subset_size"}
     if method == "ensemble" and asked.ensemble_text == "template" and through != "defence":
         idle.add("descriptions")
+    if not attack.asks_clip and (
+        "hand_prompt" not in row.knobs
+        or (method == "ensemble" and asked.ensemble_text != "template")
+    ):
+        idle.add("hand_prompt")
     idle |= set(SEEDS) - fixed
     if not attack.drawn:
         idle.add("attack_seed")
@@ -179,6 +184,8 @@ def settings_hash(cell: Cell, collection: Collection, model: Model) -> str:
     """The column ``settings``: everything that decides a number and has no column of its own."""
     knobs = {n: v for n, v in cell.settings.as_dict().items() if n not in COLUMNS}
     knobs["descriptions"] = _described(cell, collection)
+    if knobs["hand_prompt"] == "photo":  # what was stored before there was a choice stays found
+        del knobs["hand_prompt"]
     pictures = sorted((entry.id, entry.size) for entry in collection.entries)
     value = {
         "format": FORMAT,
@@ -228,6 +235,8 @@ def _pixels(cell: Cell, collection: Collection, model: Model) -> dict[str, Any]:
         knobs |= {"budget": cell.settings.budget, "steps": cell.steps, "roundtrip": roundtrip}
         knobs["attack_seed"] = cell.asked.attack_seed if "attack_seed" in cell.fixed else "each"
         knobs |= _sight(cell, collection, model)
+        if attack_row(cell.asked.attack).asks_clip and cell.asked.hand_prompt != "photo":
+            knobs["hand_prompt"] = cell.asked.hand_prompt
     return {"format": FORMAT, "model": model.name, "weights": model.weights} | knobs
 
 
