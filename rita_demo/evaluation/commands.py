@@ -33,6 +33,9 @@ def add_evaluate(commands: Any, add_backbone: Callable[[argparse.ArgumentParser]
     add("--methods", metavar="M[,M]", required=True, help=", ".join(METHODS))
     add("--attack", metavar="A[,A]", required=True, help=", ".join(KNOBS["attack"].choices))
     add("--budget", metavar="N[,N]", required=True, help="strength in 1/255, always written down")
+    add("--target", metavar="NAME", default="",
+        help="aim every attack at this class and leave its own pictures out, also of the clean numbers; or next: at "
+        "the class after each picture's own in the list (default: away from the true class)")  # fmt: skip
     add("--steps", metavar="N[,N]", help=f"gradient steps (default {KNOBS['steps'].default})")
     add("--square", default="model", help="model (default) or picture: which square is attacked")
     add("--protocols", metavar="P[,P]", default="off,reset,stream",
@@ -97,6 +100,7 @@ def request_of(args: argparse.Namespace) -> Request:
         limit=_limit(args.limit),
         allow_partial=args.allow_partial,
         backbone=args.backbone,
+        target=args.target.strip(),
         traffic=Traffic(_share(args.attacked_share), args.stream_order),
     )
 

@@ -47,6 +47,7 @@ class Traffic:
 
 
 USUAL = Traffic()
+NEXT = "next"  # the target that is another class for every picture: the one after its own
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,11 @@ class Request:
 
     ``points`` are the settings to measure, every attack, budget, protocol and sweep point multiplied
     out; ``fixed`` names the seeds that were given by hand and are then the same for every picture.
+    ``target``: the class name that attacks aim at, ``next``, or "" for away from the true class.
+
+    Raises:
+        SettingError: a method without the memory that it needs; a target without an attack, or with one
+            that cannot be aimed.
     """
 
     datasets: tuple[str, ...]
@@ -69,8 +75,10 @@ class Request:
     allow_partial: bool = False
     backbone: str = "embedded"
     traffic: Traffic = USUAL
+    target: str = ""
 
     def __post_init__(self) -> None:
+        self._check_target()
         if all(point.protocol == "off" for point in self.points):
             for name in self.methods:
                 if METHODS[name].memory_alone:
@@ -78,6 +86,22 @@ class Request:
                         f"The method {name} needs a memory.",
                         "Measure it with --protocols reset,stream.",
                     )
+
+    def _check_target(self) -> None:
+        if not self.target:
+            return
+        from rita_demo.attacks import ATTACKS, attack_row  # torch: seconds that only a target costs
+
+        attacks = dict.fromkeys(point.attack for point in self.points)
+        if set(attacks) == {"none"}:
+            raise SettingError("--target needs an attack, but the attack is none.")
+        for name in attacks:
+            if name != "none" and not attack_row(name).targetable:
+                aimed = ", ".join(name for name, row in ATTACKS.items() if row.targetable)
+                raise SettingError(
+                    f"The attack {name!r} cannot be aimed at a class.",
+                    f"Measure it without --target; those that can be aimed: {aimed}.",
+                )
 
 
 def points(

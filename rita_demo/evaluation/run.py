@@ -17,7 +17,7 @@ from rita_demo.evaluation.by_dataset import on
 from rita_demo.evaluation.collection import Collection, collect
 from rita_demo.evaluation.executor import Say, executor
 from rita_demo.evaluation.groups import RunFolder, Step, tasks_of
-from rita_demo.evaluation.request import Request
+from rita_demo.evaluation.request import NEXT, Request
 
 
 @dataclass(frozen=True)
@@ -92,4 +92,5 @@ def _collected(request: Request, name: str) -> Collection:
     return collect(
         name, request.data_root, request.split, limit=request.limit,
         allow_partial=request.allow_partial,
+        left_out="" if request.target == NEXT else request.target,
     )  # fmt: skip
