@@ -152,12 +152,16 @@ def _add_backbone(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_of(args: argparse.Namespace) -> Settings:
-    """The preset, then the options that were given, then ``--set`` in order: later ones win.
+    """The preset (``paper``: as it is for the chosen vocabulary), then the options that were given, then ``--set`` in order: later ones win.
 
     Raises:
         SettingError: an unknown setting or a value outside its range.
     """
+    from rita_demo.data.datasets import DATASETS
+
     changes: dict[str, Any] = {}
+    if args.preset == "paper" and args.vocabulary in DATASETS:
+        changes |= DATASETS[args.vocabulary].paper
     for name in ("attack", "budget", "steps", "square"):
         if getattr(args, name) is not None:
             changes[name] = getattr(args, name)

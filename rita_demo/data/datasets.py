@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rita_demo.data.layouts import (
     SPLITS,
@@ -27,6 +28,9 @@ from rita_demo.settings import HAND_SENTENCE
 
 Item = tuple[Path, int, str]  # picture, label, class name
 
+#: ImageNet and its variants: no AugMix there, and C-TPT's own weight for them.
+_IMAGENET: dict[str, Any] = {"views_augmix": False, "ctpt_weight": 20.0}
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -35,6 +39,7 @@ class Dataset:
     ``pictures`` and ``listing`` (the split file, or what takes its place) are relative to ``folder``;
     ``read`` understands the listing; ``made_here``: drawn by the program, no files needed.
     ``template``: CoOp's sentence for its classes (``CUSTOM_TEMPLATES`` of its zero-shot CLIP).
+    ``paper``: settings that the preset ``paper`` has another value of here.
     ``own``: where the listing is absent the picture folder is split here, a folder per class, without
     those ``left_out`` and with the class names ``renamed`` as in CoOp.
     """
@@ -47,6 +52,7 @@ class Dataset:
     read: Reader = split_file
     made_here: bool = False
     template: str = HAND_SENTENCE
+    paper: Mapping[str, Any] = field(default_factory=dict)
     own: bool = False
     left_out: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
@@ -79,16 +85,16 @@ DATASETS: dict[str, Dataset] = {
         Dataset("food101", "Food-101", "food-101", "images", "split_zhou_Food101.json",
                 template="a photo of {}, a type of food."),
         Dataset("imagenet", "ImageNet", "imagenet", "images", "classnames.txt",
-                partial(class_folders, splits={"train": "train", "test": "val"})),
+                partial(class_folders, splits={"train": "train", "test": "val"}), paper=_IMAGENET),
         Dataset("imagenet_a", "ImageNet-A", "imagenet-adversarial", "imagenet-a",
-                "classnames.txt", partial(class_folders, subset=True)),
+                "classnames.txt", partial(class_folders, subset=True), paper=_IMAGENET),
         Dataset("imagenet_v2", "ImageNet-V2", "imagenetv2",
                 "imagenetv2-matched-frequency-format-val", "classnames.txt",
-                partial(class_folders, numbered=True)),
+                partial(class_folders, numbered=True), paper=_IMAGENET),
         Dataset("imagenet_r", "ImageNet-R", "imagenet-rendition", "imagenet-r",
-                "classnames.txt", partial(class_folders, subset=True)),
+                "classnames.txt", partial(class_folders, subset=True), paper=_IMAGENET),
         Dataset("imagenet_sketch", "ImageNet-Sketch", "imagenet-sketch", "images",
-                "classnames.txt", class_folders),
+                "classnames.txt", class_folders, paper=_IMAGENET),
     )
 }  # fmt: skip
 

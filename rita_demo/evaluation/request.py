@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from rita_demo.data.datasets import DATASETS
 from rita_demo.errors import SettingError
 from rita_demo.methods import METHODS, checked
 from rita_demo.settings import KNOBS, Settings, knob_of, parse_assignment, preset
@@ -57,6 +58,7 @@ class Request:
     ``points`` are the settings to measure, every attack, budget, protocol and sweep point multiplied
     out; ``fixed`` names the seeds that were given by hand and are then the same for every picture.
     ``target``: the class name that attacks aim at, ``next``, or "" for away from the true class.
+    ``by_dataset`` names the settings that take the value the paper has for a dataset.
 
     Raises:
         SettingError: a method without the memory that it needs; a target without an attack, or with one
@@ -76,6 +78,7 @@ class Request:
     backbone: str = "embedded"
     traffic: Traffic = USUAL
     target: str = ""
+    by_dataset: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self._check_target()
@@ -136,6 +139,20 @@ def points(
     base = preset(start)
     found = [base.but(**dict(zip(axes, values))) for values in product(*axes.values())]
     return tuple(dict.fromkeys(found)), frozenset(name for name in SEEDS if name in axes)
+
+
+def by_dataset(
+    start: str, assignments: Sequence[str] = (), sweeps: Sequence[str] = ()
+) -> frozenset[str]:
+    """The settings that the preset ``paper`` leaves to each dataset: all that were not set by hand.
+
+    Raises:
+        SettingError: as :func:`points`.
+    """
+    if start != "paper":
+        return frozenset()
+    given = dict(parse_assignment(text) for text in assignments).keys() | _sweeps(sweeps).keys()
+    return frozenset(name for row in DATASETS.values() for name in row.paper) - given
 
 
 def methods(text: str) -> tuple[str, ...]:
