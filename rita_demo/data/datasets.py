@@ -143,6 +143,11 @@ def _presence(dataset: Dataset, root: Path | None) -> Presence:
     if dataset.made_here:
         return row(True, "drawn by the program itself; no files needed.")
     missing = dataset.folder if root is None else _missing(dataset, root)
+    if missing == dataset.folder:  # nothing is here: all that is expected is named
+        folder = Path(dataset.folder)
+        split, pictures = (folder / part for part in (dataset.listing, dataset.pictures))
+        parts = f"{split.as_posix()}, and pictures below {pictures.as_posix()}"
+        return row(False, f"missing: {missing}; expected: {parts}.")
     if root is None or missing:
         return row(False, f"missing: {missing}.")
     try:
@@ -201,8 +206,10 @@ def load_split(
     items = [(pictures / path, label, listing.names[label]) for path, label in rows]
     here = [item for item in items if item[0].is_file()]
     if not here or (len(here) < len(items) and not allow_partial):
+        first = next((path for path, _, _ in items if not path.is_file()), None)
+        named = f", the first of them {first.relative_to(root).as_posix()}" if first else ""
         raise DataError(
-            f"{len(items) - len(here)} of {len(items)} pictures of {name!r} ({split}) are missing.",
+            f"{len(items) - len(here)} of {len(items)} pictures of {name!r} ({split}) are missing{named}.",
             "Complete the dataset, or allow a partial one.",
         )
     return here
