@@ -152,12 +152,16 @@ def _add_backbone(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_of(args: argparse.Namespace) -> Settings:
-    """The preset, then the options that were given, then ``--set`` in order: later ones win.
+    """The preset (``paper``: as it is for the chosen vocabulary), then the options that were given, then ``--set`` in order: later ones win.
 
     Raises:
         SettingError: an unknown setting or a value outside its range.
     """
+    from rita_demo.data.datasets import DATASETS
+
     changes: dict[str, Any] = {}
+    if args.preset == "paper" and args.vocabulary in DATASETS:
+        changes |= DATASETS[args.vocabulary].paper
     for name in ("attack", "budget", "steps", "square"):
         if getattr(args, name) is not None:
             changes[name] = getattr(args, name)
@@ -204,10 +208,12 @@ def explain(
 ) -> tuple[Engine, Story]:
     """Open a picture, load the model and tell the story; progress goes to a terminal's stderr."""
     from rita_demo.data.descriptions import described
+    from rita_demo.data.hand_prompts import hand_sentence
     from rita_demo.data.pictures import open_picture
 
     open_picture(image)  # a bad file is told before the model takes its seconds to load
     described(names, settings.descriptions)
+    hand_sentence(settings.hand_prompt, names)
     from rita_demo.engine import Engine
     from rita_demo.story import finish, telling
 

@@ -21,6 +21,7 @@ import torch
 from rita_demo import attacks, baselines, heap, method, sights, views, vlm
 from rita_demo.crossing import as_numpy, inside, outside
 from rita_demo.data.descriptions import described
+from rita_demo.data.hand_prompts import hand_sentence
 from rita_demo.data.pictures import picture_of
 from rita_demo.errors import SettingError
 from rita_demo.recent import Remembered
@@ -41,7 +42,7 @@ from rita_demo.records import (
 )
 from rita_demo.settings import KNOBS, Settings
 
-PROMPT_KNOBS = ("prompts", "context_init", "context_seed", "descriptions")
+PROMPT_KNOBS = ("prompts", "context_init", "context_seed", "descriptions", "hand_prompt")
 WHOLE_SQUARE = (np.array([[0.0, 0.0, 1.0, 1.0]], np.float32), np.array([False]))  # box, mirrored
 KEPT_BYTES = 256 << 20  # of attacks, and as much of prompt updates, on pictures that are nobody's
 GLANCE_BYTES = (
@@ -91,6 +92,7 @@ class Engine:
         Raises:
             VocabularyError: when a name cannot be tokenised.
             DataError: when the class descriptions asked for cannot be used.
+            SettingError: when CLIP is to be asked with the dataset's sentence and these names are of none.
         """
         prompts = self._prompt_set(tuple(names), settings)
         return TextBank(
@@ -102,6 +104,7 @@ class Engine:
             unknown=prompts.unknown,
             temperature=self._backbone.temperature,
             key=_bank_key(self.info, names),
+            hand_sentence=hand_sentence(settings.hand_prompt, names),
         )
 
     # --- door 2
@@ -414,7 +417,8 @@ class Engine:
 
         def build() -> Any:
             sentences = described(names, settings.descriptions)
-            prompts = vlm.build_prompts(self._backbone, names, settings, sentences)
+            hand = hand_sentence(settings.hand_prompt, names)
+            prompts = vlm.build_prompts(self._backbone, names, settings, sentences, hand)
             vlm.finite(prompts.features)
             return prompts
 

@@ -8,13 +8,16 @@ from typing import Any
 
 from rita_demo.errors import SettingError
 
+LONGEST_SENTENCE = 200  # characters of a prompt with its {}: the model reads about 70 tokens
+
 
 @dataclass(frozen=True)
 class Knob:
     """How one setting is shown, parsed and checked.
 
-    ``kind`` is ``"int"``, ``"float"``, ``"bool"``, ``"choice"`` or ``"file"`` (one of ``choices`` or,
-    from a terminal, the path of a file); ``low`` and ``high`` of a number are inclusive; ``log`` asks for a
+    ``kind`` is ``"int"``, ``"float"``, ``"bool"``, ``"choice"``, ``"file"`` (one of ``choices`` or,
+    from a terminal, the path of a file) or ``"sentence"`` (one of ``choices``, or a sentence with ``{}``
+    where a class name goes); ``low`` and ``high`` of a number are inclusive; ``log`` asks for a
     logarithmic slider.
     """
 
@@ -44,6 +47,8 @@ class Knob:
             raise SettingError(
                 f"{self.name} is {' or '.join(self.choices)} or the path of a file; got {short(value)}."
             )
+        if self.kind == "sentence":
+            return self._sentence(value)
         if self.kind == "choice":
             if isinstance(value, str) and value in self.choices:
                 return value
@@ -70,6 +75,16 @@ class Knob:
                 f"{self.name} is one of {', '.join(self.choices)}; got {short(value)}."
             )
         return self.parse(value)
+
+    def _sentence(self, value: Any) -> str:
+        if isinstance(value, str):
+            written = value.count("{}") == 1 and value.isprintable()
+            if value in self.choices or (written and len(value) <= LONGEST_SENTENCE):
+                return value
+        raise SettingError(
+            f"{self.name} is {' or '.join(self.choices)}, or a sentence of at most {LONGEST_SENTENCE} "
+            f"characters with one {{}} for the class name; got {short(value)}."
+        )
 
     def _number(self, value: Any) -> int | float:
         allowed = f"{'a whole number' if self.kind == 'int' else 'a number'} from {_plain(self.low)} to {_plain(self.high)}"

@@ -63,11 +63,12 @@ METHODS: dict[str, Method] = {
         _baseline(
             "clip", "CLIP", "1 view",
             "A model that compares a picture with sentences; the class whose sentence fits best wins.",
+            "hand_prompt",
         ),
         _baseline(
             "ensemble", "Ensemble", "{n} views",
             "The same CLIP asked about 64 random crops of the picture; the answers are averaged.",
-            "ensemble_average", "ensemble_weight", "ensemble_text", "descriptions",
+            "ensemble_average", "ensemble_weight", "ensemble_text", "descriptions", "hand_prompt",
         ),
         _baseline(
             "tpt", "TPT", "1 view, tuned on the surest of {n}",
@@ -83,6 +84,7 @@ METHODS: dict[str, Method] = {
             "mta", "MTA", "{n} views",
             "No tuning: a mean of the crops that moves to where most of them agree, weighted by how well "
             "each fits in.",
+            "hand_prompt",
         ),
         _baseline(
             "rtpt", "R-TPT", "{n} views, tuned on the surest",

@@ -93,7 +93,7 @@ class TextBank:
     them; ``features`` (K, M, D) unit length, zeros for padding; ``weight`` (K, M) rows sum to 1 (0 for
     padding, where a class has fewer written sentences than another);
     ``unknown`` K tuples with the words of a name the embedded model never met in training;
-    ``temperature`` = 1 / logit scale; ``hand`` (K, D) unit length, the prompt "a photo of a {class}."
+    ``temperature`` = 1 / logit scale; ``hand`` (K, D) unit length, the prompt ``hand_sentence``
     that plain CLIP answers with and that the attacker attacks.
     """
 
@@ -105,6 +105,7 @@ class TextBank:
     unknown: tuple[tuple[str, ...], ...]
     temperature: float
     key: str
+    hand_sentence: str = "a photo of a {}."
 
 
 @dataclass(frozen=True)

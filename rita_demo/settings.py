@@ -15,6 +15,8 @@ from typing import Any
 from rita_demo.errors import SettingError
 from rita_demo.knob import Knob, short
 
+HAND_SENTENCE = "a photo of a {}."  # what ``hand_prompt="photo"`` says
+
 
 def _knob(kind: str, default: Any, group: str, label: str, why: str, **more: Any) -> Any:
     meta = {"kind": kind, "group": group, "label": label, "why": why, "paper": default} | more
@@ -61,6 +63,13 @@ class Settings:
         "choice", "picture", "attack", "Attacked square",
         "Attack at the picture's own sharpness (up to 448 px) or at the model's input size.",
         paper="model", choices=("picture", "model"),
+    )  # fmt: skip
+    # of the attack's group: it is the sentence of the model that is attacked, of Ensemble and of MTA
+    hand_prompt: str = _knob(
+        "sentence", "photo", "attack", "CLIP's sentence",
+        "How CLIP, the attacks on it, Ensemble and MTA put a class name: “a photo of a …”, or the sentence that "
+        "CoOp wrote for the dataset, where it has one.",
+        choices=("photo", "dataset"),
     )  # fmt: skip
     # --- views (row 2)
     views: int = _knob(

@@ -164,25 +164,30 @@ def defend(
     return Side(picture, glance, trace, ordered(verdicts)), after
 
 
-def outcome(clean: Verdict, attacked: Verdict, label: int) -> str:
+def outcome(clean: Verdict, attacked: Verdict, label: int, target: int | None = None) -> str:
     """What the attack did to one method's answer, one of ``OUTCOMES``.
 
-    Without a given true class, ``label`` is CLIP's own answer on the clean square.
+    Without a given true class, ``label`` is CLIP's own answer on the clean square. An attack with a
+    ``target`` has fooled a method when it answers that class (as ``AttackTrace.fooled`` of CLIP); any
+    other wrong answer is not what the attacker wanted.
     """
-    if clean.label == label:
-        return "holds" if attacked.label == label else "fooled"
+    aimed = target is not None and attacked.label == target
     if attacked.label == label:
-        return "was wrong, now right"
-    return (
-        "was already wrong" if attacked.label == clean.label else "was already wrong, now another"
-    )
+        return "holds" if clean.label == label else "was wrong, now right"
+    if clean.label == label:
+        return "fooled" if aimed or target is None else "wrong now, but not the target"
+    if attacked.label == clean.label:
+        return "was already wrong"
+    return f"was already wrong, now {'the target' if aimed else 'another'}"
 
 
 OUTCOMES = (
     "holds",
     "fooled",
+    "wrong now, but not the target",
     "was already wrong",
     "was already wrong, now another",
+    "was already wrong, now the target",
     "was wrong, now right",
 )
 

@@ -52,6 +52,7 @@ def _rows(story: Story) -> list[list[str]]:
     from rita_demo.story import outcome
 
     attacked = story.attack is not None
+    target = story.attack.target if story.attack is not None else None
     head = ["", "clean" if attacked else "answer", "prob.", "margin"]
     head += ["attacked", "prob.", "margin"] if attacked else []
     rows = [[*head, ""]]
@@ -59,7 +60,7 @@ def _rows(story: Story) -> list[list[str]]:
         after = story.attacked.verdicts[method]
         row = [METHODS[method].full, *_cells(before, story.bank.names)]
         if attacked:
-            row += [*_cells(after, story.bank.names), outcome(before, after, story.label)]
+            row += [*_cells(after, story.bank.names), outcome(before, after, story.label, target)]
         else:
             right = "right" if before.label == story.label else "wrong"
             row.append(right if story.label_given else "")
@@ -86,6 +87,9 @@ def _footnotes(story: Story) -> list[str]:
         "Margin: best minus second-best probability; for RITA, by how much its class is the cheapest, "
         "in cosine distance."
     )
+    if story.attack is not None and story.attack.target is not None:
+        aim = story.bank.names[story.attack.target]
+        lines.append(f"Fooled means: right before the attack, and now {aim}, the attack's target.")
     if story.attack is not None:
         moved = f"{story.attack.linf:g}/255"
         lines.append(f"Pixels moved by at most {moved}; L2 norm {story.attack.l2:.2f}.")
@@ -124,7 +128,10 @@ def models(rows: Sequence[Available], device: str) -> str:
 
 
 def datasets(rows: Sequence[Presence], root: Path | None) -> str:
-    """``datasets``: what is here and what is missing."""
+    """``datasets``: each one's own sentence for a class name, what is here and what is missing."""
     where = f"below {root}" if root else "(no data folder: say where with --data-root)"
-    table = columns([["*" if row.usable else "", row.name, row.sentence] for row in rows])
-    return "\n".join([f"Datasets {where} (* can be used now):", *table])
+    table = columns(
+        [["*" if row.usable else "", row.name, row.template, row.sentence] for row in rows]
+    )
+    told = "The sentence of each is what --set hand_prompt=dataset asks CLIP with."
+    return "\n".join([f"Datasets {where} (* can be used now):", *table, told])

@@ -32,7 +32,7 @@ def threat_model(
         goal=goal if settings.attack != "none" else "none",
         knows=row.knows,
         does_not_know=row.does_not_know,
-        sentences=_sentences(settings, side, goal, aim),
+        sentences=_sentences(settings.but(hand_prompt=bank.hand_sentence), side, goal, aim),
     )
 
 

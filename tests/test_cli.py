@@ -234,7 +234,8 @@ def test_datasets_lists_what_is_here(tmp_path: Path, capsys: pytest.CaptureFixtu
     status, out, _ = run(capsys, "datasets", "--data-root", str(tmp_path))
     assert status == 0
     assert "missing: dtd/split_zhou_DescribableTextures.json." in out
-    assert "missing: oxford_pets." in out
+    pets = "oxford_pets/split_zhou_OxfordPets.json, and pictures below oxford_pets/images."
+    assert f"missing: oxford_pets; expected: {pets}" in out
 
 
 def test_datasets_without_any_data_folder_still_answers(
@@ -244,9 +245,13 @@ def test_datasets_without_any_data_folder_still_answers(
     monkeypatch.delenv("RITA_DATA", raising=False)
     status, out, _ = run(capsys, "datasets")
     assert status == 0
-    assert "missing: caltech-101." in out
+    assert "missing: caltech-101; expected: caltech-101/split_zhou_Caltech101.json" in out
     (drawn,) = (line for line in out.splitlines() if " textures " in line)
     assert drawn.startswith("*")  # evaluate draws them itself
+    told = {line.split()[0]: line for line in out.splitlines() if "missing" in line}
+    assert "a photo of a {}, a type of pet." in told["pets"]
+    assert "{} texture." in told["dtd"]
+    assert "a photo of a {}." in told["imagenet_r"]
 
 
 def test_serve_and_train_pass_their_options_on(

@@ -187,6 +187,27 @@ def test_an_outcome_is_a_word(clean: int, attacked: int, word: str) -> None:
     assert word in OUTCOMES
 
 
+@pytest.mark.parametrize(
+    ("clean", "attacked", "word"),
+    [
+        (0, 0, "holds"),
+        (0, 2, "fooled"),
+        (0, 1, "wrong now, but not the target"),
+        (1, 1, "was already wrong"),
+        (2, 2, "was already wrong"),
+        (1, 2, "was already wrong, now the target"),
+        (2, 1, "was already wrong, now another"),
+        (1, 0, "was wrong, now right"),
+    ],
+)
+def test_with_a_target_only_the_target_is_fooled(clean: int, attacked: int, word: str) -> None:
+    before, after = (Verdict(k, np.ones(3) / 3, 0.0, "probability") for k in (clean, attacked))
+    assert outcome(before, after, 0, 2) == word
+    assert word in OUTCOMES
+    fooled = clean == 0 and attacked == 2  # as AttackTrace says it of CLIP
+    assert (word == "fooled") == fooled
+
+
 @pytest.mark.parametrize(("label", "target"), [(6, None), (-1, None), (0, 9), (0, 0)])
 def test_a_class_outside_the_vocabulary_is_a_sentence(
     engine: Engine, coffee: Picture, label: int, target: int | None

@@ -20,7 +20,8 @@ from rita_demo.settings import Settings
 _MODEL = ("the model and its weights", "the class names", "the prompt", "the strength")
 _BLIND = ("the crops the defence looks at", "the memory", "the view seed")
 _AWAY = "raises CLIP's error most"  # what the gradient's direction does without a target
-_CLIP = "frozen CLIP with one view and the prompt “a photo of a …”"
+HAND = "a photo of a …"  # as the victims below are asked, unless the settings say otherwise
+_CLIP = f"frozen CLIP with one view and the prompt “{HAND}”"
 _STRONGER = "An attacker who knows the defence as well is stronger than this one."
 
 
@@ -51,6 +52,11 @@ class Attack:
     through: str = ""
     own_steps: int = 1
     loss_unit: str = "nats"
+
+    @property
+    def asks_clip(self) -> bool:
+        """Whether it looks at plain CLIP's answer, and so depends on the sentence that CLIP is asked."""
+        return bool(self.victim) and self.through != "defence"
 
     def aimed_at(self, target: str | None) -> str:
         """The sentence for an attack towards the class ``target``; None: away from the label."""
@@ -175,7 +181,7 @@ ATTACKS: dict[str, Attack] = {
         title="Through random crops (EOT)",
         sentence="Many small steps against what CLIP says about fresh random crops, averaged: the change "
         "must survive the crops that the defence looks at.",
-        victim="frozen CLIP on random crops with the prompt “a photo of a …”",
+        victim=f"frozen CLIP on random crops with the prompt “{HAND}”",
         knows=(*_MODEL, "how crops are drawn"),
         does_not_know=("the transport and the tuning", "the memory", "the view seed"),
         climb=_loop(**_PGD),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rita_demo.attacks.rows import Attack, attack_row, looks_through
+from rita_demo.attacks.rows import HAND, Attack, attack_row, looks_through
 from rita_demo.settings import Settings
 
 
@@ -12,7 +12,8 @@ def threat_sentences(
     """Who is attacked, how strongly, and what the attacker knows.
 
     Args:
-        settings: name, budget, steps and the rest of the attack.
+        settings: name, budget, steps and the rest of the attack; ``hand_prompt`` as a sentence where it is
+            not "a photo of a".
         goal: "away from the true class" or "towards ...".
         aim: the name of the class a targeted attack moves towards.
         where: the end of the sentence on strength, such as "on a square of 224 × 224 pixels".
@@ -20,7 +21,7 @@ def threat_sentences(
     row = attack_row(settings.attack)
     return (
         f"{row.title}: {row.aimed_at(aim)}",
-        f"Attacked: {row.victim}; {goal}."
+        f"Attacked: {_victim(settings, row)}; {goal}."
         if row.victim
         else "Attacked: nobody in particular; this is the control.",
         f"Strength: {_strength(settings, row)}, {where}.",
@@ -33,6 +34,13 @@ def threat_sentences(
 def knowledge(row: Attack) -> str:
     """What the attacker knows and what he does not, in one sentence."""
     return f"The attacker knows {_list(row.knows)}; he does not know {_list(row.does_not_know)}."
+
+
+def _victim(settings: Settings, row: Attack) -> str:
+    """Who is attacked, and with which sentence: ``hand_prompt`` where it is one."""
+    if "{}" not in settings.hand_prompt:
+        return row.victim
+    return row.victim.replace(HAND, settings.hand_prompt.replace("{}", "…").rstrip("."))
 
 
 def _strength(settings: Settings, row: Attack) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rita_demo.data.layouts import (
     SPLITS,
@@ -23,8 +24,12 @@ from rita_demo.data.layouts import (
 )
 from rita_demo.data.own_split import SEED, own_split
 from rita_demo.errors import DataError
+from rita_demo.settings import HAND_SENTENCE
 
 Item = tuple[Path, int, str]  # picture, label, class name
+
+#: ImageNet and its variants: no AugMix there, and C-TPT's own weight for them.
+_IMAGENET: dict[str, Any] = {"views_augmix": False, "ctpt_weight": 20.0}
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,8 @@ class Dataset:
 
     ``pictures`` and ``listing`` (the split file, or what takes its place) are relative to ``folder``;
     ``read`` understands the listing; ``made_here``: drawn by the program, no files needed.
+    ``template``: CoOp's sentence for its classes (``CUSTOM_TEMPLATES`` of its zero-shot CLIP).
+    ``paper``: settings that the preset ``paper`` has another value of here.
     ``own``: where the listing is absent the picture folder is split here, a folder per class, without
     those ``left_out`` and with the class names ``renamed`` as in CoOp.
     """
@@ -44,6 +51,8 @@ class Dataset:
     listing: str = ""
     read: Reader = split_file
     made_here: bool = False
+    template: str = HAND_SENTENCE
+    paper: Mapping[str, Any] = field(default_factory=dict)
     own: bool = False
     left_out: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
@@ -58,40 +67,48 @@ DATASETS: dict[str, Dataset] = {
                 renamed={"airplanes": "airplane", "Faces": "face", "Leopards": "leopard",
                          "Motorbikes": "motorbike"}),
         Dataset("dtd", "Describable Textures", "dtd", "images",
-                "split_zhou_DescribableTextures.json", own=True),
-        Dataset("textures", "Procedural textures", "", "", made_here=True),
-        Dataset("pets", "Oxford Pets", "oxford_pets", "images", "split_zhou_OxfordPets.json"),
+                "split_zhou_DescribableTextures.json", own=True, template="{} texture."),
+        Dataset("textures", "Procedural textures", "", "", made_here=True,
+                template="{} texture."),
+        Dataset("pets", "Oxford Pets", "oxford_pets", "images", "split_zhou_OxfordPets.json",
+                template="a photo of a {}, a type of pet."),
         Dataset("cars", "Stanford Cars", "stanford_cars", "", "split_zhou_StanfordCars.json"),
         Dataset("flowers102", "Oxford Flowers", "oxford_flowers", "jpg",
-                "split_zhou_OxfordFlowers.json"),
-        Dataset("aircraft", "FGVC Aircraft", "fgvc_aircraft", "images", "variants.txt", variants),
-        Dataset("eurosat", "EuroSAT", "eurosat", "2750", "split_zhou_EuroSAT.json"),
-        Dataset("ucf101", "UCF101", "ucf101", "UCF-101-midframes", "split_zhou_UCF101.json"),
+                "split_zhou_OxfordFlowers.json", template="a photo of a {}, a type of flower."),
+        Dataset("aircraft", "FGVC Aircraft", "fgvc_aircraft", "images", "variants.txt", variants,
+                template="a photo of a {}, a type of aircraft."),
+        Dataset("eurosat", "EuroSAT", "eurosat", "2750", "split_zhou_EuroSAT.json",
+                template="a centered satellite photo of {}."),
+        Dataset("ucf101", "UCF101", "ucf101", "UCF-101-midframes", "split_zhou_UCF101.json",
+                template="a photo of a person doing {}."),
         Dataset("sun397", "SUN397", "sun397", "SUN397", "split_zhou_SUN397.json"),
-        Dataset("food101", "Food-101", "food-101", "images", "split_zhou_Food101.json"),
+        Dataset("food101", "Food-101", "food-101", "images", "split_zhou_Food101.json",
+                template="a photo of {}, a type of food."),
         Dataset("imagenet", "ImageNet", "imagenet", "images", "classnames.txt",
-                partial(class_folders, splits={"train": "train", "test": "val"})),
+                partial(class_folders, splits={"train": "train", "test": "val"}), paper=_IMAGENET),
         Dataset("imagenet_a", "ImageNet-A", "imagenet-adversarial", "imagenet-a",
-                "classnames.txt", partial(class_folders, subset=True)),
+                "classnames.txt", partial(class_folders, subset=True), paper=_IMAGENET),
         Dataset("imagenet_v2", "ImageNet-V2", "imagenetv2",
                 "imagenetv2-matched-frequency-format-val", "classnames.txt",
-                partial(class_folders, numbered=True)),
+                partial(class_folders, numbered=True), paper=_IMAGENET),
         Dataset("imagenet_r", "ImageNet-R", "imagenet-rendition", "imagenet-r",
-                "classnames.txt", partial(class_folders, subset=True)),
+                "classnames.txt", partial(class_folders, subset=True), paper=_IMAGENET),
         Dataset("imagenet_sketch", "ImageNet-Sketch", "imagenet-sketch", "images",
-                "classnames.txt", class_folders),
+                "classnames.txt", class_folders, paper=_IMAGENET),
     )
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Presence:
-    """One line of ``datasets``: usable or not, and a sentence on what is there or what is missing."""
+    """One line of ``datasets``: usable or not, and a sentence on what is there or what is missing.
+    ``template``: the dataset's own sentence for a class name, "" where it has none."""
 
     name: str
     title: str
     usable: bool
     sentence: str
+    template: str = ""
 
 
 def present(data_root: str | Path | None) -> tuple[Presence, ...]:
@@ -121,11 +138,16 @@ def present(data_root: str | Path | None) -> tuple[Presence, ...]:
 
 def _presence(dataset: Dataset, root: Path | None) -> Presence:
     def row(usable: bool, sentence: str) -> Presence:
-        return Presence(dataset.name, dataset.title, usable, sentence)
+        return Presence(dataset.name, dataset.title, usable, sentence, dataset.template)
 
     if dataset.made_here:
         return row(True, "drawn by the program itself; no files needed.")
     missing = dataset.folder if root is None else _missing(dataset, root)
+    if missing == dataset.folder:  # nothing is here: all that is expected is named
+        folder = Path(dataset.folder)
+        split, pictures = (folder / part for part in (dataset.listing, dataset.pictures))
+        parts = f"{split.as_posix()}, and pictures below {pictures.as_posix()}"
+        return row(False, f"missing: {missing}; expected: {parts}.")
     if root is None or missing:
         return row(False, f"missing: {missing}.")
     try:
@@ -184,8 +206,10 @@ def load_split(
     items = [(pictures / path, label, listing.names[label]) for path, label in rows]
     here = [item for item in items if item[0].is_file()]
     if not here or (len(here) < len(items) and not allow_partial):
+        first = next((path for path, _, _ in items if not path.is_file()), None)
+        named = f", the first of them {first.relative_to(root).as_posix()}" if first else ""
         raise DataError(
-            f"{len(items) - len(here)} of {len(items)} pictures of {name!r} ({split}) are missing.",
+            f"{len(items) - len(here)} of {len(items)} pictures of {name!r} ({split}) are missing{named}.",
             "Complete the dataset, or allow a partial one.",
         )
     return here

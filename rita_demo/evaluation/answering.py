@@ -49,6 +49,11 @@ class Asked:
     hit: bool
     sight: Cell
 
+    @property
+    def target(self) -> int | None:
+        """The class that this picture's attack moves towards, if any."""
+        return self.sight.aim(self.entry.label, self.names) if self.hit else None
+
 
 class Answering:
     """Answers with one loaded model."""
@@ -77,7 +82,7 @@ class Answering:
         own = cell.attacked.but(**{name: asked.seed for name in SEEDS if name not in cell.fixed})
         bank = self.bank(asked.names, cell)
         try:
-            return look_at(self.engine, entry, bank, own, looks, attacks, memory)
+            return look_at(self.engine, entry, bank, own, looks, attacks, memory, asked.target)
         except DemoError as error:
             raise about(entry, error) from error
 
@@ -155,6 +160,7 @@ def _row(asked: Asked, cell: Cell, book: Book, look: Look, verdict: Verdict, sec
         l2=float(look.attacked.l2),
         already_wrong=look.attacked.already_wrong,
         picture_seed=asked.seed,
+        target="" if asked.target is None else names[asked.target],
         seconds={
             "attack": look.attacked.seconds,
             "views": round(look.seconds, 4),

@@ -25,7 +25,8 @@ class Row:
 
     ``label`` and ``answer`` are class names; ``linf`` in 1/255; ``already_wrong``: CLIP was wrong on
     the clean square (None without an attack); ``picture_seed`` repeats the picture with ``explain
-    --seed``; ``seconds`` per stage; ``entered`` rows of (class, slot, view, entropy).
+    --seed``; ``seconds`` per stage; ``entered`` rows of (class, slot, view, entropy); ``target``: the class
+    that the attack aimed at, "" for away from the label.
     """
 
     picture: str
@@ -47,6 +48,7 @@ class Row:
     picture_seed: int
     seconds: dict[str, float]
     entered: tuple[tuple[int, int, int, float], ...] = ()
+    target: str = ""
 
 
 @dataclass

@@ -12,7 +12,7 @@ import numpy as np
 from rita_demo.data import textures
 from rita_demo.data.datasets import DATASETS, SPLITS, Item, class_names, is_own_split, load_split
 from rita_demo.data.pictures import file_bytes
-from rita_demo.data.vocabularies import VOCABULARIES
+from rita_demo.data.vocabularies import VOCABULARIES, index_of
 from rita_demo.errors import DataError
 
 PRESENT = ":present"  # "dtd:present": prompts for the classes that have pictures, and no others
@@ -114,7 +114,13 @@ def is_attacked(seed: int, entry: Entry, share: int) -> bool:
 
 
 def collect(
-    dataset: str, root: Path | None, split: str, *, limit: int | None, allow_partial: bool
+    dataset: str,
+    root: Path | None,
+    split: str,
+    *,
+    limit: int | None,
+    allow_partial: bool,
+    left_out: str = "",
 ) -> Collection:
     """Read what a dataset holds.
 
@@ -125,29 +131,43 @@ def collect(
             every larger one and does not depend on the run's seeds.
         allow_partial: a dataset that lacks classes or pictures is measured with what is there, and
             all class names as prompts.
+        left_out: a class whose pictures are not measured: the one that every attack aims at.
 
     Raises:
-        DataError: what is missing, and what to do.
+        DataError: what is missing, and what to do. VocabularyError: no such class.
     """
     base, only_present = dataset.removesuffix(PRESENT), dataset.endswith(PRESENT)
     if base == "textures":
-        names, entries, present = _drawn(split, limit)
+        names, entries, present = _drawn(split, limit, left_out)
     else:
         if root is None:
             raise DataError(
                 f"The dataset {base[:60]!r} needs a data folder.", "Name it with --data-root."
             )
         names, entries, present = _listed(base, root, split, allow_partial, only_present)
+        entries = [entry for entry in entries if entry.label not in _label(names, left_out)]
     title = (base if base in DATASETS else Path(base).name) + PRESENT * only_present
+    if not entries:
+        raise DataError(
+            f"All pictures of {base[:60]!r} are of the target {left_out[:60]!r}, which is left out.",
+            "Choose another target.",
+        )
     chosen = entries if limit is None else _spread(entries, limit)
     split += OWN * is_own_split(base, root)
     return Collection(title, split, names, tuple(chosen), len(entries), present)
 
 
-def _drawn(split: str, limit: int | None) -> tuple[tuple[str, ...], list[Entry], int]:
+def _label(names: tuple[str, ...], name: str) -> tuple[int, ...]:
+    return (index_of(names, name),) if name else ()
+
+
+def _drawn(
+    split: str, limit: int | None, left_out: str
+) -> tuple[tuple[str, ...], list[Entry], int]:
     names = textures.CLASSES
-    each = DRAWN_PER_CLASS if limit is None else -(-limit // len(names))
     labels = sorted(range(len(names)), key=lambda label: _mixed("subset", 0, names[label]))
+    labels = [label for label in labels if label not in _label(names, left_out)]
+    each = DRAWN_PER_CLASS if limit is None else -(-limit // len(labels))
     entries = [
         Entry(f"{names[label]}/{seed}", label, 0, drawing=(names[label], seed))
         for seed in textures.seeds(split)[:each]

@@ -33,6 +33,9 @@ def add_evaluate(commands: Any, add_backbone: Callable[[argparse.ArgumentParser]
     add("--methods", metavar="M[,M]", required=True, help=", ".join(METHODS))
     add("--attack", metavar="A[,A]", required=True, help=", ".join(KNOBS["attack"].choices))
     add("--budget", metavar="N[,N]", required=True, help="strength in 1/255, always written down")
+    add("--target", metavar="NAME", default="",
+        help="aim every attack at this class and leave its own pictures out, also of the clean numbers; or next: at "
+        "the class after each picture's own in the list (default: away from the true class)")  # fmt: skip
     add("--steps", metavar="N[,N]", help=f"gradient steps (default {KNOBS['steps'].default})")
     add("--square", default="model", help="model (default) or picture: which square is attacked")
     add("--protocols", metavar="P[,P]", default="off,reset,stream",
@@ -45,7 +48,8 @@ def add_evaluate(commands: Any, add_backbone: Callable[[argparse.ArgumentParser]
     add("--allow-partial", action="store_true",
         help="measure a dataset that lacks classes or pictures; all class names stay prompts")  # fmt: skip
     add("--sweep", metavar="NAME=V1,V2", action="append", default=[], help="measure every value of a setting; may be repeated")  # fmt: skip
-    add("--preset", choices=list(PRESETS), default="recommended", help="where all settings start")
+    add("--preset", choices=list(PRESETS), default="recommended", help="where all settings start; paper: AugMix, "
+        "and 50 for C-TPT's weight, but for ImageNet and its variants no AugMix, and 20")  # fmt: skip
     add("--set", metavar="NAME=VALUE", action="append", default=[], dest="assignments",
         help="any other setting; may be repeated")  # fmt: skip
     add("--executor", choices=tuple(EXECUTORS), default="local",
@@ -97,6 +101,8 @@ def request_of(args: argparse.Namespace) -> Request:
         limit=_limit(args.limit),
         allow_partial=args.allow_partial,
         backbone=args.backbone,
+        target=args.target.strip(),
+        by_dataset=asked.by_dataset(args.preset, args.assignments, args.sweep),
         traffic=Traffic(_share(args.attacked_share), args.stream_order),
     )
 
@@ -120,8 +126,13 @@ def _evaluate(args: argparse.Namespace) -> int:
         request = request_of(args)
     except SettingError as error:
         args.usage_error(str(error))  # prints and exits with 2
+    from rita_demo.evaluation.by_dataset import left_to_it
     from rita_demo.evaluation.run import evaluate
 
+    for name in request.datasets:
+        if own := left_to_it(request, name):
+            said = ", ".join(f"{knob}={value}" for knob, value in own.items())
+            print(f"{name}, as in the paper: {said} (--set wins).")
     done = evaluate(request, say, args.executor)
     say("")
     print(

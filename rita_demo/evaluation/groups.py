@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from weakref import WeakValueDictionary
 from rita_demo.engine import empty_memory
 from rita_demo.evaluation import plan
 from rita_demo.evaluation.answering import Asked, Facts
+from rita_demo.evaluation.by_dataset import on
 from rita_demo.evaluation.cells import CellFile
 from rita_demo.evaluation.collection import Collection, is_attacked, picture_seed
 from rita_demo.evaluation.kept import OneFile, Pngs
@@ -62,7 +64,7 @@ class RunFolder:
     def groups(self, task: Task) -> Iterator[Group]:
         """The groups of a task, in order, each opened when it is asked for."""
         collection = self.collections[task.dataset]
-        cells = plan.cells_of(self.request, task.seed)
+        cells = plan.cells_of(on(self.request, task.dataset, collection.names), task.seed)
         cells = plan.different(cells, collection, self.facts.model)
         found = plan.groups_of(cells, collection, self.facts.model)
         for number, group in enumerate(found, start=1):
@@ -133,7 +135,8 @@ class Group:
     def _file(self, cell: Cell) -> CellFile:
         collection, facts = self._collection, self._run.facts
         key = plan.cell_key(cell, collection, facts.model)
-        name = f"{collection.dataset}_{cell.method}_{cell.column}_{key}".replace(":", "-")
+        column = re.sub(r"[^\w@.-]+", "-", cell.column)[:60]  # a target's name may hold anything
+        name = f"{collection.dataset}_{cell.method}_{column}_{key}".replace(":", "-")
 
         def make(folder: Path) -> CellFile:
             memory = None

@@ -102,15 +102,16 @@ class AttackStore:
         bank: TextBank,
         settings: Settings,
         memory: CacheState | None = None,
+        target: int | None = None,
     ) -> tuple[Picture, Attacked]:
         """The attacked square of a picture, made now if it was never made. ``memory``: what the defence
-        remembers, for the attack that knows it."""
+        remembers, for the attack that knows it; ``target``: the class to reach."""
         if (kept := self.place.find(entry)) is not None:
             side = clean.pixels.shape[0]  # never resampled
             return open_picture(kept.data, square="model", side=side), Attacked(
                 **kept.row["attacked"]
             )
-        trace = engine.attack(clean, bank, settings, entry.label, cache=memory)
+        trace = engine.attack(clean, bank, settings, entry.label, target, cache=memory)
         attacked = Attacked(
             trace.linf, trace.l2, trace.fooled, trace.already_wrong, round(trace.seconds, 4)
         )
@@ -126,17 +127,19 @@ def look_at(
     looks: LookStore,
     attacks: AttackStore | None,
     memory: CacheState | None = None,
+    target: int | None = None,
 ) -> Look:
     """The look at a picture: read, or opened, attacked (where there is an attack), viewed, encoded, stored.
 
-    ``settings`` carry the seeds of this picture; ``memory`` as in :meth:`AttackStore.picture`.
+    ``settings`` carry the seeds of this picture; ``memory`` and ``target`` as in
+    :meth:`AttackStore.picture`.
     """
     if (known := looks.find(entry)) is not None:
         return known
     picture = open_picture(entry.source(), square=settings.square, side=engine.info.side)
     attacked = Attacked()
     if attacks is not None:
-        picture, attacked = attacks.picture(engine, entry, picture, bank, settings, memory)
+        picture, attacked = attacks.picture(engine, entry, picture, bank, settings, memory, target)
     begin = time.perf_counter()
     glance = engine.look(picture, settings)
     seconds = time.perf_counter() - begin

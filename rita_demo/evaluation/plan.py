@@ -7,7 +7,7 @@ measure CLIP again, and a clean picture is the same at every budget.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from rita_demo.attacks import attack_row, looks_through
 from rita_demo.data.descriptions import MEAN, described
 from rita_demo.evaluation.collection import Collection
 from rita_demo.evaluation.files import digest
-from rita_demo.evaluation.request import SEEDS, USUAL, Request, Traffic
+from rita_demo.evaluation.request import NEXT, SEEDS, USUAL, Request, Traffic
 from rita_demo.methods import METHODS
 from rita_demo.settings import KNOBS, RECOMMENDED, Settings
 
@@ -38,7 +38,10 @@ class Model:
 
 @dataclass(frozen=True)
 class Cell:
-    """``asked`` are the settings of the request; ``settings`` the same without what cannot matter."""
+    """``asked`` are the settings of the request; ``settings`` the same without what cannot matter.
+
+    ``target``: the class name that the attack aims at, ``next`` for the one after each picture's own, or "".
+    """
 
     method: str
     seed: int
@@ -46,19 +49,28 @@ class Cell:
     settings: Settings
     fixed: frozenset[str]
     traffic: Traffic = USUAL
+    target: str = ""
 
     @property
     def clean(self) -> Cell:
         """The same on clean pictures: whose views the unattacked part of mixed traffic shares."""
         asked = self.asked.but(attack="none")
         settings = canonical(self.method, asked, self.fixed)
-        return replace(self, asked=asked, settings=settings, traffic=USUAL)
+        return replace(self, asked=asked, settings=settings, traffic=USUAL, target="")
 
     @property
     def column(self) -> str:
-        """The attack as the tables name it: ``pgd``, or ``pgd:50`` where half of the pictures are attacked."""
+        """The attack as the tables name it: ``pgd``; ``pgd@next`` where it aims at a class; ``pgd:50`` where half
+        of the pictures are attacked."""
         share = self.traffic.share
-        return self.settings.attack + (f":{share}" if share != 100 else "")
+        aim = f"@{self.target}" if self.target else ""
+        return self.settings.attack + aim + (f":{share}" if share != 100 else "")
+
+    def aim(self, label: int, names: Sequence[str]) -> int | None:
+        """The class that the attack on a picture of class ``label`` of these K ``names`` moves towards, if any."""
+        if self.target == NEXT:
+            return (label + 1) % len(names)
+        return names.index(self.target) if self.target else None
 
     @property
     def steps(self) -> int:
@@ -93,10 +105,10 @@ def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:
             settings = canonical(method, asked, request.fixed)
             if METHODS[method].memory_alone and settings.protocol == "off":
                 continue  # without a memory it has nothing to answer from
-            traffic = request.traffic
+            traffic, target = request.traffic, request.target
             if asked.attack == "none":
-                traffic = replace(traffic, share=100)
-            cell = Cell(method, seed, asked, settings, request.fixed, traffic)
+                traffic, target = replace(traffic, share=100), ""
+            cell = Cell(method, seed, asked, settings, request.fixed, traffic, target)
             if cell.drawn or seed == request.seeds[0]:
                 found.setdefault((method, settings), cell)
     return tuple(found.values())
@@ -113,6 +125,11 @@ def canonical(method: str, asked: Settings, fixed: frozenset[str]) -> Settings:
         idle |= {"tuning_rate", "subset_size"}
     if method == "ensemble" and asked.ensemble_text == "template" and through != "defence":
         idle.add("descriptions")
+    if not attack.asks_clip and (
+        "hand_prompt" not in row.knobs
+        or (method == "ensemble" and asked.ensemble_text != "template")
+    ):
+        idle.add("hand_prompt")
     idle |= set(SEEDS) - fixed
     if not attack.drawn:
         idle.add("attack_seed")
@@ -141,7 +158,7 @@ def special(cell: Cell) -> dict[str, Any]:
     columns = {name: getattr(cell.asked, name) for name in (*COLUMNS, "square")}
     usual = canonical(cell.method, RECOMMENDED.but(**columns), frozenset())
     differs = {name: getattr(cell.settings, name) for name in cell.settings.differs_from(usual)}
-    return differs | cell.traffic.special()
+    return differs | _aimed(cell) | cell.traffic.special()
 
 
 def look_key(cell: Cell, collection: Collection, model: Model) -> str:
@@ -179,14 +196,20 @@ def settings_hash(cell: Cell, collection: Collection, model: Model) -> str:
     """The column ``settings``: everything that decides a number and has no column of its own."""
     knobs = {n: v for n, v in cell.settings.as_dict().items() if n not in COLUMNS}
     knobs["descriptions"] = _described(cell, collection)
+    if knobs["hand_prompt"] == "photo":  # what was stored before there was a choice stays found
+        del knobs["hand_prompt"]
     pictures = sorted((entry.id, entry.size) for entry in collection.entries)
     value = {
         "format": FORMAT,
         "knobs": knobs,
         "fixed": sorted(cell.fixed),
         "names": collection.names,
-    } | cell.traffic.special()
+    } | (_aimed(cell) | cell.traffic.special())
     return digest(value | {"pictures": digest(pictures), "weights": model.weights})
+
+
+def _aimed(cell: Cell) -> dict[str, str]:
+    return {"target": cell.target} if cell.target else {}
 
 
 def _described(cell: Cell, collection: Collection) -> Any:
@@ -228,6 +251,9 @@ def _pixels(cell: Cell, collection: Collection, model: Model) -> dict[str, Any]:
         knobs |= {"budget": cell.settings.budget, "steps": cell.steps, "roundtrip": roundtrip}
         knobs["attack_seed"] = cell.asked.attack_seed if "attack_seed" in cell.fixed else "each"
         knobs |= _sight(cell, collection, model)
+        if attack_row(cell.asked.attack).asks_clip and cell.asked.hand_prompt != "photo":
+            knobs["hand_prompt"] = cell.asked.hand_prompt
+        knobs |= _aimed(cell)
     return {"format": FORMAT, "model": model.name, "weights": model.weights} | knobs
 
 

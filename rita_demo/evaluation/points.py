@@ -23,7 +23,7 @@ _COLUMNS = tuple(field.name for field in fields(MeasuredCell))
 def points_of(run: Path) -> tuple[MeasuredPoint, ...]:
     """Every measured cell of a run folder; seeds pooled.
 
-    Cells whose settings this version does not know, and mixed traffic, are left out.
+    Cells whose settings this version does not know, mixed traffic, and attacks towards a class are left out.
 
     Raises:
         DataError: not a run folder, or a damaged one.
@@ -34,7 +34,7 @@ def points_of(run: Path) -> tuple[MeasuredPoint, ...]:
             cell = cell_of(cells[0][0])
         except SettingError:
             continue
-        if cell.traffic.share != 100:
+        if cell.traffic.share != 100 or cell.target:
             continue
         row, line = METHODS[cell.method], line_of(cells)
         matter = {n for n, knob in KNOBS.items() if knob.group in row.groups or n in row.knobs}

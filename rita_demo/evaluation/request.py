@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from rita_demo.data.datasets import DATASETS
 from rita_demo.errors import SettingError
 from rita_demo.methods import METHODS, checked
 from rita_demo.settings import KNOBS, Settings, knob_of, parse_assignment, preset
@@ -47,6 +48,7 @@ class Traffic:
 
 
 USUAL = Traffic()
+NEXT = "next"  # the target that is another class for every picture: the one after its own
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,12 @@ class Request:
 
     ``points`` are the settings to measure, every attack, budget, protocol and sweep point multiplied
     out; ``fixed`` names the seeds that were given by hand and are then the same for every picture.
+    ``target``: the class name that attacks aim at, ``next``, or "" for away from the true class.
+    ``by_dataset`` names the settings that take the value the paper has for a dataset.
+
+    Raises:
+        SettingError: a method without the memory that it needs; a target without an attack, or with one
+            that cannot be aimed.
     """
 
     datasets: tuple[str, ...]
@@ -69,8 +77,11 @@ class Request:
     allow_partial: bool = False
     backbone: str = "embedded"
     traffic: Traffic = USUAL
+    target: str = ""
+    by_dataset: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
+        self._check_target()
         if all(point.protocol == "off" for point in self.points):
             for name in self.methods:
                 if METHODS[name].memory_alone:
@@ -78,6 +89,22 @@ class Request:
                         f"The method {name} needs a memory.",
                         "Measure it with --protocols reset,stream.",
                     )
+
+    def _check_target(self) -> None:
+        if not self.target:
+            return
+        from rita_demo.attacks import ATTACKS, attack_row  # torch: seconds that only a target costs
+
+        attacks = dict.fromkeys(point.attack for point in self.points)
+        if set(attacks) == {"none"}:
+            raise SettingError("--target needs an attack, but the attack is none.")
+        for name in attacks:
+            if name != "none" and not attack_row(name).targetable:
+                aimed = ", ".join(name for name, row in ATTACKS.items() if row.targetable)
+                raise SettingError(
+                    f"The attack {name!r} cannot be aimed at a class.",
+                    f"Measure it without --target; those that can be aimed: {aimed}.",
+                )
 
 
 def points(
@@ -112,6 +139,20 @@ def points(
     base = preset(start)
     found = [base.but(**dict(zip(axes, values))) for values in product(*axes.values())]
     return tuple(dict.fromkeys(found)), frozenset(name for name in SEEDS if name in axes)
+
+
+def by_dataset(
+    start: str, assignments: Sequence[str] = (), sweeps: Sequence[str] = ()
+) -> frozenset[str]:
+    """The settings that the preset ``paper`` leaves to each dataset: all that were not set by hand.
+
+    Raises:
+        SettingError: as :func:`points`.
+    """
+    if start != "paper":
+        return frozenset()
+    given = dict(parse_assignment(text) for text in assignments).keys() | _sweeps(sweeps).keys()
+    return frozenset(name for row in DATASETS.values() for name in row.paper) - given
 
 
 def methods(text: str) -> tuple[str, ...]:

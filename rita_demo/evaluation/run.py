@@ -13,10 +13,11 @@ from rita_demo.engine import Engine
 from rita_demo.errors import DataError
 from rita_demo.evaluation import files, here, plan
 from rita_demo.evaluation.answering import Answering
+from rita_demo.evaluation.by_dataset import on
 from rita_demo.evaluation.collection import Collection, collect
 from rita_demo.evaluation.executor import Say, executor
 from rita_demo.evaluation.groups import RunFolder, Step, tasks_of
-from rita_demo.evaluation.request import Request
+from rita_demo.evaluation.request import NEXT, Request
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def evaluate(request: Request, say: Say = lambda _: None, how: str = "local") ->
         new = measure(request, datasets, say)
     cells, rows = 0, 0
     for task in tasks_of(request):
-        count = len(plan.cells_of(request, task.seed))
+        count = len(plan.cells_of(on(request, task.dataset), task.seed))
         cells, rows = cells + count, rows + count * len(datasets[task.dataset].entries)
     return Done(cells, rows, new, time.perf_counter() - begin)
 
@@ -87,7 +88,9 @@ def _writing(out: Path) -> Iterator[None]:
 
 
 def _collected(request: Request, name: str) -> Collection:
+    on(request, name)  # what does not fit together is told before a model is loaded
     return collect(
         name, request.data_root, request.split, limit=request.limit,
         allow_partial=request.allow_partial,
+        left_out="" if request.target == NEXT else request.target,
     )  # fmt: skip

@@ -41,7 +41,8 @@ class Line(MeasuredCell):
     per picture for the method itself; ``special`` the settings that differ from the recommended ones;
     ``threat`` the threat model's sentences; ``scope`` what the accuracy is among;
     ``already_wrong`` rows whose clean picture CLIP already got wrong (0 without an attack);
-    ``against`` the plain Ensemble on the same attacked pictures, where it was measured.
+    ``against`` the plain Ensemble on the same attacked pictures, where it was measured;
+    ``reached`` rows whose answer is the attack's target (None: it had none).
     """
 
     wanted: int
@@ -51,6 +52,7 @@ class Line(MeasuredCell):
     scope: str
     already_wrong: int = 0
     against: Paired | None = None
+    reached: int | None = None
 
     def columns(self) -> tuple[str, ...]:
         """The contract's columns as text."""
@@ -229,6 +231,9 @@ def line_of(cells: Cells) -> Line:
         threat=tuple(header["threat_model"]["sentences"]),
         scope=_scope(header),
         already_wrong=sum(bool(row["already_wrong"]) for row in rows),
+        reached=sum(row["answer"] == row["target"] for row in rows)
+        if header.get("target")
+        else None,
     )
 
 
@@ -275,8 +280,12 @@ def _cells(line: Line) -> list[str]:
         _beside(line.against),
         line.seeds,
         f"{line.seconds:.3f}",
-        line.special or "recommended",
+        (line.special or "recommended") + _reached(line),
     ]
+
+
+def _reached(line: Line) -> str:
+    return "" if line.reached is None else f"; says the target: {line.reached} of {line.n}"
 
 
 def _beside(against: Paired | None) -> str:

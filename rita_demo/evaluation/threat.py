@@ -10,12 +10,15 @@ from rita_demo.errors import SettingError
 from rita_demo.evaluation import plan
 from rita_demo.evaluation.collection import Collection
 from rita_demo.evaluation.plan import COLUMNS, FORMAT, Cell, Model
-from rita_demo.evaluation.request import SEEDS, USUAL, Traffic
+from rita_demo.evaluation.request import NEXT, SEEDS, USUAL, Traffic
 from rita_demo.methods import METHODS
 from rita_demo.records import BackboneInfo, ThreatModel
 from rita_demo.settings import KNOBS, Settings
 
 GOAL = "away from the true class of every picture"
+TOWARDS_NEXT = (
+    "towards the class after the true one in the list of names (after the last comes the first)"
+)
 
 
 def threat_of(cell: Cell, side: int) -> ThreatModel:
@@ -29,13 +32,20 @@ def threat_of(cell: Cell, side: int) -> ThreatModel:
         seed=cell.seed,
         square=settings.square,
         side=side if settings.square == "model" else 0,  # 0: every picture has its own
-        goal=GOAL if attacked else "none",
+        goal=_goal(cell)[0] if attacked else "none",
         knows=row.knows,
         does_not_know=row.does_not_know,
         sentences=_sentences(cell, side) + _mixed(cell)
         if attacked
         else ("No attack: clean pictures.",),
     )
+
+
+def _goal(cell: Cell) -> tuple[str, str | None]:
+    """Where the attack moves to, and the name of the class, if there is one."""
+    if cell.target == NEXT:
+        return TOWARDS_NEXT, "the next class"
+    return (f"towards “{cell.target}”", cell.target) if cell.target else (GOAL, None)
 
 
 def _mixed(cell: Cell) -> tuple[str, ...]:
@@ -51,7 +61,12 @@ def _sentences(cell: Cell, side: int) -> tuple[str, ...]:
     settings = cell.asked
     size = f"{side} × {side} pixels" if settings.square == "model" else "its own size"
     where = f"on a square of {size} ({settings.square} protocol)"
-    sentences = threat_sentences(settings, GOAL, where)
+    goal, aim = _goal(cell)
+    sentences = threat_sentences(settings, goal, where, aim)
+    if cell.target not in ("", NEXT):
+        sentences += (
+            f"Pictures of {cell.target!r} itself are left out of everything measured with it.",
+        )
     if settings.attack == "defence" and not cell.knows_memory:
         return (*sentences, "The memory is empty whenever the attacker looks.")
     return sentences
@@ -80,6 +95,7 @@ def header_of(
         "pool": plan.digest(columns),
         "seed": cell.seed,
         "traffic": asdict(cell.traffic),
+        "target": cell.target,
         "seeds": "every picture has its own, made from the seed and its name"
         if free
         else "given by hand",
@@ -109,4 +125,4 @@ def cell_of(header: dict[str, Any]) -> Cell:
     asked, fixed = Settings(**knobs), frozenset(name for name in SEEDS if name in knobs)
     traffic = Traffic(**header["traffic"]) if "traffic" in header else USUAL
     settings = plan.canonical(method, asked, fixed)
-    return Cell(method, header["seed"], asked, settings, fixed, traffic)
+    return Cell(method, header["seed"], asked, settings, fixed, traffic, header.get("target", ""))

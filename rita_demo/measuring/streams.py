@@ -34,7 +34,8 @@ MADE_HERE = "page-"  # how their folders begin
 class Arrival:
     """A picture of a stream as RITA met it: everything that decides it again.
 
-    ``memory`` is what was remembered before it; ``settings`` carry its own seeds.
+    ``memory`` is what was remembered before it; ``settings`` carry its own seeds; ``target``: the
+    class that its attack aimed at.
     """
 
     picture: Picture
@@ -43,6 +44,7 @@ class Arrival:
     label: int
     memory: CacheState
     title: str
+    target: int | None = None
 
 
 def request_for(
@@ -136,7 +138,8 @@ def arrival(engine: Any, places: Places, one: Recording, t: int) -> Arrival:
     empty = engine.empty_cache(engine.classes(names, settings), settings)
     title = f"Picture {t} of a stream: {row['picture']}"
     memory = one.memory(empty, t - 1)
-    return Arrival(picture, names, settings, names.index(row["label"]), memory, title)
+    target = names.index(row["target"]) if row.get("target") else None
+    return Arrival(picture, names, settings, names.index(row["label"]), memory, title, target)
 
 
 def check_model(engine: Any, one: Recording) -> None:

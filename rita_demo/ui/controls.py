@@ -38,6 +38,8 @@ CHOICE_WORDS = {
     "entropic": "cost with entropy",
     "kl": "cost with KL to the product plan",
     "area": "crops that show less count more",
+    "photo": "a photo of a …",
+    "dataset": "the dataset’s own",
     "built_in": "each sentence a prompt",
     "built_in_mean": "their mean as one prompt",
 }
@@ -85,9 +87,10 @@ def draw_knob(knob: Knob, **changes: Any) -> Component:
     }  # fmt: skip
     if knob.kind == "bool":
         return gr.Checkbox(**(common | changes))
-    if knob.kind in ("choice", "file"):
+    if knob.kind in ("choice", "file", "sentence"):
         choices = [(words(c), c) for c in knob.choices]
-        return gr.Dropdown(**(common | {"choices": choices, "filterable": False} | changes))
+        free = {"allow_custom_value": True} if knob.kind == "sentence" else {"filterable": False}
+        return gr.Dropdown(**(common | {"choices": choices} | free | changes))
     low, high = knob.low, knob.high
     whole = knob.kind == "int"
     if knob.log or (whole and high - low > LONGEST_SLIDER):
@@ -131,7 +134,9 @@ def preset_values(name: str) -> dict[str, Any]:
 
 def shown_value(knob: Knob, value: Any) -> str:
     """A value as a person reads it."""
-    if knob.kind in ("choice", "file"):
+    if knob.kind == "sentence" and value not in knob.choices:
+        return f"“{value}”"
+    if knob.kind in ("choice", "file", "sentence"):
         return words(str(value))
     if knob.kind == "bool":
         return "on" if value else "off"

@@ -23,7 +23,7 @@ def again(engine: Any, places: Places, view: Streaming, before: History) -> tupl
     assert view.recording is not None
     met = measuring.arrival(engine, places, view.recording, view.t)
     asked = tuple(m for m in METHODS if m in view.recording.cells or m in ALWAYS)
-    ask = Ask(met.picture, met.names, met.settings, met.label, None, met.title, methods=asked)
+    ask = Ask(met.picture, met.names, met.settings, met.label, met.target, met.title, methods=asked)
     return ask, _remembering(before, met, view.t)
 
 

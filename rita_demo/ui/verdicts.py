@@ -56,7 +56,7 @@ def _row(story: Story, name: str) -> str:
     title = words.term(METHODS[name].title)
     cells = _answer(clean, story)
     if story.attack:
-        word, kind, mark = words.outcome(clean, attacked, story.label)
+        word, kind, mark = words.outcome(clean, attacked, story.label, story.attack.target)
         cells += _answer(attacked, story)
         cells += f"<td class='outcome {kind}'><span aria-hidden='true'>{mark}</span> {word}</td>"
     return f"<tr class='{name}'><th scope='row'>{title}<small>{about}</small></th>{cells}</tr>"

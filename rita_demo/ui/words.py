@@ -43,8 +43,10 @@ TERMS: dict[str, str] = {method.title: method.sentence for method in METHODS.val
 MARKS: dict[str, tuple[str, str]] = {
     "holds": ("good", "✓"),
     "fooled": ("bad", "✗"),
+    "wrong now, but not the target": ("bad", "≠"),
     "was already wrong": ("dim", "–"),
     "was already wrong, now another": ("dim", "~"),
+    "was already wrong, now the target": ("dim", "~"),
     "was wrong, now right": ("dim", "~"),
 }
 
@@ -59,9 +61,11 @@ def attacker(name: str) -> str:
     return f'<p class="quiet small">{escape(knowledge(row) + limit)}</p>'
 
 
-def outcome(clean: Verdict, attacked: Verdict, label: int) -> tuple[str, str, str]:
+def outcome(
+    clean: Verdict, attacked: Verdict, label: int, target: int | None = None
+) -> tuple[str, str, str]:
     """What the attack did to one method's answer: (word, css class, mark)."""
-    word = telling.outcome(clean, attacked, label)
+    word = telling.outcome(clean, attacked, label, target)
     return word, *MARKS[word]
 
 
@@ -223,6 +227,8 @@ def summary(story: Story) -> tuple[str, str]:
         return _summary_without_truth(story)
     if fooled and rita == story.label:
         return f"CLIP was fooled. RITA's answer is restored: {truth}.", "good"
+    if (missed := _missed(story)) and rita == story.label:
+        return f"{missed} RITA says {truth}.", "good"
     if rita != story.label and story.clean.verdicts["rita"].label == story.label:
         return (
             f"The defence fails on this picture: RITA says {_name(story, rita)}, not {truth}.",
@@ -233,6 +239,15 @@ def summary(story: Story) -> tuple[str, str]:
     if rita != story.label:
         return f"RITA was wrong before the attack and is wrong now: it is {truth}.", "bad"
     return f"The attack did not fool CLIP: it still says {_name(story, clip)}.", "dim"
+
+
+def _missed(story: Story) -> str:
+    """A sentence where an attack with a target made CLIP wrong, but with another class; else nothing."""
+    aim = None if story.attack is None else story.attack.target
+    first, clip = (side.verdicts["clip"].label for side in (story.clean, story.attacked))
+    if aim is None or first != story.label or clip in (story.label, aim):
+        return ""
+    return f"CLIP now says {_name(story, clip)}, but the attack was to make it say {_name(story, aim)}."
 
 
 def _summary_without_truth(story: Story) -> tuple[str, str]:
@@ -252,6 +267,8 @@ def _summary_without_truth(story: Story) -> tuple[str, str]:
             "choose the true class to see who is right.",
             "dim",
         )
+    if missed := _missed(story):
+        return f"{missed} RITA still says {_name(story, rita)}.", "good"
     if clip != first:
         return f"CLIP was fooled. RITA still says {_name(story, rita)}.", "good"
     return f"The attack did not fool CLIP: it still says {_name(story, clip)}.", "dim"

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from rita_demo.errors import VocabularyError
-from rita_demo.settings import Settings
+from rita_demo.settings import HAND_SENTENCE, Settings
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.prefix import can_share, encode_after
 from rita_demo.vlm.templates import CONTEXT_LENGTH, HAND, TEMPLATES, sentence
@@ -39,7 +39,7 @@ class PromptSet:
     sum to 1, 0 where a class has fewer sentences than others; ``prompts`` K tuples of M readable
     sentences; ``unknown`` K tuples of words the embedded model never met; ``features`` (K, M, D) unit
     length, of the initial contexts; ``written`` (K, S, D), those of the sentences, zeros where there
-    is none; ``hand`` (K, D), the prompt of plain CLIP; ``tokens`` (K, T) ids of the hand prompt on the
+    is none; ``hand`` (K, D), the prompt of plain CLIP; ``tokens`` (K, T) ids of "a photo of a {name}." on the
     CPU, ``position`` (K,) where it is pooled.
     """
 
@@ -76,6 +76,7 @@ def build_prompts(
     names: tuple[str, ...],
     settings: Settings,
     sentences: tuple[tuple[str, ...], ...] = (),
+    hand: str = HAND_SENTENCE,
 ) -> PromptSet:
     """Turn class names into prompts and encode them.
 
@@ -85,6 +86,8 @@ def build_prompts(
     Args:
         sentences: K tuples of written sentences, frozen further prompts; nothing means none. With
             ``descriptions="built_in_mean"`` those of a class are one prompt: their mean direction.
+        hand: the prompt of plain CLIP, with ``{}`` where the class name goes. The contexts do not follow
+            it: what is learned starts from "a photo of a", as in TPT.
 
     Raises:
         VocabularyError: no names, an empty name, or one of more than 1000 characters.
@@ -103,6 +106,9 @@ def build_prompts(
             present = present.amax(1, keepdim=True)
             sentences = tuple((_together(own),) for own in sentences)
         features = torch.cat([_encode(tower, tokens, position, context), written], dim=1)
+        plain = features[:, 0].clone()
+        if hand != HAND_SENTENCE:
+            plain = encode_sentences(backbone, [hand.replace("{}", name) for name in names])
     used = torch.cat([present.new_ones(len(names), len(context)), present], dim=1)
     return PromptSet(
         names=names,
@@ -115,7 +121,7 @@ def build_prompts(
         weight=used / used.sum(1, keepdim=True),
         features=features,
         written=written,
-        hand=features[:, 0].clone(),
+        hand=plain,
         tokens=tokens,
         position=position,
         tower=tower,

@@ -65,6 +65,7 @@ def write(root: Path, content: object) -> None:
 
 def test_the_registry_knows_the_names_of_the_contract() -> None:
     assert list(DATASETS) == CONTRACT
+    assert len(FILES) == 15  # each of them is laid out in a tiny folder below
 
 
 def test_present_says_what_is_here_and_what_is_missing(root: Path) -> None:
@@ -74,7 +75,10 @@ def test_present_says_what_is_here_and_what_is_missing(root: Path) -> None:
     assert rows["caltech101"].sentence == "2 classes; pictures: train 2, val 1, test 1."
     assert rows["mine"].sentence == "2 classes; splits: all."
     assert rows["ours"].sentence == "2 classes; splits: val."
-    assert rows["pets"].sentence == "missing: oxford_pets."
+    assert rows["pets"].sentence == (
+        "missing: oxford_pets; expected: oxford_pets/split_zhou_OxfordPets.json, and pictures below "
+        "oxford_pets/images."
+    )
     (root / "dtd/images").mkdir(parents=True)
     rows = {row.name: row for row in present(root)}
     assert rows["dtd"].sentence == "missing: dtd/split_zhou_DescribableTextures.json."
@@ -100,8 +104,13 @@ def test_a_folder_per_class_is_a_dataset(root: Path, name: str, split: str) -> N
 
 def test_missing_pictures_are_refused_unless_a_part_is_allowed(root: Path) -> None:
     (root / "caltech-101/101_ObjectCategories/cup/1.png").unlink()
-    with pytest.raises(DataError, match=r"1 of 2 pictures of 'caltech101' \(train\) are missing"):
+    words = (
+        r"1 of 2 pictures of 'caltech101' \(train\) are missing, the first of them "
+        r"caltech-101/101_ObjectCategories/cup/1\.png\."
+    )
+    with pytest.raises(DataError, match=words) as error:
         load_split("caltech101", root, "train")
+    assert str(root) not in str(error.value)
     assert len(load_split("caltech101", root, "train", allow_partial=True)) == 1
     (root / "caltech-101/101_ObjectCategories/cup/2.png").unlink()
     with pytest.raises(DataError, match="1 of 1"):
@@ -216,6 +225,33 @@ def _wordnet(folder: Path, name: str) -> tuple[tuple[str, ...], Rows]:
     if name == "imagenet":
         rows["train"] = [(f"images/train/n03/{i}.JPEG", 2, "sea horse") for i in (1, 2, 3)]
     return names, rows
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_dataset_of_which_nothing_is_here_is_told_with_its_list_and_its_pictures(
+    tmp_path: Path, name: str
+) -> None:
+    row = DATASETS[name]
+    for root in (None, tmp_path):
+        (line,) = (one for one in present(root) if one.name == name)
+        assert not line.usable
+        assert f"missing: {row.folder}; expected: {row.folder}/{row.listing}," in line.sentence
+        assert line.sentence.endswith(
+            f"pictures below {Path(row.folder, row.pictures).as_posix()}."
+        )
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in FILES if DATASETS[name].listing.endswith(".json")]
+)
+def test_the_first_picture_that_is_missing_is_named_in_every_layout_with_a_list(
+    tmp_path: Path, name: str
+) -> None:
+    _, rows = lay_out(tmp_path, name)
+    path = Path(DATASETS[name].folder, rows["train"][1][0])
+    (tmp_path / path).unlink()
+    with pytest.raises(DataError, match=f"are missing, the first of them {path.as_posix()}\\."):
+        load_split(name, tmp_path, "train")
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -90,3 +90,20 @@ def test_a_class_that_is_not_there_gets_the_closest_ones() -> None:
         index_of(("cup", "crab", "sea horse"), "carb")
     with pytest.raises(VocabularyError, match="The first ones: 'cup'"):
         index_of(("cup", "crab", "sea horse"), "zzz")
+
+
+@pytest.mark.parametrize(
+    ("name", "classes", "some"),
+    [
+        ("caltech101", 100, {0: "face", 1: "leopard", 2: "motorbike", 4: "airplane", 81: "sea horse",
+                             94: "water lilly", 99: "yin yang"}),
+        ("dtd", 47, {0: "banded", 5: "chequered", 30: "polka-dotted", 46: "zigzagged"}),
+        ("imagenet", 1000, {0: "tench", 1: "goldfish", 207: "Golden Retriever", 999: "toilet paper"}),
+    ],
+)  # fmt: skip
+def test_ready_lists_have_the_official_names_in_the_official_order(
+    name: str, classes: int, some: dict[int, str]
+) -> None:
+    names = vocabulary(name).names
+    assert len(names) == len(set(names)) == classes
+    assert {label: names[label] for label in some} == some

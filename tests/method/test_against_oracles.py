@@ -45,6 +45,7 @@ ELSEWHERE = {  # pixels, crops, prompts' words, and how long the solver may run:
     "attack", "attack_views", "autoattack", "budget", "steps", "attack_seed", "adversarial_roundtrip", "square", "views", "view_seed",
     "view_scale", "views_augmix", "prompts", "context_init", "context_seed", "sinkhorn_tolerance",
     "sinkhorn_iterations", "descriptions", "ensemble_average", "ensemble_weight", "ensemble_text", "ctpt_weight",
+    "hand_prompt",
 }  # fmt: skip
 ROWS: list[tuple[str, dict[str, Any]]] = [
     (base, {name: value})

@@ -3,7 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rita_demo import table
 from rita_demo.records import Verdict
+from rita_demo.story import OUTCOMES
 from rita_demo.ui import touched, verdicts, words
 from rita_demo.ui.sessions import Session
 
@@ -24,6 +26,12 @@ def verdict(label: int) -> Verdict:
 )
 def test_every_pair_of_answers_has_its_word(clean: int, attacked: int, word: str) -> None:
     assert words.outcome(verdict(clean), verdict(attacked), 0)[0] == word
+
+
+def test_every_outcome_has_a_mark_and_a_colour() -> None:
+    assert set(words.MARKS) == set(OUTCOMES)
+    missed = words.outcome(verdict(0), verdict(1), 0, 2)
+    assert missed == ("wrong now, but not the target", "bad", "≠")
 
 
 @pytest.mark.parametrize(
@@ -72,6 +80,30 @@ def test_the_table_has_both_pictures_and_an_outcome_for_every_method(session) ->
     table = verdicts.table(session)
     for text in ("CLIP", "Ensemble", "RITA", "fooled", "holds", "Right means the true class"):
         assert text in table
+
+
+def test_an_attack_that_missed_its_target_is_said_to_have_missed_it(story) -> None:
+    from dataclasses import replace
+
+    names, attack = story.bank.names, story.attack
+    clip = story.attacked.verdicts["clip"].label
+    other = next(k for k in range(len(names)) if k not in (clip, story.label))
+    for aim, word in ((clip, "fooled"), (other, "wrong now, but not the target")):
+        aimed = replace(story, attack=replace(attack, target=aim, fooled=aim == clip))
+        visitor = Session()
+        visitor.show(aimed)
+        printed = table.render(aimed, "a picture")
+        for text in (verdicts.table(visitor), printed):
+            assert ("but not the target" in text) == (aim == other)
+            assert word in text
+        assert f"and now {names[aim]}, the attack's target" in printed
+        sentence, kind = words.summary(aimed)
+        assert kind == "good"  # RITA is right both times
+        assert ("CLIP was fooled" in sentence) == (aim == clip)
+        for given in (True, False):
+            sentence, _ = words.summary(replace(aimed, label_given=given))
+            missed = f"CLIP now says {names[clip]}, but the attack was to make it say {names[aim]}."
+            assert (missed in sentence) == (aim == other)
 
 
 def test_a_term_without_a_sentence_is_a_mistake() -> None:
