@@ -147,7 +147,8 @@ def _add_explain(commands: Any) -> None:
 def _add_backbone(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--backbone", default=environment.value("RITA_BACKBONE"),
-        help="embedded, ARCH:TAG of open_clip, or ARCH:checkpoint (default: RITA_BACKBONE, else embedded)",
+        help="embedded, ARCH:TAG of open_clip, or ARCH:checkpoint; +VISION.pt behind it puts a robust vision tower "
+        "into that model (default: RITA_BACKBONE, else embedded)",
     )  # fmt: skip
 
 
