@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rita_demo.data.paper import BACKBONES
 from rita_demo.methods import METHODS
 from rita_demo.records import Story, Verdict
 
@@ -125,6 +126,9 @@ def models(rows: Sequence[Available], device: str) -> str:
             "TeCoA, PMG-AFT, FARE: --backbone ViT-B-32-quickgelu:openai+path/to/vision_tower.pt; keys that may be "
             "missing or left",
             "over in it are named behind: +except=KEY,KEY.",
+            "The paper's names (--backbone understands them too; of a fine-tuned vision tower, put the path of your "
+            "file in the place of its name):",
+            *columns([["", *both] for both in BACKBONES.items()]),
         ]
     )
 

@@ -38,7 +38,7 @@ def adopt(model: nn.Module, path: Path, name: str) -> None:
         BackboneError: not a file, not weights, or weights of another architecture.
     """
     file = path.name
-    _expect_checkpoint(path)
+    expect_checkpoint(path)
     try:
         keys = load_checkpoint(model, str(path), strict=False, weights_only=True)
     except (
@@ -64,7 +64,7 @@ def adopt_vision(model: Any, path: Path, name: str, named: frozenset[str] = froz
             missing nor left over.
     """
     file = path.name
-    _expect_checkpoint(path)
+    expect_checkpoint(path)
     try:
         found = _vision_weights(_read(path))
     except Exception as error:
@@ -97,7 +97,8 @@ def adopt_vision(model: Any, path: Path, name: str, named: frozenset[str] = froz
     model.visual.load_state_dict({k: v for k, v in found.items() if k in wanted}, strict=False)
 
 
-def _expect_checkpoint(path: Path) -> None:
+def expect_checkpoint(path: Path) -> None:
+    """Raises :class:`BackboneError` where a path leads to no file, or its suffix is of something else."""
     if not path.is_file():
         raise BackboneError(f"There is no file {path.name}.", "Check the path of the checkpoint.")
     if path.suffix.lower() not in SUFFIXES:

@@ -24,7 +24,7 @@ from torch import nn
 
 from rita_demo.errors import BackboneError
 from rita_demo.vlm.backbone import PRECISIONS, Backbone
-from rita_demo.vlm.checkpoint import adopt, adopt_vision, is_checkpoint_name
+from rita_demo.vlm.checkpoint import adopt, adopt_vision, expect_checkpoint, is_checkpoint_name
 from rita_demo.vlm.device import pick_device, pick_precision
 from rita_demo.vlm.naming import activation, chosen_activation, split_source, tag_of
 from rita_demo.vlm.tower import HINT, refusal
@@ -139,6 +139,9 @@ def load(spec: str, device: str | None = None, precision: str | None = None) -> 
         raise BackboneError(f"{spec} names no weights.", _tags_hint(architecture))
     tags = open_clip.list_pretrained_tags_by_model(architecture)
     asked = split_source(source, tags)
+    vision = Path(asked.vision).expanduser()
+    if asked.vision:
+        expect_checkpoint(vision)  # before the rest is downloaded
     if tag_of(asked.weights) in tags:
         model, words = _pretrained(architecture, tag_of(asked.weights), config)
     elif is_checkpoint_name(asked.weights):
@@ -149,9 +152,8 @@ def load(spec: str, device: str | None = None, precision: str | None = None) -> 
             f"{architecture} has no weights called {asked.weights}.", _tags_hint(architecture)
         )
     if asked.vision:
-        file = Path(asked.vision).expanduser()
-        adopt_vision(model, file, words.name, asked.named)
-        words = words.with_vision(file.name, asked.behind)
+        adopt_vision(model, vision, words.name, asked.named)
+        words = words.with_vision(vision.name, asked.behind)
     tokenizer = open_clip.get_tokenizer(architecture)
     more |= {"name": words.name, "title": words.title, "note": words.note} | words.look
     return Backbone(model, tokenizer, **more)

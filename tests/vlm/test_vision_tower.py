@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save, save_file
 
 from rita_demo.errors import BackboneError
-from rita_demo.vlm import encode_sentences, load
+from rita_demo.vlm import encode_sentences, load, registry
 from rita_demo.vlm.naming import split_source
 from tests.vlm.hub import lay_out, random_model, shrink
 
@@ -183,6 +183,12 @@ def test_a_file_that_is_no_checkpoint_or_a_program_or_nowhere_gets_a_sentence(
     }.items():  # fmt: skip
         with pytest.raises(BackboneError, match=said):
             load(f"{BASE}+{tmp_path / file}", "cpu")
+
+
+def test_a_vision_tower_that_is_nowhere_is_told_before_the_rest_is_downloaded(monkeypatch) -> None:
+    monkeypatch.setattr(registry, "_download", lambda *a: pytest.fail("tried to download"))
+    with pytest.raises(BackboneError, match=r"There is no file tecoa\.pt"):
+        load("ViT-B-32-quickgelu:openai+tecoa.pt", "cpu")
 
 
 @pytest.mark.parametrize("behind", ["+except=proj", "+robust.pt+except=", "+robust.pt+except= , "])
