@@ -146,9 +146,17 @@ def _add_explain(commands: Any) -> None:
 
 def _add_backbone(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--backbone", default=environment.value("RITA_BACKBONE"),
-        help="embedded, ARCH:TAG of open_clip, or ARCH:checkpoint (default: RITA_BACKBONE, else embedded)",
+        "--backbone", default=environment.value("RITA_BACKBONE"), type=_backbone,
+        help="embedded, ARCH:TAG of open_clip, or ARCH:checkpoint; +VISION.pt behind it puts a robust vision tower "
+        "into that model (default: RITA_BACKBONE, else embedded)",
     )  # fmt: skip
+
+
+def _backbone(text: str) -> str:
+    """The model's name; the paper's own names of models are understood too."""
+    from rita_demo.data.paper import BACKBONES
+
+    return BACKBONES.get(text, text)
 
 
 def settings_of(args: argparse.Namespace) -> Settings:

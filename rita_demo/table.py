@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rita_demo.data.paper import BACKBONES
 from rita_demo.methods import METHODS
 from rita_demo.records import Story, Verdict
 
@@ -22,6 +23,7 @@ def render(story: Story, title: str) -> str:
     lines = [
         f"{title}: {side} x {side} pixels, {len(story.bank.names)} classes, "
         f"{story.backbone.title} on {story.backbone.device}",
+        *([story.backbone.note] if story.backbone.note else []),
         *story.clean.picture.notes,
         *_unknown_words(story),
         "",
@@ -122,7 +124,15 @@ def models(rows: Sequence[Available], device: str) -> str:
         [
             f"Device: {device}. Models (* can be used now):",
             *(line + note for line, note in zip(lines, notes)),
-            "Any other open_clip model: --backbone ARCHITECTURE:TAG, or ARCHITECTURE:path/to/checkpoint.",
+            "Any other open_clip model: --backbone ARCHITECTURE:TAG, or ARCHITECTURE:path/to/checkpoint, where the "
+            "name decides the",
+            "activation: weights that come from OpenAI's want ViT-B-32-quickgelu, not ViT-B-32.",
+            "TeCoA, PMG-AFT, FARE: --backbone ViT-B-32-quickgelu:openai+path/to/vision_tower.pt; keys that may be "
+            "missing or left",
+            "over in it are named behind: +except=KEY,KEY.",
+            "The paper's names (--backbone understands them too; of a fine-tuned vision tower, put the path of your "
+            "file in the place of its name):",
+            *columns([["", *both] for both in BACKBONES.items()]),
         ]
     )
 

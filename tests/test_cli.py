@@ -4,16 +4,19 @@ one slow test runs the real thing in a process of its own."""
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import types
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from rita_demo import cli, serving
+from rita_demo import cli, serving, table
+from rita_demo.data import paper
 from rita_demo.data.pictures import png_bytes
 from rita_demo.errors import BackboneError
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
@@ -162,6 +165,39 @@ def test_classes_label_and_target_are_found_by_name(
     assert "used once: CUP" in err
     assert asked[0]["names"] == ("cup", "<b>crab</b>", "sea horse")
     assert (asked[0]["label"], asked[0]["target"], asked[0]["backbone"]) == (0, 2, "A:b")
+
+
+@pytest.mark.parametrize(
+    ("given", "spec"),
+    [
+        ("ViT-B/32", "ViT-B-32-quickgelu:openai"),
+        ("EVA-CLIP", "EVA02-B-16:merged2b_s8b_b131k"),
+        ("ViT-B/32:openai", "ViT-B/32:openai"),
+    ],
+)
+def test_the_papers_names_of_models_are_understood(
+    given: str, spec: str, photo: str, asked: list, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(capsys, "explain", photo, "--classes", "a,b", "--backbone", given)[0] == 0
+    assert asked[0]["backbone"] == spec
+
+
+def test_models_names_the_papers_models_and_the_ways_to_a_file(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = run(capsys, "models")[1]
+    assert "want ViT-B-32-quickgelu, not ViT-B-32" in out
+    assert "ViT-B-32-quickgelu:openai+path/to/vision_tower.pt" in out
+    assert "+except=KEY,KEY" in out
+    for name, spec in paper.BACKBONES.items():
+        assert re.search(rf"^ *{re.escape(name)} +{re.escape(spec)}$", out, re.M)
+
+
+def test_explain_prints_the_models_note() -> None:
+    story = make_story()
+    noted = replace(story.backbone, note="Runs with plain GELU, because it was named so.")
+    assert noted.note not in table.render(story, "a")
+    assert noted.note in table.render(replace(story, backbone=noted), "a").splitlines()
 
 
 def test_the_table_names_every_method_and_the_threat_model(

@@ -29,6 +29,19 @@ METHODS = {
 ATTACKS = {"none": "none", "PGD": "pgd", "CW": "cw_l2", "DI": "di", "AA": "autoattack",
            "FGSM": "fgsm", "adaptive": "eot"}  # fmt: skip
 
+#: Name in the print -> what ``--backbone`` wants. The fine-tuned vision towers are files that everybody has to fetch
+#: from their authors: put the path of one in the place of its name.
+BACKBONES: dict[str, str] = {
+    "ViT-B/32": "ViT-B-32-quickgelu:openai",
+    "ViT-B/16": "ViT-B-16-quickgelu:openai",
+    "RN50": "RN50-quickgelu:openai",
+    "OpenCLIP": "ViT-B-32:laion2b_s34b_b79k",
+    "EVA-CLIP": "EVA02-B-16:merged2b_s8b_b131k",
+    "ViT-B/32 TeCoA": "ViT-B-32-quickgelu:openai+tecoa.pt",
+    "ViT-B/32 PMG": "ViT-B-32-quickgelu:openai+pmg.pt",
+    "ViT-B/32 FARE": "ViT-B-32-quickgelu:openai+fare.pt",
+}
+
 
 @cache
 def printed(path: Path = TABLES) -> tuple[PrintedCell, ...]:

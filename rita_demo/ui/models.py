@@ -88,7 +88,9 @@ class ModelMenu:
             self.fold: gr.update(label=f"Model: {about(info)}", open=False),
         }
 
-    @staticmethod
-    def _note(name: Any) -> str:
-        entry = BACKBONES.get(name) if isinstance(name, str) else None
-        return f"<p class='quiet small'>{escape(entry.note)}</p>" if entry else ""
+    def _note(self, name: Any) -> str:
+        first = self.desk.engines.first.info
+        known = (
+            first if name == first.name else BACKBONES.get(name) if isinstance(name, str) else None
+        )
+        return f"<p class='quiet small'>{escape(known.note)}</p>" if known else ""

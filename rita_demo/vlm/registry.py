@@ -1,7 +1,9 @@
 """Which models there are, what they cost, and how one is loaded.
 
 A model is named ``embedded``, ``ARCHITECTURE:TAG`` (any pretrained pair of open_clip),
-``ARCHITECTURE:path/to/checkpoint`` or ``local-dir:path/to/folder`` (a folder like assets/model).
+``ARCHITECTURE:path/to/checkpoint`` or ``local-dir:path/to/folder`` (a folder like assets/model). Behind TAG or
+checkpoint, ``+path/to/vision_tower`` puts another vision tower into that model (TeCoA, PMG-AFT, FARE);
+``+except=KEY,KEY`` behind that names what may be missing or left over in it.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import difflib
 import json
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +22,11 @@ from open_clip.constants import HF_SAFE_WEIGHTS_NAME, HF_WEIGHTS_NAME
 from open_clip.pretrained import download_pretrained, get_pretrained_cfg
 from torch import nn
 
-from rita_demo import environment
 from rita_demo.errors import BackboneError
 from rita_demo.vlm.backbone import PRECISIONS, Backbone
-from rita_demo.vlm.checkpoint import adopt, is_checkpoint_name
+from rita_demo.vlm.checkpoint import adopt, adopt_vision, expect_checkpoint, is_checkpoint_name
+from rita_demo.vlm.device import pick_device, pick_precision
+from rita_demo.vlm.naming import activation, chosen_activation, split_source, tag_of
 from rita_demo.vlm.tower import HINT, refusal
 
 EMBEDDED = "embedded"
@@ -48,27 +51,27 @@ BACKBONES: dict[str, Entry] = {
     ),
     "ViT-B-16-quickgelu:openai": Entry(
         "CLIP ViT-B/16 (OpenAI)", 599, 149_620_737,
-        "The model of most of the paper's tables; about half a minute per picture on two CPU cores; "
+        "The model of most of the paper's tables; quick-GELU; about half a minute per picture on two CPU cores; "
         "not measured on a GPU yet.",
     ),
     "ViT-B-32-quickgelu:openai": Entry(
         "CLIP ViT-B/32 (OpenAI)", 605, 151_277_313,
-        "The fastest of the real CLIP models; about 10 seconds per picture on two CPU cores; "
+        "The fastest of the real CLIP models; quick-GELU; about 10 seconds per picture on two CPU cores; "
         "not measured on a GPU yet.",
     ),
     "RN50-quickgelu:openai": Entry(
         "CLIP ResNet-50 (OpenAI)", 408, 102_007_137,
-        "The convolutional CLIP of the paper; about 10 seconds per picture on two CPU cores; "
+        "The convolutional CLIP of the paper; quick-GELU in its text tower; about 10 seconds per picture on two CPU cores; "
         "not measured on a GPU yet.",
     ),
     "ViT-B-32:laion2b_s34b_b79k": Entry(
         "OpenCLIP ViT-B/32 (LAION-2B)", 605, 151_277_313,
-        "The same shape as CLIP ViT-B/32, trained on open data; about 10 seconds per picture on two "
-        "CPU cores; not measured on a GPU yet.",
+        "The same shape as CLIP ViT-B/32, trained on open data; plain GELU; about 10 seconds per picture "
+        "on two CPU cores; not measured on a GPU yet.",
     ),
     "EVA02-B-16:merged2b_s8b_b131k": Entry(
         "EVA-02 CLIP B/16", 300, 149_691_137,
-        "More accurate at the size of ViT-B/16; about half a minute per picture on two CPU cores; "
+        "More accurate at the size of ViT-B/16; plain GELU in its text tower; about half a minute per picture on two CPU cores; "
         "not measured on a GPU yet.",
     ),
 }  # fmt: skip
@@ -106,40 +109,6 @@ def available() -> tuple[Available, ...]:
     return tuple(rows)
 
 
-def pick_device() -> str:
-    """``RITA_DEVICE`` where it is set, else the fastest device here: "cuda", "mps" or "cpu".
-
-    Raises:
-        BackboneError: when the device that was asked for is not here.
-    """
-    if asked := environment.value("RITA_DEVICE"):
-        return _checked(asked)
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
-def _checked(device: str) -> str:
-    """The same name, once a number has been put there."""
-    try:
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError):
-        raise BackboneError(
-            f"RITA_DEVICE asks for {device[:40]!r}, which cannot be used here.",
-            "Leave it out, or set it to cpu, cuda, cuda:1 or mps.",
-        ) from None
-    return device
-
-
-def pick_precision(device: str) -> str:
-    """What views are encoded in: float16 on CUDA, where it is the usual choice (not measured here), else float32.
-
-    On CPUs bfloat16 takes about half the time, but with the embedded model it moves a class's cost by up to 3 % and
-    one label of eight (docs/performance.md): too much for a fast path.
-    """
-    return "float16" if device.startswith("cuda") else "float32"
-
-
 def load(spec: str, device: str | None = None, precision: str | None = None) -> Backbone:
     """Load a model by name, downloading its weights when it is a pretrained one not yet here.
 
@@ -157,7 +126,7 @@ def load(spec: str, device: str | None = None, precision: str | None = None) -> 
     precision = precision or pick_precision(device)
     if precision not in PRECISIONS:
         raise BackboneError(f"The precision is one of {', '.join(PRECISIONS)}; got {precision}.")
-    more = {"device": device, "precision": precision}
+    more: dict[str, Any] = {"device": device, "precision": precision}
     if spec == EMBEDDED:
         return _from_folder(EMBEDDED_DIR, spec, BACKBONES[spec].title, BACKBONES[spec].note, more)
     architecture, colon, source = spec.partition(":")
@@ -168,12 +137,26 @@ def load(spec: str, device: str | None = None, precision: str | None = None) -> 
     config = _config(architecture, spec)
     if not colon or not source:
         raise BackboneError(f"{spec} names no weights.", _tags_hint(architecture))
-    tag = source.lower().replace("-", "_")  # open_clip's own spelling of tags
-    if tag in open_clip.list_pretrained_tags_by_model(architecture):
-        return _pretrained(architecture, tag, config, more)
-    if is_checkpoint_name(source):
-        return _from_file(architecture, Path(source).expanduser(), config, more)
-    raise BackboneError(f"{architecture} has no weights called {source}.", _tags_hint(architecture))
+    tags = open_clip.list_pretrained_tags_by_model(architecture)
+    asked = split_source(source, tags)
+    vision = Path(asked.vision).expanduser()
+    if asked.vision:
+        expect_checkpoint(vision)  # before the rest is downloaded
+    if tag_of(asked.weights) in tags:
+        model, words = _pretrained(architecture, tag_of(asked.weights), config)
+    elif is_checkpoint_name(asked.weights):
+        file = Path(asked.weights).expanduser()
+        model, words = _from_file(architecture, file, config, asked.behind)
+    else:
+        raise BackboneError(
+            f"{architecture} has no weights called {asked.weights}.", _tags_hint(architecture)
+        )
+    if asked.vision:
+        adopt_vision(model, vision, words.name, asked.named)
+        words = words.with_vision(vision.name, asked.behind)
+    tokenizer = open_clip.get_tokenizer(architecture)
+    more |= {"name": words.name, "title": words.title, "note": words.note} | words.look
+    return Backbone(model, tokenizer, **more)
 
 
 def untrained(
@@ -213,9 +196,25 @@ def cached_weights(pretrained: dict[str, Any]) -> Path | None:
     return None
 
 
-def _pretrained(
-    architecture: str, tag: str, config: dict[str, Any], more: dict[str, Any]
-) -> Backbone:
+@dataclass(frozen=True)
+class _Words:
+    """What is said of a model that was built from a name; ``look``: how its pictures are normalised."""
+
+    name: str
+    title: str
+    note: str
+    look: dict[str, Any]
+
+    def with_vision(self, file: str, behind: str) -> _Words:
+        return replace(
+            self,
+            name=self.name + behind,
+            title=f"{self.title} with the vision tower of {file}",
+            note=f"Vision tower from {file}, everything else from {self.name}. {self.note}",
+        )
+
+
+def _pretrained(architecture: str, tag: str, config: dict[str, Any]) -> tuple[nn.Module, _Words]:
     name = f"{architecture}:{tag}"
     known = get_pretrained_cfg(architecture, tag)
     entry = BACKBONES.get(name)
@@ -224,30 +223,21 @@ def _pretrained(
     config["quick_gelu"] = bool(known.get("quick_gelu", False))
     model = _build(config, name)
     adopt(model, cached_weights(known) or _download(known, name, entry), name)
-    title, note = (entry.title, entry.note) if entry else (name, "")
-    look = _preprocessing(known)
-    return Backbone(
-        model,
-        open_clip.get_tokenizer(architecture),
-        name=name,
-        title=title,
-        note=note,
-        **look,
-        **more,
-    )
+    note = f"Runs with {activation(config)}, as its weights were trained."
+    title, note = (entry.title, entry.note) if entry else (name, note)
+    return model, _Words(name, title, note, _preprocessing(known))
 
 
 def _from_file(
-    architecture: str, path: Path, config: dict[str, Any], more: dict[str, Any]
-) -> Backbone:
+    architecture: str, path: Path, config: dict[str, Any], behind: str
+) -> tuple[nn.Module, _Words]:
     model = _build(config, architecture)
     adopt(model, path, architecture)
     tags = open_clip.list_pretrained_tags_by_model(architecture)
     look = _preprocessing(get_pretrained_cfg(architecture, tags[0]) if tags else {})
     name, title = f"{architecture}:{path.name}", f"{architecture} from {path.name}"
-    return Backbone(
-        model, open_clip.get_tokenizer(architecture), name=name, title=title, **look, **more
-    )
+    note = chosen_activation(architecture, config, path.name + behind)
+    return model, _Words(name, f"{title} ({activation(config)})", note, look)
 
 
 def _from_folder(folder: Path, name: str, title: str, note: str, more: dict[str, Any]) -> Backbone:
@@ -276,6 +266,7 @@ def _from_folder(folder: Path, name: str, title: str, note: str, more: dict[str,
         seen = folder / "seen_tokens.json"
         ids = frozenset(json.loads(seen.read_text(encoding="utf-8"))) if seen.is_file() else None
         length = config["text_cfg"].get("context_length", 77)
+        note = note or f"Runs with {activation(config)}, as its open_clip_config.json says."
         tokenizer = open_clip.SimpleTokenizer(context_length=length)
         return Backbone(
             model, tokenizer, name=name, title=title, note=note, seen_tokens=ids, **look, **more

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import open_clip
 import pytest
 
 from rita_demo.data import paper
 from rita_demo.data.datasets import DATASETS
 from rita_demo.errors import DataError
+from rita_demo.vlm import BACKBONES as OFFERED
+from rita_demo.vlm.checkpoint import is_checkpoint_name
+from rita_demo.vlm.naming import split_source
 
 CELLS = paper.printed()
 
@@ -54,6 +58,17 @@ def test_every_printed_name_has_a_measured_one_or_is_an_average() -> None:
         assert cell.dataset in paper.AVERAGES or paper.DATASETS[cell.dataset] in DATASETS
         assert cell.attack in paper.ATTACKS
         assert cell.method in paper.METHODS or cell.table == "components"
+        assert cell.backbone in paper.BACKBONES
+
+
+def test_every_printed_backbone_is_a_model_that_is_offered_or_a_vision_tower_in_one() -> None:
+    assert {cell.backbone for cell in CELLS} == set(paper.BACKBONES)
+    for spec in paper.BACKBONES.values():
+        architecture, _, source = spec.partition(":")
+        tags = open_clip.list_pretrained_tags_by_model(architecture)
+        asked = split_source(source, tags)
+        assert f"{architecture}:{asked.weights}" in OFFERED
+        assert not asked.vision or is_checkpoint_name(asked.vision)
 
 
 def test_a_damaged_file_is_told_in_a_sentence(tmp_path: Path) -> None:

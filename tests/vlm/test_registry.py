@@ -15,7 +15,9 @@ from safetensors.torch import load_file, save_file
 from rita_demo.errors import BackboneError
 from rita_demo.vlm import BACKBONES, available, load, pick_device, registry
 from rita_demo.vlm.checkpoint import adopt
+from rita_demo.vlm.naming import activation
 from tests.conftest import TINY_CONFIG
+from tests.vlm.hub import random_model, shrink
 
 
 @pytest.fixture
@@ -195,3 +197,43 @@ def test_the_device_is_the_one_that_was_asked_for(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("RITA_DEVICE", "toaster")
     with pytest.raises(BackboneError, match="RITA_DEVICE asks for 'toaster'"):
         pick_device()
+
+
+@pytest.mark.parametrize(
+    ("architecture", "taken", "other"),
+    [
+        ("ViT-B-32", "plain GELU", "ViT-B-32-quickgelu:mine.pt"),
+        ("ViT-B-32-quickgelu", "quick-GELU", "ViT-B-32:mine.pt"),
+        ("ViT-B-16-plus", "plain GELU", None),
+    ],
+)
+def test_a_local_file_says_which_activation_it_runs_with_and_how_to_choose_the_other(
+    architecture: str, taken: str, other: str | None, tmp_path: Path, monkeypatch
+) -> None:
+    config = shrink(monkeypatch, architecture)
+    model = random_model(config, seed=0)
+    save_file(model.state_dict(), tmp_path / "mine.safetensors")
+    torch.save(model.state_dict(), tmp_path / "mine.pt")
+    ours = load(f"{architecture}:{tmp_path / 'mine.pt'}", "cpu", "float32")
+    assert taken in ours.info.title
+    assert f"Runs with {taken}" in ours.info.note
+    assert (f"want {other} instead" if other else "no variant") in ours.info.note
+    pixels = torch.rand(2, 3, 64, 64)
+    features = {}
+    for quick in (True, False):
+        with torch.no_grad():
+            twin = random_model(config, seed=0, quick_gelu=quick)
+            seen = twin.encode_image((pixels - ours._mean) / ours._std, normalize=True)
+            features[quick] = seen
+    quick = taken == "quick-GELU"
+    torch.testing.assert_close(ours.encode_pixels(pixels), features[quick], atol=1e-5, rtol=0)
+    assert not torch.allclose(features[True], features[False], atol=1e-4)
+
+
+def test_every_listed_model_states_the_activation_that_its_tag_asks_for() -> None:
+    for name, entry in BACKBONES.items():
+        if name != "embedded":
+            architecture, _, tag = name.partition(":")
+            quick = pretrained.get_pretrained_cfg(architecture, tag).get("quick_gelu", False)
+            config = open_clip.get_model_config(architecture) | {"quick_gelu": quick}
+            assert f"; {activation(config)}; " in entry.note

@@ -7,7 +7,6 @@ from pathlib import Path
 import open_clip
 import pytest
 import torch
-from torch.nn import functional as F
 
 from rita_demo.errors import BackboneError, VocabularyError
 from rita_demo.settings import PAPER, RECOMMENDED
@@ -15,8 +14,8 @@ from rita_demo.vlm import Backbone, build_prompts, encode_sentences, load
 from rita_demo.vlm import text as text_module
 from rita_demo.vlm.prefix import can_share
 from rita_demo.vlm.templates import CONTEXT_LENGTH, HAND, TEMPLATES
+from tests.vlm.alike import NAMES, expect_same_texts, stir
 
-NAMES = ("cat", "polka-dotted", "soy milk carton", "São Tomé 🦀 <b>bold</b>", "x" * 300, "Dog's")
 VISION = {"image_size": 32, "layers": 1, "width": 64, "patch_size": 16}
 TEXT = {"context_length": 77, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 2}
 TOWERS = {
@@ -37,10 +36,7 @@ def tiny(kind: type, changes: dict) -> torch.nn.Module:
     config = {"embed_dim": 32, "vision_cfg": VISION, "text_cfg": TEXT} | changes
     config["text_cfg"] = TEXT | changes.get("text_cfg", {})
     torch.manual_seed(0)
-    model = kind(**config)
-    for parameter in model.parameters():  # biases and scales start at 0 and 1, which hides mistakes
-        parameter.data += 0.02 * torch.randn(parameter.shape)
-    return model
+    return stir(kind(**config))
 
 
 def wrapped(model: torch.nn.Module, length: int = 77) -> Backbone:
@@ -57,18 +53,7 @@ def backbone(tiny_model_dir: Path) -> Backbone:
 def test_text_features_equal_open_clips(kind: type, changes: dict) -> None:
     model = tiny(kind, changes)
     length = changes.get("text_cfg", {}).get("context_length", 77)
-    ours = wrapped(model, length)
-    sentences = [f"{HAND} {name}." for name in NAMES]
-    tokens = open_clip.SimpleTokenizer(context_length=length)(sentences)
-    with torch.no_grad():
-        expected = F.normalize(model.encode_text(tokens), dim=-1)
-    torch.testing.assert_close(encode_sentences(ours, sentences), expected, atol=1e-5, rtol=0)
-    prompts = build_prompts(ours, NAMES, RECOMMENDED)
-    torch.testing.assert_close(prompts.hand, expected, atol=1e-5, rtol=0)
-    written = [s for row in prompts.prompts for s in row]
-    with torch.no_grad():
-        every = F.normalize(model.encode_text(ours.tower.tokens(written)), dim=-1)
-    torch.testing.assert_close(prompts.features.flatten(0, 1), every, atol=1e-5, rtol=0)
+    expect_same_texts(model, wrapped(model, length))
 
 
 NOT_SHARED = {"sees everything", "pooled at the last token", "custom blocks"}

@@ -1,0 +1,64 @@
+"""What the hub's own client has downloaded is found where it lies, without a network."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import open_clip
+import pytest
+import torch
+from safetensors.torch import save
+
+from rita_demo.vlm import available, encode_sentences, load, registry
+from tests.vlm.hub import lay_out, random_model, shrink
+
+NAMES = [
+    "ViT-B-32-quickgelu:openai",
+    "ViT-B-16-quickgelu:openai",
+    "ViT-B-32:laion2b_s34b_b79k",
+]
+SENTENCES = ["a photo of a cat.", "a photo of a soy milk carton."]
+
+
+@pytest.mark.parametrize("file", ["open_clip_model.safetensors", "open_clip_pytorch_model.bin"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_pretrained_model_is_loaded_from_a_cache_laid_out_as_the_hub_does(
+    name: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    architecture, _, tag = name.partition(":")
+    model = random_model(shrink(monkeypatch, architecture), seed=0)
+    buffer = io.BytesIO()
+    torch.save(model.state_dict(), buffer)
+    content = save(model.state_dict()) if file.endswith("safetensors") else buffer.getvalue()
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert not {row.name: row for row in available()}[name].ready
+    link = lay_out(tmp_path, architecture, tag, file, content)
+    assert link.is_symlink()
+    assert {row.name: row for row in available()}[name].ready
+    monkeypatch.setattr(registry, "download_pretrained", lambda *a: pytest.fail("used the network"))
+
+    ours = load(name, "cpu", "float32")
+    with torch.no_grad():
+        pixels = torch.rand(2, 3, 64, 64)
+        images = model.encode_image((pixels - ours._mean) / ours._std, normalize=True)
+        texts = model.encode_text(open_clip.tokenize(SENTENCES), normalize=True)
+    torch.testing.assert_close(ours.encode_pixels(pixels), images, atol=1e-5, rtol=0)
+    torch.testing.assert_close(encode_sentences(ours, SENTENCES), texts, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_open_clips_own_downloader_would_take_the_same_file(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    architecture, _, tag = name.partition(":")
+    known = open_clip.pretrained.get_pretrained_cfg(architecture, tag)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    lay_out(tmp_path, architecture, tag, "open_clip_model.safetensors", b"weights")
+    theirs = open_clip.pretrained.download_pretrained(known, cache_dir=str(tmp_path))
+    ours = registry.cached_weights(known)
+    assert ours is not None
+    assert ours.resolve() == Path(theirs).resolve()
+    assert ours.read_bytes() == b"weights"

@@ -1,0 +1,214 @@
+"""A vision tower that was trained to be robust (TeCoA, PMG-AFT, FARE) in the place of a model's own."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import open_clip
+import pytest
+import torch
+from safetensors.torch import save, save_file
+
+from rita_demo.errors import BackboneError
+from rita_demo.vlm import encode_sentences, load, registry
+from rita_demo.vlm.naming import split_source
+from tests.vlm.hub import lay_out, random_model, shrink
+
+ARCHITECTURE = "ViT-B-32-quickgelu"
+BASE = f"{ARCHITECTURE}:openai"
+SENTENCES = ["a photo of a cat.", "a photo of a soy milk carton."]
+SAVED = {
+    # the prompter's weights beside them are another network's, and come first in TeCoA's files
+    "TeCoA": lambda w: {"epoch": 9, "state_dict": {"pad": torch.ones(3)}, "vision_encoder_state_dict": w, "optimizer": {"state": {}, "param_groups": [{"lr": 0.1}]}},
+    "under visual.": lambda w: {"vision_encoder_state_dict": begun(w, "visual.")},
+    "of several GPUs": lambda w: {"vision_encoder_state_dict": begun(w, "module.")},
+    "of a wrapper": lambda w: {"vision_encoder_state_dict": begun(w, "module.model.visual.")},
+    "FARE": lambda w: w,
+    "FARE under model.": lambda w: begun(w, "model."),
+    "as a state dict": lambda w: {"epoch": 2, "state_dict": w},
+    "in half precision": lambda w: {k: v.half() for k, v in w.items()},
+}  # fmt: skip
+
+
+def begun(weights: dict[str, torch.Tensor], start: str) -> dict[str, torch.Tensor]:
+    return {start + key: value for key, value in weights.items()}
+
+
+@pytest.fixture
+def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """OpenAI's ViT-B/32, very small and with random weights, in the hub's cache."""
+    model = random_model(shrink(monkeypatch, ARCHITECTURE), seed=0)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    lay_out(tmp_path / "hub", ARCHITECTURE, "openai", "open_clip_model.safetensors", save(model.state_dict()))  # fmt: skip
+    return model
+
+
+def trained() -> dict[str, torch.Tensor]:
+    """Another vision tower of the same shape."""
+    config = open_clip.get_model_config(ARCHITECTURE)
+    return random_model(config, seed=1).visual.state_dict()
+
+
+def put(folder: Path, content: Any, name: str = "robust.pt") -> Path:
+    torch.save(content, folder / name)
+    return folder / name
+
+
+@pytest.mark.parametrize("saved", SAVED.values(), ids=SAVED)
+def test_pictures_are_seen_by_the_new_tower_and_text_is_read_by_the_old_one(
+    saved: Any, base: Any, tmp_path: Path
+) -> None:
+    weights = trained()
+    file = put(tmp_path, saved(weights))
+    plain, ours = load(BASE, "cpu", "float32"), load(f"{BASE}+{file}", "cpu", "float32")
+
+    by_hand = random_model(open_clip.get_model_config(ARCHITECTURE), seed=2)
+    by_hand.load_state_dict(base.state_dict() | begun(weights, "visual."))
+    pixels = torch.rand(2, 3, 64, 64)
+    with torch.no_grad():
+        images = by_hand.encode_image((pixels - ours._mean) / ours._std, normalize=True)
+        texts = base.encode_text(open_clip.tokenize(SENTENCES), normalize=True)
+    rough = 2e-3 if saved is SAVED["in half precision"] else 1e-5
+    torch.testing.assert_close(ours.encode_pixels(pixels), images, atol=rough, rtol=0)
+    torch.testing.assert_close(encode_sentences(ours, SENTENCES), texts, atol=1e-5, rtol=0)
+    assert ours.temperature == plain.temperature
+    assert not torch.allclose(ours.encode_pixels(pixels), plain.encode_pixels(pixels), atol=1e-2)
+
+    assert ours.info.name == f"{BASE}+robust.pt"
+    assert "vision tower of robust.pt" in ours.info.title
+    assert f"everything else from {BASE}" in ours.info.note
+    assert "quick-GELU" in ours.info.note
+    assert str(tmp_path) not in repr(ours.info)
+
+
+def test_the_text_tower_may_come_from_a_second_local_file(base: Any, tmp_path: Path) -> None:
+    weights = trained()
+    save_file(base.state_dict(), tmp_path / "open+ai.safetensors")
+    save_file(weights, tmp_path / "robust.safetensors")
+    spec = f"{ARCHITECTURE}:{tmp_path}/open+ai.safetensors+{tmp_path}/robust.safetensors"
+    ours, same = load(spec, "cpu"), load(f"{BASE}+{put(tmp_path, weights)}", "cpu")
+    assert ours.info.name == f"{ARCHITECTURE}:open+ai.safetensors+robust.safetensors"
+    assert ours.weights_key() == same.weights_key()
+
+
+def test_other_weights_in_either_part_are_another_key(base: Any, tmp_path: Path) -> None:
+    weights = trained()
+    file = put(tmp_path, weights)
+    config = open_clip.get_model_config(ARCHITECTURE)
+    other = put(tmp_path, random_model(config, seed=3).state_dict(), "other.pt")
+    specs = [BASE, f"{BASE}+{file}", f"{ARCHITECTURE}:{other}", f"{ARCHITECTURE}:{other}+{file}"]
+    assert len({load(spec, "cpu").weights_key() for spec in specs}) == 4
+
+
+def test_missing_and_left_over_keys_are_an_error_unless_they_are_named(
+    base: Any, tmp_path: Path
+) -> None:
+    weights = trained()
+    own = base.visual.state_dict()["ln_post.bias"].clone()
+    del weights["ln_post.bias"]
+    missing = put(tmp_path, {"vision_encoder_state_dict": weights}, "missing.pt")
+    over = {**weights, "ln_post.bias": own, "normalize.mean": torch.ones(3)}
+    over = put(tmp_path, {"vision_encoder_state_dict": over}, "over.pt")
+    with pytest.raises(
+        BackboneError, match=r"missing\.pt does not.*missing: ln_post\.bias.*\+except="
+    ):
+        load(f"{BASE}+{missing}", "cpu")
+    with pytest.raises(BackboneError, match=r"over\.pt does not.*unexpected: normalize\.mean"):
+        load(f"{BASE}+{over}", "cpu")
+    ours = load(f"{BASE}+{missing}+except=ln_post.bias", "cpu")
+    assert torch.equal(ours._visual.state_dict()["ln_post.bias"], own)
+    assert ours.info.name == f"{BASE}+missing.pt+except=ln_post.bias"
+    same = load(f"{BASE}+{over}+except=normalize.mean", "cpu")
+    assert same.weights_key() == ours.weights_key()
+    for file, keys in (
+        (over, "normalize.mean,conv1.weight"),
+        (missing, "ln_post.bias,ln_pots.bias"),
+    ):
+        with pytest.raises(BackboneError, match="neither missing nor left over"):
+            load(f"{BASE}+{file}+except={keys}", "cpu")
+
+
+def test_a_tower_of_another_shape_names_its_keys(base: Any, tmp_path: Path) -> None:
+    config = open_clip.get_model_config(ARCHITECTURE)
+    config["vision_cfg"]["patch_size"] = 16
+    file = put(tmp_path, random_model(config, seed=1).visual.state_dict())
+    with pytest.raises(BackboneError, match=r"other size: positional_embedding, conv1\.weight"):
+        load(f"{BASE}+{file}", "cpu")
+
+
+def test_a_whole_model_is_not_taken_for_a_vision_tower_nor_the_reverse(
+    base: Any, tmp_path: Path
+) -> None:
+    for weights in (base.state_dict(), begun(base.state_dict(), "module.")):
+        whole = put(tmp_path, {"state_dict": weights}, "whole.pt")
+        with pytest.raises(BackboneError, match=rf"whole model.*{ARCHITECTURE}:whole\.pt"):
+            load(f"{BASE}+{whole}", "cpu")
+    for name in ("TeCoA", "of several GPUs"):
+        tower = put(tmp_path, SAVED[name](trained()), "tower.pt")
+        with pytest.raises(BackboneError, match=rf"tower alone.*{ARCHITECTURE}:openai\+tower\.pt"):
+            load(f"{ARCHITECTURE}:{tower}", "cpu")
+
+
+NO_TOWER = {
+    "empty": {},
+    "list": [1, 2],
+    "nothing under the key": {"vision_encoder_state_dict": None},
+    "no tensors": {"vision_encoder_state_dict": {"conv1.weight": "hello"}},
+    "names that are no text": {1: torch.ones(3)},
+    "two of one name": {"module.proj": torch.ones(3), "proj": torch.ones(3)},
+}
+
+
+@pytest.mark.parametrize("content", NO_TOWER.values(), ids=NO_TOWER)
+def test_a_file_without_a_vision_tower_gets_a_sentence(
+    content: Any, base: Any, tmp_path: Path
+) -> None:
+    with pytest.raises(BackboneError, match=r"robust\.pt cannot be read as .* a vision tower") as e:
+        load(f"{BASE}+{put(tmp_path, content)}", "cpu")
+    assert str(tmp_path) not in str(e.value)
+
+
+def test_a_file_that_is_no_checkpoint_or_a_program_or_nowhere_gets_a_sentence(
+    base: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "text.pt").write_text("hello")
+    (tmp_path / "photo.png").write_text("hello")
+    settings = argparse.Namespace(attack="pgd")  # as some training scripts save them
+    put(tmp_path, {"vision_encoder_state_dict": {}, "args": settings}, "objects.pt")
+    for file, said in {
+        "text.pt": "cannot be read", "photo.png": "is not a checkpoint", "none.pt": "There is no file",
+        "objects.pt": "holds a program or objects",
+    }.items():  # fmt: skip
+        with pytest.raises(BackboneError, match=said):
+            load(f"{BASE}+{tmp_path / file}", "cpu")
+
+
+def test_a_vision_tower_that_is_nowhere_is_told_before_the_rest_is_downloaded(monkeypatch) -> None:
+    monkeypatch.setattr(registry, "_download", lambda *a: pytest.fail("tried to download"))
+    with pytest.raises(BackboneError, match=r"There is no file tecoa\.pt"):
+        load("ViT-B-32-quickgelu:openai+tecoa.pt", "cpu")
+
+
+@pytest.mark.parametrize("behind", ["+except=proj", "+robust.pt+except=", "+robust.pt+except= , "])
+def test_an_exception_without_its_tower_or_keys_gets_a_sentence(base: Any, behind: str) -> None:
+    with pytest.raises(BackboneError, match=r"ARCHITECTURE:WEIGHTS\+VISION\.pt\+except=KEY,KEY"):
+        load(BASE + behind, "cpu")
+
+
+@pytest.mark.parametrize(
+    ("source", "weights", "vision"),
+    [
+        ("openai", "openai", ""),
+        ("OpenAI+x.pt", "OpenAI", "x.pt"),
+        ("/a+b/c.pt", "/a+b/c.pt", ""),
+        ("/a+b/c.pt+/d+e/f.PT", "/a+b/c.pt", "/d+e/f.PT"),
+        ("a+b.safetensors", "a+b.safetensors", ""),
+    ],
+)
+def test_a_plus_sign_separates_behind_a_tag_or_a_suffix_only(
+    source: str, weights: str, vision: str
+) -> None:
+    found = split_source(source, ["openai"])
+    assert (found.weights, found.vision) == (weights, vision)
