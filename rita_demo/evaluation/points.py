@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from rita_demo.errors import DataError, SettingError
+from rita_demo.evaluation.lines import line_of, pooled
 from rita_demo.evaluation.request import SEEDS
-from rita_demo.evaluation.tables import line_of, pooled
 from rita_demo.evaluation.threat import cell_of
 from rita_demo.methods import METHODS
 from rita_demo.records import MeasuredCell

@@ -285,8 +285,9 @@ def test_the_printed_table_shows_what_a_newly_opened_run_measured(visit: Visit, 
     folder = tmp_path / "runs/measured/cells/one"
     folder.mkdir(parents=True)
     (folder / "header.json").write_text(json.dumps(header))
-    row = {"right": True, "already_wrong": None, "seconds": {"method": 0.1}}
-    (folder / "rows.jsonl").write_text(4 * (json.dumps(row) + "\n"))
+    row = {"right": True, "already_wrong": None, "seconds": {"views": 0.2, "method": 0.1}}
+    rows = [json.dumps(row | {"picture": f"{number}.png"}) + "\n" for number in range(5)]
+    (folder / "rows.jsonl").write_text("".join(rows[:4]))
     visit.tab.filtered(visit.name, "main", "DTD", "RITA", "none", "ViT-B/32")
     parts = visit.tab.parts
     before = visit.tab.opened(visit.name)
@@ -294,7 +295,7 @@ def test_the_printed_table_shows_what_a_newly_opened_run_measured(visit: Visit, 
     assert "n = 4" not in before[parts["printed"]]
     assert "n = 4" in visit.tab.pick_run(visit.name, "measured")[parts["printed"]]
     with (folder / "rows.jsonl").open("a") as file:
-        file.write(json.dumps(row) + "\n")
+        file.write(rows[4])
     assert "n = 5" in visit.tab.opened(visit.name)[parts["printed"]]  # the run went on meanwhile
 
 
