@@ -169,5 +169,4 @@ def _scope(header: dict[str, Any]) -> str:
     some = f"{pictures} of {available} pictures" if pictures < available else f"{pictures} pictures"
     classes, present = header["classes"], header["classes_present"]
     part = f" ({present} of these classes have pictures)" if present < classes else ""
-    weights = f"Model weights {header['weights'][:8]}."
-    return f"Accuracy on {some}, among {classes} prompts{part}. {weights}"
+    return f"Accuracy on {some}, among {classes} prompts{part}."

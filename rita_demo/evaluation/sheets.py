@@ -78,7 +78,7 @@ def _measured(group: Sequence[Line]) -> Sheet:
     attack = attack_words(first.attack, first.budget)
     return Sheet(
         f"{first.dataset} ({first.split}), {first.backbone}, {attack}{steps}",
-        (*first.threat, first.scope, *_untouched(first)),
+        (*first.threat, f"{first.scope} Model weights {first.weights[:8]}.", *untouched(first)),
         ("method", "memory", "accuracy %", "95 %", "n", *(BARS[bar] for bar in bars), "seeds",
          "s per picture", "settings"),
         tuple(_cells(line, bars) for line in group),
@@ -134,7 +134,7 @@ def _together(found: Sequence[Line]) -> list[Sheet]:
     return sheets
 
 
-def _untouched(line: Line) -> tuple[str, ...]:
+def untouched(line: Line) -> tuple[str, ...]:
     """AutoAttack counts the pictures it has left alone: what a method scores on them is clean."""
     if line.attack != "autoattack":
         return ()
@@ -144,6 +144,8 @@ def _untouched(line: Line) -> tuple[str, ...]:
 def _grouped(found: Iterable[Line]) -> list[list[Line]]:
     groups: dict[str, list[Line]] = {}
     for line in found:
-        key = digest([line.dataset, line.split, line.backbone, line.threat, line.scope])
+        key = digest(
+            [line.dataset, line.split, line.backbone, line.threat, line.scope, line.weights]
+        )
         groups.setdefault(key, []).append(line)
     return list(groups.values())

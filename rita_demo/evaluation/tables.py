@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from rita_demo.errors import SettingError
 from rita_demo.evaluation import latex
 from rita_demo.evaluation.lines import COLUMNS, Line, lines
+from rita_demo.evaluation.shaped import shaped_sheets
 from rita_demo.evaluation.sheets import ABOUT, Sheet, measured_sheets
 
 __all__ = ["COLUMNS", "Line", "as_csv", "as_latex", "as_markdown", "lines", "render"]
@@ -30,14 +31,19 @@ def as_csv(found: Sequence[Line]) -> str:
 
 
 def as_markdown(found: Sequence[Line]) -> str:
-    """One table per dataset and threat model, which stands above it, and all datasets together."""
+    """One table per dataset and threat model, which stands above it; all datasets together; and what was measured in
+    the shape of the paper's tables, beside what is printed there."""
     parts = [f"### {sheet.title}\n\n{_body(sheet)}" for sheet in measured_sheets(found)]
+    if shaped := shaped_sheets(found):
+        parts.append("## In the shape of the paper's tables")
+        parts += [f"**{sheet.title}**\n\n{_body(sheet)}" for sheet in shaped]
+        parts.append("## How to read these numbers")
     return "\n\n".join([*parts, *ABOUT]) + "\n"
 
 
 def as_latex(found: Sequence[Line]) -> str:
     """The same tables as LaTeX ``tabular``, the threat model in the caption; plain ``pdflatex`` takes it."""
-    return latex.document_part(measured_sheets(found), ABOUT)
+    return latex.document_part([*measured_sheets(found), *shaped_sheets(found)], ABOUT)
 
 
 FORMATS = {"markdown": as_markdown, "csv": as_csv, "latex": as_latex}
