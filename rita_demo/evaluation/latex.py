@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from rita_demo.evaluation.sheets import Sheet
 
+PRINTED = " (printed "  # between what was measured and what the paper prints, in one cell
+IN_BRACKETS = "In brackets below each number: what the paper prints in that table and cell."
 FLOATS = 12  # tables LaTeX is asked to keep in mind at once; it gives up at some fifty
 #: One character -> LaTeX. One pass over the text, so that no replacement is replaced again.
 SIGNS = {
@@ -41,21 +43,31 @@ def document_part(sheets: Sequence[Sheet], about: Sequence[str]) -> str:
 
 def table(sheet: Sheet) -> str:
     """One ``table``; what stands above is its caption, what stands below is small."""
-    caption = " ".join((f"{sheet.title}.", *sheet.above))
-    rows = [" & ".join(tex(cell) for cell in row) + r" \\" for row in sheet.rows]
+    printed = any(PRINTED in cell for row in sheet.rows for cell in row)
+    caption = " ".join((f"{sheet.title}.", *sheet.above, *((IN_BRACKETS,) if printed else ())))
+    rows = [" & ".join(_cell(cell) for cell in row) + r" \\" for row in sheet.rows]
     return "\n".join(
         [
             r"\begin{table}",
             rf"\caption{{{tex(caption)}}}",
             r"\scriptsize\setlength{\tabcolsep}{3pt}",
-            rf"\begin{{tabular}}{{{'l' * len(sheet.head)}}}",
+            r"\centerline{%",  # wider than the text is, it leans out on both sides alike
+            rf"\begin{{tabular}}{{{'l' * (len(sheet.head) - 1)}p{{18mm}}}}",  # settings may be many
             " & ".join(tex(name) for name in sheet.head) + r" \\ \hline",
             *rows,
-            r"\end{tabular}",
+            r"\end{tabular}}",
             *(rf"\par {tex(sentence)}" for sentence in sheet.below),
             r"\end{table}",
         ]
     )
+
+
+def _cell(text: str) -> str:
+    """What is printed goes below what was measured: beside it nine datasets would not fit on a page."""
+    value, beside, printed = text.partition(PRINTED)
+    if not beside:
+        return tex(text)
+    return rf"\shortstack[l]{{{tex(value)}\\({tex(printed)}}}"
 
 
 def tex(text: str) -> str:

@@ -174,13 +174,18 @@ def test_what_only_another_backbone_has_printed_is_shown_too() -> None:
     ]
 
 
-@pytest.mark.parametrize("write", [as_markdown, as_latex])
-def test_both_formats_have_it(write) -> None:  # type: ignore[no-untyped-def]
+@pytest.mark.parametrize(
+    ("write", "cell"),
+    [(as_markdown, "| 68.0 (printed 74.8) |"), (as_latex, r"{68.0\\(74.8)}")],
+)
+def test_both_formats_have_it(write, cell: str) -> None:  # type: ignore[no-untyped-def]
     text = write([line(budget=4, accuracy=68.04)])
-    assert "68.0 (printed 74.8)" in text
+    assert cell in text
     assert "budget 4" in text
+    assert "what the paper prints in that table and cell" in text or write is as_markdown
     without = write([line(budget=7)])
-    assert "printed" not in without, "nothing is printed for 7/255"
+    assert "what the paper prints" not in without
+    assert "74.8" not in without, "nothing is printed for 7/255"
 
 
 def test_the_command_prints_it_from_a_run(
