@@ -17,6 +17,7 @@ BOTTOM = {
     "settings",
     "knob",
     "errors",
+    "intervals",
     "methods",
     "environment",
     "logs",

@@ -9,7 +9,7 @@ import numpy as np
 from rita_demo.analysis import strength
 from rita_demo.evaluation.cells import vectors_of
 from rita_demo.evaluation.recordings import Recording
-from rita_demo.evaluation.tables import wilson
+from rita_demo.intervals import wilson
 from rita_demo.surveys import Course, Curve, Entered, Held, Standing
 
 PARTS = ("all", "clean", "attacked")

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from rita_demo.errors import DataError, SettingError
+from rita_demo.evaluation.lines import line_of, pooled
+from rita_demo.evaluation.plan import canonical
 from rita_demo.evaluation.request import SEEDS
-from rita_demo.evaluation.tables import line_of, pooled
 from rita_demo.evaluation.threat import cell_of
 from rita_demo.methods import METHODS
 from rita_demo.records import MeasuredCell
-from rita_demo.settings import KNOBS
+from rita_demo.settings import KNOBS, RECOMMENDED
 from rita_demo.surveys import MeasuredPoint
 
 _COLUMNS = tuple(field.name for field in fields(MeasuredCell))
@@ -41,6 +42,16 @@ def points_of(run: Path) -> tuple[MeasuredPoint, ...]:
         knobs = {n: v for n, v in cell.settings.as_dict().items() if n in matter.difference(SEEDS)}
         found.append(MeasuredPoint(line, knobs))
     return tuple(found)
+
+
+def special_of(point: MeasuredPoint) -> dict[str, Any]:
+    """The settings in which a point is not the recommended one, apart from attack and memory; the attacked
+    square is among them."""
+    columns = {
+        n: v for n, v in point.knobs.items() if n in ("attack", "budget", "steps", "protocol")
+    }
+    usual = canonical(point.cell.method, RECOMMENDED.but(**columns), frozenset())
+    return {n: v for n, v in point.knobs.items() if v != getattr(usual, n)}
 
 
 def to_json(points: Sequence[MeasuredPoint]) -> str:

@@ -5,6 +5,8 @@ chooses from what the server's owner offers and never names a path.
 """
 
 from rita_demo.evaluation.course import course_of, held_after, pace, standings
+from rita_demo.evaluation.points import special_of
+from rita_demo.evaluation.printed import beside, indexed, same_backbone
 from rita_demo.evaluation.recordings import Recording, recording, recordings
 from rita_demo.evaluation.request import ORDERS
 from rita_demo.measuring import ablations
@@ -35,11 +37,13 @@ __all__ = [
     "Recording",
     "ablations",
     "arrival",
+    "beside",
     "clouds",
     "course_of",
     "drawn",
     "gathering",
     "held_after",
+    "indexed",
     "offered",
     "pace",
     "picture_of",
@@ -52,5 +56,7 @@ __all__ = [
     "rows_text",
     "running",
     "runs",
+    "same_backbone",
+    "special_of",
     "standings",
 ]

@@ -4,12 +4,12 @@
 leaves of them is measured by the command `evaluate`.
 """
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 
 import open_clip
 
+from rita_demo.intervals import wilson
 from rita_demo.training import corpus
 from rita_demo.training.evaluate import Split, accuracy, cosines, drawn_split, load_split
 from rita_demo.training.names import DTD_NAMES
@@ -43,9 +43,5 @@ def report(model: Path, data: Path, part: str = "val", say: Callable[[str], None
 
 def with_interval(percent: float, count: int) -> str:
     """`61.2 % (n = 300, 55.6 to 66.6)` with Wilson's 95 % interval."""
-    z, share = 1.96, percent / 100
-    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
-    spread = math.sqrt(share * (1 - share) / count + z * z / (4 * count**2)) / (1 + z * z / count)
-    spread *= z
-    low, high = 100 * max(0.0, middle - spread), 100 * min(1.0, middle + spread)
+    low, high = (100 * end for end in wilson(percent / 100 * count, count))
     return f"{percent:.1f} % (n = {count}, {low:.1f} to {high:.1f})"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from html import escape
 from typing import Any
 
-from rita_demo import analysis, plots
+from rita_demo import analysis, measuring, plots
 from rita_demo.data import measured, paper
 from rita_demo.errors import DataError
 from rita_demo.plots.figure import Figure
@@ -19,6 +20,8 @@ from rita_demo.ui.controls import title
 from rita_demo.ui.sessions import Session
 
 MOST_ROWS = 150
+MOST_HERE = 3  # measured cells beside a printed one
+RECOMMENDED_WORDS = "recommended settings"
 ALL = "all"
 #: What is shown first of the print.
 FIRST_FILTERS = {
@@ -102,15 +105,28 @@ def chosen_filters(values: Sequence[Any]) -> dict[str, str]:
     }
 
 
-def measured_cells(session: Session) -> list[MeasuredCell]:
-    """The measurements that came with this copy, then those of the chosen run."""
-    found: list[MeasuredCell] = []
+def measured_cells(session: Session) -> dict[MeasuredCell, str]:
+    """The measurements of the chosen run, then those that came with this copy: cell -> its settings in words.
+
+    Those with the recommended settings come first.
+    """
+    found: dict[MeasuredCell, str] = {}
+    for point in session.figures.points:
+        special = measuring.special_of(point)
+        words = ", ".join(f"{name}={value}" for name, value in special.items())
+        found.setdefault(_as_told(point.cell), words or RECOMMENDED_WORDS)
     for path in measured.files():
         try:
-            found += measured.read(path)
+            for cell in measured.read(path):  # such a file says no more of them
+                found.setdefault(cell, f"settings {cell.settings}, {path.name}")
         except DataError:  # a damaged table must not hide the others
             continue
-    return found + [point.cell for point in session.figures.points]
+    return dict(sorted(found.items(), key=lambda item: item[1] != RECOMMENDED_WORDS))
+
+
+def _as_told(cell: MeasuredCell) -> MeasuredCell:
+    """The columns alone: a run's cells carry more, which neither compares nor hashes the same."""
+    return MeasuredCell(**{field.name: getattr(cell, field.name) for field in fields(MeasuredCell)})
 
 
 def paper_table(session: Session) -> str:
@@ -123,12 +139,11 @@ def paper_table(session: Session) -> str:
     ]
     if not cells:
         return "<p class='empty'>No printed cell passes all of these filters. Set one back to “all”.</p>"
-    mine: dict[tuple, list[MeasuredCell]] = {}
-    for one in measured_cells(session):
-        budget = 0 if one.attack == "none" else one.budget
-        key = (one.dataset.partition(":")[0], one.method, one.attack, budget)
-        mine.setdefault(key, []).append(one)
-    body = "".join(_row(cell, mine.get(_key(cell), [])) for cell in cells[:MOST_ROWS])
+    settings = measured_cells(session)
+    index = measuring.indexed(settings)
+    body = "".join(
+        _row(cell, measuring.beside(cell, index), settings) for cell in cells[:MOST_ROWS]
+    )
     more = len(cells) - MOST_ROWS
     rest = (
         f" The first {MOST_ROWS} are shown; narrow the filters to see the others."
@@ -155,26 +170,34 @@ def paper_table(session: Session) -> str:
     )
 
 
-def _key(cell: PrintedCell) -> tuple:
-    return (
-        paper.DATASETS.get(cell.dataset), paper.METHODS.get(cell.method),
-        paper.ATTACKS.get(cell.attack), cell.budget or 0,
-    )  # fmt: skip
-
-
-def _row(cell: PrintedCell, mine: Sequence[MeasuredCell]) -> str:
+def _row(
+    cell: PrintedCell, mine: Sequence[MeasuredCell], settings: Mapping[MeasuredCell, str]
+) -> str:
     attack = "clean" if cell.attack == "none" else f"{cell.attack} {cell.budget}/255"
     remark = f"<small class='misprint'>⚠ {escape(cell.remark)}</small>" if cell.remark else ""
-    here = "".join(
-        f"<div>{_accuracy(one)}<small>{escape(clean(one.backbone))}, {escape(clean(one.dataset))} "
-        f"{escape(clean(one.split))}, memory {escape(one.protocol)}"
-        f"{'' if one.attack == 'none' else f', {one.steps} steps'}</small></div>"
-        for one in mine[:3]
-    )
-    if len(mine) > 3:
-        here += f"<small>and {len(mine) - 3} more</small>"
+    here = "".join(_here(cell, one, settings[one]) for one in mine[:MOST_HERE])
+    if len(mine) > MOST_HERE:
+        here += f"<small>and {len(mine) - MOST_HERE} more</small>"
     return (
         f"<tr><td>{escape(cell.table)}</td><td>{escape(cell.backbone)}</td><th scope='row'>"
         f"{escape(cell.method)}</th><td>{escape(cell.dataset)}</td><td>{escape(attack)}</td>"
         f"<td><b>{cell.accuracy:.1f} %</b>{remark}</td><td>{here or '–'}</td></tr>"
+    )
+
+
+def _here(cell: PrintedCell, one: MeasuredCell, settings: str) -> str:
+    """A measured cell: which backbone it is of comes first, it is what a reader mistakes most easily."""
+    same = measuring.same_backbone(cell.backbone, one)
+    backbone = f"{'same backbone' if same else 'another backbone'}: {clean(one.backbone)}"
+    attack = [] if one.attack == "none" else [f"{one.steps} steps"]
+    if one.attack != "none" and cell.budget and not one.budget:
+        attack.append("no limit on strength")
+    about = [
+        backbone,
+        f"{clean(one.dataset)} {clean(one.split)}",
+        f"memory {one.protocol}",
+        *attack,
+    ]
+    return (
+        f"<div>{_accuracy(one)}<small>{escape(', '.join([*about, clean(settings)]))}</small></div>"
     )

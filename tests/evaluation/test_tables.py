@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
+import statistics
 from pathlib import Path
 
 import pytest
 
 from rita_demo import cli
-from rita_demo.evaluation.tables import wilson
+from rita_demo.evaluation.lines import lines
+from rita_demo.intervals import wilson
 
 COLUMNS = (
     "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings"
@@ -65,7 +68,7 @@ def test_csv_has_exactly_the_contracts_columns_one_row_per_cell(
     }  # fmt: skip
     pooled = cells["rita", "pgd", "stream"]
     assert (pooled["n"], pooled["seeds"], pooled["budget"], pooled["steps"]) == (
-        "10",
+        "5",  # pictures: the same ones under another seed are no new ones
         "0 1",
         "4",
         "1",
@@ -74,9 +77,10 @@ def test_csv_has_exactly_the_contracts_columns_one_row_per_cell(
     assert (clean["n"], clean["seeds"], clean["budget"], clean["steps"]) == ("5", "0", "0", "0")
     for row in rows:
         n, share = int(row["n"]), float(row["accuracy"]) / 100
-        low, high = wilson(round(share * n), n)
+        answers = n * len(row["seeds"].split())
+        assert row["accuracy"] == f"{100 * round(share * answers) / answers:.2f}"
+        low, high = wilson(round(share * answers) * n / answers, n)
         assert (row["low"], row["high"]) == (f"{100 * low:.2f}", f"{100 * high:.2f}")
-        assert row["accuracy"] == f"{100 * round(share * n) / n:.2f}"
 
 
 def test_accuracy_is_the_share_of_right_rows(
@@ -104,10 +108,37 @@ def test_markdown_prints_the_threat_model_above_each_table(
     assert "views=6" in attacked
 
 
-def test_latex_is_balanced_and_escaped(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = read(runs, "latex", capsys)
-    assert text.count(r"\begin{") == text.count(r"\end{")
-    assert r"max\_entropy=9" in text
+def test_with_several_seeds_the_lowest_and_highest_accuracy_of_one_stand_beside(
+    runs: Path, rows_of, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shares: dict[int, list[bool]] = {}
+    for found in rows_of(runs).values():
+        for row in found:
+            if (row["method"], row["attack"], row["protocol"]) == ("rita", "pgd", "stream"):
+                shares.setdefault(row["seed"], []).append(row["right"])
+    ends = sorted(100 * sum(found) / len(found) for found in shares.values())
+    assert len(ends) == 2
+    (line,) = (
+        x for x in lines(runs) if (x.method, x.attack, x.protocol) == ("rita", "pgd", "stream")
+    )
+    assert line.spread == (ends[0], ends[-1])
+    assert f"| 0 1 ({ends[0]:.1f} to {ends[-1]:.1f}) |" in read(runs, "markdown", capsys)
+
+
+def test_time_per_picture_counts_the_views_and_clips_own_is_one_of_them(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = [
+        json.loads(row)
+        for path in runs.glob("cells/*clip_pgd*/rows.jsonl")
+        for row in path.read_text().splitlines()
+    ]
+    views = statistics.median(row["seconds"]["views"] for row in stored)
+    method = statistics.median(row["seconds"]["method"] for row in stored)
+    assert views > 0
+    text = read(runs, "markdown", capsys)
+    assert f"| ≥ {views / 6:.3f} + {method:.3f} |" in text  # six views are asked for
+    assert text.count(f"| {views:.3f} + ") >= 3  # Ensemble and both of RITA on the same views
 
 
 def test_an_unfinished_cell_has_a_star(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +15,11 @@ from rita_demo import story as telling
 from rita_demo.analysis import Worker
 from rita_demo.data.samples import SAMPLES
 from rita_demo.errors import DemoError
+from rita_demo.evaluation.plan import canonical
 from rita_demo.measuring import Places, ablations
-from rita_demo.records import Story
+from rita_demo.records import MeasuredCell, Story
 from rita_demo.settings import RECOMMENDED
+from rita_demo.surveys import MeasuredPoint
 from rita_demo.ui import figures_cloud, figures_jobs, figures_measured, figures_theorem
 from rita_demo.ui.board import Board
 from rita_demo.ui.desk import Desk, Engines
@@ -272,6 +275,33 @@ def test_the_printed_table_is_filtered_and_marks_misprints(visit: Visit) -> None
     assert again == one  # the filters stay when the tab is opened again
 
 
+def test_measured_cells_stand_beside_the_printed_one_of_the_same_backbone_first(
+    visit: Visit,
+) -> None:
+    def point(backbone: str, accuracy: float, **knobs: Any) -> MeasuredPoint:
+        asked = RECOMMENDED.but(attack="cw_l2", protocol="stream", **knobs)
+        settings = canonical("rita", asked, frozenset())
+        cell = MeasuredCell("dtd", backbone, "rita", "cw_l2", 0, 50, "stream", "test", accuracy, 47, 1.0, 99.0,
+                            "0", f"{accuracy}")  # fmt: skip
+        matter = {n: v for n, v in settings.as_dict().items() if not n.endswith("_seed")}
+        return MeasuredPoint(cell, matter)
+
+    found = (
+        point("embedded", 11.0, slots=5),
+        point("embedded", 12.0),
+        point("ViT-B-16-quickgelu:openai", 13.0, transported_mass=0.75),
+        point("mine", 14.0, slots=8),
+    )
+    visit.session.figures = replace(visit.session.figures, points=found)
+    table = visit.tab.filtered(visit.name, "attack type", "DTD", "RITA", "CW", "ViT-B/16")
+    here = table[visit.tab.parts["printed"]].partition("<tbody>")[2]
+    assert [float(one) for one in re.findall(r"<div><b>([\d.]+) %", here)] == [13.0, 12.0, 11.0]
+    assert "and 1 more" in here
+    for said in ("same backbone: ViT-B-16-quickgelu:openai", "transported_mass=0.75", "another backbone: embedded",
+                 "recommended settings", "slots=5", "no limit on strength"):  # fmt: skip
+        assert said in here
+
+
 def test_the_printed_table_shows_what_a_newly_opened_run_measured(visit: Visit, tmp_path) -> None:
     columns = {
         "dataset": "dtd", "backbone": "mine", "method": "rita", "attack": "none", "budget": 0, "steps": 0,
@@ -285,8 +315,9 @@ def test_the_printed_table_shows_what_a_newly_opened_run_measured(visit: Visit, 
     folder = tmp_path / "runs/measured/cells/one"
     folder.mkdir(parents=True)
     (folder / "header.json").write_text(json.dumps(header))
-    row = {"right": True, "already_wrong": None, "seconds": {"method": 0.1}}
-    (folder / "rows.jsonl").write_text(4 * (json.dumps(row) + "\n"))
+    row = {"right": True, "already_wrong": None, "seconds": {"views": 0.2, "method": 0.1}}
+    rows = [json.dumps(row | {"picture": f"{number}.png"}) + "\n" for number in range(5)]
+    (folder / "rows.jsonl").write_text("".join(rows[:4]))
     visit.tab.filtered(visit.name, "main", "DTD", "RITA", "none", "ViT-B/32")
     parts = visit.tab.parts
     before = visit.tab.opened(visit.name)
@@ -294,7 +325,7 @@ def test_the_printed_table_shows_what_a_newly_opened_run_measured(visit: Visit, 
     assert "n = 4" not in before[parts["printed"]]
     assert "n = 4" in visit.tab.pick_run(visit.name, "measured")[parts["printed"]]
     with (folder / "rows.jsonl").open("a") as file:
-        file.write(json.dumps(row) + "\n")
+        file.write(rows[4])
     assert "n = 5" in visit.tab.opened(visit.name)[parts["printed"]]  # the run went on meanwhile
 
 
