@@ -98,6 +98,7 @@ def build(
         figures.wire(fifth, [first, second, third, fourth, sixth])
         menu.wire()
         wire_save(save, desk, notice.guarded(desk.notice))
+        desk.handing.of(page)
         _wire_visits(page, desk, tab, reset)
         _quiet(page, desk.visitor)
     keep_house(page, sessions)
