@@ -45,6 +45,7 @@ from rita_demo.settings import KNOBS, Settings
 PROMPT_KNOBS = ("prompts", "context_init", "context_seed", "descriptions", "hand_prompt")
 WHOLE_SQUARE = (np.array([[0.0, 0.0, 1.0, 1.0]], np.float32), np.array([False]))  # box, mirrored
 KEPT_BYTES = 256 << 20  # of attacks, and as much of prompt updates, on pictures that are nobody's
+DERIVED = 2048  # names of attack steps and view sets; a step of an attack has one, and one for each setting of views
 GLANCE_BYTES = (
     64 << 20
 )  # of the last views' features, whoever looked: 512 pictures at 64 views of 512 numbers
@@ -74,7 +75,12 @@ class Engine:
         self._glances: Remembered[Glance] = Remembered(GLANCE_BYTES, lambda g: g.features.nbytes)
         self._attacks: Remembered[AttackTrace] = Remembered(KEPT_BYTES, lambda a: a.frames.nbytes)
         self._tunings: Remembered[Tuning] = Remembered(KEPT_BYTES, lambda t: t.features.nbytes)
-        self._lasting: set[str] = set()  # keys of pictures, and of their views
+        self._nobodys: set[str] = (
+            set()
+        )  # keys of pictures that work is kept on, as many as were named
+        self._derived: Remembered[bool] = Remembered(
+            DERIVED
+        )  # of what was made of them, and of views
 
     @property
     def info(self) -> BackboneInfo:
@@ -169,7 +175,8 @@ class Engine:
                     break
             yield progress.step, progress.steps
         if key is not None:
-            self._lasting |= {picture_of(square).key for square in trace.frames}
+            for square in trace.frames:
+                self._derived.keep(picture_of(square).key, True)
             self._attacks.keep(key, trace)
         return trace
 
@@ -206,14 +213,18 @@ class Engine:
         """From now on attacks on this picture are remembered, and the prompt updates for it and for what they make of it.
         Only for pictures that are nobody's: what belongs to a visitor goes with him.
         """
-        self._lasting.add(picture.key)
+        self._nobodys.add(picture.key)
+
+    def _lasts(self, key: str) -> bool:
+        """Whether work on this is kept. Steps and views not met for long are not known any more: they are computed again."""
+        return key in self._nobodys or self._derived.find(key) is not None
 
     def _attack_key(
         self, picture: Picture, bank: TextBank, settings: Settings, label: int, target: int | None
     ) -> str | None:
         """Names an attack that is kept, or is to be; None for one that is not, or depends on more than this."""
         alone = attacks.looks_through(settings) in ("", "diversity")
-        if picture.key not in self._lasting or not alone:
+        if not self._lasts(picture.key) or not alone:
             return None
         knobs = [str(getattr(settings, name)) for name, k in KNOBS.items() if k.group == "attack"]
         return _key(self.info.name, picture.key, bank.key, str(label), str(target), *knobs)
@@ -223,8 +234,8 @@ class Engine:
         """Draw the views of a picture and encode each once; the same picture is never encoded twice."""
         knobs = [str(getattr(settings, name)) for name in VIEW_KNOBS]
         key = _key(self.info.name, picture.key, *knobs)
-        if picture.key in self._lasting:
-            self._lasting.add(key)
+        if self._lasts(picture.key):
+            self._derived.keep(key, True)
         return self._glances.get(key, lambda: self._encode(picture, settings, key))
 
     def look_together(
@@ -296,7 +307,7 @@ class Engine:
                 class no prompt, or names an item that is not there.
         """
         cache = self.fitting(cache, bank, settings)
-        if tuning is None and left_out is None and glance.key in self._lasting:
+        if tuning is None and left_out is None and self._lasts(glance.key):
             knobs = [str(getattr(settings, n)) for n, k in KNOBS.items() if k.group != "attack"]
             key = _key(glance.key, bank.key, *knobs)
             tuning = self._tunings.get(key, lambda: self.tune(glance, bank, settings))

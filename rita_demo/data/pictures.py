@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import hashlib
 import io
+import threading
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image
 
 from rita_demo.data.sniff import guess
+from rita_demo.data.squaring import Squaring
 from rita_demo.errors import PictureError
 from rita_demo.records import Picture
 
@@ -28,9 +30,15 @@ LARGEST_SIDE = 448  # of the square shown and attacked, in pixels
 SMALLEST_SIDE = 32  # a smaller square is enlarged
 DEFAULT_SIDE = 224  # to this, when no model said its own
 LARGEST_PICTURE = 64_000_000  # pixels in the file; checked from the header, before decoding
+LARGEST_OF: dict[str | None, int] = {  # whose decoders keep it several times over
+    "WEBP": 32_000_000,
+    "AVIF": 32_000_000,
+}
 LARGEST_FILE = 100_000_000  # bytes
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "PPM")
 TRY = "Use a PNG or JPEG photograph."
+#: At once, of all visitors: decoded, the largest picture takes 256 MB whatever its file weighs.
+_DECODING = threading.BoundedSemaphore(2)
 
 Source = bytes | str | Path | Image.Image | np.ndarray
 
@@ -52,12 +60,18 @@ def open_picture(source: Source, *, square: str = "picture", side: int | None = 
     if square == "model" and side is None:
         raise ValueError("square='model' needs the model's side")
     notes: list[str] = []
-    image = _decode(source, notes)
-    size = image.size
-    image = _crop(image, notes)
-    wanted = side if square == "model" else _own_side(image.width, side)
-    assert wanted is not None  # checked above
-    return picture_of(_resize(image, wanted, notes), notes=tuple(notes), source_size=size)
+    with _DECODING:
+        image = _decode(source, notes)
+        try:
+            squaring = Squaring(image)
+            wanted = side if square == "model" else _own_side(min(squaring.size), side)
+            assert wanted is not None  # checked above
+            pixels = squaring.pixels(wanted, notes)
+        except PictureError:
+            raise
+        except Exception as error:  # see _decode
+            raise _damaged(error) from error
+    return picture_of(pixels, notes=tuple(notes), source_size=squaring.size)
 
 
 def picture_of(
@@ -80,23 +94,20 @@ def png_bytes(pixels: np.ndarray) -> bytes:
 
 
 def _decode(source: Source, notes: list[str]) -> Image.Image:
-    """Any source as an upright RGB picture."""
+    """Any source as a picture with its pixels, in the mode and the way that the file holds them."""
     if isinstance(source, np.ndarray):
         image = _from_array(source, notes)
     elif isinstance(source, Image.Image):
         image = source
     else:
         image = _from_bytes(file_bytes(source) if isinstance(source, str | Path) else bytes(source))
-    _check_size(image.width, image.height)
+    _check_size(image.width, image.height, LARGEST_OF.get(image.format, LARGEST_PICTURE))
     try:
         if getattr(image, "is_animated", False):
             image.seek(0)
             notes.append("The file holds several pictures; the first one is used.")
         image.load()
-        image = _upright(image, notes)
-        return _to_rgb(image, notes)
-    except PictureError:
-        raise
+        return image
     except Exception as error:  # decoders of hostile files raise anything, struct.error included
         raise _damaged(error) from error
 
@@ -144,16 +155,16 @@ def _from_bytes(data: bytes) -> Image.Image:
         raise PictureError(f"Expected a picture, but the file is {came}.", TRY) from error
 
 
-def _check_size(width: int, height: int) -> None:
+def _check_size(width: int, height: int, largest: int = LARGEST_PICTURE) -> None:
     if width < 1 or height < 1:
         raise PictureError(f"Expected a picture with pixels, but it is {width} x {height}.", TRY)
-    if width * height > LARGEST_PICTURE:
-        raise _too_large(f"{width} x {height}")
+    if width * height > largest:
+        raise _too_large(f"{width} x {height}", largest)
 
 
-def _too_large(came: str) -> PictureError:
+def _too_large(came: str, largest: int = LARGEST_PICTURE) -> PictureError:
     return PictureError(
-        f"Expected a picture of at most {LARGEST_PICTURE // 10**6} million pixels, got {came}.",
+        f"Expected a picture of at most {largest // 10**6} million pixels, got {came}.",
         "Save it smaller and try again.",
     )
 
@@ -165,54 +176,6 @@ def _damaged(error: Exception) -> PictureError:
         "The picture is damaged or cut off: it starts like one but cannot be read to the end.",
         "Save or download it again.",
     )
-
-
-def _upright(image: Image.Image, notes: list[str]) -> Image.Image:
-    """Turned the way the camera was held. Unreadable EXIF is ignored: the pixels are what counts."""
-    try:
-        orientation = image.getexif().get(0x0112, 1)
-        if orientation in range(2, 9):
-            image = ImageOps.exif_transpose(image)
-            notes.append("Turned upright, as the camera noted.")
-    except (OSError, ValueError, SyntaxError, KeyError, TypeError, IndexError):
-        pass
-    return image
-
-
-def _to_rgb(image: Image.Image, notes: list[str]) -> Image.Image:
-    if image.mode == "RGB" and "transparency" not in image.info:
-        return image
-    if image.mode.startswith(("I", "F")):
-        return Image.fromarray(_levels(np.asarray(image), notes)).convert("RGB")
-    if image.has_transparency_data:
-        rgba = image.convert("RGBA")
-        if np.asarray(rgba)[..., 3].min() == 255:  # opaque after all: copy exactly
-            return rgba.convert("RGB")
-        notes.append("Transparent parts were put on white.")
-        white = Image.new("RGBA", rgba.size, "white")
-        return Image.alpha_composite(white, rgba).convert("RGB")
-    if image.mode == "CMYK":
-        notes.append("Converted from print colours (CMYK); colours may differ a little.")
-    return image.convert("RGB")
-
-
-def _levels(values: np.ndarray, notes: list[str]) -> np.ndarray:
-    """Grey values of more than 8 bit as uint8, over the whole range of their type: never clipped."""
-    whole = values.dtype.kind in "iu"
-    values = values.astype(np.float64)
-    if not np.isfinite(values).all():
-        raise PictureError("Expected brightness values, but some are not numbers.", TRY)
-    low, high = float(values.min()), float(values.max())
-    if low >= 0 and high <= 1 and (values % 1 != 0).any():
-        scaled, how = values * 255.0, "from 0-1"
-    elif not whole and low >= 0 and high <= 255:
-        scaled, how = values, "from 0-255"
-    elif low >= 0 and high <= 65535:
-        scaled, how = values / 257.0, "from 16 bit"
-    else:
-        scaled, how = (values - low) * (255.0 / max(high - low, 1e-12)), "from its own range"
-    notes.append(f"Brightness was scaled to 8 bit {how}.")
-    return np.rint(scaled).astype(np.uint8)
 
 
 def _from_array(array: np.ndarray, notes: list[str]) -> Image.Image:
@@ -251,22 +214,3 @@ def _own_side(shorter: int, model_side: int | None) -> int:
     if shorter < SMALLEST_SIDE:
         return max(SMALLEST_SIDE, min(model_side or DEFAULT_SIDE, LARGEST_SIDE))
     return min(shorter, LARGEST_SIDE)
-
-
-def _crop(image: Image.Image, notes: list[str]) -> Image.Image:
-    width, height = image.size
-    side = min(width, height)
-    if width == height:
-        return image
-    left, top = (width - side) // 2, (height - side) // 2
-    notes.append(f"Of {width} x {height} pixels the middle {side} x {side} are used.")
-    return image.crop((left, top, left + side, top + side))
-
-
-def _resize(image: Image.Image, side: int, notes: list[str]) -> np.ndarray:
-    if image.width != side:
-        how = "enlarged" if image.width < side else "made smaller"
-        notes.append(f"The square was {how} from {image.width} to {side} pixels a side.")
-        # PIL's bicubic widens its kernel when it shrinks: that is the antialiasing CLIP was trained with
-        image = image.resize((side, side), Image.Resampling.BICUBIC)
-    return np.array(image)

@@ -10,10 +10,10 @@ import gradio as gr
 
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
-from rita_demo.errors import PictureError
+from rita_demo.errors import DemoError, PictureError
 from rita_demo.records import Story
 from rita_demo.settings import KNOBS
-from rita_demo.ui import background, notice
+from rita_demo.ui import background, notice, permalink
 from rita_demo.ui.ask import form_of, read_ask
 from rita_demo.ui.board import HOME, Updates
 from rita_demo.ui.choosing import Choosing
@@ -57,6 +57,7 @@ class AttackDefend(Choosing):
 
     def __init__(self, desk: Desk) -> None:
         self.desk, self.in_turn, self.waiting = desk, InTurn(desk, HOME), Waiting(desk, Line())
+        self.link = gr.State(None)  # the query that the page was opened with, once it can be used
         with gr.Row(elem_id="first-screen"):
             with gr.Column(scale=0, min_width=300, elem_id="ask"):
                 self.form: Form = draw_form(desk.example.fixed)
@@ -98,6 +99,9 @@ class AttackDefend(Choosing):
             form.go.click(run, inputs, outputs, **LONG),
             result.stronger.click(job(self.twice_as_hard), inputs, outputs, **LONG),
             chosen.success(run, inputs, outputs, **LONG, **LAST),
+            self.link.change(
+                job(self.follow_link), {desk.visitor, self.link}, outputs, **LONG, **LAST
+            ),
         ):
             told.success(self._safe(self.follow), desk.visitor, outputs, **BEHIND)
         result.follow.click(self._safe(self.follow_on), desk.visitor, outputs, **BEHIND)
@@ -125,19 +129,33 @@ class AttackDefend(Choosing):
         engine = self.desk.chosen_engine(session)
         yield from self.jobs.tell(session, read_ask(form, session, engine.info.side, attack=attack))
 
-    def follow_link(self, session: Session, link: Link) -> Iterator[Updates]:
-        """What a permalink asks for: the form filled in, the job of the button, the selection."""
-        one = samples.SAMPLES[link.sample]
+    def take_link(self, visitor: str, query: dict[str, str], link: Link) -> Updates:
+        """The page was opened with a link: the form filled in, and a place in the line. The job is the event that
+        :attr:`link` triggers, so that it waits for its turn like everybody's."""
+        session, one = self.desk.sessions.get(visitor), samples.SAMPLES[link.sample]
         session.sample, session.source = one.key, None
-        yield {
+        return {
+            self.link: query,
             self.form.strip: strip(one.key),
             self.result.pictures: waiting_pictures(one.load()),
             **filled(self.form, link.form),
+            **self.waiting.begun(visitor),
         }
-        with self.desk.turns.taken():
-            yield from self._tell(session, dict(link.form), attack=link.attack)
-        assert session.story is not None
-        session.select(**within(link.select, session.story))
+
+    def follow_link(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+        """What a permalink asks for: the job of the button, then the selection. Its sample is the link's, whatever
+        was chosen while it waited: that is another job, which comes after it."""
+        session = self.desk.sessions.get(values[self.desk.visitor])
+        self.waiting.over(session)
+        link = permalink.read(values[self.link] or {})
+        if link is None:
+            raise DemoError("There is no link to follow.", "Choose a picture to begin.")
+        engine, of = self.desk.chosen_engine(session), Session(sample=link.sample)
+        ask = read_ask(link.form, of, engine.info.side, attack=link.attack)
+        yield from self.jobs.tell(session, ask)
+        story = session.story
+        assert story is not None
+        session.select(**within(link.select, story))
         self.desk.cut_views(session, session.selection.side)
         yield self.desk.board.redraw(session, "story")
 

@@ -15,6 +15,7 @@ import gradio as gr
 from rita_demo.errors import BackboneError
 from rita_demo.ui.board import Board
 from rita_demo.ui.example import WorkedExample
+from rita_demo.ui.handing import Handing
 from rita_demo.ui.notice import Notice
 from rita_demo.ui.sessions import Session, Sessions
 
@@ -118,7 +119,7 @@ class Turns:
 @dataclass(frozen=True)
 class Desk:
     """Shared by all tabs. ``visitor`` is the component that holds the visitor's opaque id; ``turns`` are taken
-    by what uses the engine's queue, for what runs behind to make way."""
+    by what uses the engine's queue, for what runs behind to make way; ``handing``: what makes a file for a browser."""
 
     engines: Engines
     sessions: Sessions
@@ -128,6 +129,7 @@ class Desk:
     status: gr.HTML
     visitor: gr.State
     turns: Turns = field(default_factory=Turns)
+    handing: Handing = field(default_factory=Handing)
 
     def outputs(self, *more: Any) -> list[Any]:
         """Everything an event may change."""

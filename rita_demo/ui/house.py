@@ -2,7 +2,7 @@
 
 Gradio deletes uploads by age alone: somebody who uploads for an hour, without ever pressing a button, would fill the
 disk. And of every visitor it keeps all values of the page, some 4 MB, until ten thousand others have come; what they
-belong to is gone when the page is closed, so they go as well.
+belong to is gone when the page is closed, so they go as well. So do the files that were handed over.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rita_demo import logs
+from rita_demo.ui.handing import forget_files
 from rita_demo.ui.sessions import Sessions
 
 BUDGET = 1 << 30  # bytes of uploads on disk
@@ -55,14 +58,29 @@ def _keep(page: Any, sessions: Sessions, budget: int, every: float) -> None:
         here = page()
         if here is None:
             return
-        here.upload_file_set.difference_update(sweep(here.upload_file_set, budget))
-        forget_closed(here.state_holder)
+        for chore in (partial(_fit_uploads, budget=budget), forget_closed, forget_files):
+            _tried(chore, here)
         del here
-        sessions.fit()
+        _tried(sessions.fit)
 
 
-def forget_closed(kept: Any) -> None:
-    """Drop what Gradio's ``StateHolder`` keeps of pages that were closed."""
+def _tried(chore: Callable[..., Any], *what: Any) -> None:
+    """What fails is told in the log: the next chore is done, and the next round comes."""
+    try:
+        chore(*what)
+    except Exception as error:
+        logs.failure("the house could not be kept", error)
+
+
+def _fit_uploads(page: Any, budget: int) -> None:
+    page.upload_file_set.difference_update(sweep(page.upload_file_set, budget))
+
+
+def forget_closed(page: Any) -> None:
+    """Drop what Gradio keeps of visits that are over."""
+    kept = getattr(page, "state_holder", None)  # there is none before the page is served
+    if kept is None:
+        return
     with kept.lock:
         for page in [name for name, state in kept.session_data.items() if state.is_closed]:
             kept.session_data.pop(page, None)

@@ -254,14 +254,12 @@ class MemoryTab:
             raise DemoError("There is no memory to export yet.", "Run a picture first.")
         kind, entries = export_kind(event), session.history.entries[: recall.moment(session) + 1]
         about = archive.described(entry.shelf, story.backbone.name, story.settings, entries)
-        data = (
-            archive.as_json(entry.shelf, about)
-            if kind == "json"
-            else archive.pack(entry.shelf, about)
-        )
-        self.exports += 1
+        with self.desk.handing.making():
+            made = (archive.as_json if kind == "json" else archive.pack)(entry.shelf, about)
+            self.exports += 1
+            file = as_file(f"memory.{kind}", made, self.exports)
         return {
-            self.export: as_file(f"memory.{kind}", data, self.exports),
+            self.export: file,
             self.desk.status: notice.done(f"Exported {words.views(entry.shelf.count)} as {kind}."),
         }
 

@@ -98,6 +98,7 @@ def build(
         figures.wire(fifth, [first, second, third, fourth, sixth])
         menu.wire()
         wire_save(save, desk, notice.guarded(desk.notice))
+        desk.handing.of(page)
         _wire_visits(page, desk, tab, reset)
         _quiet(page, desk.visitor)
     keep_house(page, sessions)
@@ -138,24 +139,24 @@ def _wire_visits(page: gr.Blocks, desk: Desk, tab: AttackDefend, reset: gr.Butto
         desk.turns.touch()
         name = desk.sessions.open(request.session_hash, model=desk.engines.first.info.name)
         yield {desk.visitor: name}
-        link = None
+        link, query = None, dict(request.query_params)
         try:
-            link = permalink.read(dict(request.query_params))
+            link = permalink.read(query)
         except DemoError as error:
             yield {desk.notice: notice.sentence(error)}
         if link is None:
             yield from _fill(desk, tab, name)
         else:
-            yield from tab.follow_link(desk.sessions.get(name), link)
-            yield from tab.follow(name)
+            yield tab.take_link(name, query, link)
 
     def closed(request: gr.Request) -> None:
         desk.sessions.close_page(request.session_hash)
 
     form = tab.form
     outputs = desk.outputs(
-        desk.visitor, *form.fields.values(), form.chosen, form.strip, form.differs
-    )
+        desk.visitor, *form.fields.values(), form.chosen, form.strip, form.differs,
+        tab.link, tab.waiting.timer,
+    )  # fmt: skip
     guard = notice.guarded(desk.notice, lambda: {desk.status: ""})
     page.load(guard(opened), None, outputs, concurrency_limit=None, **quiet)
     reset.click(

@@ -1,7 +1,7 @@
 """The page's state as a short query string, and back: sample, classes, attack, settings, selection.
 
-The link is followed by doing what a person would: the form is filled in, the button's own job runs, and
-then the selection is made.  A picture that was uploaded is never part of a link, and everything in one
+The link is followed by doing what a person would: the form is filled in, the button's own job waits for its turn
+and runs, and then the selection is made.  A picture that was uploaded is never part of a link, and everything in one
 was written by a stranger: it is read by the same checks as the form.
 """
 

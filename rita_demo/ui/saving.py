@@ -32,11 +32,14 @@ WHAT = (
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 MOST_FIGURES = 24
 LARGEST_FIGURE = 4 << 20  # letters of one SVG
+LARGEST_FIGURES = 16 << 20  # of all
 FIGURE_NAME = re.compile(r"[a-z0-9-]{1,80}")
 
 
 class Save(gr.HTML):
     """The button; ``click`` brings the figures (read them with :func:`figures`), the value is the file."""
+
+    holds_file = True  # see handing.py
 
     def __init__(self, **html: Any) -> None:
         template = (
@@ -53,7 +56,11 @@ class Save(gr.HTML):
 
 
 def figures(event: Any) -> dict[str, str]:
-    """Name -> SVG, of what the browser sent; what cannot be one is left out."""
+    """Name -> SVG, of what the browser sent; what cannot be one is left out.
+
+    Raises:
+        DemoError: they are too large together.
+    """
     raw = getattr(event, "_data", None)
     sent = raw.get("figures") if isinstance(raw, dict) else None
     if not isinstance(sent, dict):
@@ -64,6 +71,11 @@ def figures(event: Any) -> dict[str, str]:
         if isinstance(name, str) and FIGURE_NAME.fullmatch(name)
         and isinstance(svg, str) and svg.startswith("<svg") and len(svg) <= LARGEST_FIGURE
     }  # fmt: skip
+    if sum(map(len, found.values())) > LARGEST_FIGURES:
+        raise DemoError(
+            f"The figures of this tab are larger than what can be saved ({LARGEST_FIGURES >> 20} MB together).",
+            "Open another tab and save again: only the figures of the open tab go along.",
+        )
     return {name: svg.encode(errors="replace").decode() for name, svg in found.items()}
 
 
@@ -106,9 +118,10 @@ def wire_save(save: Save, desk: Desk, guard: Callable[[Any], Any]) -> None:
 
     def saved(visitor: Any, event: gr.EventData) -> Updates:
         session, drawn = desk.sessions.get(visitor), figures(event)
-        data = zipped(session, desk.engine_of(session), drawn)
-        made[0] += 1
-        said = f"Saved {NAME}, {len(data) / 1e6:.1f} MB, {len(drawn)} figures of the open tab among it."
-        return {save: as_file(NAME, data, made[0]), desk.status: notice.done(said)}
+        with desk.handing.making():
+            data = zipped(session, desk.engine_of(session), drawn)
+            made[0] += 1
+            said = f"Saved {NAME}, {len(data) / 1e6:.1f} MB, {len(drawn)} figures of the open tab among it."
+            return {save: as_file(NAME, data, made[0]), desk.status: notice.done(said)}
 
     save.click(guard(saved), [desk.visitor], [save, desk.notice, desk.status], **AT_ONCE)

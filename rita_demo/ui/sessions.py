@@ -215,13 +215,14 @@ class Session:
             )
 
     def bytes(self) -> int:
-        """How much memory only this visitor needs."""
+        """How much memory only this visitor needs. (Asked from outside: each field may change meanwhile, and is read once.)"""
+        bare, recalled = self.bare, self.recalled
         own = (
             () if self.same_picture(self.borrowed) else self._kept(),
             self.draws,
             self.history,
-            self.bare[1] if self.bare else None,
-            self.recalled[2] if self.recalled else None,
+            bare[1] if bare else None,
+            recalled[2] if recalled else None,
             self.what_if.story,
             self.pinned,
             self.stream.course,

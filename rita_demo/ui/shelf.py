@@ -50,6 +50,8 @@ class Export(gr.HTML):
     """Buttons, one for each ``kind -> words``; ``click`` reports which (read it with :func:`export_kind`).
     The value, JSON made by :func:`as_file`, is saved as a file by the browser."""
 
+    holds_file = True  # see handing.py
+
     def __init__(self, kinds: dict[str, str], **html: Any) -> None:
         self.kinds = kinds
         buttons = "".join(

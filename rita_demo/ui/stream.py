@@ -239,8 +239,9 @@ class StreamTab:
         if view.recording is None:
             raise DataError("There is no stream to export.", "Start one or open a stored run.")
         self.exports += 1
-        data = measuring.rows_text(view.recording).encode()
-        return {self.pressed["export"]: as_file("rows.jsonl", data, self.exports)}
+        with self.desk.handing.making():
+            data = measuring.rows_text(view.recording).encode()
+            return {self.pressed["export"]: as_file("rows.jsonl", data, self.exports)}
 
     def open_inside(self, visitor: Any) -> Iterator[Updates]:
         """The picture looked at, decided again from the memory it met, with everything open to the touch."""

@@ -90,23 +90,50 @@ class Stranger:
         return self.http.post("gradio_api/run/predict", json=body).text
 
     def call(self, number: int, inputs: list[Any], data: Any = None) -> str:
+        refused = self.ask(number, inputs, data)
+        return refused or self.answer()
+
+    def ask(
+        self, number: int, inputs: list[Any], data: Any = None, query: dict[str, str] | None = None
+    ) -> str:
+        """Put an event into the queue; ``query``: of the page's address. What the server said, if it refused."""
         body = {
             "fn_index": number, "data": inputs, "session_hash": self.page, "event_data": data,
             "trigger_id": None,
         }  # fmt: skip
-        joined = self.http.post("gradio_api/queue/join", json=body)
-        if joined.status_code != 200:
-            return joined.text
-        answers = []
+        joined = self.http.post("gradio_api/queue/join", json=body, params=query)
+        return "" if joined.status_code == 200 else joined.text
+
+    def answer(self) -> str:
+        """All that the server answers to the event that was put into the queue."""
+        return "\n".join(self.answers())
+
+    def answers(self) -> Iterator[str]:
+        """The same as it comes."""
         with self.http.stream(
             "GET", "gradio_api/queue/data", params={"session_hash": self.page}
         ) as stream:
             for line in stream.iter_lines():
                 if line.startswith("data:"):
-                    answers.append(line)
+                    yield line
                     if json.loads(line[5:]).get("msg") == "process_completed":
                         break
-        return "\n".join(answers)
+
+    def follow(self, query: dict[str, str]) -> tuple[str, list[int]]:
+        """Open the page with a link: what is answered, and the events that the answer tells a browser to go on with."""
+        (load,) = (
+            d for d in self.config["dependencies"] if [n for _, n in d["targets"]] == ["load"]
+        )
+        assert not self.ask(load["id"], [], query=query)
+        lines = list(self.answers())
+        told = [json.loads(line[5:]).get("output", {}) for line in lines]
+        changed = {number for one in told for number in one.get("changed_state_ids", ())}
+        events = [
+            one["id"]
+            for one in self.config["dependencies"]
+            if any(target in changed and name == "change" for target, name in one["targets"])
+        ]
+        return "\n".join(lines), events
 
     def open(self) -> str:
         for dependency in self.config["dependencies"]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import time
 from pathlib import Path
 
+import gradio as gr
 import pytest
 from gradio.state_holder import StateHolder
 
@@ -41,7 +43,7 @@ class Page:
 
     def __init__(self, uploads: list[str]) -> None:
         self.upload_file_set = set(uploads)
-        self.state_holder = StateHolder()
+        self.state_holder, self.blocks = StateHolder(), dict[int, object]()
 
 
 def test_the_house_is_kept_while_nobody_presses_anything(tmp_path: Path) -> None:
@@ -77,6 +79,84 @@ def test_nothing_of_a_closed_page_stays_in_gradio_either(monkeypatch: pytest.Mon
         assert stays.page in kept.session_data
         assert len(sessions) == 1
         assert "agreement" in stays.choose_tab("memory")
+
+
+def test_a_chore_that_fails_is_told_and_the_house_is_kept_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, rounds, fits = list[str](), [0], [0]
+
+    class Broken(Page):
+        """Its uploads cannot be looked at, the first times."""
+
+        def __init__(self) -> None:
+            self.state_holder, self.blocks = StateHolder(), {}
+            self.files = set(files(tmp_path, [50, 40]))
+
+        @property
+        def upload_file_set(self) -> set[str]:
+            rounds[0] += 1
+            if rounds[0] < 4:
+                raise PermissionError("somebody else's")
+            return self.files
+
+        @upload_file_set.setter
+        def upload_file_set(self, found: set[str]) -> None:
+            self.files = found
+
+    class Counted(Sessions):
+        def fit(self) -> None:
+            fits[0] += 1
+            super().fit()
+
+    monkeypatch.setattr(house.logs, "failure", lambda what, error: told.append(repr(error)))
+    page = Broken()
+    keep_house(page, Counted(), budget=45, every=0.01)
+    until = time.monotonic() + 20
+    while len(list(tmp_path.iterdir())) > 1 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert [p.name for p in tmp_path.iterdir()] == ["1.png"]
+    assert len(told) == 3
+    assert "PermissionError" in told[0]
+    assert fits[0] >= 3, "what comes after the chore that failed was left out"
+
+
+@pytest.mark.slow
+def test_a_file_that_was_handed_over_is_kept_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gradio keeps every value of an open page: this one goes when the next file is made, or at the house's round."""
+    monkeypatch.setattr(house.keep_house, "__kwdefaults__", {"budget": 1 << 30, "every": 3600.0})
+    figures = {"rita-plan": "<svg>" + "x" * 300_000}
+    with served() as address:
+        one, two = Stranger(address), Stranger(address)
+        for visitor in (one, two):
+            visitor.open()
+        kept, page = gradio_keeps(), gradio_page()
+        for visitor in (one, two):
+            assert "base64," in visitor.press("save-run", data={"figures": figures})
+        assert "base64," not in held(kept, one), "it stays when somebody else's is made"
+        assert "base64," in held(kept, two)
+        house.forget_files(page)
+        assert "base64," not in held(kept, two)
+        one.choose_tab("memory")
+        assert "base64," in one.press("export", data={"kind": "json"})
+        assert "base64," in held(kept, one)
+        assert "base64," in two.press("save-run", data={"figures": {}})
+        assert "base64," not in held(kept, one)
+
+
+def held(kept: StateHolder, visitor: Stranger) -> str:
+    """The values of files that Gradio has of a visitor's page."""
+    values = kept.session_data[visitor.page].config_values
+    names = ("save-run", "export")
+    found = [v["props"].get("value") for v in values.values() if v["props"].get("elem_id") in names]
+    assert len(found) == 2
+    return json.dumps(found)
+
+
+def gradio_page() -> gr.Blocks:
+    """The page that is served."""
+    found = [o for o in gc.get_objects() if isinstance(o, gr.Blocks) and o.is_running]
+    return found[-1]
 
 
 def gradio_keeps() -> StateHolder:

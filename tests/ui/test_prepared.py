@@ -7,10 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
+import rita_demo.engine
 from rita_demo import attacks, retelling
 from rita_demo import film as filming
 from rita_demo import story as telling
 from rita_demo.data import samples
+from rita_demo.data.pictures import picture_of
 from rita_demo.engine import Engine
 from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.ui.desk import Turns
@@ -97,4 +99,24 @@ def test_a_slow_model_is_left_to_its_visitors(engine: Engine) -> None:
     ahead = prepared(engine, Turns(), seconds=60.0)
     ahead.start()
     assert ahead.done.wait(10)
-    assert not engine._lasting
+    assert not engine._nobodys
+
+
+def test_however_often_a_sample_is_attacked_only_so_many_names_are_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rita_demo.engine, "DERIVED", 6)
+    engine, one = Engine("embedded"), samples.sample("coffee")
+    picture = one.load(side=engine.info.side)
+    engine.keep_work_on(picture)
+    bank, kept = engine.classes(one.names[:3], SETTINGS), []
+    for seed in range(4):
+        settings = SETTINGS.but(attack_seed=seed, steps=4, views=2)
+        kept.append((settings, engine.attack(picture, bank, settings, 0)))
+        engine.look(picture, settings.but(view_seed=seed))
+    names = {picture_of(square).key for _, trace in kept for square in trace.frames}
+    assert len(names) > 12
+    assert len(engine._derived._items) <= 6
+    assert engine._nobodys == {picture.key}
+    for settings, trace in kept:  # the sample is known for good, whatever was made of it
+        assert engine.attack(picture, bank, settings, 0) is trace

@@ -21,7 +21,7 @@ from rita_demo.records import Story
 from rita_demo.ui.ask import form_of, read_ask
 from rita_demo.ui.example import show_example
 from rita_demo.ui.reopened import ReopenedRun, compared
-from rita_demo.ui.saving import LARGEST_FIGURE, MOST_FIGURES, figures, zipped
+from rita_demo.ui.saving import LARGEST_FIGURE, LARGEST_FIGURES, MOST_FIGURES, figures, zipped
 from rita_demo.ui.sessions import Session
 from tests.ui.conftest import NAMES
 from tests.ui.fake import FakeEngine
@@ -141,6 +141,16 @@ def test_a_few_figures_are_taken_and_lone_surrogates_break_nothing() -> None:
     found = figures(Event(sent))
     assert len(found) == MOST_FIGURES
     assert set(found.values()) == {"<svg>?</svg>"}
+
+
+def test_figures_that_are_too_large_together_get_a_sentence() -> None:
+    one = "<svg" + "x" * (LARGEST_FIGURE - 4)
+    most = LARGEST_FIGURES // LARGEST_FIGURE
+    sent = {"figures": {f"f{n}": one for n in range(most + 1)}}
+    with pytest.raises(DemoError, match="larger than what can be saved"):
+        figures(Event(sent))
+    sent["figures"].popitem()
+    assert len(figures(Event(sent))) == most
 
 
 @pytest.mark.slow

@@ -91,3 +91,23 @@ def test_reloading_a_page_replaces_its_session() -> None:
     store.open("page")
     store.open("page")
     assert len(store) == 1
+
+
+@pytest.mark.parametrize("name", ["bare", "recalled"])
+def test_what_goes_while_a_session_is_weighed_breaks_nothing(name: str) -> None:
+    """The visitor leaves the memory's tab between two looks at the same field."""
+
+    class Leaving(Session):
+        asked = 0
+
+        def __getattribute__(self, field: str):
+            found = super().__getattribute__(field)
+            if field != name:
+                return found
+            type(self).asked += 1
+            return found if self.asked == 1 else None
+
+    visitor = Leaving()
+    setattr(visitor, name, (None, None, np.zeros(100, np.uint8))[-2 if name == "bare" else 0 :])
+    Leaving.asked = 0
+    assert visitor.bytes() == 100

@@ -13,6 +13,7 @@ from tests.visitors.people import Person, Wish
 VISITS = 200
 WARM = 50  # visits after which everything has been loaded and every store is as full as it gets
 MORE = 100  # MB; what one visit holds while it lasts is several
+SAVES = 4  # each of so many presses “Save this run” as well, which hands a file of megabytes over
 PRINTED = (1, 25, 50, 100, 150, 200)
 
 
@@ -43,6 +44,8 @@ def test_two_hundred_visits_leave_memory_flat(
             config = visitor.config
             with visitor.here():
                 assert '"success":true' in visitor.run(views=8, steps=1)
+                if number % SAVES == 0:
+                    assert visitor.saved().names == visitor.wish.names
             visitor.http.close()
             sizes[number] = resident(address)
     with capsys.disabled():

@@ -1,0 +1,43 @@
+"""The square of a picture by the book: every step over the whole of it, as long as memory lasts."""
+
+from __future__ import annotations
+
+import numpy as np
+from PIL import Image, ImageOps
+
+
+def square_of(image: Image.Image, side: int | None = None) -> np.ndarray:
+    """(side, side, 3) uint8 of a picture of any mode; None: as large as its middle square."""
+    image.load()
+    rgb = _rgb(ImageOps.exif_transpose(image))
+    width, height = rgb.size
+    own = min(width, height)
+    left, top = (width - own) // 2, (height - own) // 2
+    rgb = rgb.crop((left, top, left + own, top + own))
+    return np.array(rgb.resize((side or own, side or own), Image.Resampling.BICUBIC))
+
+
+def _rgb(image: Image.Image) -> Image.Image:
+    if image.mode.startswith(("I", "F")):
+        return Image.fromarray(_levels(np.asarray(image))).convert("RGB")
+    if image.has_transparency_data:
+        rgba = image.convert("RGBA")
+        if np.asarray(rgba)[..., 3].min() == 255:
+            return rgba.convert("RGB")
+        return Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba).convert("RGB")
+    return image.convert("RGB")
+
+
+def _levels(values: np.ndarray) -> np.ndarray:
+    whole = values.dtype.kind in "iu"
+    values = values.astype(np.float64)
+    low, high = float(values.min()), float(values.max())
+    if low >= 0 and high <= 1 and (values % 1 != 0).any():
+        scaled = values * 255.0
+    elif not whole and low >= 0 and high <= 255:
+        scaled = values
+    elif low >= 0 and high <= 65535:
+        scaled = values / 257.0
+    else:
+        scaled = (values - low) * (255.0 / max(high - low, 1e-12))
+    return np.rint(scaled).astype(np.uint8)
