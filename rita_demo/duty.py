@@ -40,9 +40,9 @@ class Duty:
         Raises:
             Leaving: when there shall be no new ones.
         """
-        if self.leaving:
-            raise Leaving
-        with self._lock:
+        with self._lock:  # whoever gets in before it leaves is waited for
+            if self.leaving:
+                raise Leaving
             self.running += 1
         try:
             yield
@@ -62,7 +62,8 @@ class Duty:
     def leave(self, grace: float) -> int:
         """Take no new events and wait for those that run: ``grace`` seconds for their end, then for their next
         step. Returns how many did not end."""
-        self.leaving = True
+        with self._lock:
+            self.leaving = True
         self._wait(grace, lambda: self.over)
         self.over = True
         self._wait(LAST_STEP)

@@ -14,6 +14,7 @@ from typing import Any
 from rita_demo.errors import SettingError
 
 Accounts = tuple[tuple[str, str], ...]
+MOST_DIGITS = 20  # python reads no more than some thousands
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -46,7 +47,8 @@ def _yes(name: str, text: str) -> bool:
 
 def _whole(low: int, high: int) -> Callable[[str, str], int]:
     def read(name: str, text: str) -> int:
-        if not (text.isascii() and text.isdigit()) or not low <= int(text[:10]) <= high:
+        digits = text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+        if not digits or not low <= int(text) <= high:
             raise SettingError(f"{name} is a number from {low} to {high}; got {text[:20]!r}.")
         return int(text)
 

@@ -60,6 +60,28 @@ def test_when_it_leaves_nothing_new_begins_and_nothing_is_counted() -> None:
     assert duty.running == 0
 
 
+def test_an_event_at_the_door_when_it_leaves_is_counted_or_does_not_begin() -> None:
+    """The last to come is held at the lock; meanwhile the server leaves, and counts nobody."""
+    duty, said = Duty(), []
+
+    def come() -> None:
+        try:
+            with duty.event():
+                said.append("began")
+        except Leaving:
+            said.append("refused")
+
+    comer, leaver = threading.Thread(target=come), threading.Thread(target=duty.leave, args=(0,))
+    with duty._lock:
+        comer.start()
+        time.sleep(0.2)  # he is at the lock
+        duty.leaving = True
+    comer.join()
+    leaver.start()
+    leaver.join()
+    assert said == ["refused"]
+
+
 def test_an_event_that_fails_is_counted_no_longer() -> None:
     duty = Duty()
     with pytest.raises(ValueError, match="x"), duty.event():

@@ -58,6 +58,7 @@ def test_what_is_not_set_or_empty_has_its_default() -> None:
     ("name", "text", "read"),
     [
         ("RITA_PORT", "8000", 8000),
+        ("RITA_PORT", "0000000000007860", 7860),
         ("RITA_PREPARE", "0", False),
         ("RITA_DEBUG", "True", True),
         ("RITA_GRACE", "0", 0),
@@ -77,6 +78,8 @@ def test_a_good_value_is_read(name: str, text: str, read: object) -> None:
         ("RITA_PORT", "0", "from 1 to 65535; got '0'"),
         ("RITA_PORT", "²", "from 1 to 65535"),
         ("RITA_PORT", "9" * 5000, "from 1 to 65535"),
+        ("RITA_PORT", "00000078609999", "from 1 to 65535; got '00000078609999'"),
+        ("RITA_PORT", "70000", "from 1 to 65535"),
         ("RITA_PREPARE", "maybe", "1 .yes. or 0 .no.; got 'maybe'"),
         ("RITA_GRACE", "-1", "from 0 to 600"),
         ("RITA_GRACE", "1.5", "from 0 to 600"),

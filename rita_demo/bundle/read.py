@@ -6,6 +6,7 @@ its limit, those that are not needed (page, tables, arrays, figures) not at all,
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import re
@@ -150,8 +151,16 @@ def _check_members(infos: list[zipfile.ZipInfo]) -> None:
 def _member(file: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], name: str) -> bytes:
     if name not in members:
         raise BundleError(f"This is no saved run, or it was changed: {name} is missing.", AGAIN)
-    with file.open(members[name]) as member:  # never gives more than the size that was checked
-        return member.read()
+    said = members[name].file_size  # checked against the limits
+    one_more = copy.copy(members[name])
+    one_more.file_size += (
+        1  # zipfile cuts at this size, and what is longer than it says shall be seen
+    )
+    with file.open(one_more) as member:
+        data = member.read(said + 1)  # without a size all that is packed is inflated, and then cut
+    if len(data) != said:
+        raise BundleError(f"In this zip {name} is not as long as the zip's list says.", AGAIN)
+    return data
 
 
 def _run(member: Any, here: set[str]) -> Run:

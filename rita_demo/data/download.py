@@ -7,8 +7,11 @@ tells no progress and starts again after a cut, so the bytes are fetched here.
 from __future__ import annotations
 
 import http.client
+import math
 import shutil
+import ssl
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
@@ -20,6 +23,15 @@ from rita_demo.errors import DataError
 CHUNK = 1 << 18  # bytes read at once
 PATIENCE = 30.0  # seconds without a byte
 AGENT = {"User-Agent": "rita-demo"}
+#: What ends a connection. An ``ssl.SSLError`` is an OSError, as is a full disk, and not that.
+CUT = (
+    urllib.error.URLError,
+    http.client.HTTPException,
+    TimeoutError,
+    ConnectionError,
+    ssl.SSLError,
+)
+LARGER = 1.25  # times the megabytes we know of: more is not this archive, whatever its server says
 _busy = threading.Lock()
 
 
@@ -101,9 +113,14 @@ def _bytes(archive: Archive, part: Path) -> Iterator[Fetched]:
             if have and answer.status != 206:  # it starts again from the beginning
                 have = 0
             total = have + int(answer.headers.get("Content-Length") or 0)
+            most = min(total or math.inf, archive.megabytes * 1e6 * LARGER)
+            if total > most:
+                raise _endless(archive, part)
             with part.open("r+b" if have else "wb") as file:
                 file.seek(have)
                 while chunk := answer.read(CHUNK):
+                    if have + len(chunk) > most:
+                        raise _endless(archive, part)
                     file.write(chunk)
                     have += len(chunk)
                     yield Fetched(have, total, "")
@@ -114,8 +131,8 @@ def _bytes(archive: Archive, part: Path) -> Iterator[Fetched]:
             f"The server of {DATASETS[archive.dataset].title} answers {error.code} {error.reason}.",
             "Try again later, or put the dataset into the data folder by hand.",
         ) from error
-    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as e:
-        raise _cut(archive, have) from e
+    except CUT as error:
+        raise _cut(archive, have) from error
     if total and have < total:
         raise _cut(archive, have)
 
@@ -137,6 +154,14 @@ def _cut(archive: Archive, have: int) -> DataError:
     )
 
 
+def _endless(archive: Archive, part: Path) -> DataError:
+    part.unlink(missing_ok=True)  # whatever it is, to go on with it makes it no shorter
+    return DataError(
+        f"The server sends more than {archive.file} can hold ({archive.megabytes} MB). It was left.",
+        "Try again later, or put the dataset into the data folder by hand.",
+    )
+
+
 def _check(archive: Archive, part: Path) -> None:
     from torchvision.datasets.utils import check_integrity
 
@@ -149,23 +174,28 @@ def _check(archive: Archive, part: Path) -> None:
 
 
 def _unpack(archive: Archive, part: Path, root: Path) -> None:
-    """The pictures to their place; the archive and everything else in it are deleted."""
+    """The pictures to their place; the archive and everything else in it are deleted. The archive goes last: whatever
+    ends this before (a full disk, a kill), the next attempt finds it and fetches nothing."""
     from torchvision.datasets.utils import extract_archive
 
     row = DATASETS[archive.dataset]
-    place, packed = root / row.folder / row.pictures, root / archive.file
-    aside = root / f".unpacking-{archive.dataset}"
+    place, aside = root / row.folder / row.pictures, root / f".unpacking-{archive.dataset}"
     shutil.rmtree(aside, ignore_errors=True)
-    part.replace(packed)
+    if place.is_dir() and any(place.iterdir()):  # ended between the two last steps: it came whole
+        part.unlink()
+        return
+    aside.mkdir()
+    named = aside / archive.file  # its kind is told by its name, which a .part does not have
+    named.symlink_to(part.resolve())
     try:
-        extract_archive(packed, aside)
+        extract_archive(named, aside)
         if archive.inner:
             extract_archive(aside / archive.inner, aside)
         place.parent.mkdir(parents=True, exist_ok=True)
         (aside / archive.pictures).replace(place)
+        part.unlink()
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-        packed.unlink(missing_ok=True)
 
 
 def _size(at: Fetched) -> str:

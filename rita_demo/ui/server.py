@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 
 import gradio as gr
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
@@ -15,8 +16,10 @@ from starlette.routing import Route
 from rita_demo import logs
 from rita_demo.duty import DUTY, Bell
 from rita_demo.environment import Accounts
+from rita_demo.ui.intake import tidy
 from rita_demo.ui.page import launch_options
 from rita_demo.ui.recluse import stay_in
+from rita_demo.ui.walls import Walls
 
 HEALTH = "/health"
 WAITING = 64  # events in the queue; more are told that the page is busy
@@ -29,6 +32,7 @@ PATIENCE = 10.0
 def opened(page: gr.Blocks, host: str, port: int, accounts: Accounts = ()) -> str:
     """Open the page; gives its address. ``accounts``: who may see it; none: everybody."""
     stay_in()
+    tidy()
     page.queue(max_size=WAITING)
     _, address, _ = page.launch(
         server_name=host,
@@ -38,6 +42,7 @@ def opened(page: gr.Blocks, host: str, port: int, accounts: Accounts = ()) -> st
         quiet=True,
         app_kwargs={
             "routes": [health(lambda: not page._queue.stopped)],
+            "middleware": [Middleware(Walls)],
             "openapi_url": None,  # a list of all addresses, which needs no password
         },
         **launch_options(),

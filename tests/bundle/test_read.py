@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import json
 import struct
+import subprocess
+import sys
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ from PIL import Image
 from rita_demo.bundle import BundleError, read, read_file
 from rita_demo.errors import DemoError
 from tests.bundle.conftest import members, zipped
+from tests.server import ROOT
 
 
 def edited(data: bytes, member: str, **changes: Any) -> bytes:
@@ -93,7 +97,8 @@ HOSTILE: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("wrong checksum", claims(16, "<L", 7), "damaged"),
     ("bomb", part("page.html", bytes(200 << 20)), "page.html is larger"),
     ("bomb where it is read", part("settings.json", bytes(8 << 20)), "settings.json is larger"),
-    ("bomb that lies about its size", claims(24, "<L", 10), "damaged|not JSON"),
+    ("a member longer than it says", claims(24, "<L", 10), "damaged"),
+    ("a member shorter than it says", claims(24, "<L", 9999), "not as long as"),
     ("many members", lambda d: zipped({f"figures/f{n}.svg": b"" for n in range(3000)}), "at most 64"),
     ("path upwards", part("../../evil.png", b"x"), "no such member"),
     ("absolute path", part("/etc/passwd", b"x"), "no such member"),
@@ -163,6 +168,54 @@ def test_a_member_that_is_not_needed_is_never_decompressed(
     )
     read(good)
     assert set(opened) == {"settings.json", "result.json", "clean.png", "attacked.png"}
+
+
+MOST_GROWTH = (
+    64 << 20
+)  # bytes that reading a bomb of 1 GiB may add to the largest memory of the process
+READING = """
+import resource, sys
+from rita_demo.bundle import BundleError, read
+def most():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+data = open(sys.argv[1], "rb").read()
+try:
+    read(data[:99])  # whatever is imported late
+except BundleError:
+    before = most()
+try:
+    read(data)
+except BundleError as error:
+    print(most() - before, error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("checked", "sentence"), [(0, "damaged"), (1000, "damaged"), (1001, "not as long as")]
+)
+def test_a_bomb_that_lies_about_its_size_is_never_inflated(
+    good: bytes, tmp_path: Path, checked: int, sentence: str
+) -> None:
+    """1 GiB of blanks after the settings, packed into 1 MB, which says that it holds a thousand bytes, with the
+    checksum of so many."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    start = members(good)["settings.json"].ljust(1000)[:1000]
+    packed = packer.compress(start)
+    packed += b"".join(packer.compress(b" " * (1 << 20)) for _ in range(1024)) + packer.flush()
+    data = bytearray(zipped(members(good) | {"settings.json": packed}, zipfile.ZIP_STORED))
+    place = data.rfind(b"settings.json") - 46
+    struct.pack_into("<H", data, place + 10, zipfile.ZIP_DEFLATED)
+    struct.pack_into("<L", data, place + 16, zlib.crc32((start + b" ")[:checked]))
+    struct.pack_into("<L", data, place + 24, 1000)
+    path = tmp_path / "bomb.zip"
+    path.write_bytes(data)
+    assert len(data) < 4 << 20
+    said = subprocess.run(
+        [sys.executable, "-c", READING, str(path)], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout  # fmt: skip
+    grew, _, told = said.partition(" ")
+    assert sentence in told
+    assert int(grew) * 1024 < MOST_GROWTH
 
 
 def test_damaged_bytes_give_a_run_or_a_sentence(good: bytes) -> None:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import hashlib
 import inspect
 import io
+import os
 import re
+import shutil
 import socket
+import ssl
+import subprocess
+import sys
 import tarfile
 import threading
 import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -23,6 +29,7 @@ from rita_demo.data import download
 from rita_demo.data.datasets import is_own_split, load_split, present
 from rita_demo.data.download import ARCHIVES, Archive, fetching
 from rita_demo.errors import DataError
+from tests.server import ROOT
 
 from .hostile import encoded, photo
 
@@ -179,6 +186,108 @@ def test_nobody_there_and_not_found_are_sentences(dtd: Server, tmp_path: Path) -
     dtd.data = b""
     with pytest.raises(DataError, match="answers 416"):
         list(fetching(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
+
+
+FETCH = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from rita_demo.data.download import ARCHIVES, fetching
+for at in fetching(replace(ARCHIVES["dtd"], url=sys.argv[1], md5=sys.argv[2]), Path(sys.argv[3])):
+    pass
+"""
+
+
+@pytest.mark.slow
+def test_killed_while_it_unpacks_the_next_attempt_fetches_nothing(tmp_path: Path) -> None:
+    names = [f"dtd/images/{c}/{c}_{n}.png" for c in ("dotted", "striped") for n in range(1_500)]
+    server = Server(tar_of(dict.fromkeys(names, PICTURE)))
+    archive = server.archive("dtd", "dtd.tar.gz")
+    words = [sys.executable, "-c", FETCH, archive.url, archive.md5, str(tmp_path)]
+    child = subprocess.Popen(words, cwd=ROOT)
+    until = time.monotonic() + 120
+    while not list(tmp_path.glob(".unpacking-dtd/dtd/images/dotted")) and time.monotonic() < until:
+        time.sleep(0.005)
+    child.kill()
+    assert child.wait(20) == -9, "it was done before it could be killed"
+    assert not (tmp_path / "dtd").exists()
+    list(fetching(archive, tmp_path))
+    server.http.shutdown()
+    assert server.ranges == [None, f"bytes={len(server.data)}-"]
+    assert len(list((tmp_path / "dtd").rglob("*.png"))) == 3_000
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["dtd"]
+
+
+def test_what_was_unpacked_but_not_cleared_away_is_taken_as_it_is(
+    dtd: Server, tmp_path: Path
+) -> None:
+    archive = dtd.archive("dtd", "dtd.tar.gz")
+    list(fetching(archive, tmp_path))
+    (tmp_path / "dtd.tar.gz.part").write_bytes(dtd.data)
+    list(fetching(archive, tmp_path))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["dtd"]
+
+
+@pytest.mark.parametrize("claimed", [None, 10**12], ids=["no length", "a terabyte"])
+def test_a_server_that_sends_for_ever_is_left(tmp_path: Path, claimed: int | None) -> None:
+    sent = [0]
+
+    class Endless(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            if claimed:
+                self.send_header("Content-Length", str(claimed))
+            self.end_headers()
+            with suppress(OSError):
+                while sent[0] < 64 << 20:
+                    sent[0] += self.wfile.write(bytes(1 << 16))
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Endless)
+    threading.Thread(target=http.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{http.server_port}/dtd.tar.gz"
+    with pytest.raises(DataError, match=r"sends more than dtd\.tar\.gz can hold \(1 MB\)"):
+        list(fetching(replace(ARCHIVES["dtd"], url=url, megabytes=1), tmp_path))
+    http.shutdown()
+    assert sent[0] < 32 << 20
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="makes the server's certificate")
+def test_a_broken_tls_connection_is_a_cut_and_no_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server answers over TLS, and then sends what is none."""
+    key, cert, root = tmp_path / "key.pem", tmp_path / "cert.pem", tmp_path / "data"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    monkeypatch.setenv("SSL_CERT_FILE", str(cert))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def answer() -> None:
+        line, _ = listening.accept()
+        with context.wrap_socket(line, server_side=True) as safe:
+            safe.recv(9_999)
+            safe.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: 99999\r\n\r\n" + bytes(1024))
+            time.sleep(0.2)
+            os.write(safe.fileno(), b"no TLS at all" * 99)
+            time.sleep(1)
+
+    threading.Thread(target=answer, daemon=True).start()
+    url = f"https://127.0.0.1:{listening.getsockname()[1]}/dtd.tar.gz"
+    with pytest.raises(DataError, match=r"broke after 0\.0 MB.*goes on where it stopped") as said:
+        list(fetching(replace(ARCHIVES["dtd"], url=url), root))
+    listening.close()
+    assert isinstance(said.value.__cause__, ssl.SSLError)
+    assert (root / "dtd.tar.gz.part").stat().st_size == 1024
 
 
 def test_caltech101_is_unpacked_from_the_archive_inside_and_named_as_in_coop(

@@ -132,3 +132,23 @@ def test_a_download_onto_a_full_disk_says_so_and_goes_on_with_more_room(
         assert server.ranges == [None, f"bytes={came}-"]
         assert len(list((root / "dtd").rglob("*.png"))) == 20
     server.http.shutdown()
+
+
+def test_a_disk_that_fills_while_unpacking_keeps_the_archive(tmp_path: Path) -> None:
+    names = [f"dtd/images/{c}/{c}_{n}.png" for c in ("dotted", "striped") for n in range(40)]
+    server = Server(tar_of({name: PICTURE + bytes(range(256)) * 40 for name in names}))
+    archive, size = server.archive("dtd", "dtd.tar.gz"), len(server.data)
+    with little_disk(tmp_path / "disk", size // 1024 + 200) as resize:
+        root = tmp_path / "disk" / "data"
+        for _ in range(2):
+            with pytest.raises(DataError, match=r"No space left on device.*Make room"):
+                list(fetching(archive, root))
+            assert [(p.name, p.stat().st_size) for p in root.iterdir()] == [
+                ("dtd.tar.gz.part", size)
+            ]
+        resize(8_192)
+        list(fetching(archive, root))
+        assert server.ranges == [None, *[f"bytes={size}-"] * 2]
+        assert len(list((root / "dtd").rglob("*.png"))) == 80
+        assert [p.name for p in root.iterdir()] == ["dtd"]
+    server.http.shutdown()

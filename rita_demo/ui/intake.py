@@ -1,0 +1,43 @@
+"""Uploads that leave nothing behind but the files they are for.
+
+Gradio forgets what it had begun to write when a connection breaks, when a file comes under another name than the one
+it looks for, or when the second of two files cannot be stored: such files were in nobody's budget and stayed for good.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from fastapi import HTTPException
+from gradio import routes
+
+_write = routes.upload_fn
+
+
+def tidy() -> None:
+    """From now on an upload is written aside, and what it did not bring to its end is deleted."""
+    routes.upload_fn = _tidily
+
+
+async def _tidily(
+    request: Any, upload_dir: str | Path, *how: Any, **more: Any
+) -> tuple[list[str], list[str], list[str]]:
+    """Gradio's ``upload_fn`` in a folder of its own; what it stored goes to its place: ``folder/digest/name``."""
+    Path(upload_dir).mkdir(parents=True, exist_ok=True)
+    aside = tempfile.mkdtemp(prefix="arriving-", dir=upload_dir)
+    try:
+        stored, late, _ = await _write(request, aside, *how, **more)
+        if late:  # it could not even be renamed beside itself
+            raise HTTPException(400, "This file cannot be stored under its name.")
+        return [_settle(Path(file), Path(upload_dir)) for file in dict.fromkeys(stored)], [], []
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _settle(file: Path, upload_dir: Path) -> str:
+    place = upload_dir / file.parent.name / file.name
+    place.parent.mkdir(exist_ok=True)
+    return str(file.replace(place))
