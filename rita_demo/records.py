@@ -389,7 +389,8 @@ class Plane:
 class MeasuredCell:
     """One line of ``tables --format csv``: a method's accuracy on part of a dataset, in percent.
 
-    ``low`` and ``high``: Wilson's 95 % interval, in percent; ``n`` pictures; ``budget`` in 1/255.
+    ``n`` different pictures: asked under several seeds, each still counts once. ``accuracy`` is the mean over all
+    answers; ``low`` and ``high``: Wilson's 95 % interval for ``n`` pictures, in percent; ``budget`` in 1/255.
     """
 
     dataset: str

@@ -61,7 +61,13 @@ def add_evaluate(commands: Any, add_backbone: Callable[[argparse.ArgumentParser]
 
 def add_tables(commands: Any) -> None:
     """The command ``tables``."""
-    parser = commands.add_parser("tables", help="tables from what evaluate has stored")
+    parser = commands.add_parser(
+        "tables",
+        help="tables from what evaluate has stored",
+        description="Tables from what evaluate has stored. markdown and latex end with the paper's own tables, "
+        "measured cells beside printed ones. In csv, n counts different pictures: the interval is theirs, the "
+        "accuracy is the mean over all seeds.",
+    )
     parser.add_argument("runs", metavar="RUNS", type=Path, help="the folder that evaluate wrote to")
     parser.add_argument(
         "--format",

@@ -68,9 +68,14 @@ class Block:
 
 @dataclass
 class Notes:
-    """Remarks in the order of their first mark."""
+    """Remarks in the order of their first mark; ``scopes``: dataset -> what was measured of it, in sentences."""
 
+    scopes: Mapping[str, Sequence[str]]
     said: list[str] = field(default_factory=list)
+
+    def n(self, name: str, line: Line) -> str:
+        """The number of pictures, where not all cells of a dataset are of the same ones."""
+        return f", n = {line.n}" if len(self.scopes[name]) > 1 else ""
 
     def mark(self, remark: str) -> str:
         """`` [1]`` for a remark, nothing for none."""
@@ -167,7 +172,8 @@ def _sheet(
     index: Mapping[Key, Sequence[Line]],
     backbones: Mapping[str, str],
 ) -> Sheet:
-    notes, rows = Notes(), []
+    scopes = _scopes(block, index)
+    notes, rows = Notes(scopes), []
     for method in block.methods:
         printed = {c.dataset: c for c in block.cells if c.method == method}
         rows += _rows(block, printed, index, notes)
@@ -186,25 +192,31 @@ def _sheet(
     return Sheet(
         f"{group[0].backbone} ({group[0].split}) beside the paper's table{'s' * (len(block.tables) > 1)} {names}, "
         f"{block.backbone}, {strength}",
-        _above(block, group, index, same),
+        _above(block, group, scopes, same),
         ("method", "memory", *columns, "s per picture", "settings"),
         tuple(rows),
         tuple(below),
     )
 
 
-def _above(
-    block: Block, group: Sequence[Line], index: Mapping[Key, Sequence[Line]], same: bool
-) -> tuple[str, ...]:
-    first = group[0]
-    scopes: dict[str, list[str]] = {}
+def _scopes(block: Block, index: Mapping[Key, Sequence[Line]]) -> dict[str, list[str]]:
+    """Dataset, as printed -> what its cells are of; more than one sentence where they are of different pictures."""
+    found: dict[str, dict[str, str]] = {}
     for cell in _single(block):
         for line in beside(cell, index):
-            known = scopes.setdefault(cell.dataset, [])
-            known += [line.scope] if line.scope not in known else []
+            said = " ".join((line.scope, *untouched(line)))
+            found.setdefault(cell.dataset, {}).setdefault(line.scope, said)
+    return {name: list(said.values()) for name, said in found.items()}
+
+
+def _above(
+    block: Block, group: Sequence[Line], scopes: Mapping[str, Sequence[str]], same: bool
+) -> tuple[str, ...]:
+    first = group[0]
     told = [f"{name}: {' '.join(said)}" for name, said in scopes.items()]
+    by = "" if block.backbone in paper.BACKBONES else ", by the name of its file"
     if same:
-        comparison = "The backbone is the printed one; a cell is comparable where pictures, class names, attack and settings are as well."  # fmt: skip
+        comparison = f"The backbone is the printed one{by}; a cell is comparable where pictures, class names, attack and settings are as well."  # fmt: skip
     else:
         comparison = f"{first.backbone} is not the {block.backbone} of the print: no number here reproduces a printed one."  # fmt: skip
     unbounded = first.attack in ATTACKS and not ATTACKS[first.attack].bounded
@@ -212,7 +224,6 @@ def _above(
         f"Measured: {first.backbone} (weights {first.weights[:8]}), split {first.split}.",
         *told,
         *first.threat,
-        *untouched(first),
         *(("The paper names a strength for this attack; as it is measured here it has none.",) if unbounded and block.budget else ()),
         comparison,
     )  # fmt: skip
@@ -286,7 +297,7 @@ def _cell(
             star = "" if all(mine[part].finished for part in parts) else "*"
             value = f"{fmean(mine[part].accuracy for part in parts):.1f}{star}"
     elif name in mine:
-        value = accuracy_words(mine[name])
+        value = accuracy_words(mine[name]) + notes.n(name, mine[name])
     if printed is None:
         return value
     return f"{value} (printed {printed.accuracy:.1f}{notes.mark(printed.remark)})"

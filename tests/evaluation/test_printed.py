@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,15 +24,15 @@ B16 = paper.BACKBONES["ViT-B/16"]
 EIGHT = ("caltech101", "pets", "cars", "flowers102", "aircraft", "dtd", "eurosat", "ucf101")
 
 
-def line(method: str = "rita", attack: str = "pgd", budget: int = 1, **more: object) -> Line:
-    columns = {
+def line(method: str = "rita", attack: str = "pgd", budget: int = 1, **more: Any) -> Line:
+    columns: dict[str, Any] = {
         "dataset": "caltech101", "backbone": "embedded", "method": method, "attack": attack,
         "budget": budget, "steps": 7, "protocol": "stream" if method == "rita" else "off", "split": "test",
         "accuracy": 50.0, "n": 80, "low": 40.0, "high": 60.0, "seeds": "0", "settings": "x", "wanted": 80,
         "seconds": 0.4, "special": "", "threat": (f"About {attack}.",), "scope": "Accuracy on 80 pictures.",
         "looking": 0.9, "views": 64, "weights": "abcdef0123456789",
     }  # fmt: skip
-    return Line(**(columns | more))  # type: ignore[arg-type]
+    return Line(**(columns | more))
 
 
 def printed(table: str, method: str, dataset: str, attack: str, backbone: str) -> PrintedCell:
@@ -143,6 +144,26 @@ def test_another_memory_or_setting_is_another_row() -> None:
     found = [(row[1], row[-1], row[2].split()[0]) for row in sheet.rows if row[0] == "RITA"]
     assert found == [("stream", "recommended", "50.0"), ("off", "recommended", "50.0"), ("stream", "slots=1", "50.0")]  # fmt: skip
     assert any("preset paper" in said for said in sheet.below)
+
+
+def test_cells_of_different_pictures_say_of_how_many() -> None:
+    """The most pictures win within a row; a row that has fewer says so."""
+    few = {"n": 20, "wanted": 20, "accuracy": 99.0, "scope": "Accuracy on 20 pictures."}
+    (sheet,) = shaped_sheets([line(), line(**few), line("mta", **few), line(dataset="dtd")])
+    assert cell_of(sheet, "RITA", "Caltech101").startswith("50.0, n = 80 (printed ")
+    assert cell_of(sheet, "MTA", "Caltech101").startswith("99.0, n = 20 (printed ")
+    assert cell_of(sheet, "RITA", "DTD").startswith("50.0 (printed ")
+
+
+def test_autoattack_says_per_dataset_what_it_left_alone() -> None:
+    mine = [
+        line(attack="autoattack", already_wrong=7),
+        line(attack="autoattack", dataset="dtd", already_wrong=9),
+    ]
+    (sheet,) = shaped_sheets(mine)
+    above = " ".join(sheet.above)
+    assert "Caltech101: Accuracy on 80 pictures. Already wrong, so left untouched: 7 of 80" in above
+    assert "DTD: Accuracy on 80 pictures. Already wrong, so left untouched: 9 of 80" in above
 
 
 def test_models_splits_threats_and_name_lists_are_kept_apart() -> None:
