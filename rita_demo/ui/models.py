@@ -93,4 +93,4 @@ class ModelMenu:
         known = (
             first if name == first.name else BACKBONES.get(name) if isinstance(name, str) else None
         )
-        return f"<p class='quiet small'>{escape(known.note)}</p>" if known else ""
+        return f"<p class='quiet small'>{escape(known.note)}</p>" if known and known.note else ""

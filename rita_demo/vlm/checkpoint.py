@@ -68,10 +68,7 @@ def adopt_vision(model: Any, path: Path, name: str, named: frozenset[str] = froz
     try:
         found = _vision_weights(_read(path))
     except Exception as error:
-        raise _unsafe(error, file) or BackboneError(
-            f"{file} cannot be read as the weights of a vision tower.",
-            "It may be damaged or another kind of file.",
-        ) from error
+        raise _unsafe(error, file) or _no_vision(file) from error
     if any(key.startswith("text.") or key == "token_embedding.weight" for key in found):
         raise BackboneError(
             f"{file} holds a whole model, not a vision tower alone.",
@@ -94,7 +91,17 @@ def adopt_vision(model: Any, path: Path, name: str, named: frozenset[str] = froz
             f"{', '.join(idle)[:200]} is neither missing nor left over in {file}.",
             "Behind +except= stand only keys that are.",
         )
-    model.visual.load_state_dict({k: v for k, v in found.items() if k in wanted}, strict=False)
+    try:
+        model.visual.load_state_dict({k: v for k, v in found.items() if k in wanted}, strict=False)
+    except Exception as error:  # the right shapes, and still nothing that can be copied
+        raise _no_vision(file) from error
+
+
+def _no_vision(file: str) -> BackboneError:
+    return BackboneError(
+        f"{file} cannot be read as the weights of a vision tower.",
+        "It may be damaged or another kind of file.",
+    )
 
 
 def expect_checkpoint(path: Path) -> None:

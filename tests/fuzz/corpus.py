@@ -141,6 +141,15 @@ def checkpoints() -> dict[str, bytes]:
 
 
 @cache
+def vision_tower() -> bytes:
+    """The vision tower of the same model alone, as TeCoA saves one."""
+    buffer = io.BytesIO()
+    tower = tiny_model().visual.state_dict()
+    torch.save({"epoch": 1, "state_dict": {}, "vision_encoder_state_dict": tower}, buffer)
+    return buffer.getvalue()
+
+
+@cache
 def model_folder() -> tuple[tuple[str, bytes], ...]:
     """A folder like assets/model."""
     return (

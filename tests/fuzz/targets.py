@@ -108,6 +108,20 @@ def _checkpoint(suffix: str) -> Target:
     return Target(make, read)
 
 
+def _vision_tower() -> Target:
+    def make(rng: random.Random) -> bytes:
+        return mutate.zipped(rng, corpus.vision_tower())
+
+    def read(data: bytes, folder: Path) -> None:
+        from rita_demo.vlm.checkpoint import adopt_vision
+
+        path = folder / "tower.pt"
+        path.write_bytes(data)
+        adopt_vision(corpus.tiny_model(), path, "rita-tiny:base.pt")
+
+    return Target(make, read)
+
+
 def _model_folder(rng: random.Random) -> dict[str, bytes]:
     files = dict(corpus.model_folder())
     name = rng.choice(("open_clip_config.json", "open_clip_config.json", "seen_tokens.json"))
@@ -278,6 +292,7 @@ TARGETS: dict[str, Target] = {
     "saved run": Target(lambda rng: mutate.zipped(rng, corpus.saved_run()), _reopen),
     "model.safetensors": _checkpoint("safetensors"),
     "model.pt": _checkpoint("pt"),
+    "tower.pt": _vision_tower(),
     "model folder": Target(_model_folder, _load),
     "split file": Target(_split, _dataset),
     "dataset lists": Target(_lists, _read_lists),
