@@ -187,7 +187,7 @@ class Engine:
         settings: Settings,
         labels: Sequence[int],
         seeds: Sequence[int],
-        target: int | None = None,
+        targets: Sequence[int] | None = None,
     ) -> list[AttackTrace]:
         """:meth:`attack` on squares of one size as one batch, each with its own seed: the same up to rounding.
 
@@ -204,7 +204,7 @@ class Engine:
                     budget=settings.budget,
                     steps=settings.steps,
                     seeds=seeds,
-                    target=target,
+                    targets=targets,
                     roundtrip=settings.adversarial_roundtrip,
                 )
             ]

@@ -49,7 +49,7 @@ def attack(
     if pixels.ndim != 3 or pixels.shape[0] != 3 or not pixels.is_floating_point():
         raise ValueError(f"pixels are (3, H, W) float in [0, 1]; got {tuple(pixels.shape)}")
     row, wish = _wish(
-        logits, pixels[None], [label], name, budget, steps, [seed], target, roundtrip, sight
+        logits, pixels[None], [label], name, budget, steps, [seed], [target], roundtrip, sight
     )
     return _attack(logits, pixels, row, wish, target)
 
@@ -63,13 +63,14 @@ def attack_together(
     budget: int,
     steps: int,
     seeds: Sequence[int],
-    target: int | None = None,
+    targets: Sequence[int] | None = None,
     roundtrip: str = "round",
 ) -> list[AttackTrace]:
-    """The same for B squares (B, 3, H, W) as one batch, each with its own label and seed; what :func:`attack`
+    """The same for B squares (B, 3, H, W) as one batch, each with its own label, seed and target; what :func:`attack`
     makes of each, up to rounding. ``seconds`` is each one's share. Not for attacks that look through crops
     or the defence."""
-    row, wish = _wish(logits, pixels, labels, name, budget, steps, seeds, target, roundtrip, None)
+    aims: Sequence[int | None] = [None] * len(pixels) if targets is None else targets
+    row, wish = _wish(logits, pixels, labels, name, budget, steps, seeds, aims, roundtrip, None)
     started = time.perf_counter()
     climb = row.climb(logits, pixels, wish)
     while True:
@@ -78,7 +79,8 @@ def attack_together(
         except StopIteration as done:
             seconds = (time.perf_counter() - started) / len(pixels)
             return [
-                _trace(done.value, b, row, wish.budget, target, seconds) for b in range(len(pixels))
+                _trace(done.value, b, row, wish.budget, aims[b], seconds)
+                for b in range(len(pixels))
             ]
 
 
@@ -90,13 +92,13 @@ def _wish(
     budget: int,
     steps: int,
     seeds: Sequence[int],
-    target: int | None,
+    targets: Sequence[int | None],
     roundtrip: str,
     sight: Sight | None,
 ) -> tuple[Attack, Wish]:
     """A row of the table, and a checked wish for B squares."""
     row = attack_row(name)
-    _check(row, budget, steps, target, roundtrip)
+    _check(row, budget, steps, targets[0], roundtrip)
     if row.through in ("crops", "defence") and sight is None:
         raise ValueError(f"the attack {name!r} looks through something: give it a sight")
     if row.through == "diversity":
@@ -111,7 +113,7 @@ def _wish(
         steps=row.steps(steps),
         seeds=list(seeds),
         label=each(labels),
-        target=each([target] * len(pixels)),
+        target=each(targets),
         roundtrip=roundtrip,
         sight=sight,
     )

@@ -21,6 +21,7 @@ from rita_demo.evaluation.request import SEEDS
 from rita_demo.evaluation.tuned import TuningStore
 from rita_demo.methods import METHODS
 from rita_demo.records import BackboneInfo, CacheState, TextBank, Trace, Tuning, Verdict
+from rita_demo.settings import Settings
 
 Tunings = Mapping[Any, TuningStore | None]  # by tuning key; None: not kept
 
@@ -79,12 +80,17 @@ class Answering:
             DataError: the picture cannot be used; it is named.
         """
         cell, entry = asked.sight, asked.entry
-        own = cell.attacked.but(**{name: asked.seed for name in SEEDS if name not in cell.fixed})
+        own = self.own_settings(asked)
         bank = self.bank(asked.names, cell)
         try:
             return look_at(self.engine, entry, bank, own, looks, attacks, memory, asked.target)
         except DemoError as error:
             raise about(entry, error) from error
+
+    def own_settings(self, asked: Asked) -> Settings:
+        """The settings a picture is attacked and looked at with: those of the run with the picture's own seeds."""
+        cell = asked.sight
+        return cell.attacked.but(**{name: asked.seed for name in SEEDS if name not in cell.fixed})
 
     def tune(self, asked: Asked, look: Look, cell: Cell, store: TuningStore) -> None:
         """Make and keep the prompt update that a cell needs, where it is not kept yet."""

@@ -16,7 +16,7 @@ from rita_demo.data.pictures import open_picture, picture_of, png_bytes
 from rita_demo.engine import Engine
 from rita_demo.evaluation.collection import Entry
 from rita_demo.evaluation.kept import Kept, Place
-from rita_demo.records import CacheState, Glance, Picture, TextBank, ViewSet
+from rita_demo.records import AttackTrace, CacheState, Glance, Picture, TextBank, ViewSet
 from rita_demo.settings import Settings
 from rita_demo.views import draw_boxes
 
@@ -112,11 +112,15 @@ class AttackStore:
                 **kept.row["attacked"]
             )
         trace = engine.attack(clean, bank, settings, entry.label, target, cache=memory)
+        return picture_of(trace.pixels), self.keep(entry, trace)
+
+    def keep(self, entry: Entry, trace: AttackTrace) -> Attacked:
+        """Keep what an attack delivered, and what it did."""
         attacked = Attacked(
             trace.linf, trace.l2, trace.fooled, trace.already_wrong, round(trace.seconds, 4)
         )
         self.place.keep(entry, Kept({"attacked": asdict(attacked)}, png_bytes(trace.pixels)))
-        return picture_of(trace.pixels), attacked
+        return attacked
 
 
 def look_at(

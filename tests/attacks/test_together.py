@@ -33,8 +33,8 @@ def test_a_batch_gives_every_picture_what_it_gets_alone(model: Tiny, name: str) 
 def test_a_batch_can_be_aimed_and_is_checked(model: Tiny) -> None:
     squares = torch.stack([picture(0), picture(1)])
     asked = {"name": "pgd", "budget": 16, "steps": 10, "seeds": [0, 1]}
-    aimed = attack_together(model, squares, [0, 1], target=2, **asked)
-    assert [trace.target for trace in aimed] == [2, 2]
+    aimed = attack_together(model, squares, [0, 1], targets=[2, 3], **asked)
+    assert [trace.target for trace in aimed] == [2, 3]
     with pytest.raises(SettingError, match="budget"):
         attack_together(model, squares, [0, 1], **asked | {"budget": 300})
     with pytest.raises(ValueError, match="sight"):
