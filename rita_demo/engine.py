@@ -411,7 +411,9 @@ class Engine:
         with self._lock:
             try:
                 yield
-            except torch.OutOfMemoryError as error:
+            except (RuntimeError, MemoryError) as error:
+                if not vlm.is_full(error):
+                    raise
                 raise vlm.no_room() from error
 
     def _prompts_of(self, bank: TextBank, settings: Settings) -> Any:

@@ -186,7 +186,9 @@ def in_chunks(encode: Callable[[Tensor], Tensor], pixels: Tensor, size: int) -> 
         size, fits = min(size, len(pixels) - at), True
         try:
             parts.append(encode(pixels[at : at + size]))
-        except torch.OutOfMemoryError:
+        except (RuntimeError, MemoryError) as error:
+            if not is_full(error):
+                raise
             fits = False
         if fits:
             at += size
@@ -196,6 +198,15 @@ def in_chunks(encode: Callable[[Tensor], Tensor], pixels: Tensor, size: int) -> 
             size //= 2
             torch.cuda.empty_cache()
     return torch.cat(parts)
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether an error says that the memory does not suffice. On a GPU it is of a kind of its own; on a CPU torch
+    raises a plain RuntimeError, and only its words tell."""
+    words = ("DefaultCPUAllocator", "not enough memory")
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
+        isinstance(error, RuntimeError) and any(part in str(error) for part in words)
+    )
 
 
 def no_room() -> BackboneError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from rita_demo.engine import Engine
 from rita_demo.errors import BackboneError
 from rita_demo.settings import RECOMMENDED
 from tests.data.hostile import photo
+from tests.server import ROOT
 
 PICTURE, NAMES = picture_of(photo(64, 64)), ("cat", "dog", "cup")
 SETTINGS = RECOMMENDED.but(views=16, tuning_steps=0, prompts=2, attack="pgd", steps=2)
@@ -120,3 +123,69 @@ def test_a_checkpoint_full_of_nan_is_refused_when_it_is_loaded(
     save_file(weights, tmp_path / "open_clip_model.safetensors")
     with pytest.raises(BackboneError, match="not a number"):
         vlm.load(f"local-dir:{tmp_path}", "cpu", "float32")
+
+
+FULL = """
+import resource, sys
+import torch
+from rita_demo import vlm
+from rita_demo.engine import Engine
+from rita_demo.errors import BackboneError
+from tests.faults.test_device import NAMES, PICTURE, SETTINGS
+
+torch.set_num_threads(1)
+tried, MB = [], 1 << 20
+
+class Hungry(torch.nn.Module):
+    def __init__(self, whole, each):
+        super().__init__()
+        self.whole, self.each = whole, each
+    def forward(self, pixels):
+        tried.append(len(pixels))
+        held = torch.empty(len(pixels) * self.each * MB, dtype=torch.uint8)
+        return self.whole(pixels) + held[:1] * 0
+
+backbone = vlm.load("local-dir:" + sys.argv[1], "cpu", "float32")
+whole = Engine(backbone).look(PICTURE, SETTINGS).features
+engine = Engine(backbone)
+bank = engine.classes(NAMES, SETTINGS)
+now = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (now + 3000 * MB, resource.RLIM_INFINITY))
+encoder = backbone._visual
+backbone._visual = Hungry(encoder, 500)  # 16 views need 8 GB, 4 need 2
+assert abs(engine.look(PICTURE, SETTINGS).features - whole).max() < 1e-5
+print(tried)
+backbone._visual = Hungry(encoder, 4000)  # not even one
+for door in (lambda: Engine(backbone).look(PICTURE, SETTINGS), lambda: engine.attack(PICTURE, bank, SETTINGS, 0)):
+    try:
+        door()
+    except BackboneError as error:
+        print(error)
+backbone._visual = encoder
+engine.attack(PICTURE, bank, SETTINGS, 0)
+print("the next picture works")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="asks Linux for its own size")
+def test_a_processors_memory_that_is_really_full_is_told_like_a_gpus(tiny_model_dir: Path) -> None:
+    """In a process whose address space may not grow any further."""
+    said = subprocess.run(
+        [sys.executable, "-c", FULL, str(tiny_model_dir)], cwd=ROOT, capture_output=True, text=True, check=False
+    )  # fmt: skip
+    assert said.returncode == 0, said.stderr[-2000:]
+    tried, looked, attacked, after = said.stdout.splitlines()
+    assert tried == "[16, 8, 4, 4, 4, 4]"
+    assert ROOM in looked
+    assert ROOM in attacked
+    assert after == "the next picture works"
+
+
+def test_another_error_of_the_model_is_not_taken_for_a_full_memory(backbone: Any) -> None:
+    def wrong(pixels: Tensor) -> Tensor:
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+    backbone._visual.forward = wrong
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        Engine(backbone).look(PICTURE, SETTINGS)
