@@ -117,11 +117,7 @@ class StreamTab:
         wish = {name: values[component] for name, component in self.asked.items()}
         backbone = self.desk.engine_of(session).info.name
         request = measuring.request_for(self.places, settings, backbone, methods=methods, **wish)
-        if session.stream.running:
-            raise SettingError("A stream of yours is running.", "Pause or cancel it first.")
-        session.stream.close()
-        session.stream.request = request
-        yield from self._go(visitor, session)
+        yield from self._go(visitor, session, request)
 
     def resumed(self, visitor: Any) -> Iterator[Updates]:
         """On with the stream that was paused."""
@@ -131,18 +127,27 @@ class StreamTab:
         """One picture more."""
         yield from self._go(visitor, self.desk.sessions.get(visitor), most=1)
 
-    def _go(self, visitor: Any, session: Session, most: int = MOST) -> Iterator[Updates]:
+    def _go(
+        self, visitor: Any, session: Session, new: Any = None, most: int = MOST
+    ) -> Iterator[Updates]:
         view, engine = session.stream, self.desk.engine_of(session)
-        if view.request is None or view.running:
-            raise SettingError("There is no paused stream.", "Start one.")
-        if view.request.backbone != engine.info.name:
-            raise SettingError(
-                "Another model was chosen since.", "Choose the stream's one, or start anew."
-            )
-        view.running, view.stop = True, False
+        with session.lock:  # two presses may arrive together
+            if view.running:
+                raise SettingError("A stream of yours is running.", "Pause or cancel it first.")
+            if new is not None:
+                view.close()
+                view.request = new
+            if view.request is None:
+                raise SettingError("There is no paused stream.", "Start one.")
+            if view.request.backbone != engine.info.name:
+                raise SettingError(
+                    "Another model was chosen since.", "Choose the stream's one, or start anew."
+                )
+            request = view.request
+            view.running, view.stop = True, False
         try:
             yield {self.desk.notice: "", **self._drawn(session)}
-            with closing(measuring.running(engine, view.request)) as steps:
+            with closing(measuring.running(engine, request)) as steps:
                 for done, _ in enumerate(steps, 1):
                     self.desk.sessions.get(visitor)  # a page that was closed streams no more
                     self._look(session)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import shutil
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,7 @@ from rita_demo.ui import stream_fetch, stream_panels
 from rita_demo.ui.example import WorkedExample
 from rita_demo.ui.sessions import SessionLost
 from rita_demo.ui.stream import StreamTab
+from rita_demo.ui.stream_state import Streaming
 from tests.ui.fake import FakeEngine
 
 
@@ -171,6 +175,39 @@ def test_two_visitors_never_write_one_run(visit: Visit) -> None:
     with pytest.raises(DataError, match="Another evaluation is writing"):
         other.stream(pictures=6)
     job.close()
+    assert not visit.view.running
+
+
+class Hesitating(Streaming):
+    """Who finds that nothing runs waits a second for somebody else to find the same."""
+
+    both = threading.Barrier(2, timeout=1)
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if name == "running" and found is False:
+            with suppress(threading.BrokenBarrierError):
+                type(self).both.wait()
+        return found
+
+
+def test_of_two_presses_that_arrive_together_one_starts_a_stream(visit: Visit) -> None:
+    jobs = [visit.tab.started(visit.wish(pictures=3)) for _ in range(2)]
+    visit.session.stream = Hesitating()
+
+    def press(job: Any) -> str:
+        try:
+            next(job)
+        except SettingError as error:
+            return str(error)
+        return "started"
+
+    with ThreadPoolExecutor(2) as pool:
+        said = sorted(pool.map(press, jobs))
+    assert said[1] == "started"
+    assert "A stream of yours is running" in said[0]
+    for job in jobs:
+        job.close()
     assert not visit.view.running
 
 

@@ -115,8 +115,10 @@ class Person(Stranger):
     def here(self) -> Iterator[None]:
         """As long as the page is open its heartbeat listens; when that ends the server knows that he left."""
         with self.http.stream("GET", f"gradio_api/heartbeat/{self.page}") as beat:
-            next(beat.iter_lines())
+            lines = beat.iter_lines()
+            next(lines)
             yield
+            lines.close()  # until here: an iterator that nobody holds hangs up at once
 
     def look_at(self, view: int) -> str:
         """Choose a view; what the address bar shows then, "" where the picture is an upload."""
