@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,21 +17,19 @@ from typing import Any
 import httpx
 
 from tests.fuzz import corpus, mutate
+from tests.ui.addresses import filled
 from tests.ui.stranger import Stranger
 
 EACH = 30
+JSON = {"Content-Type": "application/json"}
 PATIENCE = 5.0  # seconds until he leaves in the middle of an answer
-ROUTES = (
-    "gradio_api/file=/etc/passwd", "gradio_api/file=../../etc/passwd", "gradio_api/file=app.py", "file=/etc/passwd",
-    "gradio_api/file=%2e%2e/%2e%2e/etc/passwd", "static/../../app.py", "gradio_api/info", "gradio_api/queue/status",
-    "gradio_api/startup-events", "gradio_api/app_id", "gradio_api/stream/x/1/2/playlist.m3u8", "theme.css",
-    "gradio_api/heartbeat/", "gradio_api/custom_component/x/component/y/z", "gradio_api/proxy=http://127.0.0.1:1/",
-    "gradio_api/deep_link", "monitoring", "gradio_api/upload_progress?upload_id=x", "svelte/../../app.py",
+#: Beside every address that the app has: what leads out of a folder, or asks another machine.
+FOREIGN = (
+    "gradio_api/file=/etc/passwd", "gradio_api/file=../../etc/passwd", "gradio_api/file=%2e%2e/%2e%2e/etc/passwd",
+    "file=/etc/passwd", "static/../../app.py", "svelte/../../app.py", "gradio_api/proxy=http://127.0.0.1:1/", "theme.css/",
 )  # fmt: skip
-POSTS = (
-    "gradio_api/queue/join", "gradio_api/run/predict", "gradio_api/api/predict", "gradio_api/reset",
-    "gradio_api/cancel", "gradio_api/component_server", "gradio_api/call/predict", "login", "gradio_api/upload",
-)  # fmt: skip
+#: How often each kind is sent; an address of the app's own is asked more often than before there were so many.
+KINDS = {"event": 50, "file": 10, "link": 8, "route": 20, "post": 12}
 
 
 @dataclass
@@ -93,21 +92,25 @@ class Odd(Stranger):
         return [self._value(number, {}) for number in inputs]
 
 
-def round_of(address: str, number: int, heard: Heard) -> None:
-    """One visitor, and everything he sends."""
+def round_of(
+    address: str, number: int, heard: Heard, everything: Sequence[tuple[str, str]]
+) -> None:
+    """One visitor, and everything he sends; ``everything``: method and path of all that the app answers."""
     rng = random.Random(f"round {number}")
     visitor, events = Odd(address), 0
     events = len(visitor.config["dependencies"])
     heard.judge(f"round {number} opening", visitor.open())
     for turn in range(EACH):
         what = f"round {number}, turn {turn}"
-        kind = rng.choices(("event", "file", "link", "route", "post"), (60, 12, 8, 10, 10))[0]
+        kind = rng.choices(list(KINDS), list(KINDS.values()))[0]
         heard.sent[kind] += 1
         try:
             if kind == "event":
                 at = (number * EACH + turn) % events  # every event has its turn
                 answer = _event(rng, visitor, visitor.config["dependencies"][at])
                 what += f", event {at}"
+            elif kind == "route":
+                answer = _route(rng, visitor, *everything[(number * EACH + turn) % len(everything)])
             else:
                 answer = _KINDS[kind](rng, visitor)
         except httpx.HTTPError as error:
@@ -172,12 +175,21 @@ def _link(rng: random.Random, visitor: Odd) -> str:
     raise LookupError("load")
 
 
-def _route(rng: random.Random, visitor: Odd) -> str:
-    path = rng.choice(ROUTES)
-    if rng.random() < 0.3:
+def _route(rng: random.Random, visitor: Odd, method: str, path: str) -> str:
+    """An address of the app with this visitor's own session, sometimes bent; and what it likes to be sent."""
+    path = filled(path, visitor.page) if rng.random() < 0.8 else rng.choice(FOREIGN)
+    if rng.random() < 0.2:
         path = path.replace("/", rng.choice(("//", "/../", "%2f", "/%00/", "\\")), 1)
+    about = {"session_hash": visitor.page, "upload_id": "x", "deep_link": "x"}
+    file = mutate.raw(rng, rng.choice(corpus.pictures()))
+    body: dict[str, Any] = {}
+    if method != "GET":
+        body = rng.choice((
+            {"data": about, "files": {rng.choice(("files", "video", "x")): ("a.mp4", file)}},
+            {"content": mutate.as_json(rng, _body(visitor)), "headers": JSON},
+        ))  # fmt: skip
     try:
-        with visitor.http.stream("GET", path, timeout=PATIENCE) as answer:
+        with visitor.http.stream(method, path, params=about, timeout=PATIENCE, **body) as answer:
             return (
                 next(answer.iter_text(), "")
                 if answer.status_code != 500
@@ -187,13 +199,17 @@ def _route(rng: random.Random, visitor: Odd) -> str:
         return ""
 
 
-def _post(rng: random.Random, visitor: Odd) -> str:
-    body = {"fn_index": 3, "data": [None], "session_hash": visitor.page, "event_id": "x", "component_id": 3,
+def _body(visitor: Odd) -> dict[str, Any]:
+    return {"fn_index": 3, "data": [None], "session_hash": visitor.page, "event_id": "x", "component_id": 3,
             "fn_name": "x", "trigger_id": None, "event_data": None}  # fmt: skip
-    return visitor.post(rng.choice(POSTS), mutate.as_json(rng, body)).text
 
 
-_KINDS = {"file": _file, "link": _link, "route": _route, "post": _post}
+def _post(rng: random.Random, visitor: Odd) -> str:
+    path = rng.choice(("queue/join", "run/predict", "upload", "cancel", "reset"))
+    return visitor.post(f"gradio_api/{path}", mutate.as_json(rng, _body(visitor))).text
+
+
+_KINDS = {"file": _file, "link": _link, "post": _post}
 
 
 def our_tracebacks(log: Path) -> list[str]:

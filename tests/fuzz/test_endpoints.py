@@ -6,14 +6,15 @@ would be seen. A round that fails is repeated by its number: ``round_of(address,
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
-from time import perf_counter
+from time import monotonic, perf_counter, sleep
 
 import pytest
 
 from tests.fuzz.endpoints import EACH, Heard, our_tracebacks, round_of
-from tests.fuzz.page import page_of_its_own
+from tests.fuzz.page import PLACES, page_of_its_own
 
 QUICK = (5,)  # rounds in `make test`, of EACH things
 MANY = 40  # at night: every event several times
@@ -23,16 +24,40 @@ def strangers(place: Path, rounds: Iterable[int]) -> Heard:
     """What came of these rounds; the server's own log is part of it."""
     heard = Heard()
     with page_of_its_own(place) as address:
+        everything = json.loads(written(place / "watched" / "addresses.json"))
         for number in rounds:
-            round_of(address, number, heard)
+            round_of(address, number, heard, everything)
+        heard.faults += [f"in no budget: {path}" for path in strays(place)]
     heard.faults += [f"log: {line}" for line in our_tracebacks(place / "log.txt")]
     for name in ("cwd", "home"):
         heard.faults += [f"written: {path}" for path in (place / name).rglob("*")]
     left = {path.name for path in place.iterdir()}
-    heard.faults += [
-        f"written: {name}" for name in left - {"home", "cwd", "tmp", "data", "runs", "log.txt"}
-    ]
+    heard.faults += [f"written: {name}" for name in left - {*PLACES, "log.txt"}]
     return heard
+
+
+def written(path: Path) -> str:
+    """What the page's process writes there, as soon as it does."""
+    until = monotonic() + 30
+    while not path.exists() and monotonic() < until:
+        sleep(0.1)
+    return path.read_text()
+
+
+def strays(place: Path) -> list[str]:
+    """Temporary files and uploads that the page does not know of, and so never deletes; an upload that was cut off a
+    moment ago is given some seconds."""
+    until = monotonic() + 15
+    while True:
+        sleep(0.5)  # the page says five times a second what it knows of
+        kept = {
+            str(Path(name).resolve())
+            for name in json.loads(written(place / "watched" / "kept.json"))
+        }
+        lies = [p for name in ("tmp", "uploads") for p in (place / name).rglob("*") if p.is_file()]
+        found = [str(path) for path in lies if str(path.resolve()) not in kept]
+        if not found or monotonic() > until:
+            return found
 
 
 @pytest.mark.slow
