@@ -51,6 +51,12 @@ class Broken(nn.Module):
         return self.whole(pixels) * torch.nan
 
 
+def put(backbone: Any, tower: Any) -> Any:
+    """In the place of the vision tower, and of its copy with batch norms folded in."""
+    backbone._visual, backbone._folded = tower, None
+    return tower
+
+
 @pytest.fixture
 def backbone(tiny_model_dir: Path) -> Any:
     return vlm.load(f"local-dir:{tiny_model_dir}", "cpu", "float32")
@@ -62,7 +68,7 @@ def backbone(tiny_model_dir: Path) -> Any:
 )
 def test_views_that_do_not_fit_are_encoded_in_halves(backbone: Any, most: int, tried: Any) -> None:
     whole = Engine(backbone).look(PICTURE, SETTINGS)
-    backbone._visual = narrow = Narrow(backbone._visual, most)
+    narrow = put(backbone, Narrow(backbone._visual, most))
     halved = Engine(backbone).look(PICTURE, SETTINGS)
     assert halved.features == pytest.approx(whole.features, abs=1e-5)
     assert narrow.tried == tried
@@ -73,7 +79,7 @@ def test_where_one_does_not_fit_there_is_a_sentence_and_the_next_picture_works(
 ) -> None:
     engine = Engine(backbone)
     bank = engine.classes(NAMES, SETTINGS)
-    backbone._visual = narrow = Narrow(backbone._visual, 0)
+    narrow = put(backbone, Narrow(backbone._visual, 0))
     with pytest.raises(BackboneError, match=ROOM):
         engine.look(PICTURE, SETTINGS)
     with pytest.raises(BackboneError, match=ROOM):  # nothing to halve: one picture, its gradient
@@ -99,7 +105,7 @@ def test_prompts_that_do_not_fit_are_a_sentence(
 
 def test_an_answer_that_is_no_number_is_a_sentence_and_is_not_kept(backbone: Any) -> None:
     engine, whole = Engine(backbone), backbone._visual
-    backbone._visual = Broken(whole)
+    put(backbone, Broken(whole))
     with pytest.raises(BackboneError, match="not a number"):
         engine.look(PICTURE, SETTINGS)
     backbone._visual = whole
@@ -151,7 +157,7 @@ engine = Engine(backbone)
 bank = engine.classes(NAMES, SETTINGS)
 now = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (now + 3000 * MB, resource.RLIM_INFINITY))
-encoder = backbone._visual
+encoder, backbone._folded = backbone._visual, None
 backbone._visual = Hungry(encoder, 500)  # 16 views need 8 GB, 4 need 2
 assert abs(engine.look(PICTURE, SETTINGS).features - whole).max() < 1e-5
 print(tried)
@@ -186,6 +192,6 @@ def test_another_error_of_the_model_is_not_taken_for_a_full_memory(backbone: Any
     def wrong(pixels: Tensor) -> Tensor:
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
 
-    backbone._visual.forward = wrong
+    put(backbone, backbone._visual).forward = wrong
     with pytest.raises(RuntimeError, match="cannot be multiplied"):
         Engine(backbone).look(PICTURE, SETTINGS)

@@ -68,7 +68,7 @@ def test_nothing_of_a_closed_page_stays_in_gradio_either(monkeypatch: pytest.Mon
         stays, leaves = Stranger(address), Stranger(address)
         for visitor in (stays, leaves):
             visitor.open()
-        kept = gradio_keeps()
+        kept = gradio_page(stays).state_holder
         assert {stays.page, leaves.page} <= set(kept.session_data)
         with leaves.http.stream("GET", f"gradio_api/heartbeat/{leaves.page}") as beat:
             next(beat.iter_lines())
@@ -130,7 +130,8 @@ def test_a_file_that_was_handed_over_is_kept_nowhere(monkeypatch: pytest.MonkeyP
         one, two = Stranger(address), Stranger(address)
         for visitor in (one, two):
             visitor.open()
-        kept, page = gradio_keeps(), gradio_page()
+        page = gradio_page(one)
+        kept = page.state_holder
         for visitor in (one, two):
             assert "base64," in visitor.press("save-run", data={"figures": figures})
         assert "base64," not in held(kept, one), "it stays when somebody else's is made"
@@ -153,13 +154,11 @@ def held(kept: StateHolder, visitor: Stranger) -> str:
     return json.dumps(found)
 
 
-def gradio_page() -> gr.Blocks:
-    """The page that is served."""
-    found = [o for o in gc.get_objects() if isinstance(o, gr.Blocks) and o.is_running]
-    return found[-1]
-
-
-def gradio_keeps() -> StateHolder:
-    """Of the page that was launched last."""
-    found = [o for o in gc.get_objects() if isinstance(o, StateHolder) and o.session_data]
-    return found[-1]
+def gradio_page(visitor: Stranger) -> gr.Blocks:
+    """The page that a visitor opened; other tests' pages may not have been collected yet."""
+    for page in gc.get_objects():
+        if isinstance(page, gr.Blocks) and page.is_running:
+            kept = getattr(page, "state_holder", None)
+            if kept is not None and visitor.page in kept.session_data:
+                return page
+    raise AssertionError("nobody serves this visitor")

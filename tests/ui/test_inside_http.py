@@ -33,9 +33,9 @@ class Raw(Stranger):
     def call(self, number: int, inputs: list[Any], data: Any = None) -> str:
         post = self.http.post
 
-        def raw(path: str, json: Any) -> Any:
+        def raw(path: str, json: Any, **more: Any) -> Any:
             head = {"content-type": "application/json"}
-            return post(path, content=dumps(json), headers=head)
+            return post(path, content=dumps(json), headers=head, **more)
 
         self.http.post = raw  # type: ignore[method-assign, assignment]
         try:
