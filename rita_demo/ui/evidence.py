@@ -25,7 +25,7 @@ _SHORT = {
 
 def draw_evidence() -> None:
     """Draw the fold; it never changes."""
-    with gr.Accordion("Is RITA better than a plain average of the crops? Measured against ten attackers", open=False,
+    with gr.Accordion("Is RITA better than a plain average of the crops? Measured against nine attackers, and none", open=False,
                       elem_classes="fold", elem_id="evidence-fold"):  # fmt: skip
         gr.HTML(evidence(_cells()), elem_id="evidence")
 
