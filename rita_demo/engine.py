@@ -187,7 +187,7 @@ class Engine:
         settings: Settings,
         labels: Sequence[int],
         seeds: Sequence[int],
-        targets: Sequence[int] | None = None,
+        targets: Sequence[int | None] | None = None,
     ) -> list[AttackTrace]:
         """:meth:`attack` on squares of one size as one batch, each with its own seed: the same up to rounding.
 

@@ -63,7 +63,7 @@ def attack_together(
     budget: int,
     steps: int,
     seeds: Sequence[int],
-    targets: Sequence[int] | None = None,
+    targets: Sequence[int | None] | None = None,
     roundtrip: str = "round",
 ) -> list[AttackTrace]:
     """The same for B squares (B, 3, H, W) as one batch, each with its own label, seed and target; what :func:`attack`
@@ -105,8 +105,9 @@ def _wish(
         sight = diverse(logits)
 
     def each(values: Sequence[int | None]) -> Tensor | None:
-        known = [int(value) for value in values if value is not None]
-        return torch.tensor(known, device=pixels.device) if known else None
+        if all(value is None for value in values):
+            return None
+        return torch.tensor(values, device=pixels.device)  # all or none: None is no number
 
     return row, Wish(
         budget=budget if row.bounded else 0,

@@ -89,14 +89,13 @@ def _delivered(
     bank = model.bank(alike[0].asked.names, alike[0].asked.sight)
     missing = [one for one in alike if one.asked.entry not in attacks.place]
     if missing and looks_through(alike[0].settings) in ("", "diversity"):
-        targets = [one.asked.target for one in missing if one.asked.target is not None]
         traces = model.engine.attack_together(
             [one.picture for one in missing],
             bank,
             missing[0].settings,
             [one.asked.entry.label for one in missing],
             [one.settings.attack_seed for one in missing],
-            targets or None,
+            [one.asked.target for one in missing],
         )
         for one, trace in zip(missing, traces, strict=True):
             attacks.keep(one.asked.entry, trace)

@@ -50,7 +50,7 @@ EXERCISES = (
     (
         "RITA holds where CLIP falls. Is it robust?",
         "Only against the attacker stated beside the number. One who averages over crops, or attacks through RITA, does more harm: "
-        "choose him under “Kind”. The plain ensemble over the same crops holds nearly as well: most of the protection comes from the "
+        "choose him under “Kind”. The plain ensemble over the same crops holds about as well: most of the protection comes from the "
         "crops, a few pictures in a hundred from which of them weigh how much.",
     ),
 )  # fmt: skip
