@@ -112,7 +112,10 @@ def _bytes(archive: Archive, part: Path) -> Iterator[Fetched]:
         with urllib.request.urlopen(ask, timeout=PATIENCE) as answer:
             if have and answer.status != 206:  # it starts again from the beginning
                 have = 0
-            total = have + int(answer.headers.get("Content-Length") or 0)
+            length = int(answer.headers.get("Content-Length") or 0)
+            total = (
+                have + length if length else 0
+            )  # a rest of unknown length says nothing of the whole
             most = min(total or math.inf, archive.megabytes * 1e6 * LARGER)
             if total > most:
                 raise _endless(archive, part)

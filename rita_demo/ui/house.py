@@ -82,6 +82,6 @@ def forget_closed(page: Any) -> None:
     if kept is None:
         return
     with kept.lock:
-        for page in [name for name, state in kept.session_data.items() if state.is_closed]:
-            kept.session_data.pop(page, None)
+        for visit in [name for name, state in kept.session_data.items() if state.is_closed]:
+            kept.session_data.pop(visit, None)
             kept.time_last_used.pop(page, None)

@@ -40,7 +40,7 @@ class Server:
 
     def __init__(self, data: bytes) -> None:
         self.data, self.cut, self.ranges = data, None, []
-        self.resumes, self.silent = True, 0.0
+        self.resumes, self.silent, self.tells_length = True, 0.0, True
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -52,7 +52,8 @@ class Server:
                     self.send_error(416)
                     return
                 self.send_response(206 if begin else 200)
-                self.send_header("Content-Length", str(len(outer.data) - begin))
+                if outer.tells_length:
+                    self.send_header("Content-Length", str(len(outer.data) - begin))
                 self.end_headers()
                 end, outer.cut = outer.cut, None
                 self.wfile.write(outer.data[begin:end])
@@ -135,6 +136,16 @@ def test_after_a_cut_it_goes_on_where_it_stopped(
     assert (told[0].done > 700) is resumes
     assert told[-2].total == len(dtd.data)
     assert load_split("dtd", tmp_path, "train")
+
+
+def test_a_rest_of_unknown_length_is_taken_to_its_end(dtd: Server, tmp_path: Path) -> None:
+    dtd.cut = 700
+    with pytest.raises(DataError, match="broke after"):
+        list(fetching(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
+    dtd.tells_length = False
+    list(fetching(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
+    assert dtd.ranges[-1] == "bytes=700-"
+    assert present("dtd", tmp_path)
 
 
 def test_a_server_that_falls_silent_is_left_and_what_came_is_kept(
