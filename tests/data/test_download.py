@@ -145,7 +145,7 @@ def test_a_rest_of_unknown_length_is_taken_to_its_end(dtd: Server, tmp_path: Pat
     dtd.tells_length = False
     list(fetching(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
     assert dtd.ranges[-1] == "bytes=700-"
-    assert present("dtd", tmp_path)
+    assert load_split("dtd", tmp_path, "train")
 
 
 def test_a_server_that_falls_silent_is_left_and_what_came_is_kept(
