@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from rita_demo.surveys import Marks
 
@@ -46,11 +47,14 @@ def umap(features: np.ndarray, neighbours: int, min_distance: float, seed: int =
     """
     import umap as library  # takes many seconds to import: only where it is used
 
-    fitted = library.UMAP(
+    reducer = library.UMAP(
         n_neighbors=min(neighbours, len(features) - 1),
         min_dist=min_distance,
         metric="cosine",
         random_state=seed,
         n_jobs=1,
-    ).fit_transform(np.asarray(features, np.float32))
+    )
+    # Its compiled loops set this thread's number of OpenMP threads for good, torch's as well: put it back.
+    with ThreadpoolController().select(user_api="openmp").limit(limits=None):
+        fitted = reducer.fit_transform(np.asarray(features, np.float32))
     return np.asarray(fitted, np.float64)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +15,8 @@ from rita_demo import analysis
 from rita_demo.analysis.places import umap
 from rita_demo.errors import DemoError
 from tests.plots.clouds import EACH, NAMES, SHOWN, make_cloud
+
+ROOT = Path(__file__).parents[2]
 
 
 def slow_silhouette(features: np.ndarray, label: np.ndarray) -> float:
@@ -161,3 +167,24 @@ def test_umap_keeps_far_groups_apart_and_repeats_itself() -> None:
     ]  # every point's nearest other point
     assert (label[nearest] == label).all()
     assert np.array_equal(places, umap(X, 8, 0.1))
+
+
+FIRST_UMAP = """
+import numpy as np, torch
+from rita_demo.analysis.places import umap
+torch.set_num_threads(1)
+torch.get_num_threads()  # a thread takes torch's number when it first asks
+umap(np.random.default_rng(0).normal(size=(45, 10)), 8, 0.1)
+print(torch.get_num_threads())
+"""
+
+
+@pytest.mark.slow
+def test_umap_leaves_the_number_of_threads_as_it_was() -> None:
+    """Numba sets it when it is first used, here in a process of its own. Sums in another order are other numbers:
+    an attack then differs in single pixels."""
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_UMAP],
+        env=os.environ | {"NUMBA_NUM_THREADS": "2"}, cwd=ROOT, text=True, capture_output=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["1"], done.stderr

@@ -35,7 +35,7 @@ def draw_dataset(
     (root / folder / listing).write_text(json.dumps(splits))
 
 
-@pytest.fixture(autouse=True, scope="package")
+@pytest.fixture(autouse=True, scope="module")  # a package's end may come after other folders' files
 def one_thread() -> Iterator[None]:
     """Layers this small wait for each other longer than they compute; and sums keep one order."""
     threads = torch.get_num_threads()
