@@ -378,9 +378,9 @@ class Engine:
             return {name: outside(baselines.answer(name, question, settings)) for name in names}
 
     # --- numbers of the paper's figures, from features alone
-    def bracket(self, glance: Glance, trace: Trace) -> Bracket:
+    def bracket(self, trace: Trace) -> Bracket:
         """Definition 14 for every class of a decided picture; ``exact`` is left for the analysis."""
-        x, z = torch.from_numpy(glance.features), torch.from_numpy(trace.prompt_features)
+        x, z = (torch.from_numpy(a) for a in (trace.view_features, trace.prompt_features))
         weight = torch.from_numpy(trace.prompt_weight)
         lower, upper, gap, bures = (
             as_numpy(part) for part in method.bracket(x, z, z_weight=weight)

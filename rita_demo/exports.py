@@ -76,7 +76,7 @@ def to_arrays(story: Story) -> dict[str, np.ndarray]:
     tuned = story.settings.cache_text == "tuned"
     prompts = trace.prompt_features if tuned else story.bank.features
     arrays = {
-        "view_features": glance.features,  # (N, D)
+        "view_features": trace.view_features,  # (N, D)
         "prompt_features": trace.prompt_features,  # (K, M, D)
         "view_weight": trace.view_weight,  # (N,)
         "prompt_weight": trace.prompt_weight,  # (K, M)

@@ -68,7 +68,7 @@ METHODS: dict[str, Method] = {
         _baseline(
             "ensemble", "Ensemble", "{n} views",
             "The same CLIP asked about 64 random crops of the picture; the answers are averaged.",
-            "ensemble_average", "ensemble_weight", "ensemble_text", "descriptions", "hand_prompt",
+            "ensemble_average", "ensemble_weight", "ensemble_step_back", "ensemble_text", "descriptions", "hand_prompt",
         ),
         _baseline(
             "tpt", "TPT", "1 view, tuned on the surest of {n}",

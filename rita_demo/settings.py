@@ -169,15 +169,21 @@ class Settings:
         choices=("linear", "entropic", "kl"),
     )  # fmt: skip
     transported_mass: float = _knob(
-        "float", 0.35, "transport", "Share that must move",
+        "float", 0.5, "transport", "Share that must move",
         "Below 1, each class may leave out the views that fit it worst.",
         paper=1.0, low=0.05, high=1.0, symbol="ρ",
     )  # fmt: skip
     view_weight: str = _knob(
-        "choice", "area", "transport", "Weight of a view",
-        "Every view alike, sure views more, views that agree with their neighbours more, or views that show less "
-        "of the picture more: they carry less of an attack that was made for the whole of it.",
-        paper="uniform", choices=("uniform", "confidence", "agreement", "area"),
+        "choice", "shown", "transport", "Weight of a view",
+        "Every view alike, sure views more, views that agree with their neighbours more, views that show less of the "
+        "picture more (they carry less of an attack that was made for the whole of it), or views that show more.",
+        paper="uniform", choices=("uniform", "confidence", "agreement", "area", "shown"),
+    )  # fmt: skip
+    step_back: float = _knob(
+        "float", 0.4, "transport", "Step back",
+        "How far every view moves away from where the whole picture lies off its crops, which is where an attack on "
+        "the whole picture has moved it.",
+        paper=0.0, low=0.0, high=10.0, symbol="κ",
     )  # fmt: skip
     sinkhorn_tolerance: float = _knob(
         "float", 1e-6, "transport", "Sinkhorn tolerance",
@@ -214,8 +220,13 @@ class Settings:
     )  # fmt: skip
     ensemble_weight: str = _knob(
         "choice", "uniform", "baselines", "Ensemble's weight of a crop",
-        "Every crop alike, or crops that show less of the picture more, as RITA may weigh them.",
-        choices=("uniform", "area"),
+        "Every crop alike, or by what it leaves out or shows of the picture, as RITA may weigh them.",
+        choices=("uniform", "area", "shown"),
+    )  # fmt: skip
+    ensemble_step_back: float = _knob(
+        "float", 0.0, "baselines", "Ensemble's step back",
+        "The same step for Ensemble's crops: how much of RITA's gain an average has as well.",
+        low=0.0, high=10.0,
     )  # fmt: skip
     ensemble_text: str = _knob(
         "choice", "template", "baselines", "Ensemble's sentences",

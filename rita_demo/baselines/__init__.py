@@ -12,7 +12,8 @@ from rita_demo.baselines.mta import mta
 from rita_demo.baselines.tpt import rtpt, tpt
 from rita_demo.baselines.zero_shot import zero_shot
 from rita_demo.errors import SettingError
-from rita_demo.method.confidence import area_weight
+from rita_demo.method.confidence import shares_weight
+from rita_demo.method.step_back import step_back
 from rita_demo.records import Verdict
 from rita_demo.settings import Settings
 
@@ -41,7 +42,11 @@ class Question:
 BASELINES: dict[str, Callable[[Question, Settings], Verdict]] = {
     "clip": lambda q, _: zero_shot(q.views, q.hand, q.temperature),
     "ensemble": lambda q, s: ensemble(
-        q.views, _texts(q, s), q.temperature, s.ensemble_average, _weights(q, s)
+        step_back(q.views, s.ensemble_step_back, q.shown),
+        _texts(q, s),
+        q.temperature,
+        s.ensemble_average,
+        _weights(q, s),
     ),
     "tpt": lambda q, _: tpt(q.views, q.encode, q.context, q.temperature),
     "ctpt": lambda q, s: tpt(q.views, q.encode, q.context, q.temperature, s.ctpt_weight),
@@ -61,7 +66,8 @@ def answer(name: str, question: Question, settings: Settings) -> Verdict:
 
 def _weights(question: Question, settings: Settings) -> Tensor | None:
     """How much each view counts for the ensemble; None: all alike."""
-    return None if settings.ensemble_weight == "uniform" else area_weight(question.shown)
+    kind = settings.ensemble_weight
+    return None if kind == "uniform" else shares_weight(kind, question.shown)
 
 
 def _texts(question: Question, settings: Settings) -> Tensor:

@@ -1,4 +1,4 @@
-"""Which Ensemble a measured cell is held against: the plain one, and the one that weighs crops by area.
+"""Which Ensemble a measured cell is held against: the plain one, and the one that takes the views as RITA does.
 
 Both saw the same attacked pictures, or nothing is compared. What the plain one is does not follow what is
 recommended: a mean of probabilities, every crop alike, one sentence per class.
@@ -18,9 +18,9 @@ Cells = list[tuple[dict[str, Any], list[dict[str, Any]]]]  # one cell's header a
 PLAIN = {
     "ensemble_average": "probability",
     "ensemble_weight": "uniform",
+    "ensemble_step_back": 0.0,
     "ensemble_text": "template",
 }
-AREA = PLAIN | {"ensemble_weight": "area"}
 SAME = ("dataset", "split", "backbone", "attack", "budget", "steps")
 
 
@@ -41,11 +41,22 @@ def against_plain(cells: Cells, pools: Iterable[Cells]) -> Paired | None:
     return None if _own(header) == PLAIN else _against(cells, pools, PLAIN, strictly=True)
 
 
-def against_area(cells: Cells, pools: Iterable[Cells]) -> Paired | None:
-    """The Ensemble with weights by area on the same attacked pictures; None for every Ensemble, and without one."""
-    if cells[0][0]["columns"]["method"] == "ensemble":
+def against_alike(cells: Cells, pools: Iterable[Cells]) -> Paired | None:
+    """The Ensemble that takes the views as this RITA does: its weights by area shown and its step back.
+
+    What is left between the two is transport, prompts and memory. None for what is not RITA, where RITA takes
+    the views as the plain Ensemble does, and without such an Ensemble on the same attacked pictures.
+    """
+    header = cells[0][0]
+    if METHODS[header["columns"]["method"]].baseline:
         return None
-    return _against(cells, pools, AREA, strictly=True)
+    own = {
+        name: header["knobs"].get(name, KNOBS[name].paper) for name in ("view_weight", "step_back")
+    }
+    weights = KNOBS["ensemble_weight"].choices
+    weight = own["view_weight"] if own["view_weight"] in weights else "uniform"
+    wanted = PLAIN | {"ensemble_weight": weight, "ensemble_step_back": own["step_back"]}
+    return None if wanted == PLAIN else _against(cells, pools, wanted, strictly=True)
 
 
 def _against(

@@ -13,7 +13,7 @@ from statistics import fmean, median
 from typing import Any
 
 from rita_demo.errors import DataError, SettingError
-from rita_demo.evaluation.bars import Cells, against_area, against_plain, rows_of
+from rita_demo.evaluation.bars import Cells, against_alike, against_plain, rows_of
 from rita_demo.evaluation.files import read_lines
 from rita_demo.evaluation.paired import Paired
 from rita_demo.evaluation.plan import special
@@ -41,7 +41,7 @@ class Line(MeasuredCell):
     ``threat`` the threat model's sentences; ``scope`` what the accuracy is among;
     ``already_wrong`` pictures that CLIP got wrong before the attack (0 without an attack);
     ``against`` the plain Ensemble on the same attacked pictures, where it was measured (else the
-    nearest one, which names itself), ``against_area`` the Ensemble whose crops are weighted by area;
+    nearest one, which names itself), ``against_alike`` the Ensemble that takes the views as RITA does;
     ``looking`` median seconds per picture for cutting and encoding its ``views``, which all methods
     share; ``spread`` the lowest and highest accuracy of a single seed in percent, None for one seed;
     ``weights`` a hash of the model's; ``reached`` answers that are the attack's target (None: it had none).
@@ -54,7 +54,7 @@ class Line(MeasuredCell):
     scope: str
     already_wrong: int = 0
     against: Paired | None = None
-    against_area: Paired | None = None
+    against_alike: Paired | None = None
     answers: int | None = None
     looking: float = 0.0
     views: int = 0
@@ -86,7 +86,7 @@ def lines(folder: Path) -> tuple[Line, ...]:
         replace(
             line_of(cells),
             against=against_plain(cells, pools),
-            against_area=against_area(cells, pools),
+            against_alike=against_alike(cells, pools),
         )
         for cells in pools
     ]

@@ -23,7 +23,7 @@ ABOUT = (
     "+ median for the method itself; the attack is not in it. CLIP needs one view only: its part is one in N of "
     "the views' time, and more when one view is encoded alone.",
 )
-BARS = {"against": "against Ensemble", "against_area": "against Ensemble, weights by area"}
+BARS = {"against": "against Ensemble", "against_alike": "against Ensemble, views as RITA’s"}
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _measured(group: Sequence[Line]) -> Sheet:
 
 
 def _bars(group: Sequence[Line]) -> list[str]:
-    """The plain Ensemble always has its column, the one with weights by area where it was measured."""
+    """The plain Ensemble always has its column, the one on RITA's own terms where it was measured."""
     return [bar for bar in BARS if bar == "against" or any(getattr(line, bar) for line in group)]
 
 

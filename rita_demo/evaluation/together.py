@@ -14,7 +14,7 @@ def together(found: Iterable[Line], bar: str = "against") -> list[tuple[Line, in
     """Finished cells that differ in their dataset alone: the first of them, how many datasets they are of, and the
     pictures on which exactly one of the method and Ensemble is right, counted over all. Nothing for one dataset.
 
-    ``bar``: which Ensemble, ``against`` or ``against_area``. A dataset asked twice (all names, and those
+    ``bar``: which Ensemble, ``against`` or ``against_alike``. A dataset asked twice (all names, and those
     present) is the same pictures twice, and counts once.
     """
     groups: dict[tuple[object, ...], dict[str, Line]] = {}

@@ -10,6 +10,7 @@ from rita_demo.method.precision import unit
 from rita_demo.method.procrustes import align
 from rita_demo.method.rita import Prompts, decide
 from rita_demo.method.sinkhorn import descent, entropic_value, linear_value, options_of, transport
+from rita_demo.method.step_back import step_back
 from rita_demo.method.theorem import Bracket, bracket
 from rita_demo.method.tuning import descend, tune
 
@@ -35,6 +36,7 @@ __all__ = [
     "options_of",
     "remembered",
     "resize",
+    "step_back",
     "text_mean",
     "transport",
     "tune",

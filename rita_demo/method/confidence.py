@@ -12,7 +12,7 @@ from rita_demo.method.precision import unit
 from rita_demo.records import Confidence
 
 ENTROPY_UNITS = ("nats", "share_of_log_k")
-VIEW_WEIGHTS = ("uniform", "confidence", "agreement", "area")
+VIEW_WEIGHTS = ("uniform", "confidence", "agreement", "area", "shown")
 CONFIDENCE_TEMPERATURE = 0.5  # nats; AWT
 AGREEMENT_NEIGHBOURS, AGREEMENT_TEMPERATURE = 20, 0.01  # R-TPT
 LEAST_AREA_WEIGHT = 1e-3  # a view of the whole square alone still carries all of the mass
@@ -63,8 +63,9 @@ def view_weight(
     """How much of the mass each view carries: (N,), sums to 1 (uniform in definition 4).
 
     ``confidence`` is ``softmax(-H / 0.5)`` (AWT); ``agreement`` is :func:`agreement_weight`, with fewer
-    neighbours when there are fewer views. ``area`` is beyond the paper: proportional to ``1 - shown_n``, at least
-    0.001, because a perturbation made for the whole square reaches a crop the less, the less it shows of it.
+    neighbours when there are fewer views. Beyond the paper: ``area``, proportional to ``1 - shown_n``, at least
+    0.001, because a perturbation made for the whole square reaches a crop the less, the less it shows of it; and
+    ``shown``, proportional to ``shown_n``, because a view that shows more knows more.
 
     Args:
         shown: (N,) the share of the square that each view shows, in (0, 1]; None: the same share each.
@@ -77,9 +78,14 @@ def view_weight(
         return (-confidence.entropy.to(x) / CONFIDENCE_TEMPERATURE).softmax(0)
     if kind == "agreement":
         return agreement_weight(x)
-    if kind == "area":
-        return x.new_full((N,), 1 / N) if shown is None else area_weight(shown.to(x))
+    if kind in ("area", "shown"):
+        return shares_weight(kind, x.new_ones(N) if shown is None else shown.to(x))
     raise ValueError(f"view_weight is one of {', '.join(VIEW_WEIGHTS)}; got {kind!r}.")
+
+
+def shares_weight(kind: str, shown: Tensor) -> Tensor:
+    """Weights (N,) that sum to 1 by what each view shows of the square (``shown``) or leaves out (``area``)."""
+    return shown / shown.sum() if kind == "shown" else area_weight(shown)
 
 
 def area_weight(shown: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from torch import Tensor
 from rita_demo.method.cache import cache_atoms
 from rita_demo.method.cost import cosine_cost, text_mean
 from rita_demo.method.rita import Prompts, decide
+from rita_demo.method.step_back import step_back
 from rita_demo.records import CacheState, Transport
 from rita_demo.settings import Settings
 
@@ -24,13 +25,15 @@ def decision_logits(
     Exact forwards: the numbers of :func:`rita_demo.method.rita.decide`. Backwards the transport plans,
     the tuned prompts, the views' weights and the memory are constants: by the envelope theorem the
     derivative of the entropic value with respect to the cost is the plan (divided by the moved mass), and
-    the first step of AdamW is a sign, whose derivative is zero almost everywhere.
+    the first step of AdamW is a sign, whose derivative is zero almost everywhere. The step away from the whole square
+    (``step_back``) is differentiated through.
 
     Args:
         x: (N, D) unit view features, view 0 first, part of a graph.
         prompts, cache, settings, shown: as :func:`rita_demo.method.rita.decide`.
     """
     trace, _ = decide(x.detach(), prompts, cache, settings, shown=shown)
+    x = step_back(x, settings.step_back, shown)
     total = _held(trace.prompt, cosine_cost(x, trace.prompt_features))
     alpha = 0.0 if settings.protocol == "off" else settings.cache_weight
     if trace.cache_transport is not None and alpha:

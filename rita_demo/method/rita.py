@@ -21,6 +21,7 @@ from rita_demo.method.cost import cosine_cost, text_mean
 from rita_demo.method.precision import unit
 from rita_demo.method.procrustes import align
 from rita_demo.method.sinkhorn import options_of, transport
+from rita_demo.method.step_back import off_crops, step_back
 from rita_demo.method.tuning import Encode, tune
 from rita_demo.records import (
     CacheChange,
@@ -74,8 +75,8 @@ def decide(
             slider that changes something else does not encode text again.
         present: (N,) bool, the views that count; the others carry no mass, enter no memory and no
             loss, but keep their place in the trace. None: all of them.
-        shown: (N,) the share of the square that each view shows, in (0, 1], for ``view_weight=area``. None: the
-            same share each.
+        shown: (N,) the share of the square that each view shows, in (0, 1], for ``view_weight=area`` and
+            ``step_back``. None: nobody knows; views weigh alike, and no step is taken.
 
     Returns:
         The trace, and the memory with this picture in it.  The caller decides whether to keep it:
@@ -98,6 +99,10 @@ def decide(
                 prompts.encode, prompts.context, seen_by_loss, z_weight, settings, tau, initial
             )
             z = tuning.features
+
+        with stage("views"):  # from here on as far from the whole square as ``step_back`` says
+            off = float(off_crops(x, shown, present).norm())
+            x = step_back(x, settings.step_back, shown, present)
 
     with torch.no_grad(), one_thread():  # dozens of small operations per stage
         with stage("confidence"):  # p_n, H_n, pseudo-labels
@@ -135,6 +140,8 @@ def decide(
             verdict = _verdict(total, alpha, tau)
             by_memory = None if remembered is None else _verdict(d_cache, 0.0, tau)
     return Trace(
+        view_features=x,
+        off_crops=off,
         confidence=confidence,
         view_weight=a,
         tuning=tuning,

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from rita_demo.reference.transport import distance, rotation
-from rita_demo.reference.views import cut_views, to_tensor, view_weights
+from rita_demo.reference.views import cut_views, left_out, to_tensor, view_weights
 from rita_demo.settings import Settings
 from rita_demo.vlm import Backbone
 from rita_demo.vlm.templates import CONTEXT_LENGTH, HAND, sentence
@@ -80,6 +80,16 @@ class PlainRita:
         with torch.no_grad():
             return self.backbone.encode_pixels(to_tensor(views))
 
+    def stepped_back(self, views: list) -> Tensor:
+        """Unit features (N, D), moved away from the whole square: ``x_n + kappa |d|^2 d``."""
+        x, parts = self.encode_image(views), torch.tensor(left_out(self.settings))
+        if not self.settings.step_back or len(x) < 2:
+            return x
+        mass = parts[1:].clamp(min=0.001)
+        d = (mass[:, None] * x[1:]).sum(0) / mass.sum() - x[0]
+        moved = x + self.settings.step_back * float(d @ d) * d
+        return moved / moved.norm(dim=1, keepdim=True)
+
     def encode_text(self, context: Tensor) -> Tensor:
         """Unit features (K, M, D) of all prompts at their full length, for contexts (M, 4, E)."""
         tower = self.backbone.tower
@@ -98,10 +108,10 @@ class PlainRita:
 
     def remember(self, views: list) -> None:
         """Definitions 8 and 9: the surest views enter the memory of the class they vote for."""
-        s, log_p = self.settings, self.log_probability(self.encode_image(views), self.initial)
+        s, log_p = self.settings, self.log_probability(self.stepped_back(views), self.initial)
         entropy = -(log_p.exp() * log_p).sum(1)
         limit = s.max_entropy * (math.log(len(self.memory)) if s.entropy_unit != "nats" else 1)
-        features, entered = self.encode_image(views), 0
+        features, entered = self.stepped_back(views), 0
         for n in entropy.argsort(stable=True).tolist():
             if entropy[n] > limit or (s.views_per_image and entered == s.views_per_image):
                 break
@@ -134,12 +144,12 @@ class PlainRita:
 
     def prompt_distance(self, views: list, prompts: Tensor) -> Tensor:
         """Definition 7: d_OT (K,)."""
-        x = self.encode_image(views)
+        x = self.stepped_back(views)
         return torch.tensor([distance(x, z, self.weight, self.settings) for z in prompts])
 
     def cache_distance(self, views: list) -> Tensor:
         """Definitions 10 and 11: d_cOT (K,); a class without memory pays what ``empty_class`` says."""
-        x, found = self.encode_image(views), []
+        x, found = self.stepped_back(views), []
         for held, prompts in zip(self.memory, self.initial):
             mean = prompts.mean(0)
             if held:

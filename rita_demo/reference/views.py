@@ -29,19 +29,27 @@ def cut_views(square: np.ndarray, settings: Settings, side: int) -> list[Image.I
 
 
 def view_weights(settings: Settings) -> Tensor:
-    """The mass (N,) of every view: the same, or in proportion to the part of the square it leaves out.
+    """The mass (N,) of every view: the same, or in proportion to the part of the square it leaves out or shows.
 
     Raises:
         ValueError: other weights would need the views' features.
     """
-    if settings.view_weight not in ("uniform", "area"):
-        raise ValueError("The plain reading has view_weight=uniform and view_weight=area only.")
+    if settings.view_weight not in ("uniform", "area", "shown"):
+        raise ValueError("The plain reading has view_weight=uniform, area and shown only.")
     if settings.view_weight == "uniform":
         return torch.full((settings.views,), 1 / settings.views)
-    boxes, _ = draw_boxes(settings.views, settings.view_seed, (settings.view_scale, 1.0))
-    left_out = [1 - (right - left) * (low - top) for left, top, right, low in boxes.tolist()]
-    mass = torch.tensor([max(part, 0.001) for part in left_out])
+    parts = left_out(settings)
+    if settings.view_weight == "shown":
+        mass = torch.tensor([1 - part for part in parts])
+    else:
+        mass = torch.tensor([max(part, 0.001) for part in parts])
     return mass / mass.sum()
+
+
+def left_out(settings: Settings) -> list[float]:
+    """The part of the square that each of the N views leaves out; 0 for view 0, which shows all of it."""
+    boxes, _ = draw_boxes(settings.views, settings.view_seed, (settings.view_scale, 1.0))
+    return [1 - (right - left) * (low - top) for left, top, right, low in boxes.tolist()]
 
 
 def to_tensor(views: list[Image.Image]) -> Tensor:

@@ -38,6 +38,7 @@ CHOICE_WORDS = {
     "entropic": "cost with entropy",
     "kl": "cost with KL to the product plan",
     "area": "crops that show less count more",
+    "shown": "crops that show more count more",
     "photo": "a photo of a …",
     "dataset": "the dataset’s own",
     "built_in": "each sentence a prompt",

@@ -32,7 +32,7 @@ def brackets_of(engine: Any, story: Story) -> dict[str, Bracket]:
     sides = {"clean": story.clean} | ({"attacked": story.attacked} if story.attack else {})
     shown = shown_classes(story)
     return {
-        name: analysis.with_exact(engine.bracket(side.glance, side.trace), side.trace, shown)
+        name: analysis.with_exact(engine.bracket(side.trace), side.trace, shown)
         for name, side in sides.items()
     }
 

@@ -32,15 +32,17 @@ EXERCISES = (
         "Transport decides something only where λ is small beside the differences in cost.",
     ),
     (
-        "With ρ = 1 every crop has to be moved. What does ρ = 0.35 allow, and which crops does a class then leave out?",
-        "About two thirds of the mass may stay where it is: each class leaves out the crops that fit it worst, see “Who carries the mass”. "
+        "With ρ = 1 every crop has to be moved. What does ρ = 0.5 allow, and which crops does a class then leave out?",
+        "Half of the mass may stay where it is: each class leaves out the crops that fit it worst, see “Who carries the mass”. "
         "That helps the true class against crops that were fooled, and every wrong class against crops that were not.",
     ),
     (
-        "Crops that show less of the picture carry more mass here. Why does that help against this attacker, and whom does it not stop?",
-        "The pattern was made for the whole square; a crop that shows nearly all of it meets nearly all of the pattern, a small one a "
-        "piece of it, enlarged. An attacker who averages over crops makes his pattern for the small ones as well: choose him under "
-        "“Kind”. Set “Weight of a view” to uniform in Inside RITA to see the difference.",
+        "RITA moves every view away from where the whole picture lies off its crops (κ). Why does that help against this "
+        "attacker, and whom does it not stop?",
+        "The pattern was made for one look at the whole square: that view is far off, its crops only a little, all in the same "
+        "direction. The way from the whole to its crops is the way back. An attacker who averages over crops leaves no such "
+        "gap, and one who attacks through RITA takes the step into account: choose them under “Kind”. Set κ to 0 in Inside RITA "
+        "to see the difference.",
     ),
     (
         "A memory that believes the model's own answers can be poisoned. How, and how do you see it?",
@@ -104,13 +106,19 @@ def _view(story: Story, side: Side, n: int) -> list[tuple[str, str, str]]:
     probability = np.asarray(confidence.probability, float)[n]
     best = int(probability.argmax())
     kept = "≤" if entropy <= limit else "&gt;"
+    off, strength = side.trace.off_crops, story.settings.step_back
     return [
+        (
+            "The step back: away from where the whole picture lies off its crops",
+            "d = ∑<sub>n</sub> a<sub>n</sub> x<sub>n</sub> − x<sub>0</sub>, then x<sub>n</sub> + κ |d|² d, scaled to length 1",
+            f"|d| = {off:.3f}, so that every view moves by {strength:g} · {off:.3f}³ = {strength * off**3:.3f}",
+        ),
         (
             "How sure a view is (entropy)",
             "H<sub>n</sub> = −∑<sub>k</sub> p<sub>n</sub>(k) log p<sub>n</sub>(k), kept when H<sub>n</sub> ≤ γ",
             f"p<sub>{n}</sub>({escape(story.bank.names[best])}) = {probability[best]:.3f}, H<sub>{n}</sub> = {entropy:.3f} nats "
             f"{kept} γ = {limit:.3f} nats: {'confident' if entropy <= limit else 'not confident'}",
-        )
+        ),
     ]
 
 

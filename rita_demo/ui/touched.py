@@ -42,9 +42,10 @@ def view_detail(session: Session) -> str:
     what = "the whole picture" if view == 0 else f"crop {view}"
     flipped = ", mirrored" if side.glance.views.flipped[view] else ""
     area = words.percent(_area(side, view))
+    alone = f"After the {words.term('step back')}" if story.settings.step_back else "On its own"
     return (
         f"<div class='touched'>{_crop(session, view)}<div><h3>View {view}: {name}</h3>"
-        f"<p>It is {what}{flipped}, {area} of the picture's area, outlined above. On its own it says "
+        f"<p>It is {what}{flipped}, {area} of the picture's area, outlined above. {alone} it says "
         f"<b>{name}</b> with {share}. Its {words.term('entropy')} is {entropy:.2f} nats, {kept}.</p>"
         "</div></div>"
     )

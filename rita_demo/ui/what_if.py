@@ -24,7 +24,7 @@ from rita_demo.ui.sessions import Session, WhatIf
 
 #: The settings that can be moved here, all answered from features alone.
 MOVED = (
-    "entropy_weight", "transported_mass", "objective", "cache_weight", "empty_class", "order",
+    "step_back", "entropy_weight", "transported_mass", "objective", "cache_weight", "empty_class", "order",
     "max_entropy", "slots",
 )  # fmt: skip
 NOT_YET = SettingError("There is no picture yet.", "Run one on the first tab.")

@@ -17,6 +17,8 @@ from rita_demo.records import Side, Story, Verdict
 #: term -> one sentence.  Shown when the term is pointed at, focused or touched.
 TERMS: dict[str, str] = {method.title: method.sentence for method in METHODS.values()} | {
     "view": "One random crop of the picture, sometimes mirrored, at the model's input size.",
+    "step back": "An attack on the whole picture moves that one view away from its own crops. RITA moves every view the "
+    "other way, by κ times the third power of that distance.",
     "margin": "How far the answer is ahead of the second best. For CLIP and Ensemble in percentage "
     "points of probability, for RITA in cosine distance.",
     "probability": "The share of belief a method gives to this class, out of all classes in the list "
@@ -274,8 +276,25 @@ def _summary_without_truth(story: Story) -> tuple[str, str]:
     return f"The attack did not fool CLIP: it still says {_name(story, clip)}.", "dim"
 
 
+def stepped(story: Story) -> str:
+    """How far the whole picture lies off its crops on both sides, and how far RITA moves every view for that."""
+    strength = story.settings.step_back
+    off = story.attacked.trace.off_crops
+    if not strength or not off:
+        return ""
+    before = f" ({story.clean.trace.off_crops:.2f} before the attack)" if story.attack else ""
+    return (
+        f" In the model's space the whole picture lies {off:.2f} off the mean of its crops{before}: "
+        f"RITA moved every view {strength * off**3:.2f} the other way."
+    )
+
+
 def why(story: Story) -> str:
-    """What made the difference, in numbers: the crops' votes and the two classes' costs."""
+    """What made the difference, in numbers: the step back, the crops' votes and the two classes' costs."""
+    return _difference(story) + stepped(story)
+
+
+def _difference(story: Story) -> str:
     attacked, clean, n = story.attacked, story.clean, len(story.attacked.glance.features)
     rita, clip = attacked.verdicts["rita"].label, attacked.verdicts["clip"].label
     rival = rita if rita != story.label else clip

@@ -85,7 +85,7 @@ def test_the_bracket_holds_the_exact_transport_and_is_the_oracles() -> None:
     side = told(FakeEngine(spread=0.2)).attacked
     engine = FakeEngine()
     assert FakeEngine.bracket is Engine.bracket
-    b = analysis.with_exact(engine.bracket(side.glance, side.trace), side.trace, range(3))
+    b = analysis.with_exact(engine.bracket(side.trace), side.trace, range(3))
     for k in range(3):
         lower, upper, gap, bures = oracle.bracket(
             side.glance.features.astype(float), side.trace.prompt_features[k].astype(float)

@@ -11,6 +11,7 @@ from rita_demo.errors import SettingError
 from rita_demo.methods import METHODS, chosen
 from rita_demo.settings import RECOMMENDED
 from tests.oracles import baselines as slow
+from tests.oracles.algorithm1 import step_away
 from tests.oracles.world import TAU, D, World, make_world
 
 WORLD: World = make_world()
@@ -123,10 +124,15 @@ def test_mta_moves_away_from_a_view_that_fits_nothing_else() -> None:
 def test_the_ensemble_is_the_slow_ensemble_with_and_without_weights(picture, average) -> None:
     asked = (WORLD.pictures[picture], HAND, TAU, average)
     plain = ask("ensemble", picture, ensemble_average=average)
-    weighted = ask("ensemble", picture, ensemble_average=average, ensemble_weight="area")
     np.testing.assert_allclose(plain, slow.ensemble(*asked), **CLOSE)
-    np.testing.assert_allclose(weighted, slow.ensemble(*asked, WORLD.shown), **CLOSE)
-    assert np.abs(plain - weighted).max() > 1e-4
+    left_out = np.maximum(1 - WORLD.shown, 0.001)
+    for kind, counts in (("area", left_out), ("shown", WORLD.shown)):
+        weighted = ask("ensemble", picture, ensemble_average=average, ensemble_weight=kind)
+        np.testing.assert_allclose(weighted, slow.ensemble(*asked, counts), **CLOSE)
+        assert np.abs(plain - weighted).max() > 1e-4
+    stepped = ask("ensemble", picture, ensemble_average=average, ensemble_step_back=2.0)
+    moved = step_away(WORLD.pictures[picture], 2.0, WORLD.shown)
+    np.testing.assert_allclose(stepped, slow.ensemble(moved, *asked[1:]), **CLOSE)
 
 
 def test_the_ensemble_compares_with_descriptions_when_told() -> None:

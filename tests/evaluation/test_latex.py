@@ -19,7 +19,7 @@ ODD = 'a\\b {c} [d] *e ~f ^g <h> |i| "j" 100% & $k #l _m ’n’ “o” –p−
 LINE = Line(
     "caltech101", f"mine:{ODD}", "rita", "pgd", 4, 7, "off", "val", 61.25, 80, 50.3, 71.2, "0 1", "abc",
     160, 0.5, "max_entropy=0.4, λ=1", (ODD, "no more than 4/255 ≤ ∞"), "Accuracy on 80 pictures.",
-    against=Paired(80, 1, 9), against_area=Paired(80, 3, 2), answers=100, looking=0.9, views=64,
+    against=Paired(80, 1, 9), against_alike=Paired(80, 3, 2), answers=100, looking=0.9, views=64,
     spread=(60.0, 62.5),
 )  # fmt: skip
 LINES = [LINE, replace(LINE, dataset="dtd", answers=160), replace(LINE, answers=160)]
@@ -70,7 +70,7 @@ def test_all_datasets_together_are_there_against_both_ensembles() -> None:
     captions = re.findall(r"\\caption\{(All datasets together[^.]*)\.", as_latex(LINES[1:]))
     assert captions == [
         "All datasets together, against Ensemble",
-        "All datasets together, against Ensemble, weights by area",
+        "All datasets together, against Ensemble, views as RITA’s",
     ]
 
 

@@ -78,6 +78,7 @@ def test_two_seeds_of_four_pictures_are_four_pairs() -> None:
 
 def test_which_ensemble_it_is_held_against(tmp_path: Path, measure, rows_of) -> None:
     few = ("--attack", "pgd", "--protocols", "off", "--limit", "6")
+    alike = ("--set", "ensemble_weight=shown", "--set", "ensemble_step_back=0.4")
     runs = tmp_path / "runs"
 
     def against(**more: str) -> dict[str, Any]:
@@ -85,8 +86,9 @@ def test_which_ensemble_it_is_held_against(tmp_path: Path, measure, rows_of) -> 
         (line,) = (
             x for x in lines(runs)
             if x.method == wanted["method"] and wanted["special"] in x.special
+            and ("=" in wanted["special"] or "step_back" not in x.special)
         )  # fmt: skip
-        return {"plain": line.against, "area": line.against_area}
+        return {"plain": line.against, "area": line.against_alike}
 
     def counted(method: str, kind: str) -> Paired:
         """From the rows alone: folders of the two, by the header's settings."""
@@ -100,21 +102,27 @@ def test_which_ensemble_it_is_held_against(tmp_path: Path, measure, rows_of) -> 
                     return {r["picture"]: r["right"] for r in rows}
             raise AssertionError
 
-        one, two = right(*((method, "any") if method == "rita" else ("ensemble", "area"))), right("ensemble", kind)  # fmt: skip
+        one, two = right(*((method, "any") if method == "rita" else ("ensemble", "shown"))), right("ensemble", kind)  # fmt: skip
         return Paired(6, sum(one[p] > two[p] for p in one), sum(one[p] < two[p] for p in one))
 
-    measure(runs, *few, "--methods", "ensemble,rita", "--set", "ensemble_weight=area")
+    measure(runs, *few, "--methods", "ensemble,rita", *alike)
     only = against()
-    assert only["plain"].other == "ensemble_weight=area", "no plain one is there: it says so"
-    assert "than Ensemble with ensemble_weight=area" in as_markdown(lines(runs))
+    assert only["plain"].other == "ensemble_weight=shown, ensemble_step_back=0.4", (
+        "no plain one is there: it says so"
+    )
+    assert "than Ensemble with ensemble_weight=shown, ensemble_step_back=0.4" in as_markdown(
+        lines(runs)
+    )
     measure(runs, *few, "--methods", "ensemble")
     both = against()
-    assert both == {"plain": counted("rita", "uniform"), "area": counted("rita", "area")}
-    weighted = against(method="ensemble", special="ensemble_weight=area")
+    assert both == {"plain": counted("rita", "uniform"), "area": counted("rita", "shown")}
+    weighted = against(method="ensemble", special="ensemble_weight=shown")
     assert weighted == {"plain": counted("ensemble", "uniform"), "area": None}
     plain = next(x for x in lines(runs) if x.method == "ensemble" and "weight" not in x.special)
     assert plain.against is None
-    assert "| against Ensemble, weights by area |" in as_markdown(lines(runs))
+    assert "| against Ensemble, views as RITA’s |" in as_markdown(lines(runs))
+    measure(runs, *few, "--methods", "rita", "--set", "step_back=0")
+    assert against(special="step_back=0")["area"] is None, "its views are not that one's"
     measure(runs, *few, "--methods", "rita", "--set", "views=5")
     assert against(special="views=5")["plain"].other == "views=6"
 
@@ -149,7 +157,7 @@ def test_a_run_made_when_other_settings_were_recommended_says_so(
     assert "transported_mass" not in before
     monkeypatch.setattr(plan, "RECOMMENDED", plan.RECOMMENDED.but(transported_mass=0.9))
     clip, rita = lines(runs)
-    assert rita.special == f"{before}, transported_mass=0.35"
+    assert rita.special == f"{before}, transported_mass=0.5"
     assert "transported_mass" not in clip.special, "it does not depend on it"
 
 
@@ -174,9 +182,9 @@ def test_datasets_are_counted_together_where_they_differ_in_nothing_else() -> No
     assert "| 2 | 30 | +20.0 (7 / 1, p 0.07) | recommended |" in row
     (first, datasets, paired), *rest = together([*found, line("dtd:present", 10, 3, 1)])
     assert (datasets, paired, rest) == (2, Paired(30, 7, 1), []), "the same pictures, once"
-    area = [replace(one, against=None, against_area=one.against) for one in found[:2]]
+    area = [replace(one, against=None, against_alike=one.against) for one in found[:2]]
     assert together(area) == []
     text = as_markdown(area)
-    assert "### All datasets together, against Ensemble, weights by area" in text
+    assert "### All datasets together, against Ensemble, views as RITA’s" in text
     named = [line("dtd", 10, 3, 1, against=Paired(10, 3, 1, other="views=6")), found[1]]
     assert together(named) == [], "two different Ensembles are not added up"

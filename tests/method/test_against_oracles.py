@@ -35,7 +35,8 @@ ALTERNATIVES: dict[str, tuple[Any, ...]] = {
     "entropy_weight": (0.003, 0.01, 0.1, 10.0),
     "objective": ("linear", "entropic", "kl"),
     "transported_mass": (1.0, 0.5, 0.25, 0.05),
-    "view_weight": ("uniform", "confidence", "agreement", "area"),
+    "view_weight": ("uniform", "confidence", "agreement", "area", "shown"),
+    "step_back": (0.0, 0.3, 5.0),
     "tuning_steps": (0, 1, 4),
     "tuning_rate": (0.0, 0.005, 0.05),
     "tuning_loss": ("marginal", "pointwise", "transport", "none"),
@@ -44,7 +45,7 @@ ALTERNATIVES: dict[str, tuple[Any, ...]] = {
 ELSEWHERE = {  # pixels, crops, prompts' words, and how long the solver may run: not on given features
     "attack", "attack_views", "autoattack", "budget", "steps", "attack_seed", "adversarial_roundtrip", "square", "views", "view_seed",
     "view_scale", "views_augmix", "prompts", "context_init", "context_seed", "sinkhorn_tolerance",
-    "sinkhorn_iterations", "descriptions", "ensemble_average", "ensemble_weight", "ensemble_text", "ctpt_weight",
+    "sinkhorn_iterations", "descriptions", "ensemble_average", "ensemble_weight", "ensemble_step_back", "ensemble_text", "ctpt_weight",
     "hand_prompt",
 }  # fmt: skip
 ROWS: list[tuple[str, dict[str, Any]]] = [
@@ -58,6 +59,8 @@ TOGETHER: list[tuple[str, dict[str, Any]]] = [
     ("recommended", {}),
     ("paper", {}),
     ("recommended", {"view_weight": "area"}),
+    ("recommended", {"view_weight": "shown"}),
+    ("paper", {"view_weight": "area", "step_back": 2.0}),
     ("recommended", {"protocol": "reset", "order": "update_first"}),
     ("recommended", {"cache_text": "tuned", "order": "update_first", "tuning_rate": 0.05}),
     ("recommended", {"objective": "entropic", "view_weight": "confidence", "tuning_loss": "transport"}),
@@ -118,7 +121,7 @@ def compare_stream(
             aligned_by if settings.completion == "svd" else None,
         )  # fmt: skip
         check_decision(trace, expected, settings, world, room)
-        check_cache(state, notes, world.pictures, room)
+        check_cache(state, notes, room)
         decisions.append(expected)
     assert sum(d.margin < DECISIVE for d in decisions) <= 1, "too much hangs on rounding here"
     return decisions

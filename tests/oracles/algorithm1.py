@@ -44,6 +44,7 @@ class Cache:
 class Decision:
     """Everything the decision went through, in the order of the rows of the method."""
 
+    views: F
     entropy: F
     pseudo_label: list[int]
     kept: list[bool]
@@ -115,11 +116,26 @@ def weigh_views(x: F, entropy: F, kind: str, shown: F) -> F:
     if kind == "area":
         left_out = [max(1 - share, 0.001) for share in shown]
         return np.array([part / sum(left_out) for part in left_out])
+    if kind == "shown":
+        return np.array([share / sum(shown) for share in shown])
     agreement = np.empty(count)
     for n in range(count):
         others = sorted((cosine(x[n], x[i]) for i in range(count) if i != n), reverse=True)
         agreement[n] = np.mean(others[:20])
     return softmax(agreement / 0.01)
+
+
+def step_away(x: F, strength: float, shown: F) -> F:
+    """Every view moved by strength |d|^2 d: d goes from the whole square to the crops' mean by what they leave out."""
+    whole = [n for n in range(len(x)) if shown[n] > 1 - 1e-6]
+    crops = [n for n in range(len(x)) if n not in whole]
+    if strength == 0 or not whole or not crops:
+        return x
+    mass = weigh_views(x[crops], np.zeros(len(crops)), "area", shown[crops])
+    middle = sum(m * x[n] for m, n in zip(mass, crops))
+    d = middle - sum(x[n] for n in whole) / len(whole)
+    moved = [view + strength * float(d @ d) * d for view in x]
+    return np.array([view / np.linalg.norm(view) for view in moved])
 
 
 def update_cache(
@@ -187,6 +203,7 @@ def decide(
     classes = len(initial)
     update = update_prompts(encode, context, x, z_weight, tau, s)
     tuned = update.features
+    x = step_away(x, s.step_back, shown)
     judge = tuned if s.cache_text == "tuned" else initial
 
     probability = [view_probability(view, judge, z_weight, tau) for view in x]
@@ -238,6 +255,7 @@ def decide(
     total = prompt_distance + alpha * cache_distance
     lowest = np.sort(total)
     return Decision(
+        views=x,
         entropy=entropy,
         pseudo_label=pseudo,
         kept=kept,

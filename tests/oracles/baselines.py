@@ -82,9 +82,9 @@ def rtpt(x: F, encode: Encode, context: F, tau: float) -> F:
     return softmax(logits)
 
 
-def ensemble(x: F, z: F, tau: float, average: str, shown: F | None = None) -> F:
-    """The views' mean answer (K,); with ``shown`` (N,) a view counts as much as it leaves out of the square."""
-    weight = [1.0] * len(x) if shown is None else [max(1 - share, 0.001) for share in shown]
+def ensemble(x: F, z: F, tau: float, average: str, counts: F | None = None) -> F:
+    """The views' mean answer (K,); ``counts`` (N,) how much each counts, not scaled; None: all alike."""
+    weight = [1.0] * len(x) if counts is None else list(counts)
     whole = sum(weight)
     if average == "probability":
         return sum(w * p for w, p in zip(weight, answers(x, z, tau))) / whole

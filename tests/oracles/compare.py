@@ -59,6 +59,7 @@ def check_decision(
 ) -> None:
     """Every stage of one decision, in the order it happens."""
     seen = trace.confidence
+    near(trace.view_features, expected.views, room.feature)
     near(seen.entropy, expected.entropy, room.entropy)
     assert seen.label.tolist() == expected.pseudo_label
     assert seen.kept.tolist() == expected.kept
@@ -77,9 +78,7 @@ def check_decision(
     _check_verdict(trace, expected, room, room.distance * (1 + settings.cache_weight))
 
 
-def check_cache(
-    state: CacheState, expected: slow.Cache, pictures: tuple[F, ...], room: Room
-) -> None:
+def check_cache(state: CacheState, expected: slow.Cache, room: Room) -> None:
     """The same views of the same pictures in the same classes; slots may be in another order."""
     assert state.pictures == expected.pictures
     assert state.count.tolist() == [len(items) for items in expected.classes]
@@ -90,7 +89,7 @@ def check_cache(
         assert state.view[k, order].tolist() == [item.view for item in theirs]
         near(state.entropy[k, order], [item.entropy for item in theirs], room.entropy)
         for slot, item in zip(order, theirs):
-            near(state.features[k, slot], pictures[item.born][item.view], room.feature)
+            near(state.features[k, slot], item.feature, room.feature)
 
 
 def _by_age(state: CacheState, k: int) -> list[int]:

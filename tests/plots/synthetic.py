@@ -104,7 +104,7 @@ def side_of(
     boxes = np.sort(rng.uniform(0, 1, (views, 2, 2)), axis=1).reshape(views, 4).astype(np.float32)
     boxes[0] = (0, 0, 1, 1)
     trace = Trace(
-        confidence, np.full(views, 1 / views),
+        np.zeros((views, 8)), 0.5, confidence, np.full(views, 1 / views),
         Tuning(np.array([1.5, 1.4]), np.zeros((classes, atoms, 8)), np.zeros(atoms), np.ones(1)),
         unit(rng.standard_normal((classes, atoms, 8))), np.full((classes, atoms), 1 / atoms),
         transport, transport, empty_cache(), empty_alignment(), None, cache_distance, total, rita,
@@ -117,6 +117,7 @@ def side_of(
     }
     flipped = rng.random(views) < 0.5
     glance = Glance(ViewSet(boxes, flipped, 0), unit(rng.standard_normal((views, 8))), "glance")
+    trace = replace(trace, view_features=glance.features)
     return Side(picture_of(rng), glance, trace, verdicts)
 
 

@@ -22,6 +22,8 @@ CASES = {
     "paper": PAPER.but(**SMALL),
     "recommended": RECOMMENDED.but(**PLAIN),
     "views alike": RECOMMENDED.but(**PLAIN, view_weight="uniform"),
+    "weights by area": RECOMMENDED.but(**PLAIN, view_weight="area", step_back=2.0),
+    "large views more": RECOMMENDED.but(**PLAIN, view_weight="shown"),
     "without memory": RECOMMENDED.but(**PLAIN, protocol="off"),
     "all mass, zero when empty": RECOMMENDED.but(**PLAIN, transported_mass=1.0, empty_class="zero"),
 }
