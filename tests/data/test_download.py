@@ -91,6 +91,7 @@ def dtd() -> Iterator[Server]:
     server = Server(tar_of(dict.fromkeys([*names, "dtd/labels/train1.txt"], PICTURE)))
     yield server
     server.http.shutdown()
+    server.http.server_close()
 
 
 @pytest.fixture(autouse=True)
@@ -224,6 +225,7 @@ def test_killed_while_it_unpacks_the_next_attempt_fetches_nothing(tmp_path: Path
     assert not (tmp_path / "dtd").exists()
     list(fetching(archive, tmp_path))
     server.http.shutdown()
+    server.http.server_close()
     assert server.ranges == [None, f"bytes={len(server.data)}-"]
     assert len(list((tmp_path / "dtd").rglob("*.png"))) == 3_000
     assert sorted(p.name for p in tmp_path.iterdir()) == ["dtd"]
@@ -262,6 +264,7 @@ def test_a_server_that_sends_for_ever_is_left(tmp_path: Path, claimed: int | Non
     with pytest.raises(DataError, match=r"sends more than dtd\.tar\.gz can hold \(1 MB\)"):
         list(fetching(replace(ARCHIVES["dtd"], url=url, megabytes=1), tmp_path))
     http.shutdown()
+    http.server_close()
     assert sent[0] < 32 << 20
     assert list(tmp_path.iterdir()) == []
 
@@ -315,5 +318,6 @@ def test_caltech101_is_unpacked_from_the_archive_inside_and_named_as_in_coop(
     server = Server(buffer.getvalue())
     list(fetching(server.archive("caltech101", "caltech-101.zip"), tmp_path))
     server.http.shutdown()
+    server.http.server_close()
     rows = load_split("caltech101", tmp_path, "train")
     assert {name for _, _, name in rows} == {"face", "wild cat", "airplane"}

@@ -132,6 +132,7 @@ def test_a_download_onto_a_full_disk_says_so_and_goes_on_with_more_room(
         assert server.ranges == [None, f"bytes={came}-"]
         assert len(list((root / "dtd").rglob("*.png"))) == 20
     server.http.shutdown()
+    server.http.server_close()
 
 
 def test_a_disk_that_fills_while_unpacking_keeps_the_archive(tmp_path: Path) -> None:
@@ -152,3 +153,4 @@ def test_a_disk_that_fills_while_unpacking_keeps_the_archive(tmp_path: Path) -> 
         assert len(list((root / "dtd").rglob("*.png"))) == 80
         assert [p.name for p in root.iterdir()] == ["dtd"]
     server.http.shutdown()
+    server.http.server_close()

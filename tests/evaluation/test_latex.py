@@ -70,7 +70,7 @@ def test_all_datasets_together_are_there_against_both_ensembles() -> None:
     captions = re.findall(r"\\caption\{(All datasets together[^.]*)\.", as_latex(LINES[1:]))
     assert captions == [
         "All datasets together, against Ensemble",
-        "All datasets together, against Ensemble, views as RITA’s",
+        "All datasets together, against Ensemble, views as RITA's",
     ]
 
 
