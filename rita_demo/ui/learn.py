@@ -52,8 +52,8 @@ EXERCISES = (
     (
         "RITA holds where CLIP falls. Is it robust?",
         "Only against the attacker stated beside the number. One who averages over crops, or attacks through RITA, does more harm: "
-        "choose him under “Kind”. The plain ensemble over the same crops holds about as well: most of the protection comes from the "
-        "crops, a few pictures in a hundred from which of them weigh how much.",
+        "choose him under “Kind”. Most of the protection comes from the crops, which the plain ensemble has as well. The step back adds "
+        "to it while the attacker does not know of it; against one who goes through RITA the plain ensemble holds a little better.",
     ),
 )  # fmt: skip
 
