@@ -18,7 +18,7 @@ from rita_demo.errors import SettingError
 from rita_demo.settings import Settings
 
 _MODEL = ("the model and its weights", "the class names", "the prompt", "the strength")
-_BLIND = ("the crops the defence looks at", "the memory", "the view seed")
+_BLIND = ("the crops the defence looks at", "the step back", "the memory", "the view seed")
 _AWAY = "raises CLIP's error most"  # what the gradient's direction does without a target
 HAND = "a photo of a …"  # as the victims below are asked, unless the settings say otherwise
 _CLIP = f"frozen CLIP with one view and the prompt “{HAND}”"
@@ -183,7 +183,12 @@ ATTACKS: dict[str, Attack] = {
         "must survive the crops that the defence looks at.",
         victim=f"frozen CLIP on random crops with the prompt “{HAND}”",
         knows=(*_MODEL, "how crops are drawn"),
-        does_not_know=("the transport and the tuning", "the memory", "the view seed"),
+        does_not_know=(
+            "the step back",
+            "the transport and the tuning",
+            "the memory",
+            "the view seed",
+        ),
         climb=_loop(**_PGD),
         caveat="AugMix has no gradient: where the defence uses it, the attacker leaves it out.",
         iterative=True,

@@ -107,7 +107,7 @@ def draw_views(board: Board) -> dict[str, Any]:
     said = verdicts.headline(3, words.heading_views, "The picture as 64 crops.")
     board.add(heading, said, "step")
     gr.HTML(
-        f"<p class='lead'>Each {words.term('view')} is asked on its own. A {words.term('confident view')} "
+        f"<p class='lead'>Each {words.term('view')} is asked on its own, after the {words.term('step back')}. A {words.term('confident view')} "
         f"(low {words.term('entropy')}) may enter the {words.term('memory (cache)')}. Choose one: its "
         "place is outlined on the pictures.</p>"
     )

@@ -48,7 +48,8 @@ STOPS = (
     ),
     Stop(
         FIRST, "#views", "#views", "Sixty-four looks instead of one",
-        "RITA cuts the attacked picture into crops, and each is asked on its own. The bar below a crop tells what it "
+        "RITA cuts the attacked picture into crops, moves them away from where the whole picture lies off them (the step back), and "
+        "each is asked on its own. The bar below a crop tells what it "
         "says: a line for the true class, dashes for the attacker's, dots for another.",
         "Press a crop with dashes: where was it cut?",
     ),
