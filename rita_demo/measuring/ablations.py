@@ -8,9 +8,10 @@ from rita_demo.measuring.places import Places
 from rita_demo.settings import KNOBS
 
 FOLDER = "from-the-page"  # the run folder of what is measured from the page
-#: Setting -> the values that are measured; lambda, rho, alpha, J, views 16-128, prompts 4-32.
+#: Setting -> the values that are measured; rho, kappa, lambda, alpha, J, views 16-128, prompts 4-32.
 VALUES: dict[str, tuple[float, ...]] = {
-    "transported_mass": (0.1, 0.25, 0.35, 0.5, 1.0),
+    "transported_mass": (0.1, 0.25, 0.5, 0.75, 1.0),
+    "step_back": (0.0, 0.2, 0.4, 0.8),
     "entropy_weight": (0.001, 0.01, 0.1, 1.0),
     "cache_weight": (0.0, 0.1, 0.5, 1.0),
     "slots": (1, 3, 8, 16),
