@@ -42,7 +42,7 @@ def against_plain(cells: Cells, pools: Iterable[Cells]) -> Paired | None:
 
 
 def against_alike(cells: Cells, pools: Iterable[Cells]) -> Paired | None:
-    """The Ensemble that takes the views as this RITA does: its weights by area shown and its step back.
+    """The Ensemble that takes the views as this RITA does: its weights by what a view shows or leaves out, and its step back.
 
     What is left between the two is transport, prompts and memory. None for what is not RITA, where RITA takes
     the views as the plain Ensemble does, and without such an Ensemble on the same attacked pictures.
