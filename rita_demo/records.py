@@ -251,7 +251,8 @@ class Trace:
     """Everything RITA did for one glance.
 
     ``view_features`` (N, D) the views as they were decided on: those of the glance, or after ``step_back``;
-    ``off_crops`` how far the whole square lies from its crops' weighted mean, in [0, 2], 0 where nobody knows;
+    ``off_crops`` how far the whole square lies from its crops' weighted mean, in [0, 2], 0 where nobody knows; ``stepped`` how far
+    every view was moved from there, before it was scaled to length 1;
     ``view_weight`` (N,); ``prompt_features`` (K, M, D) after tuning; ``prompt_before`` the transport of
     the untuned prompts; ``cache`` the state the decision was made from; ``cache_distance`` (K,) zeros
     when the cache is off; ``total`` (K,) = prompt.distance + cache_weight * cache_distance;
@@ -260,6 +261,7 @@ class Trace:
 
     view_features: Array
     off_crops: float
+    stepped: float
     confidence: Confidence
     view_weight: Array
     tuning: Tuning

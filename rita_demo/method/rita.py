@@ -142,6 +142,7 @@ def decide(
     return Trace(
         view_features=x,
         off_crops=off,
+        stepped=settings.step_back * off**3,
         confidence=confidence,
         view_weight=a,
         tuning=tuning,

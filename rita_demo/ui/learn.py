@@ -111,7 +111,7 @@ def _view(story: Story, side: Side, n: int) -> list[tuple[str, str, str]]:
         (
             "The step back: away from where the whole picture lies off its crops",
             "d = ∑<sub>n</sub> a<sub>n</sub> x<sub>n</sub> − x<sub>0</sub>, then x<sub>n</sub> + κ |d|² d, scaled to length 1",
-            f"|d| = {off:.3f}, so that every view moves by {strength:g} · {off:.3f}³ = {strength * off**3:.3f}",
+            f"|d| = {off:.3f}, so that every view moves by {strength:g} · {off:.3f}³ = {side.trace.stepped:.3f}",
         ),
         (
             "How sure a view is (entropy)",

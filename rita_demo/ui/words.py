@@ -278,14 +278,13 @@ def _summary_without_truth(story: Story) -> tuple[str, str]:
 
 def stepped(story: Story) -> str:
     """How far the whole picture lies off its crops on both sides, and how far RITA moves every view for that."""
-    strength = story.settings.step_back
-    off = story.attacked.trace.off_crops
-    if not strength or not off:
+    trace = story.attacked.trace
+    if not trace.stepped:
         return ""
     before = f" ({story.clean.trace.off_crops:.2f} before the attack)" if story.attack else ""
     return (
-        f" In the model's space the whole picture lies {off:.2f} off the mean of its crops{before}: "
-        f"RITA moved every view {strength * off**3:.2f} the other way."
+        f" In the model's space the whole picture lies {trace.off_crops:.2f} off the mean of its crops{before}: "
+        f"RITA moved every view {trace.stepped:.2f} the other way."
     )
 
 

@@ -70,6 +70,8 @@ def test_it_gives_the_class_back_what_the_attack_took() -> None:
     rest = 1 - SHOWN[1:]
     d = (rest[:, None] * x[1:]).sum(0) / rest.sum() - x[0]
     assert plain.off_crops == back.off_crops == pytest.approx(float(d.norm()), abs=1e-5)
+    assert plain.stepped == 0
+    assert back.stepped == pytest.approx(2 * float(d.norm()) ** 3, abs=1e-4)
 
 
 def test_an_attacker_of_rita_looks_through_the_step() -> None:

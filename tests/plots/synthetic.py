@@ -104,7 +104,7 @@ def side_of(
     boxes = np.sort(rng.uniform(0, 1, (views, 2, 2)), axis=1).reshape(views, 4).astype(np.float32)
     boxes[0] = (0, 0, 1, 1)
     trace = Trace(
-        np.zeros((views, 8)), 0.5, confidence, np.full(views, 1 / views),
+        np.zeros((views, 8)), 0.5, 0.05, confidence, np.full(views, 1 / views),
         Tuning(np.array([1.5, 1.4]), np.zeros((classes, atoms, 8)), np.zeros(atoms), np.ones(1)),
         unit(rng.standard_normal((classes, atoms, 8))), np.full((classes, atoms), 1 / atoms),
         transport, transport, empty_cache(), empty_alignment(), None, cache_distance, total, rita,
