@@ -72,7 +72,7 @@ LADDER: dict[str, set[str]] = {
         "vlm",
         "measuring",
     }
-    | {"bundle"},
+    | {"bundle", "heap"},
     "table": BOTTOM | {"story", "data", "vlm"},
     "cli": BOTTOM
     | {"engine", "story", "exports", "data", "vlm", "training", "table", "evaluation", "bench"}

@@ -2,7 +2,8 @@
 
 Gradio deletes uploads by age alone: somebody who uploads for an hour, without ever pressing a button, would fill the
 disk. And of every visitor it keeps all values of the page, some 4 MB, until ten thousand others have come; what they
-belong to is gone when the page is closed, so they go as well. So do the files that were handed over.
+belong to is gone when the page is closed, so they go as well. So do the files that were handed over. What that frees,
+and what a visitor's stories took while they were told, goes back to the system.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rita_demo import logs
+from rita_demo import heap, logs
 from rita_demo.ui.handing import forget_files
 from rita_demo.ui.sessions import Sessions
 
@@ -62,6 +63,7 @@ def _keep(page: Any, sessions: Sessions, budget: int, every: float) -> None:
             _tried(chore, here)
         del here
         _tried(sessions.fit)
+        _tried(heap.trim)
 
 
 def _tried(chore: Callable[..., Any], *what: Any) -> None:
@@ -84,4 +86,4 @@ def forget_closed(page: Any) -> None:
     with kept.lock:
         for visit in [name for name, state in kept.session_data.items() if state.is_closed]:
             kept.session_data.pop(visit, None)
-            kept.time_last_used.pop(page, None)
+            kept.time_last_used.pop(visit, None)
