@@ -41,8 +41,9 @@ EXERCISES = (
         "attacker, and whom does it not stop?",
         "The pattern was made for one look at the whole square: that view is far off, its crops only a little, all in the same "
         "direction. The way from the whole to its crops is the way back. An attacker who averages over crops leaves no such "
-        "gap, and one who attacks through RITA takes the step into account: choose them under “Kind”. Set κ to 0 in Inside RITA "
-        "to see the difference.",
+        "gap, one who attacks through RITA takes the step into account, and one who pulls towards a class of his choice leaves a way "
+        "back from that class, which need not lead to the true one: choose them under “Kind” and “A target for the attack”. Set κ to 0 in Inside "
+        "RITA to see the difference.",
     ),
     (
         "A memory that believes the model's own answers can be poisoned. How, and how do you see it?",
@@ -53,7 +54,7 @@ EXERCISES = (
         "RITA holds where CLIP falls. Is it robust?",
         "Only against the attacker stated beside the number. One who averages over crops, or attacks through RITA, does more harm: "
         "choose him under “Kind”. Most of the protection comes from the crops, which the plain ensemble has as well. The step back adds "
-        "to it while the attacker does not know of it; against one who goes through RITA the plain ensemble holds a little better.",
+        "to it while the attacker pushes away from the true class and does not know of it; against one who goes through RITA the plain ensemble holds a little better.",
     ),
 )  # fmt: skip
 
