@@ -459,7 +459,7 @@ class Engine:
             end = time.perf_counter()
         kept = outside(replace(drawn, pixels=None))
         del drawn
-        heap.trim()
+        heap.trim_if_grown()
         return Glance(kept, features, key, {"views": cut - begin, "encoding": end - cut})
 
     def _single_view_logits(self, bank: TextBank) -> Callable[[torch.Tensor], torch.Tensor]:

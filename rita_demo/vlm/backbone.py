@@ -19,7 +19,11 @@ from rita_demo.records import BackboneInfo
 from rita_demo.vlm.folding import folded
 from rita_demo.vlm.tower import TextTower, text_tower
 
-VIEWS_AT_ONCE = {"cpu": 64, "mps": 64, "cuda": 256}
+VIEWS_AT_ONCE = {
+    "cpu": 16,
+    "mps": 64,
+    "cuda": 256,
+}  # a CPU: what a layer makes stays below 32 MB (heap.py)
 PRECISIONS = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 

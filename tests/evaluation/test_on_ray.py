@@ -183,7 +183,7 @@ def test_an_interrupted_command_goes_on_later(words, measure, rows_of, tmp_path:
         _, err = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert process.returncode == 130
+    assert process.returncode == 130, f"{rows(out)} rows, {err}"
     assert err.strip().endswith("Interrupted.")
     assert 0 < rows(out) < ROWS
     assert cli.main(words(out, *more)) == 0
