@@ -3,7 +3,8 @@
 Gradio has some seventy addresses; this page uses a third of them. Among the others are some that write files nobody
 deletes (screen recordings, links that keep a page's values) and some that run what a development server needs, so
 what is not in the lists below is not there: 404, whatever a later Gradio adds. And Gradio limits files, but not
-the bodies of events: each address here has a limit, counted while the bytes arrive.
+the bodies of events: each address here has a limit, counted while the bytes arrive. And what stumbles over a body that
+is no event, no form or no text answers with a sentence instead of an error of the server.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ import re
 
 import anyio
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rita_demo import logs
 
 MB = 1 << 20
 WORDS = 64 << 10  # bytes of a request that names things
@@ -25,6 +29,7 @@ UPLOAD = 320 * MB  # a dozen of the largest files, or 32 pictures as cameras mak
 PATIENCE = (
     5.0  # seconds that somebody who sends too much is listened to, so that he hears the answer
 )
+UNREADABLE = "The page cannot read this request. Reload the page and try again. If it happens again, this number helps to find out why: {}."
 CLOSE = {"Connection": "close"}  # after that he may send to nobody
 
 ONE, REST = "[^/]+", ".*"
@@ -61,7 +66,8 @@ def too_much(most: int) -> str:
 
 
 class Walls:
-    """An ASGI layer before all routes: 404 for addresses that the page does not use, 413 for too large bodies."""
+    """An ASGI layer before all routes: 404 for addresses that the page does not use, 413 for too large bodies, 400 for
+    those that nobody can read."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -76,7 +82,23 @@ class Walls:
         if _claimed(scope) > most:
             await _let_go(receive)
             return await JSONResponse({"detail": too_much(most)}, 413, CLOSE)(scope, receive, send)
-        await self.app(scope, _counted(receive, most), send)
+        begun = False
+
+        async def heard(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, _counted(receive, most), heard)
+        except (OSError, MemoryError, ClientDisconnect):
+            raise  # not the request's fault, or nobody is there
+        except Exception as error:
+            if begun:
+                raise
+            number = logs.failure("a request that could not be read", error)
+            said = UNREADABLE.format(number)
+            await JSONResponse({"detail": said}, 400, CLOSE)(scope, receive, send)
 
 
 def _path(scope: Scope) -> str:

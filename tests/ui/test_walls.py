@@ -212,3 +212,39 @@ def test_two_files_of_one_upload_arrive_and_can_be_used(
     assert [Path(name).read_bytes() for name in sent.json()] == [b"6", b"7"]
     assert set(sent.json()) <= {str(name) for name in page.upload_file_set}
     assert strays(page, place) == []
+
+
+JSON_HEADERS = {"Content-Type": "application/json"}
+FORM_HEADERS = {"Content-Type": "multipart/form-data; boundary=x"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "headers"),
+    [
+        ("run/predict", b'{"data": [NaN], "fn_index": {}}', JSON_HEADERS),
+        ("run/predict", b'{"data": ["\xff"]}', {}),
+        ("run/predict", b'{"data": [], "fn_index": 1000003}', JSON_HEADERS),
+        ("run/predict", b'{"data": []}', JSON_HEADERS),
+        ("queue/join", b'{"data": [], "fn_index": "\\ud800"}', JSON_HEADERS),
+        (
+            "upload",
+            b'--x\r\nContent-Disposition: form-data; name="files"\r\n\r\nwords\r\n--x--\r\n',
+            FORM_HEADERS,
+        ),
+    ],
+    ids=["not JSON numbers", "not text", "no such event", "no event", "half a letter", "no file"],
+)
+def test_a_body_that_cannot_be_read_is_the_sender_s_fault(
+    path: str,
+    body: bytes,
+    headers: dict[str, str],
+    address: str,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    visitor = Stranger(address)
+    visitor.open()
+    answer = visitor.http.post(f"gradio_api/{path}", content=body, headers=headers)
+    assert 400 <= answer.status_code < 500, answer.text
+    assert answer.json()["detail"]
+    assert "Traceback" not in answer.text + capfd.readouterr().err
+    assert "agreement" in visitor.choose_tab("memory"), "the next request works"
