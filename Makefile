@@ -50,8 +50,8 @@ test-quick: check
 
 # everything but the browser in two processes, then the browser alone, so that nobody waits for a busy machine
 test: check browser
-	$(BIN)/python -m pytest -m "not nightly and not e2e" -n 2 --dist loadfile
-	$(BIN)/python -m pytest -m "e2e and not nightly"
+	$(BIN)/python -m pytest -m "not nightly and not e2e" -n 3 --dist loadfile
+	$(BIN)/python -m pytest -m "e2e and not nightly" -n 2 --dist loadfile
 
 test-nightly: check browser $(VENV)/.ray
 	$(BIN)/python -m pytest -m "not e2e" -n 2 --dist loadfile

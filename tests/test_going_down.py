@@ -114,6 +114,7 @@ def arrived(address: str) -> Stranger:
     return one
 
 
+@pytest.mark.nightly
 def test_a_running_event_may_end_and_no_new_one_begins(tmp_path: Path) -> None:
     with house(tmp_path, *FAKE, RITA_GRACE="120") as server:
         server.until_open()

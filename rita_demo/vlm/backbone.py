@@ -6,6 +6,7 @@ import copy
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import torch
@@ -76,7 +77,8 @@ class Backbone:
         self._std = torch.tensor(std, device=self.device).view(1, 3, 1, 1)
         self._interpolation = interpolation
         self._dtype = PRECISIONS[precision]
-        scale = float(model.logit_scale.exp().reshape(()))
+        self._logit_scale: Tensor = model.logit_scale
+        scale = float(self._logit_scale.exp().reshape(()))
         self.temperature = 1 / scale
         self.info = BackboneInfo(
             name=name,
@@ -140,11 +142,14 @@ class Backbone:
     def weights_key(self) -> str:
         """Names the weights by their content: the same on every device, another after any training."""
         digest = hashlib.sha256()
-        parts = (self._visual, self.tower.transformer, self.tower.token_embedding)
-        for part in parts:
-            for name, tensor in part.state_dict().items():
-                digest.update(name.encode())
-                digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+        parts = (
+            self._visual.state_dict(),
+            self.tower.weights(),
+            {"logit_scale": self._logit_scale},
+        )
+        for name, tensor in chain.from_iterable(part.items() for part in parts):
+            digest.update(name.encode())
+            digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
         return digest.hexdigest()[:16]
 
     def _encode(self, pixels: Tensor) -> Tensor:

@@ -54,6 +54,25 @@ class TextTower:
     def device(self) -> torch.device:
         return self.positional_embedding.device
 
+    def weights(self) -> dict[str, Tensor]:
+        """All there is to train, by name."""
+        modules = {
+            "transformer": self.transformer,
+            "token_embedding": self.token_embedding,
+            "ln_final": self.ln_final,
+        }
+        if isinstance(self.projection, nn.Linear):
+            modules["projection"] = self.projection
+        found = {
+            f"{name}.{key}": tensor
+            for name, part in modules.items()
+            for key, tensor in part.state_dict().items()
+        }
+        found["positional_embedding"] = self.positional_embedding
+        if isinstance(self.projection, Tensor):
+            found["projection"] = self.projection
+        return found
+
     def tokens(self, sentences: list[str]) -> Tensor:
         """Ids (n, context_length) int64 on the CPU, cut and padded exactly as open_clip does."""
         return self.tokenizer(sentences, context_length=self.context_length)

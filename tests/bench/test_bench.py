@@ -97,6 +97,7 @@ def test_the_report_has_the_contracts_form(
     assert max(map(len, text.splitlines())) < 120
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_page_is_timed_from_outside_on_a_real_server(monkeypatch: pytest.MonkeyPatch) -> None:
     if path := find_browser():

@@ -64,6 +64,7 @@ def link(seed: int, **more: str) -> dict[str, str]:
     return {"sample": "motorcycle", "attack_seed": str(seed), "steps": "4", **more}
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(120)
 def test_four_links_and_a_press_are_computed_one_at_a_time_in_their_order(
     address: str, watched: Watched

@@ -102,6 +102,20 @@ def test_other_weights_in_either_part_are_another_key(base: Any, tmp_path: Path)
     assert len({load(spec, "cpu").weights_key() for spec in specs}) == 4
 
 
+@pytest.mark.parametrize(
+    "name", ["logit_scale", "positional_embedding", "text_projection", "ln_final.weight", "visual.proj"]
+)  # fmt: skip
+def test_a_single_other_number_is_another_key(name: str, base: Any, tmp_path: Path) -> None:
+    weights = {key: value.clone() for key, value in base.state_dict().items()}
+    same = put(tmp_path, weights, "same.pt")
+    weights[name].view(-1)[0] += 0.25
+    other = put(tmp_path, weights, "other.pt")
+    ours, same_again, others = (
+        load(f"{ARCHITECTURE}:{file}", "cpu").weights_key() for file in (same, same, other)
+    )
+    assert ours == same_again != others
+
+
 def test_missing_and_left_over_keys_are_an_error_unless_they_are_named(
     base: Any, tmp_path: Path
 ) -> None:
