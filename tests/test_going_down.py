@@ -114,7 +114,6 @@ def arrived(address: str) -> Stranger:
     return one
 
 
-@pytest.mark.nightly
 def test_a_running_event_may_end_and_no_new_one_begins(tmp_path: Path) -> None:
     with house(tmp_path, *FAKE, RITA_GRACE="120") as server:
         server.until_open()
@@ -142,7 +141,7 @@ def test_a_running_event_may_end_and_no_new_one_begins(tmp_path: Path) -> None:
 def test_a_stream_is_cut_between_two_pictures_and_goes_on_in_the_next_process(
     tmp_path: Path,
 ) -> None:
-    wish = {"stream_pictures": 20, "stream_dataset": "textures"}
+    wish = {"stream_pictures": 8, "stream_dataset": "textures"}
     with house(tmp_path, *REAL, RITA_GRACE="0") as server:
         server.until_open()
         visitor = arrived(server.address)

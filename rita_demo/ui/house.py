@@ -18,6 +18,7 @@ from typing import Any
 
 from rita_demo import heap, logs
 from rita_demo.ui.handing import forget_files
+from rita_demo.ui.intake import forget_abandoned
 from rita_demo.ui.sessions import Sessions
 
 BUDGET = 1 << 30  # bytes of uploads on disk
@@ -59,7 +60,12 @@ def _keep(page: Any, sessions: Sessions, budget: int, every: float) -> None:
         here = page()
         if here is None:
             return
-        for chore in (partial(_fit_uploads, budget=budget), forget_closed, forget_files):
+        for chore in (
+            partial(_fit_uploads, budget=budget),
+            forget_closed,
+            forget_files,
+            _forget_abandoned,
+        ):
             _tried(chore, here)
         del here
         _tried(sessions.fit)
@@ -76,6 +82,10 @@ def _tried(chore: Callable[..., Any], *what: Any) -> None:
 
 def _fit_uploads(page: Any, budget: int) -> None:
     page.upload_file_set.difference_update(sweep(page.upload_file_set, budget))
+
+
+def _forget_abandoned(page: Any) -> None:
+    forget_abandoned(page.GRADIO_CACHE)
 
 
 def forget_closed(page: Any) -> None:

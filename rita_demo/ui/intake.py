@@ -3,12 +3,14 @@
 Gradio forgets what it had begun to write when a connection breaks, when a file comes under another name than the one
 it looks for, or when the second of two files cannot be stored: such files were in nobody's budget and stayed for good.
 And each event that is given an upload made an empty file beside it.
+A process that is killed in the middle of one leaves its folder; another removes it when nobody has written there for an hour.
 """
 
 from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,9 @@ import gradio as gr
 from fastapi import HTTPException
 from gradio import routes
 from gradio.utils import NamedString
+
+ASIDE = "rita-arriving-"
+ABANDONED = 3600.0  # seconds without a byte
 
 _write = routes.upload_fn
 _read = gr.UploadButton._process_single_file
@@ -25,6 +30,17 @@ def tidy() -> None:
     """From now on an upload is written aside, and what it did not bring to its end is deleted."""
     routes.upload_fn = _tidily
     setattr(gr.UploadButton, "_process_single_file", _as_it_lies)  # noqa: B010, an assignment mypy forbids
+
+
+def forget_abandoned(upload_dir: str | Path, older: float = ABANDONED) -> None:
+    """Remove folders of uploads that a killed process left, with nothing in them younger than this many seconds."""
+    for aside in Path(upload_dir).glob(f"{ASIDE}*"):
+        try:
+            last = max(path.stat().st_mtime for path in (aside, *aside.rglob("*")))
+        except OSError:  # it is coming to its end
+            continue
+        if time.time() - last > older:
+            shutil.rmtree(aside, ignore_errors=True)
 
 
 def _as_it_lies(button: gr.UploadButton, file: Any) -> Any:
@@ -39,7 +55,7 @@ async def _tidily(
 ) -> tuple[list[str], list[str], list[str]]:
     """Gradio's ``upload_fn`` in a folder of its own; what it stored goes to its place: ``folder/digest/name``."""
     Path(upload_dir).mkdir(parents=True, exist_ok=True)
-    aside = tempfile.mkdtemp(prefix="arriving-", dir=upload_dir)
+    aside = tempfile.mkdtemp(prefix=ASIDE, dir=upload_dir)
     try:
         stored, late, _ = await _write(request, aside, *how, **more)
         if late:  # it could not even be renamed beside itself

@@ -16,6 +16,7 @@ from gradio.state_holder import StateHolder
 
 from rita_demo.ui import house
 from rita_demo.ui.house import keep_house, sweep
+from rita_demo.ui.intake import ASIDE, forget_abandoned
 from rita_demo.ui.sessions import Sessions
 from tests.ui.stranger import Stranger, served
 
@@ -52,6 +53,7 @@ def resident():
 class Page:
     upload_file_set = set()
     blocks = {}
+    GRADIO_CACHE = "no such folder"
 
 def fill_and_free():
     pieces = [b"x" * 65536 for _ in range(3200)]
@@ -80,6 +82,7 @@ class Page:
     def __init__(self, uploads: list[str]) -> None:
         self.upload_file_set = set(uploads)
         self.state_holder, self.blocks = StateHolder(), dict[int, object]()
+        self.GRADIO_CACHE = "no such folder"
 
 
 def test_the_house_is_kept_while_nobody_presses_anything(tmp_path: Path) -> None:
@@ -118,6 +121,21 @@ def test_nothing_of_a_closed_page_stays_in_gradio_either(monkeypatch: pytest.Mon
         assert "agreement" in stays.choose_tab("memory")
 
 
+def test_what_a_killed_process_left_of_an_upload_goes_after_an_hour(tmp_path: Path) -> None:
+    for name, seconds in (("old", 4000), ("new", 10), ("still written to", 4000)):
+        aside = tmp_path / f"{ASIDE}{name}"
+        aside.mkdir()
+        (aside / "half.png").write_bytes(b"x")
+        for path in (aside / "half.png", aside):
+            os.utime(path, (time.time() - seconds,) * 2)
+    (tmp_path / f"{ASIDE}still written to" / "half.png").write_bytes(b"xx")
+    (tmp_path / "somebody else's").mkdir()
+    os.utime(tmp_path / "somebody else's", (1000, 1000))
+    forget_abandoned(tmp_path)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {f"{ASIDE}new", f"{ASIDE}still written to", "somebody else's"}
+
+
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")
 def test_what_was_freed_goes_back_to_the_system() -> None:
     """A thread that freed 200 MB, all but every hundredth piece, holds on to all of it; after a round of the house not."""
@@ -139,6 +157,7 @@ def test_a_chore_that_fails_is_told_and_the_house_is_kept_on(
 
         def __init__(self) -> None:
             self.state_holder, self.blocks = StateHolder(), {}
+            self.GRADIO_CACHE = "no such folder"
             self.files = set(files(tmp_path, [50, 40]))
 
         @property
