@@ -55,11 +55,12 @@ def tabs(page: Page) -> Iterator[str]:
         yield name
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("page", "width", "dark"),
     [
         pytest.param("?__theme=light", 1440, False, id="light and wide"),
-        pytest.param("?__theme=dark", 390, True, id="dark and narrow", marks=pytest.mark.nightly),
+        pytest.param("?__theme=dark", 390, True, id="dark and narrow"),
     ],
     indirect=["page"],
 )

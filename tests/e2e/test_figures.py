@@ -33,6 +33,7 @@ def gather(page: Page, classes: int, each: int) -> None:
     page.get_by_role("button", name="Gather", exact=True).click()
 
 
+@pytest.mark.nightly
 def test_pictures_are_gathered_placed_and_selected_across_tabs(figures: Page) -> None:
     gather(figures, 3, 2)
     expect(figures.locator("#fig-chips button")).to_have_count(3, timeout=LONG)
@@ -79,6 +80,7 @@ def lasso(page: Page) -> None:
     page.mouse.up()
 
 
+@pytest.mark.nightly
 def test_a_measurement_can_be_stopped_and_the_page_lives_on(figures: Page) -> None:
     figures.get_by_role("button", name="Measure this setting").click()
     expect(figures.locator("#status")).to_contain_text(re.compile(r"of \d+"), timeout=LONG)

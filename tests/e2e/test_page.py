@@ -91,6 +91,7 @@ def test_choosing_a_sample_runs_it(page: Page) -> None:
     expect(page.locator("#verdicts")).to_contain_text("Right means the true class, motorbike")
 
 
+@pytest.mark.nightly
 def test_the_last_of_two_samples_pressed_in_a_row_is_run_with_film_and_strengths(
     page: Page,
 ) -> None:
@@ -240,6 +241,7 @@ def test_a_model_that_cannot_be_had_is_a_sentence_and_the_menu_goes_back(page: P
     expect(page.get_by_role("radio", name="Embedded model")).to_be_checked()
 
 
+@pytest.mark.nightly
 def test_ten_view_draws_are_counted(page: Page) -> None:
     press(page, "Right in how many of 10 view draws?")
     expect(page.locator("#draws .js-plotly-plot svg").first).to_be_visible()
