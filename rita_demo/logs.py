@@ -60,6 +60,14 @@ def failure(what: str, error: BaseException) -> str:
     return number
 
 
+def refused(what: str, error: BaseException) -> str:
+    """What a stranger sent stumbled over itself: one line with the error's kind and where it arose; returns its id."""
+    number = secrets.token_hex(4)
+    fields = {"id": number, "error": type(error).__name__, "where": _places(error)[-1]}
+    LOG.warning(what, extra={"fields": fields})
+    return number
+
+
 def _caught(limit: int | None = None, file: Any = None, chain: bool = True) -> None:
     error = sys.exc_info()[1]
     if file is not None or error is None:

@@ -96,7 +96,7 @@ class Walls:
         except Exception as error:
             if begun:
                 raise
-            number = logs.failure("a request that could not be read", error)
+            number = logs.refused("a request that could not be read", error)
             said = UNREADABLE.format(number)
             await JSONResponse({"detail": said}, 400, CLOSE)(scope, receive, send)
 
