@@ -8,12 +8,15 @@ in common with anybody. When one is lost, its piece is given to another and a ne
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import ray
@@ -39,10 +42,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def measure(request: Request, collections: Mapping[str, Collection], say: Say) -> int:
     """An :data:`rita_demo.evaluation.executor.Executor`."""
-    with _cluster():
+    with _cluster(), _heeding() as heed:
         tasks = tasks_of(request)
         pictures = sum(len(collections[task.dataset].entries) for task in tasks)
-        crew = _Crew(request.backbone, pictures, say)
+        crew = _Crew(request.backbone, pictures, say, heed)
         try:
             run = RunFolder(request, collections, crew.facts())
             return crew.work(Schedule(chain.from_iterable(run.groups(task) for task in tasks)))
@@ -82,11 +85,11 @@ def remote_worker(kind: type, *, gpu: bool) -> Any:
 class _Crew:
     """As many workers as the cluster has room for, and what each of them is doing."""
 
-    def __init__(self, backbone: str, most: int, say: Say) -> None:
+    def __init__(self, backbone: str, most: int, say: Say, heed: Callable[[], None]) -> None:
         there = ray.cluster_resources()
         unit = "GPU" if there.get("GPU", 0) >= 1 else "CPU"
         self._worker = remote_worker(Worker, gpu=unit == "GPU")
-        self._backbone, self._say = backbone, say
+        self._backbone, self._say, self._heed = backbone, say, heed
         self._busy: dict[Any, tuple[Any, Piece | None]] = {}  # None: loading
         self._idle: list[Any] = []
         self._lost: Counter[Any] = Counter()
@@ -136,6 +139,7 @@ class _Crew:
 
     def _wait(self) -> tuple[Piece | None, Result | None]:
         """Until a worker is back, with a piece and its result; without the result where the worker was lost."""
+        self._heed()
         (ref,), _ = ray.wait(list(self._busy), num_returns=1)
         worker, piece = self._busy.pop(ref)
         try:
@@ -178,6 +182,31 @@ class _Crew:
                 f"The cluster's workers have different models: {one} and {other}.",
                 "Give every node the same checkpoint and the same kind of device.",
             )
+
+
+@contextmanager
+def _heeding() -> Iterator[Callable[[], None]]:
+    """What is given raises ``KeyboardInterrupt`` when somebody pressed Ctrl-C and a library lost that: Python raises it in
+    whatever runs just then, and what is raised in a callback of Ray's goes nowhere."""
+    pressed, before = list[int](), signal.getsignal(signal.SIGINT)
+
+    def press(number: int, frame: FrameType | None) -> None:
+        pressed.append(number)
+        if callable(before):
+            before(number, frame)
+
+    def heed() -> None:
+        if pressed:
+            raise KeyboardInterrupt
+
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
+        yield heed  # somebody else's business
+        return
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield heed
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +189,23 @@ def test_an_interrupted_command_goes_on_later(words, measure, rows_of, tmp_path:
     assert 0 < rows(out) < ROWS
     assert cli.main(words(out, *more)) == 0
     assert rows_of(out) == rows_of(measure(tmp_path / "here", *more))
+
+
+@pytest.mark.nightly
+def test_an_interrupt_that_a_library_swallows_still_ends_the_run(
+    two_workers, words, tmp_path: Path
+) -> None:
+    def swallow(sentence: str) -> None:
+        if rows(tmp_path / "far"):
+            with suppress(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(1)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        on_ray(words(tmp_path / "far", *MORE), swallow)
+    assert 0 < rows(tmp_path / "far") < ROWS
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.nightly
