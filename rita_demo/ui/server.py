@@ -17,6 +17,7 @@ from rita_demo import logs
 from rita_demo.duty import DUTY, Bell
 from rita_demo.environment import Accounts
 from rita_demo.ui.intake import tidy
+from rita_demo.ui.letters import any_letters
 from rita_demo.ui.page import launch_options
 from rita_demo.ui.recluse import stay_in
 from rita_demo.ui.walls import Walls
@@ -33,6 +34,7 @@ def opened(page: gr.Blocks, host: str, port: int, accounts: Accounts = ()) -> st
     """Open the page; gives its address. ``accounts``: who may see it; none: everybody."""
     stay_in()
     tidy()
+    any_letters()
     page.queue(max_size=WAITING)
     _, address, _ = page.launch(
         server_name=host,
