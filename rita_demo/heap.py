@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 PIECE = 32 << 20  # bytes; glibc takes no more
-GROWN = (
-    512 << 20
-)  # bytes that a process may grow by before freed pages are given back: a picture needs half of it
+#: Bytes that a process may grow by before freed pages are given back; a picture needs half of it.
+GROWN = 512 << 20
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # malloc.h
 _TRIM: Any = None

@@ -94,8 +94,8 @@ class Walls:
         except (OSError, MemoryError, ClientDisconnect):
             raise  # not the request's fault, or nobody is there
         except Exception as error:
-            if begun:
-                raise
+            if begun or scope["method"] != "POST":
+                raise  # nothing was brought along that it could have stumbled over
             number = logs.refused("a request that could not be read", error)
             said = UNREADABLE.format(number)
             await JSONResponse({"detail": said}, 400, CLOSE)(scope, receive, send)

@@ -13,6 +13,7 @@ from urllib.parse import urlparse
 import gradio as gr
 import httpx
 import pytest
+from starlette.testclient import TestClient
 
 from rita_demo.ui import server, walls
 from rita_demo.ui.example import WorkedExample
@@ -248,3 +249,19 @@ def test_a_body_that_cannot_be_read_is_the_sender_s_fault(
     assert answer.json()["detail"]
     assert not [one for one in caplog.records if one.exc_info], "a traceback in the log"
     assert "agreement" in visitor.choose_tab("memory"), "the next request works"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_an_error_is_the_sender_s_only_where_he_sent_something(method: str) -> None:
+    async def breaks(*_: object) -> None:
+        raise KeyError("ours")
+
+    def answer() -> httpx.Response:
+        client = TestClient(walls.Walls(breaks))
+        return client.request(method, "/" if method == "GET" else f"{API}/queue/join")
+
+    if method == "POST":
+        assert answer().status_code == 400
+    else:
+        with pytest.raises(KeyError, match="ours"):
+            answer()
