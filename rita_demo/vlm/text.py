@@ -26,6 +26,7 @@ MEAN = "built_in_mean"  # of settings.descriptions
 NOISE = 0.1  # of the token embedding's standard deviation (method.md row 3)
 LONGEST_NAME = 1000  # characters; longer ones are a pasted text, not a name
 CHUNK_TOKENS = 8192  # tokens encoded at once: bounds memory
+PADDING = 32  # tokens that a chunk may waste; more cost more than another chunk does
 GRAPH_BYTES = 1 << 30  # a larger graph is not kept: its chunks are computed again on the way back
 GRAPH_FLOATS = 18  # kept for the way back per token, layer and unit of width (measured: 13 to 18)
 
@@ -227,15 +228,17 @@ def encode_whole(
 
 
 def _chunks(lengths: Tensor, tokens: int) -> Iterator[tuple[Tensor, int]]:
-    """Rows of similar length, at most ``tokens`` tokens together with padding: (rows, length)."""
+    """Rows of similar length, at most ``tokens`` tokens together, at most ``PADDING`` of them padding: (rows, length)."""
     rows = lengths.argsort(stable=True)
-    begin = 0
-    while begin < len(rows):
-        end = begin + 1
-        while end < len(rows) and (end + 1 - begin) * int(lengths[rows[end]]) <= tokens:
-            end += 1
-        yield rows[begin:end], int(lengths[rows[end - 1]])
-        begin = end
+    sizes = lengths[rows].tolist()
+    begin, own = 0, 0  # the chunk's first row, its tokens without padding
+    for end, size in enumerate(sizes):
+        whole = (end + 1 - begin) * size
+        if end > begin and (whole > tokens or whole - own - size > PADDING):
+            yield rows[begin:end], sizes[end - 1]
+            begin, own = end, 0
+        own += size
+    yield rows[begin:], sizes[-1]
 
 
 def _graph_bytes(tower: TextTower, tokens: int) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 import open_clip
 import pytest
 import torch
+from timm.layers import Conv2dSame
 from torch import Tensor, nn
 
 from rita_demo import vlm
@@ -42,6 +43,19 @@ def test_a_resnets_features_stay_what_they_are() -> None:
     pixels = torch.randn(3, 3, 224, 224)
     wanted = tower(pixels)
     torch.testing.assert_close(own(pixels), wanted, atol=1e-5 * float(wanted.norm()), rtol=1e-5)
+
+
+@pytest.mark.parametrize("side", [31, 32, 33])
+@pytest.mark.parametrize(("size", "step"), [(3, 1), (3, 2), (5, 2), (2, 2), (3, 3)])
+def test_a_lopsided_border_becomes_part_of_the_kernel(side: int, size: int, step: int) -> None:
+    torch.manual_seed(0)
+    convolution = Conv2dSame(3, 4, size, step, bias=False)
+    tower = shaken(nn.Sequential(convolution, nn.BatchNorm2d(4), nn.Flatten()))
+    own = folded(tower, side)
+    assert own is not None
+    assert not any(isinstance(module, Conv2dSame) for module in own.modules())
+    pixels = torch.randn(2, 3, side, side)
+    torch.testing.assert_close(own(pixels), tower(pixels), atol=1e-5, rtol=1e-5)
 
 
 class Forked(nn.Module):

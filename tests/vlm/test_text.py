@@ -199,14 +199,28 @@ def test_written_sentences_are_frozen_prompts_behind_the_contexts(backbone: Back
 def test_chunks_and_recomputation_change_nothing(backbone: Backbone, monkeypatch) -> None:
     prompts = build_prompts(backbone, NAMES, RECOMMENDED)
     results = []
-    for tokens, graph in ((10**6, 10**12), (64, 0)):
+    for tokens, padding, graph in ((10**6, 10**6, 10**12), (64, 10**6, 0), (10**6, 0, 0)):
         monkeypatch.setattr(text_module, "CHUNK_TOKENS", tokens)
+        monkeypatch.setattr(text_module, "PADDING", padding)
         monkeypatch.setattr(text_module, "GRAPH_BYTES", graph)
         context = prompts.context.clone().requires_grad_()
         features = prompts.encode(context)
         features[..., 0].sum().backward()
         results.append((features.detach(), context.grad))
-    torch.testing.assert_close(results[0], results[1], atol=1e-5, rtol=1e-4)
+    for other in results[1:]:
+        torch.testing.assert_close(results[0], other, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_chunk_wastes_little_and_no_row_is_lost(seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(7, 40, (int(torch.randint(1, 90, (), generator=generator)),), generator=generator)  # fmt: skip
+    chunks = list(text_module._chunks(lengths, 200))
+    assert torch.cat([rows for rows, _ in chunks]).sort().values.equal(torch.arange(len(lengths)))
+    for rows, length in chunks:
+        assert length == lengths[rows].max()
+        assert len(rows) * length <= 200
+        assert (length - lengths[rows]).sum() <= text_module.PADDING
 
 
 def test_unknown_words_are_named_and_only_for_the_embedded_model(backbone: Backbone) -> None:
