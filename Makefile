@@ -61,7 +61,7 @@ test-nightly: check browser $(VENV)/.ray
 audit:
 	$(PYTHON) -m venv .audit
 	.audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
-	.audit/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip
+	.audit/bin/pip-audit --strict --requirement constraints.txt --no-deps --disable-pip
 
 clean:
 	rm -rf $(VENV) .audit .pytest_cache .mypy_cache .ruff_cache

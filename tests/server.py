@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -50,6 +50,20 @@ def answering(
     finally:
         server.terminate()
         server.wait(20)
+
+
+def process_of(address: str) -> Path:
+    """What /proc tells of the server at this address.
+
+    Raises:
+        LookupError: it is none of :func:`running_server`.
+    """
+    mark = f"RITA_PORT={address.rstrip('/').rpartition(':')[2]}\0".encode()
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # somebody else's, or just ended
+            if mark in (place / "environ").read_bytes() + b"\0":
+                return place
+    raise LookupError(address)
 
 
 def free_port() -> int:

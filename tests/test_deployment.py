@@ -85,7 +85,7 @@ def test_its_variables_are_ours_and_good() -> None:
     assert all(folder in lines("RUN")[0] for folder in volumes), "the user has to own them"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_image_s_files_and_command_serve_the_page_and_its_health_check_says_so(
     tmp_path: Path,
 ) -> None:

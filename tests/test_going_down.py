@@ -138,6 +138,7 @@ def test_a_running_event_may_end_and_no_new_one_begins(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.nightly
 def test_a_stream_is_cut_between_two_pictures_and_goes_on_in_the_next_process(
     tmp_path: Path,
 ) -> None:

@@ -179,7 +179,7 @@ print(torch.get_num_threads())
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_umap_leaves_the_number_of_threads_as_it_was() -> None:
     """Numba sets it when it is first used, here in a process of its own. Sums in another order are other numbers:
     an attack then differs in single pixels."""

@@ -65,6 +65,7 @@ def test_the_loss_falls_and_the_log_tells_accuracy_speed_and_time_left(uninterru
         assert told in log
 
 
+@pytest.mark.nightly
 def test_a_killed_and_resumed_run_ends_bit_identical(uninterrupted, tmp_path: Path) -> None:
     data, whole, _ = uninterrupted
     code = (

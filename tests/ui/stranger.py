@@ -33,15 +33,16 @@ def served(**options: Any) -> Iterator[str]:
 
 class Stranger:
     """A visitor of his own: ``press`` calls an event by its element. ``config``: the page's, when it is known; ``login``:
-    name and password."""
+    name and password; ``http``: more about how he connects."""
 
     def __init__(
         self,
         address: str,
         config: dict[str, Any] | None = None,
         login: tuple[str, str] | None = None,
+        **http: Any,
     ) -> None:
-        self.http = httpx.Client(base_url=address, timeout=60)
+        self.http = httpx.Client(base_url=address, timeout=60, **http)
         if login is not None:
             name, password = login
             answer = self.http.post("login", data={"username": name, "password": password})

@@ -137,6 +137,7 @@ def test_what_a_killed_process_left_of_an_upload_goes_after_an_hour(tmp_path: Pa
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")
+@pytest.mark.nightly
 def test_what_was_freed_goes_back_to_the_system() -> None:
     """A thread that freed 200 MB, all but every hundredth piece, holds on to all of it; after a round of the house not."""
     words = [sys.executable, "-c", HOLDING]

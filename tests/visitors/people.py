@@ -58,8 +58,10 @@ class Wish:
 class Person(Stranger):
     """Somebody with a wish."""
 
-    def __init__(self, address: str, wish: Wish, config: dict[str, Any] | None = None) -> None:
-        super().__init__(address, config)
+    def __init__(
+        self, address: str, wish: Wish, config: dict[str, Any] | None = None, **http: Any
+    ) -> None:
+        super().__init__(address, config, **http)
         self.http.timeout = 600
         self.wish = wish
         assert '"success":true' in self.open()

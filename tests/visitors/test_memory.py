@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server import running_server
+from tests.server import process_of, running_server
 from tests.visitors.people import Person, Wish
 
 VISITS = 200
@@ -19,16 +19,8 @@ WINDOW = 25  # visits whose highest is compared: freed pages are given back ever
 
 def resident(address: str) -> float:
     """Megabytes of the server that listens at this address."""
-    mark = f"RITA_PORT={address.rstrip('/').rpartition(':')[2]}\0".encode()
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            found = mark in (place / "environ").read_bytes() + b"\0"
-            status = (place / "status").read_text() if found else ""
-        except OSError:
-            continue
-        if found:
-            return int(status.partition("VmRSS:")[2].split()[0]) / 1024
-    raise LookupError(address)
+    status = (process_of(address) / "status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
 
 @pytest.mark.nightly
