@@ -44,7 +44,7 @@ class Line(MeasuredCell):
     nearest one, which names itself), ``against_alike`` the Ensemble that takes the views as RITA does;
     ``looking`` median seconds per picture for cutting and encoding its ``views``, which all methods
     share; ``spread`` the lowest and highest accuracy of a single seed in percent, None for one seed;
-    ``weights`` a hash of the model's; ``reached`` answers that are the attack's target (None: it had none).
+    ``weights`` a hash of the model's, ``note`` a sentence on it; ``reached`` answers that are the attack's target (None: it had none).
     """
 
     wanted: int
@@ -60,6 +60,7 @@ class Line(MeasuredCell):
     views: int = 0
     spread: tuple[float, float] | None = None
     weights: str = ""
+    note: str = ""
     reached: int | None = None
 
     def columns(self) -> tuple[str, ...]:
@@ -162,6 +163,7 @@ def line_of(cells: Cells) -> Line:
         already_wrong=len({row["picture"] for row in rows if row["already_wrong"]}),
         spread=(min(by_seed), max(by_seed)) if len(cells) > 1 else None,
         weights=header["weights"],
+        note=header.get("note", ""),
         reached=sum(row["answer"] == row["target"] for row in rows)
         if header.get("target")
         else None,

@@ -221,7 +221,7 @@ def _above(
         comparison = f"{first.backbone} is not the {block.backbone} of the print: no number here reproduces a printed one."  # fmt: skip
     unbounded = first.attack in ATTACKS and not ATTACKS[first.attack].bounded
     return (
-        f"Measured: {first.backbone} (weights {first.weights[:8]}), split {first.split}.",
+        f"Measured: {first.backbone} (weights {first.weights[:8]}), split {first.split}. {first.note}".rstrip(),
         *told,
         *first.threat,
         *(("The paper names a strength for this attack; as it is measured here it has none.",) if unbounded and block.budget else ()),

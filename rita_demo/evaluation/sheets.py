@@ -78,11 +78,16 @@ def _measured(group: Sequence[Line]) -> Sheet:
     attack = attack_words(first.attack, first.budget)
     return Sheet(
         f"{first.dataset} ({first.split}), {first.backbone}, {attack}{steps}",
-        (*first.threat, f"{first.scope} Model weights {first.weights[:8]}.", *untouched(first)),
+        (*first.threat, first.scope, _model(first), *untouched(first)),
         ("method", "memory", "accuracy %", "95 %", "n", *(BARS[bar] for bar in bars), "seeds",
          "s per picture", "settings"),
         tuple(_cells(line, bars) for line in group),
     )  # fmt: skip
+
+
+def _model(line: Line) -> str:
+    """Which weights answered, and what is to be known of them, such as how they are run."""
+    return f"Model weights {line.weights[:8]}. {line.note}".rstrip()
 
 
 def _bars(group: Sequence[Line]) -> list[str]:

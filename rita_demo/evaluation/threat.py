@@ -108,6 +108,7 @@ def header_of(
         "classes_present": collection.present,
         "names": list(collection.names),
         "weights": model.weights,
+        "note": info.note,
         "width": info.width,
         "machine": {"device": info.device, "precision": info.precision},
     }

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import shutil
 import statistics
 from pathlib import Path
 
@@ -53,6 +54,21 @@ def test_wilson_solves_its_own_quadratic(right: int, n: int) -> None:
 def test_wilson_at_a_printed_value() -> None:
     """Newcombe 1998, table I: 81 of 263 gives 0.2553 to 0.3662."""
     assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+
+
+def test_what_is_to_be_known_of_the_model_stands_above_its_numbers(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    note = "Runs with plain GELU in its text tower, as its open_clip_config.json says."
+    for form in ("markdown", "latex"):
+        assert note in read(runs, form, capsys).replace("\\_", "_")
+    older = Path(shutil.copytree(runs, tmp_path / "runs"))  # of a version that did not write it
+    for header in older.glob("cells/*/header.json"):
+        known = json.loads(header.read_text())
+        header.write_text(json.dumps({name: of for name, of in known.items() if name != "note"}))
+    said = read(older, "markdown", capsys)
+    assert "Model weights" in said
+    assert note not in said
 
 
 def test_csv_has_exactly_the_contracts_columns_one_row_per_cell(
