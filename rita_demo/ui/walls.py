@@ -25,10 +25,14 @@ QUEUED = 2 * MB  # an event that waits in the queue brings settings and class na
 EVENT = (
     40 * MB
 )  # one beside the queue: “Save this run” brings the figures of the open tab (0.4 MB of 47 classes)
+#: What all events that are read or answered at the same time may weigh beyond 2 MB each: they lie in memory, uploads on
+#: disk. Who sends little is never turned away for what others send.
+HELD = 160 * MB
 UPLOAD = 320 * MB  # a dozen of the largest files, or 32 pictures as cameras make them
 PATIENCE = (
     5.0  # seconds that somebody who sends too much is listened to, so that he hears the answer
 )
+BUSY = "The page is busy with what others send. Try again in a moment."
 UNREADABLE = "The page cannot read this request. Reload the page and try again. If it happens again, this number helps to find out why: {}."
 CLOSE = {"Connection": "close"}  # after that he may send to nobody
 
@@ -66,11 +70,12 @@ def too_much(most: int) -> str:
 
 
 class Walls:
-    """An ASGI layer before all routes: 404 for addresses that the page does not use, 413 for too large bodies, 400 for
-    those that nobody can read."""
+    """An ASGI layer before all routes: 404 for addresses that the page does not use, 413 for too large bodies, 503 where
+    all that are held together would be too large, 400 for those that nobody can read."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        self._held = 0  # bytes of large events, from when they arrive to the end of the answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -82,15 +87,28 @@ class Walls:
         if _claimed(scope) > most:
             await _let_go(receive)
             return await JSONResponse({"detail": too_much(most)}, 413, CLOSE)(scope, receive, send)
-        begun = False
+        begun, came, mine = False, 0, 0
 
         async def heard(message: Message) -> None:
             nonlocal begun
             begun = True
             await send(message)
 
+        async def held() -> Message:
+            nonlocal came, mine
+            message = await counted()
+            came += len(message.get("body", b""))
+            more = max(0, came - QUEUED) - mine if most == EVENT else 0
+            if self._held + more > HELD:
+                if message.get("more_body"):
+                    await _let_go(receive)
+                raise HTTPException(503, BUSY, CLOSE | {"Retry-After": "5"})
+            mine, self._held = mine + more, self._held + more
+            return message
+
+        counted = _counted(receive, most)
         try:
-            await self.app(scope, _counted(receive, most), heard)
+            await self.app(scope, held, heard)
         except (OSError, MemoryError, ClientDisconnect):
             raise  # not the request's fault, or nobody is there
         except Exception as error:
@@ -99,6 +117,8 @@ class Walls:
             number = logs.refused("a request that could not be read", error)
             said = UNREADABLE.format(number)
             await JSONResponse({"detail": said}, 400, CLOSE)(scope, receive, send)
+        finally:
+            self._held -= mine
 
 
 def _path(scope: Scope) -> str:

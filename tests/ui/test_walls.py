@@ -215,6 +215,40 @@ def test_two_files_of_one_upload_arrive_and_can_be_used(
     assert strays(page, place) == []
 
 
+def test_large_events_that_are_held_together_have_a_limit_and_small_ones_pass(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walls, "HELD", 8 * walls.MB)
+    there, port = urlparse(address).hostname, urlparse(address).port
+    large = b'{"fn_index": 0, "session_hash": "x", "data": ["' + b"x" * (6 * walls.MB)
+    visitor = Stranger(address)
+    visitor.open()
+    head = {"Content-Type": "application/json"}
+
+    def send_large() -> httpx.Response:
+        body = large + b'"]}'
+        return visitor.http.post("gradio_api/run/predict", content=body, headers=head)
+
+    waiting = [socket.create_connection((there, port)) for _ in range(2)]
+    for line in waiting:  # the first part of two events, whose rest never comes
+        line.sendall(
+            b"POST /gradio_api/run/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"Content-Length: 20000000\r\n\r\n" + large
+        )
+    until = time.monotonic() + 20
+    while (answer := send_large()).status_code != 503 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert answer.status_code == 503
+    assert answer.json() == {"detail": walls.BUSY}
+    assert "agreement" in visitor.choose_tab("memory"), "a small event passes"
+    for line in waiting:
+        line.close()
+    until = time.monotonic() + 20
+    while (answer := send_large()).status_code == 503 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert answer.status_code != 503, "what was held is not free again"
+
+
 JSON_HEADERS = {"Content-Type": "application/json"}
 FORM_HEADERS = {"Content-Type": "multipart/form-data; boundary=x"}
 
