@@ -17,7 +17,7 @@ ROUNDING = (
 
 def folded(tower: nn.Module, side: int) -> nn.Module | None:
     """A copy with ``w' = w gamma / sigma`` and ``b' = beta + (b - mu) gamma / sigma`` in place of every convolution
-    that a batch norm follows, and with borders as :func:`_even` makes them; None where no batch norm follows a
+    that a batch norm follows, and on a CPU with borders as :func:`_even` makes them; None where no batch norm follows a
     convolution, or where the copy answers otherwise.
 
     Args:
@@ -32,7 +32,9 @@ def folded(tower: nn.Module, side: int) -> nn.Module | None:
     for convolution, norm, given in _pairs(own, noise):
         _fold(convolution, norm)
         own.set_submodule(names[norm], getattr(norm, "act", nn.Identity()))  # timm's norm holds it
-        if isinstance(convolution, Conv2dSame) and convolution.dilation == (1, 1):
+        # on GPUs there are faster ways through kernels of the usual sizes than through a larger one
+        plain = device.type == "cpu" and convolution.dilation == (1, 1)
+        if plain and isinstance(convolution, Conv2dSame):
             own.set_submodule(names[convolution], _even(convolution, given))
     with torch.no_grad():
         wanted, found = tower(noise), own(noise)
