@@ -124,6 +124,7 @@ def test_numpy_recomputes_the_decision_from_the_arrays_alone(story: Story) -> No
     assert total.argmin() == story.attacked.verdicts["rita"].label
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [QUICK, PAPER.but(views=16, steps=3)])
 def test_numpy_recomputes_both_transports_once_the_memory_is_filled(
     engine: Engine, coffee: Picture, settings: Settings
@@ -227,6 +228,7 @@ def test_a_picture_is_encoded_once(engine: Engine, coffee: Picture) -> None:
     assert engine.look(coffee, QUICK) is engine.look(coffee, QUICK.but(entropy_weight=1.0))
 
 
+@pytest.mark.slow
 def test_every_method_answers_from_one_encoding_and_ablations_are_parts_of_rita(
     engine: Engine, coffee: Picture, story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:

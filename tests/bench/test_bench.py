@@ -72,6 +72,7 @@ def test_the_plain_reading_is_timed_on_the_same_question_and_answers_alike(scene
     np.testing.assert_allclose(answer.total, scene.trace.total, atol=0.02)
 
 
+@pytest.mark.slow
 def test_the_report_has_the_contracts_form(
     backbone: Backbone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,6 +111,7 @@ def test_the_page_is_timed_from_outside_on_a_real_server(monkeypatch: pytest.Mon
     assert (in_browser <= set(found)) == (path is not None)
 
 
+@pytest.mark.slow
 def test_a_group_of_pictures_gets_the_answers_of_one_by_one(backbone: Backbone) -> None:
     """The GPU script's fast stream against its slow one, here on the CPU with a tiny model."""
     found = gpu.measure(backbone, group=3, rounds=1)

@@ -57,6 +57,7 @@ def losses(lines: list[str]) -> list[float]:
     return [float(line.split("loss ")[1].split()[0]) for line in lines if "loss" in line]
 
 
+@pytest.mark.slow
 def test_the_loss_falls_and_the_log_tells_accuracy_speed_and_time_left(uninterrupted) -> None:
     _, out, lines = uninterrupted
     assert losses(lines)[-1] < losses(lines)[0]
@@ -113,6 +114,7 @@ def assert_same(one: object, other: object, where: str = "checkpoint") -> None:
         assert one == other, where
 
 
+@pytest.mark.slow
 def test_another_seed_is_refused_in_a_sentence(uninterrupted) -> None:
     data, out, _ = uninterrupted
     with pytest.raises(DemoError, match="made with seed 3"):

@@ -229,6 +229,7 @@ def test_a_what_if_follows_when_its_tab_is_opened_again(
     assert session.what_if.story.step == 3
 
 
+@pytest.mark.slow
 def test_the_memory_and_its_history_stay_the_delivered_pictures(
     inside: Inside, jobs: Jobs, session: Session
 ) -> None:
@@ -354,6 +355,7 @@ def test_strengths_of_an_earlier_picture_are_not_kept(
     assert session.reels == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [3, 4.5, "8", None, -1, 10**9, True, float("nan"), [8]])
 def test_a_strength_that_is_not_kept_changes_nothing(
     inside: Inside, jobs: Jobs, session: Session, sent: Any
