@@ -94,21 +94,22 @@ class Walls:
             begun = True
             await send(message)
 
-        async def held() -> Message:
+        async def taken() -> Message:
             nonlocal came, mine
-            message = await counted()
+            message = await receive()
             came += len(message.get("body", b""))
             more = max(0, came - QUEUED) - mine if most == EVENT else 0
-            if self._held + more > HELD:
+            if came > most or self._held + more > HELD:
                 if message.get("more_body"):
                     await _let_go(receive)
+                if came > most:  # whoever reads the body passes it on
+                    raise HTTPException(413, too_much(most), CLOSE)
                 raise HTTPException(503, BUSY, CLOSE | {"Retry-After": "5"})
             mine, self._held = mine + more, self._held + more
             return message
 
-        counted = _counted(receive, most)
         try:
-            await self.app(scope, held, heard)
+            await self.app(scope, taken, heard)
         except (OSError, MemoryError, ClientDisconnect):
             raise  # not the request's fault, or nobody is there
         except Exception as error:
@@ -133,22 +134,6 @@ def _claimed(scope: Scope) -> int:
         if name == b"content-length" and value.isdigit():
             return int(value[:18])
     return 0
-
-
-def _counted(receive: Receive, most: int) -> Receive:
-    came = 0
-
-    async def counted() -> Message:
-        nonlocal came
-        message = await receive()
-        came += len(message.get("body", b""))
-        if came > most:
-            if message.get("more_body"):
-                await _let_go(receive)
-            raise HTTPException(413, too_much(most), CLOSE)  # whoever reads the body passes it on
-        return message
-
-    return counted
 
 
 async def _let_go(receive: Receive) -> None:

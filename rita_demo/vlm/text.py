@@ -26,7 +26,9 @@ MEAN = "built_in_mean"  # of settings.descriptions
 NOISE = 0.1  # of the token embedding's standard deviation (method.md row 3)
 LONGEST_NAME = 1000  # characters; longer ones are a pasted text, not a name
 CHUNK_TOKENS = 8192  # tokens encoded at once: bounds memory
-PADDING = 32  # tokens that a chunk may waste; more cost more than another chunk does
+#: Tokens that a chunk may waste: on a CPU more of them cost more than another chunk does. On other devices starting a
+#: chunk is what costs, so that memory alone limits it.
+PADDING = {"cpu": 32}
 GRAPH_BYTES = 1 << 30  # a larger graph is not kept: its chunks are computed again on the way back
 GRAPH_FLOATS = 18  # kept for the way back per token, layer and unit of width (measured: 13 to 18)
 
@@ -156,7 +158,7 @@ def encode_sentences(backbone: Backbone, sentences: list[str]) -> Tensor:
     lengths = tower.length(position)
     parts, order = [], []
     with torch.no_grad():
-        for rows, length in _chunks(lengths, CHUNK_TOKENS):
+        for rows, length in _chunks(lengths, CHUNK_TOKENS, tower.device):
             parts.append(tower.encode(tower.embed(tokens[rows, :length]), position[rows]))
             order.append(rows)
     return torch.cat(parts)[torch.cat(order).argsort().to(tower.device)]
@@ -207,7 +209,7 @@ def _encode(tower: TextTower, tokens: Tensor, position: Tensor, context: Tensor)
         return encode_whole(tower, start, context, rest, position)
 
     parts, order = [], []
-    for rows, length in _chunks(lengths, max(1, CHUNK_TOKENS // count)):
+    for rows, length in _chunks(lengths, max(1, CHUNK_TOKENS // count), tower.device):
         inputs = (context, tokens[rows, :length], position[rows])
         part = checkpoint(some, *inputs, use_reentrant=False) if recompute else some(*inputs)
         parts.append(part)
@@ -227,14 +229,15 @@ def encode_whole(
     )
 
 
-def _chunks(lengths: Tensor, tokens: int) -> Iterator[tuple[Tensor, int]]:
+def _chunks(lengths: Tensor, tokens: int, device: torch.device) -> Iterator[tuple[Tensor, int]]:
     """Rows of similar length, at most ``tokens`` tokens together, at most ``PADDING`` of them padding: (rows, length)."""
+    padding = PADDING.get(device.type, tokens)
     rows = lengths.argsort(stable=True)
     sizes = lengths[rows].tolist()
     begin, own = 0, 0  # the chunk's first row, its tokens without padding
     for end, size in enumerate(sizes):
         whole = (end + 1 - begin) * size
-        if end > begin and (whole > tokens or whole - own - size > PADDING):
+        if end > begin and (whole > tokens or whole - own - size > padding):
             yield rows[begin:end], sizes[end - 1]
             begin, own = end, 0
         own += size

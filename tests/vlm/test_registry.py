@@ -237,3 +237,7 @@ def test_every_listed_model_states_the_activation_that_its_tag_asks_for() -> Non
             quick = pretrained.get_pretrained_cfg(architecture, tag).get("quick_gelu", False)
             config = open_clip.get_model_config(architecture) | {"quick_gelu": quick}
             assert f"; {activation(config)}; " in entry.note
+
+
+def test_the_embedded_model_has_as_many_parameters_as_is_said_of_it() -> None:
+    assert load("embedded", "cpu").info.parameters == BACKBONES["embedded"].parameters

@@ -201,7 +201,7 @@ def test_chunks_and_recomputation_change_nothing(backbone: Backbone, monkeypatch
     results = []
     for tokens, padding, graph in ((10**6, 10**6, 10**12), (64, 10**6, 0), (10**6, 0, 0)):
         monkeypatch.setattr(text_module, "CHUNK_TOKENS", tokens)
-        monkeypatch.setattr(text_module, "PADDING", padding)
+        monkeypatch.setattr(text_module, "PADDING", {"cpu": padding})
         monkeypatch.setattr(text_module, "GRAPH_BYTES", graph)
         context = prompts.context.clone().requires_grad_()
         features = prompts.encode(context)
@@ -215,12 +215,14 @@ def test_chunks_and_recomputation_change_nothing(backbone: Backbone, monkeypatch
 def test_a_chunk_wastes_little_and_no_row_is_lost(seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     lengths = torch.randint(7, 40, (int(torch.randint(1, 90, (), generator=generator)),), generator=generator)  # fmt: skip
-    chunks = list(text_module._chunks(lengths, 200))
+    chunks = list(text_module._chunks(lengths, 200, torch.device("cpu")))
+    elsewhere = list(text_module._chunks(lengths, 200, torch.device("cuda")))
+    assert len(elsewhere) <= len(chunks)
     assert torch.cat([rows for rows, _ in chunks]).sort().values.equal(torch.arange(len(lengths)))
     for rows, length in chunks:
         assert length == lengths[rows].max()
         assert len(rows) * length <= 200
-        assert (length - lengths[rows]).sum() <= text_module.PADDING
+        assert (length - lengths[rows]).sum() <= text_module.PADDING["cpu"]
 
 
 def test_unknown_words_are_named_and_only_for_the_embedded_model(backbone: Backbone) -> None:
