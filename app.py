@@ -1,6 +1,6 @@
 """Start the page: build the engine, build the page, open it.  Also what Hugging Face Spaces runs.
 
-The environment variables are those of ``rita_demo/environment.py``; ``docs/deployment.md`` lists them.
+The environment variables are those of ``rita_demo/process/environment.py``; ``docs/deployment.md`` lists them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rita_demo.bundle import Run
+    from rita_demo.pipeline.bundle_read import SavedRun
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+VIEW_PIXEL_BYTES = 64 << 20  # room for the pixels of the views on screen: six pictures of 64 views at 224 x 224
 
 
 def serve(
@@ -25,70 +26,70 @@ def serve(
     port: int | None = None,
     device: str | None = None,
     data_root: Path | None = None,
-    run: Run | None = None,
+    run: SavedRun | None = None,
 ) -> int:
-    """Serve the page until SIGTERM or SIGINT, with a saved ``run`` on it if there is one; returns the
-    exit status."""
-    from rita_demo import environment, logs
-    from rita_demo.duty import Bell
-    from rita_demo.errors import DemoError
+    """Serve the page until SIGTERM or SIGINT, with a saved ``run`` on it if one is given; returns the exit status."""
+    from rita_demo.process import environment
+    from rita_demo.process import logging as logs
+    from rita_demo.process.shutdown import SignalHandler
+    from rita_demo.records.errors import DemoError
 
-    bell = Bell()
-    bell.listen()
-    asked, style = environment.value, "text"
+    signals = SignalHandler()
+    signals.install()
+    read, style = environment.value, "text"
     try:
-        style = asked("RITA_LOG")
+        style = read("RITA_LOG")
         environment.check()
-        logs.start(style, debug=asked("RITA_DEBUG"))
+        logs.configure(style, debug=read("RITA_DEBUG"))
         host = host or environment.host()
-        number = _free_port(host, port or asked("RITA_PORT"))
-        backbone = backbone or asked("RITA_BACKBONE")
-        logs.event("start", python=platform.python_version(), model=os.path.basename(backbone))
+        number = _free_port(host, port or read("RITA_PORT"))
+        backbone = backbone or read("RITA_BACKBONE")
+        logs.log_event("start", python=platform.python_version(), model=os.path.basename(backbone))
         begin = time.perf_counter()
         from rita_demo.engine import Engine
-        from rita_demo.measuring import Places
-        from rita_demo.ui import server
+        from rita_demo.evaluation.page import DataFolders
+        from rita_demo.server import launch
+        from rita_demo.ui.background.saved_run import ReopenedRun
         from rita_demo.ui.page import build
-        from rita_demo.ui.reopened import ReopenedRun
+        from rita_demo.ui.session.store import Sessions
 
-        engine = Engine(backbone, device)
+        engine = Engine(backbone, device, VIEW_PIXEL_BYTES)
         spent = round(time.perf_counter() - begin, 1)
-        logs.event(
-            "model", device=engine.info.device, precision=engine.info.precision, seconds=spent
-        )
+        logs.log_event("model", device=engine.info.device, precision=engine.info.precision, seconds=spent)
+        sessions = Sessions()
         page = build(
             engine,
-            load=lambda name: Engine(name, device),
+            load=lambda name: Engine(name, device, VIEW_PIXEL_BYTES),
             example=None if run is None else ReopenedRun(engine, run),
-            places=Places(data_root or asked("RITA_DATA"), asked("RITA_RUNS")),
-            prepare=run is None and asked("RITA_PREPARE"),
+            sessions=sessions,
+            folders=DataFolders(data_root or read("RITA_DATA"), read("RITA_RUNS")),
         )
     except DemoError as error:
         if style == "json":
-            logs.start(style)
+            logs.configure(style)
             logs.LOG.error(str(error))
         else:
             print(error, file=sys.stderr)
         return 1
-    accounts = asked("RITA_AUTH")
-    address = server.opened(page, host, number, accounts)
-    logs.event("open", address=address, accounts=len(accounts))
-    server.serve(page, bell, asked("RITA_GRACE"))
+    accounts = read("RITA_AUTH")
+    address = launch.launch_page(page, host, number, accounts, sessions)
+    logs.log_event("open", address=address, accounts=len(accounts))
+    launch.serve(page, signals, read("RITA_GRACE"))
     return 0
 
 
-def _free_port(host: str, asked: int) -> int:
-    """The port that was asked for, checked before anything heavy is loaded."""
-    from rita_demo.errors import DemoError
+def _free_port(host: str, requested: int) -> int:
+    """The port that was read for, checked before anything heavy is loaded."""
+    from rita_demo.records.errors import DemoError
 
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((host, asked))
+            probe.bind((host, requested))
         except OSError:
             hint = "Stop what uses it, or choose another one: RITA_PORT=7861."
-            raise DemoError(f"Nothing can listen on {host}, port {asked}.", hint) from None
-    return asked
+            raise DemoError(f"Nothing can listen on {host}, port {requested}.", hint) from None
+    return requested
 
 
 if __name__ == "__main__":

@@ -46,10 +46,7 @@ def install_browser() -> None:
     """Install Chromium by the first way that works; a way that fails says so and the next is tried."""
     if shutil.which("apt-get") and os.geteuid() == 0:
         quiet = {"env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}}
-        for command in (
-            ["apt-get", "update", "-qq"],
-            ["apt-get", "install", "-y", "-qq", "chromium"],
-        ):
+        for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]):
             subprocess.run(command, check=False, stdout=subprocess.DEVNULL, **quiet)  # type: ignore[call-overload]
         if find_browser():
             return
@@ -64,10 +61,7 @@ def main() -> int:
         install_browser()
     path = find_browser()
     if path is None:
-        print(
-            "No browser to test with: install chromium, or set RITA_BROWSER to one.",
-            file=sys.stderr,
-        )
+        print("No browser to test with: install chromium, or set RITA_BROWSER to one.", file=sys.stderr)
         return 1
     print(f"browser: {path}")
     return 0

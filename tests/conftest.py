@@ -18,15 +18,9 @@ from tests.browser import FLAGS, find_browser
 TINY_CONFIG = {
     "embed_dim": 32,
     "vision_cfg": {"image_size": 64, "layers": [1, 1, 1, 1], "width": 8, "patch_size": None},
-    "text_cfg": {
-        "context_length": 77,
-        "vocab_size": 49408,
-        "width": 16,
-        "heads": 2,
-        "layers": 2,
-    },
+    "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 16, "heads": 2, "layers": 2},
 }
-MET = "a photo of the picture an image showing rendering texture cat dog cup brick grass."
+SEEN_WORDS = "a photo of the picture an image showing rendering texture cat dog cup brick grass."
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +37,7 @@ def tiny_model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     weights = {k: v.half() if v.is_floating_point() else v for k, v in model.state_dict().items()}
     save_file(weights, folder / "open_clip_model.safetensors")
     (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": TINY_CONFIG}))
-    seen = open_clip.SimpleTokenizer().encode(MET)
+    seen = open_clip.SimpleTokenizer().encode(SEEN_WORDS)
     (folder / "seen_tokens.json").write_text(json.dumps(sorted({49406, 49407, *seen})))
     return folder
 

@@ -1,4 +1,4 @@
-"""Starting the page: what is wrong with how it was asked for is one sentence."""
+"""Starting the page with a wrong setting gives one sentence."""
 
 from __future__ import annotations
 
@@ -13,32 +13,27 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def started(**environment: str) -> subprocess.CompletedProcess[str]:
+def start_app(**environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "app.py"],
-        cwd=ROOT,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
+        [sys.executable, "app.py"], cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=120
     )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("value", ["abc", "99999", "-1"])
-def test_a_port_that_is_none_is_a_sentence(value: str) -> None:
-    done = started(RITA_PORT=value)
+def test_an_invalid_port_gives_an_error_message(value: str) -> None:
+    done = start_app(RITA_PORT=value)
     assert done.returncode == 1
     assert done.stderr.strip() == f"RITA_PORT is a number from 1 to 65535; got {value!r}."
 
 
 @pytest.mark.slow
-def test_a_port_that_is_taken_is_a_sentence() -> None:
+def test_a_port_in_use_gives_an_error_message() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        done = started(RITA_PORT=str(port), RITA_BACKBONE="")
+        done = start_app(RITA_PORT=str(port), RITA_BACKBONE="")
     assert done.returncode == 1
     assert done.stderr.startswith(f"Nothing can listen on 127.0.0.1, port {port}.")
     assert "Traceback" not in done.stderr

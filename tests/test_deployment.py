@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rita_demo import environment
-from rita_demo.ui.server import HEALTH
-from tests.test_going_down import House
+from rita_demo.process import environment
+from rita_demo.server.launch import HEALTH
+from tests.process.test_shutdown import ServerProcess
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -32,7 +32,7 @@ def pinned(name: str) -> str:
     return found
 
 
-def surroundings() -> dict[str, str]:
+def declared_variables() -> dict[str, str]:
     return dict(word.split("=", 1) for line in lines("ENV") for word in line.split())
 
 
@@ -53,10 +53,8 @@ def image(folder: Path) -> Path:
     return app
 
 
-def test_what_the_image_copies_is_here_and_is_let_in() -> None:
-    allowed = {
-        line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"
-    }
+def test_files_copied_into_the_image_exist_and_are_not_ignored() -> None:
+    allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"}
     assert set(copied()) == allowed
     for name in copied():
         told = subprocess.run(["git", "ls-files", name], cwd=ROOT, capture_output=True, text=True)
@@ -64,7 +62,7 @@ def test_what_the_image_copies_is_here_and_is_let_in() -> None:
         assert told.stdout, f"{name} is not part of the repository"
 
 
-def test_the_image_runs_what_make_runs_as_nobody_special() -> None:
+def test_the_image_runs_the_make_command_as_an_unprivileged_user() -> None:
     (command,) = lines("CMD")
     assert json.loads(command) == ["python", "app.py"]
     assert "$(BIN)/python app.py" in (ROOT / "Makefile").read_text()
@@ -74,8 +72,8 @@ def test_the_image_runs_what_make_runs_as_nobody_special() -> None:
     assert install.endswith("-r requirements.txt -c constraints.txt")
 
 
-def test_its_variables_are_ours_and_good() -> None:
-    mine = {name: text for name, text in surroundings().items() if name.startswith("RITA_")}
+def test_image_variables_are_known_and_valid() -> None:
+    mine = {name: text for name, text in declared_variables().items() if name.startswith("RITA_")}
     assert set(mine) <= set(environment.VARIABLES)
     environment.check(mine)
     assert environment.host(mine) == "0.0.0.0"
@@ -86,17 +84,15 @@ def test_its_variables_are_ours_and_good() -> None:
 
 
 @pytest.mark.nightly
-def test_the_image_s_files_and_command_serve_the_page_and_its_health_check_says_so(
-    tmp_path: Path,
-) -> None:
+def test_the_image_files_serve_the_page_and_pass_the_health_check(tmp_path: Path) -> None:
     app = image(tmp_path)
     (check,) = re.findall(r"^HEALTHCHECK .*? CMD (\[.+\])$", DOCKERFILE, flags=re.M)
     assert HEALTH in check
     (command,) = lines("CMD")
-    mine = surroundings() | {"RITA_PREPARE": "0", "PYTHONPATH": ""}
+    mine = declared_variables() | {"PYTHONPATH": ""}
     for name in ("RITA_HOST", "RITA_PORT", "RITA_DATA", "RITA_RUNS"):
         del mine[name]  # the test's own
-    server = House(tmp_path, *json.loads(command)[1:], cwd=app, **mine)
+    server = ServerProcess(tmp_path, *json.loads(command)[1:], cwd=app, **mine)
 
     def healthy() -> bool:
         port = server.address.rsplit(":", 1)[1].strip("/")
@@ -106,19 +102,17 @@ def test_the_image_s_files_and_command_serve_the_page_and_its_health_check_says_
 
     try:
         assert not healthy()
-        server.until_open()
+        server.wait_until_open()
         assert healthy()
     finally:
         server.process.terminate()
-        assert server.ended(40) == 0
+        assert server.wait(40) == 0
         server.err.close()
     assert not healthy()
 
 
 def front_matter() -> dict[str, object]:
-    (block,) = re.findall(
-        r"\A---\n(.*?)\n---\n", (ROOT / "README.md").read_text("utf-8"), flags=re.S
-    )
+    (block,) = re.findall(r"\A---\n(.*?)\n---\n", (ROOT / "README.md").read_text("utf-8"), flags=re.S)
     return yaml.safe_load(block)
 
 
@@ -133,7 +127,7 @@ def test_the_space_has_the_versions_of_the_tests() -> None:
     assert said["license"] == project["license"].lower()
 
 
-def test_the_space_says_what_a_space_has_to_say() -> None:
+def test_the_space_has_the_required_metadata() -> None:
     said = front_matter()
     colours = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}
     assert {said["colorFrom"], said["colorTo"]} <= colours

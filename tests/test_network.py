@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_going_down import FAKE, REAL, House, house
-from tests.ui.stranger import Stranger
+from tests.process.test_shutdown import FAKE_APP, REAL_APP, ServerProcess, server_process
+from tests.ui.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 #: Loaded by Python at its start, before anything else. Names are looked up before they are connected to.
-TELLTALE = """
+AUDIT_HOOK = """
 import os, sys
 def told(event, words):
     if event in {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"}:
@@ -27,38 +27,39 @@ sys.addaudithook(told)
 
 
 @pytest.fixture
-def watched(tmp_path: Path) -> dict[str, str]:
-    (tmp_path / "sitecustomize.py").write_text(TELLTALE)
+def audited_environment(tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "sitecustomize.py").write_text(AUDIT_HOOK)
     root = Path(__file__).resolve().parents[1]
     return {
-        "PYTHONPATH": f"{tmp_path}:{root}", "TOLD": str(tmp_path / "told.txt"),
-        "HF_HUB_OFFLINE": "0", "HF_HOME": str(tmp_path / "hub"), "GRADIO_ANALYTICS_ENABLED": "True",
-    }  # fmt: skip
+        "PYTHONPATH": f"{tmp_path}:{root}",
+        "TOLD": str(tmp_path / "told.txt"),
+        "HF_HUB_OFFLINE": "0",
+        "HF_HOME": str(tmp_path / "hub"),
+        "GRADIO_ANALYTICS_ENABLED": "True",
+    }
 
 
-def told(server: House) -> str:
+def connections(server: ServerProcess) -> str:
     file = server.folder / "told.txt"
     return file.read_text() if file.exists() else ""
 
 
-def test_starting_opening_and_defending_ask_nobody(tmp_path: Path, watched: dict[str, str]) -> None:
-    with house(tmp_path, *REAL, **watched | {"GRADIO_ANALYTICS_ENABLED": ""}) as server:
-        server.until_open()
-        visitor = Stranger(server.address)
+def test_starting_opening_and_defending_open_no_connection(tmp_path: Path, audited_environment: dict[str, str]) -> None:
+    with server_process(tmp_path, *REAL_APP, **audited_environment | {"GRADIO_ANALYTICS_ENABLED": ""}) as server:
+        server.wait_until_open()
+        visitor = HttpClient(server.address)
         visitor.open()
         assert "Done in" in visitor.press("go", knob_steps=1)
         for tab in ("inside", "memory", "stream", "figures", "learn-tab"):
             visitor.choose_tab(tab)
-        assert told(server) == ""
+        assert connections(server) == ""
 
 
-def test_an_address_that_a_visitor_names_is_not_asked(
-    tmp_path: Path, watched: dict[str, str]
-) -> None:
+def test_an_address_given_by_a_client_is_not_contacted(tmp_path: Path, audited_environment: dict[str, str]) -> None:
     url = "https://example.org/picture.png"
-    with house(tmp_path, *FAKE, **watched) as server:
-        server.until_open()
-        visitor = Stranger(server.address)
+    with server_process(tmp_path, *FAKE_APP, **audited_environment) as server:
+        server.wait_until_open()
+        visitor = HttpClient(server.address)
         visitor.open()
         event = visitor.event("upload", "upload")
         for file in ({"path": url}, {"path": "x.png", "url": url}, {"path": url, "url": url}):
@@ -66,14 +67,14 @@ def test_an_address_that_a_visitor_names_is_not_asked(
         for path in (f"gradio_api/file={url}", f"gradio_api/proxy={url}", f"gradio_api/file/{url}"):
             assert visitor.http.get(path).status_code in {400, 403, 404}
         time.sleep(0.5)
-        assert told(server) == ""
+        assert connections(server) == ""
 
 
-def test_a_download_that_was_asked_for_is_told(tmp_path: Path, watched: dict[str, str]) -> None:
+def test_a_requested_download_is_recorded(tmp_path: Path, audited_environment: dict[str, str]) -> None:
     """So that silence above means something."""
-    with house(tmp_path, *FAKE, **watched | {"RITA_DATA": str(tmp_path / "data")}) as server:
-        server.until_open()
-        visitor = Stranger(server.address)
+    with server_process(tmp_path, *FAKE_APP, **audited_environment | {"RITA_DATA": str(tmp_path / "data")}) as server:
+        server.wait_until_open()
+        visitor = HttpClient(server.address)
         visitor.open()
         visitor.press("fetch-go", fetch_which="dtd")
-        assert "robots.ox.ac.uk" in told(server)
+        assert "robots.ox.ac.uk" in connections(server)

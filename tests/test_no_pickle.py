@@ -17,42 +17,40 @@ def calls(tree: ast.AST) -> list[tuple[str, ast.Call]]:
     return [(ast.unparse(node.func), node) for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 
-def careless(source: str) -> list[str]:
+def unsafe_calls(source: str) -> list[str]:
     """The calls and imports that could run what a file holds."""
     tree, found = ast.parse(source), []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            names = (
-                [a.name for a in node.names]
-                if isinstance(node, ast.Import)
-                else [node.module or ""]
-            )
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""]
             found += [name for name in names if name.split(".")[0] in PROGRAMS]
     for name, call in calls(tree):
         options = {k.arg: ast.unparse(k.value) for k in call.keywords}
         torch = name in {"torch.load", "load_checkpoint", "load_state_dict"}
         if torch and options.get("weights_only") != "True":
             found.append(ast.unparse(call))
-        if (
-            name.startswith("pickle.")
-            or name in RUNS
-            or options.get("allow_pickle", "False") != "False"
-        ):
+        if name.startswith("pickle.") or name in RUNS or options.get("allow_pickle", "False") != "False":
             found.append(ast.unparse(call))
         if name.startswith("yaml.") and not name.startswith("yaml.safe_"):
             found.append(ast.unparse(call))
     return found
 
 
-def test_nothing_of_ours_unpickles_or_runs_what_a_file_holds() -> None:
-    assert {str(p): found for p in FILES if (found := careless(p.read_text()))} == {}
+def test_our_code_never_unpickles_or_executes_file_content() -> None:
+    assert {str(p): found for p in FILES if (found := unsafe_calls(p.read_text()))} == {}
 
 
-def test_the_reading_sees_what_it_looks_for() -> None:
+def test_the_scanner_finds_unsafe_calls() -> None:
     for line in (
-        "torch.load(f)", "torch.load(f, weights_only=False)", "pickle.loads(b)", "eval(text)",
-        "np.load(f, allow_pickle=True)", "import joblib", "from dill import load", "yaml.load(f)",
+        "torch.load(f)",
+        "torch.load(f, weights_only=False)",
+        "pickle.loads(b)",
+        "eval(text)",
+        "np.load(f, allow_pickle=True)",
+        "import joblib",
+        "from dill import load",
+        "yaml.load(f)",
         "load_checkpoint(model, path)",
-    ):  # fmt: skip
-        assert careless(line), line
-    assert not careless("torch.load(f, weights_only=True)\nnp.load(f)\nre.compile(x)\nmodel.eval()")
+    ):
+        assert unsafe_calls(line), line
+    assert not unsafe_calls("torch.load(f, weights_only=True)\nnp.load(f)\nre.compile(x)\nmodel.eval()")

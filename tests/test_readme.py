@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from rita_demo.cli import build_parser
+from rita_demo.cli.main import build_parser
 from rita_demo.data.samples import SAMPLES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,7 +19,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
-def test_the_python_example_prints_an_answer_of_every_method(tmp_path: Path) -> None:
+def test_the_python_example_prints_the_answer_of_every_method(tmp_path: Path) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.S)
     Image.fromarray(SAMPLES["coffee"].load().pixels).save(tmp_path / "picture.jpg")
     done = subprocess.run(
@@ -35,7 +35,7 @@ def test_the_python_example_prints_an_answer_of_every_method(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^)#:]+)\)", README))))
-def test_every_file_the_readme_points_to_is_here(target: str) -> None:
+def test_every_file_linked_in_the_readme_exists(target: str) -> None:
     assert (ROOT / target).is_file()
 
 
@@ -43,10 +43,10 @@ COMMANDS = re.findall(r"^python -m rita_demo (.+)$", README, flags=re.M)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_of_the_readme_is_understood(command: str) -> None:
+def test_every_command_in_the_readme_parses(command: str) -> None:
     assert build_parser().parse_args(shlex.split(command, comments=True)).run
 
 
-def test_app_py_is_shown_without_options_because_it_reads_none() -> None:
+def test_the_readme_shows_app_py_without_options() -> None:
     assert COMMANDS
     assert "app.py --" not in README

@@ -10,11 +10,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
-NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", TEXT)))
+NAMED_TESTS = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", TEXT)))
 
 
-@pytest.mark.parametrize(("file", "name"), NAMED)
-def test_the_test_that_holds_a_promise_exists(file: str, name: str) -> None:
+@pytest.mark.parametrize(("file", "name"), NAMED_TESTS)
+def test_every_named_test_exists(file: str, name: str) -> None:
     tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
     assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 

@@ -1,54 +1,51 @@
-"""Stored measurements as ablations: accuracy against one setting, everything else alike."""
+"""Stored measurements as ablations: accuracy against one setting with all others fixed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rita_demo.methods import METHODS, NAMED
+from rita_demo.defences.registry import DEFENCES, compared
 from rita_demo.records import MeasuredCell
+from rita_demo.records.measurement import AblationPoint, AblationSweep
 from rita_demo.settings import RECOMMENDED
-from rita_demo.surveys import MeasuredPoint, Sweep
 
-SAME = ("dataset", "backbone", "method", "attack", "budget", "steps", "protocol", "split", "seeds")
+MATCHED_FIELDS = ("dataset", "backbone", "method", "attack", "budget", "steps", "protocol", "split", "seeds")
 
 
-def sweeps(points: Iterable[MeasuredPoint], knob: str) -> tuple[Sweep, ...]:
-    """Every line that varies ``knob`` and nothing else over at least two values, longest first.
+def sweeps(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep, ...]:
+    """Every line that varies only ``setting`` over at least two values, longest first.
 
-    ``others`` names what tells the lines of one knob apart beyond the columns of the table.
+    ``others`` are the settings in which the lines differ beyond the columns of the table.
     """
-    groups: dict[tuple, list[MeasuredPoint]] = {}
+    groups: dict[tuple, list[AblationPoint]] = {}
     for point in points:
-        if knob in point.knobs:
-            groups.setdefault(_alike(point, knob), []).append(point)
-    lines = [group for group in map(list, groups.values()) if len(_values(group, knob)) >= 2]
-    apart = _apart([group[0].knobs for group in lines], knob)
-    found = [_sweep(group, knob, apart) for group in lines]
+        if setting in point.settings:
+            groups.setdefault(_group_key(point, setting), []).append(point)
+    lines = [group for group in map(list, groups.values()) if len(_values(group, setting)) >= 2]
+    apart = _distinguishing_settings([group[0].settings for group in lines], setting)
+    found = [_sweep(group, setting, apart) for group in lines]
     return tuple(sorted(found, key=lambda one: (-len(one.values), str(one.others))))
 
 
-def budget_curves(points: Iterable[MeasuredPoint], knob: str) -> tuple[Sweep, ...]:
-    """For every value of ``knob`` the accuracy against the budget of PGD; clean is budget 0.
+def budget_curves(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep, ...]:
+    """For every value of ``setting`` RITA's accuracy against the budget of PGD; clean is budget 0.
 
-    The returned sweeps have ``knob="budget"`` and one entry in ``others``: the value of ``knob``.
+    The returned sweeps have ``setting="budget"`` and one entry in ``others``: the value of ``setting``.
     """
-    rita = [p for p in points if p.cell.method == "rita" and knob in p.knobs]
-    groups: dict[tuple, list[MeasuredPoint]] = {}
-    for point in rita:
+    groups: dict[tuple, list[AblationPoint]] = {}
+    for point in points:
         cell = point.cell
-        if cell.attack in ("none", "pgd"):
-            key = (cell.dataset, cell.backbone, cell.protocol, cell.split, point.knobs[knob])
-            groups.setdefault((*key, _settings(point.knobs, "budget", "steps", "attack",
-                                                 "adversarial_roundtrip")), []).append(point)  # fmt: skip
+        if cell.method == "rita" and setting in point.settings and cell.attack in ("none", "pgd"):
+            key = (cell.dataset, cell.backbone, cell.protocol, cell.split, point.settings[setting])
+            rest = _setting_values(point.settings, "budget", "steps", "attack", "adversarial_roundtrip")
+            groups.setdefault((*key, rest), []).append(point)
     found = []
     for key, group in groups.items():
         cells = {_budget(p.cell): p.cell for p in group}
         if len(cells) >= 2:
             values = tuple(sorted(cells))
-            found.append(
-                Sweep("budget", values, tuple(cells[v] for v in values), ((knob, key[4]),))
-            )
+            found.append(AblationSweep("budget", values, tuple(cells[v] for v in values), ((setting, key[4]),)))
     return tuple(found)
 
 
@@ -56,71 +53,68 @@ def _budget(cell: MeasuredCell) -> int:
     return 0 if cell.attack == "none" else cell.budget
 
 
-def _alike(point: MeasuredPoint, knob: str) -> tuple:
-    cell = tuple(getattr(point.cell, name) for name in SAME if name != knob)
-    return (*cell, _settings(point.knobs, knob))
+def _group_key(point: AblationPoint, setting: str) -> tuple:
+    cell = tuple(getattr(point.cell, name) for name in MATCHED_FIELDS if name != setting)
+    return (*cell, _setting_values(point.settings, setting))
 
 
-def _settings(knobs: dict[str, Any], *without: str) -> tuple:
-    return tuple(sorted((k, v) for k, v in knobs.items() if k not in without))
+def _setting_values(settings: dict[str, Any], *without: str) -> tuple:
+    return tuple(sorted((k, v) for k, v in settings.items() if k not in without))
 
 
-def _values(group: Sequence[MeasuredPoint], knob: str) -> dict[Any, MeasuredCell]:
-    return {p.knobs[knob]: p.cell for p in sorted(group, key=lambda p: p.cell.n)}
+def _values(group: Sequence[AblationPoint], setting: str) -> dict[Any, MeasuredCell]:
+    return {p.settings[setting]: p.cell for p in sorted(group, key=lambda p: p.cell.n)}
 
 
-def _sweep(group: Sequence[MeasuredPoint], knob: str, apart: Sequence[str]) -> Sweep:
-    cells = _values(group, knob)
+def _sweep(group: Sequence[AblationPoint], setting: str, apart: Sequence[str]) -> AblationSweep:
+    cells = _values(group, setting)
     values = tuple(sorted(cells, key=lambda v: (isinstance(v, str), v)))
-    others = tuple((name, group[0].knobs[name]) for name in apart if name in group[0].knobs)
-    return Sweep(knob, values, tuple(cells[v] for v in values), others)
+    others = tuple((name, group[0].settings[name]) for name in apart if name in group[0].settings)
+    return AblationSweep(setting, values, tuple(cells[v] for v in values), others)
 
 
-def _apart(knobs: Sequence[dict[str, Any]], knob: str) -> list[str]:
-    """Settings in which lines differ, apart from those that are columns of the table."""
-    names = dict.fromkeys(name for one in knobs for name in one if name not in (knob, *SAME))
-    return [name for name in names if len({str(one.get(name)) for one in knobs}) > 1]
+def _distinguishing_settings(settings: Sequence[dict[str, Any]], setting: str) -> list[str]:
+    """Settings in which the lines differ, without those that are columns of the table."""
+    names = dict.fromkeys(name for one in settings for name in one if name not in (setting, *MATCHED_FIELDS))
+    return [name for name in names if len({str(one.get(name)) for one in settings}) > 1]
 
 
 #: Rows of the component table: title, methods, protocol, settings that the row is about.
 COMPONENTS: tuple[tuple[str, tuple[str, ...], str, dict[str, Any]], ...] = (
-    *((METHODS[name].full, (name,), "off", {}) for name in NAMED if name != "rita"),
+    *((DEFENCES[name].full_title, (name,), "off", {}) for name in compared() if name != "rita"),
     ("RITA: d_OT alone, prompts as they start", ("rita",), "off", {"tuning_steps": 0}),
     ("RITA: d_OT alone", ("rita", "rita_prompts"), "off", {}),
     ("RITA: the memory alone", ("rita_memory",), "stream", {}),
     ("RITA: d_OT and the memory, emptied before every picture", ("rita", "rita_reset"), "reset", {}),
-    ("RITA: d_OT and the memory, prompts as they start", ("rita", "rita_untuned"), "stream",
-     {"tuning_steps": 0}),
+    ("RITA: d_OT and the memory, prompts as they start", ("rita", "rita_untuned"), "stream", {"tuning_steps": 0}),
     ("RITA: d_OT and the memory", ("rita",), "stream", {}),
-)  # fmt: skip
+)
 
 
-def components(
-    points: Sequence[MeasuredPoint],
-) -> dict[str, dict[str, MeasuredPoint]]:
-    """Title of a row -> dataset and attack in words -> the point that is closest to the recommended settings.
+def components(points: Sequence[AblationPoint]) -> dict[str, dict[str, AblationPoint]]:
+    """Title of a row -> title of a column -> the point closest to the recommended settings.
 
-    Closest: the fewest settings that differ, apart from those the row is about; rows and columns
-    without any measurement are left out.
+    Closest means the fewest settings that differ, without those of the row. Rows and columns without a measurement are
+    omitted.
     """
-    table: dict[str, dict[str, MeasuredPoint]] = {}
+    table: dict[str, dict[str, AblationPoint]] = {}
     for title, methods, protocol, about in COMPONENTS:
         here = [p for p in points if p.cell.method in methods]
         wanted = [p for p in here if p.cell.protocol == protocol]
-        for point in sorted(wanted, key=lambda p: (len(differing(p, about)), -p.cell.n)):
-            if all(point.knobs.get(name) == value for name, value in about.items()):
-                table.setdefault(title, {}).setdefault(column(point.cell), point)
+        for point in sorted(wanted, key=lambda p: (len(non_recommended(p, about)), -p.cell.n)):
+            if all(point.settings.get(name) == value for name, value in about.items()):
+                table.setdefault(title, {}).setdefault(column_title(point.cell), point)
     return table
 
 
-def column(cell: MeasuredCell) -> str:
-    """Dataset and attack in words."""
+def column_title(cell: MeasuredCell) -> str:
+    """Dataset and attack as text."""
     attack = "clean" if cell.attack == "none" else f"{cell.attack} {cell.budget}/255"
     return f"{cell.dataset} ({cell.split}), {attack}"
 
 
-def differing(point: MeasuredPoint, about: dict[str, Any]) -> tuple[str, ...]:
-    """Names of the settings that are not the recommended ones, apart from ``about`` and the columns."""
+def non_recommended(point: AblationPoint, about: dict[str, Any]) -> tuple[str, ...]:
+    """Names of the settings that differ from the recommended ones, without ``about`` and the columns."""
     free = {*about, "attack", "budget", "steps", "protocol", "square"}
     usual = RECOMMENDED.as_dict()
-    return tuple(n for n, value in point.knobs.items() if n not in free and value != usual[n])
+    return tuple(n for n, value in point.settings.items() if n not in free and value != usual[n])

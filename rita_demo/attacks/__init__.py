@@ -1,23 +1,10 @@
-"""Attacks on pixels: they see a ``logits(pixels)`` callable and know nothing else of the model."""
+"""Attacks on pixels: one file each. They need a ``logits(pixels)`` callable and nothing else of the model.
 
-from rita_demo.attacks.ascent import Ascent, Holes, Progress, Sight, Wish, ascend
-from rita_demo.attacks.rows import ATTACKS, Attack, attack_row, looks_through
-from rita_demo.attacks.single import attack, attack_together
-from rita_demo.attacks.threat import knowledge, threat_sentences
+This package loads no torch; the functions that run an attack are in :mod:`rita_demo.attacks.run`.
+"""
 
-__all__ = [
-    "ATTACKS",
-    "Ascent",
-    "Attack",
-    "Holes",
-    "Progress",
-    "Sight",
-    "Wish",
-    "ascend",
-    "attack",
-    "attack_row",
-    "attack_together",
-    "knowledge",
-    "looks_through",
-    "threat_sentences",
-]
+from rita_demo.attacks.contract import Attack
+from rita_demo.attacks.registry import ATTACKS, access_of, get_attack
+from rita_demo.attacks.threat_text import knowledge_sentence, threat_sentences
+
+__all__ = ["ATTACKS", "Attack", "access_of", "get_attack", "knowledge_sentence", "threat_sentences"]

@@ -1,9 +1,8 @@
-"""AutoAttack (Croce and Hein 2020) through its authors' package ``pyautoattack``, which is optional.
+"""AutoAttack (Croce and Hein 2020) with its authors' package ``pyautoattack``, which is optional.
 
-The package decides everything: the parts, their order and steps. Here it is only made to fit: one
-picture at a time (so that a picture's attack does not depend on its batch), the number of classes told to
-it, its random numbers kept apart from everybody else's, and its one long call cut into stretches, so that
-a visitor sees progress and can leave.
+The package sets the parts, their order and their steps. This file adapts it: one picture at a time (so that the
+result does not depend on the batch), the number of classes, random numbers apart from the caller's, and one long
+call turned into a generator that reports progress and can be closed.
 """
 
 from __future__ import annotations
@@ -14,85 +13,81 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
-from typing import Any, TypeVar
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import torch
-from torch import Tensor
-from torch.autograd import Function
+from rita_demo.attacks.contract import STRONGER_CAVEAT, Attack
+from rita_demo.records.errors import DemoError, SettingError
+from rita_demo.settings import Settings
+from rita_demo.settings.setting import Setting
 
-from rita_demo.attacks import holes
-from rita_demo.attacks.ascent import (
-    Ascent,
-    Logits,
-    Progress,
-    Sight,
-    Wish,
-    begin,
-    fresh_seed,
-    measure,
-)
-from rita_demo.errors import DemoError, SettingError
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from rita_demo.attacks.gradient_loop import AttackBatch, AttackProgress, AttackRequest, Logits, SampledLogits
 
 T = TypeVar("T")
-LEAST_CLASSES = 4  # the loss of APGD-T compares the four best answers
-TARGETS = 9  # classes that APGD-T and FAB-T aim at, fewer where there are fewer classes
-STRETCH = 0.2  # seconds between two chances to see progress and to stop
+MIN_CLASSES = 4  # the loss of APGD-T compares the four most probable classes
+MAX_TARGETS = 9  # target classes of APGD-T and FAB-T, fewer where there are fewer classes
+PAUSE_SECONDS = 0.2  # seconds between two reports of progress
 #: Queries of the whole of AutoAttack when nothing succeeds, roughly: APGD 101 per run, FAB about 3 per
-#: step, Square 5000; ``rand``: two APGD runs with 20 gradients per step. Only progress needs them.
-QUERIES = {"standard": 5100 + 400 * TARGETS, "rand": 2 * 20 * 101}
+#: step, Square 5000; ``rand``: two APGD runs with 20 gradients per step. Used for progress only.
+EXPECTED_QUERIES = {"standard": 5100 + 400 * MAX_TARGETS, "rand": 2 * 20 * 101}
 
 
-def autoattack(logits: Logits, pixels: Tensor, wish: Wish) -> Generator[Progress, None, Ascent]:
-    """A :data:`rita_demo.attacks.ascent.Climb` with S = 1: it keeps no steps.
+def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> Generator[AttackProgress, None, AttackBatch]:
+    """An ``AttackLoop`` with S = 1: it returns no steps in between.
 
-    Version ``standard`` (APGD-CE, APGD-T, FAB-T, Square) on the model; with a ``sight``, version ``rand``
-    (APGD-CE, APGD-DLR, 20 gradients averaged) on the sight's mean logits, fresh at every query. Pictures
-    that are already classified wrongly stay as they are, as the protocol has it. The wish's steps
-    and target are not used. ``loss`` is the margin in logits. Progress counts queries.
+    Version ``standard`` (APGD-CE, APGD-T, FAB-T, Square) on the model. With ``sampled_logits``: version ``rand``
+    (APGD-CE, APGD-DLR, 20 gradients averaged) on their mean, with new samples at every query. Pictures that are
+    already classified wrongly do not change, as the protocol says. The request's steps and target are not used.
+    ``loss`` is the margin in logits. Progress counts queries.
 
     Raises:
         SettingError: fewer than four classes. DemoError: the package is not installed.
     """
-    clean, answer, leave, _ = begin(logits, pixels, replace(wish, target=None))
-    budget, seeds, sight = wish.budget, wish.seeds, wish.sight
-    if answer.shape[1] < LEAST_CLASSES:
+    import torch
+
+    from rita_demo.attacks import components, gradient_loop
+
+    clean, answer, leave, _ = gradient_loop.prepare(logits, pixels, replace(request, target=None))
+    budget, seeds, sampled = request.budget, request.seeds, request.sampled_logits
+    if answer.shape[1] < MIN_CLASSES:
         raise SettingError(
-            f"AutoAttack needs at least {LEAST_CLASSES} classes; got {answer.shape[1]}.",
-            "Its loss compares the four best answers. Add classes or choose another attack.",
+            f"AutoAttack needs at least {MIN_CLASSES} classes; got {answer.shape[1]}.",
+            "Its loss compares the four most probable classes. Add classes or choose another attack.",
         )
-    package = _package()
-    version = "standard" if sight is None else "rand"
-    classes, each = answer.shape[1], QUERIES[version]
-    whole, frames, delivered = each * len(seeds), [holes.to_levels(clean)], []
+    package = _import_package()
+    version = "standard" if sampled is None else "rand"
+    classes, each = answer.shape[1], EXPECTED_QUERIES[version]
+    total, frames, delivered = each * len(seeds), [components.quantise(clean)], []
 
     def goal(answer: Tensor) -> Tensor:
-        return holes.margin(answer, leave, None)
+        return components.margin(answer, leave, None)
 
     for number, seed in enumerate(seeds):
         own, true = clean[number, None], leave[number, None]
-        queries = _Queries(logits if sight is None else _random_model(sight, seed))
-        work = partial(_evaluate, package, queries, own, true, classes, budget, seed, version)
-        with closing(in_stretches(work)) as stretches:
+        queries = _QueryCounter(logits if sampled is None else _stochastic_model(sampled, seed))
+        work = partial(_run_package, package, queries, own, true, classes, budget, seed, version)
+        with closing(as_generator(work)) as pauses:
             while budget:  # the package divides by the budget
                 try:
-                    next(stretches)
+                    next(pauses)
                 except StopIteration as end:
                     own = end.value
                     break
                 done = each * number + min(queries.count, each - 1)
-                yield Progress(done, whole, goal(answer), answer.softmax(1), frames[0])
-        delivered.append(holes.to_levels(own, wish.roundtrip if budget else "round"))
+                yield gradient_loop.AttackProgress(done, total, goal(answer), answer.softmax(1), frames[0])
+        delivered.append(components.quantise(own, request.roundtrip if budget else "round"))
     frames.append(torch.cat(delivered))
-    after, loss, _ = measure(logits, frames[1].float() / 255.0, goal, False)
-    yield Progress(whole, whole, loss, after.softmax(1), frames[1])
-    answers = torch.stack([answer, after])
-    return Ascent(torch.stack(frames), torch.stack([goal(answer), loss]), answers.softmax(2), leave)
+    after, loss, _ = gradient_loop.loss_and_gradient(logits, frames[1].float() / 255.0, goal, False)
+    yield gradient_loop.AttackProgress(total, total, loss, after.softmax(1), frames[1])
+    return gradient_loop.as_batch(frames, [goal(answer), loss], [answer, after], leave)
 
 
-def _evaluate(
+def _run_package(
     package: Any,
-    model: _Queries,
+    model: _QueryCounter,
     clean: Tensor,
     label: Tensor,
     classes: int,
@@ -103,17 +98,15 @@ def _evaluate(
 ) -> Tensor:
     """The package's own protocol on one picture: (1, 3, H, W) in [0, 1]."""
     model.pause = pause
-    attack = package.AutoAttack(
-        model, norm="Linf", eps=budget / 255.0, version=version, seed=seed, device=clean.device
-    )
-    targets = min(TARGETS, classes - 1)
+    attack = package.AutoAttack(model, norm="Linf", eps=budget / 255.0, version=version, seed=seed, device=clean.device)
+    targets = min(MAX_TARGETS, classes - 1)
     attack.apgd_targeted.n_target_classes = attack.fab.n_target_classes = targets
     attack.logger.disabled = True  # its advice is for the command line
     found, _ = attack.run_standard_evaluation(clean, label, batch_size=1)
     return found
 
 
-def _package() -> Any:
+def _import_package() -> Any:
     try:
         return importlib.import_module("pyautoattack")
     except ImportError as error:
@@ -123,21 +116,23 @@ def _package() -> Any:
         ) from error
 
 
-def _random_model(sight: Sight, seed: int) -> Logits:
-    """A sight as a random model: its samples' mean logits, new samples at every query."""
+def _stochastic_model(sampled_logits: SampledLogits, seed: int) -> Logits:
+    """The samples' mean logits as a random model: new samples at every query."""
+    from rita_demo.attacks.gradient_loop import fresh_seed
+
     count = iter(range(1, 1 << 62))
 
     def logits(pixels: Tensor) -> Tensor:
         query = next(count)
         seeds = [fresh_seed(fresh_seed(seed, query), row) for row in range(len(pixels))]
-        return sight(pixels, seeds).mean(1)
+        return sampled_logits(pixels, seeds).mean(1)
 
     return logits
 
 
-class _Queries:
-    """A model that counts what it is asked, pauses now and then, and keeps its parameters' ``.grad``
-    out of the package's ``backward``."""
+class _QueryCounter:
+    """A model that counts its queries, pauses at intervals, and keeps its parameters' ``.grad`` untouched by the
+    package's ``backward``."""
 
     def __init__(self, logits: Logits) -> None:
         self.count = 0
@@ -145,82 +140,130 @@ class _Queries:
         self._logits, self._since = logits, time.perf_counter()
 
     def __call__(self, pixels: Tensor) -> Tensor:
+        import torch
+
         self.count += 1
-        if time.perf_counter() - self._since > STRETCH:
+        if time.perf_counter() - self._since > PAUSE_SECONDS:
             self.pause()
             self._since = time.perf_counter()
         if torch.is_grad_enabled() and pixels.requires_grad:
-            return _ThroughPixels.apply(pixels, self._logits)
+            return _pixel_gradient().apply(pixels, self._logits)
         with torch.no_grad():
             return self._logits(pixels).float().clone()  # the package writes into it
 
 
-class _ThroughPixels(Function):
-    """The model's logits with a gradient for the pixels and nothing else."""
+@cache
+def _pixel_gradient() -> Any:
+    """A torch function: the model's logits with a gradient for the pixels and nothing else."""
+    import torch
 
-    @staticmethod
-    def forward(ctx: Any, pixels: Tensor, logits: Logits) -> Tensor:
-        with torch.enable_grad():
-            ctx.leaf = pixels.detach().requires_grad_()
-            ctx.answer = logits(ctx.leaf).float()
-        return ctx.answer.detach().clone()
+    class PixelGradient(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, pixels: Tensor, logits: Logits) -> Tensor:
+            with torch.enable_grad():
+                ctx.leaf = pixels.detach().requires_grad_()
+                ctx.answer = logits(ctx.leaf).float()
+            return ctx.answer.detach().clone()
 
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None]:
-        (slope,) = torch.autograd.grad(ctx.answer, ctx.leaf, upstream, retain_graph=True)
-        return slope, None
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None]:
+            (slope,) = torch.autograd.grad(ctx.answer, ctx.leaf, upstream, retain_graph=True)
+            return slope, None
+
+    return PixelGradient
 
 
-class _Left(BaseException):
-    """Thrown into work that nobody waits for any more; no ``except Exception`` swallows it."""
+class _Cancelled(BaseException):
+    """Raised in a thread whose generator was closed. A BaseException, so that ``except Exception`` passes it on."""
 
 
-def in_stretches(work: Callable[[Callable[[], None]], T]) -> Generator[None, None, T]:
-    """Blocking code as a generator: ``work(pause)`` runs up to its next ``pause()`` at every ``next``.
+def as_generator(work: Callable[[Callable[[], None]], T]) -> Generator[None, None, T]:
+    """Blocking code as a generator: each ``next`` runs ``work(pause)`` up to its next call of ``pause()``.
 
-    It runs in a thread of its own, which moves only while somebody waits in ``next``: whoever holds a lock
-    there holds it for the stretch and no longer. Torch's global random numbers are the work's own during
-    a stretch and the caller's outside. Closing the generator ends the work at its pause.
+    The work has a thread of its own, which runs only during ``next``; a lock that the caller holds there is held
+    no longer than that. Torch's global random numbers are the work's own during ``next`` and the caller's outside.
+    Closing the generator ends the work at its next pause.
     """
-    turn, back = threading.Semaphore(0), threading.Semaphore(0)
+    import torch
+
+    resume, paused = threading.Semaphore(0), threading.Semaphore(0)
     outcome: dict[str, Any] = {}
 
     def pause() -> None:
-        back.release()
-        turn.acquire()
-        if "left" in outcome:
-            raise _Left
+        paused.release()
+        resume.acquire()
+        if "closed" in outcome:
+            raise _Cancelled
 
-    def body() -> None:
-        turn.acquire()
+    def run_work() -> None:
+        resume.acquire()
         try:
-            if "left" not in outcome:
+            if "closed" not in outcome:
                 outcome["value"] = work(pause)
-        except _Left:
+        except _Cancelled:
             pass
-        except BaseException as error:  # the waiting side raises it
+        except BaseException as error:  # raised again in the caller's thread
             outcome["error"] = error
         finally:
-            back.release()
+            paused.release()
 
-    thread = threading.Thread(target=body, daemon=True)
+    thread = threading.Thread(target=run_work, daemon=True)
     thread.start()
-    numbers = torch.get_rng_state()
+    own_state = torch.get_rng_state()
     try:
         while True:
-            callers = torch.get_rng_state()
-            torch.set_rng_state(numbers)
-            turn.release()
-            back.acquire()
-            numbers = torch.get_rng_state()
-            torch.set_rng_state(callers)
+            callers_state = torch.get_rng_state()
+            torch.set_rng_state(own_state)
+            resume.release()
+            paused.acquire()
+            own_state = torch.get_rng_state()
+            torch.set_rng_state(callers_state)
             if "error" in outcome:
                 raise outcome["error"]
             if "value" in outcome:
                 return outcome["value"]
             yield
     finally:
-        outcome["left"] = True
-        turn.release()
+        outcome["closed"] = True
+        resume.release()
         thread.join()
+
+
+def _version_sentence(settings: Settings) -> tuple[str, ...]:
+    if settings.autoattack == "rand":
+        return ("Version rand (APGD-CE, APGD-DLR, 20 gradients averaged), against random crops.",)
+    return ("Version standard (APGD-CE, APGD-T, FAB-T, Square).",)
+
+
+ATTACK = Attack(
+    name="autoattack",
+    title="Four attacks in turn (AutoAttack)",
+    short_title="AutoAttack",
+    sentence="Three attacks that use the gradient and one that only queries the model, one after the other until "
+    "one fools CLIP; nothing to tune. It may take minutes.",
+    cites="Croce and Hein 2020",
+    url="https://arxiv.org/abs/2003.01690",
+    caveat="Pictures that CLIP already gets wrong do not change, as the protocol of AutoAttack says; they are "
+    "counted as “already wrong”. " + STRONGER_CAVEAT,
+    loop=autoattack,
+    targetable=False,
+    default_steps=100,
+    loss_unit="logits",
+    steps_note=" of each gradient attack",
+    progress_unit="query",
+    access=lambda settings: "crops" if settings.autoattack == "rand" else "",
+    settings=(
+        Setting(
+            name="version",
+            flat_name="autoattack",
+            kind="choice",
+            default="standard",
+            label="Version of AutoAttack",
+            help="Standard attacks CLIP as it is; rand attacks CLIP on random crops.",
+            group="attack",
+            choices=("standard", "rand"),
+        ),
+    ),
+    details=_version_sentence,
+)

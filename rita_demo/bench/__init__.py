@@ -1,1 +1,1 @@
-"""Speed, measured as ratios in one run: how close the engine is to what cannot be avoided."""
+"""Speed, as ratios measured in one run: the engine against the floor, the work that no implementation avoids."""

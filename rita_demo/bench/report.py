@@ -1,13 +1,13 @@
-"""A report as text for a terminal and as JSON."""
+"""The report as text and as JSON."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from rita_demo.bench.run import Report
-from rita_demo.table import columns
+from rita_demo.process.text_columns import align_columns
 
-#: Ratio, its goal on two CPU cores with the embedded model, and whether small is good.
+#: Ratio -> its goal on two CPU cores with the embedded model, and whether the goal is an upper limit.
 GOALS: dict[str, tuple[float, bool]] = {
     "decision_over_floor": (0.15, True),
     "image_over_floor": (1.3, True),
@@ -20,24 +20,16 @@ GOALS: dict[str, tuple[float, bool]] = {
 
 def as_json(report: Report) -> dict[str, Any]:
     """``machine``, ``config``, ``stages`` (median seconds by name) and ``ratios``."""
-    return {
-        "machine": report.machine,
-        "config": report.config,
-        "stages": report.stages,
-        "ratios": report.ratios,
-    }
+    return {"machine": report.machine, "config": report.config, "stages": report.stages, "ratios": report.ratios}
 
 
 def as_text(report: Report) -> str:
-    """Two tables: milliseconds and their share of the floor, then the ratios with their goals."""
+    """Two tables: milliseconds and their ratio to the floor, then the ratios with their goals."""
     config, machine, floor = report.config, report.machine, report.stages["floor"]
     head = ", ".join(f"{axis} = {config[axis]}" for axis in ("N", "K", "M", "J"))
     where = machine["gpu"] or machine["processor"] or machine["system"]
     rows = [["stage", "ms (median)", "of the floor"]]
-    rows += [
-        [name, f"{1000 * seconds:.1f}", f"{seconds / floor:.2f}"]
-        for name, seconds in report.stages.items()
-    ]
+    rows += [[name, f"{1000 * seconds:.1f}", f"{seconds / floor:.2f}"] for name, seconds in report.stages.items()]
     goals = [["ratio", "value", "goal", ""]]
     for name, value in report.ratios.items():
         limit, small = GOALS.get(name, (None, True))
@@ -49,9 +41,9 @@ def as_text(report: Report) -> str:
             f"{config['backbone']} ({config['precision']}) on {where}, {machine['threads']} threads; "
             f"{head}, square of {config['side']} px.",
             "",
-            *columns(rows),
+            *align_columns(rows),
             "",
-            *columns(goals),
+            *align_columns(goals),
             *([""] if report.notes else []),
             *report.notes,
         ]

@@ -1,4 +1,4 @@
-"""The whole measurement in one run: stages, floor, plain reading, growth, memory, page."""
+"""The whole benchmark: stages, floor, reference implementation, growth, memory, page."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from typing import Any
 import torch
 
 from rita_demo.bench import page, stages
-from rita_demo.bench.clock import medians, peak_bytes
-from rita_demo.bench.scene import PICTURE, Scene
-from rita_demo.engine import Engine
+from rita_demo.bench.fixture import PICTURE, BenchFixture
+from rita_demo.bench.timing import medians, peak_bytes
+from rita_demo.engine.engine import Engine
 from rita_demo.settings import RECOMMENDED
-from rita_demo.vlm import Backbone
+from rita_demo.vlm.backbone import Backbone
 
-#: The configuration all goals speak of.
+#: The configuration of all goals.
 CLASSES, SIDE = 101, 448
-#: M = 4: with descriptions there would be a fifth prompt, which the plain reading does not know.
-SETTINGS = RECOMMENDED.but(views=64, prompts=4, tuning_steps=1, descriptions="none")
-MANY = 1000  # classes
-#: What grows, one thing at a time; the other numbers stay as above.
-GROWTH: dict[str, tuple[int, ...]] = {
+#: Without descriptions, which the reference implementation does not support: M = 4.
+SETTINGS = RECOMMENDED.replace(views=64, prompts=4, tuning_steps=1, descriptions="none")
+MANY_CLASSES = 1000
+#: Values of each axis; the other axes stay as above.
+GROWTH_VALUES: dict[str, tuple[int, ...]] = {
     "N": (16, 64, 256),
     "M": (1, 4, 16),
     "K": (10, 101, 1000),
     "J": (1, 3, 32),
     "side": (112, 224, 448),
 }
-KNOB = {"N": "views", "M": "prompts", "J": "slots"}
+SETTING_OF_AXIS = {"N": "views", "M": "prompts", "J": "slots"}
 GIB = 1 << 30
 
 
 @dataclass(frozen=True)
 class Report:
-    """What ``bench --json`` writes; ``stages`` in seconds, ``notes`` are sentences for the terminal."""
+    """The content of ``bench --json``; ``stages`` in seconds, ``notes``: sentences for the terminal."""
 
     machine: dict[str, Any]
     config: dict[str, Any]
@@ -53,21 +53,21 @@ def run(
     rounds: int = 9,
     slow_rounds: int = 3,
     with_page: bool = True,
-    say: Callable[[str], None] = lambda sentence: None,
+    on_progress: Callable[[str], None] = lambda sentence: None,
 ) -> Report:
-    """Measure everything; minutes on two cores.
+    """Measure everything, in minutes on two cores.
 
     Args:
-        backbone: the loaded model; spec: its name, for the server of the page.
-        rounds: turns of what takes less than a second; slow_rounds: of the rest.
+        backbone: the loaded model. spec: its name, for the server of the page.
+        rounds: of stages that take less than a second. slow_rounds: of the others.
         with_page: also start a server (and a browser) and measure the page.
-        say: told what happens now.
+        on_progress: receives the name of the current part.
     """
     engine = Engine(backbone)
-    scene = Scene.of(backbone, engine, SETTINGS, CLASSES, SIDE)
+    scene = BenchFixture.create(backbone, engine, SETTINGS, CLASSES, SIDE)
     device = backbone.device
     machine = machine_of(device)
-    say("Stages, floor and image")
+    on_progress("Stages, floor and image")
     quick = {
         **stages.model_stages(scene),
         **stages.method_stages(scene),
@@ -81,9 +81,9 @@ def run(
         "decision_over_floor": found["decision"] / found["floor"],
         "image_over_floor": found["image"] / found["floor"],
     }
-    say("The plain reading")
-    plain = stages.plain(scene)
-    # each after two of its own: whoever comes after the other gives the pages back that it freed, and takes them anew
+    on_progress("The reference implementation")
+    plain = stages.algorithm1_reading(scene)
+    # each after two untimed calls of its own: after the other one, memory pages are returned and requested again
     turns: dict[str, Callable[[], Any]] = {}
     for name, work in (("plain", plain), ("image", scene.image)):
         turns |= {f"{name}, {time} before": work for time in ("second", "first")} | {name: work}
@@ -91,53 +91,53 @@ def run(
     found["plain"] = slow["plain"]
     ratios["plain_over_image"] = slow["plain"] / slow["image"]
     ratios["rescore_over_150ms"] = found["re-score"] / 0.150
-    say("UMAP")
-    found |= medians({"UMAP": stages.umap_of(scene)}, slow_rounds)
-    for axis, values in GROWTH.items():
-        say(f"Growth with {axis}")
+    on_progress("UMAP")
+    found |= medians({"UMAP": stages.umap_layout(scene)}, slow_rounds)
+    for axis, values in GROWTH_VALUES.items():
+        on_progress(f"Growth with {axis}")
         found |= _growth(scene, axis, values, slow_rounds)
     ratios |= _growth_ratios(found)
-    say(f"{MANY} classes")
-    many = Scene.of(backbone, engine, SETTINGS, MANY, SIDE)
-    ratios["decision_k1000_over_1s"] = found[f"decision, K = {MANY}"]
+    on_progress(f"{MANY_CLASSES} classes")
+    many = BenchFixture.create(backbone, engine, SETTINGS, MANY_CLASSES, SIDE)
+    ratios["decision_k1000_over_1s"] = found[f"decision, K = {MANY_CLASSES}"]
     if (grown := peak_bytes(many.decision)) is not None:
         ratios["decision_k1000_memory_over_1gib"] = grown / GIB
     if (grown := peak_bytes(many.image)) is not None:
         ratios["image_k1000_memory_over_1gib"] = grown / GIB
     notes: list[str] = []
     if with_page:
-        say("The page")
+        on_progress("The page")
         shown, notes = page.measure(spec)
         found |= shown
     return Report(machine, config_of(scene, rounds, slow_rounds), found, ratios, notes)
 
 
-def scene_with(scene: Scene, axis: str, value: int) -> Scene:
-    """The same scene with another number of views (N), prompts (M), classes (K), places (J) or pixels."""
+def fixture_with(scene: BenchFixture, axis: str, value: int) -> BenchFixture:
+    """The same fixture with another number of views (N), prompts (M), classes (K), slots (J) or pixels."""
     settings, classes, side = scene.settings, scene.classes, scene.picture.pixels.shape[0]
     if axis == "K":
         classes = value
     elif axis == "side":
         side = value
     else:
-        settings = settings.but(**{KNOB[axis]: value})
-    return Scene.of(scene.backbone, scene.engine, settings, classes, side)
+        settings = settings.replace(**{SETTING_OF_AXIS[axis]: value})
+    return BenchFixture.create(scene.backbone, scene.engine, settings, classes, side)
 
 
-def _growth(scene: Scene, axis: str, values: tuple[int, ...], rounds: int) -> dict[str, float]:
-    """Median seconds of the decision and of the whole image for every value, taking turns."""
+def _growth(scene: BenchFixture, axis: str, values: tuple[int, ...], rounds: int) -> dict[str, float]:
+    """Median seconds of the decision and of the whole image for every value."""
     work: dict[str, Callable[[], Any]] = {}
     for value in values:
-        other = scene_with(scene, axis, value)
+        other = fixture_with(scene, axis, value)
         work[f"decision, {axis} = {value}"] = other.decision
         work[f"image, {axis} = {value}"] = other.image
     return medians(work, rounds, device=scene.backbone.device)
 
 
 def _growth_ratios(found: dict[str, float]) -> dict[str, float]:
-    """Largest over smallest value of every axis."""
+    """Seconds at the largest over seconds at the smallest value of every axis."""
     ratios = {}
-    for axis, values in GROWTH.items():
+    for axis, values in GROWTH_VALUES.items():
         for what in ("decision", "image"):
             first, last = (found[f"{what}, {axis} = {v}"] for v in (values[0], values[-1]))
             ratios[f"{what}_growth_{axis}_{values[0]}_to_{values[-1]}"] = last / first
@@ -145,7 +145,7 @@ def _growth_ratios(found: dict[str, float]) -> dict[str, float]:
 
 
 def machine_of(device: torch.device) -> dict[str, Any]:
-    """The hardware and the libraries that did the work; ``load`` is the machine's before it began."""
+    """Hardware and libraries; ``load``: the machine's load average before the benchmark."""
     gpu = torch.cuda.get_device_name(device) if device.type == "cuda" else None
     return {
         "device": device.type,
@@ -169,8 +169,8 @@ def _processor() -> str:
     return platform.processor()
 
 
-def config_of(scene: Scene, rounds: int, slow_rounds: int) -> dict[str, Any]:
-    """What was measured."""
+def config_of(scene: BenchFixture, rounds: int, slow_rounds: int) -> dict[str, Any]:
+    """The configuration that was measured."""
     return {
         "backbone": scene.backbone.info.name,
         "precision": scene.backbone.info.precision,

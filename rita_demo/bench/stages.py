@@ -1,4 +1,4 @@
-"""Every stage of a picture's way through the engine, as a piece of work without arguments."""
+"""The stages of one picture in the engine, as functions without arguments to time."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from rita_demo import method, retelling, story
-from rita_demo.bench.scene import Scene
-from rita_demo.records import LeftOut
-from rita_demo.reference import PlainRita
-from rita_demo.views import shares
+from rita_demo import method
+from rita_demo.bench.fixture import BenchFixture
+from rita_demo.pipeline import rerun
+from rita_demo.pipeline import run as pipeline_run
+from rita_demo.records import Exclusions
+from rita_demo.reference import ReferenceRita
+from rita_demo.views.boxes import area_fractions
 
 Work = dict[str, Callable[[], Any]]
 ATTACK_STEPS = 7
 
 
-def model_stages(scene: Scene) -> Work:
-    """What the model does: views cut and encoded, prompts forward and backward."""
+def model_stages(scene: BenchFixture) -> Work:
+    """Stages of the model: views drawn and encoded, prompts forward and backward."""
     prompts = scene.prompts
     context = prompts.context.clone().requires_grad_()
     graph: dict[str, torch.Tensor] = {}
@@ -28,35 +30,32 @@ def model_stages(scene: Scene) -> Work:
     def forward() -> None:
         graph["features"] = prompts.encode(context)
 
-    def again() -> None:
+    def second_forward() -> None:
         with torch.no_grad():
             prompts.encode(context)
 
     return {
-        "views": scene.cut,
+        "views": scene.cut_views,
         "encoding": scene.encode,
         "text forward": forward,
         "text backward": lambda: scene.backward(graph["features"], context),
-        "text forward again": again,
+        "text forward again": second_forward,
     }
 
 
-def method_stages(scene: Scene) -> Work:
-    """What the method does on features, stage by stage."""
-    s, memory, t = scene.settings, scene.memory, scene.tensors()
+def method_stages(scene: BenchFixture) -> Work:
+    """Stages of the method on features."""
+    s, memory, t = scene.settings, scene.cache_tensors, scene.tensors()
     x, z, weight, zbar = t["x"], t["z"], t["weight"], t["zbar"]
     confidence = method.assess(
-        x, z, weight, temperature=scene.backbone.temperature,
-        max_entropy=s.max_entropy, entropy_unit=s.entropy_unit,
-    )  # fmt: skip
-    shown = torch.from_numpy(shares(scene.glance.views.boxes)).to(x.device)
+        x, z, weight, temperature=scene.backbone.temperature, max_entropy=s.max_entropy, entropy_unit=s.entropy_unit
+    )
+    shown = torch.from_numpy(area_fractions(scene.encoded_views.views.boxes)).to(x.device)
     a = method.view_weight(x, confidence, s.view_weight, shown)
-    options = method.options_of(s)
+    options = method.transport_options(s)
     alignment = method.align(memory.features, memory.count, zbar, s.completion)
     return {
-        "Sinkhorn, prompts": lambda: method.transport(
-            method.cosine_cost(x, z), a, weight, **options
-        ),
+        "Sinkhorn, prompts": lambda: method.transport(method.cosine_cost(x, z), a, weight, **options),
         "Sinkhorn, memory": lambda: method.cache_transport(
             x, a, memory, alignment, zbar, empty_class=s.empty_class, **options
         ),
@@ -66,52 +65,51 @@ def method_stages(scene: Scene) -> Work:
     }
 
 
-def rescoring(scene: Scene) -> Callable[[], Any]:
-    """A what-if on both sides of an attacked picture: one setting and one view changed."""
-    told = story.tell(
-        scene.engine, scene.picture, scene.names, scene.settings.but(attack="fgsm"), label=0
+def rescoring(scene: BenchFixture) -> Callable[[], Any]:
+    """A what-if on the clean and the attacked picture: one setting changed, one view excluded."""
+    done = pipeline_run.run_picture(
+        scene.engine, scene.picture, scene.names, scene.settings.replace(attack="fgsm"), label=0
     )
-    told = replace(told, cache_before=scene.cache)
-    changed = told.settings.but(entropy_weight=2 * told.settings.entropy_weight)
-    left_out = LeftOut(views=frozenset({1}))
-    return lambda: retelling.rescore(scene.engine, told, changed, left_out)
+    done = replace(done, cache_before=scene.cache)
+    changed = done.settings.replace(entropy_weight=2 * done.settings.entropy_weight)
+    exclusions = Exclusions(views=frozenset({1}))
+    return lambda: rerun.rescore(scene.engine, done, changed, exclusions)
 
 
-def attack_step(scene: Scene) -> Callable[[], Any]:
-    """One step of a PGD attack that goes on from call to call, for at most 99 calls."""
-    settings = scene.settings.but(attack="pgd", steps=100)
-    steps = scene.engine.attacking(scene.picture, scene.bank, settings, 0)
-    next(steps)  # the first one also looks at the clean picture and at the start
+def attack_step(scene: BenchFixture) -> Callable[[], Any]:
+    """One step of a PGD attack of 100 steps; the calls continue the same attack, at most 99 times."""
+    settings = scene.settings.replace(attack="pgd", steps=100)
+    steps = scene.engine.attack_steps(scene.picture, scene.class_prompts, settings, 0)
+    next(steps)  # the first one also evaluates the clean picture and the start
     return lambda: next(steps)
 
 
-def whole_attack(scene: Scene) -> Callable[[], Any]:
-    """PGD with seven steps, from the clean square to the delivered one."""
-    settings = scene.settings.but(attack="pgd", steps=ATTACK_STEPS)
-    return lambda: scene.engine.attack(scene.picture, scene.bank, settings, 0)
+def whole_attack(scene: BenchFixture) -> Callable[[], Any]:
+    """PGD with seven steps, from the clean to the attacked square."""
+    settings = scene.settings.replace(attack="pgd", steps=ATTACK_STEPS)
+    return lambda: scene.engine.attack(scene.picture, scene.class_prompts, settings, 0)
 
 
-def umap_of(scene: Scene) -> Callable[[], Any]:
-    """Views and prompts of one decision laid out in the plane."""
+def umap_layout(scene: BenchFixture) -> Callable[[], Any]:
+    """UMAP of the views and prompts of one decision."""
     from umap import UMAP
 
     z = scene.trace.prompt_features
-    points = np.concatenate([scene.glance.features, z.reshape(-1, z.shape[-1])])
+    points = np.concatenate([scene.encoded_views.features, z.reshape(-1, z.shape[-1])])
     return lambda: UMAP(metric="cosine").fit_transform(points)
 
 
-def plain(scene: Scene) -> Callable[[], Any]:
-    """The plain reading with the same settings, picture and full memory.
+def algorithm1_reading(scene: BenchFixture) -> Callable[[], Any]:
+    """The reference implementation with the same settings, picture and full cache.
 
-    Its rotation is the SVD's: another exact solution of the same problem.
+    Its rotation comes from an SVD: another exact solution of the same problem.
     """
-    settings = scene.settings.but(completion="svd")
-    reading = PlainRita(scene.backbone, scene.names, settings)
-    features, entropy = scene.memory.features, scene.memory.entropy
-    held = [[(f, float(h)) for f, h in zip(fs, hs)] for fs, hs in zip(features, entropy)]
+    reference = ReferenceRita(scene.backbone, scene.names, scene.settings.replace(completion="svd"))
+    features, entropy = scene.cache_tensors.features, scene.cache_tensors.entropy
+    items = [[(f, float(h)) for f, h in zip(fs, hs)] for fs, hs in zip(features, entropy)]
 
     def work() -> Any:
-        reading.memory = [list(items) for items in held]
-        return reading(scene.picture.pixels)
+        reference.cache = [list(of_class) for of_class in items]
+        return reference(scene.picture.pixels)
 
     return work

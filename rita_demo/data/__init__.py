@@ -1,1 +1,1 @@
-"""Pictures, class names, samples and datasets: numpy and PIL only, nothing here knows a model."""
+"""Pictures, class names, samples and datasets: numpy and PIL only, no torch and no model."""

@@ -1,7 +1,8 @@
-"""Datasets in the layout that CoOp (Zhou et al. 2022) made customary, and any folder per class.
+"""Datasets in CoOp's layout (Zhou et al. 2022), and folders with a folder of pictures per class.
 
-What their lists look like is read in :mod:`rita_demo.data.layouts`. A folder of one's own holds one folder of
-pictures per class, either directly (its only split is ``all``) or below ``train``, ``val``, ``test``.
+A row of :data:`DATASETS` is all that a dataset needs; :mod:`rita_demo.data.split_files` reads its list of pictures.
+A folder per class needs no row: the classes lie in the folder itself (its only split is ``all``) or below ``train``,
+``val`` and ``test``.
 """
 
 from __future__ import annotations
@@ -12,36 +13,38 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rita_demo.data.layouts import (
+from rita_demo.data.random_split import SEED, random_split
+from rita_demo.data.split_files import (
     SPLITS,
     SUFFIXES,
     Listing,
     Reader,
+    aircraft_variants,
     class_folders,
-    renumbered,
+    renumber_labels,
     split_file,
-    variants,
 )
-from rita_demo.data.own_split import SEED, own_split
-from rita_demo.errors import DataError
-from rita_demo.settings import HAND_SENTENCE
+from rita_demo.records.errors import DataError
+from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE
 
 Item = tuple[Path, int, str]  # picture, label, class name
 
-#: ImageNet and its variants: no AugMix there, and C-TPT's own weight for them.
+#: Settings of the preset ``paper`` for ImageNet and its variants: no AugMix, and C-TPT's own weight.
 _IMAGENET: dict[str, Any] = {"views_augmix": False, "ctpt_weight": 20.0}
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Where a dataset is expected below the data root.
+    """A dataset and its place below the data root.
 
-    ``pictures`` and ``listing`` (the split file, or what takes its place) are relative to ``folder``;
-    ``read`` understands the listing; ``made_here``: drawn by the program, no files needed.
-    ``template``: CoOp's sentence for its classes (``CUSTOM_TEMPLATES`` of its zero-shot CLIP).
-    ``paper``: settings that the preset ``paper`` has another value of here.
-    ``own``: where the listing is absent the picture folder is split here, a folder per class, without
-    those ``left_out`` and with the class names ``renamed`` as in CoOp.
+    Attributes:
+        folder: below the data root. pictures: folder of the pictures, below ``folder``.
+        listing: the list of pictures or classes, below ``folder``. read: the function that reads it.
+        procedural: drawn by the program; there are no files.
+        template: CoOp's prompt for its classes (``CUSTOM_TEMPLATES`` of its zero-shot CLIP).
+        paper_settings: settings with another value here in the preset ``paper``.
+        can_split: where ``listing`` is absent, the picture folder (a folder per class) is split at random, without
+            ``excluded_classes`` and with the names of ``renamed_classes`` (folder -> class name), as in CoOp.
     """
 
     name: str
@@ -50,59 +53,76 @@ class Dataset:
     pictures: str
     listing: str = ""
     read: Reader = split_file
-    made_here: bool = False
-    template: str = HAND_SENTENCE
-    paper: Mapping[str, Any] = field(default_factory=dict)
-    own: bool = False
-    left_out: tuple[str, ...] = ()
-    renamed: Mapping[str, str] = field(default_factory=dict)
+    procedural: bool = False
+    template: str = DEFAULT_PROMPT_TEMPLATE
+    paper_settings: Mapping[str, Any] = field(default_factory=dict)
+    can_split: bool = False
+    excluded_classes: tuple[str, ...] = ()
+    renamed_classes: Mapping[str, str] = field(default_factory=dict)
 
 
-DATASETS: dict[str, Dataset] = {
-    row.name: row
-    for row in (
-        Dataset("caltech101", "Caltech101", "caltech-101", "101_ObjectCategories",
-                "split_zhou_Caltech101.json", own=True,
-                left_out=("BACKGROUND_Google", "Faces_easy"),
-                renamed={"airplanes": "airplane", "Faces": "face", "Leopards": "leopard",
-                         "Motorbikes": "motorbike"}),
-        Dataset("dtd", "Describable Textures", "dtd", "images",
-                "split_zhou_DescribableTextures.json", own=True, template="{} texture."),
-        Dataset("textures", "Procedural textures", "", "", made_here=True,
-                template="{} texture."),
-        Dataset("pets", "Oxford Pets", "oxford_pets", "images", "split_zhou_OxfordPets.json",
-                template="a photo of a {}, a type of pet."),
-        Dataset("cars", "Stanford Cars", "stanford_cars", "", "split_zhou_StanfordCars.json"),
-        Dataset("flowers102", "Oxford Flowers", "oxford_flowers", "jpg",
-                "split_zhou_OxfordFlowers.json", template="a photo of a {}, a type of flower."),
-        Dataset("aircraft", "FGVC Aircraft", "fgvc_aircraft", "images", "variants.txt", variants,
-                template="a photo of a {}, a type of aircraft."),
-        Dataset("eurosat", "EuroSAT", "eurosat", "2750", "split_zhou_EuroSAT.json",
-                template="a centered satellite photo of {}."),
-        Dataset("ucf101", "UCF101", "ucf101", "UCF-101-midframes", "split_zhou_UCF101.json",
-                template="a photo of a person doing {}."),
-        Dataset("sun397", "SUN397", "sun397", "SUN397", "split_zhou_SUN397.json"),
-        Dataset("food101", "Food-101", "food-101", "images", "split_zhou_Food101.json",
-                template="a photo of {}, a type of food."),
-        Dataset("imagenet", "ImageNet", "imagenet", "images", "classnames.txt",
-                partial(class_folders, splits={"train": "train", "test": "val"}), paper=_IMAGENET),
-        Dataset("imagenet_a", "ImageNet-A", "imagenet-adversarial", "imagenet-a",
-                "classnames.txt", partial(class_folders, subset=True), paper=_IMAGENET),
-        Dataset("imagenet_v2", "ImageNet-V2", "imagenetv2",
-                "imagenetv2-matched-frequency-format-val", "classnames.txt",
-                partial(class_folders, numbered=True), paper=_IMAGENET),
-        Dataset("imagenet_r", "ImageNet-R", "imagenet-rendition", "imagenet-r",
-                "classnames.txt", partial(class_folders, subset=True), paper=_IMAGENET),
-        Dataset("imagenet_sketch", "ImageNet-Sketch", "imagenet-sketch", "images",
-                "classnames.txt", class_folders, paper=_IMAGENET),
-    )
-}  # fmt: skip
+def _coop(name: str, title: str, folder: str, pictures: str, file: str, **more: Any) -> Dataset:
+    """A dataset with a split file ``split_zhou_FILE.json``."""
+    return Dataset(name, title, folder, pictures, f"split_zhou_{file}.json", **more)
+
+
+def _imagenet(name: str, title: str, folder: str, pictures: str, **options: Any) -> Dataset:
+    """ImageNet or a variant: a folder per class and ``classnames.txt``; ``options`` of :func:`class_folders`."""
+    read = partial(class_folders, **options)
+    return Dataset(name, title, folder, pictures, "classnames.txt", read, paper_settings=_IMAGENET)
+
+
+_ROWS = (
+    _coop(
+        "caltech101",
+        "Caltech101",
+        "caltech-101",
+        "101_ObjectCategories",
+        "Caltech101",
+        can_split=True,
+        excluded_classes=("BACKGROUND_Google", "Faces_easy"),
+        renamed_classes={"airplanes": "airplane", "Faces": "face", "Leopards": "leopard", "Motorbikes": "motorbike"},
+    ),
+    _coop(
+        "dtd", "Describable Textures", "dtd", "images", "DescribableTextures", can_split=True, template="{} texture."
+    ),
+    Dataset("textures", "Procedural textures", "", "", procedural=True, template="{} texture."),
+    _coop("pets", "Oxford Pets", "oxford_pets", "images", "OxfordPets", template="a photo of a {}, a type of pet."),
+    _coop("cars", "Stanford Cars", "stanford_cars", "", "StanfordCars"),
+    _coop(
+        "flowers102",
+        "Oxford Flowers",
+        "oxford_flowers",
+        "jpg",
+        "OxfordFlowers",
+        template="a photo of a {}, a type of flower.",
+    ),
+    Dataset(
+        "aircraft",
+        "FGVC Aircraft",
+        "fgvc_aircraft",
+        "images",
+        "variants.txt",
+        aircraft_variants,
+        template="a photo of a {}, a type of aircraft.",
+    ),
+    _coop("eurosat", "EuroSAT", "eurosat", "2750", "EuroSAT", template="a centered satellite photo of {}."),
+    _coop("ucf101", "UCF101", "ucf101", "UCF-101-midframes", "UCF101", template="a photo of a person doing {}."),
+    _coop("sun397", "SUN397", "sun397", "SUN397", "SUN397"),
+    _coop("food101", "Food-101", "food-101", "images", "Food101", template="a photo of {}, a type of food."),
+    _imagenet("imagenet", "ImageNet", "imagenet", "images", splits={"train": "train", "test": "val"}),
+    _imagenet("imagenet_a", "ImageNet-A", "imagenet-adversarial", "imagenet-a", subset=True),
+    _imagenet("imagenet_v2", "ImageNet-V2", "imagenetv2", "imagenetv2-matched-frequency-format-val", numbered=True),
+    _imagenet("imagenet_r", "ImageNet-R", "imagenet-rendition", "imagenet-r", subset=True),
+    _imagenet("imagenet_sketch", "ImageNet-Sketch", "imagenet-sketch", "images"),
+)
+DATASETS: dict[str, Dataset] = {row.name: row for row in _ROWS}
 
 
 @dataclass(frozen=True)
-class Presence:
-    """One line of ``datasets``: usable or not, and a sentence on what is there or what is missing.
-    ``template``: the dataset's own sentence for a class name, "" where it has none."""
+class DatasetStatus:
+    """One row of the command ``datasets``. ``sentence``: the files that are present or missing. ``template``: the
+    dataset's prompt, "" for a folder per class."""
 
     name: str
     title: str
@@ -111,39 +131,36 @@ class Presence:
     template: str = ""
 
 
-def present(data_root: str | Path | None) -> tuple[Presence, ...]:
-    """What can be used below ``data_root``: the known datasets, then folders with a folder per class.
+def dataset_status(data_root: str | Path | None) -> tuple[DatasetStatus, ...]:
+    """The status of all datasets, then of the folders below ``data_root`` with a folder per class.
 
-    None means that there is no data folder: every dataset is listed with what it would need.
+    Args:
+        data_root: None means that there is no data folder; every dataset is listed with the files it needs.
 
     Raises:
         DataError: the root is not a folder.
     """
     root = None if data_root is None else _root(data_root)
-    rows = [_presence(dataset, root) for dataset in DATASETS.values()]
+    rows = [_status(dataset, root) for dataset in DATASETS.values()]
     if root is None:
         return tuple(rows)
     known = {dataset.folder for dataset in DATASETS.values()}
     for folder in sorted(root.iterdir()):
         if folder.is_dir() and folder.name not in known and (splits := _folder_splits(folder)):
             classes = len(_classes(next(iter(splits.values()))))
-            rows.append(
-                Presence(
-                    folder.name, "a folder per class", True,
-                    f"{classes} classes; splits: {', '.join(splits)}.",
-                )
-            )  # fmt: skip
+            sentence = f"{classes} classes; splits: {', '.join(splits)}."
+            rows.append(DatasetStatus(folder.name, "a folder per class", True, sentence))
     return tuple(rows)
 
 
-def _presence(dataset: Dataset, root: Path | None) -> Presence:
-    def row(usable: bool, sentence: str) -> Presence:
-        return Presence(dataset.name, dataset.title, usable, sentence, dataset.template)
+def _status(dataset: Dataset, root: Path | None) -> DatasetStatus:
+    def row(usable: bool, sentence: str) -> DatasetStatus:
+        return DatasetStatus(dataset.name, dataset.title, usable, sentence, dataset.template)
 
-    if dataset.made_here:
+    if dataset.procedural:
         return row(True, "drawn by the program itself; no files needed.")
     missing = dataset.folder if root is None else _missing(dataset, root)
-    if missing == dataset.folder:  # nothing is here: all that is expected is named
+    if missing == dataset.folder:
         folder = Path(dataset.folder)
         split, pictures = (folder / part for part in (dataset.listing, dataset.pictures))
         parts = f"{split.as_posix()}, and pictures below {pictures.as_posix()}"
@@ -155,45 +172,41 @@ def _presence(dataset: Dataset, root: Path | None) -> Presence:
     except DataError as error:
         return row(False, error.message)
     counts = ", ".join(f"{name} {len(rows)}" for name, rows in listing.splits.items())
-    here, known = listing.present, len(listing.names)
-    own = f" A split of our own (seed {SEED}): {dataset.listing} is absent."
-    return row(
-        True,
-        f"{here}{f' of {known}' * (here < known)} classes; pictures: {counts}."
-        + own * is_own_split(dataset.name, root),
-    )
+    here, known = listing.present_count, len(listing.names)
+    sentence = f"{here}{f' of {known}' * (here < known)} classes; pictures: {counts}."
+    if uses_random_split(dataset.name, root):
+        sentence += f" A random split (seed {SEED}): {dataset.listing} is absent."
+    return row(True, sentence)
 
 
-def is_own_split(name: str, data_root: Path | None) -> bool:
-    """Whether the splits of this dataset are made here because CoOp's file is absent."""
+def uses_random_split(name: str, data_root: Path | None) -> bool:
+    """Whether a random split takes the place of CoOp's split file, which is absent."""
     dataset = DATASETS.get(name)
-    if dataset is None or data_root is None or not dataset.own:
+    if dataset is None or data_root is None or not dataset.can_split:
         return False
     here = (data_root / dataset.folder / dataset.listing).is_file()
-    return not here and bool(_own_classes(dataset, data_root))
+    return not here and bool(_split_classes(dataset, data_root))
 
 
-def _own_classes(dataset: Dataset, root: Path) -> list[Path]:
+def _split_classes(dataset: Dataset, root: Path) -> list[Path]:
     found = _classes(root / dataset.folder / dataset.pictures)
-    return [folder for folder in found if folder.name not in dataset.left_out]
+    return [folder for folder in found if folder.name not in dataset.excluded_classes]
 
 
-def load_split(
-    name: str, data_root: str | Path, split: str, *, allow_partial: bool = False
-) -> list[Item]:
-    """The pictures of one split as (path, label, class name), in the order of the dataset's lists.
+def load_split(name: str, data_root: str | Path, split: str, *, allow_partial: bool = False) -> list[Item]:
+    """The pictures of one split as (path, label, class name), in the order of the dataset's list.
 
-    Labels index :func:`class_names`.
+    Labels are indices of :func:`class_names`.
 
     Args:
-        name: a key of :data:`DATASETS`, or a folder (absolute, or below ``data_root``) with a folder
-            per class, whose labels are the classes in alphabetical order.
+        name: a key of :data:`DATASETS`, or a folder (absolute, or below ``data_root``) with a folder per class, whose
+            labels are the classes in alphabetical order.
         data_root: the folder that holds the datasets.
-        split: ``train``, ``val`` or ``test``; ``all`` for a folder that has no splits.
-        allow_partial: leave out listed pictures that are not there, instead of refusing.
+        split: ``train``, ``val`` or ``test``; ``all`` for a folder without splits.
+        allow_partial: leave out listed pictures that are missing, instead of raising.
 
     Raises:
-        DataError: what was expected, what is there, what to do.
+        DataError: a file or split is missing, or a list is malformed.
     """
     root = _root(data_root)
     if name not in DATASETS:
@@ -216,9 +229,7 @@ def load_split(
 
 
 def class_names(name: str, data_root: str | Path) -> tuple[str, ...]:
-    """The class names that a dataset's lists ask about, in label order, with or without pictures here.
-
-    Empty for a folder that is no key of :data:`DATASETS`: it has no lists.
+    """The class names of a dataset's list in label order, with or without pictures here; empty for a folder per class.
 
     Raises:
         DataError: as :func:`load_split`.
@@ -228,10 +239,8 @@ def class_names(name: str, data_root: str | Path) -> tuple[str, ...]:
 
 def _listing(name: str, root: Path) -> Listing:
     dataset = DATASETS[name]
-    if dataset.made_here:
-        raise DataError(
-            f"{name!r} is drawn by the program and has no files.", "Choose another one."
-        )
+    if dataset.procedural:
+        raise DataError(f"{name!r} is drawn by the program and has no files.", "Choose another one.")
     if missing := _missing(dataset, root):
         raise DataError(
             f"The dataset {name!r} is incomplete: {missing} is missing.",
@@ -244,21 +253,16 @@ def _root(data_root: str | Path) -> Path:
     root = Path(data_root)
     if not root.is_dir():
         raise DataError(
-            f"The data folder {str(data_root)[:200]!r} does not exist.",
-            "Say where the datasets are with --data-root.",
+            f"The data folder {str(data_root)[:200]!r} does not exist.", "Say where the datasets are with --data-root."
         )
     return root
 
 
 def _missing(dataset: Dataset, root: Path) -> str:
-    """The first expected thing that is not there, as a path below the data root; or nothing."""
-    for part, there in (
-        ("", Path.is_dir),
-        (dataset.pictures, Path.is_dir),
-        (dataset.listing, Path.is_file),
-    ):
+    """The first missing file or folder, as a path below the data root; "" when all are present."""
+    for part, there in (("", Path.is_dir), (dataset.pictures, Path.is_dir), (dataset.listing, Path.is_file)):
         path = Path(dataset.folder) / part
-        if there == Path.is_file and is_own_split(dataset.name, root):
+        if there == Path.is_file and uses_random_split(dataset.name, root):
             continue
         if not there(root / path):
             return str(path)
@@ -266,10 +270,10 @@ def _missing(dataset: Dataset, root: Path) -> str:
 
 
 def _read(dataset: Dataset, root: Path) -> Listing:
-    """What the dataset's lists say, or the split of our own in their place."""
-    if is_own_split(dataset.name, root):
-        rows = own_split(_own_classes(dataset, root), SUFFIXES, dataset.renamed)
-        return renumbered(rows, f"{dataset.folder}/{dataset.pictures}")
+    """The content of the dataset's list, or the random split in its place."""
+    if uses_random_split(dataset.name, root):
+        rows = random_split(_split_classes(dataset, root), SUFFIXES, dataset.renamed_classes)
+        return renumber_labels(rows, f"{dataset.folder}/{dataset.pictures}")
     return dataset.read(root / dataset.folder, dataset.pictures, dataset.listing)
 
 
@@ -284,9 +288,7 @@ def _load_folder(name: str, root: Path, split: str) -> list[Item]:
     if not splits:
         raise DataError(f"The folder {folder.name!r} should hold a folder of pictures per class.")
     if split not in splits:
-        raise DataError(
-            f"The folder {folder.name!r} has the splits {', '.join(splits)}; got {split[:60]!r}."
-        )
+        raise DataError(f"The folder {folder.name!r} has the splits {', '.join(splits)}; got {split[:60]!r}.")
     classes = _classes(splits[split])
     return [
         (path, label, place.name.replace("_", " "))
@@ -303,13 +305,13 @@ def _folder_splits(folder: Path) -> dict[str, Path]:
 
 
 def _classes(folder: Path) -> list[Path]:
-    """The class folders: those that hold a picture. Fewer than two are no dataset."""
+    """The subfolders that hold a picture; empty where there are fewer than two."""
     try:
         found = [
             place
             for place in sorted(folder.iterdir())
             if place.is_dir() and any(path.suffix.lower() in SUFFIXES for path in place.iterdir())
         ]
-    except OSError:  # not a folder, or not ours to read
+    except OSError:  # not a folder, or no permission
         return []
     return found if len(found) >= 2 else []

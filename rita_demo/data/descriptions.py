@@ -1,6 +1,6 @@
-"""Sentences that say what a class looks like: one JSON file, {class name: [sentence, ...]}.
+"""Descriptions: sentences on what a class looks like, in a JSON file {class name: [sentence, ...]}.
 
-The two built-in files were written for this project. A file of one's own has the same form.
+The two built-in files were written for this project.
 """
 
 from __future__ import annotations
@@ -10,43 +10,39 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rita_demo.errors import DataError
+from rita_demo.records.errors import DataError
 
 _FOLDER = Path(__file__).resolve().parents[2] / "assets" / "descriptions"
-BUILT_IN: dict[str, Path] = {
-    "caltech101": _FOLDER / "caltech101.json",
-    "dtd": _FOLDER / "dtd.json",
-}
+BUILT_IN: dict[str, Path] = {"caltech101": _FOLDER / "caltech101.json", "dtd": _FOLDER / "dtd.json"}
 LARGEST_FILE = 2_000_000  # bytes
 LONGEST_SENTENCE = 300  # characters
-MOST_SENTENCES = 64  # of one class: each is a prompt that every view is compared with
-OFF, TOGETHER = "none", "built_in"  # no descriptions; all built-in files as one
-MEAN = "built_in_mean"  # the same, as one prompt per class, and only where every class has some
-_FORM = 'Give a JSON file of the form {"class": ["sentence", ...]}.'
+MOST_SENTENCES = 64  # of one class
+OFF, BUILT_IN_ALL = "none", "built_in"  # no descriptions; all built-in files
+BUILT_IN_MEAN = "built_in_mean"  # the same, as one prompt per class, and only where every class has descriptions
+_FORM_HINT = 'Give a JSON file of the form {"class": ["sentence", ...]}.'
 
 
 def load(path: str | Path) -> dict[str, tuple[str, ...]]:
     """Class name -> its sentences, in the order of the file.
 
     Args:
-        path: a key of :data:`BUILT_IN`, or a JSON file of at most 2 MB that holds an object of
-            non-empty lists of sentences, each of 1 to 300 characters. The sentences of a class
-            are stripped, and one that occurs twice is kept once.
+        path: a key of :data:`BUILT_IN`, or a JSON file of at most 2 MB with an object of non-empty lists of
+            sentences, each of 1 to 300 characters. Sentences are stripped, repeated ones dropped.
 
     Raises:
-        DataError: the file is missing, too large, not JSON, or not of that form.
+        DataError: the file is missing, too large, not JSON, or of another form.
     """
     table = _parsed(_read(BUILT_IN.get(str(path), Path(path))))
     if not isinstance(table, dict) or not table:
-        raise DataError(
-            f"Descriptions are one object with at least one class; got {_kind(table)}.", _FORM
-        )
+        raise DataError(f"Descriptions are one object with at least one class; got {_kind(table)}.", _FORM_HINT)
     return {name.strip(): _sentences(name, rows) for name, rows in table.items()}
 
 
-def described(names: Sequence[str], source: str) -> tuple[tuple[str, ...], ...]:
-    """The sentences of every class, in the order of the names; empty tuples when ``source`` is ``none``, and when
-    it is ``built_in_mean`` and one of the classes has none: a class with further prompts and one without do not compare.
+def descriptions_for(names: Sequence[str], source: str) -> tuple[tuple[str, ...], ...]:
+    """The sentences of every class, in the order of the names.
+
+    Empty tuples when ``source`` is ``none``, and when it is ``built_in_mean`` and a class has no sentences (costs of
+    a class with further prompts and of one without cannot be compared).
 
     Args:
         names: K class names; capitals, and underscores for spaces, do not matter.
@@ -58,18 +54,17 @@ def described(names: Sequence[str], source: str) -> tuple[tuple[str, ...], ...]:
     if source == OFF:
         return tuple(() for _ in names)
     table: dict[str, tuple[str, ...]] = {}
-    for path in BUILT_IN if source in (TOGETHER, MEAN) else (source,):
+    for path in BUILT_IN if source in (BUILT_IN_ALL, BUILT_IN_MEAN) else (source,):
         table |= {_folded(name): rows for name, rows in load(path).items()}
     missing = [name for name in names if _folded(name) not in table]
-    if missing and source == MEAN:
+    if missing and source == BUILT_IN_MEAN:
         return tuple(() for _ in names)
     if missing:
         others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise DataError(
             f"The descriptions have no sentences for the class {missing[0][:60]!r}{others}.",
-            f"The built-in ones are about the classes of {' and '.join(BUILT_IN)}; choose one of these "
-            "lists, or none."
-            if source == TOGETHER
+            f"The built-in ones are about the classes of {' and '.join(BUILT_IN)}; choose one of these lists, or none."
+            if source == BUILT_IN_ALL
             else "Add them to the file, or use descriptions=none.",
         )
     found = tuple(table[_folded(name)] for name in names)
@@ -92,29 +87,25 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
-        raise DataError(
-            f"The descriptions file {path.name[:80]!r} cannot be read.", _FORM
-        ) from error
+        raise DataError(f"The descriptions file {path.name[:80]!r} cannot be read.", _FORM_HINT) from error
     if len(data) > LARGEST_FILE:
-        raise DataError("A descriptions file has at most 2 MB; this one is larger.", _FORM)
+        raise DataError("A descriptions file has at most 2 MB; this one is larger.", _FORM_HINT)
     return data
 
 
 def _parsed(data: bytes) -> Any:
-    """The JSON value; a class that is listed twice is refused, not silently overwritten."""
+    """The JSON value; DataError for a class that is listed twice."""
     try:
-        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_without_twins)
+        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_reject_duplicates)
     except (ValueError, RecursionError) as error:
-        raise DataError("The descriptions file is not valid JSON in UTF-8.", _FORM) from error
+        raise DataError("The descriptions file is not valid JSON in UTF-8.", _FORM_HINT) from error
 
 
-def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     names: set[str] = set()
     for name in (name.strip() for name, _ in pairs):
         if name in names:
-            raise DataError(
-                f"The class {name[:60]!r} is described twice.", "Keep one list per class."
-            )
+            raise DataError(f"The class {name[:60]!r} is described twice.", "Keep one list per class.")
         names.add(name)
     return dict(pairs)
 
@@ -122,36 +113,27 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _sentences(name: str, rows: Any) -> tuple[str, ...]:
     """The validated sentences of one class."""
     if not name.strip():
-        raise DataError("A class name in the descriptions is empty.", _FORM)
+        raise DataError("A class name in the descriptions is empty.", _FORM_HINT)
     if not isinstance(rows, list) or not rows:
-        raise DataError(
-            f"The class {name[:60]!r} needs a list of sentences; got {_kind(rows)}.", _FORM
-        )
+        raise DataError(f"The class {name[:60]!r} needs a list of sentences; got {_kind(rows)}.", _FORM_HINT)
     for row in rows:
         if not isinstance(row, str) or not row.strip():
-            raise DataError(f"A sentence of {name[:60]!r} is {_kind(row)}; expected text.", _FORM)
+            raise DataError(f"A sentence of {name[:60]!r} is {_kind(row)}; expected text.", _FORM_HINT)
         if not row.isascii() and row != row.encode(errors="ignore").decode():
-            raise DataError(
-                f"A sentence of {name[:60]!r} holds half a character.", "Save the file as UTF-8."
-            )
+            raise DataError(f"A sentence of {name[:60]!r} holds half a character.", "Save the file as UTF-8.")
         if len(row) > LONGEST_SENTENCE:
             raise DataError(
-                f"A sentence of {name[:60]!r} has {len(row)} characters; "
-                f"at most {LONGEST_SENTENCE} are allowed.",
+                f"A sentence of {name[:60]!r} has {len(row)} characters; at most {LONGEST_SENTENCE} are allowed.",
                 "Shorten it, or split it in two.",
             )
     return tuple(dict.fromkeys(row.strip() for row in rows))
 
 
 def _kind(value: Any) -> str:
-    """What came instead, in plain words."""
+    """The type of a JSON value, in words."""
     if value is None:
         return "nothing"
     if isinstance(value, dict | list | str):
         words = {dict: "an object", list: "a list", str: "text"}[type(value)]
-        return (
-            words
-            if (value.strip() if isinstance(value, str) else value)
-            else f"{words} that is empty"
-        )
+        return words if (value.strip() if isinstance(value, str) else value) else f"{words} that is empty"
     return "true or false" if isinstance(value, bool) else "a number"

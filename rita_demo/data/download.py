@@ -1,150 +1,147 @@
-"""DTD and Caltech101 from their own servers: with progress, going on after a cut, checked, unpacked.
+"""Download DTD and Caltech101 from their own servers: with progress, resumable, checked and unpacked.
 
-Addresses and checksums are torchvision's, and so are the check and the unpacking; its download itself
-tells no progress and starts again after a cut, so the bytes are fetched here.
+Addresses and checksums are torchvision's; its own download reports no progress and cannot resume.
 """
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import math
 import shutil
 import ssl
+import tarfile
 import threading
 import urllib.error
 import urllib.request
+import zipfile
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from rita_demo.data.datasets import DATASETS
-from rita_demo.errors import DataError
+from rita_demo.records.errors import DataError
 
 CHUNK = 1 << 18  # bytes read at once
-PATIENCE = 30.0  # seconds without a byte
-AGENT = {"User-Agent": "rita-demo"}
-#: What ends a connection. An ``ssl.SSLError`` is an OSError, as is a full disk, and not that.
-CUT = (
-    urllib.error.URLError,
-    http.client.HTTPException,
-    TimeoutError,
-    ConnectionError,
-    ssl.SSLError,
-)
-LARGER = 1.25  # times the megabytes we know of: more is not this archive, whatever its server says
-_busy = threading.Lock()
+TIMEOUT_SECONDS = 30.0  # without a byte
+HEADERS = {"User-Agent": "rita-demo"}
+#: Errors of the connection. ``ssl.SSLError`` is an OSError, but other OSErrors (a full disk) are not here.
+CONNECTION_ERRORS = (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError, ssl.SSLError)
+MAX_SIZE_FACTOR = 1.25  # times ``Archive.megabytes``: a longer answer cannot be this archive
+_download_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Archive:
-    """A dataset's archive: ``url``, ``md5``, about how many ``megabytes``, and where its pictures lie inside;
-    ``inner``: an archive inside the archive that holds them."""
+    """The archive of a dataset: ``url``, ``md5``, size in ``megabytes`` (about), the folder of its ``pictures`` inside,
+    and ``inner_archive``: the archive inside the archive that holds them, "" for none."""
 
     dataset: str
     url: str
     md5: str
     megabytes: int
     pictures: str
-    inner: str = ""
+    inner_archive: str = ""
 
     @property
     def file(self) -> str:
-        """The archive's own name."""
+        """The archive's file name."""
         return self.url.rpartition("/")[2]
 
 
 ARCHIVES: dict[str, Archive] = {
     "dtd": Archive(
-        "dtd", "https://www.robots.ox.ac.uk/~vgg/data/dtd/download/dtd-r1.0.1.tar.gz",
-        "fff73e5086ae6bdbea199a49dfb8a4c1", 600, "dtd/images",
+        "dtd",
+        "https://www.robots.ox.ac.uk/~vgg/data/dtd/download/dtd-r1.0.1.tar.gz",
+        "fff73e5086ae6bdbea199a49dfb8a4c1",
+        600,
+        "dtd/images",
     ),
     "caltech101": Archive(
-        "caltech101", "https://data.caltech.edu/records/mzrjq-6wc02/files/caltech-101.zip",
-        "3138e1922a9193bfa496528edbbc45d0", 130, "101_ObjectCategories",
-        inner="caltech-101/101_ObjectCategories.tar.gz",
+        "caltech101",
+        "https://data.caltech.edu/records/mzrjq-6wc02/files/caltech-101.zip",
+        "3138e1922a9193bfa496528edbbc45d0",
+        130,
+        "101_ObjectCategories",
+        inner_archive="caltech-101/101_ObjectCategories.tar.gz",
     ),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
-class Fetched:
-    """How far a download is: ``done`` of ``total`` bytes (0 while unknown), and what happens now."""
+class DownloadProgress:
+    """``done`` of ``total`` bytes (0 while unknown), and a ``sentence`` on the current step."""
 
     done: int
     total: int
     sentence: str
 
 
-def fetching(archive: Archive, root: Path) -> Generator[Fetched, None, None]:
-    """Fetch a dataset into the data folder, in CoOp's layout. Stopping it keeps what has come.
+def download_steps(archive: Archive, root: Path) -> Generator[DownloadProgress, None, None]:
+    """Download a dataset into the data folder, in CoOp's layout. Closing the generator keeps the partial file.
 
     Raises:
-        DataError: no connection, a cut, a damaged file, no room; and what to do.
+        DataError: another download is running, no connection, an interruption, a damaged file, a full disk.
     """
     title = DATASETS[archive.dataset].title
-    if not _busy.acquire(blocking=False):
-        raise DataError("Another dataset is being fetched right now.", "Try again when it is here.")
+    if not _download_lock.acquire(blocking=False):
+        raise DataError("Another dataset is being fetched right now.", "Try again when that is done.")
     try:
         root.mkdir(parents=True, exist_ok=True)
         part = root / f"{archive.file}.part"
-        for at in _bytes(archive, part):
-            yield Fetched(at.done, at.total, f"Fetching {title}: {_size(at)}")
+        for at in _fetch_steps(archive, part):
+            yield DownloadProgress(at.done, at.total, f"Fetching {title}: {_size_text(at)}")
         size = part.stat().st_size
-        yield Fetched(size, size, f"Checking {title}")
+        yield DownloadProgress(size, size, f"Checking {title}")
         _check(archive, part)
-        yield Fetched(size, size, f"Unpacking {title}")
+        yield DownloadProgress(size, size, f"Unpacking {title}")
         _unpack(archive, part, root)
-        yield Fetched(size, size, f"{title} is here")
+        yield DownloadProgress(size, size, f"{title} is here")
     except OSError as error:
         raise DataError(
             f"{title} cannot be stored: {error.strerror or error}.",
             "Make room in the server's data folder, then press the button again.",
         ) from error
     finally:
-        _busy.release()
+        _download_lock.release()
 
 
-def _bytes(archive: Archive, part: Path) -> Iterator[Fetched]:
-    """The archive into ``part``, from where it was left."""
+def _fetch_steps(archive: Archive, part: Path) -> Iterator[DownloadProgress]:
+    """Download the archive into the file ``part``, continuing after its last byte."""
     have = part.stat().st_size if part.is_file() else 0
     try:
-        ask = urllib.request.Request(archive.url, headers=AGENT | _rest(have))
-        with urllib.request.urlopen(ask, timeout=PATIENCE) as answer:
-            if have and answer.status != 206:  # it starts again from the beginning
+        range_header = {"Range": f"bytes={have}-"} if have else {}
+        request = urllib.request.Request(archive.url, headers=HEADERS | range_header)
+        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:
+            if have and answer.status != 206:  # the server starts again from the beginning
                 have = 0
             length = int(answer.headers.get("Content-Length") or 0)
-            total = (
-                have + length if length else 0
-            )  # a rest of unknown length says nothing of the whole
-            most = min(total or math.inf, archive.megabytes * 1e6 * LARGER)
+            total = have + length if length else 0
+            most = min(total or math.inf, archive.megabytes * 1e6 * MAX_SIZE_FACTOR)
             if total > most:
-                raise _endless(archive, part)
+                raise _too_large_error(archive, part)
             with part.open("r+b" if have else "wb") as file:
                 file.seek(have)
                 while chunk := answer.read(CHUNK):
                     if have + len(chunk) > most:
-                        raise _endless(archive, part)
+                        raise _too_large_error(archive, part)
                     file.write(chunk)
                     have += len(chunk)
-                    yield Fetched(have, total, "")
+                    yield DownloadProgress(have, total, "")
     except urllib.error.HTTPError as error:
-        if have and error.code == 416:  # nothing is left to fetch
+        if have and error.code == 416:  # range not satisfiable: the file is complete
             return
         raise DataError(
             f"The server of {DATASETS[archive.dataset].title} answers {error.code} {error.reason}.",
             "Try again later, or put the dataset into the data folder by hand.",
         ) from error
-    except CUT as error:
-        raise _cut(archive, have) from error
+    except CONNECTION_ERRORS as error:
+        raise _connection_error(archive, have) from error
     if total and have < total:
-        raise _cut(archive, have)
+        raise _connection_error(archive, have)
 
 
-def _rest(have: int) -> dict[str, str]:
-    return {"Range": f"bytes={have}-"} if have else {}
-
-
-def _cut(archive: Archive, have: int) -> DataError:
+def _connection_error(archive: Archive, have: int) -> DataError:
     title = DATASETS[archive.dataset].title
     if not have:
         return DataError(
@@ -157,43 +154,39 @@ def _cut(archive: Archive, have: int) -> DataError:
     )
 
 
-def _endless(archive: Archive, part: Path) -> DataError:
-    part.unlink(missing_ok=True)  # whatever it is, to go on with it makes it no shorter
+def _too_large_error(archive: Archive, part: Path) -> DataError:
+    part.unlink(missing_ok=True)
     return DataError(
-        f"The server sends more than {archive.file} can hold ({archive.megabytes} MB). It was left.",
+        f"The server sends more than {archive.file} can hold ({archive.megabytes} MB). The download was stopped.",
         "Try again later, or put the dataset into the data folder by hand.",
     )
 
 
 def _check(archive: Archive, part: Path) -> None:
-    from torchvision.datasets.utils import check_integrity
-
-    if not check_integrity(part, archive.md5):
+    with part.open("rb") as file:
+        md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    if md5 != archive.md5:
         part.unlink()
         raise DataError(
-            f"What came is not {archive.file}: its checksum is another one. It was deleted.",
+            f"The downloaded file is not {archive.file}: its checksum is another one. It was deleted.",
             "Press the button again to fetch it anew.",
         )
 
 
 def _unpack(archive: Archive, part: Path, root: Path) -> None:
-    """The pictures to their place; the archive and everything else in it are deleted. The archive goes last: whatever
-    ends this before (a full disk, a kill), the next attempt finds it and fetches nothing."""
-    from torchvision.datasets.utils import extract_archive
-
+    """Move the pictures to their place and delete the rest. The archive is deleted last: after an interruption (a
+    full disk, a kill) the next attempt finds it and downloads nothing."""
     row = DATASETS[archive.dataset]
     place, aside = root / row.folder / row.pictures, root / f".unpacking-{archive.dataset}"
     shutil.rmtree(aside, ignore_errors=True)
-    if place.is_dir() and any(place.iterdir()):  # ended between the two last steps: it came whole
+    if place.is_dir() and any(place.iterdir()):  # interrupted between the last two steps
         part.unlink()
         return
     aside.mkdir()
-    named = aside / archive.file  # its kind is told by its name, which a .part does not have
-    named.symlink_to(part.resolve())
     try:
-        extract_archive(named, aside)
-        if archive.inner:
-            extract_archive(aside / archive.inner, aside)
+        _extract(part, aside)
+        if archive.inner_archive:
+            _extract(aside / archive.inner_archive, aside)
         place.parent.mkdir(parents=True, exist_ok=True)
         (aside / archive.pictures).replace(place)
         part.unlink()
@@ -201,5 +194,14 @@ def _unpack(archive: Archive, part: Path, root: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _size(at: Fetched) -> str:
+def _extract(archive: Path, folder: Path) -> None:
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as files:
+            files.extractall(folder)
+    else:
+        with tarfile.open(archive) as files:
+            files.extractall(folder, filter="data")
+
+
+def _size_text(at: DownloadProgress) -> str:
     return f"{at.done / 1e6:.1f}" + (f" of {at.total / 1e6:.1f} MB" if at.total else " MB")

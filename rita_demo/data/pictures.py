@@ -1,14 +1,12 @@
-"""From a file that anybody may have sent to the square everything happens in.
+"""From an untrusted file to a :class:`Picture`: the square that is attacked and classified.
 
-The square (method.md section 0): EXIF rotation applied, transparency on white, centre-cropped,
-resized with antialiasing, 8 bit. Its size:
+The square (method.md section 0): EXIF rotation applied, transparency on white, centre-cropped, resized with
+antialiasing, 8 bit. Its size:
 
-- ``square="model"``: exactly the model's input side.
-- ``square="picture"``: the picture's own shorter side, at most 448 px; below 32 px (where there is
-  nothing to look at) it is enlarged to the model's side.
+- ``square="model"``: the model's input side.
+- ``square="picture"``: the picture's shorter side, at most 448 px; below 32 px it is enlarged to the model's side.
 
-A square that already has the right size is never resampled: an attacked square that was downloaded as
-PNG comes back bit for bit.
+A square of the right size is not resampled: an attacked square saved as PNG is read back bit for bit.
 """
 
 from __future__ import annotations
@@ -21,63 +19,61 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from rita_demo.data.sniff import guess
-from rita_demo.data.squaring import Squaring
-from rita_demo.errors import PictureError
+from rita_demo.data.decode import SquareDecoder
+from rita_demo.data.file_type import guess_file_type
 from rita_demo.records import Picture
+from rita_demo.records.errors import PictureError
 
 LARGEST_SIDE = 448  # of the square shown and attacked, in pixels
 SMALLEST_SIDE = 32  # a smaller square is enlarged
-DEFAULT_SIDE = 224  # to this, when no model said its own
-LARGEST_PICTURE = 64_000_000  # pixels in the file; checked from the header, before decoding
-LARGEST_OF: dict[str | None, int] = {  # whose decoders keep it several times over
-    "WEBP": 32_000_000,
-    "AVIF": 32_000_000,
-}
+DEFAULT_SIDE = 224  # of an enlarged square where no model's side is given
+LARGEST_PICTURE = 64_000_000  # pixels in the file; checked in the header, before decoding
+#: Smaller limits for decoders that hold several copies of the picture.
+MAX_PIXELS_BY_FORMAT: dict[str | None, int] = {"WEBP": 32_000_000, "AVIF": 32_000_000}
 LARGEST_FILE = 100_000_000  # bytes
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "PPM")
-TRY = "Use a PNG or JPEG photograph."
-#: At once, of all visitors: decoded, the largest picture takes 256 MB whatever its file weighs.
-_DECODING = threading.BoundedSemaphore(2)
+FORMAT_HINT = "Use a PNG or JPEG photograph."
+#: Pictures decoded at once, of all visitors: the largest one takes 256 MB.
+_DECODE_SLOTS = threading.BoundedSemaphore(2)
 
 Source = bytes | str | Path | Image.Image | np.ndarray
 
 
 def open_picture(source: Source, *, square: str = "picture", side: int | None = None) -> Picture:
-    """Decode whatever a visitor brought into a :class:`Picture` with a (H, H, 3) uint8 square.
+    """Decode user input into a :class:`Picture` with a (H, H, 3) uint8 square.
 
     Args:
         source: a file's bytes, its path, a PIL picture, or an array (H, W), (H, W, 1), (H, W, 3) or
             (H, W, 4) of uint8, uint16, bool, or floats in [0, 1].
-        square: ``picture`` or ``model``, see the module's text.
-        side: the model's input side in pixels; needed for ``square="model"``.
+        square: ``picture`` or ``model``, see the module's docstring.
+        side: the model's input side in pixels; required for ``square="model"``.
 
     Raises:
-        PictureError: one sentence on what was expected and what came, one on what to do.
+        PictureError: not a picture, damaged, too large, or not readable.
     """
     if square not in ("picture", "model"):
         raise ValueError(f"square is 'picture' or 'model'; got {square!r}")
     if square == "model" and side is None:
         raise ValueError("square='model' needs the model's side")
     notes: list[str] = []
-    with _DECODING:
+    with _DECODE_SLOTS:
         image = _decode(source, notes)
         try:
-            squaring = Squaring(image)
-            wanted = side if square == "model" else _own_side(min(squaring.size), side)
+            decoder = SquareDecoder(image)
+            wanted = side if square == "model" else _native_side(min(decoder.size), side)
             assert wanted is not None  # checked above
-            pixels = squaring.pixels(wanted, notes)
+            pixels = decoder.pixels(wanted, notes)
         except PictureError:
             raise
         except Exception as error:  # see _decode
             raise _damaged(error) from error
-    return picture_of(pixels, notes=tuple(notes), source_size=squaring.size)
+    return picture_of(pixels, notes=tuple(notes), source_size=decoder.size)
 
 
 def picture_of(
     pixels: np.ndarray, *, notes: tuple[str, ...] = (), source_size: tuple[int, int] | None = None
 ) -> Picture:
-    """A :class:`Picture` of a finished square (H, H, 3) uint8, its key made from its content."""
+    """A :class:`Picture` of a finished square (H, H, 3) uint8; its key is a hash of its content."""
     pixels = np.ascontiguousarray(pixels)
     if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
         raise ValueError(f"pixels are (H, W, 3) uint8; got {pixels.shape} {pixels.dtype}")
@@ -87,45 +83,45 @@ def picture_of(
 
 
 def png_bytes(pixels: np.ndarray) -> bytes:
-    """(H, W, 3) uint8 as a PNG file: lossless, no metadata, the same bytes every time."""
+    """(H, W, 3) uint8 as a PNG file without metadata; equal pixels give equal bytes."""
     buffer = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(pixels, np.uint8), "RGB").save(buffer, "PNG")
     return buffer.getvalue()
 
 
 def _decode(source: Source, notes: list[str]) -> Image.Image:
-    """Any source as a picture with its pixels, in the mode and the way that the file holds them."""
+    """Any source as a loaded PIL picture, in the mode and orientation of the file."""
     if isinstance(source, np.ndarray):
         image = _from_array(source, notes)
     elif isinstance(source, Image.Image):
         image = source
     else:
         image = _from_bytes(file_bytes(source) if isinstance(source, str | Path) else bytes(source))
-    _check_size(image.width, image.height, LARGEST_OF.get(image.format, LARGEST_PICTURE))
+    _check_size(image.width, image.height, MAX_PIXELS_BY_FORMAT.get(image.format, LARGEST_PICTURE))
     try:
         if getattr(image, "is_animated", False):
             image.seek(0)
             notes.append("The file holds several pictures; the first one is used.")
         image.load()
         return image
-    except Exception as error:  # decoders of hostile files raise anything, struct.error included
+    except Exception as error:  # decoders raise errors of any kind on malformed files
         raise _damaged(error) from error
 
 
 def file_bytes(path: str | Path) -> bytes:
-    """A file's bytes. Only the file's name is repeated: the folder may be ours, not the visitor's.
+    """The bytes of a file. Error messages show its name without the folder, which may be the server's.
 
     Raises:
-        PictureError: it is none, too large, or cannot be read.
+        PictureError: it is no file, too large, or cannot be read.
     """
     path = Path(path)
     try:
         if path.is_dir():
-            raise PictureError(f"Expected a picture, but {path.name!r} is a folder.", TRY)
+            raise PictureError(f"Expected a picture, but {path.name!r} is a folder.", FORMAT_HINT)
         if not path.exists():
             raise PictureError(f"There is no file {path.name!r}.", "Check the name and the folder.")
         if not path.is_file():
-            raise PictureError(f"Expected a picture, but {path.name!r} is not a regular file.", TRY)
+            raise PictureError(f"Expected a picture, but {path.name!r} is not a regular file.", FORMAT_HINT)
         if path.stat().st_size > LARGEST_FILE:
             raise PictureError(
                 f"Expected a file of at most {LARGEST_FILE // 10**6} MB, "
@@ -133,38 +129,35 @@ def file_bytes(path: str | Path) -> bytes:
                 "Save it smaller and try again.",
             )
         return path.read_bytes()
-    except (
-        OSError,
-        ValueError,
-    ) as error:  # no permission, a name with a zero byte, too long a name
-        raise PictureError(f"The file {path.name[:100]!r} cannot be read.", TRY) from error
+    except (OSError, ValueError) as error:  # no permission, or an invalid name
+        raise PictureError(f"The file {path.name[:100]!r} cannot be read.", FORMAT_HINT) from error
 
 
 def _from_bytes(data: bytes) -> Image.Image:
-    """Parse the header only; pixels are decoded later, once their number is known to be sane."""
+    """Parse the header; the pixels are decoded after their number has been checked."""
     if not data:
-        raise PictureError("Expected a picture, but the file is empty.", TRY)
+        raise PictureError("Expected a picture, but the file is empty.", FORMAT_HINT)
     try:
         return Image.open(io.BytesIO(data), formats=FORMATS)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise _too_large("far more") from error
     except Exception as error:  # see _decode
-        came = guess(data)
-        if came is None:
+        file_type = guess_file_type(data)
+        if file_type is None:
             raise _damaged(error) from error
-        raise PictureError(f"Expected a picture, but the file is {came}.", TRY) from error
+        raise PictureError(f"Expected a picture, but the file is {file_type}.", FORMAT_HINT) from error
 
 
 def _check_size(width: int, height: int, largest: int = LARGEST_PICTURE) -> None:
     if width < 1 or height < 1:
-        raise PictureError(f"Expected a picture with pixels, but it is {width} x {height}.", TRY)
+        raise PictureError(f"Expected a picture with pixels, but it is {width} x {height}.", FORMAT_HINT)
     if width * height > largest:
         raise _too_large(f"{width} x {height}", largest)
 
 
-def _too_large(came: str, largest: int = LARGEST_PICTURE) -> PictureError:
+def _too_large(size: str, largest: int = LARGEST_PICTURE) -> PictureError:
     return PictureError(
-        f"Expected a picture of at most {largest // 10**6} million pixels, got {came}.",
+        f"Expected a picture of at most {largest // 10**6} million pixels, got {size}.",
         "Save it smaller and try again.",
     )
 
@@ -179,7 +172,7 @@ def _damaged(error: Exception) -> PictureError:
 
 
 def _from_array(array: np.ndarray, notes: list[str]) -> Image.Image:
-    """An array as a PIL picture; see :func:`open_picture` for what is accepted."""
+    """An array as a PIL picture; :func:`open_picture` lists the accepted arrays."""
     good = array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (1, 3, 4))
     if not good or 0 in array.shape:
         raise PictureError(
@@ -204,13 +197,12 @@ def _from_array(array: np.ndarray, notes: list[str]) -> Image.Image:
         notes.append("Brightness was scaled to 8 bit from 0-1.")
     elif array.dtype != np.uint8:
         raise PictureError(
-            f"Expected an array of uint8, uint16 or floats from 0 to 1, got {array.dtype}.",
-            "Convert it to uint8.",
+            f"Expected an array of uint8, uint16 or floats from 0 to 1, got {array.dtype}.", "Convert it to uint8."
         )
     return Image.fromarray(np.ascontiguousarray(array))
 
 
-def _own_side(shorter: int, model_side: int | None) -> int:
+def _native_side(shorter: int, model_side: int | None) -> int:
     if shorter < SMALLEST_SIDE:
         return max(SMALLEST_SIDE, min(model_side or DEFAULT_SIDE, LARGEST_SIDE))
     return min(shorter, LARGEST_SIDE)

@@ -1,4 +1,4 @@
-"""Class names: three ready lists, and what a visitor typed."""
+"""Class names: three ready lists, and names that a user typed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from rita_demo.errors import VocabularyError
+from rita_demo.records.errors import VocabularyError
 
 FEWEST_NAMES = 2
 MOST_NAMES = 1200
@@ -37,13 +37,13 @@ lacelike, lined, marbled, matted, meshed, paisley, perforated, pitted, pleated, 
 potholed, scaly, smeared, spiralled, sprinkled, stained, stratified, striped, studded, swirly, veined,
 waffled, woven, wrinkled, zigzagged
 """
-# open_clip's list calls two pairs of ImageNet classes alike; a name must mean one class
-_IMAGENET_TWINS = {744: "projectile", 836: "sunglass"}
+# open_clip's list has two pairs of equal names; here every name means one class
+_IMAGENET_DUPLICATES = {744: "projectile", 836: "sunglass"}
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """A ready list of class names; ``names`` are in the dataset's own label order."""
+    """A ready list of class names in the dataset's label order."""
 
     name: str
     title: str
@@ -63,7 +63,7 @@ def _listed(text: str) -> Callable[[], tuple[str, ...]]:
 
 @cache
 def _imagenet() -> tuple[str, ...]:
-    """open_clip's 1000 names, read from its data module alone: importing open_clip takes seconds."""
+    """open_clip's 1000 names, read from one file of it: importing open_clip takes seconds."""
     package = importlib.util.find_spec("open_clip")
     if package is None or not package.submodule_search_locations:
         raise VocabularyError(
@@ -72,12 +72,12 @@ def _imagenet() -> tuple[str, ...]:
         )
     path = Path(package.submodule_search_locations[0]) / "zero_shot_metadata.py"
     spec = importlib.util.spec_from_file_location("_open_clip_names", path)
-    assert spec is not None  # a path that ends in .py always has both
+    assert spec is not None  # true for every .py file
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     names = list(module.IMAGENET_CLASSNAMES)
-    for index, name in _IMAGENET_TWINS.items():
+    for index, name in _IMAGENET_DUPLICATES.items():
         names[index] = name
     return tuple(names)
 
@@ -89,9 +89,7 @@ VOCABULARIES: dict[str, Vocabulary] = {
         "Fei-Fei, Fergus, Perona 2004; the list of CoOp (Zhou et al. 2022)",
         _listed(_CALTECH101),
     ),
-    "dtd": Vocabulary(
-        "dtd", "DTD: 47 textures", "Describable Textures, Cimpoi et al. 2014", _listed(_DTD)
-    ),
+    "dtd": Vocabulary("dtd", "DTD: 47 textures", "Describable Textures, Cimpoi et al. 2014", _listed(_DTD)),
     "imagenet": Vocabulary(
         "imagenet",
         "ImageNet: 1000 things and animals",
@@ -102,20 +100,17 @@ VOCABULARIES: dict[str, Vocabulary] = {
 
 
 def vocabulary(name: str) -> Vocabulary:
-    """The vocabulary of that name, or a :class:`VocabularyError` that lists the valid ones."""
+    """The vocabulary with this name; :class:`VocabularyError` lists the valid names."""
     if name not in VOCABULARIES:
-        raise VocabularyError(
-            f"The vocabulary is one of {', '.join(VOCABULARIES)}; got {_short(name)}."
-        )
+        raise VocabularyError(f"The vocabulary is one of {', '.join(VOCABULARIES)}; got {_short(name)}.")
     return VOCABULARIES[name]
 
 
 def parse_names(text: str) -> tuple[str, ...]:
-    """Class names a person typed, separated by commas, semicolons or new lines.
+    """Class names that a user typed, separated by commas, semicolons or new lines.
 
-    Spaces are trimmed, control characters dropped, empty entries skipped, and a name that was already
-    there in any mixture of capitals is dropped. Emoji and angle brackets are characters like
-    any other: whoever prints a name escapes it.
+    Spaces are trimmed and control characters, empty entries and repeated names (in any capitals) dropped. Emoji and
+    angle brackets stay: output escapes them.
 
     Raises:
         VocabularyError: fewer than 2 or more than 1200 different names, or one over 100 characters.
@@ -124,7 +119,7 @@ def parse_names(text: str) -> tuple[str, ...]:
 
 
 def check_names(entries: Sequence[str]) -> tuple[str, ...]:
-    """The same for names that are already apart (their commas stay)."""
+    """The same for names that are already separated (their commas stay)."""
     different: dict[str, str] = {}
     for entry in entries:
         name = _clean(entry)
@@ -136,21 +131,20 @@ def check_names(entries: Sequence[str]) -> tuple[str, ...]:
         if name:
             different.setdefault(name.casefold(), name)
     if len(different) < FEWEST_NAMES:
-        came = f"only {_short(next(iter(different.values())))}" if different else "none"
+        got = f"only {_short(next(iter(different.values())))}" if different else "none"
         raise VocabularyError(
-            f"At least {FEWEST_NAMES} different class names are needed; got {came}.",
+            f"At least {FEWEST_NAMES} different class names are needed; got {got}.",
             "Separate names with commas or new lines, for example: cup, crab, camera.",
         )
     if len(different) > MOST_NAMES:
         raise VocabularyError(
-            f"At most {MOST_NAMES} class names can be compared; got {len(different)}.",
-            "Leave some out.",
+            f"At most {MOST_NAMES} class names can be compared; got {len(different)}.", "Leave some out."
         )
     return tuple(different.values())
 
 
 def duplicates(text: str) -> tuple[str, ...]:
-    """The names :func:`parse_names` drops because they came before: for the note beside the field."""
+    """The repeated names that :func:`parse_names` drops."""
     seen: set[str] = set()
     again: dict[str, str] = {}
     for entry in _entries(text):
@@ -163,10 +157,10 @@ def duplicates(text: str) -> tuple[str, ...]:
 
 
 def index_of(names: Sequence[str], wanted: str) -> int:
-    """The class a person means; capitals, and underscores for spaces, do not matter.
+    """The index of a class name; capitals, and underscores for spaces, do not matter.
 
     Raises:
-        VocabularyError: with the closest names when there is no such class.
+        VocabularyError: there is no such class; lists the closest names.
     """
     if wanted in names:
         return names.index(wanted)
@@ -175,10 +169,9 @@ def index_of(names: Sequence[str], wanted: str) -> int:
         return folded.index(_folded(wanted))
     close = difflib.get_close_matches(_folded(wanted), folded, n=3)
     listed = [names[folded.index(name)] for name in close] or names[:5]
-    what = "Closest" if close else "The first ones"
+    which = "Closest" if close else "The first ones"
     raise VocabularyError(
-        f"There is no class {_short(wanted)} among the {len(names)}.",
-        f"{what}: {', '.join(map(_short, listed))}.",
+        f"There is no class {_short(wanted)} among the {len(names)}.", f"{which}: {', '.join(map(_short, listed))}."
     )
 
 
@@ -191,10 +184,8 @@ def _folded(name: str) -> str:
 
 
 def _clean(name: str) -> str:
-    """Trimmed, without characters that show nothing: controls, text-direction marks, lone surrogates.
-
-    The joiners stay: emoji and several scripts need them.
-    """
+    """Trimmed, without invisible characters: controls, text-direction marks, lone surrogates. Joiners stay: emoji and
+    several scripts need them."""
     spaced = unicodedata.normalize("NFC", name.replace("\t", " "))
     kept = (c for c in spaced if c in _JOINERS or unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
     text = " ".join("".join(kept).split())

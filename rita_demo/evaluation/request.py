@@ -1,4 +1,4 @@
-"""What was asked for, as a value: the words of the command line checked and multiplied out."""
+"""The request of a measurement, from the checked words of the command line."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from rita_demo.attacks import ATTACKS, get_attack
 from rita_demo.data.datasets import DATASETS
-from rita_demo.errors import SettingError
-from rita_demo.methods import METHODS, checked
-from rita_demo.settings import KNOBS, Settings, knob_of, parse_assignment, preset
+from rita_demo.defences.registry import DEFENCES, validated
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import SETTINGS, Settings, get_setting, parse_assignment, preset
 
 SEEDS = ("view_seed", "attack_seed")
 ORDERS = ("random", "classes")
@@ -19,8 +20,8 @@ ORDERS = ("random", "classes")
 
 @dataclass(frozen=True)
 class Traffic:
-    """How the pictures arrive: ``share`` percent of them attacked (1 to 100, drawn from the seed and the
-    picture's name), all of them in random ``order`` or one class after the other.
+    """How the pictures arrive: ``share`` percent of them attacked (1 to 100; which ones depends on the seed and the
+    picture's name), in random ``order`` or one class after the other.
 
     Raises:
         SettingError: a share or an order that is not allowed.
@@ -32,37 +33,34 @@ class Traffic:
     def __post_init__(self) -> None:
         if not isinstance(self.share, int) or not 1 <= self.share <= 100:
             raise SettingError(
-                f"The share of attacked pictures is a whole number from 1 to 100 percent; "
-                f"got {str(self.share)[:40]}.",
+                f"The share of attacked pictures is a whole number from 1 to 100 percent; got {str(self.share)[:40]}.",
                 "For clean pictures alone choose the attack none.",
             )
         if self.order not in ORDERS:
-            raise SettingError(
-                f"The order is one of {', '.join(ORDERS)}; got {str(self.order)[:40]!r}."
-            )
+            raise SettingError(f"The order is one of {', '.join(ORDERS)}; got {str(self.order)[:40]!r}.")
 
-    def special(self) -> dict[str, Any]:
-        """What differs from the usual traffic, as the tables print it."""
+    def non_default(self) -> dict[str, Any]:
+        """What differs from the default traffic, as the tables print it."""
         share = {"attacked_share": f"{self.share}%"} if self.share != 100 else {}
         return share | ({"stream_order": self.order} if self.order != "random" else {})
 
 
-USUAL = Traffic()
-NEXT = "next"  # the target that is another class for every picture: the one after its own
+DEFAULT_TRAFFIC = Traffic()
+NEXT_CLASS = "next"  # the target that is, for every picture, the class after its own
 
 
 @dataclass(frozen=True)
 class Request:
     """One call of ``evaluate``.
 
-    ``points`` are the settings to measure, every attack, budget, protocol and sweep point multiplied
-    out; ``fixed`` names the seeds that were given by hand and are then the same for every picture.
-    ``target``: the class name that attacks aim at, ``next``, or "" for away from the true class.
-    ``by_dataset`` names the settings that take the value the paper has for a dataset.
+    ``points``: the settings to measure, one per combination of attack, budget, protocol and sweep values.
+    ``fixed_seeds``: names of the seeds that were given explicitly and are the same for every picture.
+    ``target``: the class name that attacks move towards, ``next``, or "" for away from the true class.
+    ``dataset_settings``: names of the settings that take the paper's value for each dataset.
 
     Raises:
-        SettingError: a method without the memory that it needs; a target without an attack, or with one
-            that cannot be aimed.
+        SettingError: a method without the cache that it needs; a target without an attack, or with an untargetable
+            one.
     """
 
     datasets: tuple[str, ...]
@@ -72,34 +70,31 @@ class Request:
     out: Path
     data_root: Path | None = None
     seeds: tuple[int, ...] = (0,)
-    fixed: frozenset[str] = frozenset()
+    fixed_seeds: frozenset[str] = frozenset()
     limit: int | None = None
     allow_partial: bool = False
     backbone: str = "embedded"
-    traffic: Traffic = USUAL
+    traffic: Traffic = DEFAULT_TRAFFIC
     target: str = ""
-    by_dataset: frozenset[str] = frozenset()
+    dataset_settings: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self._check_target()
         if all(point.protocol == "off" for point in self.points):
             for name in self.methods:
-                if METHODS[name].memory_alone:
+                if DEFENCES[name].cache_only:
                     raise SettingError(
-                        f"The method {name} needs a memory.",
-                        "Measure it with --protocols reset,stream.",
+                        f"The method {name} needs a memory.", "Measure it with --protocols reset,stream."
                     )
 
     def _check_target(self) -> None:
         if not self.target:
             return
-        from rita_demo.attacks import ATTACKS, attack_row  # torch: seconds that only a target costs
-
         attacks = dict.fromkeys(point.attack for point in self.points)
         if set(attacks) == {"none"}:
             raise SettingError("--target needs an attack, but the attack is none.")
         for name in attacks:
-            if name != "none" and not attack_row(name).targetable:
+            if name != "none" and not get_attack(name).targetable:
                 aimed = ", ".join(name for name, row in ATTACKS.items() if row.targetable)
                 raise SettingError(
                     f"The attack {name!r} cannot be aimed at a class.",
@@ -118,33 +113,29 @@ def points(
     assignments: Sequence[str] = (),
     sweeps: Sequence[str] = (),
 ) -> tuple[tuple[Settings, ...], frozenset[str]]:
-    """The settings to measure, and the names of the seeds given by hand.
+    """The settings to measure, and the names of the seeds that are given explicitly.
 
-    Lists are separated by commas; ``--set`` wins over the other options, a sweep over ``--set``.
+    Lists are separated by commas; ``assignments`` override the other options, ``sweeps`` override both.
 
     Raises:
         SettingError: an unknown name or a value outside its range.
     """
     axes = {
         name: _values(name, text)
-        for name, text in (
-            ("attack", attacks), ("budget", budget), ("square", square), ("protocol", protocols)
-        )
-    }  # fmt: skip
+        for name, text in (("attack", attacks), ("budget", budget), ("square", square), ("protocol", protocols))
+    }
     if steps is not None:
         axes["steps"] = _values("steps", steps)
     given = dict(parse_assignment(text) for text in assignments)
     axes |= {name: [value] for name, value in given.items()}
     axes |= _sweeps(sweeps)
     base = preset(start)
-    found = [base.but(**dict(zip(axes, values))) for values in product(*axes.values())]
+    found = [base.replace(**dict(zip(axes, values))) for values in product(*axes.values())]
     return tuple(dict.fromkeys(found)), frozenset(name for name in SEEDS if name in axes)
 
 
-def by_dataset(
-    start: str, assignments: Sequence[str] = (), sweeps: Sequence[str] = ()
-) -> frozenset[str]:
-    """The settings that the preset ``paper`` leaves to each dataset: all that were not set by hand.
+def dataset_settings(start: str, assignments: Sequence[str] = (), sweeps: Sequence[str] = ()) -> frozenset[str]:
+    """The settings that the preset ``paper`` leaves to each dataset: those that are not given explicitly.
 
     Raises:
         SettingError: as :func:`points`.
@@ -152,28 +143,28 @@ def by_dataset(
     if start != "paper":
         return frozenset()
     given = dict(parse_assignment(text) for text in assignments).keys() | _sweeps(sweeps).keys()
-    return frozenset(name for row in DATASETS.values() for name in row.paper) - given
+    return frozenset(name for row in DATASETS.values() for name in row.paper_settings) - given
 
 
 def methods(text: str) -> tuple[str, ...]:
     """Names of methods, checked."""
-    return checked(_listed(text, "method"))
+    return validated(_listed(text, "method"))
 
 
 def seeds(text: str) -> tuple[int, ...]:
     """Whole numbers from 0."""
-    knob = KNOBS["view_seed"]
+    setting = SETTINGS["view_seed"]
     found = []
     for word in _listed(text, "seed"):
         try:
-            found.append(knob.parse(word))
+            found.append(setting.parse(word))
         except SettingError as error:
-            raise SettingError(error.message.replace(knob.name, "A seed", 1)) from error
+            raise SettingError(error.message.replace(setting.name, "A seed", 1)) from error
     return tuple(found)
 
 
 def datasets(text: str) -> tuple[str, ...]:
-    """Names of datasets or folders; whether they are there is found out when they are read."""
+    """Names of datasets or folders; a missing one is an error when it is read."""
     return _listed(text, "dataset")
 
 
@@ -185,7 +176,7 @@ def _listed(text: str, what: str) -> tuple[str, ...]:
 
 
 def _values(name: str, text: str) -> list[Any]:
-    return [knob_of(name).parse(word) for word in _listed(text, name)]
+    return [get_setting(name).parse(word) for word in _listed(text, name)]
 
 
 def _sweeps(texts: Sequence[str]) -> dict[str, list[Any]]:
@@ -195,8 +186,6 @@ def _sweeps(texts: Sequence[str]) -> dict[str, list[Any]]:
         if not equals:
             raise SettingError(f"A sweep is written name=v1,v2; got {text[:60]!r}.")
         if name in found:
-            raise SettingError(
-                f"The sweep over {name[:40]} is given twice.", "Put its values into one list."
-            )
+            raise SettingError(f"The sweep over {name[:40]} is given twice.", "Put its values into one list.")
         found[name] = _values(name, values)
     return found

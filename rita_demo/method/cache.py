@@ -1,6 +1,6 @@
-"""Definitions 9 and 11: the memory of confident views as a value, and what it costs to move there.
+"""Definitions 9 and 11: the cache of confident views as a value, and the transport onto it.
 
-Nothing here changes its input: :func:`update` and :func:`resize` return a new state.
+No function changes its input; each returns a new state.
 """
 
 from __future__ import annotations
@@ -13,22 +13,17 @@ import torch
 from torch import Tensor
 
 from rita_demo.method.cost import cosine_cost
-from rita_demo.method.precision import unit, working
+from rita_demo.method.dtypes import at_least_float32, unit
 from rita_demo.method.sinkhorn import transport
-from rita_demo.records import Alignment, CacheChange, CacheEvent, CacheState, Confidence, Transport
+from rita_demo.records import Alignment, CacheEvent, CacheState, CacheUpdate, Confidence, Transport
 
-EMPTY_CLASS = ("zero", "text_mean")
+EMPTY_CLASS_RULES = ("zero", "text_mean")
 
 
 def empty(
-    K: int,
-    J: int,
-    D: int,
-    key: str = "",
-    device: torch.device | str | None = None,
-    dtype: torch.dtype = torch.float32,
+    K: int, J: int, D: int, key: str = "", device: torch.device | str | None = None, dtype: torch.dtype = torch.float32
 ) -> CacheState:
-    """A memory of ``K`` classes with ``J`` places each that holds nothing."""
+    """An empty cache of ``K`` classes with ``J`` slots each, for features of width ``D``."""
     return CacheState(
         features=torch.zeros(K, J, D, device=device, dtype=dtype),
         entropy=torch.full((K, J), math.inf, device=device, dtype=dtype),
@@ -40,24 +35,25 @@ def empty(
     )
 
 
-def emptied(state: CacheState) -> CacheState:
-    """The same memory without its views; it still knows how many pictures it has seen."""
+def cleared(state: CacheState) -> CacheState:
+    """The same cache without its items; the number of pictures stays."""
     K, J, D = state.features.shape
     fresh = empty(K, J, D, state.key, state.features.device, state.features.dtype)
     return replace(fresh, pictures=state.pictures)
 
 
 def resize(state: CacheState, slots: int) -> CacheState:
-    """The same memory with ``slots`` places per class: grown with empty ones, or shrunk to the ``slots``
-    lowest entropies of each class, in their old order; of equal ones the lower slot stays."""
+    """The same cache with ``slots`` slots per class.
+
+    More slots are empty. Fewer slots keep the lowest entropies of each class in their order; of equal entropies the
+    lower slot stays.
+    """
     K, J, D = state.features.shape
     if slots == J:
         return state
     if slots > J:
         fresh = empty(K, slots, D, state.key, state.features.device, state.features.dtype)
-        grown = {
-            name: getattr(fresh, name).clone() for name in ("features", "entropy", "born", "view")
-        }
+        grown = {name: getattr(fresh, name).clone() for name in ("features", "entropy", "born", "view")}
         for name, values in grown.items():
             values[:, :J] = getattr(state, name)
         return replace(state, **grown)
@@ -72,15 +68,15 @@ def resize(state: CacheState, slots: int) -> CacheState:
     )
 
 
-def without(state: CacheState, k: int, slot: int) -> CacheState:
-    """The same memory without one item; the later items of its class move up.
+def remove(state: CacheState, k: int, slot: int) -> CacheState:
+    """The same cache without one item; the later items of its class move up.
 
     Raises:
-        ValueError: when class ``k`` holds nothing in that slot.
+        ValueError: the slot of class ``k`` is empty.
     """
     J = state.features.shape[1]
     if not 0 <= k < len(state.count) or not 0 <= slot < int(state.count[k]):
-        raise ValueError(f"Class {k} holds nothing in slot {slot}.")
+        raise ValueError(f"Slot {slot} of class {k} is empty.")
     order = torch.tensor([*range(slot), *range(slot + 1, J), slot], device=state.features.device)
     fresh = empty(1, 1, state.features.shape[2], "", state.features.device, state.features.dtype)
     changed = {}
@@ -96,69 +92,58 @@ def without(state: CacheState, k: int, slot: int) -> CacheState:
 
 def update(
     state: CacheState, x: Tensor, confidence: Confidence, *, views_per_image: int = 0
-) -> tuple[CacheState, CacheChange]:
-    """Offer one picture's confident views to the memory (definition 9).
+) -> tuple[CacheState, CacheUpdate]:
+    """Insert one picture's confident views (definition 9).
 
-    A view goes to the class it votes for: into a free slot, else over the slot with the highest
-    entropy, but only when its own is strictly lower.  Views come by rising entropy, equal ones by
-    number, so no view of the picture pushes out another and the result depends on nothing else.
+    A view goes to the class of its pseudo-label: into a free slot, or over the item with the highest entropy if its own
+    entropy is strictly lower. Views are inserted by rising entropy, then by number, so no view replaces another view of
+    the same picture.
 
     Args:
         x: (N, D) view features.
-        confidence: of the same views; only ``kept`` ones are offered.
-        views_per_image: how many views of this picture may enter; 0 means no limit.
+        confidence: of the same views; only ``kept`` views are candidates.
+        views_per_image: how many views of this picture may be inserted; 0: no limit.
 
     Returns:
-        The next state (``pictures`` one higher) and what happened.
+        The next state (``pictures`` one higher), and the candidates and insertions.
     """
     entropy, labels = confidence.entropy.tolist(), confidence.label.tolist()
     kept = torch.nonzero(confidence.kept).flatten().tolist()
-    offered = sorted(kept, key=lambda view: (entropy[view], view))
-    limit = views_per_image or len(offered)
+    candidates = sorted(kept, key=lambda view: (entropy[view], view))
+    limit = views_per_image or len(candidates)
     held, born = state.entropy.tolist(), state.born.tolist()
     count = state.count.tolist()
     events: list[CacheEvent] = []
-    for view in offered:
+    for view in candidates:
         if len(events) == limit:
             break
-        event = _enter(labels[view], view, entropy[view], held, born, count)
+        event = _slot_for(labels[view], view, entropy[view], held, born, count)
         if event is not None:
             events.append(event)
-            held[event.label][event.slot], born[event.label][event.slot] = (
-                event.entropy,
-                state.pictures,
-            )
-    return _written(state, unit(x), confidence, events), CacheChange(tuple(offered), tuple(events))
+            held[event.label][event.slot], born[event.label][event.slot] = (event.entropy, state.pictures)
+    return _write(state, unit(x), confidence, events), CacheUpdate(tuple(candidates), tuple(events))
 
 
-def _enter(
-    k: int,
-    view: int,
-    entropy: float,
-    held: list[list[float]],
-    born: list[list[int]],
-    count: list[int],
+def _slot_for(
+    k: int, view: int, entropy: float, held: list[list[float]], born: list[list[int]], count: list[int]
 ) -> CacheEvent | None:
-    """Where a view of class ``k`` goes, or None; raises ``count`` when it takes a free slot."""
+    """The slot that a view of class ``k`` enters, or None; a free slot adds one to ``count[k]``."""
     if count[k] < len(held[k]):
         count[k] += 1
         return CacheEvent(k, count[k] - 1, view, entropy, None, None)
-    # Of equally unsure items the youngest goes, then the one in the higher slot.
+    # Of equal entropies the latest item is replaced, then the one in the higher slot.
     worst = max(range(len(held[k])), key=lambda slot: (held[k][slot], born[k][slot], slot))
     if entropy >= held[k][worst]:
         return None
     return CacheEvent(k, worst, view, entropy, held[k][worst], born[k][worst])
 
 
-def _written(
-    state: CacheState, x: Tensor, confidence: Confidence, events: list[CacheEvent]
-) -> CacheState:
+def _write(state: CacheState, x: Tensor, confidence: Confidence, events: list[CacheEvent]) -> CacheState:
     if not events:
         return replace(state, pictures=state.pictures + 1)
     device = state.features.device
     k, slot, view = (
-        torch.tensor([getattr(e, name) for e in events], device=device)
-        for name in ("label", "slot", "view")
+        torch.tensor([getattr(e, name) for e in events], device=device) for name in ("label", "slot", "view")
     )
     at = (k, slot)
     new = torch.tensor([e.replaced_entropy is None for e in events], device=device).long()
@@ -183,14 +168,13 @@ def cache_transport(
     empty_class: str,
     **options: Any,
 ) -> tuple[Transport, Tensor]:
-    """``d_cOT(k)``: the views' transport onto the aligned memory of each class (definition 11).
+    """``d_cOT(k)``: the views' transport onto the aligned cache of each class (definition 11).
 
     Args:
-        x: (N, D) views; view_weight: (N,); text_mean: (K, D), zbar_k.
-        empty_class: what a class without memory pays.  ``zero``: nothing, it has no mass in the record.
-            ``text_mean``: the same transport to the one atom zbar_k / |zbar_k|, which is exactly what a
-            class with one cached view pays, so the first view changes nothing by itself.
-        options: as :func:`~rita_demo.method.sinkhorn.transport`.
+        x: (N, D) views. view_weight: (N,). text_mean: (K, D), zbar_k.
+        empty_class: the cost of a class without items. ``zero``: 0, with no mass in the record. ``text_mean``: the
+            transport to the one atom zbar_k / |zbar_k|, which equals the cost of a class with one cached view.
+        options: as for :func:`~rita_demo.method.sinkhorn.transport`.
 
     Returns:
         The transport over (K, N, J) and the distances (K,).
@@ -200,13 +184,11 @@ def cache_transport(
     return result, result.distance
 
 
-def cache_atoms(
-    state: CacheState, alignment: Alignment, text_mean: Tensor, empty_class: str
-) -> tuple[Tensor, Tensor]:
-    """What the views are moved onto by :func:`cache_transport`: (K, J, D) and their weights (K, J)."""
-    if empty_class not in EMPTY_CLASS:
-        raise ValueError(f"empty_class is one of {', '.join(EMPTY_CLASS)}; got {empty_class!r}.")
-    atoms = working(alignment.aligned).clone()
+def cache_atoms(state: CacheState, alignment: Alignment, text_mean: Tensor, empty_class: str) -> tuple[Tensor, Tensor]:
+    """The atoms of :func:`cache_transport` (K, J, D) and their weights (K, J), 1 where filled."""
+    if empty_class not in EMPTY_CLASS_RULES:
+        raise ValueError(f"empty_class is one of {', '.join(EMPTY_CLASS_RULES)}; got {empty_class!r}.")
+    atoms = at_least_float32(alignment.aligned).clone()
     weight = (torch.arange(atoms.shape[1], device=atoms.device) < state.count[:, None]).to(atoms)
     if empty_class == "text_mean":
         bare = state.count == 0

@@ -1,4 +1,4 @@
-"""Definition 8: how sure each view is, and how much it counts."""
+"""Definition 8: confidence and pseudo-label of each view, and the views' weights."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import torch
 from torch import Tensor
 
 from rita_demo.method.cost import text_mean
-from rita_demo.method.precision import unit
+from rita_demo.method.dtypes import unit
 from rita_demo.records import Confidence
 
 ENTROPY_UNITS = ("nats", "share_of_log_k")
 VIEW_WEIGHTS = ("uniform", "confidence", "agreement", "area", "shown")
 CONFIDENCE_TEMPERATURE = 0.5  # nats; AWT
 AGREEMENT_NEIGHBOURS, AGREEMENT_TEMPERATURE = 20, 0.01  # R-TPT
-LEAST_AREA_WEIGHT = 1e-3  # a view of the whole square alone still carries all of the mass
+MIN_AREA_WEIGHT = 1e-3  # above 0, so that a single view of the whole square has a weight
 
 
 def view_log_probability(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float) -> Tensor:
     """``log p_n(k) = log_softmax_k(mean_m cos(x_n, z_km) / tau)`` (definition 8): (N, K).
 
-    The printed formula's "sum up to tau M" leaves the entropy at log K; tau divides instead.
+    With the printed formula's "sum up to tau M" the entropy would stay at log K, so tau divides here.
     """
     return (unit(x) @ text_mean(z, z_weight).T / temperature).log_softmax(-1)
 
@@ -32,43 +32,32 @@ def entropy_of(log_probability: Tensor) -> Tensor:
 
 
 def assess(
-    x: Tensor,
-    z: Tensor,
-    z_weight: Tensor,
-    *,
-    temperature: float,
-    max_entropy: float,
-    entropy_unit: str = "nats",
+    x: Tensor, z: Tensor, z_weight: Tensor, *, temperature: float, max_entropy: float, entropy_unit: str = "nats"
 ) -> Confidence:
     """Probability, entropy and pseudo-label of each view; kept when ``H_n <= gamma`` (definition 8).
 
     Args:
-        x: (N, D) view features; z: (K, M, D) prompts; z_weight: (K, M) rows sum to 1.
+        x: (N, D) view features. z: (K, M, D) prompts. z_weight: (K, M), rows sum to 1.
         temperature: tau, 0.01 for CLIP.
-        max_entropy: gamma, in nats, or as a share of log K when ``entropy_unit`` says so.
+        max_entropy: gamma, in nats, or as a share of log K with ``entropy_unit="share_of_log_k"``.
     """
     if entropy_unit not in ENTROPY_UNITS:
-        raise ValueError(
-            f"entropy_unit is one of {', '.join(ENTROPY_UNITS)}; got {entropy_unit!r}."
-        )
+        raise ValueError(f"entropy_unit is one of {', '.join(ENTROPY_UNITS)}; got {entropy_unit!r}.")
     log_p = view_log_probability(x, z, z_weight, temperature)
     limit = max_entropy * (math.log(len(z)) if entropy_unit == "share_of_log_k" else 1.0)
     entropy = entropy_of(log_p)
     return Confidence(log_p.exp(), entropy, log_p.argmax(-1), entropy <= limit, float(limit))
 
 
-def view_weight(
-    x: Tensor, confidence: Confidence, kind: str, shown: Tensor | None = None
-) -> Tensor:
-    """How much of the mass each view carries: (N,), sums to 1 (uniform in definition 4).
+def view_weight(x: Tensor, confidence: Confidence, kind: str, area_fraction: Tensor | None = None) -> Tensor:
+    """The mass of each view (N,), sums to 1 (uniform in definition 4).
 
-    ``confidence`` is ``softmax(-H / 0.5)`` (AWT); ``agreement`` is :func:`agreement_weight`, with fewer
-    neighbours when there are fewer views. Beyond the paper: ``area``, proportional to ``1 - shown_n``, at least
-    0.001, because a perturbation made for the whole square reaches a crop the less, the less it shows of it; and
-    ``shown``, proportional to ``shown_n``, because a view that shows more knows more.
+    ``confidence`` is ``softmax(-H / 0.5)`` (AWT); ``agreement`` is :func:`agreement_weight`. Beyond the paper: ``area``
+    is :func:`area_weight`, because a perturbation made for the whole square has less effect on a smaller crop;
+    ``shown`` is proportional to the area, because a larger view contains more of the picture.
 
     Args:
-        shown: (N,) the share of the square that each view shows, in (0, 1]; None: the same share each.
+        area_fraction: (N,) area of each view as a share of the square, in (0, 1]; None: the same for all.
     """
     x = unit(x)
     N = len(x)
@@ -79,32 +68,32 @@ def view_weight(
     if kind == "agreement":
         return agreement_weight(x)
     if kind in ("area", "shown"):
-        return shares_weight(kind, x.new_ones(N) if shown is None else shown.to(x))
+        return area_based_weight(kind, x.new_ones(N) if area_fraction is None else area_fraction.to(x))
     raise ValueError(f"view_weight is one of {', '.join(VIEW_WEIGHTS)}; got {kind!r}.")
 
 
-def shares_weight(kind: str, shown: Tensor) -> Tensor:
-    """Weights (N,) that sum to 1 by what each view shows of the square (``shown``) or leaves out (``area``)."""
-    return shown / shown.sum() if kind == "shown" else area_weight(shown)
+def area_based_weight(kind: str, area_fraction: Tensor) -> Tensor:
+    """Weights (N,) that sum to 1, by the area of each view (``shown``) or by the rest of the square (``area``)."""
+    return area_fraction / area_fraction.sum() if kind == "shown" else area_weight(area_fraction)
 
 
-def area_weight(shown: Tensor) -> Tensor:
-    """Weights (N,) that sum to 1, in proportion to what each view leaves out of the square.
+def area_weight(area_fraction: Tensor) -> Tensor:
+    """Weights (N,) that sum to 1, proportional to ``1 - area_fraction``, at least 0.001 before scaling.
 
     Args:
-        shown: (N,) the share of the square that each view shows, in (0, 1].
+        area_fraction: (N,) area of each view as a share of the square, in (0, 1].
     """
-    rest = (1 - shown).clamp(min=LEAST_AREA_WEIGHT)
+    rest = (1 - area_fraction).clamp(min=MIN_AREA_WEIGHT)
     return rest / rest.sum()
 
 
 def agreement_weight(x: Tensor) -> Tensor:
-    """``softmax(mean cosine to the 20 nearest other views / 0.01)`` of views (N, D): (N,), R-TPT's."""
+    """R-TPT's ``softmax(mean cosine to the 20 nearest other views / 0.01)`` of views (N, D): (N,)."""
     x = unit(x)
     N = len(x)
     if N == 1:
         return x.new_ones(1)
-    # Masked by index, not by value: two identical crops are each other's neighbours.
+    # Masked by index, not by value: two identical crops are neighbours of each other.
     itself = torch.eye(N, dtype=torch.bool, device=x.device)
     cosine = (x @ x.T).masked_fill(itself, -math.inf)
     near = cosine.topk(min(AGREEMENT_NEIGHBOURS, N - 1), dim=1).values.mean(1)

@@ -1,19 +1,19 @@
-"""Definition 5: what it costs to move a view onto a prompt."""
+"""Definition 5: the cost of moving a view onto a prompt."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from rita_demo.method.precision import unit
+from rita_demo.method.dtypes import unit
 
 
 def cosine_cost(x: Tensor, z: Tensor) -> Tensor:
     """``C_k[n, m] = 1 - cos(x_n, z_km)`` (definition 5).
 
     Args:
-        x: (N, D) view features; z: (K, M, D) atoms.  Rows are scaled to length 1 in float32, so
-            that half precision cannot push a cost out of range; a zero row (padding) costs 1.
+        x: (N, D) view features. z: (K, M, D) atoms. Rows are scaled to length 1 in float32; a zero row (padding)
+            costs 1.
 
     Returns:
         (K, N, M) cosine distances in [0, 2], differentiable with respect to both.

@@ -1,7 +1,7 @@
-"""Algorithm 1: one glance at a picture, one decision.
+"""Algorithm 1 of the paper: one decision from the views of one picture.
 
-``decide`` is pure: the same views, prompts, memory and settings give the same trace, and the memory
-that comes back is another value than the one that went in.
+``decide`` is a pure function. The same views, prompts, cache and settings give the same trace. The given cache is not
+changed; the updated one is returned beside the trace.
 """
 
 from __future__ import annotations
@@ -10,30 +10,22 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from rita_demo.method import cache as memory
+from rita_demo.method import cache as cache_state
 from rita_demo.method.confidence import assess, view_weight
 from rita_demo.method.cost import cosine_cost, text_mean
-from rita_demo.method.precision import unit
+from rita_demo.method.dtypes import unit
 from rita_demo.method.procrustes import align
-from rita_demo.method.sinkhorn import options_of, transport
-from rita_demo.method.step_back import off_crops, step_back
+from rita_demo.method.sinkhorn import transport, transport_options
+from rita_demo.method.step_back import crop_offset, step_back
 from rita_demo.method.tuning import Encode, tune
-from rita_demo.records import (
-    CacheChange,
-    CacheState,
-    Confidence,
-    Trace,
-    Transport,
-    Tuning,
-    Verdict,
-)
+from rita_demo.process.cpu_threads import single_threaded
+from rita_demo.records import Alignment, CacheState, CacheUpdate, Confidence, Trace, Transport, Tuning, Verdict
 from rita_demo.settings import Settings
-from rita_demo.threads import one_thread
 
 PROTOCOLS = ("off", "reset", "stream")
 ORDERS = ("update_first", "predict_first")
@@ -41,11 +33,11 @@ ORDERS = ("update_first", "predict_first")
 
 @dataclass(frozen=True)
 class Prompts:
-    """A vocabulary as the method needs it, without any idea of the model behind it.
+    """The class prompts as the method needs them, independent of the model.
 
-    ``encode`` turns contexts (M, L, E) into unit features (K, M, D) and is differentiable;
-    ``context`` are the initial contexts and ``features`` (K, M, D) what they encode to; ``weight``
-    (K, M) rows sum to 1, 0 for padding; ``temperature`` tau = 1 / logit scale.
+    ``encode`` maps contexts (M, L, E) to unit features (K, M, D) and is differentiable. ``context`` (M, L, E) holds the
+    initial contexts, ``features`` (K, M, D) their encoding. ``weight`` (K, M): rows sum to 1, 0 for padding.
+    ``temperature`` is tau = 1 / logit scale.
     """
 
     encode: Encode
@@ -55,182 +47,190 @@ class Prompts:
     temperature: float
 
 
+class _Views(NamedTuple):
+    """The views after the step back: unit features (N, D), which of them take part (N,), their area fractions (N,),
+    and how far the whole square was from the mean of its crops."""
+
+    x: Tensor
+    mask: Tensor | None
+    area_fraction: Tensor | None
+    crop_offset: float
+
+
 def decide(
     view_features: Tensor,
     prompts: Prompts,
     cache: CacheState,
     settings: Settings,
     tuning: Tuning | None = None,
-    present: Tensor | None = None,
-    shown: Tensor | None = None,
+    view_mask: Tensor | None = None,
+    area_fraction: Tensor | None = None,
 ) -> tuple[Trace, CacheState]:
-    """``argmin_k d_OT(k) + alpha d_cOT(k)`` (definition 12) in the order Algorithm 1 prints.
+    """``argmin_k d_OT(k) + alpha d_cOT(k)`` (definition 12), in the order of Algorithm 1.
 
     Args:
-        view_features: (N, D) unit features of the views, view 0 first.
-        prompts: the vocabulary.
-        cache: the memory before this picture; it is not changed.
-        settings: every knob of the method.
-        tuning: a trace's ``tuning`` for the same views, prompts and tuning settings, so that a
-            slider that changes something else does not encode text again.
-        present: (N,) bool, the views that count; the others carry no mass, enter no memory and no
-            loss, but keep their place in the trace. None: all of them.
-        shown: (N,) the share of the square that each view shows, in (0, 1], for ``view_weight=area`` and
-            ``step_back``. None: nobody knows; views weigh alike, and no step is taken.
+        view_features: (N, D) features of the views, view 0 first.
+        prompts: the class prompts.
+        cache: the cache before this picture; it is not changed.
+        settings: all settings of the method.
+        tuning: the ``tuning`` of an earlier trace with the same views, prompts and tuning settings. It saves the
+            prompt update when another setting changes.
+        view_mask: (N,) bool, the views that take part; None: all. The others carry no mass, enter neither cache nor
+            loss, and keep their row in the trace.
+        area_fraction: (N,) area of each view as a share of the square, in (0, 1], for ``view_weight`` ``area`` and
+            ``shown`` and for ``step_back``. None: unknown; the views have equal weight and there is no step.
 
     Returns:
-        The trace, and the memory with this picture in it.  The caller decides whether to keep it:
-        clean and attacked are both decided from the same earlier memory.
+        The trace, and the cache after this picture. The caller decides whether to keep that cache: the clean and the
+        attacked picture are both decided from the same earlier cache.
 
     Raises:
-        ValueError: when views, prompts and memory do not fit each other.
+        ValueError: the shapes of views, prompts and cache do not match.
     """
-    seconds: dict[str, float] = {}
-    stage = _stopwatch(seconds, view_features.device)
-    tau, initial, z_weight = prompts.temperature, prompts.features, prompts.weight
-    before = _fitting(view_features, prompts, cache, settings, present)
+    stage = _StageTimer(view_features.device)
+    before = _starting_cache(view_features, prompts, cache, settings, view_mask)
     with torch.no_grad():
         with stage("views"):
             x = unit(view_features)  # x_1..x_N, at least float32
-
         with stage("tuning"):  # omega <- AdamW(omega), s times
-            seen_by_loss = x if present is None else x[present]
+            masked = x if view_mask is None else x[view_mask]
             tuning = tuning or tune(
-                prompts.encode, prompts.context, seen_by_loss, z_weight, settings, tau, initial
+                prompts.encode, prompts.context, masked, prompts.weight, settings, prompts.temperature, prompts.features
             )
-            z = tuning.features
+        with stage("views"):
+            offset = float(crop_offset(x, area_fraction, view_mask).norm())
+            x = step_back(x, settings.step_back, area_fraction, view_mask)
+        views = _Views(x, view_mask, area_fraction, offset)
+        with single_threaded():  # dozens of small operations per stage
+            trace, after = _decide_with_prompts(views, tuning, prompts, before, settings, stage)
+    return trace, cache if settings.protocol == "off" else after
 
-        with stage("views"):  # from here on as far from the whole square as ``step_back`` says
-            off = float(off_crops(x, shown, present).norm())
-            x = step_back(x, settings.step_back, shown, present)
 
-    with torch.no_grad(), one_thread():  # dozens of small operations per stage
-        with stage("confidence"):  # p_n, H_n, pseudo-labels
-            judges = z if settings.cache_text == "tuned" else initial
-            confidence = assess(x, judges, z_weight, temperature=tau, max_entropy=settings.max_entropy,
-                                entropy_unit=settings.entropy_unit)  # fmt: skip
-            zbar = text_mean(judges, z_weight)
-            confidence, a = _weighted(x, confidence, settings.view_weight, present, shown)
-
-        with stage("cache"):  # the confident views enter, before or after they are judged by it
-            after, change = _committed(before, cache, x, confidence, settings)
-            seen = after if _votes_for_itself(settings) else before
-            alignment = align(seen.features, seen.count, zbar, settings.completion)
-
-        with stage("prompt transport"):  # d_OT(k) for all k
-            prompt = transport(cosine_cost(x, z), a, z_weight, **options_of(settings))
-            prompt_before = _untuned(prompt, x, z, initial, a, z_weight, settings)
-
-        with stage("cache transport"):  # d_cOT(k) for all k
-            remembered, d_cache = None, torch.zeros_like(prompt.distance)
-            if settings.protocol != "off":
-                remembered, d_cache = memory.cache_transport(
-                    x,
-                    a,
-                    seen,
-                    alignment,
-                    zbar,
-                    empty_class=settings.empty_class,
-                    **options_of(settings),
-                )
-
-        with stage("decision"):
-            alpha = 0.0 if settings.protocol == "off" else settings.cache_weight
-            total = prompt.distance + alpha * d_cache
-            verdict = _verdict(total, alpha, tau)
-            by_memory = None if remembered is None else _verdict(d_cache, 0.0, tau)
+def _decide_with_prompts(
+    views: _Views, tuning: Tuning, prompts: Prompts, before: CacheState, settings: Settings, stage: _StageTimer
+) -> tuple[Trace, CacheState]:
+    """Algorithm 1 after the prompt update: confidence, cache, d_OT, d_cOT, argmin. ``before`` has J slots per class."""
+    x, z = views.x, tuning.features
+    with stage("confidence"):  # p_n, H_n, pseudo-labels
+        confidence, zbar = _assess_views(views, z, prompts, settings)
+        a = _weigh_views(views, confidence, settings.view_weight)
+    with stage("cache"):  # the confident views enter
+        after, cache_update = _update_cache(before, x, confidence, settings)
+        used = after if settings.order == "update_first" else before
+        alignment = align(used.features, used.count, zbar, settings.completion)
+    with stage("prompt transport"):  # d_OT(k) for all k
+        prompt_transport = transport(cosine_cost(x, z), a, prompts.weight, **transport_options(settings))
+        untuned = _untuned_transport(prompt_transport, views, z, prompts, a, settings)
+    with stage("cache transport"):  # d_cOT(k) for all k
+        cache_transport, cache_distance = _cache_transport(x, a, used, alignment, zbar, settings)
+    with stage("decision"):  # argmin
+        alpha = 0.0 if settings.protocol == "off" else settings.cache_weight
+        total = prompt_transport.distance + alpha * cache_distance
+        verdict = _verdict(total, alpha, prompts.temperature)
+        cache_verdict = None if cache_transport is None else _verdict(cache_distance, 0.0, prompts.temperature)
     return Trace(
         view_features=x,
-        off_crops=off,
-        stepped=settings.step_back * off**3,
+        crop_offset=views.crop_offset,
+        step_back_distance=settings.step_back * views.crop_offset**3,
         confidence=confidence,
         view_weight=a,
         tuning=tuning,
         prompt_features=z,
-        prompt_weight=z_weight,
-        prompt_before=prompt_before,
-        prompt=prompt,
-        cache=seen,
+        prompt_weight=prompts.weight,
+        untuned_prompt_transport=untuned,
+        prompt_transport=prompt_transport,
+        cache=used,
         alignment=alignment,
-        cache_transport=remembered,
-        cache_distance=d_cache,
+        cache_transport=cache_transport,
+        cache_distance=cache_distance,
         total=total,
         verdict=verdict,
-        change=change,
-        seconds=seconds,
-        memory_verdict=by_memory,
+        cache_update=cache_update,
+        seconds=stage.seconds,
+        cache_verdict=cache_verdict,
     ), after
 
 
-def _fitting(
-    view_features: Tensor,
-    prompts: Prompts,
-    cache: CacheState,
-    settings: Settings,
-    present: Tensor | None,
+def _starting_cache(
+    view_features: Tensor, prompts: Prompts, cache: CacheState, settings: Settings, view_mask: Tensor | None
 ) -> CacheState:
-    """The memory this decision starts from: none, an emptied one, or the given one, in J places."""
+    """The cache that this decision starts from, with J slots per class; empty unless the protocol is ``stream``."""
     K, _, D = prompts.features.shape
     if view_features.ndim != 2 or len(view_features) == 0 or view_features.shape[1] != D:
         raise ValueError(f"Views are (N, {D}), N >= 1; got shape {tuple(view_features.shape)}.")
-    if present is not None and (present.shape != view_features.shape[:1] or not present.any()):
-        raise ValueError("present says for every view whether it counts, and at least one must.")
+    if view_mask is not None and (view_mask.shape != view_features.shape[:1] or not view_mask.any()):
+        raise ValueError(f"view_mask is ({len(view_features)},) bool with at least one view that takes part.")
     if (len(cache.count), cache.features.shape[2]) != (K, D):
         raise ValueError(
-            f"The memory must hold {K} classes of width {D}; got shape {tuple(cache.features.shape)}. "
-            "Start from an empty one when the vocabulary or the model changes."
+            f"The cache must hold {K} classes of width {D}; got shape {tuple(cache.features.shape)}. "
+            "Start from an empty one when the class names or the model change."
         )
     if settings.protocol not in PROTOCOLS or settings.order not in ORDERS:
         raise ValueError(f"Unknown protocol {settings.protocol!r} or order {settings.order!r}.")
-    resized = memory.resize(cache, settings.slots)
-    return resized if settings.protocol == "stream" else memory.emptied(resized)
+    resized = cache_state.resize(cache, settings.slots)
+    return resized if settings.protocol == "stream" else cache_state.cleared(resized)
 
 
-def _weighted(
-    x: Tensor, confidence: Confidence, kind: str, present: Tensor | None, shown: Tensor | None
-) -> tuple[Confidence, Tensor]:
-    """The weight of every view, as if the absent ones had never been taken: they weigh 0."""
-    if present is None:
-        return confidence, view_weight(x, confidence, kind, shown)
-    there = replace(confidence, entropy=confidence.entropy[present])
+def _assess_views(views: _Views, z: Tensor, prompts: Prompts, settings: Settings) -> tuple[Confidence, Tensor]:
+    """Definition 8 by the prompts that ``cache_text`` names, and their mean zbar (K, D). Masked views are not kept."""
+    judges = z if settings.cache_text == "tuned" else prompts.features
+    confidence = assess(
+        views.x,
+        judges,
+        prompts.weight,
+        temperature=prompts.temperature,
+        max_entropy=settings.max_entropy,
+        entropy_unit=settings.entropy_unit,
+    )
+    if views.mask is not None:
+        confidence = replace(confidence, kept=confidence.kept & views.mask)
+    return confidence, text_mean(judges, prompts.weight)
+
+
+def _weigh_views(views: _Views, confidence: Confidence, kind: str) -> Tensor:
+    """The weight of every view (N,): masked views have 0, the others the weight they have without them."""
+    x, mask, area_fraction = views.x, views.mask, views.area_fraction
+    if mask is None:
+        return view_weight(x, confidence, kind, area_fraction)
     a = torch.zeros(len(x), dtype=x.dtype, device=x.device)
-    seen = None if shown is None else shown[present]
-    a[present] = view_weight(x[present], there, kind, seen)
-    return replace(confidence, kept=confidence.kept & present), a
+    remaining = replace(confidence, entropy=confidence.entropy[mask])
+    a[mask] = view_weight(x[mask], remaining, kind, None if area_fraction is None else area_fraction[mask])
+    return a
 
 
-def _committed(
-    before: CacheState, given: CacheState, x: Tensor, confidence: Confidence, settings: Settings
-) -> tuple[CacheState, CacheChange]:
-    """Definition 9, or nothing at all when the memory is off: then the given one comes back as it is."""
+def _update_cache(
+    before: CacheState, x: Tensor, confidence: Confidence, settings: Settings
+) -> tuple[CacheState, CacheUpdate]:
+    """Definition 9; nothing changes when the cache is off."""
     if settings.protocol == "off":
-        return given, CacheChange((), ())
-    return memory.update(before, x, confidence, views_per_image=settings.views_per_image)
+        return before, CacheUpdate((), ())
+    return cache_state.update(before, x, confidence, views_per_image=settings.views_per_image)
 
 
-def _votes_for_itself(settings: Settings) -> bool:
-    return settings.order == "update_first" and settings.protocol != "off"
-
-
-def _untuned(
-    prompt: Transport,
-    x: Tensor,
-    z: Tensor,
-    initial: Tensor,
-    a: Tensor,
-    z_weight: Tensor,
-    settings: Settings,
+def _untuned_transport(
+    tuned: Transport, views: _Views, z: Tensor, prompts: Prompts, a: Tensor, settings: Settings
 ) -> Transport:
-    """The transport onto the prompts as they start; when tuning moved nothing it is the same one."""
-    if z is initial or torch.equal(z, initial):
-        return prompt
-    return transport(cosine_cost(x, initial), a, z_weight, **options_of(settings))
+    """The transport to the initial prompts; the same one when the prompt update changed nothing."""
+    if torch.equal(z, prompts.features):
+        return tuned
+    cost = cosine_cost(views.x, prompts.features)
+    return transport(cost, a, prompts.weight, **transport_options(settings))
+
+
+def _cache_transport(
+    x: Tensor, a: Tensor, used: CacheState, alignment: Alignment, zbar: Tensor, settings: Settings
+) -> tuple[Transport | None, Tensor]:
+    """Definition 11: the transport to the aligned cache, and d_cOT (K,); None and zeros when the cache is off."""
+    if settings.protocol == "off":
+        return None, x.new_zeros(len(zbar))
+    options = transport_options(settings)
+    return cache_state.cache_transport(x, a, used, alignment, zbar, empty_class=settings.empty_class, **options)
 
 
 def _verdict(total: Tensor, alpha: float, temperature: float) -> Verdict:
-    """``softmax_k(-total_k / ((1 + alpha) tau))``; the margin is the gap to the second lowest total.
+    """``softmax_k(-total_k / ((1 + alpha) tau))``; the margin is the second lowest total minus the lowest.
 
-    Dividing by 1 + alpha keeps the answer as sure as the prompts alone when the memory agrees.
+    The division by 1 + alpha keeps the probability unchanged when the cache distance equals the prompt distance.
     """
     ordered = total.sort(stable=True)
     margin = float(ordered.values[1] - ordered.values[0]) if len(total) > 1 else 0.0
@@ -238,19 +238,21 @@ def _verdict(total: Tensor, alpha: float, temperature: float) -> Verdict:
     return Verdict(int(ordered.indices[0]), probability, margin, "cosine distance")
 
 
-def _stopwatch(seconds: dict[str, float], device: torch.device) -> Any:
-    """A ``with stage(name):`` that writes wall time into ``seconds``; waits for the accelerator."""
+class _StageTimer:
+    """``with timer(name):`` adds the wall time of a stage to ``seconds``; it waits for the accelerator."""
 
-    def wait() -> None:
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
+    def __init__(self, device: torch.device) -> None:
+        self.seconds: dict[str, float] = {}
+        self._device = device
 
     @contextmanager
-    def stage(name: str) -> Iterator[None]:
-        wait()
+    def __call__(self, name: str) -> Iterator[None]:
+        self._wait()
         start = time.perf_counter()
         yield
-        wait()
-        seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
+        self._wait()
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
-    return stage
+    def _wait(self) -> None:
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)

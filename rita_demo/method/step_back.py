@@ -1,7 +1,7 @@
-"""Beyond the paper: away from where the whole square lies off its own crops.
+"""Beyond the paper: move the views from the whole square towards the mean of its crops.
 
-An attack made for the whole square moves that one view far and its crops little, all of them in the same
-direction. The way from the whole square to its crops is then the way back.
+An attack made for the whole square moves that view far and its crops little, all in one direction. The offset from the
+whole square to its crops is then an estimate of the opposite direction.
 """
 
 from __future__ import annotations
@@ -10,23 +10,20 @@ import torch
 from torch import Tensor
 
 from rita_demo.method.confidence import area_weight
-from rita_demo.method.precision import unit
+from rita_demo.method.dtypes import unit
 
-WHOLE = 1 - 1e-6  # a view that shows this share of the square shows all of it
+WHOLE_SQUARE_FRACTION = 1 - 1e-6  # a view with this area fraction counts as the whole square
 
 
-def step_back(
-    x: Tensor, strength: float, shown: Tensor | None, present: Tensor | None = None
-) -> Tensor:
-    """``unit(x_n + kappa |d|^2 d)``, where ``d`` is :func:`off_crops`.
+def step_back(x: Tensor, strength: float, area_fraction: Tensor | None, view_mask: Tensor | None = None) -> Tensor:
+    """``unit(x_n + kappa |d|^2 d)``, where ``d`` is :func:`crop_offset`.
 
-    The length of ``d`` enters squared so that little happens where the whole square looks like its crops, as in
-    pictures that nobody attacked.
+    ``|d|^2`` makes the step short where the whole square is close to its crops, as in clean pictures.
 
     Args:
         x: (N, D) view features; rows are scaled to length 1.
-        strength: kappa, at least 0; 0 leaves the rows as they are.
-        shown, present: as :func:`off_crops`.
+        strength: kappa, at least 0; 0 means no step.
+        area_fraction, view_mask: as for :func:`crop_offset`.
 
     Returns:
         (N, D) unit rows, differentiable with respect to ``x``.
@@ -34,25 +31,25 @@ def step_back(
     x = unit(x)
     if not strength:
         return x
-    d = off_crops(x, shown, present)
+    d = crop_offset(x, area_fraction, view_mask)
     return unit(x + strength * d.square().sum() * d)
 
 
-def off_crops(x: Tensor, shown: Tensor | None, present: Tensor | None = None) -> Tensor:
-    """``d`` (D,): the mean of the crops, weighted by what they leave out (:func:`area_weight`), minus the whole square.
+def crop_offset(x: Tensor, area_fraction: Tensor | None, view_mask: Tensor | None = None) -> Tensor:
+    """``d`` (D,): the mean of the crops, weighted by :func:`area_weight`, minus the whole square.
 
     Args:
         x: (N, D) unit view features.
-        shown: (N,) the share of the square that each view shows, in (0, 1]; None: nobody knows.
-        present: (N,) bool, the views that count; None: all.
+        area_fraction: (N,) area of each view as a share of the square, in (0, 1]; None: unknown.
+        view_mask: (N,) bool, the views that take part; None: all.
 
     Returns:
-        Zeros where nobody knows what the views show, and without a whole square or without a crop.
+        Zeros without area fractions, without a whole square, or without a crop.
     """
-    if shown is None:
+    if area_fraction is None:
         return x.new_zeros(x.shape[1])
-    there = torch.ones_like(shown, dtype=torch.bool) if present is None else present
-    whole, crops = there & (shown >= WHOLE), there & (shown < WHOLE)
+    mask = torch.ones_like(area_fraction, dtype=torch.bool) if view_mask is None else view_mask
+    whole, crops = mask & (area_fraction >= WHOLE_SQUARE_FRACTION), mask & (area_fraction < WHOLE_SQUARE_FRACTION)
     if not whole.any() or not crops.any():
         return x.new_zeros(x.shape[1])
-    return area_weight(shown[crops].to(x)) @ x[crops] - x[whole].mean(0)
+    return area_weight(area_fraction[crops].to(x)) @ x[crops] - x[whole].mean(0)

@@ -1,4 +1,4 @@
-"""Definition 14: Theorem 1's distance between the views' and each class's prompts' distribution."""
+"""Definition 14: Theorem 1's bounds on the Wasserstein distance between the views and each class's prompts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from rita_demo.method.precision import unit, wide
+from rita_demo.method.dtypes import to_float64, unit
 
 
-class Bracket(NamedTuple):
+class WassersteinBounds(NamedTuple):
     """``lower <= W2^2 <= upper``, each (K,), squared distances between unit vectors, in [0, 4].
 
     ``mean_gap`` is ``|mu_x - mu_z|^2``, ``bures`` is ``B^2(S_x, S_z)``; lower is their sum.
@@ -22,22 +22,21 @@ class Bracket(NamedTuple):
     bures: Tensor
 
 
-def bracket(
+def theorem_bounds(
     x: Tensor, z: Tensor, x_weight: Tensor | None = None, z_weight: Tensor | None = None
-) -> Bracket:
+) -> WassersteinBounds:
     """``|mu gap|^2 + B^2(S_x, S_z) <= 2 d_OT(lambda -> 0) <= |mu gap|^2 + tr S_x + tr S_z`` (definition 14).
 
     ``B^2(A, B) = tr(A + B - 2 (A^1/2 B A^1/2)^1/2)``: exact for Gaussians, a lower bound otherwise.
-    On unit vectors ``|x - z|^2 = 2 (1 - cos)``, hence the 2.  It speaks of balanced transport (rho = 1).
-    No D x D matrix is formed: with ``A = X'X`` and ``B = Z'Z`` (X and Z centred and weighted), the
-    eigenvalues of AB are the squared singular values of ``X Z'``, so the trace of the square root is
-    the nuclear norm of one N x M matrix per class, exactly.
+    On unit vectors ``|x - z|^2 = 2 (1 - cos)``, hence the 2. The theorem is about balanced transport (rho = 1).
+    No D x D matrix is formed: with ``A = X'X`` and ``B = Z'Z`` (X and Z centred and weighted), the eigenvalues of AB are
+    the squared singular values of ``X Z'``, so the trace of the square root is the nuclear norm of one N x M matrix.
 
     Args:
-        x: (N, D) views; z: (K, M, D) prompts; scaled to length 1.
-        x_weight, z_weight: (N,) and (K, M); uniform when None, scaled to sum to 1, 0 for padding.
+        x: (N, D) views. z: (K, M, D) prompts. Both are scaled to length 1.
+        x_weight, z_weight: (N,) and (K, M), scaled to sum to 1, 0 for padding; None: uniform.
     """
-    x, z = wide(unit(x)), wide(unit(z))
+    x, z = to_float64(unit(x)), to_float64(unit(z))
     a = _normalised(x.new_ones(len(x)) if x_weight is None else x_weight.to(x))
     b = _normalised(z.new_ones(z.shape[:2]) if z_weight is None else z_weight.to(z))
     mu_x, mu_z = a @ x, torch.einsum("km,kmd->kd", b, z)
@@ -48,7 +47,7 @@ def bracket(
     traces = X.square().sum() + Z.square().sum((1, 2))
     mean_gap = (mu_x - mu_z).square().sum(-1)
     bures = (traces - 2 * nuclear).clamp(min=0)
-    return Bracket(mean_gap + bures, mean_gap + traces, mean_gap, bures)
+    return WassersteinBounds(mean_gap + bures, mean_gap + traces, mean_gap, bures)
 
 
 def _normalised(weight: Tensor) -> Tensor:

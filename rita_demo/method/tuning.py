@@ -1,4 +1,4 @@
-"""Definition 13: adjust the prompts' contexts to one picture, for that picture only."""
+"""Definition 13: the prompt update, which optimises the prompts' contexts for one picture only."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from torch import Tensor
 
 from rita_demo.method.confidence import entropy_of, view_log_probability
 from rita_demo.method.cost import cosine_cost
-from rita_demo.method.precision import unit
-from rita_demo.method.sinkhorn import entropic_value, options_of
+from rita_demo.method.dtypes import unit
+from rita_demo.method.sinkhorn import entropic_value, transport_options
 from rita_demo.records import Tuning
 from rita_demo.settings import Settings
 
@@ -27,25 +27,24 @@ def tune(
     temperature: float,
     features: Tensor | None = None,
 ) -> Tuning:
-    """s steps of AdamW on the contexts only (definition 13); nothing is kept between pictures.
+    """s steps of AdamW on the contexts only (definition 13). Contexts and optimiser start anew for every picture.
 
-    The optimiser is fresh, with PyTorch's betas (0.9, 0.999) and weight decay 0: definition 13 names
-    none, and a decay would pull the contexts towards zero rather than towards where they started.
+    PyTorch's betas (0.9, 0.999) and weight decay 0: definition 13 names no decay, and a decay would move the contexts
+    towards zero.
 
     Args:
         encode: (M, L, E) contexts to (K, M, D) unit prompt features, differentiable.
-        context: (M, L, E) initial contexts, left as they are.
-        x: (N, D) view features; z_weight: (K, M) rows sum to 1.
-        settings: tuning_steps, tuning_rate, tuning_loss, subset_size and, for ``transport``, the
-            transport's own.
-        features: (K, M, D) of the initial contexts when they are known.
+        context: (M, L, E) initial contexts; not changed.
+        x: (N, D) view features. z_weight: (K, M), rows sum to 1.
+        settings: tuning_steps, tuning_rate, tuning_loss, subset_size; for ``transport`` also those of the transport.
+        features: (K, M, D) of the initial contexts, if known.
 
     Returns:
-        With no steps, or the loss ``none``: the initial features to the last bit, one loss (0 for ``none``).
+        Without steps, or with the loss ``none``: exactly the initial features and one loss (0 for ``none``).
     """
     if settings.tuning_loss not in TUNING_LOSSES:
         raise ValueError(f"tuning_loss is one of {', '.join(TUNING_LOSSES)}.")
-    # The page may run under inference_mode, whose tensors cannot take part in a gradient.
+    # The caller may use inference_mode, whose tensors cannot take part in a gradient.
     with torch.inference_mode(False), torch.enable_grad():
         x, z_weight, start = (t.detach().clone() for t in (x, z_weight, context))
         if features is None:
@@ -53,33 +52,31 @@ def tune(
                 features = encode(start)
         steps = 0 if settings.tuning_loss == "none" else settings.tuning_steps
         with torch.no_grad():
-            x = surest(x, features, z_weight, temperature, settings.subset_size)
-        if steps == 0:
-            with torch.no_grad():
-                loss = loss_of(x, features, z_weight, settings, temperature)
-            nothing = loss.new_zeros(0)
-            return Tuning(loss[None], features, start.new_zeros(len(start)), nothing)
+            x = most_confident(x, features, z_weight, temperature, settings.subset_size)
+            if steps == 0:
+                loss = tuning_loss(x, features, z_weight, settings, temperature)
+                return Tuning(loss[None], features, start.new_zeros(len(start)), loss.new_zeros(0))
 
         def loss_at(z: Tensor) -> Tensor:
-            return loss_of(x, z, z_weight, settings, temperature)
+            return tuning_loss(x, z, z_weight, settings, temperature)
 
-        return descend(encode, start, loss_at, steps, settings.tuning_rate)
+        return optimise_contexts(encode, start, loss_at, steps, settings.tuning_rate)
 
 
-def descend(
+def optimise_contexts(
     encode: Encode, start: Tensor, loss: Callable[[Tensor], Tensor], steps: int, rate: float
 ) -> Tuning:
-    """``steps`` of a fresh AdamW on contexts ``start`` (M, L, E), which stay as they are.
+    """``steps`` of a new AdamW without weight decay on contexts ``start`` (M, L, E), which are not changed.
 
     Args:
-        loss: prompt features (K, M, D) to a scalar. rate: AdamW's learning rate; weight decay is 0.
+        loss: prompt features (K, M, D) to a scalar. rate: learning rate.
     """
     context = start.clone().requires_grad_()
     optimiser = torch.optim.AdamW([context], lr=rate, weight_decay=0.0)
     losses, gradients = [], []
     for _ in range(steps):
         value = loss(encode(context))
-        # Asking for this one gradient leaves the model's own parameters untouched.
+        # This gradient alone, so that the parameters of the model get none.
         (context.grad,) = torch.autograd.grad(value, context)
         losses.append(value.detach())
         gradients.append(context.grad.norm())
@@ -91,27 +88,23 @@ def descend(
     return Tuning(torch.stack(losses), features, movement, torch.stack(gradients))
 
 
-def surest(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float, size: int) -> Tensor:
-    """The ``size`` views with the lowest entropy under the prompts z: (min(size, N), D), surest first."""
+def most_confident(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float, size: int) -> Tensor:
+    """The ``size`` views with the lowest entropy under the prompts z: (min(size, N), D), lowest first."""
     entropy = entropy_of(view_log_probability(x, z, z_weight, temperature))
     return x[entropy.argsort(stable=True)[:size]]
 
 
-def loss_of(
-    x: Tensor, z: Tensor, z_weight: Tensor, settings: Settings, temperature: float
-) -> Tensor:
-    """What tuning lowers, in nats, a scalar, over the views ``x`` (S, D) and prompts ``z`` (K, M, D).
+def tuning_loss(x: Tensor, z: Tensor, z_weight: Tensor, settings: Settings, temperature: float) -> Tensor:
+    """The loss of the prompt update in nats, a scalar, over the views ``x`` (S, D) and prompts ``z`` (K, M, D).
 
-    ``marginal``: entropy of the mean view probability.  ``pointwise``: mean entropy of the views.
-    ``transport``: entropy of ``softmax_k(-value_k / tau)``, where value is the entropic transport cost
-    with uniform view weights, whose derivative is the plan.
+    ``marginal``: entropy of the mean view probability. ``pointwise``: mean entropy of the views. ``transport``: entropy
+    of ``softmax_k(-value_k / tau)``, where value is the entropic transport cost with uniform view weights.
     """
     if settings.tuning_loss == "none":
         return unit(x).new_zeros(())
     if settings.tuning_loss == "transport":
-        options = options_of(settings)
-        if settings.objective == "linear":
-            # Its gradient is another; kl has the plan's, without an offset for the number of prompts.
+        options = transport_options(settings)
+        if settings.objective == "linear":  # kl has the plan as gradient and no offset for the number of prompts
             options["objective"] = "kl"
         value = entropic_value(cosine_cost(x, z), unit(x).new_ones(len(x)), z_weight, **options)
         return entropy_of((-value / temperature).log_softmax(0))
@@ -122,5 +115,5 @@ def loss_of(
 
 
 def entropy_of_mean(log_p: Tensor) -> Tensor:
-    """Entropy in nats of the mean of the rows of ``log_p`` (N, K), log-probabilities."""
+    """Entropy in nats of the mean probability of the rows of ``log_p`` (N, K)."""
     return entropy_of(log_p.logsumexp(0) - torch.tensor(float(len(log_p))).log().to(log_p))

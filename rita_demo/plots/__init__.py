@@ -1,43 +1,50 @@
-"""Record -> Plotly figure. No maths beyond scaling for display; colours and lines in ``theme``."""
+"""Figures: a record in, a Plotly figure out. No maths beyond scaling for display; colours and axes are in ``theme``."""
 
-from rita_demo.plots.cloud import cloud
-from rita_demo.plots.costs import class_costs
-from rita_demo.plots.memory import cache_distances, procrustes_plane
-from rita_demo.plots.one_hot import one_hot
-from rita_demo.plots.plan import plan_heatmap
-from rita_demo.plots.steps import attack_steps
-from rita_demo.plots.stream import class_memory, entering, memory_growth, running_accuracy
-from rita_demo.plots.strength import strength_curves
-from rita_demo.plots.sweeps import sweep_lines
-from rita_demo.plots.theme import COLOURS, METHODS, SIDES, class_look, css_variables, empty, plain
-from rita_demo.plots.theorem import brackets
-from rita_demo.plots.verdicts import draws, verdict_bars
-from rita_demo.plots.views import view_entropies, what_views_say
+from rita_demo.plots.attack.attack_steps import attack_steps
+from rita_demo.plots.attack.budget_curves import accuracy_by_budget
+from rita_demo.plots.attack.view_seeds import view_seed_results
+from rita_demo.plots.decision.costs import class_costs
+from rita_demo.plots.decision.transport_plan import plan_heatmap
+from rita_demo.plots.decision.views import view_answers, view_entropies
+from rita_demo.plots.memory.cache import cache_distances, procrustes_plane
+from rita_demo.plots.memory.stream import cache_growth, cache_insertions, class_cache, running_accuracy
+from rita_demo.plots.paper.ablations import sweep_lines
+from rita_demo.plots.paper.feature_cloud import feature_cloud
+from rita_demo.plots.paper.kl_to_one_hot import kl_to_one_hot
+from rita_demo.plots.paper.theorem import theorem_bounds
+from rita_demo.plots.theme import (
+    COLOURS,
+    METHOD_STYLES,
+    SIDE_STYLES,
+    alt_text,
+    class_style,
+    css_variables,
+    message_figure,
+)
 
 __all__ = [
     "COLOURS",
-    "METHODS",
-    "SIDES",
+    "METHOD_STYLES",
+    "SIDE_STYLES",
+    "accuracy_by_budget",
+    "alt_text",
     "attack_steps",
-    "brackets",
     "cache_distances",
+    "cache_growth",
+    "cache_insertions",
+    "class_cache",
     "class_costs",
-    "class_look",
-    "class_memory",
-    "cloud",
+    "class_style",
     "css_variables",
-    "draws",
-    "empty",
-    "entering",
-    "memory_growth",
-    "one_hot",
-    "plain",
+    "feature_cloud",
+    "kl_to_one_hot",
+    "message_figure",
     "plan_heatmap",
     "procrustes_plane",
     "running_accuracy",
-    "strength_curves",
     "sweep_lines",
-    "verdict_bars",
+    "theorem_bounds",
+    "view_answers",
     "view_entropies",
-    "what_views_say",
+    "view_seed_results",
 ]

@@ -1,7 +1,7 @@
 """A Plotly figure as plain data.
 
-``plotly.graph_objects`` checks and copies every value as it is set, which took two thirds of the time of a
-redraw of *Inside RITA*; what is drawn here is ours and is checked by the tests instead (:attr:`Figure.checked`).
+``plotly.graph_objects`` checks and copies every value when it is set, two thirds of the time to draw *Inside RITA*. Here
+the tests check the values instead (:attr:`Figure.checked`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from plotly.io.json import to_json_plotly
 
 
 class Figure:
-    """Traces and a layout, in the words of Plotly's own reference (no ``_`` shorthand for nested names)."""
+    """Traces and a layout with the names of Plotly's reference, without its ``_`` shorthand for nested names."""
 
     def __init__(self) -> None:
         self.traces: list[dict[str, Any]] = []
@@ -38,20 +38,20 @@ class Figure:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """What ``PlotlyView`` reads beside the figure itself."""
+        """Data for ``PlotlyView`` beside the figure."""
         return self.layers["meta"]
 
     def to_json(self) -> str:
-        """The figure as ``Plotly.react`` takes it; NaN becomes null."""
+        """The figure as JSON for ``Plotly.react``; NaN becomes null."""
         return to_json_plotly({"data": self.traces, "layout": self.layers})
 
     def __repr__(self) -> str:
-        """All that is drawn: two figures that draw the same read the same."""
+        """The JSON; equal for equal figures."""
         return f"Figure({self.to_json()})"
 
     @cached_property
     def checked(self) -> go.Figure:
-        """The finished figure with every value checked by plotly.py; ValueError names what it does not know."""
+        """The figure with every value checked by plotly.py; ValueError names an unknown one."""
         return go.Figure({"data": self.traces, "layout": self.layers})
 
     @property

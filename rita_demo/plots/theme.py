@@ -1,22 +1,20 @@
-"""The colours of everything that is drawn, for Plotly and for CSS, light and dark.
+"""Colours, axes and layout of all figures, for Plotly and for CSS, light and dark.
 
-Okabe-Ito, safe for colour-blind eyes, three of them darkened on a light page so that words in
-them reach a contrast of 4.5 (WCAG AA).  A colour says one thing only: clean = blue,
-attack = vermillion, defence = bluish green, cache = purple, unselected = grey; the true
-class is outlined, never coloured.  Figures are always *built* in the light colours;
-``DARK_FOR`` says what each becomes on a dark page, and ``PlotlyView`` swaps them in the
-browser.  So no other file writes a colour down.
+The colours are Okabe-Ito's, safe for colour-blind readers; three are darker on a light page, so that text in them has a
+contrast of 4.5 (WCAG AA). A colour has one meaning: clean = blue, attack = vermillion, defence = bluish green,
+cache = purple, not selected = grey. The true class is outlined, never coloured. Figures are built in the light colours;
+``DARK_COLOURS`` maps each to its dark partner, and ``PlotlyView`` swaps them in the browser. No other file names a colour.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from rita_demo.methods import METHODS as METHOD_NAMES
+from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.figure import Figure
 
-#: role -> (light, dark).  Hex in lower case, each light value once: it is the key of the swap.
+#: role -> (light, dark). Lower-case hex; each light value occurs once, because it is the key of the swap.
 PALETTE: dict[str, tuple[str, str]] = {
     "clean": ("#0072b2", "#56b4e9"),
     "attack": ("#b84f00", "#f5793a"),
@@ -35,22 +33,38 @@ PALETTE: dict[str, tuple[str, str]] = {
     "high_mid": ("#ecbd9b", "#7a4a2a"),
     "high": ("#c25a17", "#f08c4c"),
 }
-#: True classes, where many are told apart at once: (light, dark), each with a shape as second cue.
+#: Colours of many classes in one figure: (light, dark); each class also has a shape.
 CLASS_PALETTE: tuple[tuple[str, str], ...] = (
-    ("#332288", "#8f84e0"), ("#2f8fbf", "#7cc4ea"), ("#117733", "#56b870"), ("#8a8a1f", "#c9c95a"),
-    ("#a8741a", "#e0b45c"), ("#b8475a", "#ea8a98"), ("#882255", "#d0709f"), ("#7f3fa8", "#c08ae6"),
-    ("#2b8f85", "#63c9be"), ("#5a4636", "#b89b86"),
-)  # fmt: skip
+    ("#332288", "#8f84e0"),
+    ("#2f8fbf", "#7cc4ea"),
+    ("#117733", "#56b870"),
+    ("#8a8a1f", "#c9c95a"),
+    ("#a8741a", "#e0b45c"),
+    ("#b8475a", "#ea8a98"),
+    ("#882255", "#d0709f"),
+    ("#7f3fa8", "#c08ae6"),
+    ("#2b8f85", "#63c9be"),
+    ("#5a4636", "#b89b86"),
+)
 CLASS_SYMBOLS = (
-    ("circle", "●"), ("square", "■"), ("diamond", "◆"), ("cross", "✚"), ("x", "✖"),
-    ("triangle-up", "▲"), ("triangle-down", "▼"), ("star", "★"), ("hexagon", "⬢"), ("pentagon", "⬟"),
-)  # fmt: skip
+    ("circle", "●"),
+    ("square", "■"),
+    ("diamond", "◆"),
+    ("cross", "✚"),
+    ("x", "✖"),
+    ("triangle-up", "▲"),
+    ("triangle-down", "▼"),
+    ("star", "★"),
+    ("hexagon", "⬢"),
+    ("pentagon", "⬟"),
+)
 COLOURS: dict[str, str] = {role: light for role, (light, _) in PALETTE.items()}
-DARK_FOR: dict[str, str] = dict(PALETTE.values()) | dict(CLASS_PALETTE)
-FADED = 0.45  # opacity of what is not chosen
+DARK_COLOURS: dict[str, str] = dict(PALETTE.values()) | dict(CLASS_PALETTE)
+FADED = 0.45  # opacity of marks that are not selected
+TRANSPARENT = "rgba(0,0,0,0)"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
-#: Diverging around the middle: below in blue, above in vermillion, nothing to see = paper.
+#: Diverging: below the middle blue, above vermillion, the middle nearly the colour of the page.
 DIVERGING: list[list[float | str]] = [
     [0.0, COLOURS["low"]],
     [0.25, COLOURS["low_mid"]],
@@ -59,77 +73,75 @@ DIVERGING: list[list[float | str]] = [
     [1.0, COLOURS["high"]],
 ]
 
-#: method -> its colour, and its second cue (line and marker). Whoever is compared with RITA is grey.
-_LOOKS: dict[str, tuple[str, str, str]] = {
-    "clip": ("text", "dot", "square"),
-    "ensemble": ("quiet", "dash", "diamond"),
-    "tpt": ("quiet", "dashdot", "triangle-up"),
-    "ctpt": ("quiet", "longdash", "triangle-down"),
-    "mta": ("quiet", "longdashdot", "pentagon"),
-    "rtpt": ("quiet", "solid", "star"),
-    "rita": ("defence", "solid", "circle"),
-    "rita_prompts": ("defence", "dash", "circle-open"),
-    "rita_memory": ("defence", "dot", "square-open"),
-    "rita_reset": ("defence", "dashdot", "diamond-open"),
-    "rita_untuned": ("defence", "longdash", "triangle-up-open"),
-}
-#: method -> what a person calls it, and how it is drawn.
-METHODS: dict[str, dict[str, str]] = {
-    name: {
-        "title": METHOD_NAMES[name].title,
-        "colour": COLOURS[role],
-        "dash": dash,
-        "symbol": symbol,
-    }
-    for name, (role, dash, symbol) in _LOOKS.items()
-}
 
-#: side of a story -> what a person calls it and its colour.
-SIDES: dict[str, dict[str, str]] = {
-    "clean": {"title": "Clean", "colour": COLOURS["clean"]},
-    "attacked": {"title": "Attacked", "colour": COLOURS["attack"]},
+class _MethodStyles(Mapping[str, dict[str, str]]):
+    """Name of a defence -> its title, colour, dash and symbol, in the order of ``DEFENCES``.
+
+    A defence without a role in the palette (a user's own) gets the next of the class colours.
+    """
+
+    def __getitem__(self, name: str) -> dict[str, str]:
+        defence = DEFENCES[name]
+        guests = [other.name for other in DEFENCES.values() if not other.role]
+        colour = COLOURS[defence.role] if defence.role else CLASS_PALETTE[guests.index(name) % len(CLASS_PALETTE)][0]
+        return {"title": defence.title, "colour": colour, "dash": defence.dash, "symbol": defence.symbol}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(DEFENCES)
+
+    def __len__(self) -> int:
+        return len(DEFENCES)
+
+
+METHOD_STYLES = _MethodStyles()
+
+#: side of a run -> its title, colour and marker.
+SIDE_STYLES: dict[str, dict[str, str]] = {
+    "clean": {"title": "Clean", "colour": COLOURS["clean"], "symbol": "circle"},
+    "attacked": {"title": "Attacked", "colour": COLOURS["attack"], "symbol": "diamond"},
 }
-#: Plotly's name of a shape -> the same shape as a letter, for keys in words.
+#: Plotly's name of a shape -> the same shape as a character, for legends.
 GLYPHS: dict[str, str] = dict(CLASS_SYMBOLS) | {
-    "circle-open": "○", "square-open": "□", "diamond-open": "◇", "triangle-up-open": "△",
-}  # fmt: skip
-CSS_ROLES = (
-    "clean", "attack", "defence", "cache", "text", "quiet", "other", "faint", "grid", "axis",
-    "surface",
-)  # fmt: skip
+    "circle-open": "○",
+    "square-open": "□",
+    "diamond-open": "◇",
+    "triangle-up-open": "△",
+}
+CSS_ROLES = ("clean", "attack", "defence", "cache", "text", "quiet", "other", "faint", "grid", "axis", "surface")
 
 
 def css_variables() -> str:
     """The palette as CSS variables ``--rita-<role>``, for a light page and under ``.dark``."""
     pairs = {role: PALETTE[role] for role in CSS_ROLES}
     pairs |= {f"class-{number}": pair for number, pair in enumerate(CLASS_PALETTE)}
-    light, dark = (
-        "".join(f"--rita-{name}:{pair[shade]};" for name, pair in pairs.items()) for shade in (0, 1)
-    )
+    light, dark = ("".join(f"--rita-{name}:{pair[shade]};" for name, pair in pairs.items()) for shade in (0, 1))
     return f":root{{{light}}}\n.dark{{{dark}}}\n"
 
 
-def class_look(place: int) -> tuple[int, str, str, str]:
-    """How the class in this place among those shown looks, the first hundred all differently: number
-    of its colour in ``CLASS_PALETTE``, that colour, Plotly's name of its shape, and the shape."""
+def class_style(index: int) -> tuple[int, str, str, str]:
+    """The style of the class with this index among those shown; the first hundred differ.
+
+    Returns the index of its colour in ``CLASS_PALETTE``, that colour, Plotly's name of its shape, and the shape.
+    """
     colours, shapes = len(CLASS_PALETTE), len(CLASS_SYMBOLS)
-    number = place % colours
-    return number, CLASS_PALETTE[number][0], *CLASS_SYMBOLS[(place + place // colours) % shapes]
+    number = index % colours
+    return number, CLASS_PALETTE[number][0], *CLASS_SYMBOLS[(index + index // colours) % shapes]
 
 
-def patch(colour: str, sign: str, words: str) -> str:
-    """An entry of a figure's key: the mark in its colour, what it means beside it."""
-    return f'<span style="color:{colour}">{sign}</span>\u00a0{words}'
+def legend_entry(colour: str, mark: str, words: str) -> str:
+    """An entry of a figure's legend: the mark in its colour and its meaning."""
+    return f'<span style="color:{colour}">{mark}</span>\u00a0{words}'
 
 
-def method_keys(methods: Iterable[str]) -> str:
-    """The key of a figure with a line per method: every method's mark and title."""
-    looks = [look for name, look in METHODS.items() if name in set(methods)]
-    return "   ".join(patch(v["colour"], GLYPHS[v["symbol"]], v["title"]) for v in looks)
+def method_legend(methods: Iterable[str]) -> str:
+    """The legend of a figure with a line per method: every method's mark and title."""
+    shown = set(methods)
+    looks = [look for name, look in METHOD_STYLES.items() if name in shown]
+    return "   ".join(legend_entry(v["colour"], GLYPHS[v["symbol"]], v["title"]) for v in looks)
 
 
 def axis(**more: Any) -> dict[str, Any]:
-    """A quiet axis: thin grid, no frame, ticks in grey."""
+    """An axis with a thin grid, without a frame, with grey ticks."""
     quiet: dict[str, Any] = {
         "gridcolor": COLOURS["grid"],
         "linecolor": COLOURS["axis"],
@@ -144,49 +156,66 @@ def axis(**more: Any) -> dict[str, Any]:
     return quiet | more
 
 
-def rows(titles: list[str]) -> dict[str, Any]:
+def category_axis(titles: list[str]) -> dict[str, Any]:
     """A vertical axis of named rows, the first at the bottom."""
     return axis(
-        range=[-0.5, len(titles) - 0.5], tickvals=list(range(len(titles))), ticktext=titles,
-        showgrid=False, ticks="", tickfont={"color": COLOURS["text"], "size": 13},
-    )  # fmt: skip
+        range=[-0.5, len(titles) - 0.5],
+        tickvals=list(range(len(titles))),
+        ticktext=titles,
+        showgrid=False,
+        ticks="",
+        tickfont={"color": COLOURS["text"], "size": 13},
+    )
 
 
-def room_for(titles: list[str]) -> int:
-    """Pixels beside a figure that hold the longest of the methods' titles."""
+def label_width(titles: list[str]) -> int:
+    """Width in pixels of the longest of the titles beside a figure."""
     return max(78, 14 + 7 * max(map(len, titles), default=0))
 
 
-def percents(*values: float) -> dict[str, Any]:
-    """Ticks at these percentages, each with its sign."""
+def percent_ticks(*values: float) -> dict[str, Any]:
+    """Ticks at these percentages."""
     return {"tickvals": list(values), "ticktext": [f"{v:g} %" for v in values]}
 
 
-def fades(items: Iterable[int], chosen: int | None) -> list[float]:
-    """Opacity of each mark: what is not chosen goes pale, nothing disappears."""
-    return [1.0 if chosen in (None, i) else FADED for i in items]
+def dim_marks(items: Iterable[int], selected: int | None) -> list[float]:
+    """Opacity of each mark; with a selection the others are dimmed."""
+    return [1.0 if selected in (None, i) else FADED for i in items]
 
 
-def veils(place: int, count: int, **more: Any) -> list[dict[str, Any]]:
-    """Shapes that make every column but ``place`` of ``count`` pale, as high as the figure."""
-    veil = {
-        "type": "rect", "yref": "paper", "y0": 0, "y1": 1, "line": {"width": 0},
-        "fillcolor": COLOURS["surface"], "opacity": 1 - FADED,
-    } | more  # fmt: skip
-    ends = ((-0.5, place - 0.5), (place + 0.5, count - 0.5))
-    return [veil | {"x0": low, "x1": high} for low, high in ends if low < high]
+def dim_columns(selected: int, count: int, **more: Any) -> list[dict[str, Any]]:
+    """Shapes that dim every column of ``count`` but the selected one, over the full height."""
+    cover = {
+        "type": "rect",
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "line": {"width": 0},
+        "fillcolor": COLOURS["surface"],
+        "opacity": 1 - FADED,
+    } | more
+    ends = ((-0.5, selected - 0.5), (selected + 0.5, count - 0.5))
+    return [cover | {"x0": low, "x1": high} for low, high in ends if low < high]
 
 
-def note(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
-    """Words inside a figure, without an arrow; in paper coordinates unless told otherwise."""
+def annotation(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
+    """Text inside a figure, without an arrow, by default in paper coordinates."""
     plain = {
-        "text": text, "x": x, "y": y, "xref": "paper", "yref": "paper", "showarrow": False,
-        "xanchor": "left", "yanchor": "bottom", "align": "left", "font": {"size": 12, "color": COLOURS["quiet"]},
-    }  # fmt: skip
+        "text": text,
+        "x": x,
+        "y": y,
+        "xref": "paper",
+        "yref": "paper",
+        "showarrow": False,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "align": "left",
+        "font": {"size": 12, "color": COLOURS["quiet"]},
+    }
     return plain | more
 
 
-def finish(
+def finalise(
     figure: Figure,
     *,
     kind: str,
@@ -197,21 +226,21 @@ def finish(
     wrap: list[int] | None = None,
     **layout: Any,
 ) -> Figure:
-    """Give a figure the house's look and what ``PlotlyView`` needs.
+    """Set the layout of a figure and the data that ``PlotlyView`` needs.
 
     Args:
         figure: the traces.
-        kind: zoom is kept between figures of the same kind.
-        alt: what the figure says, for those who do not see it; plain text, shown as text only.
-        pickable: whether a click on a mark means something.
-        select: whether marks can be gathered with a lasso.
+        kind: the zoom is kept between figures of the same kind.
+        alt: the text alternative, plain text.
+        pickable: whether a mark can be clicked.
+        select: whether marks can be selected with a lasso.
         wrap: numbers of the annotations that ``PlotlyView`` breaks into lines of the view's width.
         narrow: dotted layout path (or ``data.0...``) -> value where the view is narrower than 560 px.
         **layout: Plotly layout of this figure.
     """
     common = {
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
+        "paper_bgcolor": TRANSPARENT,
+        "plot_bgcolor": TRANSPARENT,
         "font": {"family": FONT, "size": 12, "color": COLOURS["text"]},
         "hoverlabel": {
             "bgcolor": COLOURS["surface"],
@@ -219,48 +248,55 @@ def finish(
             "font": {"color": COLOURS["text"], "family": FONT, "size": 12},
             "align": "left",
         },
-        "modebar": {
-            "bgcolor": "rgba(0,0,0,0)", "color": COLOURS["other"], "activecolor": COLOURS["text"],
-        },
+        "modebar": {"bgcolor": TRANSPARENT, "color": COLOURS["other"], "activecolor": COLOURS["text"]},
         "margin": {"l": 60, "r": 20, "t": 36, "b": 44},
         "showlegend": False,
         "dragmode": False,
         "uirevision": kind,
-        "meta": {"kind": kind, "alt": alt, "pickable": pickable, "select": select,
-                 "narrow": narrow or {}, "wrap": wrap or []},
-    }  # fmt: skip
+        "meta": {
+            "kind": kind,
+            "alt": alt,
+            "pickable": pickable,
+            "select": select,
+            "narrow": narrow or {},
+            "wrap": wrap or [],
+        },
+    }
     figure.layers = common | layout
     return figure
 
 
-def ghost(x: list, height: float, data: list, hover: str, **more: Any) -> dict[str, Any]:
-    """Invisible bars of full height: a whole column answers the pointer, however small what it shows."""
+def hit_area(x: list, height: float, data: list, hover: str, **more: Any) -> dict[str, Any]:
+    """Invisible bars of full height, so that the whole column of a small mark can be hovered and clicked."""
     return dict(
         type="bar",
-        x=x, y=[height] * len(x), width=1, customdata=data, hovertemplate=hover,
-        marker={"color": "rgba(0,0,0,0)", "line": {"width": 0}}, name="pick",
-        hoverlabel={"bgcolor": COLOURS["surface"]}, **more,
-    )  # fmt: skip
-
-
-def empty(sentence: str) -> Figure:
-    """A figure that says why there is nothing to see; ``sentence`` is ours and already safe."""
-    words = note(
-        sentence, 0.5, 0.5, xanchor="center", yanchor="middle", align="center",
-        font={"size": 14, "color": COLOURS["quiet"]},
-    )  # fmt: skip
-    hidden = {"visible": False}
-    return finish(
-        Figure(),
-        kind="empty",
-        alt=sentence,
-        wrap=[0],
-        annotations=[words],
-        xaxis=hidden,
-        yaxis=hidden,
+        x=x,
+        y=[height] * len(x),
+        width=1,
+        customdata=data,
+        hovertemplate=hover,
+        marker={"color": TRANSPARENT, "line": {"width": 0}},
+        name="pick",
+        hoverlabel={"bgcolor": COLOURS["surface"]},
+        **more,
     )
 
 
-def plain(figure: Figure) -> str:
-    """The text alternative a figure carries."""
+def message_figure(sentence: str) -> Figure:
+    """A figure with a message instead of data; ``sentence`` must not contain user input that is not escaped."""
+    text = annotation(
+        sentence,
+        0.5,
+        0.5,
+        xanchor="center",
+        yanchor="middle",
+        align="center",
+        font={"size": 14, "color": COLOURS["quiet"]},
+    )
+    hidden = {"visible": False}
+    return finalise(Figure(), kind="empty", alt=sentence, wrap=[0], annotations=[text], xaxis=hidden, yaxis=hidden)
+
+
+def alt_text(figure: Figure) -> str:
+    """The text alternative of a figure."""
     return figure.meta["alt"]

@@ -1,5 +1,5 @@
-"""A plain reading of the paper, as one would first write it: what ``bench`` compares the engine with."""
+"""A direct implementation of the paper. ``bench`` compares the speed of the engine with it, tests the results."""
 
-from rita_demo.reference.plain import Answer, PlainRita
+from rita_demo.reference.algorithm1 import ReferenceResult, ReferenceRita
 
-__all__ = ["Answer", "PlainRita"]
+__all__ = ["ReferenceResult", "ReferenceRita"]

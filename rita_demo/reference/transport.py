@@ -1,4 +1,4 @@
-"""One class at a time: the transport plan and the rotation, straight from their definitions."""
+"""Transport plan and rotation of one class, by their definitions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def distance(x: Tensor, z: Tensor, weight: Tensor, settings: Settings) -> float:
 def sinkhorn(cost: Tensor, weight: Tensor, settings: Settings) -> Tensor:
     """The plan (N, M) of one cost matrix: log-domain Sinkhorn until the marginals fit.
 
-    With rho < 1 an extra column of mass 1 - rho and cost zero takes in what is left out.
+    With rho < 1 an extra column of mass 1 - rho and cost zero takes the mass that is not transported.
     """
     blur, rho, atoms = settings.entropy_weight, settings.transported_mass, cost.shape[1]
     b = torch.full((atoms,), rho / atoms)

@@ -1,4 +1,4 @@
-"""The views with PIL, one after the other."""
+"""The views, drawn with PIL one after another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from PIL import Image, ImageOps
 from torch import Tensor
 
 from rita_demo.settings import Settings
-from rita_demo.views import augmix, draw_boxes
+from rita_demo.views.augmix import augmix
+from rita_demo.views.boxes import draw_boxes
 
 
 def cut_views(square: np.ndarray, settings: Settings, side: int) -> list[Image.Image]:
@@ -29,16 +30,16 @@ def cut_views(square: np.ndarray, settings: Settings, side: int) -> list[Image.I
 
 
 def view_weights(settings: Settings) -> Tensor:
-    """The mass (N,) of every view: the same, or in proportion to the part of the square it leaves out or shows.
+    """The mass (N,) of the views: uniform, or in proportion to the area of the square that a view hides or shows.
 
     Raises:
-        ValueError: other weights would need the views' features.
+        ValueError: another setting ``view_weight``.
     """
     if settings.view_weight not in ("uniform", "area", "shown"):
-        raise ValueError("The plain reading has view_weight=uniform, area and shown only.")
+        raise ValueError("The reference implementation supports view_weight=uniform, area and shown only.")
     if settings.view_weight == "uniform":
         return torch.full((settings.views,), 1 / settings.views)
-    parts = left_out(settings)
+    parts = hidden_fraction(settings)
     if settings.view_weight == "shown":
         mass = torch.tensor([1 - part for part in parts])
     else:
@@ -46,8 +47,8 @@ def view_weights(settings: Settings) -> Tensor:
     return mass / mass.sum()
 
 
-def left_out(settings: Settings) -> list[float]:
-    """The part of the square that each of the N views leaves out; 0 for view 0, which shows all of it."""
+def hidden_fraction(settings: Settings) -> list[float]:
+    """The fraction of the square's area that each of the N views hides; 0 for view 0."""
     boxes, _ = draw_boxes(settings.views, settings.view_seed, (settings.view_scale, 1.0))
     return [1 - (right - left) * (low - top) for left, top, right, low in boxes.tolist()]
 

@@ -1,4 +1,4 @@
-"""How the embedded model was made: `train(data, out, minutes, resume)`."""
+"""The training of the embedded model: `train(data, out, minutes, resume)`."""
 
 from rita_demo.training.loop import train
 from rita_demo.training.recipe import Recipe

@@ -1,7 +1,6 @@
-"""Random crops, flips and colour changes of a batch of uint8 pictures, from one generator.
+"""Random crops, flips and colour changes of uint8 pictures.
 
-Crops are cut and resized with antialiasing, picture by picture, because every picture has its own
-size; flips and colours are batched.
+Crops are made picture by picture, because pictures differ in size; flips and colours in batches.
 """
 
 import math
@@ -14,9 +13,7 @@ from torch.nn import functional as F
 from rita_demo.training.model_config import MEAN, STD
 
 
-def random_box(
-    height: int, width: int, smallest: float, generator: np.random.Generator
-) -> tuple[int, int, int, int]:
+def random_box(height: int, width: int, smallest: float, generator: np.random.Generator) -> tuple[int, int, int, int]:
     """A crop (top, left, height, width): area uniform in [smallest, 1], aspect log-uniform in [3/4, 4/3]."""
     for _ in range(10):
         area = height * width * generator.uniform(smallest, 1.0)
@@ -36,9 +33,7 @@ def crop(picture: np.ndarray, size: int, smallest: float, generator: np.random.G
     top, left, tall, wide = random_box(height, width, smallest, generator)
     cut = torch.from_numpy(np.array(picture[top : top + tall, left : left + wide]))
     channels_last = cut.permute(2, 0, 1).unsqueeze(0)
-    return F.interpolate(
-        channels_last, size=(size, size), mode="bilinear", antialias=True, align_corners=False
-    )[0]
+    return F.interpolate(channels_last, size=(size, size), mode="bilinear", antialias=True, align_corners=False)[0]
 
 
 def recolour(pixels: Tensor, colour: float, grey: float, generator: np.random.Generator) -> Tensor:
@@ -46,9 +41,7 @@ def recolour(pixels: Tensor, colour: float, grey: float, generator: np.random.Ge
     count = len(pixels)
 
     def factor() -> Tensor:
-        return torch.from_numpy(
-            generator.uniform(1 - colour, 1 + colour, (count, 1, 1, 1)).astype(np.float32)
-        )
+        return torch.from_numpy(generator.uniform(1 - colour, 1 + colour, (count, 1, 1, 1)).astype(np.float32))
 
     flipped = torch.from_numpy(generator.random(count) < 0.5)[:, None, None, None]
     pixels = torch.where(flipped, pixels.flip(-1), pixels).float().div_(255)

@@ -1,7 +1,6 @@
-"""A batch as a pure function of (corpus, recipe, seed, step, progress).
+"""A batch as a function of (corpus, recipe, seed, step, progress).
 
-Nothing is drawn from a running generator, so a resumed run needs no sampler or generator state:
-step 1,000 is the same batch whether or not the process was killed at step 999.
+Every step has its own random generator, so that a resumed run needs no state of a generator.
 """
 
 from dataclasses import dataclass
@@ -25,32 +24,28 @@ class Batch:
     prompts: Tensor  # (T1, L1) token ids: one sentence per class
     captions: Tensor  # (T2, L2) token ids of captions, T1 + T2 = T
     target: Tensor  # (B,) int64 in [0, T)
-    ignored: Tensor  # (B, T) bool: names too close to the picture's own to count as wrong
+    ignored: Tensor  # (B, T) bool: names too close to the picture's own to be negatives
     label: Tensor  # (B,) int64 class numbers, -1 for captioned pictures
-    named: Tensor  # (T1,) int64 class number of each prompt
-    taught: Tensor  # (B, 1000) float32: the teacher's answers, rows of zeros where it has none
+    prompt_label: Tensor  # (T1,) int64 class number of each prompt
+    teacher_probabilities: Tensor  # (B, 1000) float32: the teacher's answers; rows of zeros for pictures without one
     seen: frozenset[int]  # ids of the tokens in texts that have a picture here
 
 
 class Sampler:
-    """Draws batches. Holds only what is computed once: probabilities and the tokenizer."""
+    """Draws batches."""
 
     def __init__(
-        self,
-        corpus: Corpus,
-        recipe: Recipe,
-        seed: int,
-        taught: tuple[np.ndarray, np.ndarray] | None = None,
+        self, corpus: Corpus, recipe: Recipe, seed: int, teacher_answers: tuple[np.ndarray, np.ndarray] | None = None
     ) -> None:
-        self.corpus, self.recipe, self.seed, self.taught = corpus, recipe, seed, taught
+        self.corpus, self.recipe, self.seed, self.teacher_answers = (corpus, recipe, seed, teacher_answers)
         self.tokenizer = SimpleTokenizer()
         self.groups = list(corpus.groups)
         self.weights = np.array([recipe.group_weights.get(group, 1.0) for group in self.groups])
         self.focused = np.array([group in recipe.focus_groups for group in self.groups])
-        self.within = [self.class_balanced(corpus.groups[group]) for group in self.groups]
+        self.picture_probabilities = [self.class_balanced(corpus.groups[group]) for group in self.groups]
 
     def class_balanced(self, pictures: np.ndarray) -> np.ndarray:
-        """Probability of each picture in its group: a class counts by the root of its size."""
+        """Probability of each picture in its group: the weight of a class is the root of its size."""
         label = self.corpus.label[pictures]
         count = np.bincount(label + 1)[label + 1]
         weight = np.where(label < 0, 1.0, 1 / np.sqrt(count))
@@ -76,25 +71,25 @@ class Sampler:
         target[captioned] = len(shown) + np.arange(len(captioned))
         ignored = np.zeros((len(chosen), len(shown) + len(captions)), dtype=bool)
         labelled = np.flatnonzero(label >= 0)
-        ignored[labelled, : len(shown)] = corpus.conflict[label[labelled]][:, shown]
+        ignored[labelled, : len(shown)] = corpus.ambiguous[label[labelled]][:, shown]
         with_picture = prompts[: len(classes)] + captions
         return Batch(
             pixels=normalised(pixels),
-            prompts=padded(prompts),
-            captions=padded(captions),
+            prompts=pad_tokens(prompts),
+            captions=pad_tokens(captions),
             target=torch.from_numpy(target),
             ignored=torch.from_numpy(ignored),
             label=torch.from_numpy(label),
-            named=torch.from_numpy(shown),
-            taught=self.answers_of_the_teacher(chosen),
+            prompt_label=torch.from_numpy(shown),
+            teacher_probabilities=self.teacher_probabilities(chosen),
             seen=frozenset(token for text in with_picture for token in text),
         )
 
-    def answers_of_the_teacher(self, chosen: np.ndarray) -> Tensor:
+    def teacher_probabilities(self, chosen: np.ndarray) -> Tensor:
         """(B, 1000) probabilities; (B, 0) without a teacher."""
-        if self.taught is None:
+        if self.teacher_answers is None:
             return torch.zeros(len(chosen), 0)
-        number, share = (torch.from_numpy(part[chosen]) for part in self.taught)
+        number, share = (torch.from_numpy(part[chosen]) for part in self.teacher_answers)
         return torch.zeros(len(chosen), 1000).scatter_(1, number, share)
 
     def pictures(self, progress: float, generator: np.random.Generator) -> np.ndarray:
@@ -104,12 +99,12 @@ class Sampler:
         counts = generator.multinomial(self.recipe.batch, weights / weights.sum())
         drawn = [
             generator.choice(self.corpus.groups[group], count, p=probability)
-            for group, count, probability in zip(self.groups, counts, self.within, strict=True)
+            for group, count, probability in zip(self.groups, counts, self.picture_probabilities, strict=True)
         ]
         return np.concatenate(drawn)
 
     def sentence(self, number: int, generator: np.random.Generator) -> str:
-        """A class name in a template (the one of the zero-shot accuracy comes most often), or described."""
+        """A description of a class, or a class name in a template (the first template most often)."""
         described = self.corpus.described[number]
         if described and generator.random() < self.recipe.described:
             return described[generator.integers(len(described))]
@@ -121,8 +116,8 @@ class Sampler:
 
     def caption(self, picture: int, generator: np.random.Generator) -> list[int]:
         """One of a picture's captions as token ids."""
-        said = self.corpus.captions[picture]
-        return self.tokens(said[generator.integers(len(said))])
+        captions = self.corpus.captions[picture]
+        return self.tokens(captions[generator.integers(len(captions))])
 
     def tokens(self, text: str) -> list[int]:
         """Token ids with start and end, at most `caption_tokens` of them."""
@@ -130,7 +125,7 @@ class Sampler:
         return [self.tokenizer.sot_token_id, *ids, self.tokenizer.eot_token_id]
 
 
-def padded(texts: list[list[int]]) -> Tensor:
-    """Token ids (T, L), L the longest text, zeros behind the end token."""
+def pad_tokens(texts: list[list[int]]) -> Tensor:
+    """Token ids (T, L), L the longest text, zeros after the end token."""
     longest = max((len(text) for text in texts), default=0)
     return torch.tensor([text + [0] * (longest - len(text)) for text in texts], dtype=torch.long)

@@ -1,4 +1,4 @@
-"""What a run needs to go on after it was killed, written so that a kill leaves the old file whole."""
+"""The checkpoint of a run, written atomically so that a killed run can be resumed."""
 
 import os
 from dataclasses import dataclass, field
@@ -9,24 +9,20 @@ import torch
 from open_clip import CLIP
 from torch import Tensor
 
-from rita_demo.errors import DemoError
+from rita_demo.records.errors import DemoError
 
 FILE = "checkpoint.pt"
 
 
 @dataclass
 class State:
-    """The moving parts of a run besides model and optimizer.
-
-    Batches are functions of (seed, step), so `step` is also the position of the sampler and the
-    state of every random generator.
-    """
+    """The state of a run besides model and optimizer. Batches are functions of (seed, step)."""
 
     seed: int
     step: int = 0
-    seconds: float = 0.0  # of training, over all sittings
+    seconds: float = 0.0  # of training, over all resumed parts
     average: dict[str, Tensor] = field(default_factory=dict)  # EMA of weights and buffers
-    seen: set[int] = field(default_factory=set)  # token ids met in texts with pictures
+    seen: set[int] = field(default_factory=set)  # token ids in texts with pictures
 
 
 def save(out: Path, model: CLIP, optimizer: torch.optim.Optimizer, state: State) -> None:

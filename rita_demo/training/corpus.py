@@ -1,13 +1,11 @@
-"""The training pictures, decoded once into one flat file of bytes, and their classes and captions.
+"""The training pictures, decoded once into one file of bytes, with their classes and captions.
 
-Layout of a cache folder: `pixels.bin` holds the RGB bytes (H, W, 3) of every picture one after
-another, `index.npz` where each begins and how large it is. The cache is keyed by the list of files,
-so that new pictures make a new cache.
+A cache folder holds `pixels.bin`, the RGB bytes (H, W, 3) of all pictures one after another, and `index.npz`, their
+offsets and sizes. Its name is a hash of the list of files, so that new pictures make a new cache.
 """
 
 import csv
 import hashlib
-import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,8 +16,9 @@ import open_clip
 from PIL import Image
 
 from rita_demo.data import descriptions, textures
-from rita_demo.errors import DemoError
-from rita_demo.training.names import DTD_NAMES, content_words, spoken
+from rita_demo.data.datasets import DATASETS, load_split
+from rita_demo.records.errors import DemoError
+from rita_demo.training.names import DTD_NAMES, content_words, display_name
 
 LONGEST_SHORT_SIDE = 160
 SUFFIXES = {".jpg", ".jpeg", ".png"}
@@ -27,7 +26,7 @@ SUFFIXES = {".jpg", ".jpeg", ".png"}
 
 @dataclass(frozen=True)
 class Source:
-    """One picture: its file or drawing, the set it belongs to, the names of its class, or captions."""
+    """One picture: its file or drawing, its group, and the names of its class or its captions."""
 
     origin: Path | tuple[str, int]  # a file, or (class, seed) of a drawn texture
     group: str
@@ -36,7 +35,7 @@ class Source:
 
     @property
     def signature(self) -> str:
-        """What the cache of decoded pictures is keyed by."""
+        """A part of the key of the decoded pictures' cache."""
         if isinstance(self.origin, Path):
             return f"{self.origin.name} {self.origin.stat().st_size}"
         return "drawn {} {}".format(*self.origin)
@@ -44,7 +43,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Everything a batch is drawn from. P pictures, C classes, C' >= C names including negatives."""
+    """The data of all batches. P pictures, C classes, C' >= C names including negatives."""
 
     pixels: np.ndarray  # (bytes,) uint8, memory-mapped
     begin: np.ndarray  # (P,) int64
@@ -53,12 +52,10 @@ class Corpus:
     captions: tuple[tuple[str, ...], ...]  # P entries
     names: tuple[tuple[str, ...], ...]  # C' entries; those from C on have no pictures
     groups: dict[str, np.ndarray]  # group -> picture numbers
-    conflict: np.ndarray  # (C', C') bool: names too close to be told apart, never negatives
+    ambiguous: np.ndarray  # (C', C') bool: pairs of names with similar meaning, never negatives
     texture: np.ndarray  # (C',) bool: a name of the texture vocabulary
-    described: tuple[tuple[str, ...], ...]  # C' entries: sentences on what the class looks like
-    imagenet: (
-        np.ndarray
-    )  # (1000,) int64: the class of each ImageNet number; (0,) if not all are here
+    described: tuple[tuple[str, ...], ...]  # C' entries: descriptions of the class
+    imagenet: np.ndarray  # (1000,) int64: the class of each ImageNet class; (0,) if some are missing
 
     @property
     def classes(self) -> int:
@@ -72,46 +69,33 @@ class Corpus:
         return self.pixels[begin : begin + height * width * 3].reshape(height, width, 3)
 
 
-def load_split(
-    data: Path, folder: str, images: str, split: str, part: str
-) -> list[tuple[Path, str]]:
-    """(file, class name) pairs of a data set in CoOp's layout; empty when it is not there."""
-    listing = data / folder / split
-    if not listing.is_file():
+def coop_split(data: Path, name: str, part: str) -> list[tuple[Path, str]]:
+    """(file, class name) pairs of a dataset in CoOp's layout, `part` one of train, val, test; empty without its list.
+
+    Raises:
+        DataError: listed pictures are missing, or the list is malformed.
+    """
+    dataset = DATASETS[name]
+    if not (data / dataset.folder / dataset.listing).is_file():
         return []
-    rows = json.loads(listing.read_text(encoding="utf-8"))[part]
-    return [(data / folder / images / file, spoken(name)) for file, _, name in rows]
-
-
-def caltech(data: Path, part: str) -> list[tuple[Path, str]]:
-    """Caltech101 in CoOp's layout, `part` one of train, val, test."""
-    return load_split(
-        data, "caltech-101", "101_ObjectCategories", "split_zhou_Caltech101.json", part
-    )
-
-
-def dtd(data: Path, part: str) -> list[tuple[Path, str]]:
-    """Describable Textures in CoOp's layout, `part` one of train, val, test."""
-    return load_split(data, "dtd", "images", "split_zhou_DescribableTextures.json", part)
+    return [(path, display_name(class_name)) for path, _, class_name in load_split(name, data, part)]
 
 
 def sources(data: Path) -> list[Source]:
     """Every training picture under `data`, in a fixed order."""
-    found = [Source(path, "caltech101", (name,)) for path, name in caltech(data, "train")]
-    found += [Source(path, "dtd", (name,)) for path, name in dtd(data, "train")]
-    found += imagenet_singles(data / "imagenet-one-per-class")
+    found = [Source(path, "caltech101", (name,)) for path, name in coop_split(data, "caltech101", "train")]
+    found += [Source(path, "dtd", (name,)) for path, name in coop_split(data, "dtd", "train")]
+    found += imagenet_pictures(data / "imagenet-one-per-class")
     for path in pictures(data / "oxford-pets-sample"):
-        breed = spoken(path.stem.rpartition("_")[0])
-        found.append(
-            Source(path, "pets", (breed, f"{breed} {path.parent.name.rstrip('s').lower()}"))
-        )
+        breed = display_name(path.stem.rpartition("_")[0])
+        found.append(Source(path, "pets", (breed, f"{breed} {path.parent.name.rstrip('s').lower()}")))
     extra = data / "extra"
     for folder in sorted(extra.iterdir()) if extra.is_dir() else []:
         if (folder / "captions.csv").is_file():
-            found += captioned(folder)
+            found += captioned_pictures(folder)
             continue
         for path in pictures(folder):
-            found.append(Source(path, folder.name, (spoken(path.parent.name, rename=True),)))
+            found.append(Source(path, folder.name, (display_name(path.parent.name, rename=True),)))
     if not found:
         raise DemoError(
             f"No training pictures were found under {data}.",
@@ -121,32 +105,30 @@ def sources(data: Path) -> list[Source]:
 
 
 def pictures(folder: Path) -> list[Path]:
-    """Picture files below `folder`, sorted."""
-    if not folder.is_dir():
-        return []
+    """Picture files below `folder`, sorted; none where there is no such folder."""
     return sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
 
 
-def imagenet_singles(folder: Path) -> list[Source]:
+def imagenet_pictures(folder: Path) -> list[Source]:
     """`n01440764_tench.jpg` files; with all 1,000 present, open_clip's names are added (same order)."""
     files = pictures(folder)
     official = open_clip.IMAGENET_CLASSNAMES
     found = []
     for number, path in enumerate(files):
-        names = [spoken(path.stem.partition("_")[2])]
+        names = [display_name(path.stem.partition("_")[2])]
         if len(files) == len(official):
             names.insert(0, official[number].lower())
         found.append(Source(path, "imagenet", tuple(dict.fromkeys(names))))
     return found
 
 
-def captioned(folder: Path) -> list[Source]:
+def captioned_pictures(folder: Path) -> list[Source]:
     """Pictures with sentences: captions.csv with the columns file and caption."""
     by_file: dict[str, list[str]] = {}
     with (folder / "captions.csv").open(encoding="utf-8", newline="") as handle:
         for row in csv.DictReader(handle):
             by_file.setdefault(row["file"], []).append(row["caption"].strip())
-    return [Source(folder / file, folder.name, (), tuple(said)) for file, said in by_file.items()]
+    return [Source(folder / file, folder.name, (), tuple(captions)) for file, captions in by_file.items()]
 
 
 def drawn_textures(per_class: int) -> list[Source]:
@@ -155,19 +137,16 @@ def drawn_textures(per_class: int) -> list[Source]:
     return [Source((name, seed), "textures", (name,)) for seed in seeds for name in DTD_NAMES]
 
 
-def described() -> dict[str, tuple[str, ...]]:
-    """Spoken class name -> the built-in sentences on what it looks like."""
+def class_descriptions() -> dict[str, tuple[str, ...]]:
+    """Class name as words -> its built-in descriptions."""
     files = [descriptions.load(name) for name in descriptions.BUILT_IN]
-    return {spoken(name): said for file in files for name, said in file.items()}
+    return {display_name(name): sentences for file in files for name, sentences in file.items()}
 
 
 def load_corpus(data: Path, cache: Path, drawn: int = 0) -> Corpus:
-    """Decode (once) and index the training pictures under `data`, and `drawn` textures per class.
-
-    `cache` receives the decoded bytes.
-    """
+    """Index the training pictures under `data` and `drawn` textures per class; decode them once into `cache`."""
     found = sources(data) + drawn_textures(drawn)
-    pixels, begin, size = decoded(found, cache)
+    pixels, begin, size = decode_pictures(found, cache)
     number: dict[str, int] = {}
     names: list[tuple[str, ...]] = []
     label = np.full(len(found), -1, dtype=np.int64)
@@ -186,7 +165,7 @@ def load_corpus(data: Path, cache: Path, drawn: int = 0) -> Corpus:
         if name not in known:
             names.append((name,))
             home.append({"dtd"} if name in DTD_NAMES else {"imagenet"})
-    sentences = described()
+    sentences = class_descriptions()
     group_names = np.array([source.group for source in found])
     singles = label[group_names == "imagenet"]  # in the order of ImageNet's numbers
     return Corpus(
@@ -196,17 +175,15 @@ def load_corpus(data: Path, cache: Path, drawn: int = 0) -> Corpus:
         label=label,
         captions=tuple(source.captions for source in found),
         names=tuple(names),
-        groups={
-            group: np.flatnonzero(group_names == group) for group in dict.fromkeys(group_names)
-        },
-        conflict=conflicts(names, home),
+        groups={group: np.flatnonzero(group_names == group) for group in dict.fromkeys(group_names)},
+        ambiguous=ambiguous_pairs(names, home),
         texture=np.array([entry[0] in DTD_NAMES for entry in names]),
         described=tuple(sentences.get(entry[0], ()) for entry in names),
         imagenet=singles if len(singles) == len(open_clip.IMAGENET_CLASSNAMES) else singles[:0],
     )
 
 
-def conflicts(names: list[tuple[str, ...]], home: list[set[str]]) -> np.ndarray:
+def ambiguous_pairs(names: list[tuple[str, ...]], home: list[set[str]]) -> np.ndarray:
     """(C', C') bool: two different classes that share a word and no data set ("dog", "beagle dog")."""
     words = [content_words(" ".join(entry)) for entry in names]
     by_word: dict[str, list[int]] = {}
@@ -234,7 +211,7 @@ def read_picture(source: Source) -> np.ndarray:
     return np.asarray(image)
 
 
-def decoded(found: list[Source], cache: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def decode_pictures(found: list[Source], cache: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Bytes (memory-mapped), beginnings (P,) and sizes (P, 2) of all pictures, decoded if need be."""
     listing = "\n".join(source.signature for source in found)
     key = hashlib.sha256(f"{LONGEST_SHORT_SIDE}\n{listing}".encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""The training loop: one function to call, `train`, and the steps it is made of."""
+"""The training loop: `train` and its parts."""
 
 import math
 import shutil
@@ -9,22 +9,21 @@ from pathlib import Path
 
 import torch
 from open_clip import CLIP
+from torch import Tensor
 
-from rita_demo.errors import DemoError
+from rita_demo.records.errors import DemoError
 from rita_demo.training import checkpoint, corpus, evaluate, teacher, trunk_weights
 from rita_demo.training.batches import Batch, Sampler
 from rita_demo.training.checkpoint import State
-from rita_demo.training.model_config import (
-    Tower,
-    build_model,
-    export,
-    tower,
-)
+from rita_demo.training.model_config import Tower, build_model, export, tower
 from rita_demo.training.names import DTD_NAMES
 from rita_demo.training.recipe import Recipe, average_rate, picture_size
-from rita_demo.training.steps import averaged, parameter_groups, train_step, update_average
+from rita_demo.training.steps import averaged_model, parameter_groups, train_step, update_average
 
 DRAWN_PER_CLASS = 5  # drawn textures of each class in the validation
+
+
+Log = Callable[[str], None]
 
 
 def train(
@@ -39,7 +38,7 @@ def train(
     cache: Path | None = None,
     save_every: float = 180.0,
     save_every_steps: int | None = None,
-    say: Callable[[str], None] = print,
+    print_line: Log = print,
 ) -> Path:
     """Train the embedded model and return the folder with the result, `out/model`.
 
@@ -47,13 +46,13 @@ def train(
         data: folder with caltech-101/, dtd/ and the other sets (each may be missing).
         out: receives checkpoint.pt, log.txt and model/ (renewed at every checkpoint).
         minutes: length of the schedule; ignored when `steps` is given.
-        resume: go on from `out/checkpoint.pt` when it exists.
+        resume: continue from `out/checkpoint.pt` when it exists.
         seed: of the weights and of every batch.
         steps: length of the schedule in steps, for runs that must be reproducible bit by bit.
-        recipe: the numbers; the shipped model's by default.
-        cache: where decoded pictures are kept (several GB); `out/cache` by default.
+        recipe: the hyperparameters; those of the embedded model by default.
+        cache: folder of the decoded pictures (several GB); `out/cache` by default.
         save_every, save_every_steps: seconds (or steps) between checkpoints.
-        say: receives each log line.
+        print_line: receives each log line.
 
     Raises:
         DemoError: no pictures, minutes not positive, or a checkpoint of another seed.
@@ -62,102 +61,100 @@ def train(
         raise DemoError(f"Training needs a positive number of minutes, not {minutes}.")
     recipe = recipe or Recipe()
     out.mkdir(parents=True, exist_ok=True)
+    log, cache = make_logger(out / "log.txt", print_line), cache or out / "cache"
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    log = logger(out / "log.txt", say)
-    pictures = corpus.load_corpus(data, cache or out / "cache", recipe.drawn)
+    pictures = corpus.load_corpus(data, cache, recipe.drawn)
     log(f"{len(pictures.label)} pictures, {len(pictures.names)} names, {device.type}")
-    splits = validation(data, recipe.model_cfg["vision_cfg"]["image_size"])
-    model, optimizer, state = beginning(out, recipe, pictures.classes, seed, device, resume, log)
-    conflict = torch.from_numpy(pictures.conflict[: pictures.classes, : pictures.classes])
-    run_tower = compiled(recipe, log)
-    imagenet = torch.from_numpy(pictures.imagenet).to(device)
-    taught = teacher.soft_labels(
-        pictures,
-        recipe.model_cfg["vision_cfg"]["timm_model_name"],
-        recipe.trunk_package,
-        cache or out / "cache",
-    )
-    sampler = Sampler(pictures, recipe, seed, taught)
+    vision = recipe.model_cfg["vision_cfg"]
+    splits = validation(data, vision["image_size"])
+    model, optimizer, state = initial_state(out, recipe, pictures.classes, seed, device, resume, log)
+    ambiguous = torch.from_numpy(pictures.ambiguous[: pictures.classes, : pictures.classes])
+    run_tower, imagenet = compiled_tower(recipe, log), torch.from_numpy(pictures.imagenet).to(device)
+    answers = teacher.soft_labels(pictures, vision["timm_model_name"], recipe.trunk_package, cache)
     clock = time.monotonic() - state.seconds
-    saved_at, losses, shown_at, shown_step = state.seconds, [], state.seconds, state.step
+    saved_at, progress_log = state.seconds, ProgressLog(state, recipe.batch, log)
 
     def progress_at(step: int) -> float:
         return step / steps if steps else (time.monotonic() - clock) / (60 * minutes)
 
-    for progress, size, batch in batches(sampler, recipe, state, progress_at):
+    for progress, size, batch in batches(Sampler(pictures, recipe, seed, answers), recipe, state, progress_at):
         with_text = state.step % recipe.text_every == 0
-        parts = train_step(
-            model, optimizer, batch, recipe, progress, run_tower, conflict, imagenet, with_text
-        )
-        losses += [parts] if with_text else []
+        losses = train_step(model, optimizer, batch, recipe, progress, run_tower, ambiguous, imagenet, with_text)
         update_average(state, model, average_rate(recipe, state.step))
         state.seen |= batch.seen if with_text else set()
         state.step += 1
         state.seconds = time.monotonic() - clock
-        if state.step % 20 == 0:
-            speed = (state.step - shown_step) * recipe.batch / (state.seconds - shown_at)
-            left = (state.seconds / max(progress, 1e-9) - state.seconds) / 60
-            scale = model.logit_scale.exp().item()
-            told = " + ".join(f"{part:.2f}" for part in torch.stack(losses).mean(0).tolist())
-            log(
-                f"step {state.step} {100 * progress:.1f} % {size} px loss {told} "
-                f"scale {scale:.0f} {speed:.0f} images/s {left:.1f} min left"
-            )
-            losses, shown_at, shown_step = [], state.seconds, state.step
+        progress_log.add(losses if with_text else None, progress, size, model)
         due = save_every_steps and state.step % save_every_steps == 0
         if due or state.seconds - saved_at > save_every:
-            log(keep(out, model, optimizer, state, recipe, splits))
+            log(save_and_report(out, model, optimizer, state, recipe, splits))
             saved_at = state.seconds
-    log(keep(out, model, optimizer, state, recipe, splits))
+    log(save_and_report(out, model, optimizer, state, recipe, splits))
     return out / "model"
+
+
+class ProgressLog:
+    """A log line every 20 steps: mean losses since the last line, logit scale, speed, minutes left."""
+
+    def __init__(self, state: State, batch: int, log: Log) -> None:
+        self.state, self.batch, self.log = state, batch, log
+        self.losses: list[Tensor] = []
+        self.seconds, self.step = state.seconds, state.step  # at the last line
+
+    def add(self, losses: Tensor | None, progress: float, size: int, model: CLIP) -> None:
+        """Count one step; `losses` (4,), None for a step without texts; `size`: of its pictures, in pixels."""
+        state = self.state
+        self.losses += [] if losses is None else [losses]
+        if state.step % 20:
+            return
+        speed = (state.step - self.step) * self.batch / (state.seconds - self.seconds)
+        left = (state.seconds / max(progress, 1e-9) - state.seconds) / 60
+        mean = " + ".join(f"{part:.2f}" for part in torch.stack(self.losses).mean(0).tolist())
+        self.log(
+            f"step {state.step} {100 * progress:.1f} % {size} px loss {mean} "
+            f"scale {model.logit_scale.exp().item():.0f} {speed:.0f} images/s {left:.1f} min left"
+        )
+        self.losses, self.seconds, self.step = [], state.seconds, state.step
 
 
 def batches(
     sampler: Sampler, recipe: Recipe, state: State, progress_at: Callable[[int], float]
 ) -> Iterator[tuple[float, int, Batch]]:
-    """(progress, picture size, batch) until the end; the next batch is drawn while one is used."""
+    """(progress, picture size, batch) until the end. A thread draws the next batch during a training step."""
 
-    def order(pool: ThreadPoolExecutor, step: int):
+    def submit(pool: ThreadPoolExecutor, step: int):
         progress = progress_at(step)
         size = picture_size(recipe, progress)
         return progress, size, pool.submit(sampler.draw, step, progress, size)
 
     with ThreadPoolExecutor(1) as pool:
-        waiting = order(pool, state.step)
+        waiting = submit(pool, state.step)
         while waiting[0] < 1:
             progress, size, future = waiting
             batch = future.result()
-            waiting = order(pool, state.step + 1)
+            waiting = submit(pool, state.step + 1)
             yield progress, size, batch
 
 
-def beginning(
-    out: Path,
-    recipe: Recipe,
-    classes: int,
-    seed: int,
-    device: torch.device,
-    resume: bool,
-    log: Callable[[str], None],
+def initial_state(
+    out: Path, recipe: Recipe, classes: int, seed: int, device: torch.device, resume: bool, log: Log
 ) -> tuple[CLIP, torch.optim.Optimizer, State]:
     """Model, optimizer and state of a new or a resumed run."""
     model = build_model(recipe.model_cfg, seed, classes)
     model = model.to(device, memory_format=torch.channels_last).train()
     with torch.no_grad():
         model.logit_scale.fill_(math.log(recipe.first_scale))
-    optimizer = torch.optim.AdamW(
-        parameter_groups(model, recipe), betas=(0.9, 0.98), eps=1e-6, fused=True
-    )
+    optimizer = torch.optim.AdamW(parameter_groups(model, recipe), betas=(0.9, 0.98), eps=1e-6, fused=True)
     if resume and (out / checkpoint.FILE).is_file():
         state = checkpoint.load(out, model, optimizer, seed)
         log(f"resumed at step {state.step}, {state.seconds / 60:.1f} minutes in")
         return model, optimizer, state
-    log(trunk_weights.adopt(model.visual, recipe.trunk_package))
+    log(trunk_weights.load_pretrained(model.visual, recipe.trunk_package))
     return model, optimizer, State(seed=seed)
 
 
-def compiled(recipe: Recipe, log: Callable[[str], None]) -> Tower:
-    """The image tower, compiled when the recipe wants it and a C++ compiler is here (a third faster)."""
+def compiled_tower(recipe: Recipe, log: Log) -> Tower:
+    """The image tower, compiled (a third faster) if the recipe says so and there is a C++ compiler."""
     if not recipe.compiled:
         return tower
     if shutil.which("g++") is None:
@@ -167,16 +164,16 @@ def compiled(recipe: Recipe, log: Callable[[str], None]) -> Tower:
 
 
 def validation(data: Path, size: int) -> dict[str, evaluate.Split]:
-    """The validation splits that are present, DTD also among all 47 words, and drawn textures."""
-    rows = {"Caltech101": corpus.caltech(data, "val"), "DTD": corpus.dtd(data, "val")}
+    """The validation splits that are present (DTD also among all 47 words), and drawn textures."""
+    rows = {"Caltech101": corpus.coop_split(data, "caltech101", "val"), "DTD": corpus.coop_split(data, "dtd", "val")}
     splits = {name: evaluate.load_split(found, size) for name, found in rows.items() if found}
     if "DTD" in splits:
-        splits["DTD among 47"] = evaluate.load_split(rows["DTD"], size, tuple(DTD_NAMES))
+        splits["DTD among 47"] = evaluate.load_split(rows["DTD"], size, DTD_NAMES)
     splits["drawn textures"] = evaluate.drawn_split("val", DRAWN_PER_CLASS, size)
     return splits
 
 
-def keep(
+def save_and_report(
     out: Path,
     model: CLIP,
     optimizer: torch.optim.Optimizer,
@@ -184,28 +181,27 @@ def keep(
     recipe: Recipe,
     splits: dict[str, evaluate.Split],
 ) -> str:
-    """Write the checkpoint and `out/model`, and report the averaged model's accuracies in a line."""
+    """Write the checkpoint and `out/model`; returns a line with the accuracies of the averaged model."""
     checkpoint.save(out, model, optimizer, state)
-    average = averaged(model, state)
-    judged = {name: (evaluate.cosines(average, split), split) for name, split in splits.items()}
-    if judged:
-        scale = evaluate.calibrated_scale(list(judged.values()), recipe.last_scale)
+    average = averaged_model(model, state)
+    scored = {name: (evaluate.cosines(average, split), split) for name, split in splits.items()}
+    if scored:
+        scale = evaluate.calibrated_scale(list(scored.values()), recipe.last_scale)
         average.logit_scale.data.fill_(math.log(scale))
     export(average.state_dict(), recipe.model_cfg, sorted(state.seen), out / "model")
-    told = " ".join(
-        f"{name} {evaluate.accuracy(cosine, split):.1f} %"
-        for name, (cosine, split) in judged.items()
+    accuracies = " ".join(
+        f"{name} {evaluate.accuracy(cosine, split):.1f} %" for name, (cosine, split) in scored.items()
     )
-    return f"step {state.step} kept after {state.seconds / 60:.1f} min; zero-shot on val: {told}"
+    return f"step {state.step} saved after {state.seconds / 60:.1f} min; zero-shot on val: {accuracies}"
 
 
-def logger(path: Path, say: Callable[[str], None]) -> Callable[[str], None]:
-    """A function that writes a line with the time to a file and passes it on."""
+def make_logger(path: Path, print_line: Log) -> Log:
+    """A function that appends a line with the time to a file and passes it to `print_line`."""
 
     def log(line: str) -> None:
         stamped = f"{time.strftime('%H:%M:%S')} {line}"
         with path.open("a", encoding="utf-8") as handle:
             handle.write(stamped + "\n")
-        say(stamped)
+        print_line(stamped)
 
     return log

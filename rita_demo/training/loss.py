@@ -22,7 +22,7 @@ def contrastive_loss(
         images, texts: unit features (B, D) and (T, D).
         scale: the inverse temperature, a scalar.
         target: (B,) the text of each picture.
-        ignored: (B, T) pairs that are neither right nor wrong.
+        ignored: (B, T) bool: pairs that are neither positive nor negative.
         smoothing: mass spread over the texts that are not ignored.
         text_to_image: weight of the second direction (supervised contrastive, Khosla et al. 2020:
             the mean over a text's own pictures of -log softmax over all pictures).
@@ -41,48 +41,42 @@ def contrastive_loss(
     return forward + text_to_image * backward
 
 
-def teacher_loss(images: Tensor, taught: Tensor, model: CLIP, imagenet: Tensor) -> Tensor:
-    """Cross-entropy of the teacher's answers and the pictures' over ImageNet's anchors, a scalar.
+def teacher_loss(images: Tensor, teacher_probabilities: Tensor, model: CLIP, imagenet: Tensor) -> Tensor:
+    """Cross-entropy between the teacher's probabilities and those of the pictures over ImageNet's anchors, a scalar.
 
     Args:
         images: unit features (B, D).
-        taught: (B, 1000) the teacher's probabilities; rows of zeros have no part.
-        model: carries the anchors (C, D) and the logit scale.
+        teacher_probabilities: (B, 1000); rows of zeros do not count.
+        model: has the anchors (C, D) and the logit scale.
         imagenet: (1000,) the anchor of each ImageNet class.
     """
     anchors = F.normalize(getattr(model, ANCHORS), dim=-1)[imagenet]
     share = (model.logit_scale.exp() * images @ anchors.T).log_softmax(dim=1)
-    return -(taught * share).sum() / taught.sum().clamp(min=1)
+    return -(teacher_probabilities * share).sum() / teacher_probabilities.sum().clamp(min=1)
 
 
 def anchor_loss(
-    features: Tensor,
-    label: Tensor,
-    model: CLIP,
-    conflict: Tensor,
-    smoothing: float,
-    fixed: bool = False,
+    features: Tensor, label: Tensor, model: CLIP, ambiguous: Tensor, smoothing: float, fixed: bool = False
 ) -> Tensor:
     """Cross-entropy of features (of pictures or of prompts) against one free vector per class.
 
-    A fresh text tower gives all sentences nearly the same feature (cosine 0.99), so that the picture
-    tower would learn slowly from it. Free vectors ("anchors", a cosine classifier's weights) are apart
-    from the first step; pictures and prompts both move to the anchor of their class. Anchors are
-    dropped from the exported model.
+    An untrained text tower gives all sentences nearly the same feature (cosine 0.99), so that the image tower learns
+    slowly from it. Free vectors ("anchors", the weights of a cosine classifier) differ from the first step; pictures
+    and prompts both move to the anchor of their class. The exported model has no anchors.
 
     Args:
         features: unit features (B, D).
         label: (B,) class numbers in [0, C), -1 where a picture has only captions.
-        model: carries the anchors (C, D), of which only the directions count, and the logit scale.
-        conflict: (C, C) bool: classes too close to be told apart.
-        smoothing: mass spread over the classes that are not in conflict.
+        model: has the anchors (C, D), of which only the directions count, and the logit scale.
+        ambiguous: (C, C) bool: pairs of classes with similar meaning.
+        smoothing: mass spread over the classes that are not ambiguous.
         fixed: do not move the anchors.
     """
     anchors = F.normalize(getattr(model, ANCHORS), dim=-1)
     anchors = anchors.detach() if fixed else anchors
     labelled = label >= 0
     label = label[labelled]
-    ignored = conflict[label]
+    ignored = ambiguous[label]
     logits = model.logit_scale.exp() * features[labelled] @ anchors.T
     share = logits.masked_fill(ignored, -1e4).log_softmax(dim=1)
     right = share.gather(1, label[:, None])[:, 0]

@@ -1,10 +1,9 @@
 """The embedded model: its open_clip config, its two encoders for training, its export.
 
-The model is a plain open_clip `CLIP`: EfficientNet-Lite0 (Tan and Le 2019, without squeeze-and-
-excitation and with ReLU6) as timm has it, a linear projection, and a causal text transformer.
-Nothing here is needed to use it: `open_clip.create_model("local-dir:assets/model")` is enough. The
-encoders below give the same features as open_clip's, only faster in training: texts are cut after
-their last token (exact, because the text tower is causal), and the image trunk may be compiled.
+The model is an open_clip `CLIP`: timm's EfficientNet-Lite0 (Tan and Le 2019, without squeeze-and-excitation and with
+ReLU6), a linear projection, and a causal text transformer; `open_clip.create_model("local-dir:assets/model")` loads it.
+The encoders here give the same features as open_clip's and are faster in training: texts end at their last token
+(exact, because the text tower is causal), and the image trunk may be compiled.
 """
 
 import json
@@ -19,7 +18,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-MEAN = (0.5, 0.5, 0.5)  # what the trunk's public weights were trained with
+MEAN = (0.5, 0.5, 0.5)  # of the trunk's public weights
 STD = (0.5, 0.5, 0.5)
 
 ANCHORS = "class_anchors"  # a training-only parameter (C, D) of the model, see loss.anchor_loss
@@ -33,13 +32,7 @@ MODEL_CFG: dict[str, Any] = {
         "timm_pool": "avg",
         "timm_proj": "linear",
     },
-    "text_cfg": {
-        "context_length": 77,
-        "vocab_size": 49408,
-        "width": 192,
-        "heads": 3,
-        "layers": 4,
-    },
+    "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 192, "heads": 3, "layers": 4},
 }
 
 PREPROCESS_CFG: dict[str, Any] = {
@@ -57,25 +50,23 @@ Tower = Callable[[nn.Module, Tensor], Tensor]
 def build_model(cfg: dict[str, Any], seed: int, classes: int = 0) -> CLIP:
     """A fresh float32 open_clip model whose weights depend on `seed` only.
 
-    With `classes`, it also carries that many class anchors, which training uses and drops.
+    With `classes` it has that many class anchors, for the training only.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = CLIP(**cfg, quick_gelu=False, output_dict=False)
         if classes:
-            model.register_parameter(
-                ANCHORS, nn.Parameter(torch.randn(classes, cfg["embed_dim"]) * 0.05)
-            )
+            model.register_parameter(ANCHORS, nn.Parameter(torch.randn(classes, cfg["embed_dim"]) * 0.05))
         return model
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Where the weights lie."""
+    """The device of the weights."""
     return next(model.parameters()).device
 
 
 def tower(visual: nn.Module, pixels: Tensor) -> Tensor:
-    """The image tower as open_clip runs it."""
+    """The image tower, not compiled."""
     return visual(pixels)
 
 
@@ -119,7 +110,7 @@ def export(weights: dict[str, Tensor], cfg: dict[str, Any], seen: list[int], out
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a small file so that a reader sees the old one or the new one, never half of it."""
+    """Write a file atomically."""
     temporary = path.with_name(path.name + ".tmp")
     temporary.write_text(text, encoding="utf-8")
     os.replace(temporary, path)

@@ -1,10 +1,12 @@
-"""Class names and the sentences they are put into.
+"""Class names and prompt templates of the training.
 
-The first template is the one the validation accuracy is measured with; it is drawn more often than
-the others. Templates are from CLIP's published lists (Radford et al. 2021) or plain English.
+The first template is that of the validation accuracy; it is drawn more often than the others. Templates are from CLIP's
+published lists (Radford et al. 2021) or plain English.
 """
 
 import re
+
+from rita_demo.data.vocabularies import VOCABULARIES
 
 TEMPLATES = (
     "a photo of a {}.",
@@ -65,66 +67,16 @@ RENAMED = {
     "reel": "fishing reel",
 }
 
-DTD_NAMES = [
-    "banded",
-    "blotchy",
-    "braided",
-    "bubbly",
-    "bumpy",
-    "chequered",
-    "cobwebbed",
-    "cracked",
-    "crosshatched",
-    "crystalline",
-    "dotted",
-    "fibrous",
-    "flecked",
-    "freckled",
-    "frilly",
-    "gauzy",
-    "grid",
-    "grooved",
-    "honeycombed",
-    "interlaced",
-    "knitted",
-    "lacelike",
-    "lined",
-    "marbled",
-    "matted",
-    "meshed",
-    "paisley",
-    "perforated",
-    "pitted",
-    "pleated",
-    "polka-dotted",
-    "porous",
-    "potholed",
-    "scaly",
-    "smeared",
-    "spiralled",
-    "sprinkled",
-    "stained",
-    "stratified",
-    "striped",
-    "studded",
-    "swirly",
-    "veined",
-    "waffled",
-    "woven",
-    "wrinkled",
-    "zigzagged",
-]
+DTD_NAMES = VOCABULARIES["dtd"].names
 
 
-def spoken(folder: str, rename: bool = False) -> str:
-    """A folder's name as words: `Soy_Milk_carton` -> `soy milk carton`; misleading ones renamed."""
+def display_name(folder: str, rename: bool = False) -> str:
+    """A folder name as words (`Soy_Milk_carton` -> `soy milk carton`); `rename` replaces misleading ones."""
     name = re.sub(r"\s+", " ", folder.replace("_", " ")).strip().lower()
     return RENAMED.get(name, name) if rename else name
 
 
 def content_words(name: str) -> frozenset[str]:
-    """The words that decide whether two names may mean the same: longer than two letters, no plural s."""
+    """The words of a name that count in :func:`ambiguous_pairs`: longer than two letters, without a plural s."""
     words = re.findall(r"[a-z]+", name.lower())
-    return frozenset(
-        word.rstrip("s") for word in words if len(word) > 2 and word not in {"and", "the"}
-    )
+    return frozenset(word.rstrip("s") for word in words if len(word) > 2 and word not in {"and", "the"})

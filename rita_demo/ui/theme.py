@@ -54,10 +54,4 @@ def theme() -> gr.themes.Base:
         radius_size="sm",
         text_size="md",
         spacing_size="sm",
-    ).set(
-        block_border_width="0px",
-        block_shadow="none",
-        input_border_width="1px",
-        button_border_width="1px",
-        **both,
-    )
+    ).set(block_border_width="0px", block_shadow="none", input_border_width="1px", button_border_width="1px", **both)

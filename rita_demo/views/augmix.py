@@ -1,7 +1,7 @@
 """AugMix (Hendrycks et al. 2020, algorithm 1) at severity 1, on crops.
 
-Three chains of one to three colour or shape changes are mixed with each other and with the crop.
-Not differentiable (equalize, posterize): attacks that go through the views leave it out and say so.
+Each crop is mixed with three chains of one to three changes of its colours or shape. AugMix is not differentiable
+(equalize, posterize): attacks that differentiate through the views leave it out, and their threat model says so.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from PIL import Image, ImageOps
 
 SEVERITY = 1.0
 CHAINS = 3
-LONGEST = 3
+LONGEST = 3  # changes in a chain
 
 Operation = Callable[[Image.Image, np.random.Generator], Image.Image]
 
@@ -21,13 +21,13 @@ Operation = Callable[[Image.Image, np.random.Generator], Image.Image]
 def augmix(views: np.ndarray, seed: int, first: int = 0) -> np.ndarray:
     """Mix every view with three chains of changed copies of it.
 
-    Every view has its own random numbers, named by ``seed`` and its place, so that more views
-    do not change the earlier ones.
+    The random numbers of a view depend on ``seed`` and its index alone, so that more views do not change the
+    earlier ones.
 
     Args:
         views: (N, H, W, 3) uint8.
-        seed: of the draw of views.
-        first: place of the first of these views in the whole draw.
+        seed: the setting ``view_seed``.
+        first: index of ``views[0]`` among all views.
 
     Returns:
         (N, H, W, 3) float32 in [0, 1].
@@ -54,7 +54,7 @@ def _mix(view: np.ndarray, generator: np.random.Generator) -> np.ndarray:
 
 
 def _level(generator: np.random.Generator, largest: float) -> float:
-    """How far to go: at severity 1, 1 to 10 % of the largest change."""
+    """Strength of a change: at severity 1, uniform from 1 to 10 % of the largest one."""
     return generator.uniform(0.1, SEVERITY) / 10 * largest
 
 

@@ -1,4 +1,4 @@
-"""Which part of the square every view shows: drawn with numpy, so that CPU and GPU agree."""
+"""The box of every view, drawn with numpy so that CPU and GPU get the same boxes."""
 
 from __future__ import annotations
 
@@ -6,36 +6,31 @@ import math
 
 import numpy as np
 
-TRIES = 10  # torchvision's RandomResizedCrop gives up after ten draws that do not fit
+TRIES = 10  # draws of a box until one fits, as in torchvision's RandomResizedCrop
 
 
 def draw_boxes(
-    n: int,
-    seed: int,
-    scale: tuple[float, float] = (0.08, 1.0),
-    ratio: tuple[float, float] = (3 / 4, 4 / 3),
+    n: int, seed: int, scale: tuple[float, float] = (0.08, 1.0), ratio: tuple[float, float] = (3 / 4, 4 / 3)
 ) -> tuple[np.ndarray, np.ndarray]:
     """Boxes of random resized crops of a square, and which of them are mirrored (method.md row 2).
 
-    The rule is torchvision's ``RandomResizedCrop``: area uniform in ``scale``, width : height
-    log-uniform in ``ratio``, position uniform, ten tries, then the largest centred box whose ratio is
-    allowed; mirrored with probability 1/2. Edges are real numbers, not whole pixels. View 0 is
-    the whole square, not mirrored. The first n views of a seed are the same for every larger n.
+    The rule is that of torchvision's ``RandomResizedCrop``: area uniform in ``scale``, width : height log-uniform in
+    ``ratio``, position uniform; after ten boxes that do not fit, the largest centred box with an allowed ratio;
+    mirrored with probability 1/2. Edges are real numbers, not whole pixels. View 0 is the whole square, not mirrored.
+    The first n views of a seed are the same for every larger n.
 
     Args:
         n: number of views, at least 1.
-        seed: of numpy's PCG64.
-        scale: smallest and largest share of the square's area, in (0, 1].
+        seed: seed of numpy's PCG64.
+        scale: smallest and largest fraction of the square's area, in (0, 1].
         ratio: smallest and largest width : height.
 
     Returns:
-        ``boxes`` (n, 4) float32: left, top, right, bottom as shares of the side, in [0, 1];
+        ``boxes`` (n, 4) float32: left, top, right, bottom as fractions of the side, in [0, 1];
         ``flipped`` (n,) bool.
     """
     if n < 1 or not 0 < scale[0] <= scale[1] <= 1 or not 0 < ratio[0] <= ratio[1]:
-        raise ValueError(
-            f"Expected n >= 1, scales in (0, 1], ratios > 0; got {n}, {scale}, {ratio}"
-        )
+        raise ValueError(f"Expected n >= 1, scales in (0, 1], ratios > 0; got {n}, {scale}, {ratio}")
     generator = np.random.Generator(np.random.PCG64(seed))
     boxes = np.zeros((n, 4))
     flipped = np.zeros(n, dtype=bool)
@@ -46,8 +41,8 @@ def draw_boxes(
     return boxes.astype(np.float32), flipped
 
 
-def shares(boxes: np.ndarray) -> np.ndarray:
-    """The share of the square's area that each box (n, 4) shows: (n,) float32 in (0, 1]."""
+def area_fractions(boxes: np.ndarray) -> np.ndarray:
+    """The fraction of the square's area in each box (n, 4): (n,) float32 in (0, 1]."""
     width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
     return (width * height).astype(np.float32)
 

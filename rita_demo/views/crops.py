@@ -14,15 +14,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rita_demo.threads import in_parts, one_thread
+from rita_demo.process.cpu_threads import parallel_chunks, single_threaded
 
 REACH = 2.0  # half the width of the cubic filter, in output pixels
-STRIPS = 4  # on a CPU, of a crop: more would mean less arithmetic and more calls
+STRIPS = 4  # of a crop on a CPU: more strips mean less arithmetic and more calls
 
 
-def crop(
-    pixels: Tensor, boxes: Tensor | np.ndarray, flipped: Tensor | np.ndarray, side: int
-) -> Tensor:
+def crop(pixels: Tensor, boxes: Tensor | np.ndarray, flipped: Tensor | np.ndarray, side: int) -> Tensor:
     """Cut boxes out of a picture and resize each to ``side`` x ``side``.
 
     Differentiable with respect to ``pixels`` (where the result is not clamped). Equal to PIL's
@@ -30,7 +28,7 @@ def crop(
 
     Args:
         pixels: (3, H, W) float in [0, 1].
-        boxes: (N, 4) left, top, right, bottom as shares of the width and height, in [0, 1].
+        boxes: (N, 4) left, top, right, bottom as fractions of the width and height, in [0, 1].
         flipped: (N,) bool, True mirrors the crop left to right.
         side: output size in pixels.
 
@@ -54,33 +52,28 @@ def crop(
         top, bottom = top - used.start, bottom - used.start
         return _banded(rows[view, :, used], squeezed.transpose(1, 2), top, bottom)
 
-    def together(some: range) -> Tensor:
-        return torch.stack([cut(view) for view in some]).clamp(0, 1)
+    def cut_all(views: range) -> Tensor:
+        return torch.stack([cut(view) for view in views]).clamp(0, 1)
 
-    everything = range(len(where))
     if pixels.device.type != "cpu":
-        upright = together(everything)
+        upright = cut_all(range(len(where)))
     elif torch.is_grad_enabled() and pixels.requires_grad:
-        with one_thread():
-            upright = together(everything)
+        with single_threaded():
+            upright = cut_all(range(len(where)))
     else:
-        upright = torch.cat(in_parts(together, len(where)))
+        upright = torch.cat(parallel_chunks(cut_all, len(where)))
     return torch.where(mirrored[:, None, None, None], upright.flip(3), upright)
 
 
 def _banded(matrix: Tensor, values: Tensor, low: float, high: float) -> Tensor:
-    """``matrix @ values``, a few strips of output rows at a time: each reaches a short stretch only.
+    """``matrix @ values``: on a CPU in strips of output rows, each with the few source pixels that it needs.
 
-    ``matrix`` (side, source) resizes the stretch ``low``..``high`` (source pixels) of ``values``
-    (3, source, X); it is zero elsewhere. A GPU multiplies zeros faster than it starts a strip.
+    ``matrix`` (side, source) resizes the stretch ``low``..``high`` (source pixels) of ``values`` (3, source, X); it
+    is zero elsewhere. On a GPU one product is faster, although it multiplies zeros.
     """
     side, source = matrix.shape
     zoom = (high - low) / side
-    edges = (
-        [side * s // STRIPS for s in range(STRIPS + 1)]
-        if matrix.device.type == "cpu"
-        else [0, side]
-    )
+    edges = [side * s // STRIPS for s in range(STRIPS + 1)] if matrix.device.type == "cpu" else [0, side]
     parts = []
     for first, last in pairwise(edges):
         reached = _reached(low + first * zoom, low + last * zoom, source, zoom)
@@ -89,7 +82,7 @@ def _banded(matrix: Tensor, values: Tensor, low: float, high: float) -> Tensor:
 
 
 def _reached(low: float, high: float, source: int, zoom: float) -> slice:
-    """The source pixels that the filter reaches from the stretch ``low``..``high``."""
+    """The source pixels that the filter needs for the stretch ``low``..``high``."""
     margin = REACH * max(zoom, 1.0) + 1
     return slice(max(math.floor(low - margin), 0), min(math.ceil(high + margin), source))
 
@@ -97,20 +90,18 @@ def _reached(low: float, high: float, source: int, zoom: float) -> slice:
 def resize_matrix(low: Tensor, high: Tensor, source: int, side: int) -> Tensor:
     """Weights (N, side, source) float32 that resize the stretch ``low``..``high`` to ``side`` pixels.
 
-    Only the taps in reach of an output pixel are computed, then put into the dense matrix: for 64
-    crops of 448 pixels this is 30 times less work than evaluating the filter everywhere.
+    Only the non-zero weights of an output pixel are computed and put into the dense matrix: for 64 crops of 448
+    pixels this is 30 times less work than evaluating the filter everywhere.
 
     Args:
-        low, high: (N,) float64 on the CPU, shares of the source's length, low < high.
+        low, high: (N,) float64 on the CPU, fractions of the source's length, low < high.
         source: length of the source in pixels. side: length of the output in pixels.
     """
     if not bool((high > low).all()):
         raise ValueError("Every box needs a positive width and height")
     zoom = (high - low) * source / side  # source pixels per output pixel
     stretch = zoom.clamp(min=1.0)
-    centre = (low * source)[:, None] + (torch.arange(side, dtype=torch.float64) + 0.5) * zoom[
-        :, None
-    ]
+    centre = (low * source)[:, None] + (torch.arange(side, dtype=torch.float64) + 0.5) * zoom[:, None]
     reach = (REACH * stretch)[:, None]
     first = (centre - reach + 0.5).floor().clamp(min=0)  # PIL's rounding of the filter's support
     last = (centre + reach + 0.5).floor().clamp(max=source)

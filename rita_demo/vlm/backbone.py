@@ -1,4 +1,4 @@
-"""One loaded model: pixels to unit features. Frozen: nothing here ever receives a gradient."""
+"""A loaded model: pixels to unit features. Its weights are frozen."""
 
 from __future__ import annotations
 
@@ -15,16 +15,12 @@ from open_clip.timm_model import TimmModel
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from rita_demo.errors import BackboneError
 from rita_demo.records import BackboneInfo
-from rita_demo.vlm.folding import folded
-from rita_demo.vlm.tower import TextTower, text_tower
+from rita_demo.records.errors import BackboneError
+from rita_demo.vlm.fold_batchnorm import fold_batchnorm
+from rita_demo.vlm.text_tower import TextTower, text_tower
 
-VIEWS_AT_ONCE = {
-    "cpu": 16,
-    "mps": 64,
-    "cuda": 256,
-}  # a CPU: what a layer makes stays below 32 MB (heap.py)
+CHUNK_SIZE = {"cpu": 16, "mps": 64, "cuda": 256}  # on a CPU the output of a layer stays below 32 MB (malloc.py)
 PRECISIONS = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
@@ -32,20 +28,20 @@ class Backbone:
     """A frozen image and text encoder in float32 on one device.
 
     Args:
-        model: an open_clip ``CLIP`` or ``CustomTextCLIP``; taken over: frozen, in eval mode, moved.
+        model: an open_clip ``CLIP`` or ``CustomTextCLIP``; it is changed: frozen, in eval mode, moved to ``device``.
         tokenizer: open_clip's tokenizer for it.
-        name: as the visitor asks for it. title: for people. note: one plain sentence.
-        mean, std: of the colour channels, what the model was trained with.
-        interpolation: "bicubic" or "bilinear", for pictures that are not at the model's side.
+        name: the name it is loaded by. title: the name to show. note: one sentence about it.
+        mean, std: (3,) of the colour channels, as in the training of the model.
+        interpolation: "bicubic" or "bilinear", for squares of another size than the model's.
         precision: of :meth:`encode_views`; "float32", "float16" or "bfloat16".
-        seen_tokens: ids met in training, or None when the model knows the whole vocabulary.
+        seen_tokens: ids of the tokens in the training texts, or None for a model that saw the whole vocabulary.
 
     Attributes:
         info: :class:`BackboneInfo`. temperature: 1 / logit scale. side: input side in pixels.
-        tower: the text tower. seen_tokens: as above. device: where the weights are.
+        tower: the text tower. seen_tokens: as above. device: the device of the weights.
 
     Raises:
-        BackboneError: the model is not of a kind that is supported.
+        BackboneError: the model is of an unsupported kind.
     """
 
     def __init__(
@@ -64,15 +60,14 @@ class Backbone:
         seen_tokens: frozenset[int] | None = None,
     ) -> None:
         model = model.float().eval().requires_grad_(False).to(device)
-        if isinstance(model.visual, ModifiedResNet | TimmModel):  # convolutions, as a rule
-            # up to twice as fast on CPUs, same numbers to 1e-6
+        if isinstance(model.visual, ModifiedResNet | TimmModel):  # mostly convolutions: twice as fast on CPUs
             model.visual.to(memory_format=torch.channels_last)
         self.device = torch.device(device)
         self.tower: TextTower = text_tower(model, tokenizer, name)
         self.seen_tokens = seen_tokens
         self.side = _square_side(model.visual.image_size, name)
         self._visual: nn.Module = model.visual
-        self._folded = folded(model.visual, self.side)
+        self._folded = fold_batchnorm(model.visual, self.side)
         self._mean = torch.tensor(mean, device=self.device).view(1, 3, 1, 1)
         self._std = torch.tensor(std, device=self.device).view(1, 3, 1, 1)
         self._interpolation = interpolation
@@ -101,24 +96,25 @@ class Backbone:
         Raises:
             BackboneError: ``pixels`` has another shape, or its numbers are not floats.
         """
-        self._expect(pixels, side=None)
+        self._check_shape(pixels, side=None)
         return self._encode(pixels)
 
     def encode_views(self, pixels: Tensor, pictures: int = 1) -> Tensor:
         """Unit features (N, D) float32 of views (N, 3, side, side) float in [0, 1]; no gradient.
 
-        The views may be those of several ``pictures``, as many of each, one picture's after the other's.
+        Views are encoded in chunks that fit into memory, in ``info.precision``, with batch norms folded in (in
+        float32 the same numbers to 1e-6). The first view of a picture is always encoded in float32: plain CLIP
+        answers from it, and the attack, which runs in float32, must get the same answer.
 
-        In chunks that fit into memory, in ``info.precision``, with batch norms folded in (float32: same numbers to 1e-6).
-        A picture's first view is always encoded in float32: it is what plain CLIP answers with, and the attacker's
-        answer must be the same to the last digit shown.
+        Args:
+            pictures: number of pictures that the views belong to; N / pictures views of each, picture after picture.
 
         Raises:
-            BackboneError: ``pixels`` has another shape, or its numbers are not floats; not even one view
-                fits into the device's memory.
+            BackboneError: ``pixels`` has another shape, or its numbers are not floats; or the device's memory
+                does not hold a single view.
         """
-        self._expect(pixels, side=self.side)
-        chunk = VIEWS_AT_ONCE[self.device.type]
+        self._check_shape(pixels, side=self.side)
+        chunk = CHUNK_SIZE[self.device.type]
         reduced = self._dtype != torch.float32
         with torch.no_grad():
             if not reduced:
@@ -131,8 +127,8 @@ class Backbone:
                 rest = in_chunks(self._encode_crops, each[:, 1:].flatten(0, 1), chunk)
             return torch.cat([first, rest.unflatten(0, (pictures, -1))], 1).flatten(0, 1)
 
-    def as_built(self) -> Backbone:
-        """A copy with the vision tower as open_clip builds it: channels first, nothing folded, all in float32."""
+    def unfused(self) -> Backbone:
+        """A copy with the vision tower as open_clip builds it: channels first, nothing folded, float32."""
         copied = copy.deepcopy(self)
         copied._dtype, copied.info = torch.float32, replace(self.info, precision="float32")
         copied._visual.to(memory_format=torch.contiguous_format)
@@ -140,13 +136,9 @@ class Backbone:
         return copied
 
     def weights_key(self) -> str:
-        """Names the weights by their content: the same on every device, another after any training."""
+        """A hash of all weights (16 hex digits): the same on every device."""
         digest = hashlib.sha256()
-        parts = (
-            self._visual.state_dict(),
-            self.tower.weights(),
-            {"logit_scale": self._logit_scale},
-        )
+        parts = (self._visual.state_dict(), self.tower.weights(), {"logit_scale": self._logit_scale})
         for name, tensor in chain.from_iterable(part.items() for part in parts):
             digest.update(name.encode())
             digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
@@ -166,7 +158,7 @@ class Backbone:
         features = visual((pixels - self._mean) / self._std)
         return F.normalize(features.float(), dim=-1)
 
-    def _expect(self, pixels: Tensor, side: int | None) -> None:
+    def _check_shape(self, pixels: Tensor, side: int | None) -> None:
         wanted = f"(N, 3, {side}, {side})" if side else "(N, 3, H, H)"
         square = pixels.ndim == 4 and pixels.shape[1] == 3 and pixels.shape[2] == pixels.shape[3]
         filled = square and len(pixels) > 0 and pixels.shape[3] > 0
@@ -180,15 +172,14 @@ class Backbone:
     def _width(self) -> int:
         probe = torch.zeros(1, 3, self.side, self.side, device=self.device)
         with torch.no_grad():
-            return finite(self._encode(probe)).shape[-1]
+            return check_finite(self._encode(probe)).shape[-1]
 
 
 def in_chunks(encode: Callable[[Tensor], Tensor], pixels: Tensor, size: int) -> Tensor:
-    """``encode`` (n, ...) -> (n, D) on at most ``size`` pictures at once, on half as many whenever the device's
-    memory does not hold them, and so on.
+    """``encode`` (n, ...) -> (n, D) on at most ``size`` pictures at once; out of memory halves ``size``.
 
     Raises:
-        BackboneError: it does not hold one.
+        BackboneError: the memory does not hold a single picture.
     """
     parts, at = [], 0
     while at < len(pixels):
@@ -196,41 +187,40 @@ def in_chunks(encode: Callable[[Tensor], Tensor], pixels: Tensor, size: int) -> 
         try:
             parts.append(encode(pixels[at : at + size]))
         except (RuntimeError, MemoryError) as error:
-            if not is_full(error):
+            if not is_out_of_memory(error):
                 raise
             fits = False
         if fits:
             at += size
         elif size == 1:
-            raise no_room()
-        else:  # not in the handler: the error holds on to what did not fit
+            raise out_of_memory_error()
+        else:  # outside the except block: the error still references the tensors that did not fit
             size //= 2
             torch.cuda.empty_cache()
     return torch.cat(parts)
 
 
-def is_full(error: BaseException) -> bool:
-    """Whether an error says that the memory does not suffice. On a GPU it is of a kind of its own; on a CPU torch
-    raises a plain RuntimeError, and only its words tell."""
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error means that memory ran out. On a CPU torch raises a plain RuntimeError; its text tells."""
     words = ("DefaultCPUAllocator", "not enough memory")
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
         isinstance(error, RuntimeError) and any(part in str(error) for part in words)
     )
 
 
-def no_room() -> BackboneError:
-    """What a visitor is told where the device's memory does not suffice."""
+def out_of_memory_error() -> BackboneError:
+    """The error for a device without enough memory."""
     return BackboneError(
         "The model needs more memory than its device has left.",
         "Try again with fewer views or class names, or choose a smaller model.",
     )
 
 
-def finite(features: Tensor) -> Tensor:
-    """The same features, once it is known that every one is a number.
+def check_finite(features: Tensor) -> Tensor:
+    """The same features.
 
     Raises:
-        BackboneError: the model made NaN or infinity of something.
+        BackboneError: one of them is NaN or infinite.
     """
     if not bool(torch.isfinite(features).all()):
         raise BackboneError(
@@ -243,7 +233,5 @@ def finite(features: Tensor) -> Tensor:
 def _square_side(size: int | tuple[int, ...] | list[int], name: str) -> int:
     sides = (size, size) if isinstance(size, int) else tuple(size)
     if sides[0] != sides[1]:
-        raise BackboneError(
-            f"{name} wants pictures of {sides[1]} x {sides[0]} pixels, not squares."
-        )
+        raise BackboneError(f"{name} wants pictures of {sides[1]} x {sides[0]} pixels, not squares.")
     return int(sides[0])

@@ -1,4 +1,4 @@
-"""Weights from a file into a model, without ever running code that the file may contain."""
+"""Load weights from a file into a model, without running code that the file may contain."""
 
 from __future__ import annotations
 
@@ -11,101 +11,95 @@ from open_clip.factory import load_checkpoint, load_state_dict
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from rita_demo.errors import BackboneError
+from rita_demo.records.errors import BackboneError
 
 SUFFIXES = (".safetensors", ".pt", ".pth", ".bin", ".ckpt")
-SHOWN = 3  # keys named in a message
-VISION = "vision_encoder_state_dict"  # what TeCoA and PMG-AFT save the vision tower under
-WRAPPERS = (
-    "module.",
-    "model.",
-    "visual.",
-)  # what a tower's names begin with once it was part of more
+MAX_KEYS_SHOWN = 3  # in an error message
+VISION_KEY = "vision_encoder_state_dict"  # key of the vision tower in files of TeCoA and PMG-AFT
+WRAPPER_PREFIXES = ("module.", "model.", "visual.")  # prefixes of a tower's keys in a file of a larger module
 
 
 def is_checkpoint_name(text: str) -> bool:
-    """Whether a text is meant as a file rather than a pretrained tag."""
+    """Whether a text names a file rather than a pretrained tag."""
     return "/" in text or "\\" in text or text.lower().endswith((*SUFFIXES, ".npz", ".npy"))
 
 
-def adopt(model: nn.Module, path: Path, name: str) -> None:
-    """Load a checkpoint into ``model``; every tensor must find its place and every place its tensor.
+def load_weights(model: nn.Module, path: Path, name: str) -> None:
+    """Load a checkpoint into ``model``; the file and the model must have the same keys and shapes.
 
-    Reads safetensors, or PyTorch files with ``weights_only=True``. ``name`` stands for the
-    architecture in messages; the file is named without its folder.
+    Reads safetensors, or PyTorch files with ``weights_only=True``.
+
+    Args:
+        name: the architecture's name in error messages, which name the file without its folder.
 
     Raises:
         BackboneError: not a file, not weights, or weights of another architecture.
     """
     file = path.name
-    expect_checkpoint(path)
+    check_checkpoint_path(path)
     try:
         keys = load_checkpoint(model, str(path), strict=False, weights_only=True)
-    except (
-        Exception
-    ) as error:  # the loaders raise a dozen kinds; every one means "not these weights"
-        raise _explained(error, model, path, name) from error
+    except Exception as error:  # the loaders raise errors of many kinds
+        raise _loading_error(error, model, path, name) from error
     if keys.missing_keys or keys.unexpected_keys:
-        raise _only_vision(path, name) or _other_architecture(
+        raise _vision_only_error(path, name) or _wrong_architecture_error(
             file, name, missing=keys.missing_keys, unexpected=keys.unexpected_keys
         )
 
 
-def adopt_vision(model: Any, path: Path, name: str, named: frozenset[str] = frozenset()) -> None:
-    """Load a checkpoint of a vision tower alone into ``model.visual``; the rest of the model stays.
+def load_vision_weights(model: Any, path: Path, name: str, allowed_keys: frozenset[str] = frozenset()) -> None:
+    """Load a checkpoint of a vision tower into ``model.visual``; the rest of the model stays.
 
-    The file holds the tower's state dict under ``vision_encoder_state_dict``, beside anything else, or (FARE)
-    nothing but that state dict; names may begin with ``module.``, ``model.`` or ``visual.``. It is read as
-    :func:`adopt` reads. ``named``: keys (without such a beginning) that may be missing, where the tower keeps
-    what ``model`` had, or left over, and are not used. ``name`` stands for the model in messages.
+    The file holds the tower's state dict under ``vision_encoder_state_dict`` or ``state_dict``, or (FARE) is that
+    state dict; keys may begin with ``module.``, ``model.`` or ``visual.``.
+
+    Args:
+        name: the model's name in error messages.
+        allowed_keys: keys (without such a prefix) that may be missing, where the tower keeps the weights of
+            ``model``, or left over, and are then not used.
 
     Raises:
-        BackboneError: not a file, not weights, no vision tower or another one; a named key that is neither
+        BackboneError: not a file, not weights, no vision tower or another one; or an allowed key that is neither
             missing nor left over.
     """
     file = path.name
-    expect_checkpoint(path)
+    check_checkpoint_path(path)
     try:
         found = _vision_weights(_read(path))
     except Exception as error:
-        raise _unsafe(error, file) or _no_vision(file) from error
+        raise _unsafe_file_error(error, file) or _unreadable_vision_error(file) from error
     if any(key.startswith("text.") or key == "token_embedding.weight" for key in found):
         raise BackboneError(
             f"{file} holds a whole model, not a vision tower alone.",
             f"Name it by itself: {name.partition(':')[0]}:{file}.",
         )
     wanted = model.visual.state_dict()
-    keys = {
-        "missing": [key for key in wanted if key not in found and key not in named],
-        "unexpected": [key for key in found if key not in wanted and key not in named],
-        "other_size": [k for k in wanted if k in found and wanted[k].shape != found[k].shape],
-    }
+    keys = _compare_keys(wanted, found, allowed_keys)
     if any(keys.values()):
         raise BackboneError(
-            f"{file} does not hold the vision tower of {name} ({_listed(keys)}).",
-            "Name the model that it was trained from; missing and unexpected keys that are meant to be so are "
-            "named behind the file: +except=KEY,KEY.",
+            f"{file} does not hold the vision tower of {name} ({_list_keys(keys)}).",
+            "Name the model that it was trained from. Keys that may be missing or left over are named after the "
+            "file: +except=KEY,KEY.",
         )
-    if idle := sorted(key for key in named if (key in wanted) == (key in found)):
+    if idle := sorted(key for key in allowed_keys if (key in wanted) == (key in found)):
         raise BackboneError(
             f"{', '.join(idle)[:200]} is neither missing nor left over in {file}.",
-            "Behind +except= stand only keys that are.",
+            "Name only such keys after +except=.",
         )
     try:
         model.visual.load_state_dict({k: v for k, v in found.items() if k in wanted}, strict=False)
-    except Exception as error:  # the right shapes, and still nothing that can be copied
-        raise _no_vision(file) from error
+    except Exception as error:  # the right shapes, and still values that cannot be copied
+        raise _unreadable_vision_error(file) from error
 
 
-def _no_vision(file: str) -> BackboneError:
+def _unreadable_vision_error(file: str) -> BackboneError:
     return BackboneError(
-        f"{file} cannot be read as the weights of a vision tower.",
-        "It may be damaged or another kind of file.",
+        f"{file} cannot be read as the weights of a vision tower.", "It may be damaged or another kind of file."
     )
 
 
-def expect_checkpoint(path: Path) -> None:
-    """Raises :class:`BackboneError` where a path leads to no file, or its suffix is of something else."""
+def check_checkpoint_path(path: Path) -> None:
+    """Raise :class:`BackboneError` unless the path is a file with the suffix of a checkpoint."""
     if not path.is_file():
         raise BackboneError(f"There is no file {path.name}.", "Check the path of the checkpoint.")
     if path.suffix.lower() not in SUFFIXES:
@@ -113,27 +107,27 @@ def expect_checkpoint(path: Path) -> None:
 
 
 def _read(path: Path) -> Any:
-    """What a file holds as it stands there; open_clip's reader would take ``state_dict`` and drop the rest,
-    and in TeCoA's files that is another network's."""
+    """The content of a file. (open_clip's reader takes ``state_dict`` alone, which in TeCoA's files is another
+    network's.)"""
     if path.suffix.lower() == ".safetensors":
         return load_file(path)
     return torch.load(path, map_location="cpu", weights_only=True)
 
 
-def _vision_weights(read: Any) -> dict[str, Tensor]:
-    """The state dict of a vision tower in what a file holds, names as the tower itself has them.
+def _vision_weights(content: Any) -> dict[str, Tensor]:
+    """The state dict of the vision tower in the content of a file, with the tower's own keys.
 
     Raises:
-        ValueError, TypeError: there are no weights, or two would get the same name.
+        ValueError, TypeError: there are no weights, or two get the same key.
     """
-    weights = read.get(VISION, read.get("state_dict", read)) if isinstance(read, dict) else None
+    weights = content.get(VISION_KEY, content.get("state_dict", content)) if isinstance(content, dict) else None
     if not isinstance(weights, dict) or not weights:
         raise ValueError("no state dict")
     bare: dict[str, Tensor] = {}
-    # The names of a whole model keep their "visual.", since its text tower has some of the same names.
+    # A whole model keeps the prefix "visual.": its text tower has some of the same keys.
     whole = any("token_embedding." in key for key in weights)
     for key, value in weights.items():
-        while start := next((w for w in WRAPPERS if key.startswith(w)), ""):
+        while start := next((w for w in WRAPPER_PREFIXES if key.startswith(w)), ""):
             if whole and start == "visual.":
                 break
             key = key.removeprefix(start)
@@ -143,8 +137,8 @@ def _vision_weights(read: Any) -> dict[str, Tensor]:
     return bare
 
 
-def _unsafe(error: Exception, file: str) -> BackboneError | None:
-    """A sentence where a file would have run a program; None for every other error."""
+def _unsafe_file_error(error: Exception, file: str) -> BackboneError | None:
+    """The error for a file that holds a program; None for every other error."""
     text = str(error)
     unsafe = isinstance(error, pickle.UnpicklingError) and "eights only" in text
     if not unsafe and "TorchScript" not in text:
@@ -155,13 +149,13 @@ def _unsafe(error: Exception, file: str) -> BackboneError | None:
     )
 
 
-def _only_vision(path: Path, name: str) -> BackboneError | None:
-    """A sentence where a file holds a vision tower under its usual key, and no whole model; else None."""
+def _vision_only_error(path: Path, name: str) -> BackboneError | None:
+    """The error for a file that holds a vision tower under :data:`VISION_KEY`, and no whole model; else None."""
     try:
-        read = _read(path)
-    except Exception:  # the first attempt's error is the one to report
+        content = _read(path)
+    except Exception:  # the error of the first attempt is reported
         return None
-    if not isinstance(read, dict) or VISION not in read:
+    if not isinstance(content, dict) or VISION_KEY not in content:
         return None
     return BackboneError(
         f"{path.name} holds a vision tower alone, without the text tower that belongs to it.",
@@ -169,47 +163,49 @@ def _only_vision(path: Path, name: str) -> BackboneError | None:
     )
 
 
-def _explained(error: Exception, model: nn.Module, path: Path, name: str) -> BackboneError:
-    """A sentence for what went wrong while reading or placing weights."""
+def _loading_error(error: Exception, model: nn.Module, path: Path, name: str) -> BackboneError:
+    """The error for weights that could not be read or loaded."""
     file = path.name
-    if known := _unsafe(error, file) or _only_vision(path, name):
+    if known := _unsafe_file_error(error, file) or _vision_only_error(path, name):
         return known
     if differences := _differences(model, path):
-        return _other_architecture(file, name, **differences)
-    return BackboneError(
-        f"{file} cannot be read as weights of {name}.", "It may be damaged or another kind of file."
-    )
+        return _wrong_architecture_error(file, name, **differences)
+    return BackboneError(f"{file} cannot be read as weights of {name}.", "It may be damaged or another kind of file.")
 
 
 def _differences(model: nn.Module, path: Path) -> dict[str, list[str]]:
-    """Keys that the model misses, does not know, or has in another size; {} if there are no tensors."""
+    """Keys that are missing, unexpected or of another size; {} if the file holds no tensors."""
     try:
         found = load_state_dict(str(path), weights_only=True)
-    except Exception:  # the first attempt's error is the one to report
+    except Exception:  # the error of the first attempt is reported
         return {}
-    shapes = {key: value.shape for key, value in found.items() if isinstance(value, Tensor)}
-    if not shapes:
-        return {}
-    wanted = {key: value.shape for key, value in model.state_dict().items()}
+    tensors = {key: value for key, value in found.items() if isinstance(value, Tensor)}
+    return _compare_keys(model.state_dict(), tensors) if tensors else {}
+
+
+def _compare_keys(
+    wanted: dict[str, Tensor], found: dict[str, Tensor], allowed: frozenset[str] = frozenset()
+) -> dict[str, list[str]]:
+    """Keys of ``found`` that are missing, unexpected or of another size; ``allowed`` may be missing or unexpected."""
     return {
-        "missing": [key for key in wanted if key not in shapes],
-        "unexpected": [key for key in shapes if key not in wanted],
-        "other_size": [key for key in wanted if key in shapes and wanted[key] != shapes[key]],
+        "missing": [key for key in wanted if key not in found and key not in allowed],
+        "unexpected": [key for key in found if key not in wanted and key not in allowed],
+        "other_size": [key for key in wanted if key in found and wanted[key].shape != found[key].shape],
     }
 
 
-def _other_architecture(file: str, name: str, **keys: list[str]) -> BackboneError:
+def _wrong_architecture_error(file: str, name: str, **keys: list[str]) -> BackboneError:
     return BackboneError(
-        f"{file} holds weights of another architecture than {name} ({_listed(keys)}).",
+        f"{file} holds weights of another architecture than {name} ({_list_keys(keys)}).",
         "Write the architecture it was trained with before the colon.",
     )
 
 
-def _listed(keys: dict[str, list[str]]) -> str:
-    """The first few keys of every kind that has any."""
+def _list_keys(keys: dict[str, list[str]]) -> str:
+    """The first keys of every kind."""
     found = []
     for what, wrong in keys.items():
         if wrong:
-            more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
-            found.append(f"{what.replace('_', ' ')}: {', '.join(wrong[:SHOWN])}{more}")
+            more = f" and {len(wrong) - MAX_KEYS_SHOWN} more" if len(wrong) > MAX_KEYS_SHOWN else ""
+            found.append(f"{what.replace('_', ' ')}: {', '.join(wrong[:MAX_KEYS_SHOWN])}{more}")
     return "; ".join(found)

@@ -1,16 +1,15 @@
-"""Hand-written prompt starts, every one exactly four tokens long in CLIP's vocabulary.
+"""Hand-written prompt starts, each four tokens long in CLIP's vocabulary.
 
-Equal length lets all contexts be one tensor (M, 4, E), so that any of them can be the start of a
-learnable context. The first is the prompt of plain CLIP. A test counts the tokens.
+Equal length makes all contexts one tensor (M, 4, E). The first is the prompt of plain CLIP.
 """
 
 from __future__ import annotations
 
-HAND = "a photo of a"
+DEFAULT_START = "a photo of a"
 CONTEXT_LENGTH = 4
 
 TEMPLATES: tuple[str, ...] = (
-    HAND,
+    DEFAULT_START,
     "a picture of the",
     "an image of a",
     "a photo showing a",
@@ -46,5 +45,5 @@ TEMPLATES: tuple[str, ...] = (
 
 
 def sentence(start: str, name: str) -> str:
-    """A prompt as a person reads it: ``"a photo of a cat."``."""
+    """A prompt as text, for example ``"a photo of a cat."``."""
     return f"{start} {name}."

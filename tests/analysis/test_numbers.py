@@ -8,27 +8,27 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from rita_demo import analysis
-from rita_demo.engine import Engine
-from rita_demo.records import MeasuredCell
+from rita_demo.engine.engine import Engine
+from rita_demo.records.measurement import AblationPoint
 from rita_demo.settings import RECOMMENDED
-from rita_demo.surveys import MeasuredPoint
 from tests.oracles import theorem as oracle
 from tests.plots.clouds import make_cloud
-from tests.ui.conftest import told
-from tests.ui.fake import FakeEngine
+from tests.plots.synthetic import measured_cell
+from tests.ui.conftest import completed_run
+from tests.ui.fake_engine import FakeEngine
 
 
-def slow_kl(features, labels, bank) -> np.ndarray:
+def slow_kl(features, labels, class_prompts) -> np.ndarray:
     """Definition 15, class by class, from its words."""
     found = []
-    for k in range(len(bank.names)):
+    for k in range(len(class_prompts.names)):
         answers = []
         for x in features[labels == k].astype(float):
             cosines = []
-            for prompts in bank.features.astype(float):
+            for prompts in class_prompts.features.astype(float):
                 mean = prompts.mean(0)
                 cosines.append(x @ mean / np.linalg.norm(mean) / np.linalg.norm(x))
-            e = np.exp(np.array(cosines) / bank.temperature)
+            e = np.exp(np.array(cosines) / class_prompts.temperature)
             answers.append(e / e.sum())
         found.append(-np.log(np.mean(answers, 0)[k]) if answers else np.nan)
     return np.array(found)
@@ -36,11 +36,13 @@ def slow_kl(features, labels, bank) -> np.ndarray:
 
 def test_kl_of_pictures_and_memory_agrees_with_the_definition_in_loops() -> None:
     cloud = make_cloud()
-    one = analysis.one_hot(cloud, FakeEngine().one_hot_kl)
-    held, filed, born, _ = analysis.cached(cloud)
-    assert np.allclose(one.original, slow_kl(cloud.attacked, cloud.label, cloud.bank), atol=1e-4, equal_nan=True)  # fmt: skip
-    assert np.allclose(one.cached, slow_kl(held, filed, cloud.bank), atol=1e-4, equal_nan=True)
-    true = slow_kl(held, cloud.label[born], cloud.bank)
+    one = analysis.kl_to_one_hot(cloud, FakeEngine().kl_to_one_hot)
+    held, filed, born, _ = analysis.cache_features(cloud)
+    assert np.allclose(
+        one.original, slow_kl(cloud.attacked, cloud.label, cloud.class_prompts), atol=1e-4, equal_nan=True
+    )
+    assert np.allclose(one.cached, slow_kl(held, filed, cloud.class_prompts), atol=1e-4, equal_nan=True)
+    true = slow_kl(held, cloud.label[born], cloud.class_prompts)
     assert np.allclose(one.cached_true, true, atol=1e-4, equal_nan=True)
     assert (one.classes, one.classes_true) == (2, 2)
     assert one.medians[1] == pytest.approx(np.median(one.cached[:2]))
@@ -50,7 +52,7 @@ def test_kl_of_pictures_and_memory_agrees_with_the_definition_in_loops() -> None
 
 
 def test_an_empty_memory_gives_no_medians_and_no_curve() -> None:
-    one = analysis.one_hot(make_cloud(remembered=False), FakeEngine().one_hot_kl)
+    one = analysis.kl_to_one_hot(make_cloud(cached=False), FakeEngine().kl_to_one_hot)
     assert one.classes == 0
     assert np.isnan(one.medians).all()
     assert analysis.density(one.cached, np.linspace(0, 1, 5)) is None
@@ -62,9 +64,7 @@ def test_a_density_is_the_sum_of_gaussians_and_integrates_to_one() -> None:
     curve = analysis.density(values, at)
     finite = values[:4]
     width = finite.std(ddof=1) * 4 ** (-1 / 5)  # Scott
-    slow = sum(np.exp(-((at - v) ** 2) / (2 * width**2)) for v in finite) / (
-        4 * width * (2 * np.pi) ** 0.5
-    )
+    slow = sum(np.exp(-((at - v) ** 2) / (2 * width**2)) for v in finite) / (4 * width * (2 * np.pi) ** 0.5)
     assert np.allclose(curve, slow)
     assert np.trapezoid(curve, at) == pytest.approx(1)
 
@@ -81,41 +81,41 @@ def test_exact_transport_agrees_with_an_assignment_and_with_pot() -> None:
     assert analysis.exact_cost(cost, rows, weight) == pytest.approx(ot.emd2(rows, weight, cost))
 
 
-def test_the_bracket_holds_the_exact_transport_and_is_the_oracles() -> None:
-    side = told(FakeEngine(spread=0.2)).attacked
+def test_theorem_bounds_contain_the_exact_cost_and_equal_the_oracle() -> None:
+    side = completed_run(FakeEngine(spread=0.2)).attacked
     engine = FakeEngine()
-    assert FakeEngine.bracket is Engine.bracket
-    b = analysis.with_exact(engine.bracket(side.trace), side.trace, range(3))
+    assert FakeEngine.theorem_bounds is Engine.theorem_bounds
+    b = analysis.with_exact(engine.theorem_bounds(side.trace), side.trace, range(3))
     for k in range(3):
-        lower, upper, gap, bures = oracle.bracket(
-            side.glance.features.astype(float), side.trace.prompt_features[k].astype(float)
+        lower, upper, gap, bures = oracle.theorem_bounds(
+            side.encoded_views.features.astype(float), side.trace.prompt_features[k].astype(float)
         )
         assert [b.lower[k], b.upper[k], b.mean_gap[k], b.bures[k]] == pytest.approx(
             [lower, upper, gap, bures], abs=1e-5
         )
         assert lower - 1e-6 <= b.exact[k] <= upper + 1e-6
     assert np.isnan(b.exact[3])
-    assert b.used == pytest.approx(2 * side.trace.prompt.distance)
+    assert b.used == pytest.approx(2 * side.trace.prompt_transport.distance)
 
 
-def point(accuracy: float, method: str = "rita", attack: str = "pgd", protocol: str = "stream",
-          budget: int = 4, **knobs) -> MeasuredPoint:  # fmt: skip
-    cell = MeasuredCell(
-        "dtd", "embedded", method, attack, budget, 7, protocol, "val", accuracy, 50, accuracy - 5,
-        accuracy + 5, "0", "x",
-    )  # fmt: skip
-    kept = (
-        RECOMMENDED.as_dict() | {"attack": attack, "budget": budget, "protocol": protocol} | knobs
-    )
-    return MeasuredPoint(cell, kept if method == "rita" else {})
+def point(
+    accuracy: float, method: str = "rita", attack: str = "pgd", protocol: str = "stream", budget: int = 4, **settings
+) -> AblationPoint:
+    cell = measured_cell(accuracy, method=method, attack=attack, protocol=protocol, budget=budget)
+    kept = RECOMMENDED.as_dict() | {"attack": attack, "budget": budget, "protocol": protocol} | settings
+    return AblationPoint(cell, kept if method == "rita" else {})
 
 
 POINTS = [
-    point(10, slots=1), point(20, slots=3), point(30, slots=8),
-    point(40, slots=1, entropy_weight=0.5), point(50, slots=8, entropy_weight=0.5),
+    point(10, slots=1),
+    point(20, slots=3),
+    point(30, slots=8),
+    point(40, slots=1, entropy_weight=0.5),
+    point(50, slots=8, entropy_weight=0.5),
     point(60, slots=3, attack="none", budget=0),
-    point(70, slots=3, protocol="off", tuning_steps=0), point(5, "clip", protocol="off"),
-]  # fmt: skip
+    point(70, slots=3, protocol="off", tuning_steps=0),
+    point(5, "clip", protocol="off"),
+]
 
 
 def test_a_sweep_varies_one_setting_and_nothing_else() -> None:
@@ -137,11 +137,11 @@ def test_budget_curves_start_at_the_clean_accuracy() -> None:
     assert curve.others == (("tuning_steps", RECOMMENDED.tuning_steps),)
 
 
-def test_the_component_table_takes_the_point_nearest_to_the_recommended_settings() -> None:
+def test_component_table_uses_the_point_closest_to_the_recommended_settings() -> None:
     table = analysis.components(POINTS)
     column = "dtd (val), pgd 4/255"
     assert table["RITA: d_OT and the memory"][column].cell.accuracy == 20
     assert table["RITA: d_OT alone, prompts as they start"][column].cell.accuracy == 70
     assert table["CLIP (1 view)"][column].cell.accuracy == 5
     assert "Ensemble" not in table
-    assert set(analysis.differing(POINTS[3], {})) == {"slots", "entropy_weight"}
+    assert set(analysis.non_recommended(POINTS[3], {})) == {"slots", "entropy_weight"}

@@ -7,21 +7,19 @@ import torch
 import torchattack
 from torch import Tensor, nn
 
-from rita_demo.attacks import attack
+from rita_demo.attacks.run import attack
 from rita_demo.records import AttackTrace
 
 SIDE, CLASSES = 16, 5
 
 
-class Recorder(nn.Module):
+class RecordingModel(nn.Module):
     """A small smooth network that remembers every square it was shown."""
 
     def __init__(self, seed: int) -> None:
         super().__init__()
         torch.manual_seed(seed)
-        self.layers = nn.Sequential(
-            nn.Flatten(), nn.Linear(3 * SIDE * SIDE, 24), nn.Tanh(), nn.Linear(24, CLASSES)
-        )
+        self.layers = nn.Sequential(nn.Flatten(), nn.Linear(3 * SIDE * SIDE, 24), nn.Tanh(), nn.Linear(24, CLASSES))
         self.eval().requires_grad_(False)
         self.seen: list[Tensor] = []
 
@@ -37,7 +35,7 @@ def square(seed: int, kind: str) -> Tensor:
     return (levels * 255).round() / 255
 
 
-def drain(model: Recorder, pixels: Tensor, label: int, **options: object) -> AttackTrace:
+def drain(model: RecordingModel, pixels: Tensor, label: int, **options: object) -> AttackTrace:
     steps = attack(model, pixels, label, **options)
     while True:
         try:
@@ -46,7 +44,7 @@ def drain(model: Recorder, pixels: Tensor, label: int, **options: object) -> Att
             return done.value
 
 
-def first_moved(model: Recorder, pixels: Tensor) -> Tensor:
+def first_perturbed(model: RecordingModel, pixels: Tensor) -> Tensor:
     """The first square shown to the model that is not the clean one: where PGD starts."""
     return next(s for s in model.seen if not torch.equal(s[0], pixels))
 
@@ -59,12 +57,10 @@ def to_bytes(pixels: Tensor) -> Tensor:
 @pytest.mark.parametrize("budget", [1, 4, 8])
 @pytest.mark.parametrize("kind", ["grey", "edges"])
 @pytest.mark.parametrize("target", [None, 3])
-def test_fgsm_gives_torchattacks_pixels(budget: int, kind: str, target: int | None) -> None:
-    model, pixels = Recorder(0), square(1, kind)
+def test_fgsm_pixels_equal_torchattack(budget: int, kind: str, target: int | None) -> None:
+    model, pixels = RecordingModel(0), square(1, kind)
     ours = drain(model, pixels, 2, name="fgsm", budget=budget, steps=1, seed=0, target=target)
-    theirs = torchattack.FGSM(
-        model, device=torch.device("cpu"), eps=budget / 255, targeted=target is not None
-    )
+    theirs = torchattack.FGSM(model, device=torch.device("cpu"), eps=budget / 255, targeted=target is not None)
     expected = theirs(pixels[None], torch.tensor([2 if target is None else target]))
     assert torch.equal(ours.pixels, to_bytes(expected))
     assert not torch.equal(ours.pixels, to_bytes(pixels[None]))
@@ -73,18 +69,22 @@ def test_fgsm_gives_torchattacks_pixels(budget: int, kind: str, target: int | No
 @pytest.mark.parametrize("steps", [1, 7, 10])
 @pytest.mark.parametrize(("budget", "kind"), [(1, "grey"), (4, "grey"), (4, "edges"), (8, "edges")])
 @pytest.mark.parametrize("target", [None, 3])
-def test_pgd_gives_torchattacks_pixels_from_the_same_start(
+def test_pgd_pixels_equal_torchattack_from_the_same_start(
     monkeypatch: pytest.MonkeyPatch, steps: int, budget: int, kind: str, target: int | None
 ) -> None:
-    model, pixels = Recorder(3), square(4, kind)
+    model, pixels = RecordingModel(3), square(4, kind)
     ours = drain(model, pixels, 2, name="pgd", budget=budget, steps=steps, seed=5, target=target)
-    start = first_moved(model, pixels) - pixels[None]
+    start = first_perturbed(model, pixels) - pixels[None]
     assert float(start.abs().max()) <= budget / 255 + 1e-7
     monkeypatch.setattr(Tensor, "uniform_", lambda self, low, high: self.copy_(start))
     theirs = torchattack.PGD(
-        model, device=torch.device("cpu"), eps=budget / 255, steps=steps, alpha=budget / 255 / 4,
+        model,
+        device=torch.device("cpu"),
+        eps=budget / 255,
+        steps=steps,
+        alpha=budget / 255 / 4,
         targeted=target is not None,
-    )  # fmt: skip
+    )
     expected = theirs(pixels[None], torch.tensor([2 if target is None else target]))
     assert torch.equal(ours.pixels, to_bytes(expected))
     moved = (ours.pixels.int() - to_bytes(pixels[None]).int()).abs().max()
@@ -95,10 +95,10 @@ def test_pgd_gives_torchattacks_pixels_from_the_same_start(
 def test_the_random_start_fills_the_ball_evenly_and_follows_the_seed() -> None:
     starts = []
     for seed in (0, 0, 1):
-        model, pixels = Recorder(3), square(4, "grey") * 0.8 + 0.1
+        model, pixels = RecordingModel(3), square(4, "grey") * 0.8 + 0.1
         pixels = (pixels * 255).round() / 255
         drain(model, pixels, 2, name="pgd", budget=4, steps=1, seed=seed)
-        starts.append((first_moved(model, pixels)[0] - pixels) * 255 / 4)
+        starts.append((first_perturbed(model, pixels)[0] - pixels) * 255 / 4)
     assert torch.equal(starts[0], starts[1])
     assert not torch.equal(starts[0], starts[2])
     # 768 uniform draws in [-1, 1]: mean 0 +- 0.021, standard deviation 0.577 +- 0.010

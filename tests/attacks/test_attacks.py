@@ -8,12 +8,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from rita_demo.attacks import ATTACKS, Progress, Sight, Wish, attack, attack_row, holes
-from rita_demo.attacks.ascent import fresh_seed
-from rita_demo.attacks.diversity import diverse
-from rita_demo.errors import SettingError
+from rita_demo.attacks import ATTACKS, components, get_attack
+from rita_demo.attacks.contract import COMPONENT_NAMES
+from rita_demo.attacks.gradient_loop import AttackProgress, AttackRequest, SampledLogits, fresh_seed, loop_of
+from rita_demo.attacks.run import attack
 from rita_demo.records import AttackTrace
-from rita_demo.settings import KNOBS
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import RECOMMENDED, SETTINGS
 
 CLASSES, SIDE = 5, 12
 ROWS = sorted(ATTACKS)
@@ -23,7 +24,7 @@ TARGETED = [name for name in ROWS if ATTACKS[name].targetable]
 STEPWISE = [name for name in ROWS if name != "autoattack"]  # it counts queries and keeps no steps
 
 
-class Tiny(nn.Module):
+class TinyModel(nn.Module):
     """A differentiable model with curvature: (B, 3, H, W) -> (B, 5)."""
 
     def __init__(self) -> None:
@@ -37,8 +38,8 @@ class Tiny(nn.Module):
 
 
 @pytest.fixture(scope="module")
-def model() -> Tiny:
-    return Tiny().eval()  # its parameters want gradients, and must not receive any
+def model() -> TinyModel:
+    return TinyModel().eval()  # its parameters want gradients, and must not receive any
 
 
 def picture(seed: int = 0) -> Tensor:
@@ -48,10 +49,10 @@ def picture(seed: int = 0) -> Tensor:
     return levels.float() / 255
 
 
-def noisy(model: nn.Module, samples: int = 3) -> Sight:
-    """A model seen through fresh noise: stands for random crops, and for a defence made of them."""
+def noisy(model: nn.Module, samples: int = 3) -> SampledLogits:
+    """A model on pictures with fresh noise: stands for random crops, and for a defence made of them."""
 
-    def sight(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
+    def sampled_logits(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
         rows = []
         for square, seed in zip(pixels, seeds):
             generator = torch.Generator().manual_seed(seed)
@@ -59,20 +60,22 @@ def noisy(model: nn.Module, samples: int = 3) -> Sight:
             rows.append(model(square + noise))
         return torch.stack(rows)
 
-    return sight
+    return sampled_logits
 
 
-def sight_of(model: nn.Module, name: str) -> Sight | None:
-    through = ATTACKS[name].through
-    return {"": None, "diversity": diverse(model)}.get(through, noisy(model))
+def sampled_logits_of(model: nn.Module, name: str) -> SampledLogits | None:
+    row = ATTACKS[name]
+    if row.transform is not None:
+        return row.transform(model)
+    return noisy(model) if row.access_with(RECOMMENDED) else None
 
 
-def run(model: nn.Module, name: str, **changes: object) -> tuple[list[Progress], AttackTrace]:
+def run(model: nn.Module, name: str, **changes: object) -> tuple[list[AttackProgress], AttackTrace]:
     settings = {"budget": 4, "steps": 5, "seed": 3, "label": None} | changes
     label = settings.pop("label")
     pixels = settings.pop("pixels", picture())
-    if name in ATTACKS and ATTACKS[name].through not in ("", "diversity"):
-        settings = {"sight": noisy(model)} | settings
+    if name in ATTACKS and ATTACKS[name].access_with(RECOMMENDED):
+        settings = {"sampled_logits": noisy(model)} | settings
     loop = attack(model, pixels, label, name=name, **settings)  # type: ignore[arg-type]
     progress = []
     while True:
@@ -84,7 +87,7 @@ def run(model: nn.Module, name: str, **changes: object) -> tuple[list[Progress],
 
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.parametrize("budget", [0, 1, 4, 16])
-def test_the_result_stays_in_the_ball_and_is_eight_bit(model: Tiny, name: str, budget: int) -> None:
+def test_result_is_eight_bit_and_within_the_budget(model: TinyModel, name: str, budget: int) -> None:
     _, trace = run(model, name, budget=budget)
     clean = (picture() * 255).round()
     moved = trace.pixels.permute(2, 0, 1).float() - clean
@@ -97,7 +100,7 @@ def test_the_result_stays_in_the_ball_and_is_eight_bit(model: Tiny, name: str, b
 
 @pytest.mark.parametrize("name", BOUNDED)
 @pytest.mark.parametrize("roundtrip", ["round", "truncate"])
-def test_budget_zero_is_the_identity(model: Tiny, name: str, roundtrip: str) -> None:
+def test_budget_zero_is_the_identity(model: TinyModel, name: str, roundtrip: str) -> None:
     _, trace = run(model, name, budget=0, roundtrip=roundtrip)
     assert torch.equal(trace.pixels.permute(2, 0, 1).float(), (picture() * 255).round())
     assert trace.linf == trace.l2 == 0
@@ -105,22 +108,20 @@ def test_budget_zero_is_the_identity(model: Tiny, name: str, roundtrip: str) -> 
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_the_same_seed_gives_the_same_pixels(model: Tiny, name: str) -> None:
+def test_the_same_seed_gives_the_same_pixels(model: TinyModel, name: str) -> None:
     assert torch.equal(run(model, name)[1].frames, run(model, name)[1].frames)
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_another_seed_gives_other_pixels_only_where_something_is_drawn(
-    model: Tiny, name: str
-) -> None:
+def test_another_seed_changes_pixels_only_for_stochastic_attacks(model: TinyModel, name: str) -> None:
     same = torch.equal(run(model, name)[1].frames, run(model, name, seed=4)[1].frames)
-    assert same == (not ATTACKS[name].drawn)
+    assert same == (not ATTACKS[name].stochastic)
 
 
 @pytest.mark.parametrize("name", STEPWISE)
-def test_the_trace_has_one_entry_per_step_and_one_before(model: Tiny, name: str) -> None:
+def test_the_trace_has_one_entry_per_step_and_one_before(model: TinyModel, name: str) -> None:
     progress, trace = run(model, name)
-    steps = ATTACKS[name].steps(5)
+    steps = ATTACKS[name].step_count(5)
     assert [p.step for p in progress] == list(range(1, steps + 1))
     assert trace.frames.shape == (steps + 1, SIDE, SIDE, 3)
     assert trace.loss.shape == (steps + 1,)
@@ -133,32 +134,32 @@ def test_the_trace_has_one_entry_per_step_and_one_before(model: Tiny, name: str)
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_first_and_last_measurement_belong_to_the_pixels_on_disk(model: Tiny, name: str) -> None:
-    """The probability is the plain model's; the loss is the attacker's goal, seen as he sees it."""
+def test_first_and_last_loss_are_measured_on_the_8_bit_pixels(model: TinyModel, name: str) -> None:
+    """The probability is the plain model's; the loss is the attacker's goal on its own samples."""
     _, trace = run(model, name)
-    sight, label = sight_of(model, name), torch.tensor([trace.label])
+    sampled, label = sampled_logits_of(model, name), torch.tensor([trace.label])
     for at, step in ((0, 0), (-1, len(trace.frames) - 1)):
         pixels = trace.frames[at].permute(2, 0, 1)[None].float() / 255
         assert torch.allclose(trace.probability[at], model(pixels)[0].softmax(0), atol=1e-6)
-        answer = model(pixels) if sight is None else sight(pixels, [fresh_seed(3, step)])[0]
+        answer = model(pixels) if sampled is None else sampled(pixels, [fresh_seed(3, step)])[0]
         if trace.loss_unit == "nats":
             expected = -answer.log_softmax(1)[:, trace.label].mean().item()
         elif trace.loss_unit == "logits":
-            expected = holes.margin(answer, label, None).item()
+            expected = components.margin(answer, label, None).item()
         else:
             moved = pixels - trace.frames[0].permute(2, 0, 1)[None].float() / 255
-            lead = holes.margin(answer, label, None).clamp(max=0).item()
+            lead = components.margin(answer, label, None).clamp(max=0).item()
             expected = lead - float(moved.square().sum())
         assert float(trace.loss[at]) == pytest.approx(expected, abs=1e-4)
 
 
 def lead(model: nn.Module, pixels: Tensor, label: int) -> float:
     """How far the best wrong class is ahead, in logits."""
-    return holes.margin(model(pixels[None]), torch.tensor([label]), None).item()
+    return components.margin(model(pixels[None]), torch.tensor([label]), None).item()
 
 
 @pytest.fixture(scope="module")
-def leads(model: Tiny) -> dict[str, Tensor]:
+def leads(model: TinyModel) -> dict[str, Tensor]:
     """For every attack at 8/255: the lead of the best wrong class on eight pictures, and untouched."""
     found: dict[str, list[float]] = {name: [] for name in ["nothing", *ROWS]}
     for seed in range(8):
@@ -172,26 +173,22 @@ def leads(model: Tiny) -> dict[str, Tensor]:
 
 
 @pytest.mark.parametrize("name", AIMED)
-def test_an_attack_gains_on_average_and_more_than_random_noise(
-    leads: dict[str, Tensor], name: str
-) -> None:
+def test_attacks_gain_more_than_random_noise_on_average(leads: dict[str, Tensor], name: str) -> None:
     assert leads[name].mean() > leads["nothing"].mean() + 1
     assert leads[name].mean() > leads["noise"].mean() + 1
 
 
 @pytest.mark.parametrize("name", ["cw_linf", "cw_l2", "autoattack"])
-def test_attacks_on_the_margin_fool_this_weak_model_every_time(
-    leads: dict[str, Tensor], name: str
-) -> None:
+def test_margin_attacks_always_fool_a_weak_model(leads: dict[str, Tensor], name: str) -> None:
     assert (leads[name] > 0).all()
 
 
-def test_the_smallest_change_is_smaller_than_the_others(model: Tiny) -> None:
+def test_carlini_wagner_l2_makes_the_smallest_change(model: TinyModel) -> None:
     norms = {name: run(model, name, budget=8)[1].l2 for name in ("cw_l2", "pgd", "autoattack")}
     assert 0 < norms["cw_l2"] < 0.7 * min(norms["pgd"], norms["autoattack"])
 
 
-def test_more_steps_fool_at_least_as_well_as_one(model: Tiny) -> None:
+def test_more_steps_fool_at_least_as_well_as_one(model: TinyModel) -> None:
     _, one = run(model, "fgsm", budget=8)
     _, many = run(model, "pgd", budget=8, steps=40)
     assert float(many.loss[-1]) >= float(one.loss[-1]) - 1e-3
@@ -199,7 +196,7 @@ def test_more_steps_fool_at_least_as_well_as_one(model: Tiny) -> None:
 
 @pytest.mark.parametrize("name", TARGETED)
 @pytest.mark.parametrize("rank", [1, 3])
-def test_a_target_comes_nearer(model: Tiny, name: str, rank: int) -> None:
+def test_targeted_attack_raises_the_target_logit(model: TinyModel, name: str, rank: int) -> None:
     order = model(picture()[None])[0].argsort(descending=True)
     target = int(order[rank])
     _, trace = run(model, name, budget=16, target=target)
@@ -209,7 +206,7 @@ def test_a_target_comes_nearer(model: Tiny, name: str, rank: int) -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_the_model_is_left_as_it_was(model: Tiny, name: str) -> None:
+def test_the_model_is_left_as_it_was(model: TinyModel, name: str) -> None:
     before = [p.clone() for p in model.parameters()]
     run(model, name)
     assert all(p.grad is None for p in model.parameters())
@@ -218,9 +215,7 @@ def test_the_model_is_left_as_it_was(model: Tiny, name: str) -> None:
 
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
-def test_the_callers_grad_mode_neither_matters_nor_changes(
-    model: Tiny, name: str, mode: type
-) -> None:
+def test_the_callers_grad_mode_neither_matters_nor_changes(model: TinyModel, name: str, mode: type) -> None:
     expected = run(model, name)[1].frames
     with mode():
         _, trace = run(model, name)
@@ -232,7 +227,7 @@ def test_the_callers_grad_mode_neither_matters_nor_changes(
     assert not next(loop).probability.requires_grad
 
 
-def test_without_a_label_the_attack_leaves_the_models_own_answer(model: Tiny) -> None:
+def test_without_a_label_the_prediction_of_the_model_is_attacked(model: TinyModel) -> None:
     answer = int(model(picture()[None]).argmax())
     _, trace = run(model, "pgd", budget=32)
     assert trace.label == answer
@@ -241,14 +236,14 @@ def test_without_a_label_the_attack_leaves_the_models_own_answer(model: Tiny) ->
     assert trace.fooled
 
 
-def test_a_model_that_was_already_wrong_is_not_called_fooled(model: Tiny) -> None:
+def test_a_model_that_was_already_wrong_does_not_count_as_fooled(model: TinyModel) -> None:
     wrong = (int(model(picture()[None]).argmax()) + 1) % CLASSES
     _, trace = run(model, "pgd", label=wrong, budget=32)
     assert trace.already_wrong
     assert not trace.fooled
 
 
-def test_truncation_reports_the_level_it_loses(model: Tiny) -> None:
+def test_truncation_reports_the_level_it_loses(model: TinyModel) -> None:
     _, trace = run(model, "fgsm", budget=3, roundtrip="truncate")
     moved = trace.pixels.permute(2, 0, 1).float() - (picture() * 255).round()
     assert trace.linf == moved.abs().max()
@@ -256,10 +251,12 @@ def test_truncation_reports_the_level_it_loses(model: Tiny) -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_a_picture_is_attacked_the_same_alone_and_in_a_batch(model: Tiny, name: str) -> None:
+def test_a_picture_gets_the_same_attack_alone_and_in_a_batch(model: TinyModel, name: str) -> None:
     pixels, row = torch.stack([picture(0), picture(1), picture(2)]), ATTACKS[name]
-    wish = Wish(budget=8, steps=row.steps(4), seeds=[11, 12, 13], sight=sight_of(model, name))
-    loop = row.climb(model, pixels, wish)
+    request = AttackRequest(
+        budget=8, steps=row.step_count(4), seeds=[11, 12, 13], sampled_logits=sampled_logits_of(model, name)
+    )
+    loop = loop_of(row)(model, pixels, request)
     while True:
         try:
             next(loop)
@@ -272,7 +269,7 @@ def test_a_picture_is_attacked_the_same_alone_and_in_a_batch(model: Tiny, name: 
         assert torch.allclose(batch.loss[:, i], alone.loss, atol=1e-5)
 
 
-def test_fgsm_is_one_signed_gradient_step(model: Tiny) -> None:
+def test_fgsm_is_one_signed_gradient_step(model: TinyModel) -> None:
     pixels = picture()[None].requires_grad_()
     label = model(pixels).argmax(1)
     nn.functional.cross_entropy(model(pixels), label).backward()
@@ -283,7 +280,7 @@ def test_fgsm_is_one_signed_gradient_step(model: Tiny) -> None:
     assert torch.equal(trace.pixels.permute(2, 0, 1), (expected[0] * 255).round().to(torch.uint8))
 
 
-def test_noise_moves_every_value_by_the_budget_unless_it_hits_black_or_white(model: Tiny) -> None:
+def test_noise_moves_every_value_by_the_budget_unless_it_hits_black_or_white(model: TinyModel) -> None:
     _, trace = run(model, "noise", budget=4)
     clean = (picture() * 255).round()
     moved = (trace.pixels.permute(2, 0, 1).float() - clean).abs()
@@ -294,10 +291,7 @@ def test_noise_moves_every_value_by_the_budget_unless_it_hits_black_or_white(mod
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (
-            {"name": "cw"},
-            "attack is one of none, noise, fgsm, pgd, cw_linf, cw_l2, di, autoattack, eot, defence",
-        ),
+        ({"name": "cw"}, "attack is one of none, noise, fgsm, pgd, cw_linf, cw_l2, di, autoattack, eot, defence"),
         ({"budget": -1}, "budget is a whole number of 1/255 from 0"),
         ({"budget": 4.5}, "budget is a whole number"),
         ({"budget": True}, "budget is a whole number"),
@@ -311,16 +305,16 @@ def test_noise_moves_every_value_by_the_budget_unless_it_hits_black_or_white(mod
         ({"label": 2, "target": 2}, "target must differ"),
     ],
 )
-def test_impossible_wishes_get_a_sentence(
-    model: Tiny, changes: dict[str, object], words: str
+def test_invalid_attack_requests_give_an_error_message(
+    model: TinyModel, changes: dict[str, object], words: str
 ) -> None:
     with pytest.raises(SettingError, match=words):
         run(model, **({"name": "pgd"} | changes))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_every_row_tells_a_person_what_it_does_and_knows(name: str) -> None:
-    row = attack_row(name)
+def test_every_attack_describes_itself_and_its_knowledge(name: str) -> None:
+    row = get_attack(name)
     assert row.name == name
     assert row.title
     assert row.sentence.endswith(".")
@@ -330,23 +324,19 @@ def test_every_row_tells_a_person_what_it_does_and_knows(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["eot", "defence"])
-def test_who_looks_through_something_must_be_given_it(model: Tiny, name: str) -> None:
-    with pytest.raises(ValueError, match="give it a sight"):
-        run(model, name, sight=None)
+def test_attacks_with_sampled_logits_require_them(model: TinyModel, name: str) -> None:
+    with pytest.raises(ValueError, match="needs sampled_logits"):
+        run(model, name, sampled_logits=None)
 
 
-def test_averaging_over_samples_attacks_the_samples_better_than_one_look(model: Tiny) -> None:
+def test_averaging_over_samples_beats_pgd_on_fresh_samples(model: TinyModel) -> None:
     """EOT raises the loss over fresh samples, which it has never seen, more than PGD does."""
     fresh, gains = noisy(model, 64), {"pgd": 0.0, "eot": 0.0}
-    sight = noisy(
-        lambda p: model(p + 0.15 * torch.sin(40 * p)), 4
-    )  # samples that are really others
+    sampled = noisy(lambda p: model(p + 0.15 * torch.sin(40 * p)), 4)  # samples of another model
     for seed in range(4):
         for name in gains:
-            given = {"sight": sight} if name == "eot" else {}
-            _, trace = run(
-                model, name, pixels=picture(seed), seed=seed, budget=8, steps=10, **given
-            )
+            given = {"sampled_logits": sampled} if name == "eot" else {}
+            _, trace = run(model, name, pixels=picture(seed), seed=seed, budget=8, steps=10, **given)
             pixels = trace.pixels.permute(2, 0, 1)[None].float() / 255
             shown = pixels + 0.15 * torch.sin(40 * pixels)
             answer = fresh(shown, [99])[0].log_softmax(1)[:, trace.label]
@@ -354,13 +344,15 @@ def test_averaging_over_samples_attacks_the_samples_better_than_one_look(model: 
     assert gains["eot"] > gains["pgd"] + 1
 
 
-def test_the_settings_offer_exactly_the_attacks_there_are() -> None:
-    assert KNOBS["attack"].choices == tuple(ATTACKS)
+def test_settings_and_components_are_those_of_the_registry() -> None:
+    assert SETTINGS["attack"].choices == tuple(ATTACKS)
+    assert {name for row in ATTACKS.values() for name in row.setting_names} <= set(SETTINGS)
+    assert {kind: tuple(functions) for kind, functions in components.COMPONENTS.items()} == COMPONENT_NAMES
 
 
 @pytest.mark.parametrize("name", ["pgd", "fgsm"])
-def test_an_attack_with_a_target_says_that_it_raises_the_target(name: str) -> None:
+def test_threat_text_of_a_targeted_attack_names_the_target_goal(name: str) -> None:
     row = ATTACKS[name]
-    assert row.aimed_at(None) == row.sentence
-    assert "raises CLIP's probability of “dog” most" in row.aimed_at("dog")
-    assert "error" not in row.aimed_at("dog")
+    assert row.sentence_for(None) == row.sentence
+    assert "raises CLIP's probability of “dog” most" in row.sentence_for("dog")
+    assert "error" not in row.sentence_for("dog")

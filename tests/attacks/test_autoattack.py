@@ -10,19 +10,19 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from rita_demo.attacks import attack
-from rita_demo.attacks.autoattack import in_stretches
-from rita_demo.errors import DemoError, SettingError
-from tests.attacks.test_attacks import Tiny, noisy, picture, run
+from rita_demo.attacks.autoattack import as_generator
+from rita_demo.attacks.run import attack
+from rita_demo.records.errors import DemoError, SettingError
+from tests.attacks.test_attacks import TinyModel, noisy, picture, run
 
 
 @pytest.fixture(scope="module")
-def model() -> Tiny:
-    return Tiny().eval()
+def model() -> TinyModel:
+    return TinyModel().eval()
 
 
 @pytest.mark.parametrize("budget", [pytest.param(2, marks=pytest.mark.slow), 8])
-def test_the_pixels_are_the_packages_own(model: Tiny, budget: int) -> None:
+def test_pixels_equal_the_autoattack_package(model: TinyModel, budget: int) -> None:
     """With 2/255 nothing succeeds before the last part, so that all four are run."""
     label = model(picture()[None]).argmax(1)
     theirs = pyautoattack.AutoAttack(model, eps=budget / 255, seed=3, version="standard")
@@ -33,20 +33,20 @@ def test_the_pixels_are_the_packages_own(model: Tiny, budget: int) -> None:
 
 
 @pytest.mark.slow
-def test_with_a_sight_it_is_the_version_rand(model: Tiny) -> None:
+def test_with_sampled_logits_the_version_is_rand(model: TinyModel) -> None:
     queries = []
 
     def counted(pixels: Tensor, seeds: object) -> Tensor:
         queries.append(tuple(seeds))  # type: ignore[arg-type]
         return noisy(model)(pixels, seeds)  # type: ignore[arg-type]
 
-    _, trace = run(model, "autoattack", budget=8, sight=counted)
+    _, trace = run(model, "autoattack", budget=8, sampled_logits=counted)
     assert trace.fooled
     assert len(queries) >= 2000  # 100 steps with 20 gradients each
     assert len(set(queries)) == len(queries)  # never the same draw twice
 
 
-def test_pictures_that_are_already_wrong_stay_as_they_are(model: Tiny) -> None:
+def test_misclassified_pictures_are_not_changed(model: TinyModel) -> None:
     wrong = (int(model(picture()[None]).argmax()) + 1) % 5
     _, trace = run(model, "autoattack", label=wrong, budget=16)
     assert trace.already_wrong
@@ -54,7 +54,7 @@ def test_pictures_that_are_already_wrong_stay_as_they_are(model: Tiny) -> None:
     assert trace.linf == 0
 
 
-def test_fewer_than_four_classes_get_a_sentence() -> None:
+def test_fewer_than_four_classes_give_an_error_message() -> None:
     three = nn.Sequential(nn.Flatten(), nn.Linear(432, 3)).requires_grad_(False)
     with pytest.raises(SettingError, match="at least 4 classes; got 3"):
         run(three, "autoattack")
@@ -67,14 +67,14 @@ def test_four_classes_are_enough() -> None:
     assert trace.fooled
 
 
-def test_a_missing_package_is_a_sentence(model: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_gives_an_error_message(model: TinyModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyautoattack", None)
     with pytest.raises(DemoError, match="needs the package pyautoattack") as caught:
         run(model, "autoattack")
     assert "pip install" in caught.value.hint
 
 
-def test_nobody_elses_random_numbers_change(model: Tiny) -> None:
+def test_global_random_state_does_not_change(model: TinyModel) -> None:
     torch.manual_seed(5)
     expected = torch.rand(4)
     torch.manual_seed(5)
@@ -82,10 +82,8 @@ def test_nobody_elses_random_numbers_change(model: Tiny) -> None:
     assert torch.equal(torch.rand(4), expected)
 
 
-def test_leaving_in_the_middle_ends_its_thread(
-    model: Tiny, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rita_demo.attacks.autoattack.STRETCH", -1.0)  # pause at every query
+def test_closing_the_generator_ends_the_attack_thread(model: TinyModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rita_demo.attacks.autoattack.PAUSE_SECONDS", -1.0)  # pause at every query
     before = threading.active_count()
     loop = attack(model, picture(), None, name="autoattack", budget=4, steps=1, seed=0)
     steps = [next(loop).step for _ in range(20)]
@@ -95,7 +93,7 @@ def test_leaving_in_the_middle_ends_its_thread(
     assert threading.active_count() == before
 
 
-def test_work_in_stretches_moves_only_while_somebody_waits() -> None:
+def test_as_generator_runs_only_while_it_is_consumed() -> None:
     seen: list[str] = []
 
     def work(pause) -> int:  # type: ignore[no-untyped-def]
@@ -106,11 +104,11 @@ def test_work_in_stretches_moves_only_while_somebody_waits() -> None:
 
     def drain(between: int) -> int:
         torch.manual_seed(1)
-        loop = in_stretches(work)
+        loop = as_generator(work)
         for expected in range(1, 4):
             next(loop)
             assert len(seen) % 3 == expected % 3
-            torch.rand(between)  # somebody else draws in between
+            torch.rand(between)  # other code draws random numbers in between
         with pytest.raises(StopIteration) as end:
             next(loop)
         return end.value.value
@@ -120,12 +118,12 @@ def test_work_in_stretches_moves_only_while_somebody_waits() -> None:
     assert seen[:3] == seen[3:]
 
 
-def test_an_error_inside_comes_out_where_it_is_waited_for() -> None:
+def test_as_generator_raises_errors_in_the_consumer() -> None:
     def work(pause) -> None:  # type: ignore[no-untyped-def]
         pause()
         raise KeyError("inside")
 
-    loop = in_stretches(work)
+    loop = as_generator(work)
     next(loop)
     with pytest.raises(KeyError, match="inside"):
         next(loop)

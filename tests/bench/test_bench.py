@@ -1,4 +1,4 @@
-"""The measuring itself: turns, medians, memory, and that what is timed is what is claimed."""
+"""The benchmark: alternation, medians, peak memory, and the functions that are timed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ import pytest
 
 from rita_demo.bench import gpu, page, stages
 from rita_demo.bench import run as bench
-from rita_demo.bench.clock import medians, peak_bytes
+from rita_demo.bench.fixture import BenchFixture, class_names
 from rita_demo.bench.report import as_json, as_text
-from rita_demo.bench.scene import Scene, class_names
-from rita_demo.engine import Engine
-from rita_demo.vlm import Backbone, load
+from rita_demo.bench.timing import medians, peak_bytes
+from rita_demo.engine.engine import Engine
+from rita_demo.vlm.backbone import Backbone
+from rita_demo.vlm.registry import load
 from tests.browser import find_browser
 
-SETTINGS = bench.SETTINGS.but(views=6, prompts=2)
+SETTINGS = bench.SETTINGS.replace(views=6, prompts=2)
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +30,11 @@ def backbone(tiny_model_dir: Path) -> Backbone:
 
 
 @pytest.fixture(scope="module")
-def scene(backbone: Backbone) -> Scene:
-    return Scene.of(backbone, Engine(backbone), SETTINGS, 7, 96)
+def bench_fixture(backbone: Backbone) -> BenchFixture:
+    return BenchFixture.create(backbone, Engine(backbone), SETTINGS, 7, 96)
 
 
-def test_pieces_of_work_take_turns_and_the_warm_up_is_not_counted() -> None:
+def test_timed_functions_alternate_and_warm_up_is_excluded() -> None:
     order: list[str] = []
 
     def slow_at_first() -> None:
@@ -45,43 +46,44 @@ def test_pieces_of_work_take_turns_and_the_warm_up_is_not_counted() -> None:
     assert found["b"] < found["a"] < 0.1
 
 
-def test_the_peak_of_memory_is_seen_although_it_is_given_back() -> None:
+def test_peak_memory_is_measured_although_it_is_freed() -> None:
     grown = peak_bytes(lambda: np.ones(1 << 24).sum())
     if grown is None:
         pytest.skip("no /proc here")
     assert 100 << 20 < grown < 400 << 20
 
 
-def test_class_names_are_as_many_as_asked_and_different() -> None:
+def test_class_names_are_unique_and_as_many_as_requested() -> None:
     assert [len(set(class_names(n))) for n in (1, 101, 1000)] == [1, 101, 1000]
 
 
-def test_the_image_is_a_whole_decision_and_nothing_of_it_is_remembered(scene: Scene) -> None:
-    other = replace(scene, classes=scene.classes + 1)  # shares the engine and what it remembers
-    keys = {one.fresh().key for one in (scene, other, scene)}
+def test_the_image_stage_is_a_whole_decision_without_caching(bench_fixture: BenchFixture) -> None:
+    other = replace(bench_fixture, classes=bench_fixture.classes + 1)  # shares the engine and its cached results
+    keys = {one.new_picture().key for one in (bench_fixture, other, bench_fixture)}
     assert len(keys) == 3
-    trace = scene.image()
+    trace = bench_fixture.image()
     assert trace.tuning.loss.shape == (2,)
-    assert (trace.cache.count == scene.settings.slots).all()
-    np.testing.assert_allclose(trace.total, scene.decision().total, atol=1e-5)
+    assert (trace.cache.count == bench_fixture.settings.slots).all()
+    np.testing.assert_allclose(trace.total, bench_fixture.decision().total, atol=1e-5)
 
 
-def test_the_plain_reading_is_timed_on_the_same_question_and_answers_alike(scene: Scene) -> None:
-    answer = stages.plain(scene)()
-    assert answer.label == scene.image().verdict.label
-    np.testing.assert_allclose(answer.total, scene.trace.total, atol=0.02)
+def test_the_reference_is_timed_on_the_same_input_with_the_same_answer(bench_fixture: BenchFixture) -> None:
+    answer = stages.algorithm1_reading(bench_fixture)()
+    assert answer.label == bench_fixture.image().verdict.label
+    np.testing.assert_allclose(answer.total, bench_fixture.trace.total, atol=0.02)
 
 
 @pytest.mark.slow
-def test_the_report_has_the_contracts_form(
-    backbone: Backbone, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_report_has_the_contracts_form(backbone: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
-        "CLASSES": 6, "SIDE": 96, "MANY": 9, "SETTINGS": SETTINGS.but(views=5),
-        "GROWTH": {"N": (2, 5), "M": (1, 2), "K": (3, 9), "J": (1, 2), "side": (64, 96)},
-    }.items():  # fmt: skip
+        "CLASSES": 6,
+        "SIDE": 96,
+        "MANY_CLASSES": 9,
+        "SETTINGS": SETTINGS.replace(views=5),
+        "GROWTH_VALUES": {"N": (2, 5), "M": (1, 2), "K": (3, 9), "J": (1, 2), "side": (64, 96)},
+    }.items():
         monkeypatch.setattr(bench, name, value)
-    monkeypatch.setattr(stages, "umap_of", lambda scene: lambda: time.sleep(0.001))
+    monkeypatch.setattr(stages, "umap_layout", lambda scene: lambda: time.sleep(0.001))
     report = bench.run(backbone, "tiny", rounds=2, slow_rounds=1, with_page=False)
     written = json.loads(json.dumps(as_json(report), allow_nan=False))
     assert list(written) == ["machine", "config", "stages", "ratios"]
@@ -112,8 +114,8 @@ def test_the_page_is_timed_from_outside_on_a_real_server(monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow
-def test_a_group_of_pictures_gets_the_answers_of_one_by_one(backbone: Backbone) -> None:
-    """The GPU script's fast stream against its slow one, here on the CPU with a tiny model."""
+def test_a_batch_of_pictures_gets_the_same_answers_as_single_pictures(backbone: Backbone) -> None:
+    """Grouped against one by one, here on the CPU with a tiny model."""
     found = gpu.measure(backbone, group=3, rounds=1)
     assert found["agreement"]["same_labels"] == 1
     assert found["agreement"]["largest_relative_gap"] < 1e-3

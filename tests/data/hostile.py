@@ -1,4 +1,4 @@
-"""Files that somebody might send, good and bad, made on the spot."""
+"""Valid and malformed picture files for the tests."""
 
 from __future__ import annotations
 
@@ -25,12 +25,10 @@ def encoded(image: Image.Image | np.ndarray, kind: str = "PNG", **options: objec
 
 
 def png_header(width: int, height: int) -> bytes:
-    """A PNG that promises many pixels and holds a few bytes."""
+    """A PNG whose header states many pixels and whose data is a few bytes."""
 
     def chunk(kind: bytes, body: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-        )
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0" * 100)) + chunk(b"IEND", b"")
@@ -43,7 +41,7 @@ def gif(frames: int) -> bytes:
     return encoded(pictures[0], "GIF", save_all=True, append_images=pictures[1:])
 
 
-def turned_jpeg(orientation: int, width: int, height: int) -> bytes:
+def rotated_jpeg(orientation: int, width: int, height: int) -> bytes:
     """A JPEG, left half black and right half white, with an EXIF orientation."""
     pixels = np.zeros((height, width, 3), np.uint8)
     pixels[:, width // 2 :] = 255

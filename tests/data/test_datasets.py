@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rita_demo.data import layouts, vocabularies
-from rita_demo.data.datasets import DATASETS, class_names, load_split, present
+from rita_demo.data import split_files, vocabularies
+from rita_demo.data.datasets import DATASETS, class_names, dataset_status, load_split
 from rita_demo.data.pictures import open_picture
-from rita_demo.errors import DataError
-
-from .hostile import encoded, photo
+from rita_demo.records.errors import DataError
+from tests.data.hostile import encoded, photo
 
 CONTRACT = [
     "caltech101",
@@ -33,7 +32,7 @@ CONTRACT = [
     "imagenet_r",
     "imagenet_sketch",
 ]
-FILES = [name for name in CONTRACT if not DATASETS[name].made_here]
+FILES = [name for name in CONTRACT if not DATASETS[name].procedural]
 SPLIT = {
     "train": [["cup/1.png", 3, "cup"], ["sea_horse/1.png", 8, "sea_horse"]],
     "val": [["cup/2.png", 3, "cup"]],
@@ -41,7 +40,7 @@ SPLIT = {
 }
 
 
-def put(path: Path) -> None:
+def make_file(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(encoded(photo(8, 8), "PNG" if path.suffix == ".png" else "JPEG"))
 
@@ -50,10 +49,10 @@ def put(path: Path) -> None:
 def root(tmp_path: Path) -> Path:
     """A data folder with a small Caltech101, a folder per class, one with splits and one without."""
     for picture in ("cup/1", "cup/2", "sea_horse/1", "sea_horse/2"):
-        put(tmp_path / "caltech-101/101_ObjectCategories" / f"{picture}.png")
-        put(tmp_path / "mine" / f"{picture}.png")
-        put(tmp_path / "ours/val" / f"{picture}.png")
-    put(tmp_path / "flat/1.png")
+        make_file(tmp_path / "caltech-101/101_ObjectCategories" / f"{picture}.png")
+        make_file(tmp_path / "mine" / f"{picture}.png")
+        make_file(tmp_path / "ours/val" / f"{picture}.png")
+    make_file(tmp_path / "flat/1.png")
     write(tmp_path, SPLIT)
     return tmp_path
 
@@ -63,24 +62,23 @@ def write(root: Path, content: object) -> None:
     path.write_text(content if isinstance(content, str) else json.dumps(content))
 
 
-def test_the_registry_knows_the_names_of_the_contract() -> None:
+def test_the_registry_has_the_names_of_the_contract() -> None:
     assert list(DATASETS) == CONTRACT
-    assert len(FILES) == 15  # each of them is laid out in a tiny folder below
+    assert len(FILES) == 15  # the tests below make a small folder of each
 
 
-def test_present_says_what_is_here_and_what_is_missing(root: Path) -> None:
-    rows = {row.name: row for row in present(root)}
+def test_dataset_status_lists_present_and_missing_files(root: Path) -> None:
+    rows = {row.name: row for row in dataset_status(root)}
     assert list(rows) == [*CONTRACT, "mine", "ours"]
     assert rows["caltech101"].usable
     assert rows["caltech101"].sentence == "2 classes; pictures: train 2, val 1, test 1."
     assert rows["mine"].sentence == "2 classes; splits: all."
     assert rows["ours"].sentence == "2 classes; splits: val."
     assert rows["pets"].sentence == (
-        "missing: oxford_pets; expected: oxford_pets/split_zhou_OxfordPets.json, and pictures below "
-        "oxford_pets/images."
+        "missing: oxford_pets; expected: oxford_pets/split_zhou_OxfordPets.json, and pictures below oxford_pets/images."
     )
     (root / "dtd/images").mkdir(parents=True)
-    rows = {row.name: row for row in present(root)}
+    rows = {row.name: row for row in dataset_status(root)}
     assert rows["dtd"].sentence == "missing: dtd/split_zhou_DescribableTextures.json."
     assert not rows["dtd"].usable
 
@@ -102,7 +100,7 @@ def test_a_folder_per_class_is_a_dataset(root: Path, name: str, split: str) -> N
         assert all(path.is_file() for path, _, _ in rows)
 
 
-def test_missing_pictures_are_refused_unless_a_part_is_allowed(root: Path) -> None:
+def test_missing_pictures_are_refused_unless_partial_is_allowed(root: Path) -> None:
     (root / "caltech-101/101_ObjectCategories/cup/1.png").unlink()
     words = (
         r"1 of 2 pictures of 'caltech101' \(train\) are missing, the first of them "
@@ -128,7 +126,7 @@ def test_missing_pictures_are_refused_unless_a_part_is_allowed(root: Path) -> No
         ("textures", "val", "drawn by the program"),
     ],
 )
-def test_what_is_not_there_gets_a_sentence(root: Path, name: str, split: str, words: str) -> None:
+def test_a_missing_dataset_gives_an_error_message(root: Path, name: str, split: str, words: str) -> None:
     with pytest.raises(DataError, match=words):
         load_split(name, root, split)
 
@@ -148,25 +146,23 @@ def test_what_is_not_there_gets_a_sentence(root: Path, name: str, split: str, wo
         ({"train": [["/etc/passwd", 0, "cup"]]}, "points outside its folder"),
     ],
 )
-def test_a_malformed_split_file_gets_a_sentence(root: Path, content: object, words: str) -> None:
+def test_a_malformed_split_file_gives_an_error_message(root: Path, content: object, words: str) -> None:
     write(root, content)
     with pytest.raises(DataError, match=words):
         load_split("caltech101", root, "train")
 
 
-def test_a_data_folder_that_is_not_there_gets_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_data_folder_gives_an_error_message(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"The data folder .* does not exist"):
-        present(tmp_path / "gone")
+        dataset_status(tmp_path / "gone")
 
 
-Rows = dict[
-    str, list[tuple[str, int, str]]
-]  # split -> (path below the dataset's folder, label, name)
-#: In another order than the folders' names; nobody has pictures of the last one.
+Rows = dict[str, list[tuple[str, int, str]]]  # split -> (path below the dataset's folder, label, name)
+#: In another order than the folders' names; no dataset has pictures of the last class.
 WORDNET = {"n02": "great white shark", "n01": "tench", "n03": "sea_horse", "n00": "crane"}
 
 
-def lay_out(root: Path, name: str) -> tuple[tuple[str, ...], Rows]:
+def make_dataset(root: Path, name: str) -> tuple[tuple[str, ...], Rows]:
     """A small dataset of that name: the class names and pictures that it should be read as."""
     row = DATASETS[name]
     folder = root / row.folder
@@ -179,9 +175,9 @@ def lay_out(root: Path, name: str) -> tuple[tuple[str, ...], Rows]:
         rows = {
             split: [(below + path, {3: 0, 8: 1}[label], name.replace("_", " ")) for path, label, name in given]
             for split, given in SPLIT.items()
-        }  # fmt: skip
+        }
     for path, _, _ in (picture for pictures in rows.values() for picture in pictures):
-        put(folder / path)
+        make_file(folder / path)
     if row.listing.endswith(".json"):
         (folder / row.listing).write_text(json.dumps(SPLIT))
     return names, rows
@@ -190,8 +186,7 @@ def lay_out(root: Path, name: str) -> tuple[tuple[str, ...], Rows]:
 def _aircraft(folder: Path) -> tuple[tuple[str, ...], Rows]:
     folder.mkdir()
     (folder / "variants.txt").write_text("MD-80\n707-320\nCessna 172\n")
-    given = {"train": "0034309 707-320\n1025794 Cessna 172\n", "val": "0000001 MD-80\n",
-             "test": "0000002 Cessna 172\n"}  # fmt: skip
+    given = {"train": "0034309 707-320\n1025794 Cessna 172\n", "val": "0000001 MD-80\n", "test": "0000002 Cessna 172\n"}
     for split, text in given.items():
         (folder / f"images_variant_{split}.txt").write_text(text)
     return ("MD-80", "707-320", "Cessna 172"), {
@@ -214,7 +209,7 @@ def _wordnet(folder: Path, name: str) -> tuple[tuple[str, ...], Rows]:
     else:
         names = ("great white shark", "tench", "sea horse", "crane")
         numbers = name == "imagenet_v2"
-        places, labels = (("0", "1", "2"), (0, 1, 2)) if numbers else (("n01", "n02", "n03"), (1, 0, 2))  # fmt: skip
+        places, labels = (("0", "1", "2"), (0, 1, 2)) if numbers else (("n01", "n02", "n03"), (1, 0, 2))
     rows = {
         "test": [
             (f"{below}/{place}/{number}.JPEG", label, names[label])
@@ -228,26 +223,18 @@ def _wordnet(folder: Path, name: str) -> tuple[tuple[str, ...], Rows]:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_dataset_of_which_nothing_is_here_is_told_with_its_list_and_its_pictures(
-    tmp_path: Path, name: str
-) -> None:
+def test_an_absent_dataset_names_its_missing_list_and_pictures(tmp_path: Path, name: str) -> None:
     row = DATASETS[name]
     for root in (None, tmp_path):
-        (line,) = (one for one in present(root) if one.name == name)
+        (line,) = (one for one in dataset_status(root) if one.name == name)
         assert not line.usable
         assert f"missing: {row.folder}; expected: {row.folder}/{row.listing}," in line.sentence
-        assert line.sentence.endswith(
-            f"pictures below {Path(row.folder, row.pictures).as_posix()}."
-        )
+        assert line.sentence.endswith(f"pictures below {Path(row.folder, row.pictures).as_posix()}.")
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in FILES if DATASETS[name].listing.endswith(".json")]
-)
-def test_the_first_picture_that_is_missing_is_named_in_every_layout_with_a_list(
-    tmp_path: Path, name: str
-) -> None:
-    _, rows = lay_out(tmp_path, name)
+@pytest.mark.parametrize("name", [name for name in FILES if DATASETS[name].listing.endswith(".json")])
+def test_the_first_missing_picture_is_named_in_every_layout_with_a_list(tmp_path: Path, name: str) -> None:
+    _, rows = make_dataset(tmp_path, name)
     path = Path(DATASETS[name].folder, rows["train"][1][0])
     (tmp_path / path).unlink()
     with pytest.raises(DataError, match=f"are missing, the first of them {path.as_posix()}\\."):
@@ -255,10 +242,8 @@ def test_the_first_picture_that_is_missing_is_named_in_every_layout_with_a_list(
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_layout_is_read_as_classes_labels_splits_and_pictures(
-    tmp_path: Path, name: str
-) -> None:
-    names, rows = lay_out(tmp_path, name)
+def test_every_layout_is_read_as_classes_labels_splits_and_pictures(tmp_path: Path, name: str) -> None:
+    names, rows = make_dataset(tmp_path, name)
     assert class_names(name, tmp_path) == names
     for split in ("train", "val", "test", "all"):
         if split not in rows:
@@ -270,7 +255,7 @@ def test_every_layout_is_read_as_classes_labels_splits_and_pictures(
         assert [(p.relative_to(home).as_posix(), *rest) for p, *rest in items] == rows[split]
         assert all(names[label] == called for _, label, called in items)
         assert all(open_picture(path).pixels.shape[2] == 3 for path, _, _ in items)
-    (line,) = (row for row in present(tmp_path) if row.name == name)
+    (line,) = (row for row in dataset_status(tmp_path) if row.name == name)
     assert line.usable
     here = len({label for pictures in rows.values() for _, label, _ in pictures})
     assert line.sentence.startswith(f"{here} {f'of {len(names)} ' * (here < len(names))}classes; ")
@@ -280,24 +265,22 @@ def test_every_layout_is_read_as_classes_labels_splits_and_pictures(
 def _parts(name: str) -> list[str]:
     """What a dataset cannot do without, below its folder."""
     row = DATASETS[name]
-    parts = [row.pictures] * bool(row.pictures) + [row.listing] * (not row.own)
+    parts = [row.pictures] * bool(row.pictures) + [row.listing] * (not row.can_split)
     if name == "aircraft":
         parts += [f"images_variant_{split}.txt" for split in SPLIT]
     return parts + ["images/val"] * (name == "imagenet")
 
 
-@pytest.mark.parametrize(
-    ("name", "part"), [(name, part) for name in FILES for part in _parts(name)]
-)
+@pytest.mark.parametrize(("name", "part"), [(name, part) for name in FILES for part in _parts(name)])
 def test_every_part_that_is_missing_is_named(tmp_path: Path, name: str, part: str) -> None:
-    lay_out(tmp_path, name)
+    make_dataset(tmp_path, name)
     gone = tmp_path / DATASETS[name].folder / part
     shutil.rmtree(gone) if gone.is_dir() else gone.unlink()
     words = f"{DATASETS[name].folder}/{part}"
     for read in (class_names, lambda *given: load_split(*given, "test", allow_partial=True)):
         with pytest.raises(DataError, match=words):
             read(name, tmp_path)
-    (line,) = (row for row in present(tmp_path) if row.name == name)
+    (line,) = (row for row in dataset_status(tmp_path) if row.name == name)
     assert not line.usable
     assert words in line.sentence
 
@@ -309,11 +292,19 @@ def test_every_part_that_is_missing_is_named(tmp_path: Path, name: str, part: st
         ("aircraft", "variants.txt", "MD-80\nmd-80\n", "two classes the same name: 'md-80'"),
         ("aircraft", "variants.txt", b"\xff\xfe", "variants.txt is missing or no text"),
         ("aircraft", "images_variant_val.txt", "", "images_variant_val.txt is empty"),
-        ("aircraft", "images_variant_val.txt", "1 MD-80\n\n1025794\n",
-         "images_variant_val.txt, line 3, should hold a picture's number and a class"),
+        (
+            "aircraft",
+            "images_variant_val.txt",
+            "1 MD-80\n\n1025794\n",
+            "images_variant_val.txt, line 3, should hold a picture's number and a class",
+        ),
         ("aircraft", "images_variant_val.txt", "1 Concorde", "line 1, .*; got '1 Concorde'"),
-        ("aircraft", "images_variant_test.txt", "../../secret MD-80",
-         "images_variant_test.txt points outside its folder: '../../secret'"),
+        (
+            "aircraft",
+            "images_variant_test.txt",
+            "../../secret MD-80",
+            "images_variant_test.txt points outside its folder: '../../secret'",
+        ),
         ("aircraft", "images_variant_test.txt", "/etc/passwd MD-80", "points outside its folder"),
         ("imagenet", "classnames.txt", "", "imagenet/classnames.txt is empty"),
         ("imagenet", "classnames.txt", "n01 tench\nn02\n", "line 2, should hold a new WordNet number"),
@@ -323,11 +314,11 @@ def test_every_part_that_is_missing_is_named(tmp_path: Path, name: str, part: st
         ("imagenet_a", "classnames.txt", "n01 tench\n", "imagenet-a/n02 belongs to no class of"),
         ("imagenet_v2", "classnames.txt", "n01 tench\n", "format-val/1 belongs to no class of"),
     ],
-)  # fmt: skip
+)
 def test_a_malformed_list_is_named_with_its_line(
     tmp_path: Path, name: str, file: str, content: str | bytes, words: str
 ) -> None:
-    lay_out(tmp_path, name)
+    make_dataset(tmp_path, name)
     path = tmp_path / DATASETS[name].folder / file
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(DataError, match=words):
@@ -335,15 +326,15 @@ def test_a_malformed_list_is_named_with_its_line(
 
 
 def test_pictures_outside_of_class_folders_are_no_dataset(tmp_path: Path) -> None:
-    lay_out(tmp_path, "imagenet")
+    make_dataset(tmp_path, "imagenet")
     shutil.rmtree(tmp_path / "imagenet/images/val")
-    put(tmp_path / "imagenet/images/val/ILSVRC2012_val_00000001.JPEG")
+    make_file(tmp_path / "imagenet/images/val/ILSVRC2012_val_00000001.JPEG")
     with pytest.raises(DataError, match="images/val should hold a folder of pictures per class"):
         load_split("imagenet", tmp_path, "test")
 
 
 def test_imagenet_without_its_training_pictures_is_a_test_split(tmp_path: Path) -> None:
-    lay_out(tmp_path, "imagenet")
+    make_dataset(tmp_path, "imagenet")
     shutil.rmtree(tmp_path / "imagenet/images/train")
     assert len(load_split("imagenet", tmp_path, "test")) == 6
     with pytest.raises(DataError, match="'imagenet' has the splits test; got 'train'"):
@@ -358,23 +349,21 @@ def test_listing_opens_no_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         opened.append(path.name)
         return really(path, *given, **more)
 
-    _, rows = lay_out(tmp_path, "imagenet_r")
+    _, rows = make_dataset(tmp_path, "imagenet_r")
     monkeypatch.setattr(Path, "open", noted)
     monkeypatch.setattr("PIL.Image.open", lambda *_: pytest.fail("a picture was opened"))
     assert len(load_split("imagenet_r", tmp_path, "test")) == len(rows["test"])
     assert set(opened) == {"classnames.txt"}
 
 
-def test_two_classes_that_clip_calls_alike_are_told_apart(tmp_path: Path) -> None:
-    lay_out(tmp_path, "imagenet_r")
+def test_two_classes_with_the_same_clip_name_stay_distinct(tmp_path: Path) -> None:
+    make_dataset(tmp_path, "imagenet_r")
     folder = tmp_path / "imagenet-rendition"
     list_, both = folder / "classnames.txt", "n04355933 sunglasses\nn04356056 sunglasses\n"
     list_.write_text(list_.read_text() + both)
-    put(folder / "imagenet-r/n04355933/1.jpg")
-    assert class_names("imagenet_r", tmp_path)[3:] == (
-        "sunglasses",
-    )  # the other is not asked about
-    put(folder / "imagenet-r/n04356056/1.jpg")
+    make_file(folder / "imagenet-r/n04355933/1.jpg")
+    assert class_names("imagenet_r", tmp_path)[3:] == ("sunglasses",)  # the other is not asked about
+    make_file(folder / "imagenet-r/n04356056/1.jpg")
     assert class_names("imagenet_r", tmp_path)[3:] == ("sunglass", "sunglasses")
     known = vocabularies.vocabulary("imagenet").names
-    assert [known[744], known[836]] == list(layouts.TWINS.values())
+    assert [known[744], known[836]] == list(split_files.DUPLICATE_NAMES.values())

@@ -1,4 +1,4 @@
-"""The written descriptions: complete, varied, and refused with a sentence when malformed."""
+"""The built-in descriptions are complete and varied; malformed files give an error message."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rita_demo.data.descriptions import BUILT_IN, LARGEST_FILE, MEAN, described, load
+from rita_demo.data.descriptions import BUILT_IN, BUILT_IN_MEAN, LARGEST_FILE, descriptions_for, load
 from rita_demo.data.vocabularies import VOCABULARIES
-from rita_demo.errors import DataError
+from rita_demo.records.errors import DataError
 
 NATURAL_FORMS = {"water lilly": ("water lily", "water lilies")}
 
@@ -55,7 +55,7 @@ def test_the_sentences_of_a_class_differ_in_wording(name: str) -> None:
         assert len(openings) >= 4, key
 
 
-def test_a_file_of_ones_own_keeps_its_order_and_strips_its_sentences(tmp_path: Path) -> None:
+def test_a_custom_file_keeps_its_order_and_strips_its_sentences(tmp_path: Path) -> None:
     path = written(tmp_path, '{"dog": [" a dog. ", "a dog.", "the dog"], "cat": ["a cat"]}')
     assert list(load(path).items()) == [("dog", ("a dog.", "the dog")), ("cat", ("a cat",))]
 
@@ -82,25 +82,23 @@ def test_a_file_of_ones_own_keeps_its_order_and_strips_its_sentences(tmp_path: P
         (b" " * (LARGEST_FILE + 1), "at most 2 MB"),
     ],
 )
-def test_a_malformed_file_is_refused_with_a_sentence(
-    tmp_path: Path, text: str | bytes, says: str
-) -> None:
+def test_a_malformed_file_gives_an_error_message(tmp_path: Path, text: str | bytes, says: str) -> None:
     with pytest.raises(DataError, match=says) as caught:
         load(written(tmp_path, text))
     assert str(tmp_path) not in str(caught.value)
 
 
 @pytest.mark.parametrize("path", ["no_such_file.json", ".", "a\0b"])
-def test_a_path_that_cannot_be_read_is_refused_with_a_sentence(path: str) -> None:
+def test_an_unreadable_path_gives_an_error_message(path: str) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         load(path)
 
 
 def test_sentences_come_in_the_order_of_the_names_whatever_their_capitals(tmp_path: Path) -> None:
     path = written(tmp_path, '{"Sea_Horse": ["a curl"], "dog": ["a tail", "an ear"], "cat": ["c"]}')
-    assert described(("dog", "sea horse"), str(path)) == (("a tail", "an ear"), ("a curl",))
-    assert described(("dog", "nobody"), "none") == ((), ())
-    both = described(("zigzagged", "crab"), "built_in")
+    assert descriptions_for(("dog", "sea horse"), str(path)) == (("a tail", "an ear"), ("a curl",))
+    assert descriptions_for(("dog", "unknown"), "none") == ((), ())
+    both = descriptions_for(("zigzagged", "crab"), "built_in")
     assert both == (load("dtd")["zigzagged"], load("caltech101")["crab"])
 
 
@@ -108,26 +106,22 @@ def test_sentences_come_in_the_order_of_the_names_whatever_their_capitals(tmp_pa
     ("names", "text", "says"),
     [
         (("dog", "emu", "cat"), '{"dog": ["a"]}', "no sentences for the class 'emu' and 1 more"),
-        (
-            ("dog",),
-            json.dumps({"dog": [str(n) for n in range(65)]}),
-            "has 65 sentences; at most 64",
-        ),
+        (("dog",), json.dumps({"dog": [str(n) for n in range(65)]}), "has 65 sentences; at most 64"),
     ],
 )
-def test_a_file_that_does_not_fit_the_classes_is_refused_with_a_sentence(
+def test_a_file_for_other_classes_gives_an_error_message(
     tmp_path: Path, names: tuple[str, ...], text: str, says: str
 ) -> None:
     with pytest.raises(DataError, match=says):
-        described(names, str(written(tmp_path, text)))
+        descriptions_for(names, str(written(tmp_path, text)))
 
 
-def test_a_class_the_built_in_files_do_not_know_is_told_which_lists_they_cover() -> None:
+def test_an_undescribed_class_error_names_the_covered_lists() -> None:
     with pytest.raises(DataError, match="no sentences for the class 'piano'") as refused:
-        described(("cup", "piano"), "built_in")
+        descriptions_for(("cup", "piano"), "built_in")
     assert "caltech101 and dtd" in refused.value.hint
 
 
 def test_as_one_prompt_they_are_used_only_where_every_class_has_some() -> None:
-    assert described(["banded", "crab"], MEAN) == described(["banded", "crab"], "built_in")
-    assert described(["banded", "my cat"], MEAN) == ((), ())
+    assert descriptions_for(["banded", "crab"], BUILT_IN_MEAN) == descriptions_for(["banded", "crab"], "built_in")
+    assert descriptions_for(["banded", "my cat"], BUILT_IN_MEAN) == ((), ())

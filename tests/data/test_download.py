@@ -1,4 +1,4 @@
-"""A dataset fetched from a server of our own: progress, a cut, a wrong checksum, nobody there."""
+"""Downloads from a local server: progress, interruptions, a wrong checksum, no server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ import threading
 import time
 import zipfile
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -26,17 +25,16 @@ import pytest
 from torchvision.datasets import DTD, Caltech101
 
 from rita_demo.data import download
-from rita_demo.data.datasets import is_own_split, load_split, present
-from rita_demo.data.download import ARCHIVES, Archive, fetching
-from rita_demo.errors import DataError
-from tests.server import ROOT
-
-from .hostile import encoded, photo
+from rita_demo.data.datasets import dataset_status, load_split, uses_random_split
+from rita_demo.data.download import ARCHIVES, Archive, download_steps
+from rita_demo.records.errors import DataError
+from tests.data.hostile import encoded, photo
+from tests.live_server import ROOT
 
 
 class Server:
-    """Serves one file; ``cut`` closes the connection after so many bytes, once; ``silent``: it stays open for so
-    many seconds before that, without a byte."""
+    """Serves one file. Once, ``cut`` closes the connection after that many bytes, and ``silent`` keeps it open
+    without a byte for that many seconds before."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.cut, self.ranges = data, None, []
@@ -105,18 +103,16 @@ def test_addresses_and_checksums_are_those_of_torchvision() -> None:
         assert archive.md5 in inspect.getsource(kind)
 
 
-def test_progress_is_told_and_the_dataset_can_be_used_with_a_split_of_our_own(
-    dtd: Server, tmp_path: Path
-) -> None:
-    told = list(fetching(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
-    assert [t.done for t in told] == sorted(t.done for t in told)
-    assert {t.total for t in told} == {len(dtd.data)}
-    assert told[-1].sentence == "Describable Textures is here"
+def test_download_reports_progress_and_gives_a_usable_dataset_with_a_random_split(dtd: Server, tmp_path: Path) -> None:
+    steps = list(download_steps(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
+    assert [s.done for s in steps] == sorted(s.done for s in steps)
+    assert {s.total for s in steps} == {len(dtd.data)}
+    assert steps[-1].sentence == "Describable Textures is here"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["dtd"]
-    assert is_own_split("dtd", tmp_path)
-    row = next(row for row in present(tmp_path) if row.name == "dtd")
+    assert uses_random_split("dtd", tmp_path)
+    row = next(row for row in dataset_status(tmp_path) if row.name == "dtd")
     assert row.usable
-    assert "train 10, val 4, test 6. A split of our own (seed 0)" in row.sentence
+    assert "train 10, val 4, test 6. A random split (seed 0)" in row.sentence
     splits = {name: load_split("dtd", tmp_path, name) for name in ("train", "val", "test")}
     paths = [path for rows in splits.values() for path, _, _ in rows]
     assert len(set(paths)) == len(paths) == 20
@@ -125,93 +121,91 @@ def test_progress_is_told_and_the_dataset_can_be_used_with_a_split_of_our_own(
 
 
 @pytest.mark.parametrize("resumes", [True, False], ids=["server resumes", "server starts again"])
-def test_after_a_cut_it_goes_on_where_it_stopped(
-    dtd: Server, tmp_path: Path, resumes: bool
-) -> None:
+def test_an_interrupted_download_resumes_where_it_stopped(dtd: Server, tmp_path: Path, resumes: bool) -> None:
     archive, dtd.cut, dtd.resumes = dtd.archive("dtd", "dtd.tar.gz"), 700, resumes
     with pytest.raises(DataError, match=r"broke after 0\.0 MB.*goes on where it stopped"):
-        list(fetching(archive, tmp_path))
+        list(download_steps(archive, tmp_path))
     assert (tmp_path / "dtd.tar.gz.part").stat().st_size == 700
-    told = list(fetching(archive, tmp_path))
+    steps = list(download_steps(archive, tmp_path))
     assert dtd.ranges == [None, "bytes=700-"]
-    assert (told[0].done > 700) is resumes
-    assert told[-2].total == len(dtd.data)
+    assert (steps[0].done > 700) is resumes
+    assert steps[-2].total == len(dtd.data)
     assert load_split("dtd", tmp_path, "train")
 
 
-def test_a_rest_of_unknown_length_is_taken_to_its_end(dtd: Server, tmp_path: Path) -> None:
+def test_a_resumed_download_of_unknown_length_completes(dtd: Server, tmp_path: Path) -> None:
     dtd.cut = 700
     with pytest.raises(DataError, match="broke after"):
-        list(fetching(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
+        list(download_steps(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
     dtd.tells_length = False
-    list(fetching(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
+    list(download_steps(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
     assert dtd.ranges[-1] == "bytes=700-"
     assert load_split("dtd", tmp_path, "train")
 
 
-def test_a_server_that_falls_silent_is_left_and_what_came_is_kept(
+def test_a_stalled_server_times_out_and_the_partial_file_stays(
     dtd: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(download, "PATIENCE", 0.5)
+    monkeypatch.setattr(download, "TIMEOUT_SECONDS", 0.5)
     archive, dtd.cut, dtd.silent = dtd.archive("dtd", "dtd.tar.gz"), 1024, 5.0
     begin = time.monotonic()
     with pytest.raises(DataError, match=r"broke after 0\.0 MB.*goes on where it stopped"):
-        list(fetching(archive, tmp_path))
+        list(download_steps(archive, tmp_path))
     assert time.monotonic() - begin < 4
     assert (tmp_path / "dtd.tar.gz.part").stat().st_size == 1024
-    list(fetching(archive, tmp_path))
+    list(download_steps(archive, tmp_path))
     assert dtd.ranges == [None, "bytes=1024-"]
     assert load_split("dtd", tmp_path, "test")
 
 
-def test_leaving_it_keeps_what_has_come_and_lets_others_fetch(dtd: Server, tmp_path: Path) -> None:
+def test_cancelling_keeps_the_partial_file_and_releases_the_lock(dtd: Server, tmp_path: Path) -> None:
     archive = dtd.archive("dtd", "dtd.tar.gz")
-    first = fetching(archive, tmp_path)
+    first = download_steps(archive, tmp_path)
     next(first)
     with pytest.raises(DataError, match="being fetched right now"):
-        next(fetching(archive, tmp_path))
+        next(download_steps(archive, tmp_path))
     first.close()
     assert (tmp_path / "dtd.tar.gz.part").stat().st_size >= 512
-    list(fetching(archive, tmp_path))
+    list(download_steps(archive, tmp_path))
     assert load_split("dtd", tmp_path, "test")
 
 
-def test_a_complete_part_needs_no_byte_more(dtd: Server, tmp_path: Path) -> None:
+def test_a_complete_partial_file_downloads_nothing(dtd: Server, tmp_path: Path) -> None:
     (tmp_path / "dtd.tar.gz.part").write_bytes(dtd.data)
-    list(fetching(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
+    list(download_steps(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
     assert load_split("dtd", tmp_path, "test")
 
 
-def test_a_wrong_checksum_is_a_sentence_and_nothing_stays(dtd: Server, tmp_path: Path) -> None:
+def test_a_wrong_checksum_gives_an_error_message_and_deletes_the_file(dtd: Server, tmp_path: Path) -> None:
     archive = replace(dtd.archive("dtd", "dtd.tar.gz"), md5="0" * 32)
     with pytest.raises(DataError, match=r"not dtd\.tar\.gz: its checksum is another one"):
-        list(fetching(archive, tmp_path))
+        list(download_steps(archive, tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nobody_there_and_not_found_are_sentences(dtd: Server, tmp_path: Path) -> None:
+def test_unreachable_server_and_not_found_give_error_messages(dtd: Server, tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, not listening
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/dtd.tar.gz"
         with pytest.raises(DataError, match="cannot be reached from here"):
-            list(fetching(replace(ARCHIVES["dtd"], url=url), tmp_path))
+            list(download_steps(replace(ARCHIVES["dtd"], url=url), tmp_path))
     dtd.data = b""
     with pytest.raises(DataError, match="answers 416"):
-        list(fetching(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
+        list(download_steps(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
 
 
 FETCH = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from rita_demo.data.download import ARCHIVES, fetching
-for at in fetching(replace(ARCHIVES["dtd"], url=sys.argv[1], md5=sys.argv[2]), Path(sys.argv[3])):
+from rita_demo.data.download import ARCHIVES, download_steps
+for at in download_steps(replace(ARCHIVES["dtd"], url=sys.argv[1], md5=sys.argv[2]), Path(sys.argv[3])):
     pass
 """
 
 
 @pytest.mark.slow
-def test_killed_while_it_unpacks_the_next_attempt_fetches_nothing(tmp_path: Path) -> None:
+def test_after_a_kill_while_unpacking_nothing_is_downloaded_again(tmp_path: Path) -> None:
     names = [f"dtd/images/{c}/{c}_{n}.png" for c in ("dotted", "striped") for n in range(1_500)]
     server = Server(tar_of(dict.fromkeys(names, PICTURE)))
     archive = server.archive("dtd", "dtd.tar.gz")
@@ -221,9 +215,9 @@ def test_killed_while_it_unpacks_the_next_attempt_fetches_nothing(tmp_path: Path
     while not list(tmp_path.glob(".unpacking-dtd/dtd/images/dotted")) and time.monotonic() < until:
         time.sleep(0.005)
     child.kill()
-    assert child.wait(20) == -9, "it was done before it could be killed"
+    assert child.wait(20) == -9, "it ended before the kill"
     assert not (tmp_path / "dtd").exists()
-    list(fetching(archive, tmp_path))
+    list(download_steps(archive, tmp_path))
     server.http.shutdown()
     server.http.server_close()
     assert server.ranges == [None, f"bytes={len(server.data)}-"]
@@ -231,55 +225,31 @@ def test_killed_while_it_unpacks_the_next_attempt_fetches_nothing(tmp_path: Path
     assert sorted(p.name for p in tmp_path.iterdir()) == ["dtd"]
 
 
-def test_what_was_unpacked_but_not_cleared_away_is_taken_as_it_is(
-    dtd: Server, tmp_path: Path
-) -> None:
+def test_a_fully_unpacked_folder_is_used_as_it_is(dtd: Server, tmp_path: Path) -> None:
     archive = dtd.archive("dtd", "dtd.tar.gz")
-    list(fetching(archive, tmp_path))
+    list(download_steps(archive, tmp_path))
     (tmp_path / "dtd.tar.gz.part").write_bytes(dtd.data)
-    list(fetching(archive, tmp_path))
+    list(download_steps(archive, tmp_path))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["dtd"]
 
 
-@pytest.mark.parametrize("claimed", [None, 10**12], ids=["no length", "a terabyte"])
-def test_a_server_that_sends_for_ever_is_left(tmp_path: Path, claimed: int | None) -> None:
-    sent = [0]
-
-    class Endless(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            if claimed:
-                self.send_header("Content-Length", str(claimed))
-            self.end_headers()
-            with suppress(OSError):
-                while sent[0] < 64 << 20:
-                    sent[0] += self.wfile.write(bytes(1 << 16))
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Endless)
-    threading.Thread(target=http.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{http.server_port}/dtd.tar.gz"
+@pytest.mark.parametrize("tells_length", [True, False])
+def test_a_server_that_sends_too_much_is_disconnected(dtd: Server, tmp_path: Path, tells_length: bool) -> None:
+    dtd.data, dtd.tells_length = bytes(4 << 20), tells_length
     with pytest.raises(DataError, match=r"sends more than dtd\.tar\.gz can hold \(1 MB\)"):
-        list(fetching(replace(ARCHIVES["dtd"], url=url, megabytes=1), tmp_path))
-    http.shutdown()
-    http.server_close()
-    assert sent[0] < 32 << 20
+        list(download_steps(replace(dtd.archive("dtd", "dtd.tar.gz"), megabytes=1), tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(not shutil.which("openssl"), reason="makes the server's certificate")
-def test_a_broken_tls_connection_is_a_cut_and_no_full_disk(
+def test_a_broken_tls_connection_is_an_interruption_not_a_full_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server answers over TLS, and then sends what is none."""
+    """The server answers over TLS and then sends bytes that are not TLS."""
     key, cert, root = tmp_path / "key.pem", tmp_path / "cert.pem", tmp_path / "data"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)],
-        check=True, capture_output=True,
-    )  # fmt: skip
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost"
+    words = [*command.split(), "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)]
+    subprocess.run(words, check=True, capture_output=True)
     monkeypatch.setenv("SSL_CERT_FILE", str(cert))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -298,25 +268,21 @@ def test_a_broken_tls_connection_is_a_cut_and_no_full_disk(
     threading.Thread(target=answer, daemon=True).start()
     url = f"https://127.0.0.1:{listening.getsockname()[1]}/dtd.tar.gz"
     with pytest.raises(DataError, match=r"broke after 0\.0 MB.*goes on where it stopped") as said:
-        list(fetching(replace(ARCHIVES["dtd"], url=url), root))
+        list(download_steps(replace(ARCHIVES["dtd"], url=url), root))
     listening.close()
     assert isinstance(said.value.__cause__, ssl.SSLError)
     assert (root / "dtd.tar.gz.part").stat().st_size == 1024
 
 
-def test_caltech101_is_unpacked_from_the_archive_inside_and_named_as_in_coop(
-    tmp_path: Path,
-) -> None:
+def test_caltech101_is_unpacked_from_the_archive_inside_and_named_as_in_coop(tmp_path: Path) -> None:
     names = ["Faces", "Faces_easy", "BACKGROUND_Google", "wild_cat", "airplanes"]
-    inner = tar_of(
-        {f"101_ObjectCategories/{n}/image_{i}.jpg": PICTURE for n in names for i in range(4)}
-    )
+    inner = tar_of({f"101_ObjectCategories/{n}/image_{i}.jpg": PICTURE for n in names for i in range(4)})
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as packed:
         packed.writestr("caltech-101/101_ObjectCategories.tar.gz", inner)
         packed.writestr("caltech-101/Annotations.tar", b"")
     server = Server(buffer.getvalue())
-    list(fetching(server.archive("caltech101", "caltech-101.zip"), tmp_path))
+    list(download_steps(server.archive("caltech101", "caltech-101.zip"), tmp_path))
     server.http.shutdown()
     server.http.server_close()
     rows = load_split("caltech101", tmp_path, "train")

@@ -1,4 +1,4 @@
-"""Whatever a visitor brings becomes a square, or a sentence."""
+"""User input becomes a square picture, or gives an error message."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import pytest
 from PIL import Image
 
 from rita_demo.data.pictures import open_picture, picture_of, png_bytes
-from rita_demo.errors import PictureError
-
-from .hostile import encoded, gif, photo, png_header, turned_jpeg
+from rita_demo.records.errors import PictureError
+from tests.data.hostile import encoded, gif, photo, png_header, rotated_jpeg
 
 SVG = b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 BAD: list[tuple[str, bytes, str]] = [
@@ -40,9 +39,7 @@ BAD: list[tuple[str, bytes, str]] = [
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(("name", "data", "words"), BAD, ids=[row[0] for row in BAD])
-def test_a_file_that_is_no_usable_picture_gets_a_sentence(
-    name: str, data: bytes, words: str, tmp_path: Path
-) -> None:
+def test_an_unusable_picture_file_gives_an_error_message(name: str, data: bytes, words: str, tmp_path: Path) -> None:
     path = tmp_path / "holiday.jpg"
     path.write_bytes(data)
     for source in (data, path, str(path)):
@@ -52,7 +49,7 @@ def test_a_file_that_is_no_usable_picture_gets_a_sentence(
         assert caught.value.hint
 
 
-def test_places_that_hold_no_file_get_a_sentence(tmp_path: Path) -> None:
+def test_paths_without_a_file_give_an_error_message(tmp_path: Path) -> None:
     rows = [
         (tmp_path, "is a folder"),
         (tmp_path / "missing.png", "There is no file 'missing.png'"),
@@ -110,7 +107,7 @@ SIZES = [
 
 
 @pytest.mark.parametrize(("width", "height", "square", "model_side", "side"), SIZES)
-def test_the_square_has_the_side_that_was_promised(
+def test_the_square_has_the_documented_side(
     width: int, height: int, square: str, model_side: int | None, side: int
 ) -> None:
     picture = open_picture(photo(width, height), square=square, side=model_side)
@@ -120,7 +117,7 @@ def test_the_square_has_the_side_that_was_promised(
     assert bool(picture.notes) == ((width, height) != (side, side))
 
 
-def test_the_middle_is_what_is_cut_out() -> None:
+def test_the_central_square_is_used() -> None:
     pixels = photo(90, 50)
     assert np.array_equal(open_picture(pixels).pixels, pixels[:, 20:70])
 
@@ -153,23 +150,14 @@ GOOD: list[tuple[str, bytes, tuple[int, int, int], str]] = [
     ("float tiff of levels", encoded(Image.new("F", (64, 64), 99.6), "TIFF"), (100, 100, 100), "0-255"),
     ("webp", encoded(Image.new("RGB", (64, 64), (9, 200, 30)), "WEBP", lossless=True), (9, 200, 30), ""),
     ("bmp", encoded(Image.new("RGB", (64, 64), (9, 200, 30)), "BMP"), (9, 200, 30), ""),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "data", "colour", "note"), GOOD, ids=[row[0] for row in GOOD])
-def test_every_kind_of_colour_becomes_rgb(
-    name: str, data: bytes, colour: tuple[int, int, int], note: str
-) -> None:
+def test_every_kind_of_colour_becomes_rgb(name: str, data: bytes, colour: tuple[int, int, int], note: str) -> None:
     picture = open_picture(data)
     assert np.abs(picture.pixels.astype(int) - colour).max() <= 1
     assert (note in " ".join(picture.notes)) if note else picture.notes == ()
-
-
-def test_transparent_palette_goes_on_white() -> None:
-    palette = Image.new("P", (64, 64), 0)
-    palette.putpalette([200, 0, 0, 0, 200, 0])
-    picture = open_picture(encoded(palette, transparency=0))
-    assert (picture.pixels == 255).all()
 
 
 def test_of_an_animation_the_first_frame_is_used() -> None:
@@ -181,16 +169,15 @@ def test_of_an_animation_the_first_frame_is_used() -> None:
     assert np.array_equal(open_picture(again).pixels, picture.pixels)
 
 
-@pytest.mark.parametrize(
-    ("orientation", "white"),
-    [(1, "right"), (2, "left"), (3, "left"), (6, "bottom"), (8, "top")],
-)
+@pytest.mark.parametrize(("orientation", "white"), [(1, "right"), (2, "left"), (3, "left"), (6, "bottom"), (8, "top")])
 def test_exif_rotation_is_applied(orientation: int, white: str) -> None:
-    picture = open_picture(turned_jpeg(orientation, 100, 64))
+    picture = open_picture(rotated_jpeg(orientation, 100, 64))
     halves = {
-        "left": picture.pixels[:, :16], "right": picture.pixels[:, -16:],
-        "top": picture.pixels[:16], "bottom": picture.pixels[-16:],
-    }  # fmt: skip
+        "left": picture.pixels[:, :16],
+        "right": picture.pixels[:, -16:],
+        "top": picture.pixels[:16],
+        "bottom": picture.pixels[-16:],
+    }
     assert max(halves, key=lambda name: halves[name].mean()) == white
     assert any("upright" in note for note in picture.notes) == (orientation != 1)
 
@@ -231,11 +218,11 @@ def test_float_arrays_are_scaled_exactly() -> None:
         (np.array([["a"]]), "got <U1"),
     ],
 )
-def test_other_arrays_get_a_sentence(array: np.ndarray, words: str) -> None:
+def test_unsupported_arrays_give_an_error_message(array: np.ndarray, words: str) -> None:
     with pytest.raises(PictureError, match=words):
         open_picture(array)
 
 
-def test_the_key_names_the_content() -> None:
+def test_the_key_depends_on_the_content() -> None:
     assert open_picture(photo(seed=1)).key == open_picture(encoded(photo(seed=1))).key
     assert open_picture(photo(seed=1)).key != open_picture(photo(seed=2)).key

@@ -15,17 +15,17 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from rita_demo import cli
+from rita_demo.cli import main as cli
 from rita_demo.data.datasets import DATASETS, class_names, load_split
 from rita_demo.data.vocabularies import vocabulary
 
-NAMED = os.environ.get("RITA_TEST_DATA", "").strip()
-if not NAMED:
+DATA_ENV = os.environ.get("RITA_TEST_DATA", "").strip()
+if not DATA_ENV:
     pytest.skip("RITA_TEST_DATA names no folder with real datasets", allow_module_level=True)
 
-ROOT = Path(NAMED)
+ROOT = Path(DATA_ENV)
 OFFICIAL = {"caltech101": 100, "dtd": 47}  # classes; a folder may hold fewer of them, never others
-HERE = [name for name in OFFICIAL if (ROOT / DATASETS[name].folder).is_dir()]
+AVAILABLE = [name for name in OFFICIAL if (ROOT / DATASETS[name].folder).is_dir()]
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(900)]
 
 
@@ -36,27 +36,27 @@ def listed(name: str) -> dict[str, list[tuple[str, int, str]]]:
 
 
 @cache
-def called(name: str) -> tuple[str, ...]:
+def class_names_of(name: str) -> tuple[str, ...]:
     """The class names of the split file in label order, written with spaces."""
     pairs = {(label, said) for rows in listed(name).values() for _, label, said in rows}
     return tuple(said.replace("_", " ") for _, said in sorted(pairs))
 
 
 def test_the_folder_holds_both_datasets() -> None:
-    assert list(OFFICIAL) == HERE, f"RITA_TEST_DATA should hold {', '.join(OFFICIAL)}"
+    assert list(OFFICIAL) == AVAILABLE, f"RITA_TEST_DATA should hold {', '.join(OFFICIAL)}"
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", AVAILABLE)
 def test_class_names_are_those_of_the_split_file_and_official_ones(name: str) -> None:
     names, official = class_names(name, ROOT), vocabulary(name).names
     assert len(official) == OFFICIAL[name]
-    assert names == called(name)
+    assert names == class_names_of(name)
     assert names == tuple(one for one in official if one in set(names))  # in the official order
     assert 2 <= len(names) <= OFFICIAL[name]
 
 
 @pytest.mark.parametrize("split", ["train", "val", "test"])
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", AVAILABLE)
 def test_every_listed_picture_is_there_with_its_class_and_opens(name: str, split: str) -> None:
     items, rows = load_split(name, ROOT, split), listed(name)[split]
     home = ROOT / DATASETS[name].folder / DATASETS[name].pictures
@@ -64,8 +64,8 @@ def test_every_listed_picture_is_there_with_its_class_and_opens(name: str, split
     assert [(path.relative_to(home).as_posix(), said) for path, _, said in items] == [
         (path, said.replace("_", " ")) for path, _, said in rows
     ]
-    assert all(called(name)[label] == said for _, label, said in items)
-    assert {label for _, label, _ in items} == set(range(len(called(name))))
+    assert all(class_names_of(name)[label] == said for _, label, said in items)
+    assert {label for _, label, _ in items} == set(range(len(class_names_of(name))))
     for path, _, _ in items:
         with Image.open(path) as picture:
             picture.load()
@@ -73,23 +73,21 @@ def test_every_listed_picture_is_there_with_its_class_and_opens(name: str, split
 
 
 def test_the_splits_of_a_dataset_share_no_picture() -> None:
-    for name in HERE:
+    for name in AVAILABLE:
         paths = [path for rows in listed(name).values() for path, _, _ in rows]
         assert len(paths) == len(set(paths))
 
 
-def test_the_command_datasets_says_that_they_are_usable(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_datasets_command_lists_them_as_usable(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["datasets", "--data-root", str(ROOT)]) == 0
-    printed = {line.split()[1]: line for line in capsys.readouterr().out.splitlines() if "*" in line[:1]}  # fmt: skip
-    for name in HERE:
+    printed = {line.split()[1]: line for line in capsys.readouterr().out.splitlines() if "*" in line[:1]}
+    for name in AVAILABLE:
         sizes = ", ".join(f"{split} {len(rows)}" for split, rows in listed(name).items())
-        assert f"{len(called(name))} classes; pictures: {sizes}." in printed[name]
+        assert f"{len(class_names_of(name))} classes; pictures: {sizes}." in printed[name]
 
 
-@pytest.mark.parametrize("name", HERE)
-def test_two_pictures_of_it_are_measured(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize("name", AVAILABLE)
+def test_two_pictures_of_it_are_measured(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "runs"
     words = ["evaluate", "--data-root", str(ROOT), "--dataset", f"{name}:present", "--limit", "2"]
     words += ["--methods", "clip,rita", "--attack", "none", "--budget", "4", "--protocols", "off"]
@@ -99,5 +97,5 @@ def test_two_pictures_of_it_are_measured(
     found = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert {(row["method"], row["n"]) for row in found} == {("clip", "2"), ("rita", "2")}
     headers = [json.loads(path.read_text()) for path in out.glob("cells/*/header.json")]
-    assert all(tuple(header["names"]) == called(name) for header in headers)
+    assert all(tuple(header["names"]) == class_names_of(name) for header in headers)
     assert all(header["available"] == len(listed(name)["val"]) for header in headers)

@@ -1,4 +1,4 @@
-"""The samples come with the pinned packages and belong to their vocabularies."""
+"""The samples are in the pinned packages, and their labels in their vocabularies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from rita_demo.data import textures
 from rita_demo.data.samples import SAMPLES, available, sample
-from rita_demo.errors import PictureError
+from rita_demo.records.errors import PictureError
 
 
 @pytest.mark.parametrize("key", SAMPLES)
@@ -25,7 +25,7 @@ def test_a_sample_opens_and_its_label_is_one_of_its_names(key: str) -> None:
     assert one.load(square="model", side=112).pixels.shape == (112, 112, 3)
 
 
-def test_all_samples_are_here_with_the_pinned_packages() -> None:
+def test_all_samples_are_available_with_the_pinned_packages() -> None:
     assert list(available()) == list(SAMPLES)
 
 
@@ -37,7 +37,7 @@ def test_finding_samples_does_not_import_their_packages() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_drawn_sample_is_a_picture_that_training_never_sees() -> None:
+def test_a_texture_sample_is_never_in_the_training_set() -> None:
     drawn = [one for one in SAMPLES.values() if one.seed is not None]
     assert drawn
     for one in drawn:
@@ -45,7 +45,7 @@ def test_a_drawn_sample_is_a_picture_that_training_never_sees() -> None:
         assert np.array_equal(one.load().pixels, textures.draw(one.label, one.seed))
 
 
-def test_a_missing_package_or_an_unknown_key_gets_a_sentence() -> None:
+def test_a_missing_package_or_an_unknown_key_gives_an_error_message() -> None:
     gone = replace(sample("coffee"), place=("no_such_package", "data"))
     with pytest.raises(PictureError, match="comes with the package no_such_package"):
         gone.load()

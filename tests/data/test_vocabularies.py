@@ -1,4 +1,4 @@
-"""Typed class names become a vocabulary, or a sentence."""
+"""Typed class names become a vocabulary, or give an error message."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from rita_demo.data.vocabularies import VOCABULARIES, duplicates, index_of, parse_names, vocabulary
-from rita_demo.errors import VocabularyError
+from rita_demo.records.errors import VocabularyError
 
 GOOD: list[tuple[str, tuple[str, ...]]] = [
     ("cup, crab", ("cup", "crab")),
@@ -29,7 +29,7 @@ GOOD: list[tuple[str, tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("text", "names"), GOOD)
-def test_typed_names_are_taken_apart(text: str, names: tuple[str, ...]) -> None:
+def test_typed_names_are_split(text: str, names: tuple[str, ...]) -> None:
     assert parse_names(text) == names
 
 
@@ -44,7 +44,7 @@ def test_typed_names_are_taken_apart(text: str, names: tuple[str, ...]) -> None:
         (",".join(map(str, range(2000))), "At most 1200 class names can be compared; got 2000"),
     ],
 )
-def test_unusable_names_get_a_sentence(text: str, words: str) -> None:
+def test_unusable_names_give_an_error_message(text: str, words: str) -> None:
     with pytest.raises(VocabularyError, match=words) as caught:
         parse_names(text)
     assert caught.value.hint
@@ -78,14 +78,12 @@ def test_an_unknown_list_names_the_known_ones() -> None:
         vocabulary("pets")
 
 
-@pytest.mark.parametrize(
-    ("wanted", "index"), [("crab", 1), ("CUP", 0), ("sea_horse", 2), (" Sea horse", 2)]
-)
+@pytest.mark.parametrize(("wanted", "index"), [("crab", 1), ("CUP", 0), ("sea_horse", 2), (" Sea horse", 2)])
 def test_a_class_is_found_by_its_name(wanted: str, index: int) -> None:
     assert index_of(("cup", "crab", "sea horse"), wanted) == index
 
 
-def test_a_class_that_is_not_there_gets_the_closest_ones() -> None:
+def test_an_unknown_class_error_lists_the_closest_names() -> None:
     with pytest.raises(VocabularyError, match=r"no class 'carb' among the 3.*Closest: 'crab'"):
         index_of(("cup", "crab", "sea horse"), "carb")
     with pytest.raises(VocabularyError, match="The first ones: 'cup'"):
@@ -95,12 +93,23 @@ def test_a_class_that_is_not_there_gets_the_closest_ones() -> None:
 @pytest.mark.parametrize(
     ("name", "classes", "some"),
     [
-        ("caltech101", 100, {0: "face", 1: "leopard", 2: "motorbike", 4: "airplane", 81: "sea horse",
-                             94: "water lilly", 99: "yin yang"}),
+        (
+            "caltech101",
+            100,
+            {
+                0: "face",
+                1: "leopard",
+                2: "motorbike",
+                4: "airplane",
+                81: "sea horse",
+                94: "water lilly",
+                99: "yin yang",
+            },
+        ),
         ("dtd", 47, {0: "banded", 5: "chequered", 30: "polka-dotted", 46: "zigzagged"}),
         ("imagenet", 1000, {0: "tench", 1: "goldfish", 207: "Golden Retriever", 999: "toilet paper"}),
     ],
-)  # fmt: skip
+)
 def test_ready_lists_have_the_official_names_in_the_official_order(
     name: str, classes: int, some: dict[int, str]
 ) -> None:

@@ -13,9 +13,9 @@ from urllib.parse import urlparse
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.server import running_server
+from tests.live_server import start_server
 
-PATIENCE = 60_000  # ms; generous, since the machine may be busy
+TIMEOUT_MS = 60_000  # ms; generous, since the machine may be busy
 LOCAL = {"127.0.0.1", "localhost"}
 
 
@@ -26,7 +26,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield os.environ["RITA_URL"]
         return
     log = tmp_path_factory.mktemp("server") / "log.txt"
-    with running_server(log) as url:
+    with start_server(log) as url:
         yield url
         assert "Traceback" not in log.read_text(), log.read_text()[-4000:]
 
@@ -35,8 +35,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def page(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page of a new visitor on which the worked example is finished, or what a link (the parameter) asks for."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
-    context.set_default_timeout(PATIENCE)
-    expect.set_options(timeout=PATIENCE)
+    context.set_default_timeout(TIMEOUT_MS)
+    expect.set_options(timeout=TIMEOUT_MS)
     complaints: list[str] = []
 
     def guard(route: Route) -> None:
@@ -48,10 +48,7 @@ def page(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iter
 
     context.route(lambda url: not url.startswith(("data:", "blob:")), guard)
     page = context.new_page()
-    page.on(
-        "console",
-        lambda m: complaints.append(f"console: {m.text}") if m.type == "error" else None,
-    )
+    page.on("console", lambda m: complaints.append(f"console: {m.text}") if m.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(f"page error: {error}"))
     page.goto(address + getattr(request, "param", ""))
     for finished in ("#verdicts table", "#views button"):  # a link may open another tab

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.scan import grave
+from tests.e2e.scan import severe_findings
 
 pytestmark = pytest.mark.e2e
 
 #: What shows that a tab is filled; other tabs wait for nothing from the server.
-FILLED = {"Inside RITA": "#in-plan-attacked .heatmaplayer image", "Memory (cache)": "#contents img"}
+READY_SELECTORS = {"Inside RITA": "#in-plan-attacked .heatmaplayer image", "Memory (cache)": "#contents img"}
 #: Where the focus is, and whether somebody sees it there. The slider over a picture is invisible: its frame shows it.
-FOCUS = """() => {
+FOCUSED_ELEMENT_JS = """() => {
   const now = document.activeElement, probe = document.createElement("i");
   probe.style.color = "var(--rita-clean)";
   document.body.append(probe);
@@ -34,7 +34,7 @@ FOCUS = """() => {
 
 
 #: Controls in sight that Tab did not stop at; of radio buttons a browser stops at one per group.
-MISSED = """() => [...document.querySelectorAll(
+UNREACHED_CONTROLS_JS = """() => [...document.querySelectorAll(
     "[role=tabpanel] :is(button, input:not([type=radio]), select, textarea, summary, a[href], [tabindex='0'])"
   )].filter((e) => e.checkVisibility() && !e.disabled && e.tabIndex >= 0 && !e.dataset.stop)
   .map((e) => e.outerHTML.slice(0, 200))"""
@@ -49,8 +49,8 @@ def tabs(page: Page) -> Iterator[str]:
         folds.evaluate_all("folds => folds.forEach((fold) => fold.click())")
         answers = page.locator("[role=tabpanel] details:not([open]):visible")
         answers.evaluate_all("all => all.forEach((one) => (one.open = true))")
-        if name in FILLED:
-            page.wait_for_selector(FILLED[name])
+        if name in READY_SELECTORS:
+            page.wait_for_selector(READY_SELECTORS[name])
         page.wait_for_timeout(1500)  # its figures are drawn when it is first seen
         yield name
 
@@ -69,42 +69,38 @@ def test_axe_finds_nothing_serious_on_any_tab(page: Page, width: int, dark: bool
     assert page.evaluate("document.body.classList.contains('dark')") is dark
     findings = []
     for name in tabs(page):
-        findings += [f"{name}: {said}" for said in grave(page)]
+        findings += [f"{name}: {said}" for said in severe_findings(page)]
     assert not findings, "\n".join(findings)
 
 
-def test_axe_would_find_pale_words_and_a_button_without_a_name(page: Page) -> None:
-    page.evaluate(
-        "document.querySelector('#title').innerHTML = '<p style=\"color:#ccc\">pale</p><button></button>'"
-    )
-    found = grave(page, "#title")
+def test_axe_detects_low_contrast_and_an_unnamed_button(page: Page) -> None:
+    page.evaluate("document.querySelector('#title').innerHTML = '<p style=\"color:#ccc\">pale</p><button></button>'")
+    found = severe_findings(page, "#title")
     assert {re.search(r"\] (\S+)", one)[1] for one in found} == {"color-contrast", "button-name"}
 
 
-def reach(page: Page, wanted: str, key: str = "Tab", most: int = 90) -> Locator:
+def tab_to(page: Page, wanted: str, key: str = "Tab", most: int = 90) -> Locator:
     """Press ``key`` until an element of the selector ``wanted`` has the focus; every stop must be visible."""
     for _ in range(most):
         page.keyboard.press(key)
-        stop = page.evaluate(FOCUS)
+        stop = page.evaluate(FOCUSED_ELEMENT_JS)
         assert stop["seen"], f"the focus cannot be seen at {stop['what']} on the way to {wanted}"
         if page.evaluate("wanted => document.activeElement.matches(wanted)", wanted):
             return page.locator(":focus")
     raise AssertionError(f"{wanted} is not reached with {most} times {key}")
 
 
-def test_a_visit_with_the_keyboard_alone(page: Page) -> None:
+def test_the_page_works_with_the_keyboard_alone(page: Page) -> None:
     # another sample is chosen and run
-    sample = reach(page, "#samples button[aria-pressed=false]").get_attribute("data-sample")
+    sample = tab_to(page, "#samples button[aria-pressed=false]").get_attribute("data-sample")
     page.keyboard.press("Enter")
-    expect(page.locator("#samples button[aria-pressed=true]")).to_have_attribute(
-        "data-sample", str(sample)
-    )
+    expect(page.locator("#samples button[aria-pressed=true]")).to_have_attribute("data-sample", str(sample))
     expect(page.locator("#status")).to_contain_text("Done in")
     expect(page.locator(":focus")).to_have_attribute("data-sample", str(sample))
-    reach(page, "#go")
-    reach(page, ".pic.attacked input[type=range]")
+    tab_to(page, "#go")
+    tab_to(page, ".pic.attacked input[type=range]")
     # its views are walked and one is chosen; the focus stays on it though the grid is drawn anew
-    first = reach(page, "#views button").get_attribute("data-index")
+    first = tab_to(page, "#views button").get_attribute("data-index")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowLeft")
@@ -114,36 +110,36 @@ def test_a_visit_with_the_keyboard_alone(page: Page) -> None:
     expect(page.locator("#view-detail")).to_contain_text(f"View {view}:")
     expect(page.locator(":focus")).to_have_attribute("data-index", str(view))
     # Inside RITA: the same view is left out, and one key goes back to the run
-    reach(page, "[role=tab]:nth-of-type(2)", "Shift+Tab")
+    tab_to(page, "[role=tab]:nth-of-type(2)", "Shift+Tab")
     page.keyboard.press("Enter")
     expect(page.get_by_role("tab", name="Inside RITA")).to_have_attribute("aria-selected", "true")
     expect(page.locator("#in-plan-attacked .heatmaplayer image").first).to_be_visible()
     banner = page.locator("#whatif-banner")
-    reach(page, "#whatif-view")
+    tab_to(page, "#whatif-view")
     page.keyboard.press("Enter")
     expect(banner).to_contain_text(f"without view {view}")
     expect(page.locator("#whatif-back")).to_be_enabled()
-    reach(page, "#whatif-back", "Shift+Tab")
+    tab_to(page, "#whatif-back", "Shift+Tab")
     page.keyboard.press("Enter")
     expect(banner).to_contain_text("This is the run as it was made")
-    reach(page, "[role=tab]:nth-of-type(1)", "Shift+Tab")
+    tab_to(page, "[role=tab]:nth-of-type(1)", "Shift+Tab")
     page.keyboard.press("Enter")
     expect(page.locator("#view-detail")).to_be_visible()
 
 
 @pytest.mark.nightly
-def test_every_control_of_every_tab_is_reached_by_tab_and_seen(page: Page) -> None:
+def test_every_control_is_reachable_with_the_tab_key_and_visible(page: Page) -> None:
     for name in tabs(page):
         page.get_by_role("tab", name=name).focus()
         for _ in range(400):
             page.keyboard.press("Tab")
             if page.evaluate("document.activeElement === document.body"):
                 break  # past the end of the page, or lost: then the rest is missed below
-            stop = page.evaluate(FOCUS)
+            stop = page.evaluate(FOCUSED_ELEMENT_JS)
             assert stop["seen"], f"{name}: the focus cannot be seen at {stop['what']}"
             page.evaluate("document.activeElement.dataset.stop = 'yes'")
         assert page.locator("[role=tabpanel]:visible [data-stop]").count() > 5, name
-        assert page.evaluate(MISSED) == [], name
+        assert page.evaluate(UNREACHED_CONTROLS_JS) == [], name
 
 
 def test_a_figure_is_zoomed_with_plus_and_reset_with_0(page: Page) -> None:

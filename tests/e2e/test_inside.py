@@ -17,7 +17,7 @@ def open_inside(page: Page) -> None:
         expect(page.locator(f"#in-plan-{side} .heatmaplayer image").first).to_be_visible()
 
 
-def touch_cell(page: Page) -> None:
+def click_cell(page: Page) -> None:
     """Click a cell of the attacked picture's plan."""
     page.locator("#in-plan-attacked").scroll_into_view_if_needed()
     area = page.locator("#in-plan-attacked .nsewdrag").first.bounding_box()
@@ -26,11 +26,9 @@ def touch_cell(page: Page) -> None:
     expect(page.locator("#in-cell")).to_contain_text(re.compile(r"View \d+ → “"))
 
 
-def test_a_cell_shows_crop_sentence_and_cost_of_both_sides_and_the_first_tab_follows(
-    page: Page,
-) -> None:
+def test_a_cell_shows_crop_prompt_and_cost_of_both_sides_in_both_tabs(page: Page) -> None:
     open_inside(page)
-    touch_cell(page)
+    click_cell(page)
     cell = page.locator("#in-cell")
     expect(cell.locator("img")).to_have_count(2)
     expect(cell).to_contain_text("cosine distance")
@@ -41,19 +39,17 @@ def test_a_cell_shows_crop_sentence_and_cost_of_both_sides_and_the_first_tab_fol
     expect(page.locator(".pic.attacked .crop-box")).to_be_visible()
 
 
-def test_what_is_chosen_on_the_first_tab_is_chosen_inside(page: Page) -> None:
+def test_a_selection_on_the_first_tab_applies_to_inside_rita(page: Page) -> None:
     page.locator("#views button").nth(5).click()
     expect(page.locator("#view-detail")).to_contain_text("View 5:")
     open_inside(page)
-    expect(page.locator("#in-views-clean button[aria-pressed=true]")).to_have_attribute(
-        "data-index", "5"
-    )
+    expect(page.locator("#in-views-clean button[aria-pressed=true]")).to_have_attribute("data-index", "5")
     expect(page.get_by_role("button", name="Leave out view 5")).to_be_enabled()
 
 
-def test_a_view_is_left_out_and_one_click_goes_back(page: Page) -> None:
+def test_a_view_can_be_excluded_and_restored_with_one_click(page: Page) -> None:
     open_inside(page)
-    touch_cell(page)
+    click_cell(page)
     banner = page.locator("#whatif-banner")
     expect(banner).to_contain_text("This is the run as it was made")
     page.locator("#whatif-view").click()
@@ -75,7 +71,7 @@ def test_the_presets_are_compared_and_a_state_is_pinned(page: Page) -> None:
     expect(page.locator("#pinned")).to_contain_text("shown now")
 
 
-def test_arrows_walk_through_the_views_and_enter_chooses(page: Page) -> None:
+def test_arrow_keys_move_between_views_and_enter_selects(page: Page) -> None:
     open_inside(page)
     views = page.locator("#in-views-attacked")
     views.locator("button").first.focus()
@@ -92,7 +88,7 @@ def test_arrows_walk_through_the_views_and_enter_chooses(page: Page) -> None:
     expect(page.locator("#view-detail")).to_contain_text("View 1:")
 
 
-def test_class_and_prompt_are_chosen_by_keyboard_and_every_tab_follows(page: Page) -> None:
+def test_class_and_prompt_are_selected_by_keyboard_in_every_tab(page: Page) -> None:
     open_inside(page)
     menu = page.locator("#in-class input")
     menu.fill("crab")
@@ -108,7 +104,7 @@ def test_class_and_prompt_are_chosen_by_keyboard_and_every_tab_follows(page: Pag
     assert page.locator("#class input").first.input_value() == "crab"
 
 
-def test_a_figure_of_views_is_walked_by_keyboard(page: Page) -> None:
+def test_views_in_a_figure_are_selected_by_keyboard(page: Page) -> None:
     open_inside(page)
     page.locator("#in-entropies-clean .rita-figure").focus()
     page.keyboard.press("ArrowRight")
@@ -117,7 +113,7 @@ def test_a_figure_of_views_is_walked_by_keyboard(page: Page) -> None:
     expect(page.locator("#in-views-clean button[aria-pressed=true]")).to_have_count(1)
 
 
-def test_a_view_that_is_left_out_looks_different_from_one_that_is_not_confident(page: Page) -> None:
+def test_an_excluded_view_looks_different_from_an_unconfident_one(page: Page) -> None:
     open_inside(page)
     page.locator("#in-views-attacked button.left").first.click()
     page.locator("#whatif-view").click()
@@ -127,9 +123,9 @@ def test_a_view_that_is_left_out_looks_different_from_one_that_is_not_confident(
     assert "left out of the decision" in (out.get_attribute("aria-label") or "")
 
 
-def test_the_banner_names_setting_preset_value_and_value_now(page: Page) -> None:
+def test_the_banner_shows_the_setting_its_preset_value_and_its_current_value(page: Page) -> None:
     open_inside(page)
-    page.get_by_role("button", name="Move a setting").click()
+    page.get_by_role("button", name="Change a setting").click()
     number = page.locator("#whatif-slots input[type=number]")
     number.fill("5")
     number.press("Enter")
@@ -140,9 +136,9 @@ def test_the_banner_names_setting_preset_value_and_value_now(page: Page) -> None
     expect(number).to_have_value("3")
 
 
-def test_settings_moved_one_right_after_the_other_are_all_kept(page: Page) -> None:
+def test_settings_changed_in_quick_succession_all_apply(page: Page) -> None:
     open_inside(page)
-    page.get_by_role("button", name="Move a setting").click()
+    page.get_by_role("button", name="Change a setting").click()
     for name, value in (("cache_weight", "1"), ("transported_mass", "0.8"), ("max_entropy", "0.6")):
         box = page.locator(f"#whatif-{name} input[type=number]")
         box.fill(value)
@@ -152,16 +148,16 @@ def test_settings_moved_one_right_after_the_other_are_all_kept(page: Page) -> No
         expect(banner).to_contain_text(words)
 
 
-def test_a_pinned_state_stands_in_the_figure_of_costs(page: Page) -> None:
+def test_a_pinned_state_is_drawn_in_the_cost_figure(page: Page) -> None:
     open_inside(page)
     page.get_by_role("button", name="Pin what is shown").click()
-    expect(page.locator("#in-pinned")).to_contain_text("RITA said")
+    expect(page.locator("#in-pinned")).to_contain_text("RITA answered")
     expect(page.locator("#in-costs")).to_contain_text("pinned total")
     page.get_by_role("button", name="Unpin").click()
-    expect(page.locator("#in-pinned")).not_to_contain_text("RITA said")
+    expect(page.locator("#in-pinned")).not_to_contain_text("RITA answered")
 
 
-def test_a_remembered_view_is_chosen_here_and_on_the_memorys_tab_and_left_out(page: Page) -> None:
+def test_a_cached_view_is_selected_in_both_tabs_and_excluded(page: Page) -> None:
     page.get_by_role("button", name=re.compile("coffee|cup", re.I)).first.click()
     expect(page.locator("#status")).to_contain_text("Done in")
     open_inside(page)

@@ -25,7 +25,7 @@ def square_shown(page: Page, kind: str) -> np.ndarray:
     return np.array(Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2]))))
 
 
-def press(page: Page, name: str) -> None:
+def press_and_wait(page: Page, name: str) -> None:
     """Press a button and wait until everything is done."""
     status = "document.querySelector('#status').textContent"
     before = page.evaluate(status)
@@ -54,7 +54,7 @@ def test_the_page_opens_with_a_worked_example(page: Page) -> None:
         expect(page.locator(f"#{figure} .js-plotly-plot svg").first).to_be_visible()
 
 
-def test_an_uploaded_picture_with_my_own_classes_is_attacked_and_defended(page: Page) -> None:
+def test_an_uploaded_picture_with_custom_classes_is_attacked_and_defended(page: Page) -> None:
     path = SAMPLES["cat"].path
     assert path is not None
     upload(page, path)
@@ -62,7 +62,7 @@ def test_an_uploaded_picture_with_my_own_classes_is_attacked_and_defended(page: 
     page.locator("#vocabulary input").click()
     page.get_by_role("option", name="My own list").click()
     page.locator("#own-names textarea").fill("cat, crab, <b>camera</b>, piano")
-    press(page, "Attack and defend")
+    press_and_wait(page, "Attack and defend")
     expect(page.locator("#verdicts")).to_contain_text("among all 4 classes")
     clean, attacked = square_shown(page, "clean"), square_shown(page, "attacked")
     assert clean.shape == attacked.shape
@@ -79,7 +79,7 @@ def test_a_downloaded_attacked_picture_comes_back_bit_for_bit(page: Page, tmp_pa
     assert np.array_equal(np.array(Image.open(path)), shown)
     upload(page, path)
     expect(page.locator("#chosen")).to_contain_text("pixel for pixel")
-    press(page, "Only defend")
+    press_and_wait(page, "Only defend")
     expect(page.locator(".pic.attacked .says")).to_contain_text("not attacked here")
     assert np.array_equal(square_shown(page, "clean"), shown)
 
@@ -92,9 +92,7 @@ def test_choosing_a_sample_runs_it(page: Page) -> None:
 
 
 @pytest.mark.nightly
-def test_the_last_of_two_samples_pressed_in_a_row_is_run_with_film_and_strengths(
-    page: Page,
-) -> None:
+def test_the_last_of_two_quickly_chosen_samples_runs_with_attack_steps_and_budgets(page: Page) -> None:
     page.locator("#samples [data-sample=coffee]").click()
     expect(page.locator("#stop")).to_be_visible()
     page.locator("#samples [data-sample=brick]").click()
@@ -105,7 +103,7 @@ def test_the_last_of_two_samples_pressed_in_a_row_is_run_with_film_and_strengths
     expect(page.locator("#strength-shown input")).to_have_count(4, timeout=120_000)
 
 
-def test_a_class_is_chosen_and_a_cell_of_its_plan_shows_crop_and_sentence(page: Page) -> None:
+def test_a_cell_of_the_plan_of_a_selected_class_shows_crop_and_prompt(page: Page) -> None:
     name = "anchor"
     page.locator("#class input").fill(name)
     page.get_by_role("option", name=name, exact=True).click()
@@ -126,28 +124,25 @@ def test_a_view_of_the_grid_is_outlined_on_the_picture(page: Page) -> None:
     expect(page.locator(".pic.clean .crop-box")).to_be_visible()
 
 
-def scrub(page: Page, name: str, step: int) -> None:
+def set_attack_step(page: Page, name: str, step: int) -> None:
     """Type a step into one of the two sliders' number boxes."""
     box = page.locator(f"#{name} input[type=number]")
     box.fill(str(step))
     box.press("Enter")
 
 
-def test_scrubbing_moves_pictures_views_entropies_costs_and_verdicts_in_both_tabs(
-    page: Page,
-) -> None:
+def test_the_attack_step_slider_updates_all_panels_in_both_tabs(page: Page) -> None:
     clean = square_shown(page, "clean")
     expect(page.locator("#scrubber-note")).to_contain_text("Kept: steps 0, 1, 2, 3, 5 and 7 of 7.")
     names = ("verdicts", "banner", "views", "entropies", "costs", "plan", "heading-views")
     before = {name: page.locator(f"#{name}").inner_html() for name in names}
-    scrub(page, "scrubber", 2)
+    set_attack_step(page, "scrubber", 2)
     expect(page.locator("#verdicts")).to_contain_text("attacked, step 2 of 7", ignore_case=True)
     expect(page.locator("#heading-views")).to_contain_text("step 2 of 7")
     expect(page.locator(".pic.attacked .says")).to_contain_text("After 2 steps of 7")
     for name in names:
         page.wait_for_function(
-            "([id, html]) => document.getElementById(id).innerHTML !== html",
-            arg=[name, before[name]],
+            "([id, html]) => document.getElementById(id).innerHTML !== html", arg=[name, before[name]]
         )
     page.get_by_role("tab", name="Inside RITA").click()
     strip = page.locator("#inside-strip")
@@ -156,13 +151,12 @@ def test_scrubbing_moves_pictures_views_entropies_costs_and_verdicts_in_both_tab
     for name in names:
         page.wait_for_selector(f"#{name} svg, #{name} button")
     before = {name: page.locator(f"#{name}").inner_html() for name in names}
-    scrub(page, "in-scrubber", 4)
+    set_attack_step(page, "in-scrubber", 4)
     expect(page.locator("#in-scrubber-note")).to_contain_text("everything shows step 5")
     expect(strip).to_contain_text("attacked, step 5 of 7", ignore_case=True)
     for name in names:
         page.wait_for_function(
-            "([id, html]) => document.getElementById(id).innerHTML !== html",
-            arg=[name, before[name]],
+            "([id, html]) => document.getElementById(id).innerHTML !== html", arg=[name, before[name]]
         )
     page.get_by_role("tab", name="Attack & defend").click()
     expect(page.locator("#verdicts")).to_contain_text("attacked, step 5 of 7", ignore_case=True)
@@ -174,7 +168,7 @@ def test_scrubbing_moves_pictures_views_entropies_costs_and_verdicts_in_both_tab
     assert np.array_equal(square_shown(page, "attacked"), clean)
 
 
-def test_another_strength_shows_at_once_in_both_tabs_and_in_the_form(page: Page) -> None:
+def test_another_budget_is_shown_immediately_in_both_tabs_and_in_the_form(page: Page) -> None:
     shown = page.locator("#strength-shown input")
     expect(shown).to_have_count(4, timeout=120_000)  # 1, 2, 4 and 8 are there
     page.get_by_label("8/255").first.check()
@@ -193,21 +187,17 @@ def test_another_strength_shows_at_once_in_both_tabs_and_in_the_form(page: Page)
     expect(page.locator(".pic.noise .says")).to_contain_text("1/255")
 
 
-def test_a_strength_beyond_its_slider_becomes_the_strongest_and_the_page_lives_on(
-    page: Page,
-) -> None:
+def test_a_budget_above_the_slider_range_is_clipped_and_the_page_keeps_working(page: Page) -> None:
     box = page.locator("#knob-budget input[type=number]")
     box.fill("99")
     box.press("Tab")
     expect(box).to_have_value("16")
     expect(page.locator("#differs")).to_contain_text("16/255 instead of 4/255")
-    press(page, "Attack and defend")
+    press_and_wait(page, "Attack and defend")
     expect(page.locator("#threat")).to_contain_text("more than 16/255")
 
 
-def test_a_file_that_is_no_picture_gets_a_sentence_that_stays_and_loses_nothing(
-    page: Page, tmp_path: Path
-) -> None:
+def test_an_invalid_picture_file_gives_a_lasting_error_message_and_loses_nothing(page: Page, tmp_path: Path) -> None:
     before = page.locator("#verdicts").inner_text()
     for name in ("holiday.jpg", "memory.safetensors"):
         fake = tmp_path / name
@@ -218,10 +208,10 @@ def test_a_file_that_is_no_picture_gets_a_sentence_that_stays_and_loses_nothing(
         assert page.locator("#verdicts").inner_text() == before
         page.get_by_role("button", name="Dismiss this message").click()
         expect(alert).to_be_hidden()
-    press(page, "Attack and defend")  # the page lives on
+    press_and_wait(page, "Attack and defend")  # the page lives on
 
 
-def test_too_few_classes_get_a_sentence(page: Page) -> None:
+def test_too_few_classes_give_an_error_message(page: Page) -> None:
     page.locator("#vocabulary input").click()
     page.get_by_role("option", name="My own list").click()
     page.locator("#own-names textarea").fill("cup")
@@ -229,7 +219,7 @@ def test_too_few_classes_get_a_sentence(page: Page) -> None:
     expect(page.get_by_role("alert")).to_contain_text("At least 2 different class names")
 
 
-def test_a_model_that_cannot_be_had_is_a_sentence_and_the_menu_goes_back(page: Page) -> None:
+def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(page: Page) -> None:
     before = page.locator("#verdicts").inner_text()
     page.get_by_role("button", name="Model: Embedded model").click()
     page.get_by_role("radio", name="CLIP ViT-B/32 (OpenAI)").check()
@@ -242,14 +232,12 @@ def test_a_model_that_cannot_be_had_is_a_sentence_and_the_menu_goes_back(page: P
 
 
 @pytest.mark.nightly
-def test_ten_view_draws_are_counted(page: Page) -> None:
-    press(page, "Right in how many of 10 view draws?")
+def test_ten_view_seeds_are_counted(page: Page) -> None:
+    press_and_wait(page, "Right in how many of 10 view draws?")
     expect(page.locator("#draws .js-plotly-plot svg").first).to_be_visible()
 
 
-def test_a_figure_is_saved_as_svg_with_its_name_and_the_runs_settings(
-    page: Page, tmp_path: Path
-) -> None:
+def test_a_figure_is_saved_as_svg_with_its_name_and_the_runs_settings(page: Page, tmp_path: Path) -> None:
     figure = page.locator("#costs .rita-figure")
     expect(figure.locator(".js-plotly-plot svg").first).to_be_attached()
     figure.focus()
@@ -265,32 +253,28 @@ def test_a_figure_is_saved_as_svg_with_its_name_and_the_runs_settings(
 
 
 @pytest.mark.parametrize(
-    "page",
-    ["?sample=cat&classes=cat%2Ccrab%2Cpiano&budget=2&steps=3&view=5&tab=inside"],
-    indirect=True,
+    "page", ["?sample=cat&classes=cat%2Ccrab%2Cpiano&budget=2&steps=3&view=5&tab=inside"], indirect=True
 )
-def test_a_link_opens_the_page_as_it_was(page: Page) -> None:
+def test_a_share_link_restores_the_page(page: Page) -> None:
     expect(page.get_by_role("tab", name="Inside RITA")).to_have_attribute("aria-selected", "true")
-    expect(page.locator("#in-views-clean button[aria-pressed=true]")).to_have_attribute(
-        "data-index", "5"
-    )
+    expect(page.locator("#in-views-clean button[aria-pressed=true]")).to_have_attribute("data-index", "5")
     page.get_by_role("tab", name="Attack & defend").click()
     expect(page.locator("#threat")).to_contain_text("more than 2/255, in 3 steps")
     expect(page.locator("#verdicts")).to_contain_text("among all 3 classes")
     expect(page.locator("#own-names textarea")).to_have_value("cat,crab,piano")
     assert "budget=2" in page.url
     assert "tab=" not in page.url
-    press(page, "Attack twice as hard")
+    press_and_wait(page, "Attack twice as hard")
     page.wait_for_url(re.compile(r"\?sample=cat&(?!.*budget=2)"))
 
 
 @pytest.mark.parametrize("page", ["?sample=nothing"], indirect=True)
-def test_a_broken_link_is_a_sentence_beside_the_worked_example(page: Page) -> None:
+def test_a_broken_link_gives_an_error_message_beside_the_worked_example(page: Page) -> None:
     expect(page.get_by_role("alert")).to_contain_text("sample is one of")
     expect(page.locator("#verdicts table")).to_be_visible()
 
 
-def test_an_attack_can_be_stopped_and_tried_again(page: Page) -> None:
+def test_an_attack_can_be_stopped_and_restarted(page: Page) -> None:
     table = page.locator("#verdicts table")
     before = table.inner_text()
     page.locator("#samples [data-sample=coffee]").click()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from rita_demo import cli
+from rita_demo.cli import main as cli
 from rita_demo.data.samples import SAMPLES
 
 pytestmark = pytest.mark.e2e
@@ -15,8 +15,18 @@ pytestmark = pytest.mark.e2e
 
 def test_the_file_opens_offline_and_draws_its_figures(browser: Browser, tmp_path: Path) -> None:
     picture, html = SAMPLES["cat"].path, tmp_path / "story.html"
-    asked = ["explain", str(picture), "--classes", "cat,crab,piano", "--label", "cat",
-             "--methods", "clip,ensemble,rita", "--html", str(html)]  # fmt: skip
+    asked = [
+        "explain",
+        str(picture),
+        "--classes",
+        "cat,crab,piano",
+        "--label",
+        "cat",
+        "--methods",
+        "clip,ensemble,rita",
+        "--html",
+        str(html),
+    ]
     assert cli.main(asked) == 0
     context = browser.new_context(offline=True, viewport={"width": 390, "height": 844})
     page = context.new_page()

@@ -5,46 +5,40 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from rita_demo.ui.tour import STOPS
-from tests.e2e.scan import grave
+from rita_demo.ui.learn.tour import TOUR_STEPS
+from tests.e2e.scan import severe_findings
 
 pytestmark = pytest.mark.e2e
 
 # Whether a click on the middle of an element reaches it.
-FREE = """(selector) => {
+UNCOVERED_JS = """(selector) => {
   const e = [...document.querySelectorAll(selector)].find((e) => e.getClientRects().length);
   const { left, top, width, height } = e.getBoundingClientRect();
   return e.contains(document.elementFromPoint(left + width / 2, top + height / 2));
 }"""
 
 
-@pytest.mark.parametrize(
-    ("width", "height"), [(1440, 900), pytest.param(390, 844, marks=pytest.mark.nightly)]
-)
-def test_the_tour_leads_through_the_page_and_ends_where_it_began(
-    page: Page, width: int, height: int
-) -> None:
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), pytest.param(390, 844, marks=pytest.mark.nightly)])
+def test_the_tour_visits_all_steps_and_returns_to_the_start(page: Page, width: int, height: int) -> None:
     page.set_viewport_size({"width": width, "height": height})
     page.get_by_role("tab", name="Learn").click()
     expect(page.locator("#formulas")).to_contain_text("The decision")
     page.get_by_role("button", name="Start the tour").click()
     panel = page.locator(".tour")
-    for number, stop in enumerate(STOPS, 1):
-        expect(panel).to_contain_text(f"{number} of {len(STOPS)}")
+    for number, stop in enumerate(TOUR_STEPS, 1):
+        expect(panel).to_contain_text(f"{number} of {len(TOUR_STEPS)}")
         expect(panel.get_by_role("heading")).to_have_text(stop.title)
         expect(page.locator(".toured")).to_be_in_viewport()
         expect(page.get_by_role("tab", selected=True)).to_have_text(stop.tab)
         page.wait_for_timeout(1_500)  # the page glides to it
-        beside = (
-            page.locator(f"{stop.target} {stop.control}").count() or stop.control == stop.target
-        )
+        beside = page.locator(f"{stop.target} {stop.control}").count() or stop.control == stop.target
         if not beside:  # it may be elsewhere on the tab
             panel.get_by_role("button", name="Show me").click()
-        page.wait_for_function(FREE, arg=stop.control)
+        page.wait_for_function(UNCOVERED_JS, arg=stop.control)
         if number == 1:
-            findings = grave(page)
+            findings = severe_findings(page)
             assert not findings, "\n".join(findings)
-        panel.get_by_role("button", name="Next" if number < len(STOPS) else "Done").click()
+        panel.get_by_role("button", name="Next" if number < len(TOUR_STEPS) else "Done").click()
     expect(panel).to_be_hidden()
     expect(page.locator(".toured")).to_have_count(0)
     page.get_by_role("button", name="Tour", exact=True).press("Enter")

@@ -15,20 +15,18 @@ from playwright.sync_api import Browser, Page, expect
 
 from rita_demo.data.pictures import png_bytes
 from rita_demo.data.samples import SAMPLES
-from tests.server import running_server
+from tests.live_server import start_server
 
 pytestmark = pytest.mark.e2e
-READ = "(row) => [...row.cells].slice(0, 3).map((cell) => cell.innerText)"
+READ_ROW_JS = "(row) => [...row.cells].slice(0, 3).map((cell) => cell.innerText)"
 
 
 def verdicts(page: Page) -> list[list[str]]:
     """Method, clean and attacked answer of every row, with probability and margin."""
-    return [row.evaluate(READ) for row in page.locator("#verdicts tbody tr").all()]
+    return [row.evaluate(READ_ROW_JS) for row in page.locator("#verdicts tbody tr").all()]
 
 
-def test_an_uploads_run_is_saved_and_opened_again_with_the_same_verdicts(
-    page: Page, browser: Browser, tmp_path: Path
-) -> None:
+def test_a_saved_upload_run_reopens_with_the_same_verdicts(page: Page, browser: Browser, tmp_path: Path) -> None:
     upload, path = tmp_path / "mine.png", tmp_path / "run.zip"
     upload.write_bytes(png_bytes(SAMPLES["coffee"].load().pixels[:96, :96]))
     with page.expect_file_chooser() as chooser:
@@ -45,13 +43,11 @@ def test_an_uploads_run_is_saved_and_opened_again_with_the_same_verdicts(
     download.value.save_as(path)
     expect(page.locator("#status")).to_contain_text("Saved rita-run.zip")
     _check(path, upload)
-    with running_server(tmp_path / "log.txt", "-m", "rita_demo", "open", str(path)) as address:
+    with start_server(tmp_path / "log.txt", "-m", "rita_demo", "open", str(path)) as address:
         context = browser.new_context(viewport={"width": 390, "height": 844})
         again = context.new_page()
         again.goto(address)
-        expect(again.locator("#status")).to_contain_text(
-            "all 6 answers and every pixel are those in the file"
-        )
+        expect(again.locator("#status")).to_contain_text("all 6 answers and every pixel are those in the file")
         assert verdicts(again) == before
         expect(again.locator("#chosen")).to_contain_text("pixel for pixel")
         assert again.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,4 +1,4 @@
-"""Tiny datasets in CoOp's layout, drawn here, and a way to measure them with a tiny random model."""
+"""Tiny generated datasets in CoOp's layout, measured with a tiny random model; result rows made by hand."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 import torch
 
-from rita_demo import cli
+from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
+from rita_demo.engine.engine import Engine
+from rita_demo.evaluation.report.results import ResultRow
 
 Run = Callable[..., Path]
 
 
-def draw_dataset(
-    root: Path, folder: str, pictures: str, listing: str, names: Sequence[str], each: int
-) -> None:
+def draw_dataset(root: Path, folder: str, pictures: str, listing: str, names: Sequence[str], each: int) -> None:
     """``each`` noisy pictures of every class, all of them in every split."""
     rows = []
     for label, name in enumerate(names):
@@ -35,9 +35,25 @@ def draw_dataset(
     (root / folder / listing).write_text(json.dumps(splits))
 
 
-@pytest.fixture(autouse=True, scope="module")  # a package's end may come after other folders' files
-def one_thread() -> Iterator[None]:
-    """Layers this small wait for each other longer than they compute; and sums keep one order."""
+def result_row(method: str = "rita", attack: str = "pgd", budget: int = 1, **more: Any) -> ResultRow:
+    """A measured cell; ``more`` replaces other columns."""
+    columns: dict[str, Any] = {"dataset": "caltech101", "backbone": "embedded", "split": "test", "steps": 7}
+    columns |= {"protocol": "stream" if method == "rita" else "off", "seeds": "0", "settings": "x"}
+    columns |= {"accuracy": 50.0, "n": 80, "low": 40.0, "high": 60.0, "expected_answers": more.get("n", 80)}
+    columns |= {"seconds": 0.4, "view_seconds": 0.9, "views": 64, "non_default": "", "weights": "abcdef0123456789"}
+    columns |= {"threat_model": (f"About {attack}.",), "scope": "Accuracy on 80 pictures."}
+    return ResultRow(method=method, attack=attack, budget=budget, **(columns | more))
+
+
+@pytest.fixture(scope="session")
+def engine(tiny_model_dir: Path) -> Engine:
+    """The tiny random model."""
+    return Engine(f"local-dir:{tiny_model_dir}", "cpu")
+
+
+@pytest.fixture(autouse=True, scope="module")  # "package" may end after the files of other folders
+def single_threaded() -> Iterator[None]:
+    """One thread: faster for layers this small, and sums keep one order."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -48,29 +64,17 @@ def one_thread() -> Iterator[None]:
 def data_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Caltech101's layout with three classes of its own; DTD's with two of DTD's 47."""
     root = tmp_path_factory.mktemp("data")
-    draw_dataset(
-        root, "caltech-101", "101_ObjectCategories", "split_zhou_Caltech101.json",
-        ["cat", "dog", "cup"], 4,
-    )  # fmt: skip
-    draw_dataset(
-        root, "dtd", "images", "split_zhou_DescribableTextures.json", ["dotted", "striped"], 2
-    )
+    draw_dataset(root, "caltech-101", "101_ObjectCategories", "split_zhou_Caltech101.json", ["cat", "dog", "cup"], 4)
+    draw_dataset(root, "dtd", "images", "split_zhou_DescribableTextures.json", ["dotted", "striped"], 2)
     return root
 
 
 @pytest.fixture
-def words(data_root: Path, tiny_model_dir: Path) -> Callable[..., list[str]]:
-    """The command line of a small measurement into ``out``; later words win."""
+def command_line(data_root: Path, tiny_model_dir: Path) -> Callable[..., list[str]]:
+    """The command line of a small measurement into ``out``; later words override."""
 
     def make(out: Path, *more: str) -> list[str]:
-        given = [
-            "--data-root",
-            data_root,
-            "--dataset",
-            "caltech101",
-            "--methods",
-            "clip,ensemble,rita",
-        ]
+        given = ["--data-root", data_root, "--dataset", "caltech101", "--methods", "clip,ensemble,rita"]
         given += ["--attack", "pgd", "--budget", "4", "--steps", "1", "--protocols", "stream"]
         given += ["--backbone", f"local-dir:{tiny_model_dir}", "--out", out]
         given += ["--set", "views=6", "--set", "prompts=2", "--set", "max_entropy=9"]
@@ -80,18 +84,23 @@ def words(data_root: Path, tiny_model_dir: Path) -> Callable[..., list[str]]:
 
 
 @pytest.fixture
-def measure(words: Callable[..., list[str]]) -> Run:
-    """Do it, and give the folder back."""
+def run_evaluate(command_line: Callable[..., list[str]]) -> Run:
+    """Run the command and return the folder."""
 
     def run(out: Path, *more: str) -> Path:
-        assert cli.main(words(out, *more)) == 0
+        assert cli.main(command_line(out, *more)) == 0
         return out
 
     return run
 
 
+def headers(out: Path) -> list[dict[str, Any]]:
+    """The headers of all cells."""
+    return [json.loads(path.read_text("utf-8")) for path in sorted(out.glob("cells/*/header.json"))]
+
+
 def cells(out: Path) -> dict[str, list[dict[str, Any]]]:
-    """Cell folder -> its rows without their times."""
+    """Cell folder -> its rows without seconds."""
     found = {}
     for path in sorted(out.glob("cells/*/rows.jsonl")):
         rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]

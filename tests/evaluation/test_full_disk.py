@@ -1,5 +1,5 @@
-"""A disk that is really full while rows are written: a sentence, and with more room the same command ends with
-the numbers of a run that was never stopped."""
+"""A full disk while rows are written: an error message, and with more room the same command ends with the numbers of
+an uninterrupted run."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from rita_demo import cli
+from rita_demo.cli import main as cli
 from rita_demo.data import download
-from rita_demo.data.download import fetching
-from rita_demo.errors import DataError
-from rita_demo.evaluation import files
+from rita_demo.data.download import download_steps
+from rita_demo.evaluation.store import files
+from rita_demo.records.errors import DataError
 from tests.data.test_download import PICTURE, Server, tar_of
 
 pytestmark = pytest.mark.slow
 
 
 @contextmanager
-def little_disk(place: Path, kilobytes: int) -> Iterator[Callable[[int], None]]:
-    """A file system of that size; gives what changes the size. Skips where nobody may mount one."""
+def limited_disk(place: Path, kilobytes: int) -> Iterator[Callable[[int], None]]:
+    """A file system of that size; yields a function that changes the size. Skips where mounting is not allowed."""
 
     def mount(options: str) -> int:
         words = ["mount", "-t", "tmpfs", "-o", options, "none", str(place)]
@@ -35,9 +35,7 @@ def little_disk(place: Path, kilobytes: int) -> Iterator[Callable[[int], None]]:
     except FileNotFoundError:
         mounted = False
     if not mounted:
-        pytest.skip(
-            "nobody may mount a file system here; the limit on a file's size is tested alone"
-        )
+        pytest.skip("mounting a file system is not allowed here; only the limit on a file's size is tested")
     try:
         yield lambda now: mount(f"remount,size={now}k") and pytest.fail("cannot be made larger")
     finally:
@@ -46,7 +44,7 @@ def little_disk(place: Path, kilobytes: int) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def small_files(most: int) -> Iterator[None]:
-    """No file of this process grows beyond so many bytes; the system refuses, as it does on a full disk."""
+    """No file of this process can grow beyond so many bytes: the same error as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
     try:
@@ -55,23 +53,23 @@ def small_files(most: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def written(out: Path) -> int:
+def stored_rows(out: Path) -> int:
     return sum(len(files.read_lines(path)) for path in out.glob("cells/*/rows.jsonl"))
 
 
-def test_a_full_disk_loses_no_row_and_the_same_command_goes_on(
-    words, measure, rows_of, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_full_disk_loses_no_row_and_the_same_command_resumes(
+    command_line, run_evaluate, rows_of, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = measure(tmp_path / "whole")
+    whole = run_evaluate(tmp_path / "whole")
     stops, had = 0, 0
-    with little_disk(tmp_path / "disk", 48) as resize:
+    with limited_disk(tmp_path / "disk", 48) as resize:
         out = tmp_path / "disk" / "runs"
         for kilobytes in (48, 64, 80, 112, 160, 224, 4_096):
             resize(kilobytes)
             capsys.readouterr()
-            status = cli.main(words(out))
-            now = written(out)
-            assert now >= had, "a row that was written is gone"
+            status = cli.main(command_line(out))
+            now = stored_rows(out)
+            assert now >= had, "a written row is lost"
             had = now
             if status == 0:
                 break
@@ -82,53 +80,51 @@ def test_a_full_disk_loses_no_row_and_the_same_command_goes_on(
         assert rows_of(out) == rows_of(whole)
 
 
-def test_a_line_that_did_not_fit_is_told_and_no_earlier_one_is_lost(tmp_path: Path) -> None:
+def test_a_line_that_does_not_fit_is_reported_and_no_earlier_one_is_lost(tmp_path: Path) -> None:
     path, said = tmp_path / "rows.jsonl", []
 
     def write() -> None:
         for number in range(1_000):
             files.append_line(path, {"number": number, "text": "ä" * number})
-            said.append(number)  # from here on it counts as written
+            said.append(number)  # append_line has returned: it is written
 
     with small_files(1_000), pytest.raises(OSError, match="File too large"):
         write()
     assert len(said) > 10
-    assert path.stat().st_size == 1_000, "the last line is there in part"
+    assert path.stat().st_size == 1_000, "the last line is incomplete"
     assert [row["number"] for row in files.read_lines(path)] == said
-    files.drop_torn_line(path)
+    files.truncate_partial_line(path)
     files.append_line(path, {"number": len(said)})
     assert [row["number"] for row in files.read_lines(path)] == [*said, len(said)]
 
 
-def test_where_no_file_may_grow_the_command_says_so_and_goes_on_later(
-    words, measure, rows_of, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_command_reports_a_file_size_limit_and_resumes_later(
+    command_line, run_evaluate, rows_of, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole, out = measure(tmp_path / "whole"), tmp_path / "runs"
+    whole, out = run_evaluate(tmp_path / "whole"), tmp_path / "runs"
     with small_files(1_000):
-        assert cli.main(words(out)) == 1
+        assert cli.main(command_line(out)) == 1
     said = capsys.readouterr().err.strip().splitlines()[-1]
     assert said.startswith("The results cannot be written: File too large.")
-    assert cli.main(words(out)) == 0
+    assert cli.main(command_line(out)) == 0
     assert rows_of(out) == rows_of(whole)
 
 
-def test_a_download_onto_a_full_disk_says_so_and_goes_on_with_more_room(
+def test_a_download_reports_a_full_disk_and_resumes_with_more_space(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = [f"dtd/images/{c}/{c}_{n}.png" for c in ("dotted", "striped") for n in range(10)]
     server = Server(tar_of({name: PICTURE + bytes(range(256)) * 40 for name in names}))
     monkeypatch.setattr(download, "CHUNK", 512)
-    with little_disk(tmp_path / "disk", 8) as resize:
+    with limited_disk(tmp_path / "disk", 8) as resize:
         root = tmp_path / "disk" / "data"
         archive = server.archive("dtd", "dtd.tar.gz")
-        with pytest.raises(
-            DataError, match=r"cannot be stored: No space left on device.*Make room"
-        ):
-            list(fetching(archive, root))
+        with pytest.raises(DataError, match=r"cannot be stored: No space left on device.*Make room"):
+            list(download_steps(archive, root))
         came = (root / "dtd.tar.gz.part").stat().st_size
         assert came > 0
         resize(4_096)
-        list(fetching(archive, root))
+        list(download_steps(archive, root))
         assert server.ranges == [None, f"bytes={came}-"]
         assert len(list((root / "dtd").rglob("*.png"))) == 20
     server.http.shutdown()
@@ -139,16 +135,14 @@ def test_a_disk_that_fills_while_unpacking_keeps_the_archive(tmp_path: Path) -> 
     names = [f"dtd/images/{c}/{c}_{n}.png" for c in ("dotted", "striped") for n in range(40)]
     server = Server(tar_of({name: PICTURE + bytes(range(256)) * 40 for name in names}))
     archive, size = server.archive("dtd", "dtd.tar.gz"), len(server.data)
-    with little_disk(tmp_path / "disk", size // 1024 + 200) as resize:
+    with limited_disk(tmp_path / "disk", size // 1024 + 200) as resize:
         root = tmp_path / "disk" / "data"
         for _ in range(2):
             with pytest.raises(DataError, match=r"No space left on device.*Make room"):
-                list(fetching(archive, root))
-            assert [(p.name, p.stat().st_size) for p in root.iterdir()] == [
-                ("dtd.tar.gz.part", size)
-            ]
+                list(download_steps(archive, root))
+            assert [(p.name, p.stat().st_size) for p in root.iterdir()] == [("dtd.tar.gz.part", size)]
         resize(8_192)
-        list(fetching(archive, root))
+        list(download_steps(archive, root))
         assert server.ranges == [None, *[f"bytes={size}-"] * 2]
         assert len(list((root / "dtd").rglob("*.png"))) == 80
         assert [p.name for p in root.iterdir()] == ["dtd"]

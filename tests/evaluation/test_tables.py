@@ -12,13 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from rita_demo import cli
-from rita_demo.evaluation.lines import lines
-from rita_demo.intervals import wilson
+from rita_demo.cli import main as cli
+from rita_demo.evaluation.report.results import result_rows
+from rita_demo.records.intervals import wilson
 
-COLUMNS = (
-    "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings"
-)
+COLUMNS = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings"
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +25,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def runs(folder: Path, measure) -> Path:
-    """Measured once for the module: two seeds, clean and attacked, two memories."""
+def runs(folder: Path, run_evaluate) -> Path:
+    """Measured once for the module: two seeds, clean and attacked, two cache protocols."""
     if folder.exists():
         return folder
     more = ["--attack", "none,pgd", "--seeds", "0,1", "--protocols", "off,stream", "--limit", "5"]
-    return measure(folder, *more)
+    return run_evaluate(folder, *more)
 
 
 def read(runs: Path, form: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -43,7 +41,7 @@ def read(runs: Path, form: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 @pytest.mark.parametrize(("right", "n"), [(0, 5), (5, 5), (1, 2), (37, 120), (796, 796), (3, 1000)])
 def test_wilson_solves_its_own_quadratic(right: int, n: int) -> None:
-    """Its ends are the two shares p whose distance from right/n is 1.96 standard errors of p."""
+    """Both ends p are 1.96 standard errors of p away from right/n."""
     z = 1.959963984540054
     for end in wilson(right, n):
         assert 0 <= end <= 1
@@ -56,75 +54,59 @@ def test_wilson_at_a_printed_value() -> None:
     assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
 
 
-def test_what_is_to_be_known_of_the_model_stands_above_its_numbers(
-    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_model_note_is_above_its_numbers(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     note = "Runs with plain GELU in its text tower, as its open_clip_config.json says."
     for form in ("markdown", "latex"):
         assert note in read(runs, form, capsys).replace("\\_", "_")
-    older = Path(shutil.copytree(runs, tmp_path / "runs"))  # of a version that did not write it
+    older = Path(shutil.copytree(runs, tmp_path / "runs"))  # of a version without notes
     for header in older.glob("cells/*/header.json"):
         known = json.loads(header.read_text())
-        header.write_text(json.dumps({name: of for name, of in known.items() if name != "note"}))
-    said = read(older, "markdown", capsys)
-    assert "Model weights" in said
-    assert note not in said
+        header.write_text(json.dumps({name: value for name, value in known.items() if name != "note"}))
+    text = read(older, "markdown", capsys)
+    assert "Model weights" in text
+    assert note not in text
 
 
-def test_csv_has_exactly_the_contracts_columns_one_row_per_cell(
-    runs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_csv_has_exactly_the_contracts_columns_one_row_per_cell(runs: Path, rows_of, capsys) -> None:  # type: ignore[no-untyped-def]
     text = read(runs, "csv", capsys)
     assert text.splitlines()[0] == COLUMNS
     rows = list(csv.DictReader(io.StringIO(text)))
     cells = {(r["method"], r["attack"], r["protocol"]): r for r in rows}
     assert len(cells) == len(rows) == 2 * (1 + 1 + 2)
-    assert {(m, p) for m, _, p in cells} == {
-        ("clip", "off"), ("ensemble", "off"), ("rita", "off"), ("rita", "stream")
-    }  # fmt: skip
+    assert {(m, p) for m, _, p in cells} == {("clip", "off"), ("ensemble", "off"), ("rita", "off"), ("rita", "stream")}
     pooled = cells["rita", "pgd", "stream"]
-    assert (pooled["n"], pooled["seeds"], pooled["budget"], pooled["steps"]) == (
-        "5",  # pictures: the same ones under another seed are no new ones
-        "0 1",
-        "4",
-        "1",
-    )
-    clean = cells["clip", "none", "off"]  # two seeds would count the same answers twice
+    # n counts pictures, not answers
+    assert (pooled["n"], pooled["seeds"], pooled["budget"], pooled["steps"]) == ("5", "0 1", "4", "1")
+    clean = cells["clip", "none", "off"]  # does not depend on the seed
     assert (clean["n"], clean["seeds"], clean["budget"], clean["steps"]) == ("5", "0", "0", "0")
+    stored = [row for found in rows_of(runs).values() for row in found]
+    assert all(row["right"] == (row["answer"] == row["label"]) for row in stored)
     for row in rows:
-        n, share = int(row["n"]), float(row["accuracy"]) / 100
-        answers = n * len(row["seeds"].split())
-        assert row["accuracy"] == f"{100 * round(share * answers) / answers:.2f}"
-        low, high = wilson(round(share * answers) * n / answers, n)
-        assert (row["low"], row["high"]) == (f"{100 * low:.2f}", f"{100 * high:.2f}")
+        columns = ("method", "attack", "budget", "protocol", "settings")
+        right = [one["right"] for one in stored if all(str(one[k]) == row[k] for k in columns)]
+        share, n = sum(right) / len(right), int(row["n"])
+        assert len(right) == n * len(row["seeds"].split())
+        low, high = wilson(share * n, n)
+        texts = (row["accuracy"], row["low"], row["high"])
+        assert texts == tuple(f"{100 * value:.2f}" for value in (share, low, high))
 
 
-def test_accuracy_is_the_share_of_right_rows(
-    runs: Path, rows_of, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [row for found in rows_of(runs).values() for row in found]
-    assert all(row["right"] == (row["answer"] == row["label"]) for row in rows)
-    for line in csv.DictReader(io.StringIO(read(runs, "csv", capsys))):
-        mine = [
-            row["right"] for row in rows
-            if all(str(row[k]) == line[k] for k in ("method", "attack", "budget", "protocol", "settings"))
-        ]  # fmt: skip
-        assert line["accuracy"] == f"{100 * sum(mine) / len(mine):.2f}"
-
-
-def test_markdown_prints_the_threat_model_above_each_table(
-    runs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_markdown_prints_the_threat_model_above_each_table(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     clean, attacked = read(runs, "markdown", capsys).split("### ")[1:]
     assert clean.index("No attack") < clean.index("| method |")
-    for sentence in ("Attacked: frozen CLIP with one view", "more than 4/255, in 1 step,",
-                     "64 × 64 pixels (model protocol)", "he does not know", "among 3 prompts"):  # fmt: skip
+    for sentence in (
+        "Attacked: frozen CLIP with one view",
+        "more than 4/255, in 1 step,",
+        "64 × 64 pixels (model protocol)",
+        "The attacker knows the model",
+        "among 3 prompts",
+    ):
         assert attacked.index(sentence) < attacked.index("| method |")
     assert "| RITA | stream |" in attacked
     assert "views=6" in attacked
 
 
-def test_with_several_seeds_the_lowest_and_highest_accuracy_of_one_stand_beside(
+def test_several_seeds_show_the_lowest_and_highest_accuracy(
     runs: Path, rows_of, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shares: dict[int, list[bool]] = {}
@@ -134,20 +116,16 @@ def test_with_several_seeds_the_lowest_and_highest_accuracy_of_one_stand_beside(
                 shares.setdefault(row["seed"], []).append(row["right"])
     ends = sorted(100 * sum(found) / len(found) for found in shares.values())
     assert len(ends) == 2
-    (line,) = (
-        x for x in lines(runs) if (x.method, x.attack, x.protocol) == ("rita", "pgd", "stream")
-    )
-    assert line.spread == (ends[0], ends[-1])
+    (line,) = (x for x in result_rows(runs) if (x.method, x.attack, x.protocol) == ("rita", "pgd", "stream"))
+    assert line.accuracy_range == (ends[0], ends[-1])
     assert f"| 0 1 ({ends[0]:.1f} to {ends[-1]:.1f}) |" in read(runs, "markdown", capsys)
 
 
-def test_time_per_picture_counts_the_views_and_clips_own_is_one_of_them(
+def test_seconds_per_picture_include_the_views_and_one_view_for_clip(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stored = [
-        json.loads(row)
-        for path in runs.glob("cells/*clip_pgd*/rows.jsonl")
-        for row in path.read_text().splitlines()
+        json.loads(row) for path in runs.glob("cells/*clip_pgd*/rows.jsonl") for row in path.read_text().splitlines()
     ]
     views = statistics.median(row["seconds"]["views"] for row in stored)
     method = statistics.median(row["seconds"]["method"] for row in stored)
@@ -157,11 +135,7 @@ def test_time_per_picture_counts_the_views_and_clips_own_is_one_of_them(
     assert text.count(f"| {views:.3f} + ") >= 3  # Ensemble and both of RITA on the same views
 
 
-def test_an_unfinished_cell_has_a_star(
-    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    import shutil
-
+def test_an_unfinished_cell_has_a_star(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     part = tmp_path / "part"
     shutil.copytree(runs, part)
     for path in part.glob("cells/*clip_none*/rows.jsonl"):
@@ -171,7 +145,7 @@ def test_an_unfinished_cell_has_a_star(
     assert "| 3 |" in line
 
 
-def test_a_folder_without_measurements_is_told(
+def test_a_folder_without_measurements_gives_an_error_message(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["tables", str(tmp_path)]) == 1

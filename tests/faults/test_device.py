@@ -1,4 +1,4 @@
-"""A model that runs out of memory, or answers with what is no number: the engine goes on, or says a sentence."""
+"""A model that runs out of memory or returns NaN: the engine recovers, or raises one sentence."""
 
 from __future__ import annotations
 
@@ -13,130 +13,119 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from rita_demo import vlm
 from rita_demo.data.pictures import picture_of
-from rita_demo.engine import Engine
-from rita_demo.errors import BackboneError
+from rita_demo.engine.engine import Engine
+from rita_demo.records.errors import BackboneError
 from rita_demo.settings import RECOMMENDED
+from rita_demo.vlm.registry import load
 from tests.data.hostile import photo
-from tests.server import ROOT
+from tests.live_server import ROOT
 
 PICTURE, NAMES = picture_of(photo(64, 64)), ("cat", "dog", "cup")
-SETTINGS = RECOMMENDED.but(views=16, tuning_steps=0, prompts=2, attack="pgd", steps=2)
-ROOM = "needs more memory than its device has left"
+SETTINGS = RECOMMENDED.replace(views=16, tuning_steps=0, prompts=2, attack="pgd", steps=2)
+OUT_OF_MEMORY_TEXT = "needs more memory than its device has left"
 
 
-class Narrow(nn.Module):
-    """An image encoder on a device that holds ``most`` pictures; ``tried`` are the sizes it was asked for."""
+class LimitedEncoder(nn.Module):
+    """An image encoder on a device that holds ``max_pictures``; ``batch_sizes`` lists the batches it got."""
 
-    def __init__(self, whole: nn.Module, most: int) -> None:
+    def __init__(self, encoder: nn.Module, max_pictures: int) -> None:
         super().__init__()
-        self.whole, self.most, self.tried = whole, most, list[int]()
+        self.encoder, self.max_pictures, self.batch_sizes = encoder, max_pictures, list[int]()
 
     def forward(self, pixels: Tensor) -> Tensor:
-        self.tried.append(len(pixels))
-        if len(pixels) > self.most:
+        self.batch_sizes.append(len(pixels))
+        if len(pixels) > self.max_pictures:
             raise torch.OutOfMemoryError(f"no room for {len(pixels)}")
-        return self.whole(pixels)
+        return self.encoder(pixels)
 
 
-class Broken(nn.Module):
-    """An image encoder that answers NaN."""
+class NanEncoder(nn.Module):
+    """An image encoder that returns NaN."""
 
-    def __init__(self, whole: nn.Module) -> None:
+    def __init__(self, encoder: nn.Module) -> None:
         super().__init__()
-        self.whole = whole
+        self.encoder = encoder
 
     def forward(self, pixels: Tensor) -> Tensor:
-        return self.whole(pixels) * torch.nan
+        return self.encoder(pixels) * torch.nan
 
 
-def put(backbone: Any, tower: Any) -> Any:
-    """In the place of the vision tower, and of its copy with batch norms folded in."""
+def replace_tower(backbone: Any, tower: Any) -> Any:
+    """Replace the vision tower, and its copy with folded batch norms."""
     backbone._visual, backbone._folded = tower, None
     return tower
 
 
 @pytest.fixture
 def backbone(tiny_model_dir: Path) -> Any:
-    return vlm.load(f"local-dir:{tiny_model_dir}", "cpu", "float32")
+    return load(f"local-dir:{tiny_model_dir}", "cpu", "float32")
 
 
-@pytest.mark.parametrize(
-    ("most", "tried"),
-    [(15, [16, 8, 8]), (5, [16, 8, 4, 4, 4, 4]), (1, [16, 8, 4, 2, *[1] * 16])],
-)
+@pytest.mark.parametrize(("most", "tried"), [(15, [16, 8, 8]), (5, [16, 8, 4, 4, 4, 4]), (1, [16, 8, 4, 2, *[1] * 16])])
 def test_views_that_do_not_fit_are_encoded_in_halves(backbone: Any, most: int, tried: Any) -> None:
-    whole = Engine(backbone).look(PICTURE, SETTINGS)
-    narrow = put(backbone, Narrow(backbone._visual, most))
-    halved = Engine(backbone).look(PICTURE, SETTINGS)
+    whole = Engine(backbone).encode_views(PICTURE, SETTINGS)
+    narrow = replace_tower(backbone, LimitedEncoder(backbone._visual, most))
+    halved = Engine(backbone).encode_views(PICTURE, SETTINGS)
     assert halved.features == pytest.approx(whole.features, abs=1e-5)
-    assert narrow.tried == tried
+    assert narrow.batch_sizes == tried
 
 
-def test_where_one_does_not_fit_there_is_a_sentence_and_the_next_picture_works(
-    backbone: Any,
-) -> None:
+def test_out_of_memory_gives_an_error_message_and_the_next_picture_works(backbone: Any) -> None:
     engine = Engine(backbone)
-    bank = engine.classes(NAMES, SETTINGS)
-    narrow = put(backbone, Narrow(backbone._visual, 0))
-    with pytest.raises(BackboneError, match=ROOM):
-        engine.look(PICTURE, SETTINGS)
-    with pytest.raises(BackboneError, match=ROOM):  # nothing to halve: one picture, its gradient
-        engine.attack(PICTURE, bank, SETTINGS, 0)
-    narrow.most = 64
-    assert engine.attack(PICTURE, bank, SETTINGS, 0).pixels.shape == PICTURE.pixels.shape
-    assert np.isfinite(engine.look(PICTURE, SETTINGS).features).all()
+    class_prompts = engine.encode_classes(NAMES, SETTINGS)
+    narrow = replace_tower(backbone, LimitedEncoder(backbone._visual, 0))
+    with pytest.raises(BackboneError, match=OUT_OF_MEMORY_TEXT):
+        engine.encode_views(PICTURE, SETTINGS)
+    with pytest.raises(BackboneError, match=OUT_OF_MEMORY_TEXT):  # nothing to halve: one picture, its gradient
+        engine.attack(PICTURE, class_prompts, SETTINGS, 0)
+    narrow.max_pictures = 64
+    assert engine.attack(PICTURE, class_prompts, SETTINGS, 0).pixels.shape == PICTURE.pixels.shape
+    assert np.isfinite(engine.encode_views(PICTURE, SETTINGS).features).all()
 
 
-def test_prompts_that_do_not_fit_are_a_sentence(
-    backbone: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_prompts_that_do_not_fit_give_an_error_message(backbone: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise torch.OutOfMemoryError
 
     engine = Engine(backbone)
     with monkeypatch.context() as patch:
-        patch.setattr(vlm, "build_prompts", full)
-        with pytest.raises(BackboneError, match=ROOM):
-            engine.classes(NAMES, SETTINGS)
-    assert engine.classes(NAMES, SETTINGS).names == NAMES
+        patch.setattr("rita_demo.engine.encoding.build_prompts", full)
+        with pytest.raises(BackboneError, match=OUT_OF_MEMORY_TEXT):
+            engine.encode_classes(NAMES, SETTINGS)
+    assert engine.encode_classes(NAMES, SETTINGS).names == NAMES
 
 
-def test_an_answer_that_is_no_number_is_a_sentence_and_is_not_kept(backbone: Any) -> None:
+def test_nan_output_gives_an_error_message_and_is_not_cached(backbone: Any) -> None:
     engine, whole = Engine(backbone), backbone._visual
-    put(backbone, Broken(whole))
+    replace_tower(backbone, NanEncoder(whole))
     with pytest.raises(BackboneError, match="not a number"):
-        engine.look(PICTURE, SETTINGS)
+        engine.encode_views(PICTURE, SETTINGS)
     backbone._visual = whole
-    assert np.isfinite(engine.look(PICTURE, SETTINGS).features).all()
+    assert np.isfinite(engine.encode_views(PICTURE, SETTINGS).features).all()
     with torch.no_grad():
         backbone.tower.ln_final.weight.fill_(torch.nan)
     with pytest.raises(BackboneError, match="not a number"):
-        engine.classes(NAMES, SETTINGS)
+        engine.encode_classes(NAMES, SETTINGS)
 
 
-def test_a_checkpoint_full_of_nan_is_refused_when_it_is_loaded(
-    tiny_model_dir: Path, tmp_path: Path
-) -> None:
+def test_a_checkpoint_full_of_nan_is_refused_when_it_is_loaded(tiny_model_dir: Path, tmp_path: Path) -> None:
     for file in tiny_model_dir.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     weights = load_file(tmp_path / "open_clip_model.safetensors")
-    key = next(
-        name for name in weights if name.startswith("visual") and name.endswith("proj.weight")
-    )
+    key = next(name for name in weights if name.startswith("visual") and name.endswith("proj.weight"))
     weights[key] = weights[key] * torch.nan
     save_file(weights, tmp_path / "open_clip_model.safetensors")
     with pytest.raises(BackboneError, match="not a number"):
-        vlm.load(f"local-dir:{tmp_path}", "cpu", "float32")
+        load(f"local-dir:{tmp_path}", "cpu", "float32")
 
 
 FULL = """
 import resource, sys
 import torch
-from rita_demo import vlm
-from rita_demo.engine import Engine
-from rita_demo.errors import BackboneError
+from rita_demo.engine.engine import Engine
+from rita_demo.records.errors import BackboneError
+from rita_demo.vlm.registry import load
 from tests.faults.test_device import NAMES, PICTURE, SETTINGS
 
 torch.set_num_threads(1)
@@ -151,18 +140,18 @@ class Hungry(torch.nn.Module):
         held = torch.empty(len(pixels) * self.each * MB, dtype=torch.uint8)
         return self.whole(pixels) + held[:1] * 0
 
-backbone = vlm.load("local-dir:" + sys.argv[1], "cpu", "float32")
-whole = Engine(backbone).look(PICTURE, SETTINGS).features
+backbone = load("local-dir:" + sys.argv[1], "cpu", "float32")
+whole = Engine(backbone).encode_views(PICTURE, SETTINGS).features
 engine = Engine(backbone)
-bank = engine.classes(NAMES, SETTINGS)
+bank = engine.encode_classes(NAMES, SETTINGS)
 now = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (now + 3000 * MB, resource.RLIM_INFINITY))
 encoder, backbone._folded = backbone._visual, None
 backbone._visual = Hungry(encoder, 500)  # 16 views need 8 GB, 4 need 2
-assert abs(engine.look(PICTURE, SETTINGS).features - whole).max() < 1e-5
+assert abs(engine.encode_views(PICTURE, SETTINGS).features - whole).max() < 1e-5
 print(tried)
 backbone._visual = Hungry(encoder, 4000)  # not even one
-for door in (lambda: Engine(backbone).look(PICTURE, SETTINGS), lambda: engine.attack(PICTURE, bank, SETTINGS, 0)):
+for door in (lambda: Engine(backbone).encode_views(PICTURE, SETTINGS), lambda: engine.attack(PICTURE, bank, SETTINGS, 0)):
     try:
         door()
     except BackboneError as error:
@@ -175,23 +164,23 @@ print("the next picture works")
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="asks Linux for its own size")
-def test_a_processors_memory_that_is_really_full_is_told_like_a_gpus(tiny_model_dir: Path) -> None:
+def test_cpu_out_of_memory_gives_the_same_message_as_gpu(tiny_model_dir: Path) -> None:
     """In a process whose address space may not grow any further."""
     said = subprocess.run(
         [sys.executable, "-c", FULL, str(tiny_model_dir)], cwd=ROOT, capture_output=True, text=True, check=False
-    )  # fmt: skip
+    )
     assert said.returncode == 0, said.stderr[-2000:]
     tried, looked, attacked, after = said.stdout.splitlines()
     assert tried == "[16, 8, 4, 4, 4, 4]"
-    assert ROOM in looked
-    assert ROOM in attacked
+    assert OUT_OF_MEMORY_TEXT in looked
+    assert OUT_OF_MEMORY_TEXT in attacked
     assert after == "the next picture works"
 
 
-def test_another_error_of_the_model_is_not_taken_for_a_full_memory(backbone: Any) -> None:
+def test_other_model_errors_are_not_reported_as_out_of_memory(backbone: Any) -> None:
     def wrong(pixels: Tensor) -> Tensor:
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
 
-    put(backbone, backbone._visual).forward = wrong
+    replace_tower(backbone, backbone._visual).forward = wrong
     with pytest.raises(RuntimeError, match="cannot be multiplied"):
-        Engine(backbone).look(PICTURE, SETTINGS)
+        Engine(backbone).encode_views(PICTURE, SETTINGS)

@@ -1,4 +1,4 @@
-"""A process that is killed in the middle of its work: a sentence, and the next one is served."""
+"""A worker process that is killed gives one sentence, and the next call gets a new one."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from rita_demo.analysis import Worker
-from rita_demo.errors import DemoError
+from rita_demo.analysis import UmapProcess
+from rita_demo.records.errors import DemoError
 
 
-def patient(mark: str, seconds: float) -> int:
-    """Work that says when it has begun, and who does it."""
+def slow_work(mark: str, seconds: float) -> int:
+    """Work that writes its process id to a file when it begins."""
     Path(mark).write_text(str(os.getpid()))
     time.sleep(seconds)
     return os.getpid()
 
 
 @pytest.mark.slow
-def test_a_worker_killed_while_it_works_is_a_sentence_and_the_next_call_is_answered(
-    tmp_path: Path,
-) -> None:
-    worker, mark = Worker(patient), tmp_path / "begun"
+def test_a_killed_worker_gives_an_error_message_and_the_next_call_works(tmp_path: Path) -> None:
+    worker, mark = UmapProcess(slow_work), tmp_path / "begun"
 
     def kill() -> None:
         until = time.monotonic() + 60
@@ -36,9 +34,9 @@ def test_a_worker_killed_while_it_works_is_a_sentence_and_the_next_call_is_answe
     threading.Thread(target=kill).start()
     begin = time.monotonic()
     with pytest.raises(DemoError, match=r"interrupted\. Try again"):
-        worker.ask(str(mark), 300.0)
+        worker.compute(str(mark), 300.0)
     assert time.monotonic() - begin < 60
     killed = int(mark.read_text())
-    again = worker.ask(str(mark), 0.0)
+    again = worker.compute(str(mark), 0.0)
     assert again == int(mark.read_text()) != killed
     worker.close()

@@ -17,5 +17,5 @@ if __name__ == "__main__":
         said = fault(name, number, Path(folder))
         if said:
             print(said)
-            TARGETS[name].read(case(name, number), Path(tempfile.mkdtemp()))
+            TARGETS[name].check(case(name, number), Path(tempfile.mkdtemp()))
         print("received as it should be")

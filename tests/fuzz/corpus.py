@@ -14,17 +14,17 @@ import torch
 from PIL import Image
 from safetensors.torch import save as save_torch
 
-from rita_demo import bundle
-from rita_demo import story as telling
 from rita_demo.data.pictures import picture_of
 from rita_demo.data.samples import SAMPLES
-from rita_demo.records import Story
+from rita_demo.pipeline import bundle_write
+from rita_demo.pipeline import run as telling
+from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui import archive
-from rita_demo.ui.history import History, Shelf
+from rita_demo.ui.session import cache_file
+from rita_demo.ui.session.cache_history import CacheSnapshot, History
 from tests.conftest import TINY_CONFIG
-from tests.data.hostile import encoded, gif, photo, turned_jpeg
-from tests.ui.fake import FakeEngine
+from tests.data.hostile import encoded, gif, photo, rotated_jpeg
+from tests.ui.fake_engine import FakeEngine
 
 ENGINE = FakeEngine(spread=0.2)
 NAMES = ("motorbike", "crab", "cup", "piano")
@@ -41,14 +41,31 @@ LISTS = {
 }
 DESCRIPTIONS = {"cup": ["a cup has a handle", "one drinks from it"], "crab": ["it walks sideways"]}
 LINK = {
-    "sample": "motorcycle", "classes": "motorbike,crab,cup", "truth": "motorbike", "target": "crab",
-    "attack": "pgd", "budget": "4", "views": "16", "methods": "tpt", "class": "cup", "view": "3", "step": "2",
-    "atom": "0", "side": "clean", "view_scale": "0.5", "descriptions": "none", "tab": "inside",
-}  # fmt: skip
+    "sample": "motorcycle",
+    "classes": "motorbike,crab,cup",
+    "truth": "motorbike",
+    "target": "crab",
+    "attack": "pgd",
+    "budget": "4",
+    "views": "16",
+    "methods": "tpt",
+    "class": "cup",
+    "view": "3",
+    "step": "2",
+    "atom": "0",
+    "side": "clean",
+    "view_scale": "0.5",
+    "descriptions": "none",
+    "tab": "inside",
+}
 EVENTS: tuple[Any, ...] = (
     {"curve": 0, "index": 3, "x": 0.5, "y": "cup", "data": [1, 0, "cup"]},
-    {"points": [0, 1, 2, 5]}, {"k": 0, "slot": 0}, {"kind": "json"}, {"sample": "motorcycle"}, {"t": 1},
-)  # fmt: skip
+    {"points": [0, 1, 2, 5]},
+    {"k": 0, "slot": 0},
+    {"kind": "json"},
+    {"sample": "motorcycle"},
+    {"t": 1},
+)
 
 
 @cache
@@ -58,31 +75,21 @@ def pictures() -> tuple[bytes, ...]:
     deep = Image.fromarray(grey.astype(np.uint16) * 257)
     palette = Image.fromarray(rgb).quantize(16)
     alpha = Image.fromarray(photo(40, 40, 4), "RGBA")
-    made = [
-        encoded(rgb, kind) for kind in ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "AVIF")
-    ]
-    made += [
-        encoded(deep),
-        encoded(palette, "PNG", transparency=0),
-        encoded(alpha),
-        encoded(grey, "TIFF"),
-    ]
-    made += [
-        encoded(Image.fromarray(rgb), "TIFF", compression=c)
-        for c in ("tiff_lzw", "tiff_adobe_deflate")
-    ]
-    made += [encoded(Image.fromarray(rgb).convert("CMYK"), "JPEG"), turned_jpeg(6, 40, 30), gif(3)]
+    made = [encoded(rgb, kind) for kind in ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "AVIF")]
+    made += [encoded(deep), encoded(palette, "PNG", transparency=0), encoded(alpha), encoded(grey, "TIFF")]
+    made += [encoded(Image.fromarray(rgb), "TIFF", compression=c) for c in ("tiff_lzw", "tiff_adobe_deflate")]
+    made += [encoded(Image.fromarray(rgb).convert("CMYK"), "JPEG"), rotated_jpeg(6, 40, 30), gif(3)]
     return tuple(made)
 
 
 @cache
-def stories() -> tuple[Story, Story]:
+def runs() -> tuple[Run, Run]:
     """Two pictures in a row: the second is decided from what the first left in the memory."""
-    settings, made = RECOMMENDED.but(attack="pgd", steps=2, views=8), []
+    settings, made = RECOMMENDED.replace(attack="pgd", steps=2, views=8), []
     for name in ("motorcycle", "coffee"):
         square = SAMPLES[name].load() if name in SAMPLES else picture_of(photo(64, 64))
         before = made[-1].cache_after if made else None
-        made.append(telling.tell(ENGINE, square, NAMES, settings, label=0, cache=before))
+        made.append(telling.run_picture(ENGINE, square, NAMES, settings, label=0, cache=before))
     return made[0], made[1]
 
 
@@ -90,37 +97,33 @@ def stories() -> tuple[Story, Story]:
 def history() -> History:
     """The memory through both pictures."""
     found = History()
-    for story in stories():
-        events = story.attacked.trace.change.events
-        cut = ENGINE.view_pixels(story.attacked.picture, story.settings)
-        key = story.clean.picture.key
-        found = found.committed(
-            "A picture", key, story.bank, story.cache_before, story.cache_after, events, cut
-        )
+    for run in runs():
+        events = run.attacked.trace.cache_update.events
+        cut = ENGINE.view_pixels(run.attacked.picture, run.settings)
+        key = run.clean.picture.key
+        found = found.with_picture("A picture", key, run.class_prompts, run.cache_before, run.cache_after, events, cut)
     return found
 
 
-def memory() -> Shelf:
+def cache_state() -> CacheSnapshot:
     """What is remembered after both."""
-    now = history().now
+    now = history().current
     assert now is not None
     assert now.count
     return now
 
 
-def memory_file() -> bytes:
+def exported_cache() -> bytes:
     """The memory before the second picture, as the page exports it: what that one was decided from."""
-    story, entry = stories()[1], history().entries[-2]
-    about = archive.described(
-        entry.shelf, story.backbone.name, story.settings, history().entries[:-1]
-    )
-    return archive.pack(entry.shelf, about)
+    run, entry = runs()[1], history().entries[-2]
+    about = cache_file.describe(entry.snapshot, run.backbone.name, run.settings, history().entries[:-1])
+    return cache_file.pack(entry.snapshot, about)
 
 
 @cache
 def saved_run() -> bytes:
     """The second picture as “Save this run” saves it."""
-    return bundle.pack(stories()[1], "<p>page</p>", memory_file(), {"rita-costs": "<svg/>"})
+    return bundle_write.write_bundle(runs()[1], "<p>page</p>", exported_cache(), {"rita-costs": "<svg/>"})
 
 
 def tiny_model(words: int = 64) -> Any:
@@ -153,11 +156,18 @@ def vision_tower() -> bytes:
 def model_folder() -> tuple[tuple[str, bytes], ...]:
     """A folder like assets/model."""
     return (
-        ("open_clip_config.json", json.dumps({"model_cfg": TINY_CONFIG, "preprocess_cfg": {
-            "mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5], "interpolation": "bicubic"}}).encode()),
+        (
+            "open_clip_config.json",
+            json.dumps(
+                {
+                    "model_cfg": TINY_CONFIG,
+                    "preprocess_cfg": {"mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5], "interpolation": "bicubic"},
+                }
+            ).encode(),
+        ),
         ("open_clip_model.safetensors", save_torch(tiny_model(49_408).state_dict())),
         ("seen_tokens.json", b"[49406, 49407, 320, 1125]"),
-    )  # fmt: skip
+    )
 
 
 def draw(folder: Path) -> None:

@@ -18,35 +18,41 @@ import httpx
 
 from tests.fuzz import corpus, mutate
 from tests.ui.addresses import filled
-from tests.ui.stranger import Stranger
+from tests.ui.http_client import HttpClient
 
-EACH = 30
+EVENTS_PER_ROUND = 30
 JSON = {"Content-Type": "application/json"}
-PATIENCE = 5.0  # seconds until he leaves in the middle of an answer
+TIMEOUT = 5.0  # seconds until he leaves in the middle of an answer
 #: Beside every address that the app has: what leads out of a folder, or asks another machine.
 FOREIGN = (
-    "gradio_api/file=/etc/passwd", "gradio_api/file=../../etc/passwd", "gradio_api/file=%2e%2e/%2e%2e/etc/passwd",
-    "file=/etc/passwd", "static/../../app.py", "svelte/../../app.py", "gradio_api/proxy=http://127.0.0.1:1/", "theme.css/",
-)  # fmt: skip
+    "gradio_api/file=/etc/passwd",
+    "gradio_api/file=../../etc/passwd",
+    "gradio_api/file=%2e%2e/%2e%2e/etc/passwd",
+    "file=/etc/passwd",
+    "static/../../app.py",
+    "svelte/../../app.py",
+    "gradio_api/proxy=http://127.0.0.1:1/",
+    "theme.css/",
+)
 #: How often each kind is sent; an address of the app's own is asked more often than before there were so many.
 KINDS = {"event": 50, "file": 10, "link": 8, "route": 20, "post": 12}
 
 
 @dataclass
-class Heard:
+class FuzzReport:
     """What came of it: how many of each kind were ``sent``, and one line on each fault."""
 
     sent: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
-    def judge(self, what: str, answer: str) -> None:
+    def check_answer(self, what: str, answer: str) -> None:
         """Whether a visitor may read this."""
         for never in ("Traceback", "Something went wrong on our side", "root:x:", "site-packages"):
             if never in answer:
                 self.faults.append(f"{what}: answers {never!r}")
 
 
-class Odd(Stranger):
+class FuzzClient(HttpClient):
     """A visitor who sends odd things, and does not wait for ever. Every request has a connection of its own: after an
     odd one the server may close it."""
 
@@ -56,21 +62,17 @@ class Odd(Stranger):
         alone = httpx.Limits(max_keepalive_connections=0)
         self.http = httpx.Client(base_url=address, timeout=60, limits=alone)
 
-    def odd(
-        self, number: int, inputs: Any, data: Any, query: dict[str, str], patience: float = PATIENCE
-    ) -> str:
+    def send_event(self, number: int, inputs: Any, data: Any, query: dict[str, str], timeout: float = TIMEOUT) -> str:
         """One event; what it answers until it is done, or until this visitor has left."""
-        body = {"fn_index": number, "data": inputs, "session_hash": self.page, "event_data": data}
+        body = {"fn_index": number, "data": inputs, "session_hash": self.session_hash, "event_data": data}
         coded = json.dumps(body)
         joined = self.post("gradio_api/queue/join", coded.encode(), query)
         if joined.status_code != 200:
             return joined.text
-        answers, listening = [], {"session_hash": self.page}
+        answers, listening = [], {"session_hash": self.session_hash}
         try:
-            waits = httpx.Timeout(60, read=patience)
-            with self.http.stream(
-                "GET", "gradio_api/queue/data", params=listening, timeout=waits
-            ) as stream:
+            waits = httpx.Timeout(60, read=timeout)
+            with self.http.stream("GET", "gradio_api/queue/data", params=listening, timeout=waits) as stream:
                 for line in stream.iter_lines():
                     answers.append(line)
                     if '"process_completed"' in line:
@@ -92,60 +94,55 @@ class Odd(Stranger):
         return [self._value(number, {}) for number in inputs]
 
 
-def round_of(
-    address: str, number: int, heard: Heard, everything: Sequence[tuple[str, str]]
-) -> None:
+def run_round(address: str, number: int, report: FuzzReport, everything: Sequence[tuple[str, str]]) -> None:
     """One visitor, and everything he sends; ``everything``: method and path of all that the app answers."""
     rng = random.Random(f"round {number}")
-    visitor, events = Odd(address), 0
+    visitor, events = FuzzClient(address), 0
     events = len(visitor.config["dependencies"])
-    heard.judge(f"round {number} opening", visitor.open())
-    for turn in range(EACH):
+    report.check_answer(f"round {number} opening", visitor.open())
+    for turn in range(EVENTS_PER_ROUND):
         what = f"round {number}, turn {turn}"
         kind = rng.choices(list(KINDS), list(KINDS.values()))[0]
-        heard.sent[kind] += 1
+        report.sent[kind] += 1
         try:
             if kind == "event":
-                at = (number * EACH + turn) % events  # every event has its turn
+                at = (number * EVENTS_PER_ROUND + turn) % events  # every event has its turn
                 answer = _event(rng, visitor, visitor.config["dependencies"][at])
                 what += f", event {at}"
             elif kind == "route":
-                answer = _route(rng, visitor, *everything[(number * EACH + turn) % len(everything)])
+                answer = _route(rng, visitor, *everything[(number * EVENTS_PER_ROUND + turn) % len(everything)])
             else:
                 answer = _KINDS[kind](rng, visitor)
         except httpx.HTTPError as error:
             answer = f"{type(error).__name__}"
             if not isinstance(error, httpx.TimeoutException):
-                heard.faults.append(f"{what}: the server does not answer ({answer})")
-        heard.judge(what, answer)
+                report.faults.append(f"{what}: the server does not answer ({answer})")
+        report.check_answer(what, answer)
         if answer.endswith("left"):
-            visitor = Odd(address)
+            visitor = FuzzClient(address)
             visitor.open()
-    if "starfish" not in well(address):
-        heard.faults.append(f"round {number}: the next visitor is not answered")
+    if "starfish" not in check_normal_use(address):
+        report.faults.append(f"round {number}: the next visitor is not answered")
     visitor.http.close()
 
 
-def well(address: str) -> str:
+def check_normal_use(address: str) -> str:
     """What somebody who sends nothing odd is answered."""
-    visitor = Odd(address)
+    visitor = FuzzClient(address)
     event = visitor.event("vocabulary", "input")
-    return visitor.odd(event["id"], ["own", "cup, starfish", "", ""], None, {}, 60)
+    return visitor.send_event(event["id"], ["own", "cup, starfish", "", ""], None, {}, 60)
 
 
-def _event(rng: random.Random, visitor: Odd, event: dict[str, Any]) -> str:
-    inputs: Any = [
-        mutate.value(rng) if rng.random() < 0.4 else given
-        for given in visitor.defaults(event["inputs"])
-    ]
+def _event(rng: random.Random, visitor: FuzzClient, event: dict[str, Any]) -> str:
+    inputs: Any = [mutate.value(rng) if rng.random() < 0.4 else given for given in visitor.defaults(event["inputs"])]
     if rng.random() < 0.03:
         inputs = mutate.value(rng)
     data = rng.choice((None, mutate.value(rng), mutate.document(rng, rng.choice(corpus.EVENTS))))
-    return visitor.odd(event["id"], inputs, data, {})
+    return visitor.send_event(event["id"], inputs, data, {})
 
 
-def _file(rng: random.Random, visitor: Odd) -> str:
-    files = (rng.choice(corpus.pictures()), corpus.memory_file(), corpus.saved_run())
+def _file(rng: random.Random, visitor: FuzzClient) -> str:
+    files = (rng.choice(corpus.pictures()), corpus.exported_cache(), corpus.saved_run())
     data = mutate.raw(rng, rng.choice(files))
     name = rng.choice(("a.png", "memory.safetensors", *mutate.TEXTS))
     name = name.encode(errors="replace").decode().replace("\0", "0")
@@ -158,53 +155,56 @@ def _file(rng: random.Random, visitor: Odd) -> str:
     element = rng.choice(("upload", "import", "many"))
     event = visitor.event(element, "upload")
     given: list[Any] = [None, [sent] if element == "many" else sent, False]
-    return visitor.odd(event["id"], given[: len(event["inputs"])], None, {})
+    return visitor.send_event(event["id"], given[: len(event["inputs"])], None, {})
 
 
-def _link(rng: random.Random, visitor: Odd) -> str:
+def _link(rng: random.Random, visitor: FuzzClient) -> str:
     from tests.fuzz.targets import case
 
     given = case("permalink", rng.randrange(100_000))
-    query = {
-        k.encode(errors="replace").decode(): v.encode(errors="replace").decode()
-        for k, v in given.items()
-    }
+    query = {k.encode(errors="replace").decode(): v.encode(errors="replace").decode() for k, v in given.items()}
     for one in visitor.config["dependencies"]:
         if any(name == "load" for _, name in one["targets"]):
-            return visitor.odd(one["id"], [], None, query)
+            return visitor.send_event(one["id"], [], None, query)
     raise LookupError("load")
 
 
-def _route(rng: random.Random, visitor: Odd, method: str, path: str) -> str:
+def _route(rng: random.Random, visitor: FuzzClient, method: str, path: str) -> str:
     """An address of the app with this visitor's own session, sometimes bent; and what it likes to be sent."""
-    path = filled(path, visitor.page) if rng.random() < 0.8 else rng.choice(FOREIGN)
+    path = filled(path, visitor.session_hash) if rng.random() < 0.8 else rng.choice(FOREIGN)
     if rng.random() < 0.2:
         path = path.replace("/", rng.choice(("//", "/../", "%2f", "/%00/", "\\")), 1)
-    about = {"session_hash": visitor.page, "upload_id": "x", "deep_link": "x"}
+    about = {"session_hash": visitor.session_hash, "upload_id": "x", "deep_link": "x"}
     file = mutate.raw(rng, rng.choice(corpus.pictures()))
     body: dict[str, Any] = {}
     if method != "GET":
-        body = rng.choice((
-            {"data": about, "files": {rng.choice(("files", "video", "x")): ("a.mp4", file)}},
-            {"content": mutate.as_json(rng, _body(visitor)), "headers": JSON},
-        ))  # fmt: skip
-    try:
-        with visitor.http.stream(method, path, params=about, timeout=PATIENCE, **body) as answer:
-            return (
-                next(answer.iter_text(), "")
-                if answer.status_code != 500
-                else answer.read().decode()
+        body = rng.choice(
+            (
+                {"data": about, "files": {rng.choice(("files", "video", "x")): ("a.mp4", file)}},
+                {"content": mutate.as_json(rng, _body(visitor)), "headers": JSON},
             )
+        )
+    try:
+        with visitor.http.stream(method, path, params=about, timeout=TIMEOUT, **body) as answer:
+            return next(answer.iter_text(), "") if answer.status_code != 500 else answer.read().decode()
     except httpx.ReadTimeout:  # a stream that has nothing to say
         return ""
 
 
-def _body(visitor: Odd) -> dict[str, Any]:
-    return {"fn_index": 3, "data": [None], "session_hash": visitor.page, "event_id": "x", "component_id": 3,
-            "fn_name": "x", "trigger_id": None, "event_data": None}  # fmt: skip
+def _body(visitor: FuzzClient) -> dict[str, Any]:
+    return {
+        "fn_index": 3,
+        "data": [None],
+        "session_hash": visitor.session_hash,
+        "event_id": "x",
+        "component_id": 3,
+        "fn_name": "x",
+        "trigger_id": None,
+        "event_data": None,
+    }
 
 
-def _post(rng: random.Random, visitor: Odd) -> str:
+def _post(rng: random.Random, visitor: FuzzClient) -> str:
     path = rng.choice(("queue/join", "run/predict", "upload", "cancel", "reset"))
     return visitor.post(f"gradio_api/{path}", mutate.as_json(rng, _body(visitor))).text
 

@@ -17,14 +17,65 @@ from collections.abc import Sequence
 from typing import Any
 
 NUMBERS = (
-    0, 1, -1, 2, 7, 0.5, -0.0, 255, 256, 65_535, 10**6, 2**31 - 1, 2**31, 2**32, 2**63 - 1, 2**63, 2**64,
-    10**30, 10**400, -(2**63), 1e308, -1e308, 5e-324, math.nan, math.inf, -math.inf,
-)  # fmt: skip
+    0,
+    1,
+    -1,
+    2,
+    7,
+    0.5,
+    -0.0,
+    255,
+    256,
+    65_535,
+    10**6,
+    2**31 - 1,
+    2**31,
+    2**32,
+    2**63 - 1,
+    2**63,
+    2**64,
+    10**30,
+    10**400,
+    -(2**63),
+    1e308,
+    -1e308,
+    5e-324,
+    math.nan,
+    math.inf,
+    -math.inf,
+)
 TEXTS = (
-    "", " ", "\0", "\n", "0", "-1", "1e999", "NaN", "true", "null", "a" * 5_000, "ä" * 300, "\ud800",
-    "\u202e", "👩‍🚀" * 40, "../../../etc/passwd", "/etc/passwd", "C:\\x", "..", "a/../../b", "a\0b", "%s%n{0}",
-    "<script>alert(1)</script>", "'; --", "__class__", "cup, crab", ",,,,", "cup", "pgd", "attacked",
-)  # fmt: skip
+    "",
+    " ",
+    "\0",
+    "\n",
+    "0",
+    "-1",
+    "1e999",
+    "NaN",
+    "true",
+    "null",
+    "a" * 5_000,
+    "ä" * 300,
+    "\ud800",
+    "\u202e",
+    "👩‍🚀" * 40,
+    "../../../etc/passwd",
+    "/etc/passwd",
+    "C:\\x",
+    "..",
+    "a/../../b",
+    "a\0b",
+    "%s%n{0}",
+    "<script>alert(1)</script>",
+    "'; --",
+    "__class__",
+    "cup, crab",
+    ",,,,",
+    "cup",
+    "pgd",
+    "attacked",
+)
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -142,9 +193,7 @@ def zipped(rng: random.Random, data: bytes) -> bytes:
     if how == 0:
         del parts[at]
     elif how == 1:
-        name = rng.choice(
-            ("../out.txt", "/tmp/out", "a/../../b", name.upper(), "x" * 300, "\u202e.png")
-        )
+        name = rng.choice(("../out.txt", "/tmp/out", "a/../../b", name.upper(), "x" * 300, "\u202e.png"))
         parts[at] = (name, content)
     elif how == 2:
         parts.append((rng.choice(("more.bin", name)), content))

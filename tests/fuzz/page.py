@@ -10,58 +10,67 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.server import ROOT, answering, free_port
+from tests.live_server import ROOT, free_port, running_process
 
-PLACES = ("home", "cwd", "tmp", "uploads", "data", "runs", "watched")
+FOLDERS = ("home", "cwd", "tmp", "uploads", "data", "runs", "watched")
 
 
 @contextmanager
-def page_of_its_own(place: Path, *words: str) -> Iterator[str]:
+def isolated_page(folder: Path, *words: str) -> Iterator[str]:
     """Serve until the end of the block; gives the address. ``place`` has a folder for each of ``PLACES``, and
     ``log.txt``. ``words``: what python runs in place of the fake page."""
     port = free_port()
-    for name in PLACES:
-        (place / name).mkdir()
+    for name in FOLDERS:
+        (folder / name).mkdir()
     own = {
-        "HOME": place / "home", "TMPDIR": place / "tmp", "RITA_DATA": place / "data",
-        "RITA_RUNS": place / "runs", "RITA_PORT": port, "RITA_HOST": "127.0.0.1", "RITA_PREPARE": "0",
-        "PYTHONPATH": ROOT, "GRADIO_ANALYTICS_ENABLED": "False", "NUMBA_CACHE_DIR": place / "watched" / "numba",
-        "GRADIO_TEMP_DIR": place / "uploads", "FUZZ_WATCHED": place / "watched",
+        "HOME": folder / "home",
+        "TMPDIR": folder / "tmp",
+        "RITA_DATA": folder / "data",
+        "RITA_RUNS": folder / "runs",
+        "RITA_PORT": port,
+        "RITA_HOST": "127.0.0.1",
+        "PYTHONPATH": ROOT,
+        "GRADIO_ANALYTICS_ENABLED": "False",
+        "NUMBA_CACHE_DIR": folder / "watched" / "numba",
+        "GRADIO_TEMP_DIR": folder / "uploads",
+        "FUZZ_WATCHED": folder / "watched",
         # a button of the page downloads: not from here
-        "https_proxy": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9", "no_proxy": "127.0.0.1",
-    }  # fmt: skip
-    log = place / "log.txt"
+        "https_proxy": "http://127.0.0.1:9",
+        "http_proxy": "http://127.0.0.1:9",
+        "no_proxy": "127.0.0.1",
+    }
+    log = folder / "log.txt"
     environment = os.environ | {k: str(v) for k, v in own.items()}
     command = words or ("-m", "tests.fuzz.page")
-    with answering(command, port, log, place / "cwd", environment) as address:
+    with running_process(command, port, log, folder / "cwd", environment) as address:
         yield address
 
 
 def main() -> None:
     """The process."""
-    from rita_demo.measuring import Places
-    from rita_demo.ui.example import WorkedExample
+    from rita_demo.evaluation.page import DataFolders
+    from rita_demo.server.launch import launch_page
+    from rita_demo.ui.background.worked_example import WorkedExample
     from rita_demo.ui.page import build
-    from rita_demo.ui.server import opened
     from tests.ui.addresses import addresses
-    from tests.ui.fake import FakeEngine
+    from tests.ui.fake_engine import FakeEngine
 
     engine = FakeEngine(spread=0.2)
     example = WorkedExample(engine)
-    places = Places(Path(os.environ["RITA_DATA"]), Path(os.environ["RITA_RUNS"]))
-    page = build(engine, example=example, places=places)
-    assert example.wait(120, film=True)
-    opened(page, "127.0.0.1", int(os.environ["RITA_PORT"]))
+    folders = DataFolders(Path(os.environ["RITA_DATA"]), Path(os.environ["RITA_RUNS"]))
+    page = build(engine, example=example, folders=folders)
+    assert example.wait(120, complete=True)
+    launch_page(page, "127.0.0.1", int(os.environ["RITA_PORT"]))
     watched = Path(os.environ["FUZZ_WATCHED"])
     everything = [[*one] for one in addresses(page.app.routes)]
-    _written(watched / "addresses.json", everything)
+    _write_json(watched / "addresses.json", everything)
     while True:  # until it is ended
         kept = {*page.upload_file_set, *(f for b in page.blocks.values() for f in b.temp_files)}
-        _written(watched / "kept.json", sorted(map(str, kept)))
+        _write_json(watched / "kept.json", sorted(map(str, kept)))
         time.sleep(0.2)
 
 
-def _written(path: Path, value: Any) -> None:
+def _write_json(path: Path, value: Any) -> None:
     """At once or not at all: somebody may read it right now."""
     path.with_suffix(".new").write_text(json.dumps(value))
     path.with_suffix(".new").replace(path)

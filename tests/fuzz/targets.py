@@ -15,28 +15,30 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rita_demo.data import datasets, descriptions, layouts
+from rita_demo.data import datasets, descriptions, split_files
 from rita_demo.data.pictures import LARGEST_SIDE, open_picture
-from rita_demo.errors import DemoError
-from rita_demo.evaluation.collection import collect
-from rita_demo.settings import KNOBS
-from rita_demo.ui import archive, ask, permalink, plotly_view, shelf, strip
-from rita_demo.ui.reopened import ReopenedRun
-from rita_demo.ui.sessions import Session
+from rita_demo.evaluation.pictures import collect
+from rita_demo.records.errors import DemoError
+from rita_demo.settings import SETTINGS
+from rita_demo.ui.background.saved_run import ReopenedRun
+from rita_demo.ui.memory import html
+from rita_demo.ui.session import cache_file, run_request, share_link
+from rita_demo.ui.session.session import AttackDefendState
+from rita_demo.ui.widgets import html_buttons, plotly_view, sample_gallery
 from tests.fuzz import corpus, mutate
 
-Made = Any  # bytes of a file, or a value of an event
+Case = Any  # bytes of a file, or a value of an event
 
 
 @dataclass(frozen=True)
 class Target:
     """``make`` a case from its own random generator; ``read`` it, in an empty folder of its own."""
 
-    make: Callable[[random.Random], Made]
-    read: Callable[[Made, Path], object]
+    make: Callable[[random.Random], Case]
+    check: Callable[[Case, Path], object]
 
 
-def case(name: str, number: int) -> Made:
+def case(name: str, number: int) -> Case:
     """Case ``number`` of a target: the same on every machine."""
     return TARGETS[name].make(random.Random(f"{name} {number}"))
 
@@ -45,7 +47,7 @@ def fault(name: str, number: int, folder: Path) -> str:
     """What is wrong with how a case was received, in one line; "" when nothing is."""
     made = case(name, number)
     try:
-        TARGETS[name].read(made, folder)
+        TARGETS[name].check(made, folder)
     except DemoError as error:
         said = str(error)
         if not said.strip() or len(said) > 1_500 or "Traceback" in said:
@@ -74,15 +76,15 @@ def _open(data: bytes, _: Path) -> None:
 def _import(data: bytes, folder: Path) -> None:
     path = folder / "memory.safetensors"
     path.write_bytes(data)
-    story = corpus.stories()[1]
-    held = archive.unpack(archive.read(path), story.bank, story.backbone.name)
-    state = held.state()
+    run = corpus.runs()[1]
+    held = cache_file.unpack(cache_file.read_file(path), run.class_prompts, run.backbone.name)
+    state = held.to_cache_state()
     assert state.features.shape[1] <= 64
-    corpus.ENGINE.decide(story.clean.glance, story.bank, state, story.settings)
+    corpus.ENGINE.decide(run.clean.encoded_views, run.class_prompts, state, run.settings)
 
 
 def _reopen(data: bytes, folder: Path) -> None:
-    from rita_demo.bundle import read_file
+    from rita_demo.pipeline.bundle_read import read_file
 
     path = folder / "run.zip"
     path.write_bytes(data)
@@ -99,11 +101,11 @@ def _checkpoint(suffix: str) -> Target:
         return mutate.zipped(rng, data)
 
     def read(data: bytes, folder: Path) -> None:
-        from rita_demo.vlm.checkpoint import adopt
+        from rita_demo.vlm.checkpoint import load_weights
 
         path = folder / f"model.{suffix}"
         path.write_bytes(data)
-        adopt(corpus.tiny_model(), path, "rita-tiny")
+        load_weights(corpus.tiny_model(), path, "rita-tiny")
 
     return Target(make, read)
 
@@ -113,11 +115,11 @@ def _vision_tower() -> Target:
         return mutate.zipped(rng, corpus.vision_tower())
 
     def read(data: bytes, folder: Path) -> None:
-        from rita_demo.vlm.checkpoint import adopt_vision
+        from rita_demo.vlm.checkpoint import load_vision_weights
 
         path = folder / "tower.pt"
         path.write_bytes(data)
-        adopt_vision(corpus.tiny_model(), path, "rita-tiny:base.pt")
+        load_vision_weights(corpus.tiny_model(), path, "rita-tiny:base.pt")
 
     return Target(make, read)
 
@@ -142,19 +144,14 @@ def _small(text: bytes) -> bytes:
             return small | {k: less(v) for k, v in value.items()}
         if isinstance(value, list):
             return [less(v) for v in value]
-        large = (
-            isinstance(value, int)
-            and not isinstance(value, bool)
-            and abs(value) > 99
-            and value != 49_408
-        )
+        large = isinstance(value, int) and not isinstance(value, bool) and abs(value) > 99 and value != 49_408
         return value % 64 if large else value
 
     return json.dumps(less(whole)).encode()
 
 
 def _load(files: dict[str, bytes], folder: Path) -> None:
-    from rita_demo.vlm import load
+    from rita_demo.vlm.registry import load
 
     for name, data in files.items():
         (folder / name).write_bytes(data)
@@ -170,7 +167,7 @@ def _dataset(data: bytes, folder: Path) -> None:
     place = folder / "data" / "dtd"
     corpus.draw(place / "images")
     (place / datasets.DATASETS["dtd"].listing).write_bytes(data)
-    for row in datasets.present(folder / "data"):
+    for row in datasets.dataset_status(folder / "data"):
         assert row.sentence
     collection = collect("dtd", folder / "data", "test", limit=4, allow_partial=True)
     "".join(collection.names).encode()
@@ -192,8 +189,8 @@ def _read_lists(files: dict[str, bytes], folder: Path) -> None:
         (folder / name).write_bytes(data)
     said = []
     for reader, listing in (
-        (layouts.variants, "variants.txt"),
-        (layouts.class_folders, "classnames.txt"),
+        (split_files.aircraft_variants, "variants.txt"),
+        (split_files.class_folders, "classnames.txt"),
     ):
         try:
             reader(folder, "images", listing)
@@ -210,7 +207,7 @@ def _descriptions(rng: random.Random) -> bytes:
 def _described(data: bytes, folder: Path) -> None:
     path = folder / "descriptions.json"
     path.write_bytes(data)
-    rows = descriptions.described(("cup", "crab"), str(path))
+    rows = descriptions.descriptions_for(("cup", "crab"), str(path))
     assert all(rows)
     "".join(map("".join, rows)).encode()
 
@@ -219,39 +216,39 @@ def _described(data: bytes, folder: Path) -> None:
 def _link(rng: random.Random) -> dict[str, str]:
     given = {k: v for k, v in corpus.LINK.items() if rng.random() < 0.8}
     for _ in range(rng.choice((1, 1, 2, 4))):
-        name = rng.choice((*corpus.LINK, *KNOBS, rng.choice(mutate.TEXTS)))
+        name = rng.choice((*corpus.LINK, *SETTINGS, rng.choice(mutate.TEXTS)))
         given[name] = str(_setting(rng, name) if rng.random() < 0.7 else mutate.value(rng))
     return given
 
 
 def _setting(rng: random.Random, name: str) -> Any:
     """A value that the setting of that name may have, or is next to one."""
-    knob = KNOBS.get(name)
-    if knob is None:
+    setting = SETTINGS.get(name)
+    if setting is None:
         return rng.choice(("", "cup", "crab,cup", "3", "clean", "imagenet", "motorcycle"))
-    edges = [n + d for n in (knob.low, knob.high) for d in (0, 0.5, 1, -1) if math.isfinite(n)]
-    return rng.choice((*knob.choices, knob.default, *edges, *map(round, edges), True, False))
+    edges = [n + d for n in (setting.low, setting.high) for d in (0, 0.5, 1, -1) if math.isfinite(n)]
+    return rng.choice((*setting.choices, setting.default, *edges, *map(round, edges), True, False))
 
 
-def _follow(given: dict[str, str], _: Path) -> None:
-    link = permalink.read(given)
+def _open_link(given: dict[str, str], _: Path) -> None:
+    link = share_link.parse_link(given)
     if link is not None:
-        session = Session(sample=link.sample)
-        ask.read_ask(link.form, session, 32, attack=link.attack)
-        few = {n: v for n, v in link.select.items() if n != "k"}  # a class of the link's own list
-        permalink.within(few, corpus.stories()[0])
+        session = AttackDefendState(sample=link.sample)
+        run_request.parse_request(link.form, session, 32, attack=link.attack)
+        few = {n: v for n, v in link.selection.items() if n != "k"}  # a class of the link's own list
+        share_link.valid_selection(few, corpus.runs()[0])
 
 
 def _form(rng: random.Random) -> Any:
-    form = ask.form_of(corpus.stories()[0])
+    form = run_request.form_values(corpus.runs()[0])
     for _ in range(rng.choice((1, 2, 5))):
         name = rng.choice(list(form))
         form[name] = _setting(rng, name) if rng.random() < 0.7 else mutate.value(rng)
     return form
 
 
-def _asked(form: Any, _: Path) -> None:
-    ask.read_ask(form, Session(sample="motorcycle"), 32, attack=True)
+def _parse_form(form: Any, _: Path) -> None:
+    run_request.parse_request(form, AttackDefendState(sample="motorcycle"), 32, attack=True)
 
 
 @dataclass(frozen=True)
@@ -262,28 +259,26 @@ class Event:
 
 
 def _event(rng: random.Random) -> Any:
-    return (
-        mutate.document(rng, rng.choice(corpus.EVENTS)) if rng.random() < 0.8 else mutate.value(rng)
-    )
+    return mutate.document(rng, rng.choice(corpus.EVENTS)) if rng.random() < 0.8 else mutate.value(rng)
 
 
-def _touch(data: Any, _: Path) -> None:
-    event, held = Event(data), corpus.memory()
+def _click(data: Any, _: Path) -> None:
+    event, held = Event(data), corpus.cache_state()
     click = plotly_view.clicked(event)
     if click is not None:
         for position in (-1, 0, 1, 9):
             number = click.integer(position, 5)
             assert number is None or number in range(5)
-    assert all(n in range(7) for n in plotly_view.picked(event, 7))
-    item = shelf.chosen_item(event, held)
+    assert all(n in range(7) for n in plotly_view.selected_points(event, 7))
+    item = html.clicked_item(event, held)
     assert item is None or held.item(*item) is not None
-    assert shelf.export_kind(event) in ("safetensors", "json")
-    strip.chosen_sample(event)
+    assert html_buttons.clicked_format(event, html.CACHE_FORMATS) in ("safetensors", "json")
+    sample_gallery.clicked_sample(event)
 
 
 @cache
 def _memory_bytes() -> bytes:
-    return corpus.memory_file()
+    return corpus.exported_cache()
 
 
 TARGETS: dict[str, Target] = {
@@ -297,7 +292,7 @@ TARGETS: dict[str, Target] = {
     "split file": Target(_split, _dataset),
     "dataset lists": Target(_lists, _read_lists),
     "descriptions": Target(_descriptions, _described),
-    "permalink": Target(_link, _follow),
-    "form": Target(_form, _asked),
-    "event": Target(_event, _touch),
+    "permalink": Target(_link, _open_link),
+    "form": Target(_form, _parse_form),
+    "event": Target(_event, _click),
 }

@@ -13,26 +13,26 @@ from time import monotonic, perf_counter, sleep
 
 import pytest
 
-from tests.fuzz.endpoints import EACH, Heard, our_tracebacks, round_of
-from tests.fuzz.page import PLACES, page_of_its_own
+from tests.fuzz.endpoints import EVENTS_PER_ROUND, FuzzReport, our_tracebacks, run_round
+from tests.fuzz.page import FOLDERS, isolated_page
 
-QUICK = (5,)  # rounds in `make test`, of EACH things
-MANY = 40  # at night: every event several times
+QUICK_ROUNDS = (5,)  # rounds in `make test`, of EACH things
+MANY_ROUNDS = 40  # at night: every event several times
 
 
-def strangers(place: Path, rounds: Iterable[int]) -> Heard:
+def fuzz_clients(place: Path, rounds: Iterable[int]) -> FuzzReport:
     """What came of these rounds; the server's own log is part of it."""
-    heard = Heard()
-    with page_of_its_own(place) as address:
+    heard = FuzzReport()
+    with isolated_page(place) as address:
         everything = json.loads(written(place / "watched" / "addresses.json"))
         for number in rounds:
-            round_of(address, number, heard, everything)
-        heard.faults += [f"in no budget: {path}" for path in strays(place)]
+            run_round(address, number, heard, everything)
+        heard.faults += [f"in no budget: {path}" for path in leftover_files(place)]
     heard.faults += [f"log: {line}" for line in our_tracebacks(place / "log.txt")]
     for name in ("cwd", "home"):
         heard.faults += [f"written: {path}" for path in (place / name).rglob("*")]
     left = {path.name for path in place.iterdir()}
-    heard.faults += [f"written: {name}" for name in left - {*PLACES, "log.txt"}]
+    heard.faults += [f"written: {name}" for name in left - {*FOLDERS, "log.txt"}]
     return heard
 
 
@@ -44,16 +44,13 @@ def written(path: Path) -> str:
     return path.read_text()
 
 
-def strays(place: Path) -> list[str]:
+def leftover_files(place: Path) -> list[str]:
     """Temporary files and uploads that the page does not know of, and so never deletes; an upload that was cut off a
     moment ago is given some seconds."""
     until = monotonic() + 15
     while True:
         sleep(0.5)  # the page says five times a second what it knows of
-        kept = {
-            str(Path(name).resolve())
-            for name in json.loads(written(place / "watched" / "kept.json"))
-        }
+        kept = {str(Path(name).resolve()) for name in json.loads(written(place / "watched" / "kept.json"))}
         lies = [p for name in ("tmp", "uploads") for p in (place / name).rglob("*") if p.is_file()]
         found = [str(path) for path in lies if str(path.resolve()) not in kept]
         if not found or monotonic() > until:
@@ -61,28 +58,27 @@ def strays(place: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_odd_requests_break_nothing(tmp_path: Path) -> None:
-    heard = strangers(tmp_path, QUICK)
+def test_malformed_requests_break_nothing(tmp_path: Path) -> None:
+    heard = fuzz_clients(tmp_path, QUICK_ROUNDS)
     assert heard.faults == []
-    assert heard.sent.total() == len(QUICK) * EACH
+    assert heard.sent.total() == len(QUICK_ROUNDS) * EVENTS_PER_ROUND
 
 
 @pytest.mark.nightly
 @pytest.mark.timeout(3600)
-def test_a_thousand_odd_requests_break_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_thousand_malformed_requests_break_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     begin = perf_counter()
-    heard = strangers(tmp_path, range(MANY))
+    heard = fuzz_clients(tmp_path, range(MANY_ROUNDS))
     with capsys.disabled():
         said = ", ".join(f"{count} {kind}s" for kind, count in sorted(heard.sent.items()))
-        print(f"\n  {heard.sent.total()} requests ({said}) in {perf_counter() - begin:.0f} s, "
-              f"{len(heard.faults)} faults")  # fmt: skip
+        print(
+            f"\n  {heard.sent.total()} requests ({said}) in {perf_counter() - begin:.0f} s, {len(heard.faults)} faults"
+        )
     assert heard.faults == []
     assert heard.sent.total() >= 1_000
 
 
-def test_a_traceback_of_ours_is_noticed_in_a_log(tmp_path: Path) -> None:
+def test_an_own_traceback_in_the_log_is_detected(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
     ours = 'Traceback (most recent call last):\n  File "/x/rita_demo/a.py", line 1\n    f()\nKeyError: 1\n'
     log.write_text(ours.replace("rita_demo", "gradio") + "quiet\n" + ours)

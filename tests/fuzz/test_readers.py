@@ -17,10 +17,10 @@ import pytest
 
 from tests.fuzz.targets import TARGETS, case, fault
 
-QUICK = 25  # cases of every target in `make test`
-SLOW = {"model.pt": 300, "model.safetensors": 500, "model folder": 500, "saved run": 700}
-MANY = 1_000  # of each other target, at night
-LONGEST = 15.0  # seconds that any case may take
+QUICK_CASES = 25  # cases of every target in `make test`
+SLOW_CASES = {"model.pt": 300, "model.safetensors": 500, "model folder": 500, "saved run": 700}
+MANY_CASES = 1_000  # of each other target, at night
+MAX_SECONDS = 15.0  # seconds that any case may take
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def nothing_written(place: Path) -> Iterator[None]:
     assert sorted(place.rglob("*")) == before
 
 
-def handed_in(name: str, count: int, place: Path) -> list[str]:
+def run_cases(name: str, count: int, place: Path) -> list[str]:
     """The first ``count`` cases of a target, one after the other; what was wrong."""
     found = []
     for number in range(count):
@@ -51,35 +51,31 @@ def handed_in(name: str, count: int, place: Path) -> list[str]:
             warnings.simplefilter("ignore")  # decoders remark on what they are given
             said = fault(name, number, Path(folder))
         took = perf_counter() - begin
-        slow = f"{name} {number}: took {took:.0f} s" if took > LONGEST else ""
+        slow = f"{name} {number}: took {took:.0f} s" if took > MAX_SECONDS else ""
         found += [line for line in (said, slow) if line]
     return found
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
-def test_what_is_broken_gets_a_sentence(name: str, place: Path) -> None:
+def test_broken_input_gives_an_error_message(name: str, place: Path) -> None:
     with nothing_written(place):
-        assert handed_in(name, QUICK, place) == []
+        assert run_cases(name, QUICK_CASES, place) == []
 
 
 @pytest.mark.nightly
 @pytest.mark.timeout(3600)
-def test_ten_thousand_broken_things_get_a_sentence(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    counts, found = {name: SLOW.get(name, MANY) for name in TARGETS}, []
+def test_ten_thousand_broken_inputs_give_an_error_message(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    counts, found = {name: SLOW_CASES.get(name, MANY_CASES) for name in TARGETS}, []
     with nothing_written(place):
         for name, count in counts.items():
             begin = perf_counter()
-            found += handed_in(name, count, place)
+            found += run_cases(name, count, place)
             with capsys.disabled():
                 print(f"\n  {name}: {count} cases in {perf_counter() - begin:.0f} s", end="")
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     with capsys.disabled():
-        print(
-            f"\n  {sum(counts.values())} cases, {len(found)} faults, at most {most:.0f} MB resident"
-        )
+        print(f"\n  {sum(counts.values())} cases, {len(found)} faults, at most {most:.0f} MB resident")
     assert found == []
     assert sum(counts.values()) >= 10_000
 
@@ -90,7 +86,7 @@ def test_a_case_is_the_same_every_time_it_is_made() -> None:
         assert len({repr(case(name, number)) for number in range(8)}) > 4
 
 
-def test_a_reader_that_breaks_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crashing_reader_is_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_data: object, _folder: Path) -> None:
         raise KeyError("ours")
 

@@ -1,4 +1,4 @@
-"""The problems here are tiny: on busy cores, handing them to several threads costs ten times the work."""
+"""One thread for all tests of this folder: their problems are too small for several."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 
 @pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
+def single_threaded() -> Iterator[None]:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from functools import cache as remember
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from rita_demo.baselines.zero_shot import zero_shot
-from rita_demo.method import cache as memory
+from rita_demo.defences.clip import zero_shot
+from rita_demo.method import cache as cache_state
 from rita_demo.method.kl import kl_to_one_hot
 from rita_demo.method.rita import Prompts, decide
 from rita_demo.records import CacheState, Trace
-from rita_demo.settings import KNOBS, PRESETS, Settings
+from rita_demo.settings import PRESETS, SETTINGS, Settings
 from tests.oracles import algorithm1 as slow
-from tests.oracles.compare import DECISIVE, ROOMS, check_cache, check_decision
-from tests.oracles.world import TAU, D, K, World, make_world
+from tests.oracles.compare import DECISIVE_MARGIN, TOLERANCES, check_cache, check_decision
+from tests.oracles.toy_model import TAU, D, K, ToyModel, make_toy_model
 
 F = np.ndarray
 
@@ -42,12 +42,32 @@ ALTERNATIVES: dict[str, tuple[Any, ...]] = {
     "tuning_loss": ("marginal", "pointwise", "transport", "none"),
     "subset_size": (1, 8, 64),
 }
-ELSEWHERE = {  # pixels, crops, prompts' words, and how long the solver may run: not on given features
-    "attack", "attack_views", "autoattack", "budget", "steps", "attack_seed", "adversarial_roundtrip", "square", "views", "view_seed",
-    "view_scale", "views_augmix", "prompts", "context_init", "context_seed", "sinkhorn_tolerance",
-    "sinkhorn_iterations", "descriptions", "ensemble_average", "ensemble_weight", "ensemble_step_back", "ensemble_text", "ctpt_weight",
+TESTED_ELSEWHERE = {  # pixels, crops, texts and limits of the solver: they do not act on given features
+    "attack",
+    "attack_views",
+    "autoattack",
+    "budget",
+    "steps",
+    "attack_seed",
+    "adversarial_roundtrip",
+    "square",
+    "views",
+    "view_seed",
+    "view_scale",
+    "views_augmix",
+    "prompts",
+    "context_init",
+    "context_seed",
+    "sinkhorn_tolerance",
+    "sinkhorn_iterations",
+    "descriptions",
+    "ensemble_average",
+    "ensemble_weight",
+    "ensemble_step_back",
+    "ensemble_text",
+    "ctpt_weight",
     "hand_prompt",
-}  # fmt: skip
+}
 ROWS: list[tuple[str, dict[str, Any]]] = [
     (base, {name: value})
     for base, settings in PRESETS.items()
@@ -55,7 +75,7 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
     for value in values
     if value != getattr(settings, name)
 ]
-TOGETHER: list[tuple[str, dict[str, Any]]] = [
+COMBINATIONS: list[tuple[str, dict[str, Any]]] = [
     ("recommended", {}),
     ("paper", {}),
     ("recommended", {"view_weight": "area"}),
@@ -67,100 +87,97 @@ TOGETHER: list[tuple[str, dict[str, Any]]] = [
     ("recommended", {"objective": "kl", "empty_class": "zero", "cache_weight": 1.0, "slots": 1}),
     ("paper", {"transported_mass": 0.3, "view_weight": "agreement", "completion": "smallest_rotation"}),
     ("paper", {"tuning_loss": "pointwise", "subset_size": 6, "tuning_steps": 3, "entropy_weight": 0.02}),
-]  # fmt: skip
+]
 
 
 def named(row: tuple[str, dict[str, Any]]) -> str:
     return "-".join([row[0], *(f"{name}={value}" for name, value in row[1].items())])
 
 
-@remember
-def world_of(padded: bool) -> World:
-    return make_world(padded=padded)
+@cache
+def toy_model_of(padded: bool) -> ToyModel:
+    return make_toy_model(padded=padded)
 
 
-def ours(x: F, world: World, cache: CacheState, settings: Settings) -> tuple[Trace, CacheState]:
-    """The implementation, in the number type of the cache."""
-    dtype = cache.features.dtype
-    context = torch.tensor(world.context, dtype=dtype)
+def ours(x: F, toy: ToyModel, state: CacheState, settings: Settings) -> tuple[Trace, CacheState]:
+    """The implementation, in the number type of the given cache."""
+    dtype = state.features.dtype
+    context = torch.tensor(toy.context, dtype=dtype)
     prompts = Prompts(
-        encode=world.encode_torch,
+        encode=toy.encode_torch,
         context=context,
-        features=world.encode_torch(context),
-        weight=torch.tensor(world.z_weight, dtype=dtype),
+        features=toy.encode_torch(context),
+        weight=torch.tensor(toy.z_weight, dtype=dtype),
         temperature=TAU,
     )
-    shown = torch.tensor(world.shown)
-    return decide(torch.tensor(x, dtype=dtype), prompts, cache, settings, shown=shown)
+    shown = torch.tensor(toy.area_fraction)
+    return decide(torch.tensor(x, dtype=dtype), prompts, state, settings, area_fraction=shown)
 
 
 def compare_stream(
-    row: tuple[str, dict[str, Any]],
-    *,
-    padded: bool = False,
-    dtype: torch.dtype = torch.float64,
-    pictures: int = 6,
+    row: tuple[str, dict[str, Any]], *, padded: bool = False, dtype: torch.dtype = torch.float64, pictures: int = 6
 ) -> list[slow.Decision]:
-    """Both readings decide the same stream, each from its own cache; every stage is compared."""
-    world, room = world_of(padded), ROOMS[dtype]
+    """Both implementations decide the same stream with their own caches; every stage is compared."""
+    toy, atol = toy_model_of(padded), TOLERANCES[dtype]
     tolerance = 1e-9 if dtype == torch.float64 else 1e-6
-    settings = PRESETS[row[0]].but(
-        **row[1], sinkhorn_tolerance=tolerance, sinkhorn_iterations=20_000
-    )
-    state = memory.empty(K, settings.slots, D, "toy", torch.device("cpu"), dtype)
-    notes = slow.Cache.empty(K)
+    settings = PRESETS[row[0]].replace(**row[1], sinkhorn_tolerance=tolerance, sinkhorn_iterations=20_000)
+    state = cache_state.empty(K, settings.slots, D, "toy", torch.device("cpu"), dtype)
+    slow_cache = slow.Cache.empty(K)
     decisions = []
-    for x in world.pictures[:pictures]:
-        trace, state = ours(x, world, state, settings)
+    for x in toy.pictures[:pictures]:
+        trace, state = ours(x, toy, state, settings)
 
         def aligned_by(k: int, trace: Trace = trace) -> F:
             return trace.alignment.aligned[k, : int(trace.cache.count[k])].double().numpy()
 
-        expected, notes = slow.decide(
-            x, world.encode, world.context, world.z_weight, TAU, notes, settings, world.shown,
+        expected, slow_cache = slow.decide(
+            x,
+            toy.encode,
+            toy.context,
+            toy.z_weight,
+            TAU,
+            slow_cache,
+            settings,
+            toy.area_fraction,
             aligned_by if settings.completion == "svd" else None,
-        )  # fmt: skip
-        check_decision(trace, expected, settings, world, room)
-        check_cache(state, notes, room)
+        )
+        check_decision(trace, expected, settings, toy, atol)
+        check_cache(state, slow_cache, atol)
         decisions.append(expected)
-    assert sum(d.margin < DECISIVE for d in decisions) <= 1, "too much hangs on rounding here"
+    assert sum(d.margin < DECISIVE_MARGIN for d in decisions) <= 1, "too many decisions depend on rounding"
     return decisions
 
 
-def test_every_knob_is_tried_or_is_named_as_somebody_elses() -> None:
-    assert set(ALTERNATIVES) | ELSEWHERE == set(KNOBS)
-    assert not set(ALTERNATIVES) & ELSEWHERE
+def test_every_setting_is_tested_here_or_listed_as_tested_elsewhere() -> None:
+    assert set(ALTERNATIVES) | TESTED_ELSEWHERE == set(SETTINGS)
+    assert not set(ALTERNATIVES) & TESTED_ELSEWHERE
     for name, values in ALTERNATIVES.items():
-        assert set(KNOBS[name].choices) <= set(values), name
+        assert set(SETTINGS[name].choices) <= set(values), name
 
 
-@pytest.mark.parametrize("row", TOGETHER + ROWS, ids=named)
-def test_a_stream_of_pictures_is_decided_as_the_slow_reading_decides_it(
-    row: tuple[str, dict[str, Any]],
-) -> None:
-    # what does not touch the memory shows from the first picture on: three spare half a minute
-    of_the_memory = row in TOGETHER or any(KNOBS[name].group == "cache" for name in row[1])
-    compare_stream(row, pictures=6 if of_the_memory else 3)
+@pytest.mark.parametrize("row", COMBINATIONS + ROWS, ids=named)
+def test_stream_decisions_equal_the_oracle(row: tuple[str, dict[str, Any]]) -> None:
+    # settings that do not concern the cache act from the first picture on: three pictures are enough
+    uses_cache = row in COMBINATIONS or any(SETTINGS[name].group == "cache" for name in row[1])
+    compare_stream(row, pictures=6 if uses_cache else 3)
 
 
-@pytest.mark.parametrize("row", TOGETHER[:4], ids=named)
-def test_float32_decides_as_the_slow_reading_in_float64(row: tuple[str, dict[str, Any]]) -> None:
+@pytest.mark.parametrize("row", COMBINATIONS[:4], ids=named)
+def test_float32_decisions_equal_the_float64_oracle(row: tuple[str, dict[str, Any]]) -> None:
     compare_stream(row, dtype=torch.float32)
 
 
-@pytest.mark.parametrize("row", TOGETHER, ids=named)
-def test_classes_with_fewer_prompts_are_decided_as_the_slow_reading_decides_them(
-    row: tuple[str, dict[str, Any]],
-) -> None:
+@pytest.mark.parametrize("row", COMBINATIONS, ids=named)
+def test_decisions_with_fewer_prompts_equal_the_oracle(row: tuple[str, dict[str, Any]]) -> None:
     compare_stream(row, padded=True, pictures=3)
 
 
 @pytest.mark.parametrize("preset", list(PRESETS))
-def test_the_stream_exercises_what_it_should(preset: str) -> None:
-    """Guards the tests above: views on both sides of the limit, full and empty classes, replacements."""
+def test_the_stream_covers_the_important_cases(preset: str) -> None:
+    """Views on both sides of the limit, full and empty classes, and replacements occur in the tests above."""
     decisions = compare_stream((preset, {}))
     sizes = [len(items) for items in decisions[-1].used.classes]
-    assert all(0 < sum(d.kept) < len(d.kept) for d in decisions)
+    assert all(0 < sum(d.confident) < len(d.confident) for d in decisions)
     assert len({d.label for d in decisions}) > 1
     assert max(sizes) == 3
     assert any(not items for d in decisions for items in d.used.classes)
@@ -168,27 +185,26 @@ def test_the_stream_exercises_what_it_should(preset: str) -> None:
     assert max(np.abs(d.update.movement).max() for d in decisions) > 1e-3
 
 
-@pytest.mark.parametrize("picture", range(6))
-def test_plain_clip_answers_from_view_zero_as_row_one_says(picture: int) -> None:
-    world = world_of(padded=False)
-    x, hand = world.pictures[picture], world.encode(world.context)[:, 0]
-    verdict = zero_shot(torch.tensor(x), torch.tensor(hand), TAU)
-    expected = slow.zero_shot(x[0], hand, TAU)
-    np.testing.assert_allclose(verdict.probability.numpy(), expected, atol=1e-9)
-    assert verdict.label == expected.argmax()
-    assert verdict.margin == pytest.approx(np.sort(expected)[-1] - np.sort(expected)[-2])
+def test_clip_answers_from_view_zero_as_in_row_one() -> None:
+    toy = toy_model_of(padded=False)
+    hand = toy.encode(toy.context)[:, 0]
+    for x in toy.pictures:
+        verdict = zero_shot(torch.tensor(x), torch.tensor(hand), TAU)
+        expected = slow.zero_shot(x[0], hand, TAU)
+        np.testing.assert_allclose(verdict.probability.numpy(), expected, atol=1e-9)
+        assert verdict.label == expected.argmax()
+        assert verdict.margin == pytest.approx(np.sort(expected)[-1] - np.sort(expected)[-2])
 
 
 @pytest.mark.parametrize("padded", [False, True])
-def test_the_kl_to_one_hot_is_the_slow_one(padded: bool) -> None:
-    world = world_of(padded)
-    x = np.concatenate(world.pictures)
+def test_kl_to_one_hot_equals_the_oracle(padded: bool) -> None:
+    toy = toy_model_of(padded)
+    x = np.concatenate(toy.pictures)
     labels = np.random.default_rng(0).integers(0, K - 1, size=len(x))  # the last class has none
-    z = world.encode(world.context)
+    z = toy.encode(toy.context)
     fast = kl_to_one_hot(
-        torch.tensor(x), torch.tensor(labels), torch.tensor(z), torch.tensor(world.z_weight),
-        temperature=TAU,
-    )  # fmt: skip
-    expected = slow.kl_to_one_hot(x, labels.tolist(), z, world.z_weight, TAU)
+        torch.tensor(x), torch.tensor(labels), torch.tensor(z), torch.tensor(toy.z_weight), temperature=TAU
+    )
+    expected = slow.kl_to_one_hot(x, labels.tolist(), z, toy.z_weight, TAU)
     np.testing.assert_allclose(fast.numpy(), expected, atol=1e-8)
     assert np.isnan(expected[-1])

@@ -13,9 +13,9 @@ from tests.oracles.transport import assignment_value, exact_value, solve
 
 F = np.ndarray
 
-# In float64 only the solver's tolerance is left, 1e-10 of the mass.  In float32 costs carry about 1e-7;
-# divided by lambda this is the relative error of a plan's entries, whose largest are about 0.3.
-DTYPES = {torch.float64: (1e-10, 1e-8), torch.float32: (1e-6, 1e-5)}  # type: (tolerance, room)
+# In float64 the error is the solver's tolerance, 1e-10 of the mass. In float32 it is that of the costs, about 1e-7,
+# divided by lambda.
+DTYPES = {torch.float64: (1e-10, 1e-8), torch.float32: (1e-6, 1e-5)}  # type: (tolerance, atol)
 both_types = pytest.mark.parametrize("dtype", list(DTYPES), ids=str)
 
 
@@ -31,14 +31,12 @@ def problem(seed: int, classes: int, views: int, atoms: int, uniform: bool) -> t
 
 def solved(cost: F, a: F, b: F, dtype: torch.dtype, **options: object) -> Transport:
     tensors = (torch.tensor(values, dtype=dtype) for values in (cost, a, b))
-    patience = {"tolerance": DTYPES[dtype][0], "max_iterations": 20_000}
-    return transport(*tensors, **patience | options)
+    limits = {"tolerance": DTYPES[dtype][0], "max_iterations": 20_000}
+    return transport(*tensors, **limits | options)
 
 
-def pots_plan(cost: F, a: F, b: F, entropy_weight: float) -> F:
-    return ot.sinkhorn(
-        a, b, cost, entropy_weight, method="sinkhorn_log", stopThr=1e-11, numItermax=20_000, warn=False
-    )  # fmt: skip
+def pot_plan(cost: F, a: F, b: F, entropy_weight: float) -> F:
+    return ot.sinkhorn(a, b, cost, entropy_weight, method="sinkhorn_log", stopThr=1e-11, numItermax=20_000, warn=False)
 
 
 @both_types
@@ -52,7 +50,7 @@ def test_balanced_plans_agree_with_pot(
     ours = solved(cost, a, b, dtype, entropy_weight=entropy_weight)
     assert ours.converged, ours.outcome
     for k in range(3):
-        plan = pots_plan(cost[k], a, b[k], entropy_weight)
+        plan = pot_plan(cost[k], a, b[k], entropy_weight)
         np.testing.assert_allclose(ours.plan[k].numpy(), plan, atol=DTYPES[dtype][1], rtol=0)
         expected = (plan * cost[k]).sum()
         assert float(ours.distance[k]) == pytest.approx(expected, abs=DTYPES[dtype][1])
@@ -66,13 +64,13 @@ def test_partial_plans_agree_with_pot_on_the_extended_problem(
 ) -> None:
     cost, a, b = problem(4, 3, 8, 3, uniform=False)
     ours = solved(cost, a, b, dtype, entropy_weight=entropy_weight, transported_mass=rho)
-    room = DTYPES[dtype][1]
+    atol = DTYPES[dtype][1]
     for k in range(3):
         wide = np.concatenate([cost[k], np.zeros((8, 1))], axis=1)
-        plan = pots_plan(wide, a, np.append(rho * b[k], 1 - rho), entropy_weight)
-        np.testing.assert_allclose(ours.plan[k].numpy(), plan[:, :3], atol=room, rtol=0)
+        plan = pot_plan(wide, a, np.append(rho * b[k], 1 - rho), entropy_weight)
+        np.testing.assert_allclose(ours.plan[k].numpy(), plan[:, :3], atol=atol, rtol=0)
         expected = (plan[:, :3] * cost[k]).sum() / rho
-        assert float(ours.distance[k]) == pytest.approx(expected, abs=room / rho)
+        assert float(ours.distance[k]) == pytest.approx(expected, abs=atol / rho)
     assert ours.mass == pytest.approx(rho)
 
 
@@ -88,10 +86,10 @@ def test_every_objective_agrees_with_the_slow_solver(
     options = {"entropy_weight": entropy_weight, "transported_mass": rho, "objective": objective}
     ours = solved(cost, a, b, dtype, **options)
     slow = [solve(cost[k], a, b[k], entropy_weight, rho, objective) for k in range(4)]
-    room = DTYPES[dtype][1]
-    np.testing.assert_allclose(ours.plan.numpy(), [s.plan for s in slow], atol=room, rtol=0)
+    atol = DTYPES[dtype][1]
+    np.testing.assert_allclose(ours.plan.numpy(), [s.plan for s in slow], atol=atol, rtol=0)
     expected = [s.value for s in slow]
-    np.testing.assert_allclose(ours.distance.numpy(), expected, atol=room / rho, rtol=0)
+    np.testing.assert_allclose(ours.distance.numpy(), expected, atol=atol / rho, rtol=0)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -108,9 +106,7 @@ def test_small_lambda_approaches_the_cheapest_assignment(seed: int, dtype: torch
 @both_types
 @pytest.mark.parametrize("rho", [1.0, 0.6, 0.25])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_small_lambda_approaches_the_linear_programme(
-    seed: int, rho: float, dtype: torch.dtype
-) -> None:
+def test_small_lambda_approaches_the_linear_programme(seed: int, rho: float, dtype: torch.dtype) -> None:
     cost, a, b = problem(seed + 10, 2, 8, 3, uniform=False)
     ours = solved(cost, a, b, dtype, entropy_weight=1e-3, transported_mass=rho)
     for k in range(2):
@@ -123,9 +119,7 @@ def test_small_lambda_approaches_the_linear_programme(
 def test_partial_transport_leaves_out_the_views_that_fit_worst(dtype: torch.dtype) -> None:
     """One atom, lambda -> 0: the mean of the cheapest rho N views (the table of section 7)."""
     cost = np.random.default_rng(0).uniform(0.6, 0.9, size=(1, 8, 1))
-    ours = solved(
-        cost, np.full(8, 1 / 8), np.ones((1, 1)), dtype, entropy_weight=1e-3, transported_mass=0.5
-    )
+    ours = solved(cost, np.full(8, 1 / 8), np.ones((1, 1)), dtype, entropy_weight=1e-3, transported_mass=0.5)
     cheapest = np.sort(cost[0, :, 0])[:4].mean()
     assert float(ours.distance[0]) == pytest.approx(cheapest, abs=1e-3)
 
@@ -133,13 +127,11 @@ def test_partial_transport_leaves_out_the_views_that_fit_worst(dtype: torch.dtyp
 VALUES = {"entropic": entropic_value, "linear": linear_value}
 
 
-def gradient(
-    name: str, cost: F, a: F, b: F, upstream: F, dtype: torch.dtype, **options: object
-) -> F:
+def gradient(name: str, cost: F, a: F, b: F, upstream: F, dtype: torch.dtype, **options: object) -> F:
     tensor, rows, columns = (torch.tensor(values, dtype=dtype) for values in (cost, a, b))
     tensor.requires_grad_(True)
-    patience = {"tolerance": DTYPES[dtype][0], "max_iterations": 20_000}
-    value = VALUES[name](tensor, rows, columns, **patience | options)
+    limits = {"tolerance": DTYPES[dtype][0], "max_iterations": 20_000}
+    value = VALUES[name](tensor, rows, columns, **limits | options)
     (value * torch.tensor(upstream, dtype=dtype)).sum().backward()
     return tensor.grad.numpy()
 
@@ -159,25 +151,20 @@ def finite_differences(name: str, cost: F, a: F, b: F, entropy_weight: float, rh
 @pytest.mark.parametrize("name", list(VALUES))
 @pytest.mark.parametrize("rho", [1.0, 0.5, 0.2])
 @pytest.mark.parametrize("entropy_weight", [0.02, 0.1, 1.0])
-def test_gradients_agree_with_finite_differences(
-    name: str, rho: float, entropy_weight: float
-) -> None:
+def test_gradients_agree_with_finite_differences(name: str, rho: float, entropy_weight: float) -> None:
     cost, a, b = problem(6, 2, 5, 3, uniform=False)
     b[1] = [0.4, 0.6, 0.0]
     upstream = np.array([1.0, -0.5])
     options = {"entropy_weight": entropy_weight, "transported_mass": rho}
     numeric = finite_differences(name, cost, a, b, entropy_weight, rho) * upstream[:, None, None]
     # Entries are about 1 / (N M) = 0.07 per rho; the linear one divides rounding by lambda once more.
-    for dtype, room in ((torch.float64, 1e-6), (torch.float32, 2e-4)):
+    for dtype, atol in ((torch.float64, 1e-6), (torch.float32, 2e-4)):
         ours = gradient(name, cost, a, b, upstream, dtype, **options)
-        np.testing.assert_allclose(ours, numeric, atol=room, rtol=0)
+        np.testing.assert_allclose(ours, numeric, atol=atol, rtol=0)
 
 
 def test_the_two_gradients_differ_where_transport_matters() -> None:
-    """Else the test above could not tell one from the other."""
+    """So the test above distinguishes them."""
     cost, a, b = problem(6, 1, 5, 3, uniform=False)
-    entropic, linear = (
-        gradient(name, cost, a, b, np.ones(1), torch.float64, entropy_weight=0.02)
-        for name in VALUES
-    )
+    entropic, linear = (gradient(name, cost, a, b, np.ones(1), torch.float64, entropy_weight=0.02) for name in VALUES)
     assert np.abs(entropic - linear).max() > 0.01

@@ -4,23 +4,23 @@ import torch
 
 from rita_demo.method import align, cache_transport, empty, resize, update
 from rita_demo.records import Confidence
-from tests.method.worlds import units
+from tests.method.toy_models import units
 
 
-def seen(entropy, label, limit=0.8):
+def confident_views(entropy, label, limit=0.8):
     entropy, label = torch.tensor(entropy), torch.tensor(label)
     return Confidence(torch.eye(3)[label], entropy, label, entropy <= limit, limit)
 
 
-def test_cache_keeps_the_lowest_entropies_and_never_more_than_its_places():
+def test_cache_keeps_the_lowest_entropies_up_to_its_slots():
     x = units(0, 6, 8)
     state = empty(3, 2, 8, "k")
-    state, change = update(state, x, seen([0.5, 0.1, 0.3, 0.9, 0.2, 0.4], [0, 0, 0, 0, 1, 0]))
-    assert change.offered == (1, 4, 2, 5, 0)
+    state, change = update(state, x, confident_views([0.5, 0.1, 0.3, 0.9, 0.2, 0.4], [0, 0, 0, 0, 1, 0]))
+    assert change.candidates == (1, 4, 2, 5, 0)
     assert [(e.label, e.slot, e.view) for e in change.events] == [(0, 0, 1), (1, 0, 4), (0, 1, 2)]
     assert state.count.tolist() == [2, 1, 0]
     assert state.pictures == 1
-    after, change = update(state, x, seen([0.15] * 6, [0] * 6))
+    after, change = update(state, x, confident_views([0.15] * 6, [0] * 6))
     assert len(change.events) == 1
     assert (change.events[0].slot, change.events[0].replaced_born) == (1, 0)
     assert after.born.tolist() == [[0, 1], [0, -1], [-1, -1]]
@@ -29,38 +29,24 @@ def test_cache_keeps_the_lowest_entropies_and_never_more_than_its_places():
     torch.testing.assert_close(after.features[0], x[[1, 0]])
 
 
-def test_update_returns_a_new_value_and_leaves_the_old_one():
-    old = empty(3, 2, 8)
-    copy = {
-        name: getattr(old, name).clone()
-        for name in ("features", "entropy", "born", "view", "count")
-    }
-    new, _ = update(old, units(0, 1, 8), seen([0.1], [1]))
-    assert all(torch.equal(getattr(old, name), value) for name, value in copy.items())
-    assert new.count.sum() == 1
-    assert old.pictures == 0
-
-
-def test_limit_per_image_and_ties_go_to_the_earlier_view():
-    state, change = update(
-        empty(3, 4, 8), units(0, 3, 8), seen([0.2] * 3, [2] * 3), views_per_image=2
-    )
+def test_limit_per_image_holds_and_ties_prefer_the_earlier_view():
+    state, change = update(empty(3, 4, 8), units(0, 3, 8), confident_views([0.2] * 3, [2] * 3), views_per_image=2)
     assert [e.view for e in change.events] == [0, 1]
-    same, change = update(resize(state, 2), units(1, 1, 8), seen([0.2], [2]))
+    same, change = update(resize(state, 2), units(1, 1, 8), confident_views([0.2], [2]))
     assert change.events == ()
     assert same.pictures == 2
 
 
 def test_nothing_confident_changes_nothing_but_the_count_of_pictures():
-    state, change = update(empty(3, 2, 8), units(0, 2, 8), seen([0.9, 1.0], [0, 1]))
-    assert change.offered == change.events == ()
+    state, change = update(empty(3, 2, 8), units(0, 2, 8), confident_views([0.9, 1.0], [0, 1]))
+    assert change.candidates == change.events == ()
     assert state.count.sum() == 0
     assert state.pictures == 1
 
 
 def test_resize_grows_with_padding_and_shrinks_to_the_lowest_entropies():
-    state, _ = update(empty(3, 3, 8), units(0, 3, 8), seen([0.3, 0.1, 0.2], [0] * 3))
-    state, _ = update(resize(state, 4), units(1, 1, 8), seen([0.05], [0]))
+    state, _ = update(empty(3, 3, 8), units(0, 3, 8), confident_views([0.3, 0.1, 0.2], [0] * 3))
+    state, _ = update(resize(state, 4), units(1, 1, 8), confident_views([0.05], [0]))
     torch.testing.assert_close(state.entropy[0], torch.tensor([0.1, 0.2, 0.3, 0.05]))
     small = resize(state, 2)
     torch.testing.assert_close(small.entropy[0], torch.tensor([0.1, 0.05]))
@@ -73,21 +59,15 @@ def test_resize_grows_with_padding_and_shrinks_to_the_lowest_entropies():
 
 def test_empty_class_costs_nothing_or_what_a_one_view_class_costs():
     x, zbar = units(3, 6, 8), 0.9 * units(4, 3, 8)
-    state, _ = update(empty(3, 2, 8), x, seen([0.1] + [2.0] * 5, [0] * 6))
+    state, _ = update(empty(3, 2, 8), x, confident_views([0.1] + [2.0] * 5, [0] * 6))
     alignment = align(state.features, state.count, zbar)
     kw = {"entropy_weight": 0.01, "transported_mass": 0.5}
     w = torch.full((6,), 1 / 6)
     _, zero = cache_transport(x, w, state, alignment, zbar, empty_class="zero", **kw)
     _, mean = cache_transport(x, w, state, alignment, zbar, empty_class="text_mean", **kw)
-    nobody = empty(3, 2, 8)
+    no_items = empty(3, 2, 8)
     _, bare = cache_transport(
-        x,
-        w,
-        nobody,
-        align(nobody.features, nobody.count, zbar),
-        zbar,
-        empty_class="text_mean",
-        **kw,
+        x, w, no_items, align(no_items.features, no_items.count, zbar), zbar, empty_class="text_mean", **kw
     )
     assert zero[1] == zero[2] == 0
     assert zero[0] == mean[0]

@@ -1,28 +1,16 @@
-import math
-
 import pytest
 import torch
 
-from rita_demo.method import assess, bracket, cosine_cost, kl_to_one_hot, transport, view_weight
-from tests.method.worlds import prompts, units, views
+from rita_demo.method import assess, cosine_cost, theorem_bounds, transport, view_weight
+from tests.method.toy_models import prompts, units
 
 
-def judged(x, p, **kw):
+def confidence_of(x, p, **kw):
     return assess(x, p.features, p.weight, temperature=p.temperature, **({"max_entropy": 0.8} | kw))
 
 
-def test_views_are_kept_up_to_the_limit_in_either_unit():
-    p = prompts()
-    x = views(p.features[2, 0], noise=3.0)
-    c = judged(x, p)
-    torch.testing.assert_close(c.probability.sum(1), torch.ones(8))
-    assert torch.equal(c.kept, c.entropy <= 0.8)
-    assert torch.equal(c.label, c.probability.argmax(1))
-    assert judged(x, p, entropy_unit="share_of_log_k").limit == pytest.approx(0.8 * math.log(5))
-
-
 def test_one_class_is_certain():
-    c = judged(units(0, 3, 16), prompts(K=1), entropy_unit="share_of_log_k")
+    c = confidence_of(units(0, 3, 16), prompts(K=1), entropy_unit="share_of_log_k")
     assert (c.entropy == 0).all()
     assert c.kept.all()
 
@@ -33,7 +21,7 @@ def test_padding_atoms_do_not_count():
     weight = torch.cat([p.weight, torch.zeros(5, 2)], 1)
     x = units(0, 4, 16)
     c = assess(x, padded, weight, temperature=0.05, max_entropy=0.8)
-    torch.testing.assert_close(c.probability, judged(x, p).probability)
+    torch.testing.assert_close(c.probability, confidence_of(x, p).probability)
 
 
 @pytest.mark.parametrize("kind", ["uniform", "confidence", "agreement"])
@@ -41,7 +29,7 @@ def test_padding_atoms_do_not_count():
 def test_view_weights_sum_to_one(kind, N):
     p = prompts()
     x = units(0, N, 16)
-    w = view_weight(x.half(), judged(x, p), kind)
+    w = view_weight(x.half(), confidence_of(x, p), kind)
     assert w.shape == (N,)
     assert float(w.sum()) == pytest.approx(1, abs=1e-5)
 
@@ -54,29 +42,13 @@ def test_cost_of_half_precision_features_stays_in_range():
     torch.testing.assert_close(cost[0].diagonal(), torch.zeros(4), atol=1e-6, rtol=0)
 
 
-def test_theorem_brackets_balanced_transport():
+def test_theorem_bounds_contain_the_balanced_cost():
     x, z = units(0, 12, 16), units(1, 4, 3, 16)
-    b = bracket(x, z)
-    twice = (
-        2
-        * transport(
-            cosine_cost(x, z), torch.ones(12), torch.ones(4, 3), entropy_weight=0.001
-        ).distance
-    )
+    b = theorem_bounds(x, z)
+    twice = 2 * transport(cosine_cost(x, z), torch.ones(12), torch.ones(4, 3), entropy_weight=0.001).distance
     assert (b.lower <= twice + 1e-4).all()
     assert (twice <= b.upper + 1e-4).all()
-    alone = bracket(x[:1], z[:, :1])
+    alone = theorem_bounds(x[:1], z[:, :1])
     torch.testing.assert_close(alone.lower, alone.upper)
-    padded = bracket(
-        x, torch.cat([z, z[:, :1] * 0], 1), None, torch.tensor([1.0, 1, 1, 0]).expand(4, 4)
-    )
+    padded = theorem_bounds(x, torch.cat([z, z[:, :1] * 0], 1), None, torch.tensor([1.0, 1, 1, 0]).expand(4, 4))
     torch.testing.assert_close(padded.bures, b.bures)
-
-
-def test_kl_to_one_hot_is_missing_for_a_class_without_features():
-    p = prompts()
-    x, labels = p.features[:2, 0], torch.tensor([0, 1])
-    kl = kl_to_one_hot(x, labels, p.features, p.weight, temperature=0.01)
-    assert (kl[:2] >= 0).all()
-    assert (kl[:2] < 0.7).all()
-    assert kl[2:].isnan().all()

@@ -1,4 +1,4 @@
-"""The step away from the whole square: what it undoes, and when none is taken."""
+"""The step from the whole square towards its crops: its effect, and when there is none."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import torch
 
 from rita_demo.method import Prompts, decide, decision_logits, empty, step_back
 from rita_demo.settings import RECOMMENDED
-from tests.method.worlds import prompts, views
-from tests.oracles.world import TAU, make_world
+from tests.method.toy_models import prompts, views
+from tests.oracles.toy_model import TAU, make_toy_model
 
-SHOWN = torch.cat([torch.ones(1), torch.linspace(0.9, 0.1, 11)])
-SETTINGS = RECOMMENDED.but(protocol="off", tuning_steps=0, step_back=2.0)
+AREA_FRACTION = torch.cat([torch.ones(1), torch.linspace(0.9, 0.1, 11)])
+SETTINGS = RECOMMENDED.replace(protocol="off", tuning_steps=0, step_back=2.0)
 
 
 def attacked(towards: int = 3) -> torch.Tensor:
@@ -24,22 +24,22 @@ def attacked(towards: int = 3) -> torch.Tensor:
 
 def test_every_view_moves_towards_the_crops_and_away_from_the_whole_square() -> None:
     x = attacked()
-    moved = step_back(x, 2.0, SHOWN)
-    rest = 1 - SHOWN[1:]
+    moved = step_back(x, 2.0, AREA_FRACTION)
+    rest = 1 - AREA_FRACTION[1:]
     d = (rest[:, None] * x[1:]).sum(0) / rest.sum() - x[0]
     assert ((moved @ d) > (x @ d)).all()
     torch.testing.assert_close(moved.norm(dim=1), torch.ones(12))
 
 
-def test_a_picture_whose_whole_square_looks_like_its_crops_stays() -> None:
+def test_no_step_when_the_whole_square_matches_its_crops() -> None:
     x = views(prompts().features[0, 0], N=12)
-    x[0] = (((1 - SHOWN[1:]) @ x[1:]) / (1 - SHOWN[1:]).sum()) * 5
-    torch.testing.assert_close(step_back(x, 0.3, SHOWN)[1:], x[1:], atol=0.03, rtol=0)
+    x[0] = (((1 - AREA_FRACTION[1:]) @ x[1:]) / (1 - AREA_FRACTION[1:]).sum()) * 5
+    torch.testing.assert_close(step_back(x, 0.3, AREA_FRACTION)[1:], x[1:], atol=0.03, rtol=0)
 
 
 @pytest.mark.parametrize("case", ["no strength", "no shares", "no whole square", "no crop"])
 def test_without_a_whole_square_and_crops_no_step_is_taken(case: str) -> None:
-    x, strength, shown, present = attacked(), 2.0, SHOWN, None
+    x, strength, shown, present = attacked(), 2.0, AREA_FRACTION, None
     if case == "no strength":
         strength = 0.0
     elif case == "no shares":
@@ -51,45 +51,41 @@ def test_without_a_whole_square_and_crops_no_step_is_taken(case: str) -> None:
     torch.testing.assert_close(step_back(x, strength, shown, present), x)
 
 
-def test_an_absent_crop_is_as_if_it_had_never_been_taken() -> None:
+def test_an_excluded_crop_equals_a_crop_that_never_existed() -> None:
     x, present = attacked(), torch.ones(12, dtype=torch.bool)
     present[[4, 9]] = False
-    all_of_them = step_back(x, 2.0, SHOWN, present)
-    torch.testing.assert_close(all_of_them[present], step_back(x[present], 2.0, SHOWN[present]))
+    all_of_them = step_back(x, 2.0, AREA_FRACTION, present)
+    torch.testing.assert_close(all_of_them[present], step_back(x[present], 2.0, AREA_FRACTION[present]))
 
 
-def test_it_gives_the_class_back_what_the_attack_took() -> None:
+def test_the_step_recovers_the_attacked_class() -> None:
     p, x = prompts(), attacked()
     state = empty(5, SETTINGS.slots, 16)
-    plain, _ = decide(x, p, state, SETTINGS.but(step_back=0.0), shown=SHOWN)
-    back, _ = decide(x, p, state, SETTINGS, shown=SHOWN)
+    plain, _ = decide(x, p, state, SETTINGS.replace(step_back=0.0), area_fraction=AREA_FRACTION)
+    back, _ = decide(x, p, state, SETTINGS, area_fraction=AREA_FRACTION)
     ahead = [float(t.total[3] - t.total[0]) for t in (plain, back)]
     assert ahead[1] > ahead[0] + 0.01
-    torch.testing.assert_close(back.view_features, step_back(x, 2.0, SHOWN))
+    torch.testing.assert_close(back.view_features, step_back(x, 2.0, AREA_FRACTION))
     torch.testing.assert_close(plain.view_features, x)
-    rest = 1 - SHOWN[1:]
+    rest = 1 - AREA_FRACTION[1:]
     d = (rest[:, None] * x[1:]).sum(0) / rest.sum() - x[0]
-    assert plain.off_crops == back.off_crops == pytest.approx(float(d.norm()), abs=1e-5)
-    assert plain.stepped == 0
-    assert back.stepped == pytest.approx(2 * float(d.norm()) ** 3, abs=1e-4)
+    assert plain.crop_offset == back.crop_offset == pytest.approx(float(d.norm()), abs=1e-5)
+    assert plain.step_back_distance == 0
+    assert back.step_back_distance == pytest.approx(2 * float(d.norm()) ** 3, abs=1e-4)
 
 
-def test_an_attacker_of_rita_looks_through_the_step() -> None:
-    """Finite differences of the decision, with the transport's own value: no gradient is hidden."""
-    settings = SETTINGS.but(objective="kl", entropy_weight=0.05, sinkhorn_tolerance=1e-9,
-        sinkhorn_iterations=5000, view_weight="uniform")  # fmt: skip
-    world = make_world()
-    context = torch.tensor(world.context)
-    p = Prompts(
-        world.encode_torch, context, world.encode_torch(context), torch.tensor(world.z_weight), TAU
+def test_the_attack_gradient_includes_the_step() -> None:
+    """Finite differences of the decision with the kl value."""
+    settings = SETTINGS.replace(
+        objective="kl", entropy_weight=0.05, sinkhorn_tolerance=1e-9, sinkhorn_iterations=5000, view_weight="uniform"
     )
-    x, shown = torch.tensor(world.pictures[4], requires_grad=True), torch.tensor(world.shown)
+    toy = make_toy_model()
+    context = torch.tensor(toy.context)
+    p = Prompts(toy.encode_torch, context, toy.encode_torch(context), torch.tensor(toy.z_weight), TAU)
+    x, shown = (torch.tensor(toy.pictures[4], requires_grad=True), torch.tensor(toy.area_fraction))
     state = empty(len(p.features), 3, x.shape[1], dtype=torch.float64)
     (slope,) = torch.autograd.grad(decision_logits(x, p, state, settings, shown)[1], x)
     along = torch.randn(x.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    ends = [
-        decide(x.detach() + h * along, p, state, settings, shown=shown)[0].total[1]
-        for h in (1e-5, -1e-5)
-    ]
+    ends = [decide(x.detach() + h * along, p, state, settings, area_fraction=shown)[0].total[1] for h in (1e-5, -1e-5)]
     expected = -float(ends[0] - ends[1]) / (2e-5 * TAU)
     assert float((slope * along).sum()) == pytest.approx(expected, rel=1e-3, abs=1e-3)

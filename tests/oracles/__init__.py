@@ -1,5 +1,4 @@
-"""Second implementations of the method: slow, obvious, float64 numpy, written from the page alone.
+"""Second implementations of the method: slow and simple, in float64 numpy, written from the definitions alone.
 
-None of them imports ``rita_demo`` beyond its settings, and none was written with the code it checks
-in sight; where the two disagree, ``method.md`` decides.
+They import nothing of ``rita_demo`` but settings and records, and were written without reading the code that they check.
 """

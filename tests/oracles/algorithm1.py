@@ -1,7 +1,6 @@
 """Algorithm 1 on features, one class and one view at a time, in float64 numpy.
 
-``decide`` honours every setting of section 2 of the method that acts on features.  A cache is a list
-of items per class.  Nothing here is fast and nothing is clever.
+``decide`` implements every setting of the method that acts on features. A cache is a list of items per class.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ F = np.ndarray
 
 
 @dataclass(frozen=True)
-class Item:
+class CacheItem:
     """One cached view."""
 
     feature: F
@@ -32,7 +31,7 @@ class Item:
 class Cache:
     """``classes``: a list of items per class; ``pictures``: how many were committed."""
 
-    classes: list[list[Item]]
+    classes: list[list[CacheItem]]
     pictures: int = 0
 
     @staticmethod
@@ -42,12 +41,12 @@ class Cache:
 
 @dataclass(frozen=True)
 class Decision:
-    """Everything the decision went through, in the order of the rows of the method."""
+    """All intermediate results of a decision, in the order of the definitions."""
 
     views: F
     entropy: F
     pseudo_label: list[int]
-    kept: list[bool]
+    confident: list[bool]
     limit: float
     view_weight: F
     update: Update
@@ -62,7 +61,7 @@ class Decision:
     probability: F
     margin: float
     entered: list[tuple[int, int]]
-    free: bool  # whether the alignment was somebody else's
+    free: bool  # whether the alignment was given
 
 
 def softmax(logits: F) -> F:
@@ -106,18 +105,18 @@ def text_mean(z: F, z_weight: F) -> F:
     return np.array([sum(w * atom for w, atom in zip(ws, atoms)) for ws, atoms in zip(z_weight, z)])
 
 
-def weigh_views(x: F, entropy: F, kind: str, shown: F) -> F:
-    """Weights of the views: uniform, AWT's confidence, R-TPT's agreement with 20 neighbours, or what they leave out."""
+def weigh_views(x: F, entropy: F, kind: str, area_fraction: F) -> F:
+    """Weights of the views: uniform, AWT's confidence, R-TPT's agreement with 20 neighbours, or areas."""
     count = len(x)
     if kind == "uniform" or count == 1:
         return np.full(count, 1.0 / count)
     if kind == "confidence":
         return softmax(-entropy / 0.5)
     if kind == "area":
-        left_out = [max(1 - share, 0.001) for share in shown]
-        return np.array([part / sum(left_out) for part in left_out])
+        rest = [max(1 - share, 0.001) for share in area_fraction]
+        return np.array([part / sum(rest) for part in rest])
     if kind == "shown":
-        return np.array([share / sum(shown) for share in shown])
+        return np.array([share / sum(area_fraction) for share in area_fraction])
     agreement = np.empty(count)
     for n in range(count):
         others = sorted((cosine(x[n], x[i]) for i in range(count) if i != n), reverse=True)
@@ -125,13 +124,13 @@ def weigh_views(x: F, entropy: F, kind: str, shown: F) -> F:
     return softmax(agreement / 0.01)
 
 
-def step_away(x: F, strength: float, shown: F) -> F:
-    """Every view moved by strength |d|^2 d: d goes from the whole square to the crops' mean by what they leave out."""
-    whole = [n for n in range(len(x)) if shown[n] > 1 - 1e-6]
+def step_away(x: F, strength: float, area_fraction: F) -> F:
+    """Every view plus strength |d|^2 d, where d is the weighted mean of the crops minus the whole square."""
+    whole = [n for n in range(len(x)) if area_fraction[n] > 1 - 1e-6]
     crops = [n for n in range(len(x)) if n not in whole]
     if strength == 0 or not whole or not crops:
         return x
-    mass = weigh_views(x[crops], np.zeros(len(crops)), "area", shown[crops])
+    mass = weigh_views(x[crops], np.zeros(len(crops)), "area", area_fraction[crops])
     middle = sum(m * x[n] for m, n in zip(mass, crops))
     d = middle - sum(x[n] for n in whole) / len(whole)
     moved = [view + strength * float(d @ d) * d for view in x]
@@ -141,7 +140,7 @@ def step_away(x: F, strength: float, shown: F) -> F:
 def update_cache(
     cache: Cache, x: F, entropy: F, label: list[int], kept: list[bool], slots: int, limit: int
 ) -> tuple[Cache, list[tuple[int, int]]]:
-    """Row 9: surest views first; ``limit`` views of one picture may enter (0 = no limit).
+    """Row 9: most confident views first; ``limit`` views of one picture may enter (0 = no limit).
 
     Returns the next cache and the (class, view) pairs that entered.
     """
@@ -151,7 +150,7 @@ def update_cache(
         if not kept[n] or (limit and len(entered) >= limit):
             continue
         items = classes[label[n]]
-        item = Item(x[n], float(entropy[n]), cache.pictures, n)
+        item = CacheItem(x[n], float(entropy[n]), cache.pictures, n)
         if len(items) < slots:
             items.append(item)
         else:
@@ -190,20 +189,19 @@ def decide(
     tau: float,
     cache: Cache,
     s: Settings,
-    shown: F,
+    area_fraction: F,
     aligned_by: Callable[[int], F] | None = None,
 ) -> tuple[Decision, Cache]:
-    """Algorithm 1 for one picture: views (N, D) that show these shares (N,) of it, contexts (M, L, E) -> decision
-    and next cache.
+    """Algorithm 1 for one picture: views (N, D), their area fractions (N,), contexts (M, L, E) -> decision, next cache.
 
-    ``aligned_by(k)`` replaces row 10 by somebody else's aligned cache: an SVD leaves all but one direction
-    of W open, so two correct ones need not agree, and only what follows from it can be compared.
+    ``aligned_by(k)`` replaces row 10 by a given aligned cache: an SVD fixes only one direction of W, so two correct
+    results can differ, and only what follows from them can be compared.
     """
     initial = encode(context)
     classes = len(initial)
     update = update_prompts(encode, context, x, z_weight, tau, s)
     tuned = update.features
-    x = step_away(x, s.step_back, shown)
+    x = step_away(x, s.step_back, area_fraction)
     judge = tuned if s.cache_text == "tuned" else initial
 
     probability = [view_probability(view, judge, z_weight, tau) for view in x]
@@ -211,7 +209,7 @@ def decide(
     pseudo = [int(np.argmax(p)) for p in probability]
     limit = s.max_entropy * (np.log(classes) if s.entropy_unit == "share_of_log_k" else 1.0)
     kept = [bool(h <= limit) for h in entropy]
-    weight = weigh_views(x, entropy, s.view_weight, shown)
+    weight = weigh_views(x, entropy, s.view_weight, area_fraction)
 
     old = cache if s.protocol == "stream" else Cache([[] for _ in range(classes)], cache.pictures)
     if s.protocol == "off":
@@ -258,7 +256,7 @@ def decide(
         views=x,
         entropy=entropy,
         pseudo_label=pseudo,
-        kept=kept,
+        confident=kept,
         limit=float(limit),
         view_weight=weight,
         update=update,

@@ -1,4 +1,4 @@
-"""What attacks ascend and look through, written out with loops: numpy and plain Python, slow on purpose."""
+"""Losses, resizes and gradients of the attacks with loops, in numpy and plain Python."""
 
 from __future__ import annotations
 
@@ -39,12 +39,8 @@ def shrunk_on_black(picture: F, small: int, top: int, left: int) -> F:
             y0, x0 = int(y), int(x)
             y1, x1 = min(y0 + 1, side - 1), min(x0 + 1, side - 1)
             for channel in range(3):
-                upper = (1 - (x - x0)) * picture[channel, y0, x0] + (x - x0) * picture[
-                    channel, y0, x1
-                ]
-                lower = (1 - (x - x0)) * picture[channel, y1, x0] + (x - x0) * picture[
-                    channel, y1, x1
-                ]
+                upper = (1 - (x - x0)) * picture[channel, y0, x0] + (x - x0) * picture[channel, y0, x1]
+                lower = (1 - (x - x0)) * picture[channel, y1, x0] + (x - x0) * picture[channel, y1, x1]
                 out[channel, top + row, left + column] = (1 - (y - y0)) * upper + (y - y0) * lower
     return out
 
@@ -81,10 +77,10 @@ def cw_l2(weights: F, bias: F, picture: F, label: int, steps: int) -> tuple[list
     return candidates, best[2].reshape(picture.shape)
 
 
-def held_gradient(x: F, plans: list[F], atoms: list[F], shares: list[float], scale: float) -> F:
-    """d(-sum_i share_i <T_i, C_i> * scale) / dx for one class, plans T_i (N, M_i) held, C = 1 - cos(x, z).
+def fixed_plan_gradient(x: F, plans: list[F], atoms: list[F], shares: list[float], scale: float) -> F:
+    """d(-sum_i share_i <T_i, C_i> * scale) / dx for one class, plans T_i (N, M_i) fixed, C = 1 - cos(x, z).
 
-    ``x`` (N, D) unit rows, but the cosine divides by their length, so only the tangent part counts.
+    ``x`` (N, D) unit rows; the cosine divides by their length, so only the tangent part remains.
     """
     out = np.zeros_like(x)
     for plan, z, share in zip(plans, atoms, shares):

@@ -1,6 +1,6 @@
 """Section 4, one view and one class at a time: TPT, C-TPT, R-TPT and MTA from their formulas, in float64.
 
-Prompt tuning goes by finite differences (``prompt_update.gradient_of``); nothing here knows torch.
+Prompt tuning uses finite differences (``prompt_update.gradient_of``), without torch.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def answers(x: F, z: F, tau: float) -> F:
     return np.array([softmax(np.array([view @ prompt for prompt in z]) / tau) for view in x])
 
 
-def surest_tenth(x: F, z: F, tau: float) -> list[int]:
+def most_confident_tenth(x: F, z: F, tau: float) -> list[int]:
     """The tenth of the views, rounded down but at least one, with the lowest entropies."""
     order = sorted(range(len(x)), key=lambda n: entropy(answers(x[n : n + 1], z, tau)[0]))
     return order[: max(1, len(x) // 10)]
@@ -51,11 +51,9 @@ def dispersion(z: F) -> float:
     return float(np.mean([np.sqrt(((row - centre) ** 2).sum()) for row in z]))
 
 
-def tuned(
-    x: F, encode: Encode, context: F, tau: float, loss: Callable[[F], float], weight: float = 0.0
-) -> F:
+def tuned(x: F, encode: Encode, context: F, tau: float, loss: Callable[[F], float], weight: float = 0.0) -> F:
     """Prompts (K, D) after one step of AdamW at 5e-3: the first step moves each entry by lr g / (|g| + 1e-8)."""
-    sure = x[surest_tenth(x, encode(context)[:, 0], tau)]
+    sure = x[most_confident_tenth(x, encode(context)[:, 0], tau)]
 
     def value(c: F) -> float:
         z = encode(c)[:, 0]
@@ -83,7 +81,7 @@ def rtpt(x: F, encode: Encode, context: F, tau: float) -> F:
 
 
 def ensemble(x: F, z: F, tau: float, average: str, counts: F | None = None) -> F:
-    """The views' mean answer (K,); ``counts`` (N,) how much each counts, not scaled; None: all alike."""
+    """The views' mean answer (K,); ``counts`` (N,) are their weights, not scaled; None: equal weights."""
     weight = [1.0] * len(x) if counts is None else list(counts)
     whole = sum(weight)
     if average == "probability":

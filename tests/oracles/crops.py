@@ -1,4 +1,4 @@
-"""Crops one at a time with Pillow: a fractional box, antialiased, one float channel after the other."""
+"""Crops with Pillow, one channel at a time: a fractional box, antialiased."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ F = np.ndarray
 def crop_one(pixels: F, box: F, flipped: bool, side: int, *, cubic: bool = True) -> F:
     """(3, H, W) floats in [0, 1] and a box (left, top, right, bottom) in shares -> (3, side, side).
 
-    Pillow's filter may look at pixels just outside the box (never outside the picture): near the edge
-    of a crop it differs from "cut first, resize then".  Pillow's cubic may leave [0, 1]; no clipping here.
+    Pillow's filter uses pixels just outside the box, so the edge of a crop differs from cutting before resizing. Its
+    cubic filter can leave [0, 1]; the result is not clipped.
     """
     height, width = pixels.shape[1:]
     edges = tuple(np.asarray(box, dtype=float) * [width, height, width, height])
@@ -28,6 +28,4 @@ def crop_one(pixels: F, box: F, flipped: bool, side: int, *, cubic: bool = True)
 
 def crop_all(pixels: F, boxes: F, flipped: F, side: int, *, cubic: bool = True) -> F:
     """(N, 3, side, side)."""
-    return np.stack(
-        [crop_one(pixels, b, bool(f), side, cubic=cubic) for b, f in zip(boxes, flipped)]
-    )
+    return np.stack([crop_one(pixels, b, bool(f), side, cubic=cubic) for b, f in zip(boxes, flipped)])

@@ -1,6 +1,6 @@
 """Row 13: AdamW on the contexts, with gradients by central differences in float64.
 
-Nothing is differentiated by hand or by autograd here: the loss is evaluated twice per context entry.
+The loss is evaluated twice per context entry.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from tests.oracles.transport import cosines, cost_matrix, solve
 
 F = np.ndarray
 
-# The method says "AdamW, lr 0.005" and no more.  PyTorch's own default is 0.01, which the code the paper
-# builds on inherits; here, as in the demo, decay is off: it would pull towards zero, not towards the start.
+# The method defines "AdamW, lr 0.005". PyTorch's default decay is 0.01; as in the demo it is off, because it would
+# move the contexts towards zero.
 WEIGHT_DECAY = 0.0
 
 
@@ -49,8 +49,8 @@ def _probabilities(x: F, z: F, z_weight: F, tau: float) -> F:
     return np.array([_softmax(row / tau) for row in logits])
 
 
-def surest(x: F, z: F, z_weight: F, tau: float, size: int) -> list[int]:
-    """The views S of the loss: the ``size`` of lowest entropy, judged with the prompts as they start."""
+def most_confident(x: F, z: F, z_weight: F, tau: float, size: int) -> list[int]:
+    """The views S of the loss: the ``size`` of lowest entropy, under the initial prompts."""
     entropy = [_entropy(p) for p in _probabilities(x, z, z_weight, tau)]
     return sorted(range(len(x)), key=lambda n: entropy[n])[:size]
 
@@ -62,17 +62,14 @@ def loss_of(z: F, x: F, z_weight: F, tau: float, s: Settings) -> float:
     if s.tuning_loss == "pointwise":
         return float(np.mean([_entropy(p) for p in _probabilities(x, z, z_weight, tau)]))
     if s.tuning_loss == "transport":
-        # A value whose derivative is the plan.  Entropic and KL have the same one; they differ by an
-        # offset that depends on how many prompts a class has, which must not favour anybody: KL, unless
-        # the entropic value is what classes are told to pay.
+        # The gradient of the entropic and of the KL value is the plan. They differ by an offset that depends on the
+        # number of prompts of a class, so KL is used unless the objective is entropic.
         objective = "entropic" if s.objective == "entropic" else "kl"
         uniform = np.full(len(x), 1.0 / len(x))
         value = np.zeros(len(z))
         for k in range(len(z)):
             cost = cost_matrix(x, z[k])
-            solution = solve(
-                cost, uniform, z_weight[k], s.entropy_weight, s.transported_mass, objective
-            )
+            solution = solve(cost, uniform, z_weight[k], s.entropy_weight, s.transported_mass, objective)
             value[k] = solution.value
         return _entropy(_softmax(-value / tau))
     raise ValueError(s.tuning_loss)
@@ -89,14 +86,12 @@ def gradient_of(loss: Callable[[F], float], context: F, step: float = 1e-5) -> F
     return gradient
 
 
-def update_prompts(
-    encode: Callable[[F], F], context: F, x: F, z_weight: F, tau: float, s: Settings
-) -> Update:
+def update_prompts(encode: Callable[[F], F], context: F, x: F, z_weight: F, tau: float, s: Settings) -> Update:
     """s steps of AdamW (betas 0.9 and 0.999, 1e-8 in the denominator: its usual constants)."""
     initial = encode(context)
     if s.tuning_loss == "none" or s.tuning_steps == 0:
         return Update(np.zeros(1), initial, np.zeros(len(context)), np.zeros(0), context.copy())
-    chosen = x[surest(x, initial, z_weight, tau, s.subset_size)]
+    chosen = x[most_confident(x, initial, z_weight, tau, s.subset_size)]
 
     def loss(c: F) -> float:
         return loss_of(encode(c), chosen, z_weight, tau, s)

@@ -1,4 +1,4 @@
-"""Row 14 in float64: Gaussian (Bures) distance and the bracket around 2 d_OT."""
+"""Row 14 in float64: Gaussian (Bures) distance and the bounds on 2 d_OT."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def covariance(points: F) -> F:
 
 
 def root(matrix: F) -> F:
-    """The symmetric square root; eigenvalues that rounding made negative count as zero."""
+    """The symmetric square root; negative eigenvalues from rounding count as zero."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     return vectors @ np.diag(np.sqrt(values.clip(0))) @ vectors.T
 
 
-def bracket(x: F, z: F) -> tuple[float, float, float, float]:
+def theorem_bounds(x: F, z: F) -> tuple[float, float, float, float]:
     """(lower, upper, |mu gap|^2, B^2) for views (N, D) and atoms (M, D) of one class, uniform weights."""
     a, b = covariance(x), covariance(z)
     gap = float(((x.mean(0) - z.mean(0)) ** 2).sum())

@@ -48,9 +48,7 @@ def sinkhorn(
     error, plan = np.inf, np.outer(a, b)
     for iteration in range(iterations):
         f = entropy_weight * (np.log(a) - _log_sum_exp((g[None] - cost) / entropy_weight, axis=1))
-        g = entropy_weight * (
-            np.log(b) - _log_sum_exp((f[:, None] - cost) / entropy_weight, axis=0)
-        )
+        g = entropy_weight * (np.log(b) - _log_sum_exp((f[:, None] - cost) / entropy_weight, axis=0))
         if iteration % 10 == 9:
             plan = np.exp((f[:, None] + g[None] - cost) / entropy_weight)
             error = float(np.abs(plan.sum(1) - a).sum() + np.abs(plan.sum(0) - b).sum())
@@ -65,15 +63,12 @@ def entropy_of_plan(plan: F) -> float:
     return float(-(mass * np.log(mass)).sum())
 
 
-def solve(
-    cost: F, a: F, b: F, entropy_weight: float, rho: float = 1.0, objective: str = "linear"
-) -> Solution:
+def solve(cost: F, a: F, b: F, entropy_weight: float, rho: float = 1.0, objective: str = "linear") -> Solution:
     """Rows 6-7 with section 7's partial transport.
 
-    The columns get rho b, one more column of mass 1 - rho costs nothing; the value is divided by rho.
-    The entropy (or KL) term counts every column of the problem that was solved: only then is the value
-    the minimum of one objective, and only then is its derivative the plan (envelope theorem).
-    Atoms and views of weight zero take no part.
+    The columns have mass rho b, one more column of mass 1 - rho has cost 0; the value is divided by rho. The entropy or
+    KL term includes all columns: only then is the value the minimum of one objective and its derivative the plan
+    (envelope theorem). Atoms and views of weight zero are removed.
     """
     rows, columns = np.flatnonzero(a > 0), np.flatnonzero(b > 0)
     inner, aa, bb = cost[np.ix_(rows, columns)], a[rows], rho * b[columns]
@@ -87,9 +82,7 @@ def solve(
     elif objective == "kl":
         product = np.outer(aa, bb)
         inside = full > 0
-        value += entropy_weight * float(
-            (full[inside] * np.log(full[inside] / product[inside])).sum()
-        )
+        value += entropy_weight * float((full[inside] * np.log(full[inside] / product[inside])).sum())
     elif objective != "linear":
         raise ValueError(objective)
     plan = np.zeros_like(cost, dtype=float)
@@ -102,9 +95,8 @@ def exact_value(cost: F, a: F, b: F, rho: float = 1.0) -> float:
     n, m = cost.shape
     row_sums, column_sums = np.kron(np.eye(n), np.ones(m)), np.kron(np.ones(n), np.eye(m))
     result = linprog(
-        cost.ravel(), A_ub=row_sums, b_ub=a, A_eq=column_sums, b_eq=rho * b, bounds=(0, None),
-        method="highs",
-    )  # fmt: skip
+        cost.ravel(), A_ub=row_sums, b_ub=a, A_eq=column_sums, b_eq=rho * b, bounds=(0, None), method="highs"
+    )
     assert result.success, result.message
     return float(result.fun) / rho
 

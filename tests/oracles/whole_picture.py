@@ -1,4 +1,4 @@
-"""The square of a picture by the book: every step over the whole of it, as long as memory lasts."""
+"""The square of a picture, every step on the whole picture in memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from PIL import Image, ImageOps
 
 
 def square_of(image: Image.Image, side: int | None = None) -> np.ndarray:
-    """(side, side, 3) uint8 of a picture of any mode; None: as large as its middle square."""
+    """(side, side, 3) uint8 of a picture of any mode; None: the size of its central square."""
     image.load()
     rgb = _rgb(ImageOps.exif_transpose(image))
     width, height = rgb.size

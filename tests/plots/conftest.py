@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from rita_demo.records import Story
-from tests.plots.synthetic import make_story
+from rita_demo.records import Run
+from tests.plots.synthetic import make_run
 
 
 @pytest.fixture(scope="session")
-def story() -> Story:
+def example_run() -> Run:
     """TEST DATA: one attacked and defended picture; names are hostile on purpose."""
-    return make_story()
+    return make_run()

@@ -1,42 +1,63 @@
-"""TEST DATA: a story of the right shapes, drawn from a seed. No model made these numbers."""
+"""TEST DATA: random records of the right shapes. No model computed these numbers."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from rita_demo.records import (
     Alignment,
+    AttackStepResult,
     AttackTrace,
     BackboneInfo,
-    CacheChange,
     CacheState,
+    CacheUpdate,
+    ClassPrompts,
     Confidence,
-    Draw,
-    FilmFrame,
-    Glance,
+    EncodedViews,
+    ImageResult,
+    MeasuredCell,
     Picture,
-    Side,
-    Story,
-    TextBank,
+    Run,
     ThreatModel,
     Trace,
     Transport,
     Tuning,
     Verdict,
+    ViewSeedResult,
     ViewSet,
 )
 from rita_demo.settings import RECOMMENDED, Settings
 
 NAMES = (
-    "cup", "crab", "mayfly", "water lilly", "wheelchair", "laptop", "stop sign", "umbrella",
-    "<b>bold</b> & <a href='http://example.org'>link</a>", "🦀 crab with an emoji", "n" * 300,
-    "%{x} ${alert(1)}", "panda", "lamp", "chair", "anchor",
-)  # fmt: skip
-TEMPLATES = (
-    "a photo of a {}.", "a close-up of the {}.", "a good picture of one {}, cropped.", "{}."
-)  # fmt: skip
+    "cup",
+    "crab",
+    "mayfly",
+    "water lilly",
+    "wheelchair",
+    "laptop",
+    "stop sign",
+    "umbrella",
+    "<b>bold</b> & <a href='http://example.org'>link</a>",
+    "🦀 crab with an emoji",
+    "n" * 300,
+    "%{x} ${alert(1)}",
+    "panda",
+    "lamp",
+    "chair",
+    "anchor",
+)
+TEMPLATES = ("a photo of a {}.", "a close-up of the {}.", "a good picture of one {}, cropped.", "{}.")
+
+
+def measured_cell(accuracy: float, **changes: Any) -> MeasuredCell:
+    """TEST DATA: RITA on 50 pictures under PGD-7 at 4/255."""
+    cell = MeasuredCell(
+        *("dtd", "embedded", "rita", "pgd", 4, 7, "stream", "val"), accuracy, 50, accuracy - 5, accuracy + 4, "0", "x"
+    )
+    return replace(cell, **changes)
 
 
 def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -45,7 +66,7 @@ def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
 
 
 def plan_of(cost: np.ndarray, blur: float, mass: float) -> np.ndarray:
-    """A plan (K, N, M) with rows at most 1/N, columns mass/M: plain Sinkhorn with a dustbin column."""
+    """A plan (K, N, M) with rows at most 1/N, columns mass/M: plain Sinkhorn with an extra column."""
     classes, views, atoms = cost.shape
     wide = np.concatenate([cost, np.zeros((classes, views, 1))], 2)
     kernel = np.exp(-(wide - wide.min((1, 2), keepdims=True)) / blur)
@@ -62,13 +83,18 @@ def transport_of(cost: np.ndarray, blur: float, mass: float) -> Transport:
     classes, views, atoms = cost.shape
     plan = plan_of(cost, blur, mass)
     return Transport(
-        cost=cost, plan=plan, distance=(plan * cost).sum((1, 2)) / mass,
+        cost=cost,
+        plan=plan,
+        distance=(plan * cost).sum((1, 2)) / mass,
         row_weight=np.full((classes, views), 1 / views),
-        column_weight=np.full((classes, atoms), mass / atoms), mass=mass,
+        column_weight=np.full((classes, atoms), mass / atoms),
+        mass=mass,
         potentials=(np.zeros((classes, views)), np.zeros((classes, atoms))),
-        residual=np.array([1e-2, 1e-7]), checks=np.array([1, 20]), converged=True,
+        residual=np.array([1e-2, 1e-7]),
+        checks=np.array([1, 20]),
+        converged=True,
         outcome="converged after 20 iterations",
-    )  # fmt: skip
+    )
 
 
 def unit(x: np.ndarray) -> np.ndarray:
@@ -81,10 +107,8 @@ def picture_of(rng: np.random.Generator, size: int = 64) -> Picture:
     return Picture((127 + 100 * np.stack(waves, -1)).astype(np.uint8), key="synthetic")
 
 
-def side_of(
-    rng: np.random.Generator, settings: Settings, pull: np.ndarray, single: np.ndarray
-) -> Side:
-    """One side whose views lean towards classes by ``pull`` (K,); view 0 alone by ``single`` (K,)."""
+def image_result_of(rng: np.random.Generator, settings: Settings, pull: np.ndarray, single: np.ndarray) -> ImageResult:
+    """One side whose views have the cosine 0.2 plus ``pull`` (K,) with the classes, view 0 plus ``single`` (K,)."""
     classes, views, atoms = len(NAMES), settings.views, settings.prompts
     cosine = 0.2 + 0.03 * rng.standard_normal((classes, views, 1)) + pull[:, None, None]
     cosine = cosine + 0.008 * rng.standard_normal((classes, views, atoms))
@@ -93,9 +117,8 @@ def side_of(
     probability = softmax(cosine.mean(2).T / 0.01)
     entropy = -(probability * np.log(probability + 1e-12)).sum(1)
     confidence = Confidence(
-        probability, entropy, probability.argmax(1), entropy <= settings.max_entropy,
-        settings.max_entropy,
-    )  # fmt: skip
+        probability, entropy, probability.argmax(1), entropy <= settings.max_entropy, settings.max_entropy
+    )
     cache_distance = 0.4 - pull + 0.02 * rng.standard_normal(classes)
     total = transport.distance + settings.cache_weight * cache_distance
     low = np.sort(total)
@@ -104,36 +127,47 @@ def side_of(
     boxes = np.sort(rng.uniform(0, 1, (views, 2, 2)), axis=1).reshape(views, 4).astype(np.float32)
     boxes[0] = (0, 0, 1, 1)
     trace = Trace(
-        np.zeros((views, 8)), 0.5, 0.05, confidence, np.full(views, 1 / views),
+        np.zeros((views, 8)),
+        0.5,
+        0.05,
+        confidence,
+        np.full(views, 1 / views),
         Tuning(np.array([1.5, 1.4]), np.zeros((classes, atoms, 8)), np.zeros(atoms), np.ones(1)),
-        unit(rng.standard_normal((classes, atoms, 8))), np.full((classes, atoms), 1 / atoms),
-        transport, transport, empty_cache(), empty_alignment(), None, cache_distance, total, rita,
-        CacheChange((), ()),
-    )  # fmt: skip
-    verdicts = {
-        "clip": simple_verdict(probability[0]),
-        "ensemble": simple_verdict(probability.mean(0)),
-        "rita": rita,
-    }
+        unit(rng.standard_normal((classes, atoms, 8))),
+        np.full((classes, atoms), 1 / atoms),
+        transport,
+        transport,
+        empty_cache(),
+        empty_alignment(),
+        None,
+        cache_distance,
+        total,
+        rita,
+        CacheUpdate((), ()),
+    )
+    verdicts = {"clip": simple_verdict(probability[0]), "ensemble": simple_verdict(probability.mean(0)), "rita": rita}
     flipped = rng.random(views) < 0.5
-    glance = Glance(ViewSet(boxes, flipped, 0), unit(rng.standard_normal((views, 8))), "glance")
-    trace = replace(trace, view_features=glance.features)
-    return Side(picture_of(rng), glance, trace, verdicts)
+    encoded_views = EncodedViews(ViewSet(boxes, flipped, 0), unit(rng.standard_normal((views, 8))), "glance")
+    trace = replace(trace, view_features=encoded_views.features)
+    return ImageResult(picture_of(rng), encoded_views, trace, verdicts)
 
 
 def simple_verdict(probability: np.ndarray) -> Verdict:
     best = np.sort(probability)[::-1]
-    return Verdict(
-        int(probability.argmax()), probability, float(best[0] - best[1]), "probability"
-    )  # fmt: skip
+    return Verdict(int(probability.argmax()), probability, float(best[0] - best[1]), "probability")
 
 
 def empty_cache() -> CacheState:
     k, j = len(NAMES), 3
     return CacheState(
-        np.zeros((k, j, 8)), np.full((k, j), np.inf), np.full((k, j), -1), np.full((k, j), -1),
-        np.zeros(k, int), 0, "synthetic",
-    )  # fmt: skip
+        np.zeros((k, j, 8)),
+        np.full((k, j), np.inf),
+        np.full((k, j), -1),
+        np.full((k, j), -1),
+        np.zeros(k, int),
+        0,
+        "synthetic",
+    )
 
 
 def empty_alignment() -> Alignment:
@@ -141,8 +175,8 @@ def empty_alignment() -> Alignment:
     return Alignment(np.zeros((k, 3, 8)), np.zeros(k), np.zeros(k), ("",) * k)
 
 
-def make_story(seed: int = 0, settings: Settings = RECOMMENDED, attack: bool = True) -> Story:
-    """TEST DATA: true class 0, which CLIP takes for class 1 after the attack and RITA does not."""
+def make_run(seed: int = 0, settings: Settings = RECOMMENDED, attack: bool = True) -> Run:
+    """TEST DATA: true class 0; after the attack CLIP answers class 1 and RITA class 0."""
     rng = np.random.default_rng(seed)
     classes = len(NAMES)
     clean_pull = 0.01 * rng.standard_normal(classes)
@@ -151,61 +185,77 @@ def make_story(seed: int = 0, settings: Settings = RECOMMENDED, attack: bool = T
     attacked_pull[1] = clean_pull[0] - 0.045
     single = clean_pull.copy()
     single[1] = single[0] + 0.05
-    clean = side_of(rng, settings, clean_pull, clean_pull)
-    attacked = side_of(rng, settings, attacked_pull, single) if attack else clean
-    prompts = tuple(
-        tuple(TEMPLATES[m % 4].format(n) for m in range(settings.prompts)) for n in NAMES
-    )
-    bank = TextBank(
-        NAMES, prompts, unit(rng.standard_normal((classes, settings.prompts, 8))),
+    clean = image_result_of(rng, settings, clean_pull, clean_pull)
+    attacked = image_result_of(rng, settings, attacked_pull, single) if attack else clean
+    prompts = tuple(tuple(TEMPLATES[m % 4].format(n) for m in range(settings.prompts)) for n in NAMES)
+    class_prompts = ClassPrompts(
+        NAMES,
+        prompts,
+        unit(rng.standard_normal((classes, settings.prompts, 8))),
         np.full((classes, settings.prompts), 1 / settings.prompts),
-        unit(rng.standard_normal((classes, 8))), ((),) * classes, 0.01, "synthetic",
-    )  # fmt: skip
-    return Story(
-        bank, settings, BackboneInfo("synthetic", "Test data", 0, 112, 8, "cpu", "float32", 100.0),
-        clean, attacked, attack_of(clean, attacked, settings) if attack else None, 0, True,
-        ThreatModel("pgd", 4, 7, 0, "picture", 64, "away", (), (), ()), empty_cache(), empty_cache(),
-    )  # fmt: skip
+        unit(rng.standard_normal((classes, 8))),
+        ((),) * classes,
+        0.01,
+        "synthetic",
+    )
+    return Run(
+        class_prompts,
+        settings,
+        BackboneInfo("synthetic", "Test data", 0, 112, 8, "cpu", "float32", 100.0),
+        clean,
+        attacked,
+        attack_of(clean, attacked, settings) if attack else None,
+        0,
+        True,
+        ThreatModel("pgd", 4, 7, 0, "picture", 64, "away", (), (), ()),
+        empty_cache(),
+        empty_cache(),
+    )
 
 
-def attack_of(clean: Side, attacked: Side, settings: Settings) -> AttackTrace:
+def attack_of(clean: ImageResult, attacked: ImageResult, settings: Settings) -> AttackTrace:
     steps = settings.steps
     share = np.linspace(0, 1, steps + 1)[:, None] ** 0.5
     logits = [np.log(s.verdicts["clip"].probability + 1e-9) for s in (clean, attacked)]
     probability = softmax((1 - share) * logits[0] + share * logits[1])
     return AttackTrace(
-        "pgd", attacked.picture.pixels,
-        np.repeat(attacked.picture.pixels[None], steps + 1, 0), -np.log(probability[:, 0]),
-        probability, 0, None, settings.budget, 4.0, 1.2, True, False,
-    )  # fmt: skip
+        "pgd",
+        attacked.picture.pixels,
+        np.repeat(attacked.picture.pixels[None], steps + 1, 0),
+        -np.log(probability[:, 0]),
+        probability,
+        0,
+        None,
+        settings.budget,
+        4.0,
+        1.2,
+        True,
+        False,
+    )
 
 
-def make_film(story: Story, seed: int = 1) -> list[FilmFrame]:
+def make_attack_steps(run: Run, seed: int = 1) -> list[AttackStepResult]:
     """TEST DATA: every method's answer moving from the clean to the attacked side."""
     frames = []
-    steps = 0 if story.attack is None else len(story.attack.loss) - 1
+    steps = 0 if run.attack is None else len(run.attack.loss) - 1
     for step in range(steps + 1):
         share = (step / max(steps, 1)) ** 0.5
         verdicts = {}
         for method in ("clip", "ensemble", "rita"):
-            ends = [
-                np.log(s.verdicts[method].probability + 1e-9) for s in (story.clean, story.attacked)
-            ]
+            ends = [np.log(s.verdicts[method].probability + 1e-9) for s in (run.clean, run.attacked)]
             verdicts[method] = simple_verdict(softmax((1 - share) * ends[0] + share * ends[1]))
-        frames.append(FilmFrame(step, replace(story.attacked, verdicts=verdicts)))
+        frames.append(AttackStepResult(step, replace(run.attacked, verdicts=verdicts)))
     return frames
 
 
-def make_draws(story: Story, n: int = 10, seed: int = 2) -> list[Draw]:
-    """TEST DATA: the attacked side's answers, disturbed from draw to draw."""
+def make_view_seed_results(run: Run, n: int = 10, seed: int = 2) -> list[ViewSeedResult]:
+    """TEST DATA: the attacked side's answers with noise for each seed."""
     rng = np.random.default_rng(seed)
     draws = []
     for number in range(n):
-        verdicts = {"clip": story.attacked.verdicts["clip"]}
+        verdicts = {"clip": run.attacked.verdicts["clip"]}
         for method, noise in (("ensemble", 1.5), ("rita", 0.8)):
-            logits = np.log(story.attacked.verdicts[method].probability + 1e-9)
-            verdicts[method] = simple_verdict(
-                softmax(logits + noise * rng.standard_normal(logits.size))
-            )
-        draws.append(Draw(number, verdicts))
+            logits = np.log(run.attacked.verdicts[method].probability + 1e-9)
+            verdicts[method] = simple_verdict(softmax(logits + noise * rng.standard_normal(logits.size)))
+        draws.append(ViewSeedResult(number, verdicts))
     return draws

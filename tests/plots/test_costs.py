@@ -1,4 +1,4 @@
-"""The classes' costs as data, against the records they draw (TEST DATA stories)."""
+"""The classes' costs as data, against their records (TEST DATA)."""
 
 from __future__ import annotations
 
@@ -7,81 +7,81 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rita_demo.plots import class_costs, plain
-from rita_demo.plots.costs import shown_classes
-from rita_demo.records import Story
-from tests.plots.synthetic import make_story
+from rita_demo.plots import alt_text, class_costs
+from rita_demo.plots.decision.costs import shown_classes
+from rita_demo.records import Run
+from tests.plots.synthetic import make_run
 
 
 def _totals(figure):
     return [t for t in figure.data if t.customdata is not None]
 
 
-def test_both_sides_show_the_same_classes_in_the_same_rows_on_the_same_scale(story: Story):
-    figure = class_costs(story)
+def test_both_sides_show_the_same_classes_in_the_same_rows_on_the_same_scale(example_run: Run):
+    figure = class_costs(example_run)
     clean, attacked = _totals(figure)
     assert [d[0] for d in clean.customdata] == [d[0] for d in attacked.customdata]
     assert clean.y == attacked.y
     assert figure.layout.xaxis.range == figure.layout.xaxis2.range
 
 
-def test_marks_carry_the_records_numbers_and_the_memory_is_what_the_total_adds(story: Story):
-    for side, trace in zip(("clean", "attacked"), _totals(class_costs(story))):
-        run = getattr(story, side).trace
+def test_marks_carry_the_numbers_of_the_record_and_memory_is_total_minus_prompts(example_run: Run):
+    for side, trace in zip(("clean", "attacked"), _totals(class_costs(example_run))):
+        run = getattr(example_run, side).trace
         for (k, prompt, memory, total, _), x in zip(trace.customdata, trace.x):
-            assert prompt == pytest.approx(run.prompt.distance[k])
+            assert prompt == pytest.approx(run.prompt_transport.distance[k])
             assert total == x == pytest.approx(run.total[k])
-            assert memory == pytest.approx(story.settings.cache_weight * run.cache_distance[k])
+            assert memory == pytest.approx(example_run.settings.cache_weight * run.cache_distance[k])
 
 
-def test_rows_go_from_cheapest_to_dearest_on_the_delivered_picture(story: Story):
-    shown = shown_classes(story, None, 10)
-    assert np.all(np.diff(story.attacked.trace.total[shown]) >= 0)
+def test_rows_are_sorted_by_cost_on_the_attacked_picture(example_run: Run):
+    shown = shown_classes(example_run, None, 10)
+    assert np.all(np.diff(example_run.attacked.trace.total[shown]) >= 0)
 
 
 @pytest.mark.parametrize("top", [2, 5, 10, 400])
-def test_at_most_so_many_classes_and_the_true_one_always(story: Story, top):
-    shown = shown_classes(story, 13, top)
+def test_the_number_of_classes_is_limited_and_includes_the_true_one(example_run: Run, top):
+    shown = shown_classes(example_run, 13, top)
     assert len(shown) == len(set(shown)) <= top
-    assert {story.label, 13} <= set(shown)
+    assert {example_run.label, 13} <= set(shown)
 
 
-def test_the_fooled_class_is_among_the_rows(story: Story):
-    assert story.attacked.verdicts["clip"].label in shown_classes(story, None, 4)
+def test_the_fooled_class_is_among_the_rows(example_run: Run):
+    assert example_run.attacked.verdicts["clip"].label in shown_classes(example_run, None, 4)
 
 
-def test_the_true_class_is_outlined_and_the_selected_one_has_a_band(story: Story):
-    shown = shown_classes(story, 3, 10)
-    outline, band = class_costs(story, 3).layout.shapes[:2]
-    row = len(shown) - 1 - shown.index(story.label)
+def test_the_true_class_is_outlined_and_the_selected_one_has_a_band(example_run: Run):
+    shown = shown_classes(example_run, 3, 10)
+    outline, band = class_costs(example_run, 3).layout.shapes[:2]
+    row = len(shown) - 1 - shown.index(example_run.label)
     assert (outline.y0 + outline.y1) / 2 == pytest.approx(row)
     assert (band.y0 + band.y1) / 2 == pytest.approx(len(shown) - 1 - shown.index(3))
     assert band.layer == "below"
-    totals = [t for t in class_costs(story, 3).data if (t.name or "").endswith("total")]
+    totals = [t for t in class_costs(example_run, 3).data if (t.name or "").endswith("total")]
     for trace in totals:
         clear = [d[0] for d, alpha in zip(trace.customdata, trace.marker.opacity) if alpha == 1]
         assert clear == [3]
 
 
-def test_words_mark_ritas_and_clips_answers(story: Story):
-    words = [a.text for a in class_costs(story).layout.annotations]
+def test_labels_mark_the_answers_of_rita_and_clip(example_run: Run):
+    words = [a.text for a in class_costs(example_run).layout.annotations]
     assert sum("RITA" in w for w in words) == 2
     assert sum("CLIP" in w for w in words) == 2
 
 
-def test_a_story_without_an_attack_has_one_panel():
-    figure = class_costs(make_story(attack=False))
+def test_a_run_without_an_attack_has_one_panel():
+    figure = class_costs(make_run(attack=False))
     assert len(_totals(figure)) == 1
     assert "xaxis2" not in figure.layout
 
 
-def test_the_text_alternative_names_the_cheapest_class(story: Story):
-    assert "cheapest is cup" in plain(class_costs(story))
+def test_the_text_alternative_names_the_cheapest_class(example_run: Run):
+    assert "cheapest is cup" in alt_text(class_costs(example_run))
 
 
-def test_a_pinned_state_stands_in_the_same_rows_on_the_same_scale(story: Story):
-    pinned = make_story(seed=9)
-    figure = class_costs(story, 2, pinned=pinned)
+def test_a_pinned_state_is_drawn_in_the_same_rows_on_the_same_scale(example_run: Run):
+    pinned = make_run(seed=9)
+    figure = class_costs(example_run, 2, pinned=pinned)
     for side, axis in (("Clean", "xaxis"), ("Attacked", "xaxis2")):
         (squares,) = [t for t in figure.data if t.name == f"{side}: pinned"]
         (now,) = [t for t in figure.data if t.name == f"{side}: total"]
@@ -93,8 +93,8 @@ def test_a_pinned_state_stands_in_the_same_rows_on_the_same_scale(story: Story):
     assert figure.layout.xaxis.range == figure.layout.xaxis2.range
 
 
-def test_a_class_that_the_pinned_state_does_not_have_gets_no_square(story: Story):
-    names = tuple(f"other {n}" if i else n for i, n in enumerate(story.bank.names))
-    pinned = replace(story, bank=replace(story.bank, names=names))
-    squares = [t for t in class_costs(story, 2, pinned=pinned).data if "pinned" in (t.name or "")]
+def test_a_class_missing_from_the_pinned_state_has_no_mark(example_run: Run):
+    names = tuple(f"other {n}" if i else n for i, n in enumerate(example_run.class_prompts.names))
+    pinned = replace(example_run, class_prompts=replace(example_run.class_prompts, names=names))
+    squares = [t for t in class_costs(example_run, 2, pinned=pinned).data if "pinned" in (t.name or "")]
     assert [[d[0] for d in t.customdata] for t in squares] == [[0], [0]]

@@ -15,13 +15,10 @@ def test_what_is_sent_is_what_was_added() -> None:
     figure.add_scatter(x=np.array([1.0, np.nan]), y=[2, 3])
     figure.layers = {"meta": {"alt": "two"}}
     sent = json.loads(figure.to_json())
-    assert sent == {
-        "data": [{"type": "scatter", "x": [1.0, None], "y": [2, 3]}],
-        "layout": {"meta": {"alt": "two"}},
-    }
+    assert sent == {"data": [{"type": "scatter", "x": [1.0, None], "y": [2, 3]}], "layout": {"meta": {"alt": "two"}}}
 
 
-def test_a_value_plotly_does_not_know_is_found_by_checking() -> None:
+def test_checking_finds_a_value_unknown_to_plotly() -> None:
     figure = Figure()
     figure.add_bar(y=[1], colour="red")
     with pytest.raises(ValueError, match="colour"):

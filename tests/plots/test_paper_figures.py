@@ -1,4 +1,4 @@
-"""The paper's figures as data against the records they draw (TEST DATA)."""
+"""The paper's figures as data against their records (TEST DATA)."""
 
 from __future__ import annotations
 
@@ -6,78 +6,76 @@ import numpy as np
 
 from rita_demo import analysis, plots
 from rita_demo.plots.theme import CLASS_PALETTE, COLOURS
-from rita_demo.records import Bracket, MeasuredCell
-from rita_demo.surveys import OneHot, Sweep
-from tests.plots.clouds import NAMES, SHOWN, make_cloud
-from tests.ui.fake import FakeEngine
+from rita_demo.records import TheoremBounds
+from rita_demo.records.measurement import AblationSweep, KlToOneHot
+from tests.plots.clouds import NAMES, VIEWS_SHOWN, make_cloud
+from tests.plots.synthetic import measured_cell
+from tests.ui.fake_engine import FakeEngine
 
 CLOUD = make_cloud()
-MARKS = analysis.marks(CLOUD)
-PLACES = np.random.default_rng(0).normal(size=(len(MARKS.kind), 2))
+POINTS = analysis.to_points(CLOUD)
+POSITIONS = np.random.default_rng(0).normal(size=(len(POINTS.kind), 2))
 
 
 def traces(figure, name: str, x: str):
     return [t for t in figure.data if t.name == name and (t.xaxis or "x") == x]
 
 
-def test_pictures_are_left_views_right_and_every_mark_lies_where_its_record_says() -> None:
-    figure = plots.cloud(MARKS, PLACES, NAMES, how="PCA", ids=CLOUD.ids)
+def test_pictures_are_left_views_right_at_the_positions_of_the_record() -> None:
+    figure = plots.feature_cloud(POINTS, POSITIONS, NAMES, projection="PCA", ids=CLOUD.ids)
     (left,), (right,), (held,) = (
-        traces(figure, "attacked", "x"), traces(figure, "view", "x2"), traces(figure, "cached", "x2"),
-    )  # fmt: skip
+        traces(figure, "attacked", "x"),
+        traces(figure, "view", "x2"),
+        traces(figure, "cached", "x2"),
+    )
     assert not traces(figure, "view", "x")
-    assert len(right.x) == len(left.x) * SHOWN
+    assert len(right.x) == len(left.x) * VIEWS_SHOWN
     for trace in (left, right, held):
         for x, y, (i, words) in zip(trace.x, trace.y, trace.customdata):
-            assert (x, y) == tuple(PLACES[i])
-            assert MARKS.kind[i] == trace.name
-            assert CLOUD.ids[MARKS.picture[i]] in words
+            assert (x, y) == tuple(POSITIONS[i])
+            assert POINTS.kind[i] == trace.name
+            assert CLOUD.ids[POINTS.picture[i]] in words
     assert figure.layout.xaxis.range == figure.layout.xaxis2.range
     assert figure.layout.meta["select"] is True
 
 
 def test_the_same_class_has_the_same_colour_and_shape_in_both_panels() -> None:
-    figure = plots.cloud(MARKS, PLACES, NAMES, how="PCA")
+    figure = plots.feature_cloud(POINTS, POSITIONS, NAMES, projection="PCA")
     looks = {}
     for trace in traces(figure, "attacked", "x") + traces(figure, "view", "x2"):
-        for (i, _), colour, symbol in zip(
-            trace.customdata, trace.marker.color, trace.marker.symbol
-        ):
-            looks.setdefault(int(MARKS.label[i]), set()).add((colour, symbol))
+        for (i, _), colour, symbol in zip(trace.customdata, trace.marker.color, trace.marker.symbol):
+            looks.setdefault(int(POINTS.label[i]), set()).add((colour, symbol))
     assert all(len(look) == 1 for look in looks.values())
     assert len({next(iter(look)) for look in looks.values()}) == 3
 
 
 def test_a_hundred_classes_all_look_different() -> None:
-    assert len({plots.class_look(k)[1:3] for k in range(100)}) == 100
+    assert len({plots.class_style(k)[1:3] for k in range(100)}) == 100
     assert len(CLASS_PALETTE) == 10
 
 
-def test_unselected_classes_go_grey_and_stay() -> None:
-    figure = plots.cloud(MARKS, PLACES, NAMES, how="PCA", k=1)
+def test_unselected_classes_are_grey_not_removed() -> None:
+    figure = plots.feature_cloud(POINTS, POSITIONS, NAMES, projection="PCA", k=1)
     (left,) = traces(figure, "attacked", "x")
     grey = [c == COLOURS["faint"] for c in left.marker.color]
-    assert grey == [MARKS.label[i] != 1 for i, _ in left.customdata]
-    assert NAMES[1] in plots.plain(figure)
+    assert grey == [POINTS.label[i] != 1 for i, _ in left.customdata]
+    assert NAMES[1] in plots.alt_text(figure)
 
 
-def test_a_line_leads_from_clean_over_attacked_to_the_views_in_the_memory() -> None:
-    figure = plots.cloud(MARKS, PLACES, NAMES, how="PCA", picture=2)
-    at = {
-        kind: PLACES[(MARKS.kind == kind) & (MARKS.picture == 2)][0]
-        for kind in ("clean", "attacked", "cached")
-    }
+def test_a_line_connects_clean_attacked_and_cached_views() -> None:
+    figure = plots.feature_cloud(POINTS, POSITIONS, NAMES, projection="PCA", picture=2)
+    at = {kind: POSITIONS[(POINTS.kind == kind) & (POINTS.picture == 2)][0] for kind in ("clean", "attacked", "cached")}
     for panel in ("x", "x2"):
         first, second = traces(figure, "path", panel)
         assert np.allclose(np.stack([first.x, first.y], 1), [at["clean"], at["attacked"]])
         assert np.allclose(np.stack([second.x, second.y], 1), [at["attacked"], at["cached"]])
-    alone = plots.cloud(MARKS, PLACES, NAMES, how="PCA", picture=1)
+    alone = plots.feature_cloud(POINTS, POSITIONS, NAMES, projection="PCA", picture=1)
     assert len(traces(alone, "path", "x")) == 1  # none of its views is in the memory
 
 
 def test_the_cloud_names_every_shape_it_draws_and_no_other() -> None:
-    def key(marks=MARKS, places=PLACES, **more) -> str:
-        drawn = plots.cloud(marks, places, NAMES, how="PCA", **more)
+    def key(marks=POINTS, places=POSITIONS, **more) -> str:
+        drawn = plots.feature_cloud(marks, places, NAMES, projection="PCA", **more)
         return drawn.layout.annotations[drawn.layout.meta["wrap"][-1]].text
 
     assert "○" in key()
@@ -88,16 +86,14 @@ def test_the_cloud_names_every_shape_it_draws_and_no_other() -> None:
     assert f'{COLOURS["attack"]}">━' in followed
     assert f'{COLOURS["cache"]}">┅' in followed
     assert "┅" not in key(picture=1)  # none of its views is in the memory
-    nothing = analysis.marks(make_cloud(remembered=False))
-    assert "○" not in key(nothing, PLACES[: len(nothing.kind)])
+    nothing = analysis.to_points(make_cloud(cached=False))
+    assert "○" not in key(nothing, POSITIONS[: len(nothing.kind)])
 
 
 def test_the_kl_figure_draws_every_class_the_record_has_and_its_medians() -> None:
-    one = analysis.one_hot(CLOUD, FakeEngine().one_hot_kl)
-    figure = plots.one_hot(one, analysis.density, selected=1)
-    (scatter,) = [
-        t for t in figure.data if t.name == "views in the memory, as filed" and t.xaxis == "x2"
-    ]
+    one = analysis.kl_to_one_hot(CLOUD, FakeEngine().kl_to_one_hot)
+    figure = plots.kl_to_one_hot(one, analysis.density, selected=1)
+    (scatter,) = [t for t in figure.data if t.name == "views in the memory, as filed" and t.xaxis == "x2"]
     assert [k for k, _ in scatter.customdata] == [0, 1]
     assert np.allclose(scatter.x, one.original[:2])
     assert np.allclose(scatter.y, one.cached[:2])
@@ -106,39 +102,33 @@ def test_the_kl_figure_draws_every_class_the_record_has_and_its_medians() -> Non
     (curve,) = [t for t in figure.data if t.name == "attacked pictures" and t.mode == "lines"]
     raw = analysis.density(one.original, np.array(curve.x))
     assert np.allclose(curve.y, raw / raw.max())
-    assert f"{one.medians[0]:.2f} nats" in plots.plain(figure)
-    assert "nothing" in plots.plain(
-        plots.one_hot(
-            analysis.one_hot(make_cloud(remembered=False), lambda f, *_: np.full(4, np.nan)),
-            analysis.density,
+    assert f"{one.medians[0]:.2f} nats" in plots.alt_text(figure)
+    assert "nothing" in plots.alt_text(
+        plots.kl_to_one_hot(
+            analysis.kl_to_one_hot(make_cloud(cached=False), lambda f, *_: np.full(4, np.nan)), analysis.density
         )
     )
 
 
-def test_a_density_a_thousand_times_as_high_does_not_hide_the_other() -> None:
+def test_a_much_higher_density_does_not_hide_the_other() -> None:
     spread, spike = np.linspace(1, 4, 9), 0.01234 + np.linspace(0, 4e-4, 9)
-    one = OneHot(NAMES[:1] * 9, spread, spike, spike, (2.5, 0.0, 0.0), 1.0, 1.0, 9, 9)
+    one = KlToOneHot(NAMES[:1] * 9, spread, spike, spike, (2.5, 0.0, 0.0), 1.0, 1.0, 9, 9)
     peaks = [c.max() for c in (analysis.density(spread, spread), analysis.density(spike, spike))]
     assert peaks[1] > 1000 * peaks[0]
-    figure = plots.one_hot(one, analysis.density)
+    figure = plots.kl_to_one_hot(one, analysis.density)
     curves = [t for t in figure.data if t.mode == "lines" and t.name != "equal"]
     assert [max(t.y) for t in curves] == [1, 1, 1]
     pictures, remembered = curves[0], curves[1]
     assert spread.min() < pictures.x[np.argmax(pictures.y)] < spread.max()
     assert spike.min() <= remembered.x[np.argmax(remembered.y)] <= spike.max()
-    assert "own height" in figure.layout.yaxis.title.text
-
-
-def cell(accuracy: float, attack: str = "pgd") -> MeasuredCell:
-    return MeasuredCell(
-        "dtd", "embedded", "rita", attack, 4, 7, "stream", "val", accuracy, 50, accuracy - 5,
-        accuracy + 4, "0", "x",
-    )  # fmt: skip
+    assert "maximum = 1" in figure.layout.yaxis.title.text
 
 
 def test_an_ablation_draws_its_values_in_order_with_intervals() -> None:
-    lines = [Sweep("slots", (1, 3, 16), (cell(10), cell(20), cell(30))),
-             Sweep("slots", (3, 8), (cell(50, "none"), cell(60, "none")))]  # fmt: skip
+    lines = [
+        AblationSweep("slots", (1, 3, 16), (measured_cell(10), measured_cell(20), measured_cell(30))),
+        AblationSweep("slots", (3, 8), (measured_cell(50, attack="none"), measured_cell(60, attack="none"))),
+    ]
     figure = plots.sweep_lines(lines, "Places per class J", recommended=3)
     first, second = figure.data
     assert list(figure.layout.xaxis.ticktext) == ["1", "3", "8", "16"]
@@ -148,15 +138,15 @@ def test_an_ablation_draws_its_values_in_order_with_intervals() -> None:
     assert list(first.error_y.arrayminus) == [5, 5, 5]
     assert first.line.color == COLOURS["attack"] != second.line.color == COLOURS["clean"]
     assert figure.layout.shapes[0].x0 == 1
-    assert "3: 20.0 %" in plots.plain(figure)
-    assert "No run" in plots.plain(plots.sweep_lines([], "x"))
+    assert "3: 20.0 %" in plots.alt_text(figure)
+    assert "No run" in plots.alt_text(plots.sweep_lines([], "x"))
 
 
-def test_a_bracket_is_a_line_from_bound_to_bound_with_both_costs_on_it() -> None:
+def test_theorem_bounds_are_a_line_with_both_costs_on_it() -> None:
     rng = np.random.default_rng(5)
     lower = rng.random(4)
-    b = Bracket(lower, lower + 1, lower / 2, lower / 2, lower + 0.4, lower + 0.9)
-    figure = plots.brackets({"clean": b, "attacked": b}, NAMES, [2, 0, 1], selected=0, label=1)
+    b = TheoremBounds(lower, lower + 1, lower / 2, lower / 2, lower + 0.4, lower + 0.9)
+    figure = plots.theorem_bounds({"clean": b, "attacked": b}, NAMES, [2, 0, 1], selected=0, label=1)
     spans = [t for t in figure.data if t.name == "attacked bracket"]
     assert [list(t.x) for t in spans] == [[lower[k], lower[k] + 1] for k in (2, 0, 1)]
     (exact,) = [t for t in figure.data if t.name == "clean exact"]

@@ -11,7 +11,7 @@ SHAPES = ("anchor", "lamp", "pizza")
 TEXTURES = ("banded", "dotted")
 
 
-def drawn(kind: int, generator: np.random.Generator) -> Image.Image:
+def make_picture(kind: int, generator: np.random.Generator) -> Image.Image:
     """A picture of 72 x 80 pixels whose colour and frequency tell its kind."""
     y, x = np.mgrid[0:72, 0:80] / 80
     wave = np.sin((4 + 5 * kind) * (x + 0.3 * y) + generator.uniform(0, 6))
@@ -28,22 +28,20 @@ def draw_split(folder: Path, images: str, listing: str, names: tuple[str, ...], 
         (folder / images / name).mkdir(parents=True)
         for picture in range(12):
             file = f"{name}/{picture:02}.png"
-            drawn(first + number, generator).save(folder / images / file)
+            make_picture(first + number, generator).save(folder / images / file)
             parts["train" if picture < 8 else "val"].append([file, number, name])
     (folder / listing).write_text(json.dumps(parts))
 
 
 def draw_data(root: Path) -> Path:
     """Fill `root` and return it."""
-    draw_split(
-        root / "caltech-101", "101_ObjectCategories", "split_zhou_Caltech101.json", SHAPES, 0
-    )
+    draw_split(root / "caltech-101", "101_ObjectCategories", "split_zhou_Caltech101.json", SHAPES, 0)
     draw_split(root / "dtd", "images", "split_zhou_DescribableTextures.json", TEXTURES, 3)
     generator = np.random.default_rng(9)
     (root / "extra" / "things" / "Soy_Milk_carton").mkdir(parents=True)
-    drawn(5, generator).save(root / "extra" / "things" / "Soy_Milk_carton" / "0.png")
+    make_picture(5, generator).save(root / "extra" / "things" / "Soy_Milk_carton" / "0.png")
     (root / "extra" / "told" / "images").mkdir(parents=True)
-    drawn(6, generator).save(root / "extra" / "told" / "images" / "0.png")
+    make_picture(6, generator).save(root / "extra" / "told" / "images" / "0.png")
     with (root / "extra" / "told" / "captions.csv").open("w", newline="") as handle:
         rows = [["file", "caption"], ["images/0.png", "A wave , seen from afar ."]]
         csv.writer(handle).writerows(rows)
@@ -52,11 +50,6 @@ def draw_data(root: Path) -> Path:
 
 TINY = {
     "embed_dim": 16,
-    "vision_cfg": {
-        "image_size": 96,
-        "timm_model_name": "test_efficientnet",
-        "timm_pool": "avg",
-        "timm_proj": "linear",
-    },
+    "vision_cfg": {"image_size": 96, "timm_model_name": "test_efficientnet", "timm_pool": "avg", "timm_proj": "linear"},
     "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 16, "heads": 1, "layers": 1},
 }

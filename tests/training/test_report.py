@@ -5,23 +5,21 @@ import re
 from pathlib import Path
 
 from rita_demo.training.model_config import build_model, export
-from rita_demo.training.report import report, with_interval
+from rita_demo.training.report import format_with_interval, report
 from tests.training.drawn_data import TINY, draw_data
 
 
-def test_the_report_tells_accuracies_with_n(tmp_path: Path) -> None:
+def test_the_report_lists_accuracies_with_n(tmp_path: Path) -> None:
     export(build_model(TINY, seed=0).state_dict(), TINY, [1, 2], tmp_path / "model")
     lines: list[str] = []
-    report(tmp_path / "model", draw_data(tmp_path / "data"), "val", say=lines.append)
-    told = "\n".join(lines)
-    assert "val, Caltech101 (3 prompts): zero-shot" in told
-    assert "DTD, all 47 names (47 prompts)" in told
-    assert (
-        len(re.findall(r"drawn textures \(47 prompts\): zero-shot [\d.]+ % \(n = 470", told)) == 1
-    )
+    report(tmp_path / "model", draw_data(tmp_path / "data"), "val", print_line=lines.append)
+    text = "\n".join(lines)
+    assert "val, Caltech101 (3 prompts): zero-shot" in text
+    assert "DTD, all 47 names (47 prompts)" in text
+    assert len(re.findall(r"drawn textures \(47 prompts\): zero-shot [\d.]+ % \(n = 470", text)) == 1
     assert json.loads((tmp_path / "model" / "seen_tokens.json").read_text()) == [1, 2]
 
 
-def test_intervals_are_wilsons() -> None:
-    assert with_interval(50.0, 100) == "50.0 % (n = 100, 40.4 to 59.6)"
-    assert with_interval(0.0, 10) == "0.0 % (n = 10, 0.0 to 27.8)"
+def test_intervals_are_wilson_intervals() -> None:
+    assert format_with_interval(50.0, 100) == "50.0 % (n = 100, 40.4 to 59.6)"
+    assert format_with_interval(0.0, 10) == "0.0 % (n = 10, 0.0 to 27.8)"

@@ -1,4 +1,4 @@
-"""The weights in assets/model load with plain open_clip and none of our code."""
+"""The weights in assets/model load with open_clip alone."""
 
 import json
 import math
@@ -8,8 +8,6 @@ import open_clip
 import pytest
 import torch
 from PIL import Image
-
-from rita_demo.training.model_config import encode_image, encode_text
 
 FOLDER = Path(__file__).parents[2] / "assets" / "model"
 NAME = f"local-dir:{FOLDER}"
@@ -43,20 +41,7 @@ def test_plain_open_clip_gives_finite_features_and_a_temperature(loaded) -> None
     assert not math.isclose(float(text[0] @ text[1]), 1, abs_tol=0.05)
 
 
-def test_our_faster_encoders_agree_with_plain_open_clip(loaded) -> None:
-    model, _, tokenizer = loaded
-    tokens = tokenizer(["a photo of a windsor chair.", "zigzagged"])
-    pixels = torch.randn(2, 3, 128, 128, generator=torch.Generator().manual_seed(0))
-    with torch.no_grad():
-        torch.testing.assert_close(
-            encode_text(model, tokens[:, :10]), model.encode_text(tokens, normalize=True)
-        )
-        torch.testing.assert_close(
-            encode_image(model, pixels), model.encode_image(pixels, normalize=True)
-        )
-
-
-def test_seen_tokens_are_sorted_ids_and_know_a_class_but_not_every_word(loaded) -> None:
+def test_seen_tokens_are_sorted_ids_with_class_words_but_not_every_word(loaded) -> None:
     seen = json.loads((FOLDER / "seen_tokens.json").read_text())
     assert seen == sorted(set(seen))
     tokenizer = open_clip.SimpleTokenizer()

@@ -1,4 +1,4 @@
-"""The teacher's answers: asked once, kept, none about textures; and the loss they give."""
+"""The teacher's answers: computed once, cached, none for textures; and their loss."""
 
 from pathlib import Path
 
@@ -17,22 +17,21 @@ from tests.training.drawn_data import TINY, draw_data
 from tests.training.test_trunk_weights import public_package
 
 
-def test_photographs_get_answers_that_are_kept_and_textures_get_none(
+def test_teacher_answers_for_photographs_are_cached_and_textures_have_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     public_package(tmp_path, monkeypatch, "test_efficientnet")
     corpus = load_corpus(draw_data(tmp_path / "data"), tmp_path, drawn=1)
     number, share = soft_labels(corpus, "test_efficientnet", "public_weights", tmp_path)
-    texture = np.isin(
-        np.arange(len(corpus.label)), [*corpus.groups["dtd"], *corpus.groups["textures"]]
-    )
+    texture = np.isin(np.arange(len(corpus.label)), [*corpus.groups["dtd"], *corpus.groups["textures"]])
     assert not share[texture].any()
     assert share[~texture].sum(1) == pytest.approx(1, abs=1e-3)
     weights = torch.load(tmp_path / "public_weights" / "models" / "weights.pth", weights_only=True)
     model = timm.create_model("test_efficientnet").eval()
-    model.load_state_dict(dict(zip(
-        [n for n, tensor in model.state_dict().items() if tensor.ndim], weights.values(), strict=True
-    )), strict=False)  # fmt: skip
+    model.load_state_dict(
+        dict(zip([n for n, tensor in model.state_dict().items() if tensor.ndim], weights.values(), strict=True)),
+        strict=False,
+    )
     row = int(np.flatnonzero(~texture)[0])
     picture = torch.from_numpy(np.array(corpus.picture(row))).permute(2, 0, 1)[None].float() / 255
     side = min(picture.shape[-2:])
@@ -42,15 +41,13 @@ def test_photographs_get_answers_that_are_kept_and_textures_get_none(
     with torch.no_grad():
         slow = model((square - 0.5) / 0.5).softmax(-1)[0].topk(5)
     assert set(number[row]) & set(slow.indices.tolist())  # bfloat16 against float32
-    monkeypatch.setattr(timm, "create_model", lambda *_, **__: pytest.fail("asked again"))
+    monkeypatch.setattr(timm, "create_model", lambda *_, **__: pytest.fail("computed again"))
     again = soft_labels(corpus, "test_efficientnet", "public_weights", tmp_path)
     assert np.array_equal(again[0], number)
     assert np.array_equal(again[1], share)
     batch = Sampler(corpus, Recipe(batch=16, texts=8), 0, (number, share)).draw(0, 0.0, 64)
-    chosen = Sampler(corpus, Recipe(batch=16, texts=8), 0).pictures(
-        0.0, np.random.default_rng([0, 0])
-    )
-    for drawn, taught in zip(chosen, batch.taught, strict=True):
+    chosen = Sampler(corpus, Recipe(batch=16, texts=8), 0).pictures(0.0, np.random.default_rng([0, 0]))
+    for drawn, taught in zip(chosen, batch.teacher_probabilities, strict=True):
         assert taught[number[drawn]].numpy() == pytest.approx(share[drawn])
 
 

@@ -1,4 +1,4 @@
-"""Pieces of the training against slow or plain second answers."""
+"""Parts of the training against slow or direct implementations."""
 
 from pathlib import Path
 
@@ -13,13 +13,8 @@ from rita_demo.training.batches import Sampler
 from rita_demo.training.corpus import Corpus, load_corpus
 from rita_demo.training.evaluate import Split, calibrated_scale
 from rita_demo.training.loss import anchor_loss, contrastive_loss
-from rita_demo.training.model_config import (
-    ANCHORS,
-    build_model,
-    encode_image,
-    encode_text,
-)
-from rita_demo.training.names import spoken
+from rita_demo.training.model_config import ANCHORS, build_model, encode_image, encode_text
+from rita_demo.training.names import display_name
 from rita_demo.training.recipe import learning_rate, picture_size
 from tests.training.drawn_data import TINY, draw_data
 
@@ -38,9 +33,7 @@ def test_short_texts_give_the_features_of_open_clip() -> None:
     with torch.no_grad():
         expected = model.encode_text(tokens, normalize=True)
         torch.testing.assert_close(encode_text(model, tokens[:, :12]), expected)
-        torch.testing.assert_close(
-            encode_image(model, pixels), model.encode_image(pixels, normalize=True)
-        )
+        torch.testing.assert_close(encode_image(model, pixels), model.encode_image(pixels, normalize=True))
         assert encode_image(model, pixels[..., :64, :64]).shape == (2, 16)
 
 
@@ -52,7 +45,7 @@ def test_a_batch_depends_on_seed_and_step_only(corpus: Corpus) -> None:
     assert not torch.equal(one.pixels, Sampler(corpus, recipe, seed=6).draw(7, 0.5, 64).pixels)
 
 
-def test_every_picture_points_at_a_text_of_its_own_class(corpus: Corpus) -> None:
+def test_every_picture_is_paired_with_a_text_of_its_class(corpus: Corpus) -> None:
     sampler = Sampler(corpus, Recipe(batch=64, texts=20), seed=0)
     batch = sampler.draw(0, 0.0, 64)
     texts = [sampler.tokenizer.decode(row[row > 0].tolist()) for row in batch.prompts]
@@ -74,9 +67,9 @@ def test_seen_tokens_leave_out_names_that_were_only_negatives(corpus: Corpus) ->
 
 def test_names_that_share_a_word_across_sets_are_no_negatives(corpus: Corpus) -> None:
     number = {entry[0]: n for n, entry in enumerate(corpus.names)}
-    assert corpus.conflict[number["soy milk carton"], number["milk can"]]
-    assert not corpus.conflict[number["anchor"], number["lamp"]]
-    assert not corpus.conflict.diagonal().any()
+    assert corpus.ambiguous[number["soy milk carton"], number["milk can"]]
+    assert not corpus.ambiguous[number["anchor"], number["lamp"]]
+    assert not corpus.ambiguous.diagonal().any()
 
 
 def test_decoding_twice_reads_the_cache(tmp_path: Path) -> None:
@@ -105,7 +98,7 @@ def test_the_loss_equals_its_definition_written_out() -> None:
     torch.testing.assert_close(loss, forward + 0.2 * backward)
 
 
-def test_an_ignored_text_neither_helps_nor_hurts() -> None:
+def test_an_ignored_text_does_not_change_the_loss() -> None:
     generator = torch.Generator().manual_seed(0)
     images = torch.nn.functional.normalize(torch.randn(4, 8, generator=generator), dim=1)
     texts = torch.nn.functional.normalize(torch.randn(3, 8, generator=generator), dim=1)
@@ -125,11 +118,7 @@ def test_the_anchor_loss_is_a_cosine_classifier_over_the_labelled_features() -> 
     label = torch.tensor([3, -1, 0, 3])
     nothing = torch.zeros(5, 5, dtype=torch.bool)
     anchors = getattr(model, ANCHORS)
-    logits = (
-        model.logit_scale.exp()
-        * features[[0, 2, 3]]
-        @ (anchors / anchors.norm(dim=1, keepdim=True)).T
-    )
+    logits = model.logit_scale.exp() * features[[0, 2, 3]] @ (anchors / anchors.norm(dim=1, keepdim=True)).T
     expected = torch.nn.functional.cross_entropy(logits, label[[0, 2, 3]], label_smoothing=0.1)
     torch.testing.assert_close(anchor_loss(features, label, model, nothing, 0.1), expected)
     anchor_loss(features, label, model, nothing, 0.1, fixed=True).backward()
@@ -157,11 +146,10 @@ def test_the_schedule_warms_up_falls_and_grows_the_pictures() -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "name"),
-    [("ear", "ear of corn"), ("Soy_Milk_carton", "soy milk carton"), ("golf_ball", "golf ball")],
+    ("folder", "name"), [("ear", "ear of corn"), ("Soy_Milk_carton", "soy milk carton"), ("golf_ball", "golf ball")]
 )
-def test_folder_names_become_words(folder: str, name: str) -> None:
-    assert spoken(folder, rename=True) == name
+def test_folder_names_become_class_names(folder: str, name: str) -> None:
+    assert display_name(folder, rename=True) == name
 
 
 def test_the_calibrated_scale_has_the_lowest_log_loss_of_a_fine_grid() -> None:

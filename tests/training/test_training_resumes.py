@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from rita_demo.errors import DemoError
+from rita_demo.records.errors import DemoError
 from rita_demo.training import Recipe, train
 from tests.training.drawn_data import TINY, draw_data
 
@@ -18,26 +18,20 @@ STEPS = 40
 KILLED_AT = 20  # the last checkpoint before is step 15
 
 
-def run(data: Path, out: Path, resume: bool = False, die: bool = False) -> list[str]:
-    """Train the tiny model on one thread; with `die`, kill the process when step 20 is logged."""
+def run(data: Path, out: Path, resume: bool = False, kill: bool = False) -> list[str]:
+    """Train the tiny model on one thread; with `kill`, end the process when step 20 is logged."""
     torch.set_num_threads(1)
     lines: list[str] = []
 
     def say(line: str) -> None:
         lines.append(line)
-        if die and f"step {KILLED_AT} " in line and "loss" in line:
+        if kill and f"step {KILLED_AT} " in line and "loss" in line:
             os.kill(os.getpid(), signal.SIGKILL)
 
     recipe = Recipe(
-        model_cfg=TINY,
-        trunk_package="",
-        drawn=1,
-        batch=16,
-        texts=12,
-        sizes=((0.0, 64), (0.6, 96)),
-        compiled=False,
+        model_cfg=TINY, trunk_package="", drawn=1, batch=16, texts=12, sizes=((0.0, 64), (0.6, 96)), compiled=False
     )
-    train(data, out, 1.0, resume, 3, steps=STEPS, recipe=recipe, save_every_steps=15, say=say)
+    train(data, out, 1.0, resume, 3, steps=STEPS, recipe=recipe, save_every_steps=15, print_line=say)
     return lines
 
 
@@ -58,12 +52,12 @@ def losses(lines: list[str]) -> list[float]:
 
 
 @pytest.mark.slow
-def test_the_loss_falls_and_the_log_tells_accuracy_speed_and_time_left(uninterrupted) -> None:
+def test_the_loss_falls_and_the_log_shows_accuracy_speed_and_time_left(uninterrupted) -> None:
     _, out, lines = uninterrupted
     assert losses(lines)[-1] < losses(lines)[0]
     log = (out / "log.txt").read_text()
-    for told in ("Caltech101", "DTD", "images/s", "min left", "64 px", "96 px"):
-        assert told in log
+    for text in ("Caltech101", "DTD", "images/s", "min left", "64 px", "96 px"):
+        assert text in log
 
 
 @pytest.mark.nightly
@@ -72,12 +66,10 @@ def test_a_killed_and_resumed_run_ends_bit_identical(uninterrupted, tmp_path: Pa
     code = (
         "import sys; from pathlib import Path\n"
         "from tests.training.test_training_resumes import run\n"
-        "run(Path(sys.argv[1]), Path(sys.argv[2]), die=True)"
+        "run(Path(sys.argv[1]), Path(sys.argv[2]), kill=True)"
     )
     root = Path(__file__).parents[2]
-    child = subprocess.run(
-        [sys.executable, "-c", code, str(data), str(tmp_path)], cwd=root, timeout=120, check=False
-    )
+    child = subprocess.run([sys.executable, "-c", code, str(data), str(tmp_path)], cwd=root, timeout=120, check=False)
     assert child.returncode == -signal.SIGKILL
     half = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
     assert half["step"] == 15
@@ -115,25 +107,12 @@ def assert_same(one: object, other: object, where: str = "checkpoint") -> None:
 
 
 @pytest.mark.slow
-def test_another_seed_is_refused_in_a_sentence(uninterrupted) -> None:
+def test_another_seed_gives_an_error_message(uninterrupted) -> None:
     data, out, _ = uninterrupted
     with pytest.raises(DemoError, match="made with seed 3"):
-        train(
-            data,
-            out,
-            1.0,
-            resume=True,
-            seed=4,
-            steps=2,
-            recipe=Recipe(model_cfg=TINY, trunk_package="", drawn=1),
-        )
+        train(data, out, 1.0, resume=True, seed=4, steps=2, recipe=Recipe(model_cfg=TINY, trunk_package="", drawn=1))
 
 
-def test_a_folder_without_pictures_is_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_a_folder_without_pictures_gives_an_error_message(tmp_path: Path) -> None:
     with pytest.raises(DemoError, match="No training pictures"):
-        train(
-            tmp_path,
-            tmp_path / "out",
-            1.0,
-            recipe=Recipe(model_cfg=TINY, trunk_package="", drawn=1),
-        )
+        train(tmp_path, tmp_path / "out", 1.0, recipe=Recipe(model_cfg=TINY, trunk_package="", drawn=1))

@@ -1,4 +1,4 @@
-"""Public weights under other names find their place in the trunk, or are refused."""
+"""Public weights under other names are loaded into the trunk, or give an error message."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 import timm
 import torch
 
-from rita_demo.errors import DemoError
+from rita_demo.records.errors import DemoError
 from rita_demo.training import trunk_weights
 from rita_demo.training.model_config import build_model
 from tests.training.drawn_data import TINY
@@ -22,11 +22,11 @@ def public_package(folder: Path, monkeypatch: pytest.MonkeyPatch, architecture: 
     monkeypatch.syspath_prepend(str(folder))
 
 
-def test_weights_are_adopted_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pretrained_weights_are_loaded_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     public_package(tmp_path, monkeypatch, "test_efficientnet")
     visual = build_model(TINY, seed=0).visual.eval()
     before = visual.trunk.conv_stem.weight.clone()
-    assert "starts from the ImageNet weights" in trunk_weights.adopt(visual, "public_weights")
+    assert "starts from the ImageNet weights" in trunk_weights.load_pretrained(visual, "public_weights")
     there = torch.load(tmp_path / "public_weights" / "models" / "weights.pth", weights_only=True)
     assert torch.equal(visual.trunk.conv_stem.weight, there["other.0"])
     assert not torch.equal(visual.trunk.conv_stem.weight, before)
@@ -34,17 +34,15 @@ def test_weights_are_adopted_in_order(tmp_path: Path, monkeypatch: pytest.Monkey
     assert all(torch.equal(a, b) for a, b in zip(own, there.values(), strict=False))
 
 
-def test_weights_of_another_architecture_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_weights_of_another_architecture_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     public_package(tmp_path, monkeypatch, "test_resnet")
     with pytest.raises(DemoError, match="belong to another architecture"):
-        trunk_weights.adopt(build_model(TINY, seed=0).visual, "public_weights")
+        trunk_weights.load_pretrained(build_model(TINY, seed=0).visual, "public_weights")
 
 
-def test_without_the_package_training_says_so_and_starts_from_random_weights() -> None:
+def test_without_the_package_training_warns_and_starts_from_random_weights() -> None:
     visual = build_model(TINY, seed=0).visual
     before = visual.trunk.conv_stem.weight.clone()
-    assert "not installed" in trunk_weights.adopt(visual, "no_such_package")
-    assert "random weights" in trunk_weights.adopt(visual, "")
+    assert "not installed" in trunk_weights.load_pretrained(visual, "no_such_package")
+    assert "random weights" in trunk_weights.load_pretrained(visual, "")
     assert torch.equal(visual.trunk.conv_stem.weight, before)

@@ -7,11 +7,29 @@ from typing import Any
 
 #: What stands in the braces of an address; ``page`` is the visitor's session, which is known to the server.
 FILLED = {
-    "path_or_url:path": "app.py", "path:path": "app.py", "url_path:path": "http://127.0.0.1:1/", "api_name": "predict",
-    "event_id": "x", "session_hash": "{page}", "hash": "{page}", "component_id": "3", "run": "1", "segment_id": "1",
-    "ext": "ts", "id": "{page}", "environment": "client", "type": "component", "file_name": "index.js", "size": "64",
-    "key": "x", "page": "x", "function_name": "x", "record_id": "x", "asset_id": "x", "endpoint": "x",
-}  # fmt: skip
+    "path_or_url:path": "app.py",
+    "path:path": "app.py",
+    "url_path:path": "http://127.0.0.1:1/",
+    "api_name": "predict",
+    "event_id": "x",
+    "session_hash": "{page}",
+    "hash": "{page}",
+    "component_id": "3",
+    "run": "1",
+    "segment_id": "1",
+    "ext": "ts",
+    "id": "{page}",
+    "environment": "client",
+    "type": "component",
+    "file_name": "index.js",
+    "size": "64",
+    "key": "x",
+    "page": "x",
+    "function_name": "x",
+    "record_id": "x",
+    "asset_id": "x",
+    "endpoint": "x",
+}
 
 
 def every_route(routes: Any) -> Iterator[Any]:
@@ -38,7 +56,7 @@ def filled(path: str, page: str) -> str:
     """An address with something in each of its braces.
 
     Raises:
-        AssertionError: a parameter that nobody has given a value yet.
+        AssertionError: a parameter without a value in this list.
     """
     for name, value in FILLED.items():
         path = path.replace(f"{{{name}}}", value.replace("{page}", page))

@@ -1,4 +1,4 @@
-"""A story told by the fake engine, once for all tests of the page, and its tabs without a server."""
+"""Runs of the fake engine, shared by all tests of the page, and tabs without a server."""
 
 from __future__ import annotations
 
@@ -7,42 +7,43 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from rita_demo import story as telling
 from rita_demo.data.samples import SAMPLES
-from rita_demo.records import Story
+from rita_demo.pipeline import run as telling
+from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.board import Board, Updates
-from rita_demo.ui.desk import Desk, Engines
-from rita_demo.ui.example import WorkedExample
-from rita_demo.ui.in_turn import InTurn
-from rita_demo.ui.inside import Inside
-from rita_demo.ui.memory import MemoryTab
-from rita_demo.ui.notice import Notice
+from rita_demo.ui.background.worked_example import WorkedExample
+from rita_demo.ui.framework.context import AppContext, ModelPool
+from rita_demo.ui.framework.notice import ErrorBanner
+from rita_demo.ui.framework.panels import PanelRegistry, Updates
+from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
+from rita_demo.ui.inside.tab import InsideTab
+from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.page import build
-from rita_demo.ui.sessions import Session, Sessions
-from tests.ui.fake import FakeEngine
-from tests.ui.visit import Visit
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.store import Sessions
+from tests.ui.fake_engine import FakeEngine
+from tests.ui.memory_client import MemoryClient
 
 NAMES = ("motorbike", "crab", "cup", "piano")
 
 
-def told(engine: FakeEngine, *, attack: str = "pgd", label: int | None = 0) -> Story:
+def completed_run(engine: FakeEngine, *, attack: str = "pgd", label: int | None = 0) -> Run:
     """A motorbike that is attacked to look like a crab."""
     picture = SAMPLES["motorcycle"].load()
-    return telling.tell(engine, picture, NAMES, RECOMMENDED.but(attack=attack), label=label)
+    return telling.run_picture(engine, picture, NAMES, RECOMMENDED.replace(attack=attack), label=label)
 
 
-def inside_tab(engine: FakeEngine) -> Inside:
+def make_inside_tab(engine: FakeEngine) -> InsideTab:
     """The second tab of a page that was never launched."""
-    made: list[Inside] = []
-    wire = Inside.wire
+    made: list[InsideTab] = []
+    bind_events = InsideTab.bind_events
 
-    def spy(self: Inside, *tabs: Any) -> None:
+    def spy(self: InsideTab, *args: Any) -> None:
         made.append(self)
-        wire(self, *tabs)
+        bind_events(self, *args)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Inside, "wire", spy)
+        patch.setattr(InsideTab, "bind_events", spy)
         build(engine, example=WorkedExample(engine, candidates=()), sessions=Sessions())
     return made[0]
 
@@ -53,28 +54,28 @@ def engine() -> FakeEngine:
 
 
 @pytest.fixture(scope="session")
-def story() -> Story:
+def example_run() -> Run:
     """The defence works."""
-    return told(FakeEngine(spread=0.2))
+    return completed_run(FakeEngine(spread=0.2))
 
 
 @pytest.fixture(scope="session")
-def lost() -> Story:
+def failed_run() -> Run:
     """The defence fails."""
-    return told(FakeEngine(spread=1.0))
+    return completed_run(FakeEngine(spread=1.0))
 
 
 @pytest.fixture(scope="session")
-def defended() -> Story:
+def defend_only_run() -> Run:
     """Nothing was attacked."""
-    return told(FakeEngine(), attack="none", label=None)
+    return completed_run(FakeEngine(), attack="none", label=None)
 
 
 @pytest.fixture
-def session(story: Story) -> Session:
-    """A visitor who looks at the story."""
+def session(example_run: Run) -> Session:
+    """A visitor with the run on screen."""
     visitor = Session()
-    visitor.show(story)
+    visitor.show(example_run)
     return visitor
 
 
@@ -82,21 +83,29 @@ def session(story: Story) -> Session:
 def memory_tab() -> MemoryTab:
     """The third tab, built once; every test has its own visitor."""
     engine = FakeEngine(spread=0.2)
-    with gr.Blocks(), gr.Tabs(), gr.Tab("Memory") as holder:
-        desk = Desk(
-            Engines(engine), Sessions(), WorkedExample(engine), Board(), Notice(), gr.HTML(),
-            gr.State(""),
-        )  # fmt: skip
-        built = MemoryTab(desk, holder)
-        built.wire([])
+    with gr.Blocks(), gr.Tabs(), gr.Tab("Memory", id="memory") as holder:
+        context = AppContext(ModelPool(engine), Sessions(), PanelRegistry(), ErrorBanner(), gr.HTML(), gr.State(""))
+        built = MemoryTab(context, holder)
+        built.bind_events()
     return built
 
 
 @pytest.fixture
-def visit(memory_tab: MemoryTab, story: Story) -> Visit:
-    return Visit(memory_tab, story)
+def client(memory_tab: MemoryTab, example_run: Run) -> MemoryClient:
+    return MemoryClient(memory_tab, example_run)
 
 
-def whole(in_turn: InTurn, session: Session, first: Updates) -> Updates:
+def open_tab(tab: Any, visitor: str, name: str = "") -> Updates:
+    """What the visitor gets when the tab, or another one by its id, is opened and has to be drawn."""
+    name, session = name or tab_id(tab), tab.context.sessions.get(visitor)
+    session.stale_tabs.add(name)
+    return tab.context.panels.open_tab(session, name)
+
+
+def tab_id(tab: Any) -> str:
+    return tab.tab if isinstance(tab.tab, str) else str(tab.tab.id)
+
+
+def both_updates(two_stage: TwoStageUpdate, session: Session, immediate: Updates) -> Updates:
     """What both events of a touch answer; ``first`` is what the handler returned."""
-    return first | in_turn.rest(session)
+    return immediate | two_stage.deferred(session)

@@ -70,9 +70,7 @@ def test_the_gradient_of_a_crop_is_its_filter_transposed() -> None:
     """<crop(u), v> is linear in u: its gradient, applied to a direction, is crop of that direction."""
     rng = np.random.default_rng(1)
     boxes, flipped = draw_boxes(5, 2)
-    pixels = torch.full(
-        (3, 30, 30), 0.5, requires_grad=True
-    )  # far from 0 and 1: nothing is clipped
+    pixels = torch.full((3, 30, 30), 0.5, requires_grad=True)  # far from 0 and 1: nothing is clipped
     direction = rng.normal(size=(3, 30, 30)).astype(np.float32)
     cotangent = rng.normal(size=(5, 3, 12, 12))
     views = crop(pixels, boxes, flipped, 12)

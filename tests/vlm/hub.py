@@ -1,4 +1,4 @@
-"""A hub cache laid out as the hub lays it out, and small models under real names to put into it."""
+"""A hub cache in the hub's layout, and small models under real names for it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def random_model(config: dict[str, Any], seed: int, **changes: Any) -> Any:
     return model
 
 
-def lay_out(cache: Path, architecture: str, tag: str, file: str, content: bytes) -> Path:
+def put_in_cache(cache: Path, architecture: str, tag: str, file: str, content: bytes) -> Path:
     """Put ``file`` of the repository that open_clip asks for ``ARCHITECTURE:TAG`` into a hub cache.
 
     models--org--name/refs/main holds a commit, snapshots/<commit>/<file> is a link to blobs/<sha256>.

@@ -1,7 +1,7 @@
 """Every architecture that open_clip lists: its features equal open_clip's own, or it is refused.
 
 Random weights and few layers; nothing is downloaded. The numbers of kinds are those of the pinned open_clip:
-with another one they change, and somebody looks.
+with another version they change and need a look.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ import pytest
 import timm
 import torch
 
-from rita_demo.errors import BackboneError
-from rita_demo.vlm import Backbone, load, registry
-from rita_demo.vlm.tower import refusal
+from rita_demo.records.errors import BackboneError
+from rita_demo.vlm import registry
+from rita_demo.vlm.backbone import Backbone
+from rita_demo.vlm.registry import load
+from rita_demo.vlm.text_tower import unsupported_reason
 from tests.conftest import TINY_CONFIG
-from tests.vlm.alike import expect_same_pictures, expect_same_texts, stir
+from tests.vlm.comparison import assert_same_picture_features, assert_same_text_features, randomise_weights
 from tests.vlm.hub import VISION
 
 NAMES = ("cat", "soy milk carton", "x" * 300)  # the last is cut where the tower ends
@@ -30,35 +32,35 @@ def distinct(*parts: str) -> list[str]:
     """One architecture for every value that these parts of a config have together."""
     first: dict[str, str] = {}
     for name, config in CONFIGS.items():
-        key = [refusal(config), *(config.get(part) for part in parts)]
+        key = [unsupported_reason(config), *(config.get(part) for part in parts)]
         first.setdefault(json.dumps(key, sort_keys=True), name)
     return list(first.values())
 
 
 TEXTS = distinct("text_cfg", "quick_gelu", "custom_text")
-REFUSED = [name for name in TEXTS if refusal(CONFIGS[name])]
+REFUSED = [name for name in TEXTS if unsupported_reason(CONFIGS[name])]
 
 
-def test_the_kinds_of_text_tower_are_as_many_as_were_looked_at() -> None:
+def test_the_number_of_distinct_text_towers_is_known() -> None:
     assert (len(TEXTS), len(REFUSED)) == (71, 42)
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_text_tower_that_is_not_reproduced_is_refused_with_a_sentence(name: str) -> None:
+def test_an_unsupported_text_tower_gives_an_error_message(name: str) -> None:
     with pytest.raises(BackboneError, match=r"cannot be used here: .+\. Choose a model with"):
         load(f"{name}:weights.pt", "cpu")
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", [name for name in TEXTS if name not in REFUSED])
-def test_text_features_equal_open_clips(name: str) -> None:
+def test_text_features_equal_open_clip(name: str) -> None:
     config = open_clip.get_model_config(name)
     config["text_cfg"]["layers"] = LAYERS
     config["vision_cfg"] = dict(VISION)
     torch.manual_seed(0)
-    model = stir(registry._build(config, name).eval())
+    model = randomise_weights(registry._build(config, name).eval())
     ours = Backbone(model, open_clip.get_tokenizer(name), name=name, title=name)
-    expect_same_texts(model, ours, NAMES)
+    assert_same_text_features(model, ours, NAMES)
 
 
 def shallow(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +79,7 @@ def shallow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timm, "create_model", with_few_layers)
 
 
-def seeing(name: str) -> dict[str, Any]:
+def vision_config(name: str) -> dict[str, Any]:
     """An architecture's config with few layers and hardly any text tower."""
     config = open_clip.get_model_config(name)
     vision = config["vision_cfg"]
@@ -88,29 +90,24 @@ def seeing(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.nightly
-def test_picture_features_equal_open_clips_for_every_kind_of_vision_tower(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_picture_features_equal_open_clip_for_every_kind_of_vision_tower(monkeypatch: pytest.MonkeyPatch) -> None:
     shallow(monkeypatch)
     smallest: dict[tuple, tuple[int, str]] = {}
     for name in distinct("vision_cfg", "quick_gelu"):
-        if refusal(CONFIGS[name]):
+        if unsupported_reason(CONFIGS[name]):
             continue
         with torch.device("meta"):
-            visual = registry._build(seeing(name), name).visual
+            visual = registry._build(vision_config(name), name).visual
         # what it is made of and how it is pooled; sizes do not make another kind
         kind = (
             frozenset(type(module).__qualname__ for module in visual.modules()),
             *(CONFIGS[name]["vision_cfg"].get(pool) for pool in ("pool_type", "timm_pool")),
         )
-        size = (
-            sum(p.numel() for p in visual.parameters())
-            * CONFIGS[name]["vision_cfg"]["image_size"] ** 2
-        )
+        size = sum(p.numel() for p in visual.parameters()) * CONFIGS[name]["vision_cfg"]["image_size"] ** 2
         smallest[kind] = min(smallest.get(kind, (size, name)), (size, name))
     for _, name in smallest.values():
         torch.manual_seed(0)
-        model = stir(registry._build(seeing(name), name).eval())
+        model = randomise_weights(registry._build(vision_config(name), name).eval())
         ours = Backbone(model, open_clip.get_tokenizer(name), name=name, title=name)
-        expect_same_pictures(model, ours, count=1)
+        assert_same_picture_features(model, ours, count=1)
     assert len(smallest) == 17

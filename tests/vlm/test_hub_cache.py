@@ -1,4 +1,4 @@
-"""What the hub's own client has downloaded is found where it lies, without a network."""
+"""Weights that the hub's client has downloaded are found without a network."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ import pytest
 import torch
 from safetensors.torch import save
 
-from rita_demo.vlm import available, encode_sentences, load, registry
-from tests.vlm.hub import lay_out, random_model, shrink
+from rita_demo.vlm import registry
+from rita_demo.vlm.catalogue import cached_weights, model_status
+from rita_demo.vlm.prompts import encode_sentences
+from rita_demo.vlm.registry import load
+from tests.vlm.hub import put_in_cache, random_model, shrink
 
-NAMES = [
-    "ViT-B-32-quickgelu:openai",
-    "ViT-B-16-quickgelu:openai",
-    "ViT-B-32:laion2b_s34b_b79k",
-]
+NAMES = ["ViT-B-32-quickgelu:openai", "ViT-B-16-quickgelu:openai", "ViT-B-32:laion2b_s34b_b79k"]
 SENTENCES = ["a photo of a cat.", "a photo of a soy milk carton."]
 
 
 @pytest.mark.parametrize("file", ["open_clip_model.safetensors", "open_clip_pytorch_model.bin"])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_pretrained_model_is_loaded_from_a_cache_laid_out_as_the_hub_does(
+def test_a_pretrained_model_is_loaded_from_a_hub_cache(
     name: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     architecture, _, tag = name.partition(":")
@@ -33,10 +32,10 @@ def test_a_pretrained_model_is_loaded_from_a_cache_laid_out_as_the_hub_does(
     content = save(model.state_dict()) if file.endswith("safetensors") else buffer.getvalue()
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert not {row.name: row for row in available()}[name].ready
-    link = lay_out(tmp_path, architecture, tag, file, content)
+    assert not {row.name: row for row in model_status()}[name].ready
+    link = put_in_cache(tmp_path, architecture, tag, file, content)
     assert link.is_symlink()
-    assert {row.name: row for row in available()}[name].ready
+    assert {row.name: row for row in model_status()}[name].ready
     monkeypatch.setattr(registry, "download_pretrained", lambda *a: pytest.fail("used the network"))
 
     ours = load(name, "cpu", "float32")
@@ -49,16 +48,16 @@ def test_a_pretrained_model_is_loaded_from_a_cache_laid_out_as_the_hub_does(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_open_clips_own_downloader_would_take_the_same_file(
+def test_the_open_clip_downloader_would_use_the_same_file(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     architecture, _, tag = name.partition(":")
     known = open_clip.pretrained.get_pretrained_cfg(architecture, tag)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    lay_out(tmp_path, architecture, tag, "open_clip_model.safetensors", b"weights")
+    put_in_cache(tmp_path, architecture, tag, "open_clip_model.safetensors", b"weights")
     theirs = open_clip.pretrained.download_pretrained(known, cache_dir=str(tmp_path))
-    ours = registry.cached_weights(known)
+    ours = cached_weights(known)
     assert ours is not None
     assert ours.resolve() == Path(theirs).resolve()
     assert ours.read_bytes() == b"weights"

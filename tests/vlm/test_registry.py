@@ -1,9 +1,11 @@
-"""Models are found by name, and every way to fail is a sentence."""
+"""Models are loaded by name; every failure gives an error message."""
 
 from __future__ import annotations
 
 import json
 import logging
+import subprocess
+import sys
 from pathlib import Path
 
 import open_clip
@@ -12,10 +14,13 @@ import torch
 from open_clip import pretrained
 from safetensors.torch import load_file, save_file
 
-from rita_demo.errors import BackboneError
-from rita_demo.vlm import BACKBONES, available, load, pick_device, registry
-from rita_demo.vlm.checkpoint import adopt
-from rita_demo.vlm.naming import activation
+from rita_demo.records.errors import BackboneError
+from rita_demo.vlm import registry
+from rita_demo.vlm.catalogue import BACKBONES, model_status
+from rita_demo.vlm.checkpoint import load_weights
+from rita_demo.vlm.device import pick_device
+from rita_demo.vlm.model_names import activation_name
+from rita_demo.vlm.registry import load
 from tests.conftest import TINY_CONFIG
 from tests.vlm.hub import random_model, shrink
 
@@ -28,16 +33,6 @@ def tiny_architecture(tmp_path: Path, monkeypatch) -> str:
     monkeypatch.setitem(pretrained._PRETRAINED, "rita-tiny", {"here": entry})
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     return "rita-tiny"
-
-
-def hub_folder(root: Path) -> Path:
-    """The folder of someone/rita-tiny's files in a hub cache laid out as the hub does."""
-    repository = root / "hub" / "models--someone--rita-tiny"
-    (repository / "refs").mkdir(parents=True)
-    (repository / "refs" / "main").write_text("abc")
-    snapshot = repository / "snapshots" / "abc"
-    snapshot.mkdir(parents=True)
-    return snapshot
 
 
 @pytest.mark.parametrize(
@@ -55,35 +50,23 @@ def hub_folder(root: Path) -> Path:
         ("local-dir:nowhere", "no readable open_clip_config.json"),
     ],
 )
-def test_a_name_that_leads_nowhere_gets_a_sentence(spec: str, said: str, monkeypatch) -> None:
+def test_an_unknown_name_gives_an_error_message(spec: str, said: str, monkeypatch) -> None:
     monkeypatch.setattr(registry, "_download", lambda *a: pytest.fail("tried to download"))
     with pytest.raises(BackboneError, match=said):
         load(spec, device="cpu")
 
 
 def test_without_a_connection_the_message_says_what_to_do(tiny_architecture, monkeypatch) -> None:
-    heard = []
+    enabled = []
 
     def offline(*_args: object) -> str:
-        heard.append(logging.getLogger("huggingface_hub").isEnabledFor(logging.WARNING))
+        enabled.append(logging.getLogger("huggingface_hub").isEnabledFor(logging.WARNING))
         raise FileNotFoundError("offline")
 
     monkeypatch.setattr(registry, "download_pretrained", offline)
     with pytest.raises(BackboneError, match=r"could not be downloaded.*Connect"):
         load("rita-tiny:here", device="cpu")
-    assert heard == [False]  # the hub keeps its retries to itself
-
-
-def test_a_model_in_the_hub_cache_loads_without_a_network(
-    tiny_architecture, tiny_model_dir: Path, tmp_path: Path, monkeypatch
-) -> None:
-    weights = (tiny_model_dir / "open_clip_model.safetensors").read_bytes()
-    (hub_folder(tmp_path) / "open_clip_model.safetensors").write_bytes(weights)
-    monkeypatch.setattr(registry, "download_pretrained", lambda *a: pytest.fail("used the network"))
-    backbone = load("rita-tiny:here", device="cpu")
-    assert backbone.info.name == "rita-tiny:here"
-    assert float(backbone._mean.sum()) == 0  # the tag's own normalisation, not CLIP's
-    assert backbone.seen_tokens is None
+    assert enabled == [False]  # the hub does not log its retries
 
 
 @pytest.mark.parametrize("suffix", ["pt", "safetensors"])
@@ -116,31 +99,31 @@ def test_a_checkpoint_of_another_architecture_names_a_few_keys(tmp_path: Path) -
     wider, vit = tmp_path / "wider.safetensors", tmp_path / "vit.pt"
     save_file(open_clip.CLIP(**config).state_dict(), wider)
     with pytest.raises(BackboneError, match=r"another architecture.*other size: .* and \d+ more"):
-        adopt(tiny_model(), wider, "rita-tiny")
+        load_weights(tiny_model(), wider, "rita-tiny")
     config["text_cfg"]["width"] = 16
     config["vision_cfg"] = {"image_size": 64, "layers": 1, "width": 64, "patch_size": 32}
     torch.save(open_clip.CLIP(**config).state_dict(), vit)
     with pytest.raises(BackboneError, match=r"another architecture.*visual\."):
-        adopt(tiny_model(), vit, "rita-tiny")
+        load_weights(tiny_model(), vit, "rita-tiny")
 
 
-class Program:
-    """What a hostile pickle would hold."""
+class HostilePickle:
+    """The content of a hostile pickle."""
 
     def __reduce__(self) -> tuple:
         return (print, ("this must never be printed",))
 
 
-def test_a_checkpoint_that_holds_a_program_is_not_opened(tmp_path: Path, capsys) -> None:
+def test_a_checkpoint_that_holds_code_is_not_loaded(tmp_path: Path, capsys) -> None:
     file = tmp_path / "evil.pt"
-    torch.save({"state_dict": Program()}, file)
+    torch.save({"state_dict": HostilePickle()}, file)
     with pytest.raises(BackboneError, match="holds a program"):
-        adopt(tiny_model(), file, "rita-tiny")
+        load_weights(tiny_model(), file, "rita-tiny")
     assert "never" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["text.pt", "text.safetensors", "empty.pt", "list.pt", "data.npz"])
-def test_a_file_that_is_not_weights_gets_a_sentence(tmp_path: Path, name: str) -> None:
+def test_a_file_without_weights_gives_an_error_message(tmp_path: Path, name: str) -> None:
     file = tmp_path / name
     content = {"empty.pt": {}, "list.pt": [1, 2]}.get(name)
     if content is None:
@@ -148,7 +131,7 @@ def test_a_file_that_is_not_weights_gets_a_sentence(tmp_path: Path, name: str) -
     else:
         torch.save(content, file)
     with pytest.raises(BackboneError, match=name.replace(".", r"\.")) as caught:
-        adopt(tiny_model(), file, "rita-tiny")
+        load_weights(tiny_model(), file, "rita-tiny")
     assert str(tmp_path) not in str(caught.value)
 
 
@@ -177,21 +160,21 @@ def test_every_listed_model_exists_in_open_clip_with_the_size_it_states() -> Non
             assert sum(p.numel() for p in model.parameters()) == entry.parameters
 
 
-def test_the_list_of_models_says_what_is_here_and_what_is_missing(tmp_path, monkeypatch) -> None:
+def test_the_list_of_models_shows_available_and_missing_models(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
-    rows = {row.name: row for row in available()}
+    rows = {row.name: row for row in model_status()}
     assert list(rows) == list(BACKBONES)
     assert rows["ViT-B-16-quickgelu:openai"].state == "needs a download of 599 MB"
     assert not rows["ViT-B-16-quickgelu:openai"].ready
 
 
-def test_an_unknown_precision_gets_a_sentence() -> None:
+def test_an_unknown_precision_gives_an_error_message() -> None:
     with pytest.raises(BackboneError, match="precision is one of"):
         load("embedded", "cpu", "int4")
 
 
-def test_the_device_is_the_one_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_requested_device_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RITA_DEVICE", "cpu")
     assert pick_device() == "cpu"
     monkeypatch.setenv("RITA_DEVICE", "toaster")
@@ -207,7 +190,7 @@ def test_the_device_is_the_one_that_was_asked_for(monkeypatch: pytest.MonkeyPatc
         ("ViT-B-16-plus", "plain GELU", None),
     ],
 )
-def test_a_local_file_says_which_activation_it_runs_with_and_how_to_choose_the_other(
+def test_a_local_file_reports_its_activation_and_how_to_change_it(
     architecture: str, taken: str, other: str | None, tmp_path: Path, monkeypatch
 ) -> None:
     config = shrink(monkeypatch, architecture)
@@ -236,8 +219,13 @@ def test_every_listed_model_states_the_activation_that_its_tag_asks_for() -> Non
             architecture, _, tag = name.partition(":")
             quick = pretrained.get_pretrained_cfg(architecture, tag).get("quick_gelu", False)
             config = open_clip.get_model_config(architecture) | {"quick_gelu": quick}
-            assert f"; {activation(config)}; " in entry.note
+            assert f"; {activation_name(config)}; " in entry.note
 
 
-def test_the_embedded_model_has_as_many_parameters_as_is_said_of_it() -> None:
+def test_the_embedded_model_has_the_stated_number_of_parameters() -> None:
     assert load("embedded", "cpu").info.parameters == BACKBONES["embedded"].parameters
+
+
+def test_the_catalogue_and_the_boxes_of_views_load_no_torch() -> None:
+    code = "import sys, rita_demo.vlm.catalogue, rita_demo.views.boxes; assert not {'torch', 'open_clip'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

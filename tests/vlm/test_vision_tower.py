@@ -1,4 +1,4 @@
-"""A vision tower that was trained to be robust (TeCoA, PMG-AFT, FARE) in the place of a model's own."""
+"""A robust vision tower (TeCoA, PMG-AFT, FARE) replaces that of a model."""
 
 from __future__ import annotations
 
@@ -11,28 +11,35 @@ import pytest
 import torch
 from safetensors.torch import save, save_file
 
-from rita_demo.errors import BackboneError
-from rita_demo.vlm import encode_sentences, load, registry
-from rita_demo.vlm.naming import split_source
-from tests.vlm.hub import lay_out, random_model, shrink
+from rita_demo.records.errors import BackboneError
+from rita_demo.vlm import registry
+from rita_demo.vlm.model_names import split_source
+from rita_demo.vlm.prompts import encode_sentences
+from rita_demo.vlm.registry import load
+from tests.vlm.hub import put_in_cache, random_model, shrink
 
 ARCHITECTURE = "ViT-B-32-quickgelu"
 BASE = f"{ARCHITECTURE}:openai"
 SENTENCES = ["a photo of a cat.", "a photo of a soy milk carton."]
 SAVED = {
     # the prompter's weights beside them are another network's, and come first in TeCoA's files
-    "TeCoA": lambda w: {"epoch": 9, "state_dict": {"pad": torch.ones(3)}, "vision_encoder_state_dict": w, "optimizer": {"state": {}, "param_groups": [{"lr": 0.1}]}},
-    "under visual.": lambda w: {"vision_encoder_state_dict": begun(w, "visual.")},
-    "of several GPUs": lambda w: {"vision_encoder_state_dict": begun(w, "module.")},
-    "of a wrapper": lambda w: {"vision_encoder_state_dict": begun(w, "module.model.visual.")},
+    "TeCoA": lambda w: {
+        "epoch": 9,
+        "state_dict": {"pad": torch.ones(3)},
+        "vision_encoder_state_dict": w,
+        "optimizer": {"state": {}, "param_groups": [{"lr": 0.1}]},
+    },
+    "under visual.": lambda w: {"vision_encoder_state_dict": starts_with(w, "visual.")},
+    "of several GPUs": lambda w: {"vision_encoder_state_dict": starts_with(w, "module.")},
+    "of a wrapper": lambda w: {"vision_encoder_state_dict": starts_with(w, "module.model.visual.")},
     "FARE": lambda w: w,
-    "FARE under model.": lambda w: begun(w, "model."),
+    "FARE under model.": lambda w: starts_with(w, "model."),
     "as a state dict": lambda w: {"epoch": 2, "state_dict": w},
     "in half precision": lambda w: {k: v.half() for k, v in w.items()},
-}  # fmt: skip
+}
 
 
-def begun(weights: dict[str, torch.Tensor], start: str) -> dict[str, torch.Tensor]:
+def starts_with(weights: dict[str, torch.Tensor], start: str) -> dict[str, torch.Tensor]:
     return {start + key: value for key, value in weights.items()}
 
 
@@ -41,31 +48,29 @@ def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """OpenAI's ViT-B/32, very small and with random weights, in the hub's cache."""
     model = random_model(shrink(monkeypatch, ARCHITECTURE), seed=0)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
-    lay_out(tmp_path / "hub", ARCHITECTURE, "openai", "open_clip_model.safetensors", save(model.state_dict()))  # fmt: skip
+    put_in_cache(tmp_path / "hub", ARCHITECTURE, "openai", "open_clip_model.safetensors", save(model.state_dict()))
     return model
 
 
-def trained() -> dict[str, torch.Tensor]:
+def robust_tower() -> dict[str, torch.Tensor]:
     """Another vision tower of the same shape."""
     config = open_clip.get_model_config(ARCHITECTURE)
     return random_model(config, seed=1).visual.state_dict()
 
 
-def put(folder: Path, content: Any, name: str = "robust.pt") -> Path:
+def save_checkpoint(folder: Path, content: Any, name: str = "robust.pt") -> Path:
     torch.save(content, folder / name)
     return folder / name
 
 
 @pytest.mark.parametrize("saved", SAVED.values(), ids=SAVED)
-def test_pictures_are_seen_by_the_new_tower_and_text_is_read_by_the_old_one(
-    saved: Any, base: Any, tmp_path: Path
-) -> None:
-    weights = trained()
-    file = put(tmp_path, saved(weights))
+def test_pictures_use_the_new_tower_and_text_the_old_one(saved: Any, base: Any, tmp_path: Path) -> None:
+    weights = robust_tower()
+    file = save_checkpoint(tmp_path, saved(weights))
     plain, ours = load(BASE, "cpu", "float32"), load(f"{BASE}+{file}", "cpu", "float32")
 
     by_hand = random_model(open_clip.get_model_config(ARCHITECTURE), seed=2)
-    by_hand.load_state_dict(base.state_dict() | begun(weights, "visual."))
+    by_hand.load_state_dict(base.state_dict() | starts_with(weights, "visual."))
     pixels = torch.rand(2, 3, 64, 64)
     with torch.no_grad():
         images = by_hand.encode_image((pixels - ours._mean) / ours._std, normalize=True)
@@ -84,50 +89,35 @@ def test_pictures_are_seen_by_the_new_tower_and_text_is_read_by_the_old_one(
 
 
 def test_the_text_tower_may_come_from_a_second_local_file(base: Any, tmp_path: Path) -> None:
-    weights = trained()
+    weights = robust_tower()
     save_file(base.state_dict(), tmp_path / "open+ai.safetensors")
     save_file(weights, tmp_path / "robust.safetensors")
     spec = f"{ARCHITECTURE}:{tmp_path}/open+ai.safetensors+{tmp_path}/robust.safetensors"
-    ours, same = load(spec, "cpu"), load(f"{BASE}+{put(tmp_path, weights)}", "cpu")
+    ours, same = load(spec, "cpu"), load(f"{BASE}+{save_checkpoint(tmp_path, weights)}", "cpu")
     assert ours.info.name == f"{ARCHITECTURE}:open+ai.safetensors+robust.safetensors"
     assert ours.weights_key() == same.weights_key()
 
 
-def test_other_weights_in_either_part_are_another_key(base: Any, tmp_path: Path) -> None:
-    weights = trained()
-    file = put(tmp_path, weights)
-    config = open_clip.get_model_config(ARCHITECTURE)
-    other = put(tmp_path, random_model(config, seed=3).state_dict(), "other.pt")
-    specs = [BASE, f"{BASE}+{file}", f"{ARCHITECTURE}:{other}", f"{ARCHITECTURE}:{other}+{file}"]
-    assert len({load(spec, "cpu").weights_key() for spec in specs}) == 4
-
-
 @pytest.mark.parametrize(
     "name", ["logit_scale", "positional_embedding", "text_projection", "ln_final.weight", "visual.proj"]
-)  # fmt: skip
-def test_a_single_other_number_is_another_key(name: str, base: Any, tmp_path: Path) -> None:
+)
+def test_a_single_changed_weight_changes_the_key(name: str, base: Any, tmp_path: Path) -> None:
     weights = {key: value.clone() for key, value in base.state_dict().items()}
-    same = put(tmp_path, weights, "same.pt")
+    same = save_checkpoint(tmp_path, weights, "same.pt")
     weights[name].view(-1)[0] += 0.25
-    other = put(tmp_path, weights, "other.pt")
-    ours, same_again, others = (
-        load(f"{ARCHITECTURE}:{file}", "cpu").weights_key() for file in (same, same, other)
-    )
+    other = save_checkpoint(tmp_path, weights, "other.pt")
+    ours, same_again, others = (load(f"{ARCHITECTURE}:{file}", "cpu").weights_key() for file in (same, same, other))
     assert ours == same_again != others
 
 
-def test_missing_and_left_over_keys_are_an_error_unless_they_are_named(
-    base: Any, tmp_path: Path
-) -> None:
-    weights = trained()
+def test_missing_and_left_over_keys_are_an_error_unless_they_are_named(base: Any, tmp_path: Path) -> None:
+    weights = robust_tower()
     own = base.visual.state_dict()["ln_post.bias"].clone()
     del weights["ln_post.bias"]
-    missing = put(tmp_path, {"vision_encoder_state_dict": weights}, "missing.pt")
+    missing = save_checkpoint(tmp_path, {"vision_encoder_state_dict": weights}, "missing.pt")
     over = {**weights, "ln_post.bias": own, "normalize.mean": torch.ones(3)}
-    over = put(tmp_path, {"vision_encoder_state_dict": over}, "over.pt")
-    with pytest.raises(
-        BackboneError, match=r"missing\.pt does not.*missing: ln_post\.bias.*\+except="
-    ):
+    over = save_checkpoint(tmp_path, {"vision_encoder_state_dict": over}, "over.pt")
+    with pytest.raises(BackboneError, match=r"missing\.pt does not.*missing: ln_post\.bias.*\+except="):
         load(f"{BASE}+{missing}", "cpu")
     with pytest.raises(BackboneError, match=r"over\.pt does not.*unexpected: normalize\.mean"):
         load(f"{BASE}+{over}", "cpu")
@@ -136,31 +126,26 @@ def test_missing_and_left_over_keys_are_an_error_unless_they_are_named(
     assert ours.info.name == f"{BASE}+missing.pt+except=ln_post.bias"
     same = load(f"{BASE}+{over}+except=normalize.mean", "cpu")
     assert same.weights_key() == ours.weights_key()
-    for file, keys in (
-        (over, "normalize.mean,conv1.weight"),
-        (missing, "ln_post.bias,ln_pots.bias"),
-    ):
+    for file, keys in ((over, "normalize.mean,conv1.weight"), (missing, "ln_post.bias,ln_pots.bias")):
         with pytest.raises(BackboneError, match="neither missing nor left over"):
             load(f"{BASE}+{file}+except={keys}", "cpu")
 
 
-def test_a_tower_of_another_shape_names_its_keys(base: Any, tmp_path: Path) -> None:
+def test_a_tower_of_another_shape_gives_an_error_with_its_keys(base: Any, tmp_path: Path) -> None:
     config = open_clip.get_model_config(ARCHITECTURE)
     config["vision_cfg"]["patch_size"] = 16
-    file = put(tmp_path, random_model(config, seed=1).visual.state_dict())
+    file = save_checkpoint(tmp_path, random_model(config, seed=1).visual.state_dict())
     with pytest.raises(BackboneError, match=r"other size: positional_embedding, conv1\.weight"):
         load(f"{BASE}+{file}", "cpu")
 
 
-def test_a_whole_model_is_not_taken_for_a_vision_tower_nor_the_reverse(
-    base: Any, tmp_path: Path
-) -> None:
-    for weights in (base.state_dict(), begun(base.state_dict(), "module.")):
-        whole = put(tmp_path, {"state_dict": weights}, "whole.pt")
+def test_a_whole_model_is_refused_as_a_vision_tower_and_the_reverse(base: Any, tmp_path: Path) -> None:
+    for weights in (base.state_dict(), starts_with(base.state_dict(), "module.")):
+        whole = save_checkpoint(tmp_path, {"state_dict": weights}, "whole.pt")
         with pytest.raises(BackboneError, match=rf"whole model.*{ARCHITECTURE}:whole\.pt"):
             load(f"{BASE}+{whole}", "cpu")
     for name in ("TeCoA", "of several GPUs"):
-        tower = put(tmp_path, SAVED[name](trained()), "tower.pt")
+        tower = save_checkpoint(tmp_path, SAVED[name](robust_tower()), "tower.pt")
         with pytest.raises(BackboneError, match=rf"tower alone.*{ARCHITECTURE}:openai\+tower\.pt"):
             load(f"{ARCHITECTURE}:{tower}", "cpu")
 
@@ -176,37 +161,35 @@ NO_TOWER = {
 
 
 @pytest.mark.parametrize("content", NO_TOWER.values(), ids=NO_TOWER)
-def test_a_file_without_a_vision_tower_gets_a_sentence(
-    content: Any, base: Any, tmp_path: Path
-) -> None:
+def test_a_file_without_a_vision_tower_gives_an_error_message(content: Any, base: Any, tmp_path: Path) -> None:
     with pytest.raises(BackboneError, match=r"robust\.pt cannot be read as .* a vision tower") as e:
-        load(f"{BASE}+{put(tmp_path, content)}", "cpu")
+        load(f"{BASE}+{save_checkpoint(tmp_path, content)}", "cpu")
     assert str(tmp_path) not in str(e.value)
 
 
-def test_a_file_that_is_no_checkpoint_or_a_program_or_nowhere_gets_a_sentence(
-    base: Any, tmp_path: Path
-) -> None:
+def test_an_invalid_hostile_or_missing_checkpoint_gives_an_error_message(base: Any, tmp_path: Path) -> None:
     (tmp_path / "text.pt").write_text("hello")
     (tmp_path / "photo.png").write_text("hello")
     settings = argparse.Namespace(attack="pgd")  # as some training scripts save them
-    put(tmp_path, {"vision_encoder_state_dict": {}, "args": settings}, "objects.pt")
+    save_checkpoint(tmp_path, {"vision_encoder_state_dict": {}, "args": settings}, "objects.pt")
     for file, said in {
-        "text.pt": "cannot be read", "photo.png": "is not a checkpoint", "none.pt": "There is no file",
+        "text.pt": "cannot be read",
+        "photo.png": "is not a checkpoint",
+        "none.pt": "There is no file",
         "objects.pt": "holds a program or objects",
-    }.items():  # fmt: skip
+    }.items():
         with pytest.raises(BackboneError, match=said):
             load(f"{BASE}+{tmp_path / file}", "cpu")
 
 
-def test_a_vision_tower_that_is_nowhere_is_told_before_the_rest_is_downloaded(monkeypatch) -> None:
+def test_a_missing_vision_tower_is_reported_before_downloading(monkeypatch) -> None:
     monkeypatch.setattr(registry, "_download", lambda *a: pytest.fail("tried to download"))
     with pytest.raises(BackboneError, match=r"There is no file tecoa\.pt"):
         load("ViT-B-32-quickgelu:openai+tecoa.pt", "cpu")
 
 
 @pytest.mark.parametrize("behind", ["+except=proj", "+robust.pt+except=", "+robust.pt+except= , "])
-def test_an_exception_without_its_tower_or_keys_gets_a_sentence(base: Any, behind: str) -> None:
+def test_an_except_clause_without_tower_or_keys_gives_an_error_message(base: Any, behind: str) -> None:
     with pytest.raises(BackboneError, match=r"ARCHITECTURE:WEIGHTS\+VISION\.pt\+except=KEY,KEY"):
         load(BASE + behind, "cpu")
 
@@ -221,8 +204,6 @@ def test_an_exception_without_its_tower_or_keys_gets_a_sentence(base: Any, behin
         ("a+b.safetensors", "a+b.safetensors", ""),
     ],
 )
-def test_a_plus_sign_separates_behind_a_tag_or_a_suffix_only(
-    source: str, weights: str, vision: str
-) -> None:
+def test_a_plus_sign_separates_behind_a_tag_or_a_suffix_only(source: str, weights: str, vision: str) -> None:
     found = split_source(source, ["openai"])
     assert (found.weights, found.vision) == (weights, vision)

@@ -7,32 +7,38 @@ import math
 import numpy as np
 from numpy.random import Generator
 
-from rita_demo.data.textures.colours import dyes, material, mix, painted, rgb, shades
-from rita_demo.data.textures.light import Surface
+from rita_demo.data.textures.colours import apply_tone, dye_colours, material, mix, rgb, shades
 from rita_demo.data.textures.noise import (
     fractal,
     grain,
     lookup,
+    noise_1d,
     ripples,
     scatter,
     smooth,
     step,
     streaks,
-    thread,
     wave,
 )
-from rita_demo.data.textures.space import backdrop, strip, support, upright, view
+from rita_demo.data.textures.rendering import Surface
+from rita_demo.data.textures.viewpoint import (
+    band_table,
+    base_material,
+    blurred_background,
+    plane_coordinates,
+    rotation_limit,
+)
 
 
 def banded(rng: Generator, size: int) -> Surface:
     """Parallel bands of solid colour and different width."""
     count = int(rng.integers(2, 9))
-    on = support(rng, size, "cloth", "cloth", "paper", "wall", "plastic", turn=upright(rng))
+    on = base_material(rng, size, "cloth", "cloth", "paper", "wall", "plastic", turn=rotation_limit(rng))
     across = on.u if rng.random() < 0.5 else on.v
     widths = rng.uniform(0.4, 1.6, count)
     repeats = rng.uniform(6, 26) / count
-    table = strip(rng, dyes(rng, count), widths, soft=int(3 + repeats * 1.5))
-    return on.printed(lookup(table, across * repeats))
+    table = band_table(rng, dye_colours(rng, count), widths, soft=int(3 + repeats * 1.5))
+    return on.print_colour(lookup(table, across * repeats))
 
 
 def striped(rng: Generator, size: int) -> Surface:
@@ -48,17 +54,17 @@ def striped(rng: Generator, size: int) -> Surface:
         light = furs[int(rng.integers(3))]
         balance = 0.45
     elif kind < 0.43:
-        light, dark = dyes(rng, 2)
+        light, dark = dye_colours(rng, 2)
     ink = step(field + 0.12 * hairs - balance, rng.uniform(0.25, 0.5))
     belly = 1 + 0.12 * smooth(rng, size, 2)
     colour = mix(light, dark, ink)
     body = rng.uniform(3, 14) * smooth(rng, size, 1.5)
-    return Surface(painted(colour, belly + 0.06 * hairs), body + 0.35 * hairs, 0.03)
+    return Surface(apply_tone(colour, belly + 0.06 * hairs), body + 0.35 * hairs, 0.03)
 
 
 def lined(rng: Generator, size: int) -> Surface:
     """Thin even lines with wide gaps between them."""
-    on = support(rng, size, "paper", "paper", "cloth", "wall", "wood", turn=upright(rng))
+    on = base_material(rng, size, "paper", "paper", "cloth", "wall", "wood", turn=rotation_limit(rng))
     across = on.u if rng.random() < 0.35 else on.v
     count = rng.uniform(9, 28)
     ground, ink = material(rng, "paper", "paper", "cloth", "wood"), material(rng, "dark", "cloth")
@@ -74,36 +80,36 @@ def lined(rng: Generator, size: int) -> Surface:
         other = on.v if across is on.u else on.u
         margin = 1 - step(np.abs(other - other.mean() + 0.3) - 0.004, 0.008)
         colour = mix(colour, rgb(0.75, 0.25, 0.25), margin)
-    return on.printed(colour)
+    return on.print_colour(colour)
 
 
 def zigzagged(rng: Generator, size: int) -> Surface:
     """Chevron bands that turn sharply up and down."""
-    on = support(rng, size, "cloth", "cloth", "paper", "wall", turn=upright(rng))
+    on = base_material(rng, size, "cloth", "cloth", "paper", "wall", turn=rotation_limit(rng))
     columns = rng.uniform(3.5, 9)
     rows = columns * rng.uniform(0.7, 1.6)
     count = int(rng.choice([2, 2, 3, 4, 6]))
     peak = wave(on.u * columns) * rng.uniform(0.6, 1.2)
-    table = strip(rng, dyes(rng, count), rng.uniform(0.7, 1.3, count), soft=12)
+    table = band_table(rng, dye_colours(rng, count), rng.uniform(0.7, 1.3, count), soft=12)
     wobble = float(rng.uniform(0, 0.1)) * smooth(rng, size, 12)
     colour = lookup(table, (on.v * rows + peak + wobble) / count)
     if rng.random() < 0.3:  # stitched rather than printed
         ribs = np.sin(on.u * (2 * math.pi * columns * 12)) * np.sin(on.v * (rows * 60))
-        return Surface(painted(colour, on.tone + 0.12 * ribs), on.height + 0.5 * ribs, 0.02)
-    return on.printed(colour)
+        return Surface(apply_tone(colour, on.tone + 0.12 * ribs), on.height + 0.5 * ribs, 0.02)
+    return on.print_colour(colour)
 
 
 def chequered(rng: Generator, size: int) -> Surface:
     """Squares of two colours in turn: flags, gingham, tiles, boards."""
     kind = rng.random()
-    on = support(rng, size, "cloth" if kind < 0.55 else "plastic", turn=math.pi, tilt=0.75)
+    on = base_material(rng, size, "cloth" if kind < 0.55 else "plastic", turn=math.pi, tilt=0.75)
     squares = rng.uniform(4, 11)
     u, v = on.u * squares, on.v * squares
     soft = 1.6 * squares / size
     a, b = step(wave(u / 2) - 0.5, soft), step(wave(v / 2) - 0.5, soft)
     light, dark = material(rng, "paper"), material(rng, "dark", "cloth", "leather")
     if rng.random() < 0.2:
-        light, dark = dyes(rng, 2)
+        light, dark = dye_colours(rng, 2)
     elif np.abs(light - dark).sum() < 0.6:
         dark = dark * 0.3
     gingham = kind < 0.22
@@ -111,49 +117,46 @@ def chequered(rng: Generator, size: int) -> Surface:
     colour = mix(light, dark, share)
     if gingham:
         ribs = np.where((a + b) == 1, np.sin((u + v) * 40), 0).astype(np.float32)
-        colour = painted(colour, 1 + 0.07 * ribs)
+        colour = apply_tone(colour, 1 + 0.07 * ribs)
     height = on.height
     if kind > 0.75:  # tiles with joints
         joint = np.minimum(wave(u), wave(v))
         height = height + 2.5 * step(joint - 0.06, 0.08)
-        colour = painted(colour, 0.7 + 0.3 * step(joint - 0.04, 0.05))
-        colour = painted(colour, scatter(rng, u, v).pick(rng, 0.85, 1.1))
-    return Surface(painted(colour, on.tone), height, on.gloss)
+        colour = apply_tone(colour, 0.7 + 0.3 * step(joint - 0.04, 0.05))
+        colour = apply_tone(colour, scatter(rng, u, v).pick(rng, 0.85, 1.1))
+    return Surface(apply_tone(colour, on.tone), height, on.gloss)
 
 
 def grid(rng: Generator, size: int) -> Surface:
     """Straight bars crossing at right angles: graph paper, grilles, joints, window frames."""
     kind = rng.random()
     count = rng.uniform(4, 11)
-    u, v = view(rng, size, tilt=0.7, turn=upright(rng))
+    u, v = plane_coordinates(rng, size, tilt=0.7, turn=rotation_limit(rng))
     u, v = u * count, v * count * float(rng.choice([1.0, 1.0, 0.75, 1.3]))
     width = rng.uniform(0.03, 0.07) if kind < 0.25 else rng.uniform(0.08, 0.22)
-    near = np.minimum(1 - wave(u), 1 - wave(v)) * 0.5
     near = 0.5 - np.maximum(wave(u + 0.5), wave(v + 0.5)) * 0.5
     soft = 1.5 * count / size
     bar = 1 - step(near - width, soft)
     rough = fractal(rng, size, 14, 2.2)
     if kind < 0.25:  # ruled paper
         ground, ink = material(rng, "paper"), material(rng, "cloth", "dark") * 0.8
-        return Surface(painted(mix(ground, ink, bar), 1 + 0.02 * rough), 0.2 * rough, 0.02)
+        return Surface(apply_tone(mix(ground, ink, bar), 1 + 0.02 * rough), 0.2 * rough, 0.02)
     if kind < 0.55:  # tiles
         tile = scatter(rng, u, v).pick(rng, 0.92, 1.06)
         colour = mix(
-            painted(material(rng, "paper", "stone", "cloth", "sky"), tile),
-            material(rng, "stone", "dark"),
-            bar,
+            apply_tone(material(rng, "paper", "stone", "cloth", "sky"), tile), material(rng, "stone", "dark"), bar
         )
         return Surface(colour, 3 * step(near - width, 0.12) + 0.15 * rough, rng.uniform(0.1, 0.7))
-    far = backdrop(rng, size, np.array([material(rng, "dark", "leaf", "sky") for _ in range(3)]))
+    far = blurred_background(rng, size, np.array([material(rng, "dark", "leaf", "sky") for _ in range(3)]))
     round_bar = np.sqrt(np.maximum(1 - (near / width) ** 2, 0))
-    steel = painted(material(rng, "metal", "wood", "dark", "paper"), 1 + 0.06 * rough)
-    return Surface(mix(far, steel, bar), 11 * width * 10 * round_bar * bar, 0.4, deep=0.2)
+    steel = apply_tone(material(rng, "metal", "wood", "dark", "paper"), 1 + 0.06 * rough)
+    return Surface(mix(far, steel, bar), 11 * width * 10 * round_bar * bar, 0.4, occlusion=0.2)
 
 
 def grooved(rng: Generator, size: int) -> Surface:
     """Parallel furrows cut or pressed into wood, metal, rubber or sand."""
     round_about = rng.random() < 0.15
-    u, v = view(rng, size, tilt=0.6, turn=math.pi, warp=0.0, centred=round_about)
+    u, v = plane_coordinates(rng, size, tilt=0.6, turn=math.pi, warp=0.0, centred=round_about)
     kind = ("wood", "metal", "stone", "earth", "dark")[int(rng.integers(5))]
     if kind == "earth":
         v = v + 0.03 * smooth(rng, size, 4)
@@ -164,16 +167,16 @@ def grooved(rng: Generator, size: int) -> Surface:
     mouth = rng.uniform(0.15, 0.7)
     profile = step(wave(position) - mouth / 2, rng.uniform(0.12, 0.9))
     rough = fractal(rng, size, 20, 2.1) if kind != "wood" else streaks(rng, size, 40, 1.5, 0)
-    colour = painted(material(rng, kind), 1 + (0.03 if kind == "metal" else 0.09) * rough)
+    colour = apply_tone(material(rng, kind), 1 + (0.03 if kind == "metal" else 0.09) * rough)
     depth = 190 / count * rng.uniform(0.2, 0.45)
     floor = 0.4 + 0.6 * profile if rng.random() < 0.6 else 0.85 + 0.15 * profile
     height = depth * profile + rough * (0.1 if kind == "metal" else 0.4)
-    return Surface(painted(colour, floor), height, 0.6 if kind == "metal" else 0.12)
+    return Surface(apply_tone(colour, floor), height, 0.6 if kind == "metal" else 0.12)
 
 
 def pleated(rng: Generator, size: int) -> Surface:
     """Sharp parallel folds of cloth or paper, each overlapping the next; sometimes a fan."""
-    u, v = view(rng, size, tilt=0.25, turn=0.25 if rng.random() < 0.75 else 1.5, centred=True)
+    u, v = plane_coordinates(rng, size, tilt=0.25, turn=0.25 if rng.random() < 0.75 else 1.5, centred=True)
     fan = rng.random() < 0.3
     if fan:
         v = v + float(rng.uniform(0.5, 1.1))
@@ -189,14 +192,14 @@ def pleated(rng: Generator, size: int) -> Surface:
     each = scatter(rng, position, np.zeros_like(position)).pick(rng, 0.93, 1.05)
     cloth = 1 + 0.04 * grain(rng, size) + 0.03 * smooth(rng, size, 5)
     edge = 0.55 + 0.45 * step(1 - within - 0.08, 0.16)
-    colour = painted(base, each * cloth * edge)
+    colour = apply_tone(base, each * cloth * edge)
     fall = 3 * smooth(rng, size, 2)
-    return Surface(colour, ridge * rng.uniform(5, 11) + fall, 0.12, deep=0.8)
+    return Surface(colour, ridge * rng.uniform(5, 11) + fall, 0.12, occlusion=0.8)
 
 
 def stratified(rng: Generator, size: int) -> Surface:
     """Layers of rock, wavy and worn, hard ones standing out over soft ones."""
-    _, v = view(rng, size, tilt=0.3, turn=0.35 if rng.random() < 0.8 else 1.6)
+    _, v = plane_coordinates(rng, size, tilt=0.3, turn=0.35 if rng.random() < 0.8 else 1.6)
     bend = rng.uniform(0.02, 0.1) * smooth(rng, size, rng.uniform(1, 2.5))
     rough = fractal(rng, size, 9, 2.1)
     depth = (v + bend + 0.006 * rough) * rng.uniform(0.35, 0.8)
@@ -206,16 +209,16 @@ def stratified(rng: Generator, size: int) -> Surface:
     other = material(rng, "earth", "stone", "autumn")
     rock[rng.random(count) < 0.3] = other
     rng.shuffle(rock)
-    colour = lookup(strip(rng, rock, rng.gamma(1.2, 1, count) + 0.15, soft=3), depth)
-    ledges = thread(rng, depth, 0.2) + 0.6 * thread(rng, depth * 1.7 + 0.3, 0.9)
+    colour = lookup(band_table(rng, rock, rng.gamma(1.2, 1, count) + 0.15, soft=3), depth)
+    ledges = noise_1d(rng, depth, 0.2) + 0.6 * noise_1d(rng, depth * 1.7 + 0.3, 0.9)
     cracks = streaks(rng, size, 14, 5, math.pi * 0.02 * rng.normal())
     height = 4 * ledges + 1.3 * rough + 0.6 * np.minimum(cracks, 0)
-    return Surface(painted(colour, 1 + 0.09 * rough + 0.05 * ledges), height, 0.02, deep=0.9)
+    return Surface(apply_tone(colour, 1 + 0.09 * rough + 0.05 * ledges), height, 0.02, occlusion=0.9)
 
 
 def crosshatched(rng: Generator, size: int) -> Surface:
     """A drawing shaded by crossing sets of strokes, or cloth and leather with crossed scratches."""
-    u, v = view(rng, size, tilt=0.15, turn=0.3)
+    u, v = plane_coordinates(rng, size, tilt=0.15, turn=0.3)
     count = rng.uniform(24, 42)
     drawing = rng.random() < 0.7
     tone = 0.5 + 0.32 * fractal(rng, size, rng.uniform(1.5, 4), 3.0)
@@ -236,11 +239,6 @@ def crosshatched(rng: Generator, size: int) -> Surface:
     ground = material(rng, "paper", "paper", "paper", "earth", "sky")
     pen = material(rng, "dark", "dark", "leather", "wool") * 0.7
     if not drawing:
-        ground, pen = (
-            material(rng, "leather", "wool", "metal", "cloth"),
-            material(rng, "dark", "paper"),
-        )
-    colour = mix(
-        painted(ground, 1 + 0.04 * rough), pen, np.clip(ink, 0, 1) * (0.9 if drawing else 0.5)
-    )
-    return Surface(colour, 0.25 * rough - (0 if drawing else 1.2) * ink, 0.03, deep=0.2)
+        ground, pen = (material(rng, "leather", "wool", "metal", "cloth"), material(rng, "dark", "paper"))
+    colour = mix(apply_tone(ground, 1 + 0.04 * rough), pen, np.clip(ink, 0, 1) * (0.9 if drawing else 0.5))
+    return Surface(colour, 0.25 * rough - (0 if drawing else 1.2) * ink, 0.03, occlusion=0.2)

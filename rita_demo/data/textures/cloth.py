@@ -8,33 +8,24 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from rita_demo.data.textures.colours import dyes, material, mix, painted, shades
-from rita_demo.data.textures.light import Surface
-from rita_demo.data.textures.noise import (
-    Array,
-    fractal,
-    grain,
-    scatter,
-    smooth,
-    step,
-    thread,
-    wave,
-)
-from rita_demo.data.textures.space import backdrop, upright, view
+from rita_demo.data.textures.colours import apply_tone, dye_colours, material, mix, shades
+from rita_demo.data.textures.noise import Array, fractal, grain, noise_1d, scatter, smooth, step, wave
+from rita_demo.data.textures.rendering import Surface
+from rita_demo.data.textures.viewpoint import blurred_background, plane_coordinates, rotation_limit
 
 
 def braided(rng: Generator, size: int) -> Surface:
     """Plaits of three strands, each crossing over the next; one alone or several side by side."""
     kind = ("hair", "earth", "leather", "wool", "baked")[int(rng.integers(5))]
-    u, v = view(rng, size, tilt=0.35, turn=upright(rng), warp=0.02)
+    u, v = plane_coordinates(rng, size, tilt=0.35, turn=rotation_limit(rng), warp=0.02)
     columns = rng.uniform(1.2, 4.5)
     pos = u * columns
     x = (pos - np.floor(pos)) * 2 - 1
     pace = rng.uniform(0.5, 0.85)
     along = v * columns * pace + 0.31 * np.floor(pos)
     plain = material(rng, kind)
-    strands = dyes(rng, 3) if rng.random() < 0.25 else shades(rng, plain, 3, 0.12)
-    colour = painted(material(rng, "dark"), np.ones_like(u))
+    strands = dye_colours(rng, 3) if rng.random() < 0.25 else shades(rng, plain, 3, 0.12)
+    colour = apply_tone(material(rng, "dark"), np.ones_like(u))
     height = np.full_like(u, -0.5)
     strength = {"leather": 0.03, "baked": 0.05}.get(kind, 0.16)
     swing, half = rng.uniform(0.5, 0.58), rng.uniform(0.38, 0.46)
@@ -45,18 +36,18 @@ def braided(rng: Generator, size: int) -> Surface:
         inside = np.abs(off) < 1
         level = np.sqrt(np.maximum(1 - off * off, 0)) + 0.75 * np.sin(2 * phase)
         top = inside & (level > height)
-        lines = thread(rng, off * 0.16 + 0.012 * phase) + 0.7 * thread(rng, off * 0.07 + k * 0.3)
+        lines = noise_1d(rng, off * 0.16 + 0.012 * phase) + 0.7 * noise_1d(rng, off * 0.07 + k * 0.3)
         shade = (0.35 + 0.8 * np.sqrt(np.maximum(1 - off * off, 0))) * (1 + strength * lines)
         shade = shade * (0.85 + 0.2 * np.sin(2 * phase))
-        colour = np.where(top[..., None], painted(strands[k], shade), colour)
+        colour = np.where(top[..., None], apply_tone(strands[k], shade), colour)
         height = np.where(top, level + 0.5 * strength * lines, height)
     gloss = {"hair": 0.25, "leather": 0.4, "baked": 0.3}.get(kind, 0.03)
-    return Surface(colour, height * (28 / columns), gloss, deep=0.5)
+    return Surface(colour, height * (28 / columns), gloss, occlusion=0.5)
 
 
 def knitted(rng: Generator, size: int) -> Surface:
     """Columns of V-shaped stitches of yarn, plain, in stripes or with a pattern."""
-    u, v = view(rng, size, tilt=0.4, turn=upright(rng), warp=0.03)
+    u, v = plane_coordinates(rng, size, tilt=0.4, turn=rotation_limit(rng), warp=0.03)
     columns = rng.uniform(6, 18)
     pos = u * columns
     column = np.floor(pos)
@@ -68,7 +59,7 @@ def knitted(rng: Generator, size: int) -> Surface:
     profile = np.sqrt(np.maximum(4 * lobe * (1 - lobe), 0)) * np.sqrt(np.maximum(1 - half**2.5, 0))
     twist = np.sin((lobe * 2 + np.abs(x)) * (2 * math.pi * 2.2))
     fuzz = fractal(rng, size, 60, 1.6)
-    colours = dyes(rng, 3)
+    colours = dye_colours(rng, 3)
     colours[0] = material(rng, "wool", "cloth")
     kind = rng.random()
     if kind < 0.25:  # stripes of rows
@@ -80,18 +71,16 @@ def knitted(rng: Generator, size: int) -> Surface:
         inked = motif[row.astype(np.int32) % 8, column.astype(np.int32) % 10]
         colour = mix(colours[0], colours[1], inked.astype("f4"))
     else:
-        colour = painted(colours[0], 1 + 0.06 * smooth(rng, size, 8))
+        colour = apply_tone(colours[0], 1 + 0.06 * smooth(rng, size, 8))
     shade = np.clip(0.3 + 0.9 * profile, 0, 1.15) + 0.05 * twist * profile + 0.06 * fuzz
     height = profile * (80 / columns) + 0.4 * fuzz + 0.4 * twist
-    return Surface(painted(colour, shade), height + 7 * smooth(rng, size, 2), 0.0, deep=0.6)
+    return Surface(apply_tone(colour, shade), height + 7 * smooth(rng, size, 2), 0.0, occlusion=0.6)
 
 
-def _over_under(
-    u: Array, v: Array, parity: Array, thick: float
-) -> tuple[Array, NDArray[np.bool_], Array, Array]:
-    """Two strand families on unit squares: height, where the u-strand is on top, cover, lane.
+def _over_under(u: Array, v: Array, parity: Array, thick: float) -> tuple[Array, NDArray[np.bool_], Array, Array]:
+    """Two families of strands on unit squares: height, whether the u-strand is on top, cover, position across a strand.
 
-    ``thick`` is the half width of a strand (0.5 leaves no gap); parity is 1 where it lies above.
+    ``thick``: half width of a strand (0.5 leaves no gap). ``parity``: 1 where the u-strand is above.
     """
     fu, fv = u - np.floor(u) - 0.5, v - np.floor(v) - 0.5
     hump_u, hump_v = np.cos(fu * math.pi), np.cos(fv * math.pi)
@@ -108,7 +97,7 @@ def _over_under(
 
 def woven(rng: Generator, size: int) -> Surface:
     """Warp and weft going over and under: linen, straw, cane, canvas, rugs."""
-    u, v = view(rng, size, tilt=0.5, turn=math.pi if rng.random() < 0.4 else 0.15, warp=0.015)
+    u, v = plane_coordinates(rng, size, tilt=0.5, turn=math.pi if rng.random() < 0.4 else 0.15, warp=0.015)
     coarse = rng.random() < 0.55
     count = rng.uniform(7, 14) if coarse else rng.uniform(16, 28)
     u, v = u * count, v * count * rng.uniform(0.7, 1.3)
@@ -116,25 +105,21 @@ def woven(rng: Generator, size: int) -> Surface:
     period = 2 if rng.random() < 0.7 else 3
     parity = ((left + top_row) % period < 0.5).astype("f4")
     height, upper, cover, lane = _over_under(u, v, parity, rng.uniform(0.42, 0.5))
-    lines = thread(rng, lane * 0.35 + np.where(upper, top_row, left) * 0.17)
+    lines = noise_1d(rng, lane * 0.35 + np.where(upper, top_row, left) * 0.17)
     weft = material(rng, "earth", "wool", "cloth", "paper", "wood")
     warp = weft * rng.uniform(0.75, 1.1) if rng.random() < 0.6 else material(rng, "wool", "cloth")
-    each = np.where(
-        upper,
-        scatter(rng, v, v * 0).pick(rng, 0.82, 1.12),
-        scatter(rng, u, u * 0).pick(rng, 0.82, 1.12),
-    )
+    each = np.where(upper, scatter(rng, v, v * 0).pick(rng, 0.82, 1.12), scatter(rng, u, u * 0).pick(rng, 0.82, 1.12))
     shade = each * (0.55 + 0.45 * np.clip(height + 0.2, 0, 1)) * (1 + 0.1 * lines)
     colour = mix(warp, weft, upper.astype("f4"))
-    colour = painted(colour, shade * (0.25 + 0.75 * cover))
+    colour = apply_tone(colour, shade * (0.25 + 0.75 * cover))
     relief = np.maximum(height, -0.4) * (75 / count) + 0.35 * lines
-    return Surface(colour, relief + 5 * smooth(rng, size, 2), 0.12 if coarse else 0.02, deep=0.7)
+    return Surface(colour, relief + 5 * smooth(rng, size, 2), 0.12 if coarse else 0.02, occlusion=0.7)
 
 
 def interlaced(rng: Generator, size: int) -> Surface:
     """Separate bands that pass over and under each other in turn: knots, trellis, guilloche."""
     curly = rng.random() < 0.6
-    u, v = view(rng, size, tilt=0.35, turn=upright(rng) if curly else math.pi, warp=0.01)
+    u, v = plane_coordinates(rng, size, tilt=0.35, turn=rotation_limit(rng) if curly else math.pi, warp=0.01)
     count = rng.uniform(2.5, 5)
     u, v = u * count, v * count
     if curly:  # bands swing around each other
@@ -150,19 +135,19 @@ def interlaced(rng: Generator, size: int) -> Surface:
     colour = mix(other, band, upper.astype("f4"))
     across = np.abs(lane) / thick
     if rng.random() < 0.5:  # edged bands, as in carvings and ribbons
-        colour = painted(colour, 1 - 0.45 * np.exp(-(((across - 0.72) / 0.1) ** 2)))
-    fibres = thread(rng, lane * 0.3 + np.where(upper, np.floor(v), np.floor(u)) * 0.2)
-    colour = painted(colour, 1 + 0.07 * fibres)
+        colour = apply_tone(colour, 1 - 0.45 * np.exp(-(((across - 0.72) / 0.1) ** 2)))
+    fibres = noise_1d(rng, lane * 0.3 + np.where(upper, np.floor(v), np.floor(u)) * 0.2)
+    colour = apply_tone(colour, 1 + 0.07 * fibres)
     rough = fractal(rng, size, 20, 2.2)
     ground = material(rng, "dark", "stone", "leaf", kind) * 0.5
-    colour = mix(painted(ground, 1 + 0.1 * rough), colour, cover)
+    colour = mix(apply_tone(ground, 1 + 0.1 * rough), colour, cover)
     relief = np.where(cover > 0, 1 + height, 0) * (36 / count) + 0.3 * rough
-    return Surface(colour, relief, 0.45 if kind == "brass" else 0.1, deep=0.8)
+    return Surface(colour, relief, 0.45 if kind == "brass" else 0.1, occlusion=0.8)
 
 
 def meshed(rng: Generator, size: int) -> Surface:
-    """Thin wires or strings crossing into small openings, something far behind."""
-    u, v = view(rng, size, tilt=0.6, turn=0.2)
+    """Thin wires or strings crossing into small openings, with a distant background."""
+    u, v = plane_coordinates(rng, size, tilt=0.6, turn=0.2)
     count = rng.uniform(5, 13)
     u, v = u * count, v * count
     diamond = rng.random() < 0.65
@@ -174,19 +159,19 @@ def meshed(rng: Generator, size: int) -> Surface:
     thick = rng.uniform(0.09, 0.17)
     height, _, cover, _ = _over_under(u, v, parity, thick)
     palette = ("leaf", "sky", "dark") if rng.random() < 0.5 else ("dark", "stone", "cloth")
-    far = backdrop(rng, size, np.array([material(rng, *palette) for _ in range(4)]))
+    far = blurred_background(rng, size, np.array([material(rng, *palette) for _ in range(4)]))
     wire = material(rng, "metal", "metal", "paper", "dark", "cloth", "brass")
     if np.abs(far.mean(axis=(0, 1)) - wire).sum() < 0.5:
         far = far * 0.35
     rough = fractal(rng, size, 40, 1.8)
-    colour = mix(far, painted(wire, 1 + 0.07 * rough), cover)
+    colour = mix(far, apply_tone(wire, 1 + 0.07 * rough), cover)
     relief = np.where(cover > 0, 1 + height, 0) * (14 / count * 3)
-    return Surface(colour, relief, 0.5 * cover, deep=0.1, level=0.45)
+    return Surface(colour, relief, 0.5 * cover, occlusion=0.1, ambient=0.45)
 
 
 def lacelike(rng: Generator, size: int) -> Surface:
     """White threads: rosettes joined by a fine net, with open holes over a plain ground."""
-    u, v = view(rng, size, tilt=0.35, warp=0.015)
+    u, v = plane_coordinates(rng, size, tilt=0.35, warp=0.015)
     count = rng.uniform(2.2, 4.5)
     cells = scatter(rng, u * count, v * count, 0.0)
     angle, reach = np.arctan2(cells.dy, cells.dx), cells.first
@@ -210,51 +195,43 @@ def lacelike(rng: Generator, size: int) -> Surface:
     elif ground.mean() > 0.6:
         ground = ground * 0.5
     rough = grain(rng, size)
-    colour = mix(
-        painted(ground, 1 + 0.05 * smooth(rng, size, 4)), painted(white, 1 + 0.06 * rough), lace
-    )
-    return Surface(colour, 2.2 * lace + 3 * smooth(rng, size, 2) + 0.1 * rough, 0.03, deep=0.6)
+    colour = mix(apply_tone(ground, 1 + 0.05 * smooth(rng, size, 4)), apply_tone(white, 1 + 0.06 * rough), lace)
+    return Surface(colour, 2.2 * lace + 3 * smooth(rng, size, 2) + 0.1 * rough, 0.03, occlusion=0.6)
 
 
 def gauzy(rng: Generator, size: int) -> Surface:
     """Thin translucent veils in long soft folds, light and fine threads showing through."""
     base = np.clip(material(rng, "paper", "paper", "sky", "cloth", "icing") * 0.55 + 0.4, 0, 1)
     behind = [material(rng, "sky", "leaf", "stone", "wood", "dark") for _ in range(3)]
-    colour = backdrop(rng, size, np.array(behind)) * 0.8 + 0.06
-    u, v = view(rng, size, tilt=0.15, turn=0.7, centred=True)
+    colour = blurred_background(rng, size, np.array(behind)) * 0.8 + 0.06
+    u, v = plane_coordinates(rng, size, tilt=0.15, turn=0.7, centred=True)
     relief = np.zeros_like(u)
     fine = rng.uniform(45, 70)
     for k in range(3):
         flare = u * (1 + rng.uniform(-0.5, 0.5) * v) + 0.06 * smooth(rng, size, 1.5)
-        folds = 1.2 * thread(rng, flare * rng.uniform(0.05, 0.09) + 0.3 * k, 0.0)
+        folds = 1.2 * noise_1d(rng, flare * rng.uniform(0.05, 0.09) + 0.3 * k, 0.0)
         folds = folds + 0.35 * np.sin(flare * rng.uniform(25, 70)) + 0.25 * smooth(rng, size, 3)
         crease = np.exp(-np.abs(folds) * 3.5)
-        hem = (
-            1.0
-            if k == 0
-            else step(u * rng.normal() + v * rng.normal() + 0.25 + 0.02 * folds, 0.012)
-        )
+        hem = 1.0 if k == 0 else step(u * rng.normal() + v * rng.normal() + 0.25 + 0.02 * folds, 0.012)
         veil = np.clip(0.26 + 0.1 * folds + 0.38 * crease, 0.08, 0.85)
         angle = rng.uniform(-0.3, 0.3)
-        net = np.sin((flare + 0.01 * folds) * (2 * math.pi * fine)) * np.sin(
-            (v + angle * u) * (6.28 * fine)
-        )
+        net = np.sin((flare + 0.01 * folds) * (2 * math.pi * fine)) * np.sin((v + angle * u) * (6.28 * fine))
         veil = veil * (1 + rng.uniform(0.05, 0.22) * net) * hem
         colour = mix(colour, base * rng.uniform(0.92, 1.08), veil)
         relief = relief + folds * hem
-    return Surface(colour, relief * rng.uniform(0.7, 2), 0.02, deep=0.1, level=0.6)
+    return Surface(colour, relief * rng.uniform(0.7, 2), 0.02, occlusion=0.1, ambient=0.6)
 
 
 def frilly(rng: Generator, size: int) -> Surface:
     """Tiers of ruffles: each gathered at the top and waving at its hem, over the next."""
-    u, v = view(rng, size, tilt=0.25, turn=0.5, centred=True)
+    u, v = plane_coordinates(rng, size, tilt=0.25, turn=0.5, centred=True)
     tiers = int(rng.integers(3, 7))
     base = material(rng, "cloth", "icing", "paper", "cloth", "leaf")
     edge = np.clip(base * rng.uniform(0.7, 1.35), 0, 1)
-    colour = painted(base * 0.45, np.ones_like(u))
+    colour = apply_tone(base * 0.45, np.ones_like(u))
     height = np.zeros_like(u)
     cloth = fractal(rng, size, 30, 2.0)
-    for k in range(tiers):  # from the lowest, which lies behind, to the top one
+    for k in range(tiers):  # from the lowest tier, which lies behind, to the top one
         hem = 0.62 - (k + 0.25) * 1.2 / tiers + 0.03 * smooth(rng, size, 2)
         phase = u * rng.uniform(5, 10) + 0.35 * smooth(rng, size, 5)
         ripple = np.sin(phase * (2 * math.pi)) + 0.4 * np.sin(phase * 11 + 1)
@@ -263,7 +240,7 @@ def frilly(rng: Generator, size: int) -> Surface:
         fold = np.sin(phase * (2 * math.pi) + 2.2 * down) * (0.25 + down)
         inside = step(reach, 2.5 / size)
         border = np.exp(-np.maximum(reach, 0) * 45)
-        tier = mix(painted(base, 0.82 + 0.2 * down + 0.05 * cloth + 0.1 * fold), edge, border * 0.8)
+        tier = mix(apply_tone(base, 0.82 + 0.2 * down + 0.05 * cloth + 0.1 * fold), edge, border * 0.8)
         colour = mix(colour, tier, inside)
         height = height * (1 - inside) + inside * (5 * fold + 9 * down + 3 * k + 2 * border)
-    return Surface(colour, height + 0.07 * cloth, 0.06, deep=0.8)
+    return Surface(colour, height + 0.07 * cloth, 0.06, occlusion=0.8)

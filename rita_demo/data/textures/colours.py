@@ -1,4 +1,4 @@
-"""Colours of materials and of dyed things."""
+"""Colours of materials and dyes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rgb(red: float, green: float, blue: float) -> Array:
 
 
 def material(rng: Generator, *names: str) -> Array:
-    """One colour (3,) of one of the named materials, slightly changed."""
+    """A random colour (3,) of one of the named materials, slightly varied."""
     rows = MATERIALS[names[int(rng.integers(len(names)))]]
     colour = rows[int(rng.integers(len(rows)))]
     shift = rng.normal(0, 0.025, 3) + rng.normal(0, 0.03)
@@ -51,18 +51,18 @@ def material(rng: Generator, *names: str) -> Array:
 
 
 def shades(rng: Generator, base: Array, count: int, contrast: float = 0.3) -> Array:
-    """(count, 3): darker to lighter neighbours of a colour, a little off in hue."""
+    """(count, 3): darker to lighter variants of a colour with small changes of hue."""
     factors = np.linspace(1 - contrast, 1 + contrast, count)[:, None]
     return np.clip(base * factors + rng.normal(0, 0.02, (count, 3)), 0, 1).astype(np.float32)
 
 
-def dyes(rng: Generator, count: int) -> Array:
-    """(count, 3) colours that go together and differ in brightness from one to the next."""
+def dye_colours(rng: Generator, count: int) -> Array:
+    """(count, 3) matching colours; neighbours differ in brightness."""
     mood = rng.random()
     if mood < 0.2:  # light and dark of one material
         light, dark = material(rng, "paper"), material(rng, "dark", "leather", "cloth")
         rows = [light if i % 2 else dark * (1 + 0.15 * i) for i in range(count)]
-    elif mood < 0.5:  # cloth and wool as they come
+    elif mood < 0.5:  # independent colours of cloth and wool
         rows = [material(rng, "cloth", "wool", "cloth", "paper") for _ in range(count)]
     else:
         rows = _wheel(rng, count, pastel=mood > 0.85)
@@ -86,10 +86,10 @@ def _wheel(rng: Generator, count: int, pastel: bool) -> list[Array]:
 
 
 def mix(a: Array, b: Array, share: Array) -> Array:
-    """a where share is 0, b where it is 1; colours (3,) or (S, S, 3), share (S, S)."""
+    """Colour a where ``share`` (S, S) is 0, b where it is 1; colours (3,) or (S, S, 3)."""
     return a + (b - a) * share[..., None]
 
 
-def painted(base: Array, tone: Array) -> Array:
-    """A colour (3,) or (S, S, 3) made brighter and darker by a factor field (S, S)."""
+def apply_tone(base: Array, tone: Array) -> Array:
+    """A colour (3,) or (S, S, 3) times a brightness factor (S, S)."""
     return base * tone[..., None]

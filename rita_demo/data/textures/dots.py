@@ -7,25 +7,14 @@ import math
 import numpy as np
 from numpy.random import Generator
 
-from rita_demo.data.textures.colours import dyes, material, mix, painted, rgb
-from rita_demo.data.textures.light import Surface
-from rita_demo.data.textures.noise import (
-    Array,
-    Cells,
-    dome,
-    fractal,
-    grain,
-    scatter,
-    smooth,
-    step,
-    streaks,
-    wave,
-)
-from rita_demo.data.textures.space import Support, support, upright, view
+from rita_demo.data.textures.colours import apply_tone, dye_colours, material, mix, rgb
+from rita_demo.data.textures.noise import Array, Cells, dome, fractal, grain, scatter, smooth, step, streaks, wave
+from rita_demo.data.textures.rendering import Surface
+from rita_demo.data.textures.viewpoint import BaseMaterial, base_material, plane_coordinates, rotation_limit
 
 
 def _layer(rng: Generator, u: Array, v: Array, count: float, jitter: float) -> Cells:
-    """Scattered points, about ``count`` per width, on a net turned and moved at random."""
+    """Scattered points, about ``count`` per width, on a randomly rotated and shifted grid."""
     angle = rng.uniform(0, math.pi)
     cos, sin = math.cos(angle) * count, math.sin(angle) * count
     move = rng.uniform(0, 40)
@@ -34,8 +23,8 @@ def _layer(rng: Generator, u: Array, v: Array, count: float, jitter: float) -> C
 
 def dotted(rng: Generator, size: int) -> Surface:
     """Round spots of several sizes and colours, loosely spread."""
-    on = support(rng, size, "cloth", "paper", "plastic", "wall")
-    colours = dyes(rng, int(rng.integers(2, 6)))
+    on = base_material(rng, size, "cloth", "paper", "plastic", "wall")
+    colours = dye_colours(rng, int(rng.integers(2, 6)))
     ground, inks = colours[0], colours[1:]
     colour = np.broadcast_to(ground, (size, size, 3))
     count = rng.uniform(5, 15)
@@ -48,12 +37,12 @@ def dotted(rng: Generator, size: int) -> Surface:
         ink = spots.of(inks[rng.integers(0, len(inks), 4096)])
         colour = mix(colour, ink, dot)
         count *= rng.uniform(1.1, 1.7)
-    return on.printed(colour)
+    return on.print_colour(colour)
 
 
 def polka_dotted(rng: Generator, size: int) -> Surface:
     """Equal discs in staggered rows on one plain colour."""
-    on = support(rng, size, "cloth", "cloth", "cloth", "paper", "plastic")
+    on = base_material(rng, size, "cloth", "cloth", "cloth", "paper", "plastic")
     count = rng.uniform(3, 9)
     u, v = on.u * count, on.v * count * rng.uniform(0.9, 1.1)
     if rng.random() < 0.85:  # staggered
@@ -64,23 +53,23 @@ def polka_dotted(rng: Generator, size: int) -> Surface:
     dot = 1 - step(spots.first - radius, 1.8 * count / size)
     ground, ink = material(rng, "cloth", "leather", "wool"), material(rng, "paper")
     if rng.random() < 0.4:
-        ground, ink = dyes(rng, 2)
+        ground, ink = dye_colours(rng, 2)
     if np.abs(ground - ink).sum() < 0.5:
         ground = ground * 0.35
-    return on.printed(mix(ground, ink, dot))
+    return on.print_colour(mix(ground, ink, dot))
 
 
 def flecked(rng: Generator, size: int) -> Surface:
     """Small irregular chips of other colours in stone, wool or paper."""
     kind = ("stone", "wool", "paper", "leaf", "cloth")[int(rng.integers(5))]
-    u, v = view(rng, size, tilt=0.3, warp=0.01)
+    u, v = plane_coordinates(rng, size, tilt=0.3, warp=0.01)
     rough = fractal(rng, size, 40, 1.9)
     base = material(rng, kind)
-    colour = painted(base, 1 + 0.07 * rough)
+    colour = apply_tone(base, 1 + 0.07 * rough)
     chip = 0.05 * rough
     for count in (rng.uniform(9, 14), rng.uniform(16, 24), rng.uniform(28, 40)):
         flecks = _layer(rng, u, v, count, 0.6)
-        x, y = flecks.turned(rng)
+        x, y = flecks.rotated(rng)
         shape = np.abs(x) * flecks.pick(rng, 0.8, 2.2) + np.abs(y) * flecks.pick(rng, 0.8, 1.2)
         edge = flecks.pick(rng, 0.1, 0.34) + chip
         fleck = (1 - step(shape - edge, 2 * count / size)) * (flecks.pick(rng) < 0.75)
@@ -94,11 +83,11 @@ def flecked(rng: Generator, size: int) -> Surface:
 
 def freckled(rng: Generator, size: int) -> Surface:
     """Skin with soft brown spots of all sizes, denser here and there, over a rounded form."""
-    u, v = view(rng, size, tilt=0.3, warp=0.02)
+    u, v = plane_coordinates(rng, size, tilt=0.3, warp=0.02)
     base = material(rng, "skin")
     flush = smooth(rng, size, 3)
     colour = mix(
-        painted(base, 1 + 0.03 * fractal(rng, size, 50, 1.8)),
+        apply_tone(base, 1 + 0.03 * fractal(rng, size, 50, 1.8)),
         base * rgb(0.95, 0.7, 0.66),
         np.clip(flush * 0.3, 0, 0.5),
     )
@@ -112,38 +101,38 @@ def freckled(rng: Generator, size: int) -> Surface:
         colour = mix(colour, spot, np.clip(mark, 0, 1))
     pores = grain(rng, size)
     form = rng.uniform(14, 32) * smooth(rng, size, 1.6)
-    return Surface(colour, form + 0.12 * pores, 0.12, deep=0.2, level=0.5)
+    return Surface(colour, form + 0.12 * pores, 0.12, occlusion=0.2, ambient=0.5)
 
 
 def sprinkled(rng: Generator, size: int) -> Surface:
     """Sugar rods, pearls or seeds strewn over icing, cream or bread."""
     kind = rng.random()
-    u, v = view(rng, size, tilt=0.6)
+    u, v = plane_coordinates(rng, size, tilt=0.6)
     swell = fractal(rng, size, 3, 3.0)
     bread = kind > 0.75
     base = material(rng, "baked") if bread else material(rng, "icing")
     rough = fractal(rng, size, 14, 2.2)
-    colour = painted(base, 1 + (0.09 if bread else 0.02) * rough)
+    colour = apply_tone(base, 1 + (0.09 if bread else 0.02) * rough)
     height = 2.5 * swell + (0.6 if bread else 0.1) * rough
-    inks = dyes(rng, 6) if not bread else np.array([[0.95, 0.87, 0.68], [0.9, 0.8, 0.6]], "f4")
+    inks = dye_colours(rng, 6) if not bread else np.array([[0.95, 0.87, 0.68], [0.9, 0.8, 0.6]], "f4")
     inks = np.clip(inks * 1.1 + 0.08, 0, 1)
     long = 0.0 if 0.45 < kind < 0.75 else (0.1 if bread else 0.22)
     count, scattered = rng.uniform(6, 11), rng.uniform(0.3, 0.6)
     for _ in range(3):
         grains = _layer(rng, u, v, count, 0.35)
-        x, y = grains.turned(rng)
+        x, y = grains.rotated(rng)
         over = np.maximum(np.abs(x) - long, 0)
         thick = 0.1 if long else 0.16
         ball = dome((over * over + y * y) / thick**2) * (grains.pick(rng) < scattered)
         there = step(ball - 0.15, 0.4)
         colour = mix(colour, grains.of(inks[rng.integers(0, len(inks), 4096)]), there)
         height = height * (1 - 0.5 * there) + ball * (thick * 190 / count)
-    return Surface(colour, height, 0.35 if not bread else 0.15, deep=0.7)
+    return Surface(colour, height, 0.35 if not bread else 0.15, occlusion=0.7)
 
 
 def studded(rng: Generator, size: int) -> Surface:
     """Rows of shining metal knobs, cones or pyramids on leather, wood or cloth."""
-    u, v = view(rng, size, tilt=0.55)
+    u, v = plane_coordinates(rng, size, tilt=0.55)
     count = rng.uniform(4, 9)
     u, v = u * count, v * count
     if rng.random() < 0.4:
@@ -154,25 +143,23 @@ def studded(rng: Generator, size: int) -> Surface:
     reach: Array = studs.first / radius
     if flat < 0.3:  # pyramids
         reach = np.maximum(np.abs(studs.dx), np.abs(studs.dy)) / radius
-        knob: Array = np.maximum(1 - reach, 0) * 1.1
+        setting: Array = np.maximum(1 - reach, 0) * 1.1
     elif flat < 0.5:  # cones
-        knob = np.maximum(1 - reach, 0) * 1.7
+        setting = np.maximum(1 - reach, 0) * 1.7
     else:
-        knob = dome(reach * reach) * rng.uniform(0.7, 1.1)
+        setting = dome(reach * reach) * rng.uniform(0.7, 1.1)
     there = 1 - step(reach - 1, 0.12)
     skin = fractal(rng, size, 45, 1.8)
-    ground = painted(
-        material(rng, "leather", "leather", "leather", "wood", "cloth"), 1 + 0.07 * skin
-    )
+    ground = apply_tone(material(rng, "leather", "leather", "leather", "wood", "cloth"), 1 + 0.07 * skin)
     metal = material(rng, "metal", "metal", "brass")
-    height = 0.35 * skin * (1 - there) + knob * (radius * 224 / count * 0.75)
+    height = 0.35 * skin * (1 - there) + setting * (radius * 224 / count * 0.75)
     height = height + 4 * smooth(rng, size, 1.5)
-    return Surface(mix(ground, metal, there), height, 0.1 + 1.6 * there, deep=0.8, level=0.25)
+    return Surface(mix(ground, metal, there), height, 0.1 + 1.6 * there, occlusion=0.8, ambient=0.25)
 
 
 def perforated(rng: Generator, size: int) -> Surface:
     """Clean round holes in regular rows through metal, leather or board."""
-    u, v = view(rng, size, tilt=0.6, turn=upright(rng))
+    u, v = plane_coordinates(rng, size, tilt=0.6, turn=rotation_limit(rng))
     count = rng.uniform(6, 15)
     u, v = u * count, v * count
     if rng.random() < 0.6:
@@ -185,25 +172,25 @@ def perforated(rng: Generator, size: int) -> Surface:
     hole = 1 - step(reach - radius, 2 * count / size)
     kind = ("metal", "metal", "metal", "leather", "paper", "cloth")[int(rng.integers(6))]
     brushed = streaks(rng, size, 60, 2, rng.uniform(0, 3)) if kind == "metal" else grain(rng, size)
-    plate = painted(material(rng, kind), 1 + 0.04 * brushed)
+    plate = apply_tone(material(rng, kind), 1 + 0.04 * brushed)
     through = material(rng, "dark") if rng.random() < 0.95 else material(rng, "sky")
     inner = np.clip(1.2 * (holes.dy / radius + 0.9), 0.4, 1.6)
-    colour = mix(plate, painted(through, inner), hole)
+    colour = mix(plate, apply_tone(through, inner), hole)
     rim = step(reach - radius, 0.16)
     height = 3.5 * rim + 7 * smooth(rng, size, 1.5) + 0.1 * brushed
-    return Surface(colour, height, (0.55 if kind == "metal" else 0.1) * (1 - hole), deep=0.3)
+    return Surface(colour, height, (0.55 if kind == "metal" else 0.1) * (1 - hole), occlusion=0.3)
 
 
 def paisley(rng: Generator, size: int) -> Surface:
     """Bent teardrops with nested outlines and petals, and small flowers between them."""
-    on = support(rng, size, "cloth", "cloth", "cloth", "paper")
-    colours = dyes(rng, 5)
+    on = base_material(rng, size, "cloth", "cloth", "cloth", "paper")
+    colours = dye_colours(rng, 5)
     colour = np.broadcast_to(colours[0], (size, size, 3))
     count = rng.uniform(2.2, 4.2)
     colour = _flowers(rng, on, colour, colours, count * 3)
     for share in (1.0, 0.8):
         drops = _layer(rng, on.u, on.v, count, 0.16 * share)
-        x, y = drops.turned(rng) if rng.random() < 0.5 else (drops.dx, drops.dy)
+        x, y = drops.rotated(rng) if rng.random() < 0.5 else (drops.dx, drops.dy)
         side = np.where(drops.pick(rng) < 0.5, 1, -1).astype("f4")
         y = y / 0.42
         bent = x * side - 0.17 * (y + 0.35) * np.abs(y + 0.35)
@@ -218,18 +205,13 @@ def paisley(rng: Generator, size: int) -> Surface:
             colour = mix(colour, colours[1 + (k * 2 + k // 2) % 4 if k else 1], ring)
         beads = (np.abs(inside - 0.76) < 0.05) & (wave(angle * (14 / math.pi)) > 0.5) & shown
         colour = mix(colour, colours[0], beads.astype("f4"))
-    return on.printed(colour)
+    return on.print_colour(colour)
 
 
-def _flowers(rng: Generator, on: Support, colour: Array, colours: Array, count: float) -> Array:
+def _flowers(rng: Generator, on: BaseMaterial, colour: Array, colours: Array, count: float) -> Array:
     """Five-petalled little flowers scattered over a print."""
     buds = _layer(rng, on.u, on.v, count, 0.3)
     angle = np.arctan2(buds.dy, buds.dx)
     reach = buds.first / (0.26 + 0.09 * np.cos(5 * angle))
-    colour = mix(colour, colours[2], 1 - step(reach - 1, 8 * count / _side(on)))
-    return mix(colour, colours[4], 1 - step(reach - 0.35, 8 * count / _side(on)))
-
-
-def _side(on: Support) -> int:
-    """Side of the picture it belongs to."""
-    return on.u.shape[0]
+    colour = mix(colour, colours[2], 1 - step(reach - 1, 8 * count / len(on.u)))
+    return mix(colour, colours[4], 1 - step(reach - 0.35, 8 * count / len(on.u)))

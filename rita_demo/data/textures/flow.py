@@ -1,4 +1,4 @@
-"""Drawings of things that flowed, grew or were spilt. Each is ``(rng, size) -> Surface``."""
+"""Drawings of liquids, leaves, hair and fibres. Each is ``(rng, size) -> Surface``."""
 
 from __future__ import annotations
 
@@ -7,21 +7,12 @@ import math
 import numpy as np
 from numpy.random import Generator
 
-from rita_demo.data.textures.colours import dyes, material, mix, painted, rgb, shades
-from rita_demo.data.textures.light import Surface
-from rita_demo.data.textures.noise import (
-    Array,
-    fractal,
-    grain,
-    lookup,
-    smooth,
-    step,
-    streaks,
-    thread,
-)
-from rita_demo.data.textures.space import backdrop, strip, support, view
+from rita_demo.data.textures.colours import apply_tone, dye_colours, material, mix, rgb, shades
+from rita_demo.data.textures.noise import Array, fractal, grain, lookup, noise_1d, smooth, step, streaks
+from rita_demo.data.textures.rendering import Surface
+from rita_demo.data.textures.viewpoint import band_table, base_material, blurred_background, plane_coordinates
 
-_LIQUIDS = (  # coffee, wine, mud, tea, rust: what is left of white light
+_LIQUIDS = (  # transmission of coffee, wine, mud, tea, rust
     rgb(0.62, 0.42, 0.22),
     rgb(0.6, 0.2, 0.25),
     rgb(0.45, 0.4, 0.32),
@@ -35,7 +26,7 @@ def blotchy(rng: Generator, size: int) -> Surface:
     kind = ("stone", "skin", "leaf", "metal", "paper", "earth", "fruit")[int(rng.integers(7))]
     base = material(rng, kind)
     rough = fractal(rng, size, 25, 2.0)
-    colour = painted(base, 1 + 0.06 * rough + 0.05 * smooth(rng, size, 3))
+    colour = apply_tone(base, 1 + 0.06 * rough + 0.05 * smooth(rng, size, 3))
     scale = rng.uniform(2, 5)
     for k in range(int(rng.integers(2, 4))):
         field = fractal(rng, size, scale * (1 + 0.7 * k), rng.uniform(3.0, 3.8))
@@ -48,7 +39,7 @@ def blotchy(rng: Generator, size: int) -> Surface:
         stain = np.clip(base * factor, 0, 1).astype(np.float32)
         colour = mix(colour, stain, patch * rng.uniform(0.5, 0.95))
     height = rng.uniform(0.03, 0.3) * rough + 6 * smooth(rng, size, 2)
-    return Surface(painted(colour, 1 + 0.04 * rough), height, 0.05)
+    return Surface(apply_tone(colour, 1 + 0.04 * rough), height, 0.05)
 
 
 def marbled(rng: Generator, size: int) -> Surface:
@@ -73,47 +64,41 @@ def marbled(rng: Generator, size: int) -> Surface:
 def _marbled_paper(rng: Generator, flow: Array, fold: Array) -> Surface:
     """Floating inks, combed or drawn with a stylus."""
     size = flow.shape[0]
-    u, v = view(rng, size, tilt=0.2)
-    colours = dyes(rng, int(rng.integers(3, 7)))
+    u, v = plane_coordinates(rng, size, tilt=0.2)
+    colours = dye_colours(rng, int(rng.integers(3, 7)))
     rows = colours[rng.integers(0, len(colours), 24)]
-    table = strip(rng, rows, rng.gamma(1.5, 1, 24) + 0.1, soft=9)
+    table = band_table(rng, rows, rng.gamma(1.5, 1, 24) + 0.1, soft=9)
     comb = 0.05 * np.abs(np.sin(v * rng.uniform(14, 30) + fold)) if rng.random() < 0.5 else 0
     position = u * rng.uniform(0.2, 0.5) + 0.13 * flow + 0.1 * fold + comb
     colour = lookup(table, position.astype("f4"))
-    return Surface(painted(colour, 1 + 0.03 * grain(rng, size)), 1.5 * smooth(rng, size, 2), 0.1)
+    return Surface(apply_tone(colour, 1 + 0.03 * grain(rng, size)), 1.5 * smooth(rng, size, 2), 0.1)
 
 
 def swirly(rng: Generator, size: int) -> Surface:
     """Ribbons of colour wound up by several whirls."""
-    u, v = view(rng, size, tilt=0.2, centred=True)
+    u, v = plane_coordinates(rng, size, tilt=0.2, centred=True)
     for _ in range(int(rng.integers(4, 8))):
         x, y = u - float(rng.uniform(-0.5, 0.5)), v - float(rng.uniform(-0.5, 0.5))
         reach = rng.uniform(0.1, 0.25)
-        angle = (
-            float(rng.choice([-1, 1]))
-            * float(rng.uniform(4, 8))
-            * np.exp(-(x * x + y * y) / reach**2)
-        )
+        angle = float(rng.choice([-1, 1])) * float(rng.uniform(4, 8)) * np.exp(-(x * x + y * y) / reach**2)
         cos, sin = np.cos(angle), np.sin(angle)
         u, v = u + x * (cos - 1) - y * sin, v + x * sin + y * (cos - 1)
     u, v = u.astype("f4"), v.astype("f4")
     count = int(rng.integers(3, 7))
-    colours = (
-        dyes(rng, count) if rng.random() < 0.7 else shades(rng, material(rng, "cloth"), count, 0.7)
-    )
+    colours = dye_colours(rng, count) if rng.random() < 0.7 else shades(rng, material(rng, "cloth"), count, 0.7)
     repeats = rng.uniform(5, 10) / count
-    table = strip(rng, colours, rng.uniform(0.5, 1.5, count), soft=int(rng.integers(8, 60)))
+    table = band_table(rng, colours, rng.uniform(0.5, 1.5, count), soft=int(rng.integers(8, 60)))
     position = v * repeats + 0.02 * smooth(rng, size, 3)
-    lines = thread(rng, v * 0.7, 0.8)
+    lines = noise_1d(rng, v * 0.7, 0.8)
     strokes = rng.uniform(0, 0.12)
     relief = np.sin(position * (2 * math.pi * count)) if rng.random() < 0.4 else 0 * lines
-    colour = painted(lookup(table, position), 1 + strokes * lines)
+    colour = apply_tone(lookup(table, position), 1 + strokes * lines)
     return Surface(colour, 1.5 * relief + 6 * strokes * lines, rng.uniform(0.05, 0.4))
 
 
 def spiralled(rng: Generator, size: int) -> Surface:
     """Turns winding outward from one centre: shell, rope coil, lollipop, staircase."""
-    u, v = view(rng, size, tilt=0.5, centred=True)
+    u, v = plane_coordinates(rng, size, tilt=0.5, centred=True)
     u, v = u + float(rng.normal(0, 0.12)), v + float(rng.normal(0, 0.12))
     reach = np.hypot(u, v * rng.uniform(0.85, 1.15)) + 1e-3
     angle = np.arctan2(v, u) * rng.choice([-1.0, 1.0]).item() / (2 * math.pi)
@@ -128,48 +113,46 @@ def spiralled(rng: Generator, size: int) -> Surface:
     rough = fractal(rng, size, 16, 2.2)
     if kind < 0.35:  # shell: growth lines across the tube
         base = material(rng, "earth", "skin", "paper", "stone", "wood")
-        lines = thread(rng, (turns - within + angle + within * 0.15) * 1.3, 0.5)
-        colour = painted(base, (0.6 + 0.5 * tube) * (1 + 0.12 * lines + 0.05 * rough))
-        return Surface(colour, tube * wide + 0.6 * lines, 0.25, deep=0.8)
+        lines = noise_1d(rng, (turns - within + angle + within * 0.15) * 1.3, 0.5)
+        colour = apply_tone(base, (0.6 + 0.5 * tube) * (1 + 0.12 * lines + 0.05 * rough))
+        return Surface(colour, tube * wide + 0.6 * lines, 0.25, occlusion=0.8)
     if kind < 0.6:  # rope: slanting strands
         base = material(rng, "earth", "wool", "metal", "leaf")
-        strands = np.sin(
-            (angle * 70 + turns * 0 + within * 2.2) * (2 * math.pi / 1.5) * (0.4 + reach)
-        )
-        colour = painted(base, (0.45 + 0.6 * tube) * (1 + 0.13 * strands + 0.05 * rough))
-        return Surface(colour, tube * wide + strands, 0.05, deep=0.8)
-    colours = dyes(rng, int(rng.integers(2, 5)))
-    table = strip(rng, colours, rng.uniform(0.5, 1.5, len(colours)), soft=25)
-    colour = painted(lookup(table, turns), 1 + 0.05 * rough)
+        strands = np.sin((angle * 70 + turns * 0 + within * 2.2) * (2 * math.pi / 1.5) * (0.4 + reach))
+        colour = apply_tone(base, (0.45 + 0.6 * tube) * (1 + 0.13 * strands + 0.05 * rough))
+        return Surface(colour, tube * wide + strands, 0.05, occlusion=0.8)
+    colours = dye_colours(rng, int(rng.integers(2, 5)))
+    table = band_table(rng, colours, rng.uniform(0.5, 1.5, len(colours)), soft=25)
+    colour = apply_tone(lookup(table, turns), 1 + 0.05 * rough)
     relief = tube * wide * 0.5 if kind < 0.8 else rough * 0.3
     return Surface(colour, relief + 4 * smooth(rng, size, 1.5), rng.uniform(0, 0.5))
 
 
 def smeared(rng: Generator, size: int) -> Surface:
     """Paint, ink or grease dragged sideways in long streaks of unequal thickness."""
-    u, v = view(rng, size, tilt=0.3, warp=0.03)
-    if rng.random() < 0.5:  # the hand moves in a curve
+    u, v = plane_coordinates(rng, size, tilt=0.3, warp=0.03)
+    if rng.random() < 0.5:  # a curved stroke
         v = v + float(rng.normal(0, 0.5)) * (u - float(u.mean())) ** 2
-    bristles = thread(rng, v * 0.16, 0.6) + 0.7 * thread(rng, v * 0.33 + 0.2, 0.8)
+    bristles = noise_1d(rng, v * 0.16, 0.6) + 0.7 * noise_1d(rng, v * 0.33 + 0.2, 0.8)
     start = fractal(rng, size, 1.8, 2.6) + 0.45 * bristles
     count = int(rng.integers(2, 6))
-    colours = dyes(rng, count)
+    colours = dye_colours(rng, count)
     ground = material(rng, "paper", "paper", "stone", "wood", "sky")
-    band = 0.5 + 0.16 * (thread(rng, v * 0.13, 0) * 2.2 + start)
-    colour = lookup(strip(rng, colours, rng.uniform(0.5, 1.5, count), soft=110), band)
+    band = 0.5 + 0.16 * (noise_1d(rng, v * 0.13, 0) * 2.2 + start)
+    colour = lookup(band_table(rng, colours, rng.uniform(0.5, 1.5, count), soft=110), band)
     thin = step(start + 0.4 * smooth(rng, size, 3) + rng.uniform(-0.3, 1.1), rng.uniform(0.4, 1.2))
-    colour = mix(ground, painted(colour, 1 + 0.09 * bristles), thin * rng.uniform(0.75, 1))
+    colour = mix(ground, apply_tone(colour, 1 + 0.09 * bristles), thin * rng.uniform(0.75, 1))
     height = thin * (1.1 * bristles + 1.5 * start)
-    return Surface(colour, height, rng.uniform(0.1, 0.6) * thin, deep=0.4)
+    return Surface(colour, height, rng.uniform(0.1, 0.6) * thin, occlusion=0.4)
 
 
 def stained(rng: Generator, size: int) -> Surface:
     """Cloth, paper, wood or concrete with spilt marks: pale inside, dark along the rim."""
-    on = support(rng, size, "cloth", "paper", "wall", "wall", "wood")
+    on = base_material(rng, size, "cloth", "paper", "wall", "wall", "wood")
     ground = material(rng, "paper", "paper", "stone", "cloth", "wood")
     if ground.mean() < 0.45:
         ground = ground * 0.5 + 0.4
-    colour = painted(ground, np.ones_like(on.u))
+    colour = apply_tone(ground, np.ones_like(on.u))
     ragged = fractal(rng, size, 6, 2.5)
     liquid = _LIQUIDS[int(rng.integers(len(_LIQUIDS)))]
     axis = np.linspace(-0.5, 0.5, size, dtype=np.float32)
@@ -184,12 +167,12 @@ def stained(rng: Generator, size: int) -> Surface:
         rim = np.exp(-((np.maximum(inside, -3 * inside) / (0.012 + 0.03 * radius)) ** 2))
         mark = np.clip(body * (0.8 + 0.2 * ragged) + rng.uniform(0.3, 0.6) * rim, 0, 1)
         colour = mix(colour, colour * liquid, mark)
-    return on.printed(colour)
+    return on.print_colour(colour)
 
 
 def veined(rng: Generator, size: int) -> Surface:
     """A leaf: strong middle rib, side veins leaving it at an angle, a fine net between."""
-    u, v = view(rng, size, tilt=0.3, warp=0.03, centred=True)
+    u, v = plane_coordinates(rng, size, tilt=0.3, warp=0.03, centred=True)
     u, v = u * rng.uniform(0.7, 1.3), v * rng.uniform(0.7, 1.3)
     u = u + float(rng.uniform(-0.25, 0.25)) + 0.12 * v * v
     side = np.abs(u)
@@ -208,23 +191,23 @@ def veined(rng: Generator, size: int) -> Surface:
     vein = np.clip(blade * rng.uniform(1.2, 1.7) + 0.12, 0, 1)
     if rng.random() < 0.2:
         vein = rgb(0.55, 0.12, 0.2)
-    tissue = painted(blade, 0.95 + 0.07 * ragged + 0.06 * smooth(rng, size, 4))
+    tissue = apply_tone(blade, 0.95 + 0.07 * ragged + 0.06 * smooth(rng, size, 4))
     colour = mix(tissue, vein, np.clip(0.22 * net + 0.35 * twig, 0, 1))
     colour = mix(colour, vein, np.maximum(rib, 0.8 * branch))
     quilt = 4 * np.minimum(to_vein * count, 0.4) * 2 + 0.5 * ragged - net
     height = (1 if rng.random() < 0.5 else -1) * (3 * rib + 2 * branch + twig) + quilt
-    return Surface(colour, height + 6 * smooth(rng, size, 1.5), rng.uniform(0.05, 0.35), deep=0.5)
+    return Surface(colour, height + 6 * smooth(rng, size, 1.5), rng.uniform(0.05, 0.35), occlusion=0.5)
 
 
 def cobwebbed(rng: Generator, size: int) -> Surface:
     """Silk: spokes from a centre joined by sagging rings of thin bright thread, torn in places."""
     names = ("dark", "dark", "leaf", "sky", "stone", "wood")
-    colour = backdrop(rng, size, np.array([material(rng, *names) for _ in range(4)]))
+    colour = blurred_background(rng, size, np.array([material(rng, *names) for _ in range(4)]))
     colour = colour * (0.75 if rng.random() < 0.7 else 0.4)
     web = np.zeros((size, size), np.float32)
     torn = smooth(rng, size, 3)
     for k in range(int(rng.integers(1, 3))):
-        u, v = view(rng, size, tilt=0.5, warp=0.012, centred=True)
+        u, v = plane_coordinates(rng, size, tilt=0.5, warp=0.012, centred=True)
         away = 0.25 if k == 0 else 0.6
         u, v = u + float(rng.normal(0, away)), v + float(rng.normal(0, away))
         reach, angle = np.hypot(u, v) + 1e-4, np.arctan2(v, u)
@@ -240,7 +223,7 @@ def cobwebbed(rng: Generator, size: int) -> Surface:
         to_ring = np.abs(turn - np.round(turn)) / rings
         soft = 1.6 / size
         ring = (1 - step(to_ring - thin * 0.7, soft)) * (reach > 0.03) * (torn > -0.8)
-        drops = 0.65 + 0.35 * thread(rng, within * 0.3 + offset * 5, 1)
+        drops = 0.65 + 0.35 * noise_1d(rng, within * 0.3 + offset * 5, 1)
         web = np.maximum(web, np.maximum(1 - step(to_spoke - thin, soft), 0.85 * ring * drops))
     glow = np.clip(0.75 + 0.4 * smooth(rng, size, 2), 0.25, 1)
     return Surface(mix(colour, rgb(0.95, 0.96, 1.0), web * glow))
@@ -256,27 +239,27 @@ def fibrous(rng: Generator, size: int) -> Surface:
         relief = np.maximum(relief, strands) if k else strands
     base = material(rng, "wood", "earth", "hair", "leaf", "skin", "autumn")
     tone = np.clip(0.55 + 0.28 * relief + 0.08 * smooth(rng, size, 4), 0.1, 1.3)
-    colour = mix(painted(base, tone), np.clip(base * 1.5, 0, 1), np.clip(relief - 1, 0, 0.6))
-    return Surface(colour, relief * rng.uniform(1.2, 2.6), 0.12, deep=1.0)
+    colour = mix(apply_tone(base, tone), np.clip(base * 1.5, 0, 1), np.clip(relief - 1, 0, 0.6))
+    return Surface(colour, relief * rng.uniform(1.2, 2.6), 0.12, occlusion=1.0)
 
 
 def matted(rng: Generator, size: int) -> Surface:
     """Tangled hair or grass in clumps: strands in every direction, pressed together."""
     base = material(rng, "hair", "earth", "wool", "leaf", "hair")
-    colour = painted(base * 0.35, np.ones((size, size), np.float32))
+    colour = apply_tone(base * 0.35, np.ones((size, size), np.float32))
     clumps = fractal(rng, size, 4, 2.6)
     height = 2.5 * clumps
-    u, v = view(rng, size, tilt=0.2)
+    u, v = plane_coordinates(rng, size, tilt=0.2)
     bend_u, bend_v = smooth(rng, size, 3), smooth(rng, size, 3)
     for k in range(5):
         angle, curl = rng.uniform(0, math.pi), rng.uniform(0.04, 0.12)
         across = u * math.cos(angle) + v * math.sin(angle) + curl * bend_u
         across = across + 0.03 * smooth(rng, size, 7)
-        lock = thread(rng, across * rng.uniform(0.25, 0.5), 0.9)
+        lock = noise_1d(rng, across * rng.uniform(0.25, 0.5), 0.9)
         fine = np.sin(across * (2 * math.pi * rng.uniform(40, 60)))
         lies = step(lock + 0.6 * bend_v - rng.uniform(0.1, 0.5), 0.3)
         tone = np.clip(0.55 + 0.12 * k + 0.15 * fine + 0.1 * clumps, 0.1, 1.4)
-        colour = mix(colour, painted(base, tone), lies)
+        colour = mix(colour, apply_tone(base, tone), lies)
         height = height + lies * (1.2 + 0.5 * fine)
         bend_u, bend_v = bend_v, -bend_u
-    return Surface(colour, height, 0.08, deep=1.0)
+    return Surface(colour, height, 0.08, occlusion=1.0)

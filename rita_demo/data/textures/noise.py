@@ -1,7 +1,4 @@
-"""Random fields and cell patterns that the drawings are made of. All arrays are float32.
-
-Frequencies are cycles per picture, so a drawing looks alike at any size.
-"""
+"""Random fields and cell patterns for the drawings. All arrays are float32; frequencies are cycles per picture."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy import fft
 
-Array = NDArray[np.floating[Any]]  # float32 wherever it matters for speed
+Array = NDArray[np.floating[Any]]
 _TABLE = 64  # cells repeat after this many in each direction
 
 
@@ -28,7 +25,7 @@ def _frequencies(size: int) -> tuple[Array, Array, Array]:
 
 
 def _realise(rng: Generator, size: int, gain: Array) -> Array:
-    """A field (S, S) of mean 0 and deviation 1 whose spectrum has the given amplitude."""
+    """A random field (S, S) of mean 0 and deviation 1 with the given amplitude spectrum."""
     white = rng.standard_normal((size, size // 2 + 1, 2), dtype=np.float32).view(np.complex64)
     spectrum = white[..., 0] * gain
     spectrum[0, 0] = 0
@@ -47,9 +44,7 @@ def grain(rng: Generator, size: int) -> Array:
     return rng.standard_normal((size, size), dtype=np.float32)
 
 
-def ripples(
-    rng: Generator, size: int, frequency: float, angle: float, spread: float, width: float = 0.2
-) -> Array:
+def ripples(rng: Generator, size: int, frequency: float, angle: float, spread: float, width: float = 0.2) -> Array:
     """Wavy stripes that fork: noise around one frequency and one direction (radians)."""
     fx, fy, length = _frequencies(size)
     along = fx * math.cos(angle) + fy * math.sin(angle)
@@ -59,9 +54,7 @@ def ripples(
     return _realise(rng, size, np.exp(-(radial**2) - np.minimum(turned / spread, 9) ** 2))
 
 
-def streaks(
-    rng: Generator, size: int, across: float, along: float, angle: float, slope: float = 2.0
-) -> Array:
+def streaks(rng: Generator, size: int, across: float, along: float, angle: float, slope: float = 2.0) -> Array:
     """Strands: fine (frequency ``across``) in one direction, long (``along``) in the other."""
     fx, fy, _ = _frequencies(size)
     a = (fx * math.cos(angle) + fy * math.sin(angle)) / across
@@ -77,8 +70,8 @@ def smooth(rng: Generator, size: int, cells: float) -> Array:
     return np.asarray(coarse.resize((size, size), Image.Resampling.BICUBIC, box=box))
 
 
-def thread(rng: Generator, position: Array, roughness: float = 1.0) -> Array:
-    """1-D noise in [-1, 1] looked up at any position (period 1): lines along everything else."""
+def noise_1d(rng: Generator, position: Array, roughness: float = 1.0) -> Array:
+    """1-D noise of period 1 at any positions (S, S), about [-1, 1]: parallel lines."""
     table = rng.uniform(-1, 1, 512).astype(np.float32)
     soft = max(int(5 * (1 - roughness)), 0) * 2 + 1
     kernel = np.full(soft, 1 / math.sqrt(soft), np.float32)
@@ -91,7 +84,7 @@ def thread(rng: Generator, position: Array, roughness: float = 1.0) -> Array:
 
 
 def lookup(table: NDArray, position: Array) -> NDArray:
-    """Rows of a periodic table (L, ...) at positions of period 1."""
+    """Rows of a table (L, ...) at positions of period 1."""
     return table.take((position * len(table)).astype(np.int32) % len(table), axis=0)
 
 
@@ -112,10 +105,7 @@ def dome(squared: Array) -> Array:
 
 @dataclass(frozen=True)
 class Cells:
-    """Offset to the cell's own point, distances to the nearest two points, and the cell's key.
-
-    All (S, S); lengths in cells. ``of`` gives every pixel its cell's value.
-    """
+    """Offset to the cell's point, distances to the nearest two points (in cells), and the cell's key; all (S, S)."""
 
     dx: Array
     dy: Array
@@ -131,7 +121,7 @@ class Cells:
         """One uniform random number per cell, at every pixel."""
         return self.of(rng.uniform(low, high, _TABLE**2).astype(np.float32))
 
-    def turned(self, rng: Generator) -> tuple[Array, Array]:
+    def rotated(self, rng: Generator) -> tuple[Array, Array]:
         """dx, dy, each cell turned by its own random angle."""
         angles = rng.uniform(0, 2 * math.pi, _TABLE**2)
         cos, sin = self.of(np.cos(angles).astype("f4")), self.of(np.sin(angles).astype("f4"))
@@ -139,9 +129,9 @@ class Cells:
 
 
 def scatter(rng: Generator, u: Array, v: Array, jitter: float = 0.4) -> Cells:
-    """One point per unit square, at most jitter/2 from its middle; pixels see their own square only.
+    """One point per unit square, at most jitter/2 from its middle. The cell of a pixel is its square.
 
-    ``second`` is left at zero. Shapes of radius 0.5 - jitter/2 never touch the border.
+    ``second`` is zero. Shapes of radius up to 0.5 - jitter/2 stay inside their square.
     """
     left, top = np.floor(u), np.floor(v)
     key = ((top.astype(np.int32) & 63) << 6) | (left.astype(np.int32) & 63)

@@ -7,36 +7,20 @@ import math
 import numpy as np
 from numpy.random import Generator
 
-from rita_demo.data.textures.colours import material, mix, painted, rgb
-from rita_demo.data.textures.light import Surface
-from rita_demo.data.textures.noise import (
-    Array,
-    dome,
-    fractal,
-    grain,
-    scatter,
-    smooth,
-    step,
-    voronoi,
-    wave,
-)
-from rita_demo.data.textures.space import backdrop, view
+from rita_demo.data.textures.colours import apply_tone, material, mix, rgb
+from rita_demo.data.textures.noise import Array, dome, fractal, grain, scatter, smooth, step, voronoi, wave
+from rita_demo.data.textures.rendering import Surface
+from rita_demo.data.textures.viewpoint import blurred_background, plane_coordinates
 
 
 def bubbly(rng: Generator, size: int) -> Surface:
     """Foam, soap bubbles or gas in a drink: thin rims and points of light."""
-    u, v = view(rng, size, tilt=0.4, turn=0.3, warp=0.02)
+    u, v = plane_coordinates(rng, size, tilt=0.4, turn=0.3, warp=0.02)
     if rng.random() < 0.35:
         return _foam(rng, u, v)
-    names = (
-        ("dark", "sky"),
-        ("brass", "autumn"),
-        ("dark", "leaf"),
-        ("sky", "gem"),
-        ("gem", "dark"),
-    )
+    names = (("dark", "sky"), ("brass", "autumn"), ("dark", "leaf"), ("sky", "gem"), ("gem", "dark"))
     chosen = names[int(rng.integers(len(names)))]
-    colour = backdrop(rng, size, np.array([material(rng, *chosen) for _ in range(3)]))
+    colour = blurred_background(rng, size, np.array([material(rng, *chosen) for _ in range(3)]))
     film = np.clip(material(rng, "paper") * 1.05, 0, 1)
     count = rng.uniform(2, 6)
     for k in (2, 1, 0):
@@ -52,7 +36,7 @@ def bubbly(rng: Generator, size: int) -> Surface:
         rim = np.clip(reach, 0, 1) ** 5
         glint = np.exp(-((x + 0.4) ** 2 + (y + 0.45) ** 2) * 30)
         glint = glint + 0.6 * np.exp(-((x - 0.4) ** 2 + (y - 0.5) ** 2) * 14)
-        inner = painted(colour, 0.85 + np.clip(0.3 * y, -0.25, 0.35))
+        inner = apply_tone(colour, 0.85 + np.clip(0.3 * y, -0.25, 0.35))
         light = np.clip(rim * (0.45 - 0.3 * y - 0.1 * x) + glint, 0, 1)
         hue = np.stack([np.sin(4 * y + p + 2 * x) for p in (0, 2, 4)], -1).astype("f4")
         bubble = mix(inner, film, light) + rng.uniform(0, 0.15) * hue * rim[..., None]
@@ -64,47 +48,49 @@ def _foam(rng: Generator, u: Array, v: Array) -> Surface:
     """Crowded round cells of two sizes, each with a shining dome."""
     base = material(rng, "paper", "brass", "sky", "icing", "leaf", "stone")
     count = rng.uniform(4, 9)
-    large, tiny = (
-        voronoi(rng, u * count, v * count, 0.95),
-        voronoi(rng, u * count * 3, v * count * 3),
-    )
+    large, tiny = (voronoi(rng, u * count, v * count, 0.95), voronoi(rng, u * count * 3, v * count * 3))
     in_large = large.pick(rng) < rng.uniform(0.45, 0.95)
-    cells = [np.where(in_large, a, b) for a, b in (
-        (large.dx, tiny.dx), (large.dy, tiny.dy), (large.second - large.first,
-        (tiny.second - tiny.first) * 0.6))]  # fmt: skip
+    cells = [
+        np.where(in_large, a, b)
+        for a, b in (
+            (large.dx, tiny.dx),
+            (large.dy, tiny.dy),
+            (large.second - large.first, (tiny.second - tiny.first) * 0.6),
+        )
+    ]
     x, y, wall = cells
     film = np.exp(-wall * 9)
     glint = np.exp(-((x + 0.16) ** 2 + (y + 0.2) ** 2) * 130)
     tone = 0.6 + 0.35 * y + 0.5 * film * (1 - y)
-    colour = mix(painted(base, np.clip(tone, 0.2, 1.3)), rgb(1, 1, 1), np.clip(glint, 0, 1))
+    colour = mix(apply_tone(base, np.clip(tone, 0.2, 1.3)), rgb(1, 1, 1), np.clip(glint, 0, 1))
     height = np.sqrt(np.minimum(wall, 0.6)) * (60 / count)
-    return Surface(colour, height, 0.5, deep=0.5, level=0.6)
+    return Surface(colour, height, 0.5, occlusion=0.5, ambient=0.6)
 
 
 def bumpy(rng: Generator, size: int) -> Surface:
     """Rounded knobs and warts, crowded or apart, on skin, plastic, plaster or fruit."""
-    u, v = view(rng, size, tilt=0.4, warp=0.03)
+    u, v = plane_coordinates(rng, size, tilt=0.4, warp=0.03)
     count = rng.uniform(6, 16)
     u, v = u * count, v * count
     regular = rng.random() < 0.25
     cells = voronoi(rng, u, v, 0.15 if regular else 0.85)
     crowd = rng.uniform(0.35, 0.62)
     radius = crowd if regular else cells.pick(rng, crowd * 0.6, crowd * 1.2)
-    knob = dome((cells.first / radius) ** 2)
-    knob = knob * knob * (3 - 2 * knob) if rng.random() < 0.5 else knob
+    setting = dome((cells.first / radius) ** 2)
+    setting = setting * setting * (3 - 2 * setting) if rng.random() < 0.5 else setting
     base = material(rng, "fruit", "fruit", "skin", "cloth", "stone", "sky", "leather")
     rough = fractal(rng, size, 25, 2.2)
     tone = 1 + 0.05 * rough + 0.05 * smooth(rng, size, 4)
     tip = np.clip(base * rng.uniform(0.8, 1.5) + rng.uniform(-0.1, 0.1), 0, 1).astype("f4")
-    colour = painted(mix(base, tip, knob * 0.7), tone)
+    colour = apply_tone(mix(base, tip, setting * 0.7), tone)
     tall = 224 / count * crowd * rng.uniform(0.5, 0.9)
-    height = tall * knob * (1 if regular else cells.pick(rng, 0.6, 1)) + 0.1 * rough
-    return Surface(colour, height + 9 * smooth(rng, size, 1.5), rng.uniform(0.02, 0.6), deep=0.7)
+    height = tall * setting * (1 if regular else cells.pick(rng, 0.6, 1)) + 0.1 * rough
+    return Surface(colour, height + 9 * smooth(rng, size, 1.5), rng.uniform(0.02, 0.6), occlusion=0.7)
 
 
 def pitted(rng: Generator, size: int) -> Surface:
     """Shallow uneven dents, far apart and of many sizes, in stone, metal or old bone."""
-    u, v = view(rng, size, tilt=0.4, warp=0.01)
+    u, v = plane_coordinates(rng, size, tilt=0.4, warp=0.01)
     ragged = fractal(rng, size, 22, 2.3)
     hollow = np.zeros_like(ragged)
     for count in (rng.uniform(5, 8), rng.uniform(10, 15), rng.uniform(22, 30)):
@@ -116,14 +102,14 @@ def pitted(rng: Generator, size: int) -> Surface:
         hollow = np.maximum(hollow, dome(squared) * np.maximum(radius, 0) * (170 / count))
     base = material(rng, "stone", "metal", "earth", "paper", "stone")
     inside = np.clip(hollow * 0.12, 0, 1)
-    colour = painted(mix(base, base * rgb(0.5, 0.42, 0.36), inside), 1 + 0.06 * ragged)
+    colour = apply_tone(mix(base, base * rgb(0.5, 0.42, 0.36), inside), 1 + 0.06 * ragged)
     height = -0.8 * hollow + 0.5 * ragged + 6 * smooth(rng, size, 2)
-    return Surface(colour, height, rng.uniform(0.02, 0.3), deep=0.9)
+    return Surface(colour, height, rng.uniform(0.02, 0.3), occlusion=0.9)
 
 
 def porous(rng: Generator, size: int) -> Surface:
     """Sponge, bread, pumice or coral: open dark holes of all sizes with thin walls between."""
-    u, v = view(rng, size, tilt=0.3, warp=0.03)
+    u, v = plane_coordinates(rng, size, tilt=0.3, warp=0.03)
     count = rng.uniform(7, 13)
     ragged = fractal(rng, size, 18, 2.3)
     wide = voronoi(rng, u * count, v * count, 0.95)
@@ -135,14 +121,14 @@ def porous(rng: Generator, size: int) -> Surface:
     depth = np.clip(open_at * 7, 0, 1)
     base = material(rng, "baked", "paper", "stone", "earth", "cloth", "stone")
     deep = base * rgb(0.42, 0.34, 0.28)
-    colour = painted(mix(base, deep, depth * 0.9), 1 + 0.05 * ragged)
+    colour = apply_tone(mix(base, deep, depth * 0.9), 1 + 0.05 * ragged)
     height = -rng.uniform(7, 12) * np.sqrt(depth) * (9 / count) + 0.4 * ragged
-    return Surface(colour, height + 5 * smooth(rng, size, 2), 0.02, deep=0.9)
+    return Surface(colour, height + 5 * smooth(rng, size, 2), 0.02, occlusion=0.9)
 
 
 def honeycombed(rng: Generator, size: int) -> Surface:
     """Six-sided cells with thin walls: wax, honey, aluminium, paper."""
-    u, v = view(rng, size, tilt=0.55, warp=rng.uniform(0, 0.012))
+    u, v = plane_coordinates(rng, size, tilt=0.55, warp=rng.uniform(0, 0.012))
     count = rng.uniform(5, 12)
     x, y = u * count, v * count
     to_wall, key_u, key_v = _hexagon(x, y)
@@ -155,17 +141,17 @@ def honeycombed(rng: Generator, size: int) -> Surface:
     chance = scatter(rng, key_u + 0.5, key_v + 0.5, 0)
     filled = (chance.pick(rng) < rng.uniform(0, 0.6)) & wax
     side = np.clip(0.22 + 0.75 * (1 - floor_wall / 0.3), 0.16, 0.8)
-    cell = painted(base * rgb(1.0, 0.85 if wax else 1, 0.6 if wax else 1), side)
+    cell = apply_tone(base * rgb(1.0, 0.85 if wax else 1, 0.6 if wax else 1), side)
     honey = rgb(0.75, 0.42, 0.06) * rng.uniform(0.7, 1.2)
-    cell = mix(cell, painted(honey, chance.pick(rng, 0.7, 1.2)), 0.85 * filled.astype("f4"))
+    cell = mix(cell, apply_tone(honey, chance.pick(rng, 0.7, 1.2)), 0.85 * filled.astype("f4"))
     rough = fractal(rng, size, 25, 2.1)
-    colour = mix(cell, painted(base, 1.08 + 0.08 * rough), wall)
+    colour = mix(cell, apply_tone(base, 1.08 + 0.08 * rough), wall)
     dent = (7 - 4.5 * filled.astype("f4")) * step(to_wall - thick, 0.12)
-    return Surface(colour, -dent + 0.3 * rough, np.where(filled, 0.7, 0.1).astype("f4"), deep=0.4)
+    return Surface(colour, -dent + 0.3 * rough, np.where(filled, 0.7, 0.1).astype("f4"), occlusion=0.4)
 
 
 def _hexagon(x: Array, y: Array) -> tuple[Array, Array, Array]:
-    """Distance to the wall of the hexagonal cell (0 to 0.5) and two whole numbers naming it."""
+    """Distance to the wall of the hexagonal cell (0 to 0.5) and two integers that identify it."""
     tall = math.sqrt(3)
     ax, ay = np.round(x), np.round(y / tall) * tall
     bx, by = np.floor(x) + 0.5, (np.floor(y / tall) + 0.5) * tall
@@ -178,7 +164,7 @@ def _hexagon(x: Array, y: Array) -> tuple[Array, Array, Array]:
 
 def scaly(rng: Generator, size: int) -> Surface:
     """Rows of overlapping scales: fish, snake, dragon, cone or roof."""
-    u, v = view(rng, size, tilt=0.5, turn=math.pi, warp=0.03)
+    u, v = plane_coordinates(rng, size, tilt=0.5, turn=math.pi, warp=0.03)
     count = rng.uniform(6, 14)
     u, v = u * count, v * count * rng.uniform(1.2, 2.0)
     pointed = rng.uniform(0, 0.9) if rng.random() < 0.6 else 0.0
@@ -199,8 +185,8 @@ def scaly(rng: Generator, size: int) -> Surface:
     base = material(rng, "fruit", "leaf", "metal", "earth", "stone", "autumn", "gem", "cloth")
     each = rng.uniform(0.72, 1.2, 4096).astype("f4").take(key)
     patches = np.clip(0.5 + 0.7 * smooth(rng, size, 4), 0, 1)
-    colour = painted(mix(base, material(rng, "dark", "earth", "paper"), patches * 0.45), each)
-    colour = painted(colour, 0.62 + 0.25 * np.clip(depth, 0, 1.6))
+    colour = apply_tone(mix(base, material(rng, "dark", "earth", "paper"), patches * 0.45), each)
+    colour = apply_tone(colour, 0.62 + 0.25 * np.clip(depth, 0, 1.6))
     body = 16 * smooth(rng, size, 1.5)
     ribs = fractal(rng, size, 40, 2.0)
     return Surface(colour, height * (90 / count) + body + 0.2 * ribs, rng.uniform(0.1, 0.9), 0.8)
@@ -208,7 +194,7 @@ def scaly(rng: Generator, size: int) -> Surface:
 
 def waffled(rng: Generator, size: int) -> Surface:
     """Square pockets between raised ridges: waffles, cones, towels."""
-    u, v = view(rng, size, tilt=0.6, warp=0.008)
+    u, v = plane_coordinates(rng, size, tilt=0.6, warp=0.008)
     count = rng.uniform(4, 9)
     u, v = u * count, v * count
     food = rng.random() < 0.7
@@ -222,20 +208,20 @@ def waffled(rng: Generator, size: int) -> Surface:
         brown = brown * (0.35 + 0.65 * ridge)
         colour = mix(base * 1.15, base * rgb(0.62, 0.48, 0.34), brown)
     else:
-        colour = painted(base, 1 + 0.06 * grain(rng, size))
+        colour = apply_tone(base, 1 + 0.06 * grain(rng, size))
     height = ridge * (224 / count * rng.uniform(0.2, 0.34)) + rough * 0.5
     gloss: float | Array = 0.12 if food else 0.0
-    if food and rng.random() < 0.3:  # syrup stands in some pockets
+    if food and rng.random() < 0.3:  # syrup in some pockets
         wet = (1 - ridge) * (scatter(rng, u + 0.5, v + 0.5, 0).pick(rng) < 0.5)
         colour = mix(colour, rgb(0.42, 0.18, 0.04), wet * 0.75)
         height = height - 0.5 * rough * wet
         gloss = 0.12 + 0.35 * wet
-    return Surface(painted(colour, 1 + 0.05 * rough), height, gloss, deep=0.8)
+    return Surface(apply_tone(colour, 1 + 0.05 * rough), height, gloss, occlusion=0.8)
 
 
 def crystalline(rng: Generator, size: int) -> Surface:
     """Flat facets meeting in sharp edges: quartz, amethyst, ice, sugar."""
-    u, v = view(rng, size, tilt=0.4)
+    u, v = plane_coordinates(rng, size, tilt=0.4)
     count = rng.uniform(3.5, 9)
     stretch = rng.uniform(1, 2.4)
     big = voronoi(rng, u * count, v * count / stretch, 1.0)
@@ -252,8 +238,8 @@ def crystalline(rng: Generator, size: int) -> Surface:
     veil = fractal(rng, size, 8, 2.4)
     edge = 1 - step(big.second - big.first - 0.05, 0.08)
     edge = np.maximum(edge, 0.5 * (1 - step(small.second - small.first - 0.04, 0.06)))
-    colour = painted(base, 0.72 + facing * 1.9 + 0.07 * veil)
+    colour = apply_tone(base, 0.72 + facing * 1.9 + 0.07 * veil)
     colour = mix(colour, np.clip(base * 0.4 + 0.66, 0, 1), edge * 0.45)
     bright = np.clip(facing * 4 - 0.75, 0, 1)
     colour = mix(np.clip(colour, 0, 1), rgb(0.98, 0.98, 1), bright * 0.8)
-    return Surface(colour, height, rng.uniform(0.5, 1.0), deep=0.5, level=0.4)
+    return Surface(colour, height, rng.uniform(0.5, 1.0), occlusion=0.5, ambient=0.4)

@@ -1,0 +1,86 @@
+"""Separability of the classes in attacked pictures and in their views."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rita_demo.analysis.procrustes_plane import text_mean
+from rita_demo.records.measurement import CloudPoints, FeatureCloud, Separability
+
+#: Kinds of points: the picture before and after the attack, a view of the attacked one, a cached view, a mean prompt.
+KINDS = ("clean", "attacked", "view", "cached", "prompt")
+NEIGHBOURS = 5
+
+
+def cache_features(cloud: FeatureCloud) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The cached views: features (c, D), class (c,), picture (c,), slot (c,)."""
+    k, slot = np.nonzero(np.arange(cloud.cache.entropy.shape[1])[None, :] < cloud.cache.count[:, None])
+    return cloud.cache.features[k, slot], k, cloud.cache.born[k, slot], slot
+
+
+def to_points(cloud: FeatureCloud) -> CloudPoints:
+    """The cloud as one list: clean and attacked pictures, views, cached views, mean prompts of the classes present."""
+    n, shown, _ = cloud.views.shape
+    whole, each = np.arange(n), np.repeat(np.arange(n), shown)
+    held, filed, born, slot = cache_features(cloud)
+    here = np.unique(np.concatenate([cloud.label, filed]))
+    class_prompts = cloud.class_prompts
+    prompts = _unit(np.stack([text_mean(class_prompts.features[k], class_prompts.weight[k]) for k in here]))
+    parts = (
+        ("clean", whole, cloud.label, np.zeros(n, int), cloud.clean),
+        ("attacked", whole, cloud.label, np.zeros(n, int), cloud.attacked),
+        ("view", each, cloud.label[each], np.tile(np.arange(shown), n), cloud.views.reshape(n * shown, -1)),
+        ("cached", born, filed, slot, held),
+        ("prompt", np.full(len(here), -1), here, np.zeros(len(here), int), prompts),
+    )
+    kinds = np.concatenate([np.full(len(part[1]), part[0]) for part in parts])
+    columns = [np.concatenate([np.asarray(part[i]) for part in parts]) for i in range(1, 5)]
+    return CloudPoints(kinds, columns[0], columns[1], columns[2], columns[3], cloud.pictures_name)
+
+
+def separabilities(cloud: FeatureCloud, neighbours: int = NEIGHBOURS) -> tuple[Separability, ...]:
+    """Silhouette and neighbour purity, in the original space, of (a) attacked pictures and (b) their views.
+
+    Views of one picture are similar for reasons other than the class, so purity counts neighbours from other pictures
+    only. The row with one point per picture, the mean of its views, is comparable with (a). The number of neighbours is at
+    most the number of other pictures of the smallest class, so that 100 % can be reached.
+    """
+    n, shown, width = cloud.views.shape
+    each = np.repeat(np.arange(n), shown)
+    mean = _unit(cloud.views.mean(1))
+    rows = (
+        ("clean pictures", cloud.clean, np.arange(n)),
+        (f"(a) {cloud.pictures_name}", cloud.attacked, np.arange(n)),
+        ("(b) their views", cloud.views.reshape(-1, width), each),
+        ("(b) one point per picture: the mean of its views", mean, np.arange(n)),
+    )
+    return tuple(
+        separability(what, features, cloud.label[picture], picture, neighbours) for what, features, picture in rows
+    )
+
+
+def separability(
+    what: str, features: np.ndarray, label: np.ndarray, picture: np.ndarray, neighbours: int
+) -> Separability:
+    """One row of :func:`separabilities`. ``features`` (P, D) unit rows; ``label``, ``picture`` (P,) int."""
+    from sklearn.metrics import silhouette_score  # imports for a second
+
+    classes = np.unique(label)
+    score = np.nan
+    if 2 <= len(classes) < len(label):
+        score = float(silhouette_score(features, label, metric="cosine"))
+    cosine = np.asarray(features, np.float64) @ np.asarray(features, np.float64).T
+    other = picture[:, None] != picture[None, :]
+    fewest = min(len(np.unique(picture[label == k])) for k in classes)  # pictures of a class
+    enough = min(neighbours, max(fewest - 1, 1), int(other.sum(1).min()))
+    purity = chance = np.nan
+    if enough:
+        nearest = np.argsort(np.where(other, -cosine, np.inf), axis=1, kind="stable")[:, :enough]
+        purity = float((label[nearest] == label[:, None]).mean())
+        same = (label[:, None] == label[None, :]) & other
+        chance = float((same.sum(1) / other.sum(1)).mean())
+    return Separability(what, len(label), score, purity, enough, chance)
+
+
+def _unit(x: np.ndarray) -> np.ndarray:
+    return x / np.linalg.norm(x, axis=-1, keepdims=True).clip(1e-12)

@@ -1,0 +1,109 @@
+"""The components of the gradient loop: starts, goals, steps, projections, and rounding to 8 bit.
+
+Pixels are (B, 3, H, W) float32 in [0, 1]; ``radius`` is the attack's budget in the same units. An attack names
+its components by the keys of the tables at the end of this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+KAPPA = 50.0  # logits; a margin is not raised beyond it. Larger than what rounding to 8 bit can take away
+
+
+def _uniform_noise(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
+    """Uniform numbers in [0, 1), one CPU generator per picture.
+
+    The CPU generator makes the numbers the same on every device; one generator per picture makes a picture's
+    attack the same alone and in any batch.
+    """
+    shape = pixels.shape[1:]
+    rows = [torch.rand(shape, generator=torch.Generator().manual_seed(int(s))) for s in seeds]
+    return torch.stack(rows).to(pixels.device)
+
+
+# --- starts: (clean pixels, radius, seeds) -> the first iterate
+
+
+def start_clean(pixels: Tensor, radius: float, seeds: Sequence[int]) -> Tensor:
+    """Start at the clean picture (FGSM, DI)."""
+    return pixels
+
+
+def start_uniform(pixels: Tensor, radius: float, seeds: Sequence[int]) -> Tensor:
+    """Start uniformly inside the ball (PGD, Madry et al. 2018)."""
+    return pixels + (2.0 * _uniform_noise(pixels, seeds) - 1.0) * radius
+
+
+def start_signs(pixels: Tensor, radius: float, seeds: Sequence[int]) -> Tensor:
+    """Start at a random corner of the ball: every value moves by exactly the budget."""
+    return pixels + torch.where(_uniform_noise(pixels, seeds) < 0.5, -radius, radius)
+
+
+# --- goals: (logits (B, K), label (B,), target (B,) or None) -> (B,) the number to raise
+
+
+def cross_entropy(answer: Tensor, label: Tensor, target: Tensor | None) -> Tensor:
+    """``-log p(label)``, away from the label; or ``log p(target)``, towards the target. In nats."""
+    if target is None:
+        return F.cross_entropy(answer, label, reduction="none")
+    return -F.cross_entropy(answer, target, reduction="none")
+
+
+def margin(answer: Tensor, label: Tensor, target: Tensor | None) -> Tensor:
+    """``min(best other - correct, kappa)`` in logits; or ``min(target - best other, kappa)``.
+
+    Carlini and Wagner 2017, f_6, with the sign for ascent; above zero the model is fooled.
+    """
+    aim = label if target is None else target
+    own = answer.gather(1, aim[:, None])[:, 0]
+    rest = answer.masked_fill(F.one_hot(aim, answer.shape[1]).bool(), -torch.inf).amax(1)
+    return (rest - own if target is None else own - rest).clamp(max=KAPPA)
+
+
+# --- steps: (iterate, gradient, step size) -> the next iterate, before projection
+
+
+def sign_step(iterate: Tensor, gradient: Tensor, step_size: float) -> Tensor:
+    """Steepest ascent in the L-infinity norm: every value moves by the step size."""
+    return iterate + step_size * gradient.sign()
+
+
+def no_step(iterate: Tensor, gradient: Tensor, step_size: float) -> Tensor:
+    """Stay: for attacks that are complete after the start (noise)."""
+    return iterate
+
+
+# --- projections: (iterate, clean pixels, radius) -> the nearest allowed point
+
+
+def project_linf(iterate: Tensor, pixels: Tensor, radius: float) -> Tensor:
+    """Into the L-infinity ball around the clean picture and into [0, 1], in one clamp."""
+    low, high = (pixels - radius).clamp(min=0.0), (pixels + radius).clamp(max=1.0)
+    return torch.minimum(torch.maximum(iterate, low), high)
+
+
+# --- rounding to the 256 levels of a file
+
+
+def quantise(iterate: Tensor, roundtrip: str = "round") -> Tensor:
+    """uint8 levels of pixels in [0, 1].
+
+    ``round`` goes to the nearest level, which stays inside a ball of whole levels around a picture that was on the
+    grid. ``truncate`` is ``(255 * x).byte()`` of published code: it drops the fraction. Where float rounding left a
+    value just below a level it loses that level, so that the result may leave the ball by one.
+    """
+    scaled = iterate.float() * 255.0
+    return (scaled if roundtrip == "truncate" else scaled.round()).to(torch.uint8)
+
+
+COMPONENTS: dict[str, dict[str, Callable[..., Tensor]]] = {
+    "start": {"clean": start_clean, "uniform": start_uniform, "signs": start_signs},
+    "goal": {"cross_entropy": cross_entropy, "margin": margin},
+    "step": {"sign": sign_step, "none": no_step},
+    "project": {"linf": project_linf},
+}

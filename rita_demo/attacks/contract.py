@@ -1,0 +1,134 @@
+"""What an attack is: the record :class:`Attack`. Each file of this folder that holds an ``ATTACK`` is one attack.
+
+Nothing here imports torch: names, titles and threat models are read without it. A component of the gradient
+loop is a name from :mod:`rita_demo.attacks.components` or a function of the attack's own file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rita_demo.settings import Settings
+from rita_demo.settings.setting import Setting
+
+if TYPE_CHECKING:
+    from rita_demo.attacks.gradient_loop import AttackLoop, Logits, SampledLogits
+
+KNOWS_MODEL = ("the model and its weights", "the class names", "the prompt", "the strength")
+DEFENCE_UNKNOWN = ("the crops of the defence", "the step back", "the memory", "the view seed")
+RAISES_ERROR = "raises CLIP's error most"  # what the gradient's direction does without a target
+DEFAULT_PROMPT = "a photo of a …"  # the prompt in the victim's text, unless the settings name another
+CLIP_VICTIM = f"frozen CLIP with one view and the prompt “{DEFAULT_PROMPT}”"
+STRONGER_CAVEAT = "An attacker who knows the defence as well is stronger than this one."
+#: The names of the components; rita_demo/attacks/components.py has the functions.
+COMPONENT_NAMES = {
+    "start": ("clean", "uniform", "signs"),
+    "goal": ("cross_entropy", "margin"),
+    "step": ("sign", "none"),
+    "project": ("linf",),
+}
+
+
+@dataclass(frozen=True)
+class Attack:
+    """An attack: what a person reads about it, and what runs.
+
+    Texts: ``title``, ``short_title`` (heading of a narrow column; default: the title) and ``sentence`` (what it
+    does). ``cites`` and ``url``: its source. ``victim``: the model that is attacked, "" for none. ``knows``,
+    ``does_not_know``: the attacker's knowledge. ``caveat``: what a reader of its numbers must know.
+
+    Components of the gradient loop (array shapes in :mod:`rita_demo.attacks.components`):
+
+    - ``start``: "clean", "uniform", "signs", or ``(pixels, radius, seeds) -> pixels``.
+    - ``goal``: the number to raise. "cross_entropy", "margin", or ``(logits, label, target) -> (B,)``.
+    - ``step``: "sign", "none", or ``(pixels, gradient, step_size) -> pixels``.
+    - ``project``: "linf", or ``(pixels, clean pixels, radius) -> pixels``.
+    - ``relative_step_size``: the step size as a fraction of the radius.
+    - ``uses_gradient``: False where the step ignores the gradient, which is then not computed.
+    - ``transform``: ``logits -> sampled logits``; the attacker differentiates the model behind a random transform.
+    - ``loop``: a whole loop instead of the gradient loop (see ``AttackLoop``).
+
+    Properties: ``targetable``: it can aim at a class; ``stochastic``: another seed gives another result;
+    ``bounded``: it has a budget; ``iterative``: it takes the number of steps in the settings (otherwise
+    ``default_steps``). ``loss_unit``: of its goal. ``steps_note`` and ``progress_unit``: words for its steps.
+
+    ``access``: what the attacker differentiates. "" the model with one view; "crops" the model on fresh random
+    crops; "defence" RITA as a whole. A function of the settings where they decide it.
+
+    ``settings``: settings that only this attack has. ``details``: settings -> further sentences of the threat model.
+    ``guest``: "FILE:NAME" of an attack that was loaded from a file, else "".
+    """
+
+    name: str
+    title: str
+    sentence: str
+    short_title: str = ""
+    cites: str = ""
+    url: str = ""
+    victim: str = CLIP_VICTIM
+    knows: tuple[str, ...] = KNOWS_MODEL
+    does_not_know: tuple[str, ...] = DEFENCE_UNKNOWN
+    caveat: str = STRONGER_CAVEAT
+    start: str | Callable[..., Any] = "clean"
+    goal: str | Callable[..., Any] = "cross_entropy"
+    step: str | Callable[..., Any] = "sign"
+    project: str | Callable[..., Any] = "linf"
+    relative_step_size: float = 1.0
+    uses_gradient: bool = True
+    transform: Callable[[Logits], SampledLogits] | None = None
+    loop: AttackLoop | None = None
+    targetable: bool = True
+    stochastic: bool = True
+    bounded: bool = True
+    iterative: bool = False
+    default_steps: int = 1
+    loss_unit: str = "nats"
+    steps_note: str = ""
+    progress_unit: str = "step"
+    access: str | Callable[[Settings], str] = ""
+    settings: tuple[Setting, ...] = ()
+    details: Callable[[Settings], tuple[str, ...]] | None = None
+    guest: str = ""
+
+    def __post_init__(self) -> None:
+        for field in ("name", "title", "sentence"):
+            if not isinstance(getattr(self, field), str) or not getattr(self, field):
+                raise ValueError(f"{field} of an attack is a text that is not empty")
+        if not self.name.isidentifier():
+            raise ValueError(f"the name of an attack has letters, digits and _ only; got {self.name!r}")
+        for kind, names in COMPONENT_NAMES.items():
+            chosen = getattr(self, kind)
+            if not callable(chosen) and chosen not in names:
+                raise ValueError(f"{kind} is a function or one of {', '.join(names)}; got {chosen!r}")
+
+    @property
+    def column_title(self) -> str:
+        """The heading of a narrow column."""
+        return self.short_title or self.title
+
+    @property
+    def setting_names(self) -> tuple[str, ...]:
+        """The full names of its own settings."""
+        return tuple(setting.flat_name or f"{self.name}.{setting.name}" for setting in self.settings)
+
+    @property
+    def queries_clip(self) -> bool:
+        """Whether the result depends on the prompt that plain CLIP has."""
+        return bool(self.victim) and self.access != "defence"
+
+    def access_with(self, settings: Settings) -> str:
+        """What the attacker differentiates with these settings: "", "crops" or "defence"."""
+        return self.access(settings) if callable(self.access) else self.access
+
+    def sentence_for(self, target: str | None) -> str:
+        """The sentence of an attack towards the class ``target``; None: away from the label."""
+        if target is None:
+            return self.sentence
+        aimed = self.sentence.replace(RAISES_ERROR, f"raises CLIP's probability of “{target}” most")
+        return aimed if aimed != self.sentence else f"{aimed} Here it aims at “{target}”."
+
+    def step_count(self, requested: int) -> int:
+        """How many steps it takes with ``steps=requested`` (AutoAttack: each of its parts)."""
+        return requested if self.iterative else self.default_steps

@@ -1,0 +1,63 @@
+"""DI: signed gradient steps on randomly resized and padded pictures (input diversity)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rita_demo.attacks.contract import Attack
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from rita_demo.attacks.gradient_loop import Logits, SampledLogits
+
+PROBABILITY = 0.5  # of changing a picture at all
+MIN_SIZE_FRACTION = 0.9  # of the side
+
+
+def input_diversity_logits(logits: Logits) -> SampledLogits:
+    """The model behind :func:`resized_and_padded`, with new sizes and places for every picture and step."""
+    import torch
+
+    def sampled_logits(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
+        return logits(torch.stack([_random_resize(p, s) for p, s in zip(pixels, seeds)]))[:, None]
+
+    return sampled_logits
+
+
+def _random_resize(pixels: Tensor, seed: int) -> Tensor:
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    chance, size, top, left = torch.rand(4, generator=generator).tolist()
+    if chance >= PROBABILITY:
+        return pixels
+    side = pixels.shape[-1]
+    smallest = round(MIN_SIZE_FRACTION * side)
+    small = smallest + int(size * (side - smallest + 1))
+    room = side - small + 1
+    return resized_and_padded(pixels, small, int(top * room), int(left * room))
+
+
+def resized_and_padded(pixels: Tensor, small: int, top: int, left: int) -> Tensor:
+    """(3, H, H) shrunk to ``small`` x ``small`` (bilinear), at (top, left) of a black picture of H x H."""
+    from torch.nn import functional as F
+
+    side = pixels.shape[-1]
+    shrunk = F.interpolate(pixels[None], size=(small, small), mode="bilinear")[0]
+    return F.pad(shrunk, (left, side - small - left, top, side - small - top))
+
+
+ATTACK = Attack(
+    name="di",
+    title="Many steps, made to carry over (DI)",
+    short_title="DI",
+    sentence="Small steps on pictures that are randomly shrunk and padded, so that the change does "
+    "not depend on the exact size and place.",
+    cites="Xie et al. 2019",
+    url="https://arxiv.org/abs/1803.06978",
+    relative_step_size=0.25,
+    transform=input_diversity_logits,
+    iterative=True,
+)

@@ -1,0 +1,195 @@
+"""The loop of every gradient attack, with four components: start, goal, step, projection.
+
+The attacker's iterate is a float picture that is never rounded in between (rounding inside the loop makes an attack
+weaker); only the last iterate is rounded to 8 bit, as a file is. So ``loss`` and ``probability`` of steps 1..S-1 are
+those of the float iterate, of step 0 those of the clean square, and of step S those of the delivered 8-bit pixels.
+``frames`` are all 8-bit, for display.
+
+An attacker may differentiate the model behind something random: resizes, crops, a whole defence. These
+:data:`SampledLogits` give the gradient and ``loss``; ``probability`` stays the plain model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rita_demo.attacks import components
+from rita_demo.attacks.contract import Attack
+from rita_demo.attacks.guest_checks import checked_component
+from rita_demo.records.errors import SettingError
+
+Logits = Callable[[Tensor], Tensor]
+#: (pixels (B, 3, H, W), B seeds) -> logits (B, n, K) of n random samples each, differentiable. The goal is averaged
+#: over the samples. Every step has new seeds; the samples of a picture depend on its own seed only.
+SampledLogits = Callable[[Tensor, Sequence[int]], Tensor]
+
+
+@dataclass(frozen=True)
+class AttackProgress:
+    """After one step. From a loop over a batch: ``loss`` (B,), ``probability`` (B, K), ``frame``
+    (B, 3, H, W) uint8; from :func:`rita_demo.attacks.run.attack`: a float, (K,) and (H, W, 3)."""
+
+    step: int
+    steps: int
+    loss: Tensor | float
+    probability: Tensor
+    frame: Tensor
+
+
+@dataclass(frozen=True)
+class AttackBatch:
+    """A batch of finished attacks.
+
+    ``frames`` (S+1, B, 3, H, W) uint8: the clean squares, then the iterate after every step; the last one is
+    delivered. ``loss`` (S+1, B) and ``probability`` (S+1, B, K): see the module's text. ``label`` (B,): the class
+    that the attack moved away from.
+    """
+
+    frames: Tensor
+    loss: Tensor
+    probability: Tensor
+    label: Tensor
+
+
+@dataclass(frozen=True)
+class AttackRequest:
+    """The input of a loop, for a batch of B pictures.
+
+    ``budget`` in 1/255: 0 is the identity, also where truncation alone would change pixels. ``steps`` S, at least 0.
+    ``seeds``: B whole numbers. ``label`` (B,) classes to leave; None: the model's own answer on the clean squares.
+    ``target`` (B,) classes to reach, or None. ``roundtrip``: ``round`` or ``truncate``, how the iterate becomes
+    8-bit. ``sampled_logits``: what the attacker differentiates; None: the model itself.
+    """
+
+    budget: int
+    steps: int
+    seeds: Sequence[int]
+    label: Tensor | None = None
+    target: Tensor | None = None
+    roundtrip: str = "round"
+    sampled_logits: SampledLogits | None = None
+
+
+#: (model, pixels (B, 3, H, W) float in [0, 1] on the 8-bit grid, request); yields after every step, returns the batch.
+AttackLoop = Callable[[Logits, Tensor, AttackRequest], Generator[AttackProgress, None, AttackBatch]]
+
+
+def loop_of(attack: Attack) -> AttackLoop:
+    """The loop that runs an attack: its own, or :func:`gradient_attack` with its components."""
+    return attack.loop or partial(gradient_attack, attack=attack)
+
+
+def gradient_attack(
+    logits: Logits, pixels: Tensor, request: AttackRequest, *, attack: Attack
+) -> Generator[AttackProgress, None, AttackBatch]:
+    """Attack a batch by gradient; an :data:`AttackLoop` once ``attack`` is given.
+
+    Args:
+        logits: (B, 3, H, W) in [0, 1] to (B, K), differentiable; CLIP's are ``cos / tau``.
+        attack: names the components.
+
+    Raises:
+        SettingError: a label or target that is not a class, or a target that is the label.
+    """
+    start, step_from, project = (_component(attack, kind) for kind in ("start", "step", "project"))
+    goal_of = _component(attack, "goal")
+    clean, answer, leave, reach = prepare(logits, pixels, request)
+    radius, steps, sampled = request.budget / 255.0, request.steps, request.sampled_logits
+    to_levels = partial(components.quantise, roundtrip=request.roundtrip if request.budget else "round")
+
+    def goal(answer: Tensor) -> Tensor:
+        return goal_of(answer, leave, reach)
+
+    def evaluate(at: Tensor, step: int, gradient: bool) -> tuple[Tensor, Tensor, Tensor]:
+        if sampled is None:
+            return loss_and_gradient(logits, at, goal, gradient)
+        seeds = [fresh_seed(seed, step) for seed in request.seeds]
+        _, loss, slope = loss_and_gradient(lambda p: sampled(p, seeds), at, mean_over_samples(goal), gradient)
+        return loss_and_gradient(logits, at, goal, False)[0], loss, slope
+
+    loss = goal(answer) if sampled is None else evaluate(clean, 0, False)[1]
+    frames, losses, answers = [to_levels(clean)], [loss], [answer]
+    iterate = project(start(clean, radius, request.seeds), clean, radius)
+    gradient = evaluate(iterate, 0, True)[2] if attack.uses_gradient and steps else clean
+    for step in range(1, steps + 1):
+        iterate = project(step_from(iterate, gradient, attack.relative_step_size * radius), clean, radius)
+        frames.append(to_levels(iterate))
+        if step == steps:  # measured on the delivered pixels; their gradient is not needed
+            answer, loss, _ = evaluate(frames[-1].float() / 255.0, step, False)
+        else:
+            answer, loss, gradient = evaluate(iterate, step, True)
+        losses.append(loss)
+        answers.append(answer)
+        yield AttackProgress(step, steps, loss, answer.softmax(dim=1), frames[-1])
+    return as_batch(frames, losses, answers, leave)
+
+
+def _component(attack: Attack, kind: str) -> Callable[..., Any]:
+    """The function of one component: by name, or the attack's own, checked if the attack is a guest's."""
+    chosen = getattr(attack, kind)
+    if isinstance(chosen, str):
+        return components.COMPONENTS[kind][chosen]
+    return checked_component(attack, kind, chosen) if attack.guest else chosen
+
+
+def as_batch(frames: list[Tensor], losses: list[Tensor], answers: list[Tensor], label: Tensor) -> AttackBatch:
+    """The record of a finished loop from S+1 frames (B, 3, H, W), losses (B,) and logits (B, K)."""
+    return AttackBatch(torch.stack(frames), torch.stack(losses), torch.stack(answers).softmax(dim=2), label)
+
+
+def prepare(logits: Logits, pixels: Tensor, request: AttackRequest) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """The first step of every loop: the clean squares exactly on the 8-bit grid, the model's logits (B, K) on them,
+    the classes to leave and those to reach."""
+    clean = components.quantise(pixels).float() / 255.0
+    answer, _, _ = loss_and_gradient(logits, clean, lambda answer: answer[:, 0], False)
+    with torch.inference_mode(False):  # a clone is a normal tensor, whatever the caller's mode
+        leave = (answer.argmax(dim=1) if request.label is None else request.label).clone()
+        reach = None if request.target is None else request.target.clone()
+    _check_classes(leave, reach, answer.shape[1])
+    return clean, answer, leave, reach
+
+
+def loss_and_gradient(
+    logits: Logits, pixels: Tensor, goal: Callable[[Tensor], Tensor], gradient: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The logits in float32, the goal (B,), and its gradient w.r.t. the pixels (empty without ``gradient``).
+
+    ``autograd.grad`` with respect to the pixels alone leaves ``.grad`` of the model's parameters untouched. The grad
+    mode is set here and not in the generator, which would change it for its caller.
+    """
+    with torch.inference_mode(False), torch.set_grad_enabled(gradient):
+        pixels = pixels.detach().clone().requires_grad_(gradient)
+        answer = logits(pixels).float()
+        loss = goal(answer)
+        if not gradient:
+            return answer.detach(), loss.detach(), torch.empty(0)
+        # the sum keeps the pictures of a batch independent of each other
+        (slope,) = torch.autograd.grad(loss.sum(), pixels)
+    return answer.detach(), loss.detach(), slope
+
+
+def mean_over_samples(goal: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """The mean of a goal over samples: logits (B, n, K) to (B,) (expectation over transformation)."""
+    return lambda answer: torch.stack([goal(sample) for sample in answer.unbind(1)]).mean(0)
+
+
+def fresh_seed(seed: int, step: int) -> int:
+    """The seed of one step's samples. Mixed, not counted up, so that it differs from the usual view seeds."""
+    return int(np.random.SeedSequence([seed, step]).generate_state(1)[0])
+
+
+def _check_classes(label: Tensor, target: Tensor | None, classes: int) -> None:
+    for name, rows in (("label", label), ("target", target)):
+        if rows is not None and bool(((rows < 0) | (rows >= classes)).any()):
+            raise SettingError(f"The {name} is a class number from 0 to {classes - 1}; got {rows.tolist()}.")
+    if target is not None and bool((target == label).any()):
+        raise SettingError(
+            "The target must differ from the class the attack moves away from.", "Choose another target, or none."
+        )

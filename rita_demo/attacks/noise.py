@@ -1,0 +1,17 @@
+"""Random noise: the control of every attack."""
+
+from rita_demo.attacks.contract import DEFENCE_UNKNOWN, Attack
+
+ATTACK = Attack(
+    name="noise",
+    title="Random noise",
+    short_title="noise",
+    sentence="Every pixel value moves up or down at random, by the full strength.",
+    victim="",
+    knows=("the strength",),
+    does_not_know=("the model", "the class names", *DEFENCE_UNKNOWN),
+    start="signs",
+    step="none",
+    uses_gradient=False,
+    targetable=False,
+)

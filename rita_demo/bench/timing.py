@@ -1,0 +1,65 @@
+"""Medians after a warm-up. The functions to compare alternate, so that a busy machine slows all of them alike."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+
+
+def medians(
+    work: Mapping[str, Callable[[], Any]], rounds: int, *, warm_up: int = 1, device: torch.device | None = None
+) -> dict[str, float]:
+    """Median wall seconds of every function over ``rounds`` rounds, after ``warm_up`` untimed ones.
+
+    A CUDA ``device`` is synchronised before and after every call.
+    """
+    taken: dict[str, list[float]] = {name: [] for name in work}
+    for number in range(warm_up + rounds):
+        for name, function in work.items():
+            _synchronise(device)
+            begin = time.perf_counter()
+            function()
+            _synchronise(device)
+            if number >= warm_up:
+                taken[name].append(time.perf_counter() - begin)
+    return {name: median(seconds) for name, seconds in taken.items()}
+
+
+def peak_bytes(work: Callable[[], Any]) -> int | None:
+    """Largest growth of the process's resident memory during ``work``, in bytes; None without Linux's ``/proc``."""
+    status, reset = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+    if not status.is_file() or not reset.exists():
+        return None
+    try:
+        _trim_heap()
+        reset.write_text("5")  # reset the peak to the current resident size
+    except OSError:
+        return None
+    before = _field(status, "VmRSS")
+    work()
+    return _field(status, "VmHWM") - before
+
+
+def _trim_heap() -> None:
+    """Return freed memory to the system first: its reuse would hide memory that the work needs."""
+    gc.collect()
+    with suppress(OSError, AttributeError):  # another C library: the number may be too low
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
+
+
+def _field(status: Path, name: str) -> int:
+    (line,) = (line for line in status.read_text().splitlines() if line.startswith(f"{name}:"))
+    return int(line.split()[1]) * 1024
+
+
+def _synchronise(device: torch.device | None) -> None:
+    if device is not None and device.type == "cuda":
+        torch.cuda.synchronize(device)

@@ -1,0 +1,39 @@
+"""The command ``bench``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from rita_demo.cli.options import add_backbone
+from rita_demo.cli.terminal import check_writable, print_progress, write_errors
+
+
+def add_bench(commands: Any) -> None:
+    """The command and its options."""
+    parser = commands.add_parser(
+        "bench",
+        help="speed, as ratios",
+        description="Measure every stage against the floor (what cannot be avoided) and against a plain "
+        "reading of the paper, in one run; minutes on two cores.",
+    )
+    add_backbone(parser)
+    parser.add_argument("--json", metavar="F", type=Path, help="write the numbers as JSON")
+    parser.set_defaults(run=_bench)
+
+
+def _bench(args: argparse.Namespace) -> int:
+    check_writable(args.json)
+    from rita_demo.bench.report import as_json, as_text
+    from rita_demo.bench.run import run
+    from rita_demo.vlm.registry import load
+
+    report = run(load(args.backbone), args.backbone, on_progress=print_progress)
+    if args.json is not None:
+        with write_errors():
+            args.json.write_text(json.dumps(as_json(report), indent=2) + "\n", encoding="utf-8")
+    print_progress("")
+    print(as_text(report))
+    return 0

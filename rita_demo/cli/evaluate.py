@@ -1,0 +1,181 @@
+"""The command ``evaluate``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rita_demo.attacks import registry as attacks
+from rita_demo.attacks.registry import ATTACKS
+from rita_demo.cli import options
+from rita_demo.cli.terminal import print_progress
+from rita_demo.defences import registry as defences
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation import request as requests
+from rita_demo.evaluation.executors.registry import EXECUTORS
+from rita_demo.evaluation.request import ORDERS, Request, Traffic
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import PRESETS, SETTINGS
+
+
+def add_evaluate(commands: Any) -> None:
+    """The command and its options."""
+    parser = commands.add_parser(
+        "evaluate",
+        help="measure methods on a dataset; started again, it goes on",
+        description="Measure methods on a dataset. Killed at any moment and started again with the same "
+        "command, it goes on and ends with the same numbers.",
+    )
+    add = parser.add_argument
+    add("--data-root", metavar="DIR", type=Path, help="the folder that holds the datasets")
+    add(
+        "--dataset",
+        metavar="D[,D]",
+        required=True,
+        help="names (see the command datasets), or folders with a folder per class; D:present asks "
+        "only about the classes that have pictures",
+    )
+    add("--split", default="val", help="train, val, test, or all for a folder without splits (default val)")
+    add("--methods", metavar="M[,M]", required=True, help=", ".join(DEFENCES))
+    add("--attack", metavar="A[,A]", required=True, help=f"{', '.join(ATTACKS)}; or FILE.py:NAME, your own")
+    add("--budget", metavar="N[,N]", required=True, help="strength in 1/255, always written down")
+    add(
+        "--target",
+        metavar="NAME",
+        default="",
+        help="aim every attack at this class and leave its own pictures out, also of the clean numbers; or next: at "
+        "the class after each picture's own in the list (default: away from the true class)",
+    )
+    add("--steps", metavar="N[,N]", help=f"gradient steps (default {SETTINGS['steps'].default})")
+    add("--square", default="model", help="model (default) or picture: which square is attacked")
+    add(
+        "--protocols",
+        metavar="P[,P]",
+        default="off,reset,stream",
+        help="the memory is off, reset before every picture, or kept (default: all three)",
+    )
+    options.add_defence(parser)
+    options.add_backbone(parser)
+    add("--seeds", metavar="S[,S]", default="0", help="views, attacks and order of the stream (default 0)")
+    add(
+        "--attacked-share",
+        metavar="P",
+        default="100",
+        help="attack only P percent of the pictures, drawn from the seed",
+    )
+    add(
+        "--stream-order",
+        choices=ORDERS,
+        default="random",
+        help="how the pictures arrive: mixed, or one class after the other",
+    )
+    add("--limit", metavar="N", help="measure N pictures, spread over the classes")
+    add(
+        "--allow-partial",
+        action="store_true",
+        help="measure a dataset that lacks classes or pictures; all class names stay prompts",
+    )
+    add(
+        "--sweep",
+        metavar="NAME=V1,V2",
+        action="append",
+        default=[],
+        help="measure every value of a setting; may be repeated",
+    )
+    add(
+        "--preset",
+        choices=list(PRESETS),
+        default="recommended",
+        help="where all settings start; paper: AugMix, "
+        "and 50 for C-TPT's weight, but for ImageNet and its variants no AugMix, and 20",
+    )
+    add(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        dest="assignments",
+        help="any other setting; may be repeated",
+    )
+    add(
+        "--executor",
+        choices=tuple(EXECUTORS),
+        default="local",
+        help="where the work is done: local, in this process (default), or ray, by a Ray cluster (RAY_ADDRESS, else one "
+        "that is started here)",
+    )
+    add("--out", metavar="RUNS", type=Path, required=True, help="the folder that keeps the results")
+    parser.set_defaults(run=_evaluate, usage_error=parser.error)
+
+
+def request_of(args: argparse.Namespace) -> Request:
+    """The options as a request.
+
+    Raises:
+        SettingError: a name or number that is not allowed.
+    """
+    settings, fixed = requests.points(
+        start=args.preset,
+        attacks=",".join(options.attack(name.strip()) for name in args.attack.split(",")),
+        budget=args.budget,
+        steps=args.steps,
+        square=args.square,
+        protocols=args.protocols,
+        assignments=args.assignments,
+        sweeps=args.sweep,
+    )
+    return Request(
+        datasets=requests.datasets(args.dataset),
+        split=args.split,
+        methods=requests.methods(args.methods),
+        points=settings,
+        out=args.out,
+        data_root=options.data_root(args.data_root),
+        seeds=requests.seeds(args.seeds),
+        fixed_seeds=fixed,
+        limit=_limit(args.limit),
+        allow_partial=args.allow_partial,
+        backbone=args.backbone,
+        target=args.target.strip(),
+        dataset_settings=requests.dataset_settings(args.preset, args.assignments, args.sweep),
+        traffic=Traffic(_share(args.attacked_share), args.stream_order),
+    )
+
+
+def _share(text: str) -> int:
+    if not text.isdecimal():
+        raise SettingError(f"--attacked-share is a whole number from 1 to 100; got {text[:40]!r}.")
+    return int(text)
+
+
+def _limit(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise SettingError(f"--limit is a whole number from 1; got {text[:40]!r}.")
+    return int(text)
+
+
+def _evaluate(args: argparse.Namespace) -> int:
+    options.load_installed_defences()
+    try:
+        request = request_of(args)
+    except SettingError as error:
+        args.usage_error(str(error))  # prints and exits with 2
+    if args.executor == "ray" and (attacks.guest_specs() or defences.guest_specs()):
+        args.usage_error("Attacks and defences from a file need --executor local.")
+    from rita_demo.evaluation.dataset_settings import dataset_defaults
+    from rita_demo.evaluation.run import evaluate
+
+    for name in request.datasets:
+        if own := dataset_defaults(request, name):
+            said = ", ".join(f"{setting}={value}" for setting, value in own.items())
+            print(f"{name}, as in the paper: {said} (--set wins).")
+    done = evaluate(request, print_progress, args.executor)
+    print_progress("")
+    print(
+        f"{done.cells} cells, {done.rows} rows, {done.new_rows} of them new, in {done.seconds:.0f} s. "
+        "See them with the command tables."
+    )
+    return 0

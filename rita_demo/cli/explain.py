@@ -1,0 +1,161 @@
+"""The command ``explain``: attack one picture and defend it. Torch is imported when the model is loaded."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rita_demo.attacks.registry import ATTACKS
+from rita_demo.cli import options, text_tables
+from rita_demo.cli.terminal import check_writable, print_progress, write_errors
+from rita_demo.data.vocabularies import VOCABULARIES, duplicates, index_of, parse_names, vocabulary
+from rita_demo.defences.registry import DEFENCES, compared, validated
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import PRESETS, SETTINGS, Settings, parse_assignment, preset
+
+if TYPE_CHECKING:
+    from rita_demo.engine.engine import Engine
+    from rita_demo.records import Run
+
+OWN_OPTIONS = ("attack", "budget", "steps", "square")  # settings with an option of their own
+
+
+def add_explain(commands: Any) -> None:
+    """The command and its options."""
+    explain = commands.add_parser("explain", help="attack one picture and defend it")
+    add = explain.add_argument
+    add("image", metavar="IMAGE", help="a PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF file")
+    words = explain.add_mutually_exclusive_group(required=True)
+    words.add_argument("--classes", metavar="a,b,c", help="class names, separated by commas")
+    words.add_argument("--vocabulary", choices=list(VOCABULARIES), help="a ready list of classes")
+    add("--label", help="the true class (default: CLIP's own answer)")
+    options.add_backbone(explain)
+    help = {name: SETTINGS[name].help.rstrip(".") for name in OWN_OPTIONS}
+    low_high = {name: f"{SETTINGS[name].low:g} to {SETTINGS[name].high:g}" for name in ("budget", "steps")}
+    default = {name: f"default {SETTINGS[name].default}" for name in OWN_OPTIONS}
+    add(
+        "--attack",
+        choices=ATTACKS,  # the dict itself: an attack of a file is added when its name is parsed
+        type=options.attack,
+        help=f"{help['attack']} ({default['attack']}); or FILE.py:NAME, an attack of your own",
+    )
+    add("--budget", metavar="N", help=f"{help['budget']} ({low_high['budget']}, in 1/255; {default['budget']})")
+    add("--steps", metavar="N", help=f"{help['steps']} ({low_high['steps']}; {default['steps']})")
+    add("--square", choices=SETTINGS["square"].choices, help=f"{help['square']} ({default['square']})")
+    add("--target", help="the class the attack aims at (default: away from the label)")
+    add("--seed", metavar="N", help="both the attack's seed and the views' seed")
+    add("--preset", choices=list(PRESETS), default="recommended", help="where all settings start")
+    add(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        dest="assignments",
+        help="any other setting; may be repeated, and wins over every other option",
+    )
+    add(
+        "--methods",
+        metavar="M[,M]",
+        default=",".join(compared()),
+        help=f"who answers beside CLIP, Ensemble and RITA: {', '.join(DEFENCES)} (default: {', '.join(compared())})",
+    )
+    options.add_defence(explain)
+    add("--json", metavar="F", type=Path, help="write the answers as JSON")
+    add("--arrays", metavar="F", type=Path, help="write the arrays as safetensors")
+    add("--html", metavar="F", type=Path, help="write one page that needs no server and no network")
+    explain.set_defaults(run=_explain, usage_error=explain.error)
+
+
+def settings_of(args: argparse.Namespace) -> Settings:
+    """The preset (``paper``: as it is for the chosen vocabulary), then the other options, then ``--set`` in order;
+    later ones win.
+
+    Raises:
+        SettingError: an unknown setting or a value outside its range.
+    """
+    from rita_demo.data.datasets import DATASETS
+
+    changes: dict[str, Any] = {}
+    if args.preset == "paper" and args.vocabulary in DATASETS:
+        changes |= DATASETS[args.vocabulary].paper_settings
+    changes |= {name: getattr(args, name) for name in OWN_OPTIONS if getattr(args, name) is not None}
+    if args.seed is not None:
+        changes |= {"attack_seed": args.seed, "view_seed": args.seed}
+    changes |= dict(parse_assignment(text) for text in args.assignments)
+    settings = preset(args.preset).replace(**changes)
+    if args.target is not None and settings.attack == "none":
+        raise SettingError("--target needs an attack, but the attack is none.")
+    return settings
+
+
+def _explain(args: argparse.Namespace) -> int:
+    options.load_installed_defences()
+    try:
+        settings = settings_of(args)
+        methods = validated(args.methods.split(","))
+    except SettingError as error:
+        args.usage_error(str(error))  # prints and exits with 2
+    if args.vocabulary:
+        names = vocabulary(args.vocabulary).names
+    else:
+        names = parse_names(args.classes)
+        if again := duplicates(args.classes):
+            print(f"Named more than once, used once: {', '.join(again)}.", file=sys.stderr)
+    label, target = (None if name is None else index_of(names, name) for name in (args.label, args.target))
+    check_writable(args.json, args.arrays, args.html)
+    engine, run = explain(args.image, names, settings, args.backbone, label, target, methods)
+    _export(engine, run, args)
+    print(text_tables.run_table(run, Path(args.image).name))
+    return 0
+
+
+def explain(
+    image: str,
+    names: Sequence[str],
+    settings: Settings,
+    backbone: str,
+    label: int | None,
+    target: int | None,
+    methods: Sequence[str],
+) -> tuple[Engine, Run]:
+    """Open a picture, load the model, attack and defend; progress goes to a terminal's stderr."""
+    from rita_demo.data.descriptions import descriptions_for
+    from rita_demo.data.pictures import open_picture
+    from rita_demo.data.prompt_templates import prompt_template
+
+    open_picture(image)  # errors of the input come before the seconds that loading the model takes
+    descriptions_for(names, settings.descriptions)
+    prompt_template(settings.hand_prompt, names)
+    from rita_demo.engine.engine import Engine
+    from rita_demo.pipeline.run import run_picture_steps, run_to_end
+
+    engine = Engine(backbone)
+    picture = open_picture(image, square=settings.square, side=engine.info.side)
+    steps = run_picture_steps(engine, picture, names, settings, label=label, target=target, methods=methods)
+    run = run_to_end(steps, lambda now: print_progress(now.sentence))
+    print_progress("")
+    return engine, run
+
+
+def _export(engine: Engine, run: Run, args: argparse.Namespace) -> None:
+    from rita_demo.pipeline.export import to_arrays, to_json
+
+    with write_errors():
+        if args.json:
+            text = json.dumps(to_json(run), indent=2, ensure_ascii=False, allow_nan=False)
+            args.json.write_text(text + "\n", encoding="utf-8")
+        if args.arrays:
+            from safetensors.numpy import save
+
+            args.arrays.write_bytes(save(to_arrays(run)))
+        if args.html:
+            from rita_demo.ui.header.standalone_page import standalone
+
+            crops = {
+                side: engine.view_pixels(getattr(run, side).picture, run.settings) for side in ("clean", "attacked")
+            }
+            args.html.write_text(standalone(run, crops), encoding="utf-8")

@@ -1,0 +1,22 @@
+"""The command ``models``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from rita_demo.cli import text_tables
+
+
+def add_models(commands: Any) -> None:
+    """The command."""
+    parser = commands.add_parser("models", help="the models that can be used here and now")
+    parser.set_defaults(run=_models)
+
+
+def _models(args: argparse.Namespace) -> int:
+    from rita_demo.vlm.catalogue import model_status
+    from rita_demo.vlm.device import pick_device
+
+    print(text_tables.models_table(model_status(), pick_device()))
+    return 0

@@ -1,0 +1,84 @@
+"""The commands ``serve`` and ``open``: the page from a terminal, with the worked example or a saved run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rita_demo.cli import options
+from rita_demo.records.errors import DataError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+def add_serve(commands: Any) -> None:
+    """The command ``serve`` and its options."""
+    parser = commands.add_parser("serve", help="the page; the same as app.py")
+    _add_address(parser)
+    parser.add_argument("--data-root", metavar="DIR", type=Path, help="the folder of the datasets")
+    options.add_backbone(parser)
+    parser.add_argument(
+        "--attack",
+        metavar="FILE.py:NAME",
+        action="append",
+        type=options.guest_attack,
+        help="an attack of your own, in the page's list; may be repeated",
+    )
+    options.add_defence(parser)
+    parser.set_defaults(run=_serve)
+
+
+def add_open(commands: Any) -> None:
+    """The command ``open`` and its options."""
+    parser = commands.add_parser("open", help="the page with a run that was saved on it")
+    parser.add_argument("file", metavar="FILE.zip", type=Path, help="what the button “Save this run” saved")
+    _add_address(parser)
+    options.add_backbone(parser)
+    options.add_defence(parser)
+    parser.set_defaults(run=_open)
+
+
+def _add_address(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", default=None, help="address to listen on")
+    parser.add_argument("--port", type=port, default=None, help="port to listen on")
+
+
+def port(text: str) -> int:
+    """A port that can be listened on; argparse turns the ValueError into its own sentence."""
+    number = int(text)
+    if not 1 <= number <= 65535:
+        raise argparse.ArgumentTypeError(f"a port is 1 to 65535; got {number}")
+    return number
+
+
+def _serve(args: argparse.Namespace) -> int:
+    options.load_installed_defences()
+    return serve_page(host=args.host, port=args.port, backbone=args.backbone, data_root=args.data_root)
+
+
+def _open(args: argparse.Namespace) -> int:
+    from rita_demo.pipeline.bundle_read import read_file
+
+    options.load_installed_defences()
+    run = read_file(args.file)  # a bad file is reported before the model takes its seconds to load
+    return serve_page(host=args.host, port=args.port, backbone=args.backbone, run=run)
+
+
+def serve_page(**options: Any) -> int:
+    """``app.serve`` with the options that were given; returns the exit status."""
+    return load_app().serve(**{name: value for name, value in options.items() if value is not None})
+
+
+def load_app() -> ModuleType:
+    """``app.py`` beside the package, from any working directory."""
+    import importlib.util
+
+    path = Path(__file__).resolve().parents[2] / "app.py"
+    spec = importlib.util.spec_from_file_location("rita_app", path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise DataError("app.py is missing beside the package.", "Run from a full copy of the project.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

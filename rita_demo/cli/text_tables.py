@@ -1,0 +1,129 @@
+"""What the command line prints: records as plain text, a few lines wide enough for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rita_demo.data.paper_results import BACKBONES
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.process.text_columns import align_columns
+from rita_demo.records import Run, Verdict
+
+if TYPE_CHECKING:
+    from rita_demo.data.datasets import DatasetStatus
+    from rita_demo.vlm.catalogue import ModelStatus
+
+MAX_LABEL_LENGTH = 24
+
+
+def run_table(run: Run, title: str) -> str:
+    """A run in about fifteen lines: every method's answer and the threat model."""
+    side = run.clean.picture.pixels.shape[0]
+    lines = [
+        f"{title}: {side} x {side} pixels, {len(run.class_prompts.names)} classes, "
+        f"{run.backbone.title} on {run.backbone.device}",
+        *([run.backbone.note] if run.backbone.note else []),
+        *run.clean.picture.notes,
+        *_unknown_words(run),
+        "",
+        *align_columns(_rows(run)),
+        "",
+        *_footnotes(run),
+        *(f"{DEFENCES[method].title} has no answer. {fault}" for method, fault in run.faults.items()),
+        *run.threat_model.sentences,
+        f"Took {sum(run.seconds.values()):.1f} s ("
+        + ", ".join(f"{name} {value:.2f}" for name, value in run.seconds.items())
+        + ").",
+    ]
+    return "\n".join(lines)
+
+
+def _rows(run: Run) -> list[list[str]]:
+    from rita_demo.pipeline.run import outcome
+
+    attacked = run.attack is not None
+    target = run.attack.target if run.attack is not None else None
+    head = ["", "clean" if attacked else "answer", "prob.", "margin"]
+    head += ["attacked", "prob.", "margin"] if attacked else []
+    rows = [[*head, ""]]
+    for method in run.answered:
+        before, after = run.clean.verdicts[method], run.attacked.verdicts[method]
+        row = [DEFENCES[method].full_title, *_verdict_cells(before, run.class_prompts.names)]
+        if attacked:
+            row += [*_verdict_cells(after, run.class_prompts.names), outcome(before, after, run.label, target)]
+        else:
+            right = "right" if before.label == run.label else "wrong"
+            row.append(right if run.label_given else "")
+        rows.append(row)
+    rows += [[DEFENCES[method].full_title, "no answer", *[""] * (len(head) - 1)] for method in run.faults]
+    return rows
+
+
+def _verdict_cells(verdict: Verdict, names: Sequence[str]) -> list[str]:
+    name = names[verdict.label]
+    short = name if len(name) <= MAX_LABEL_LENGTH else name[: MAX_LABEL_LENGTH - 3] + "..."
+    share = 100 * float(verdict.probability[verdict.label])
+    return [short, f"{share:.1f} %", f"{verdict.margin:.4f}"]
+
+
+def _footnotes(run: Run) -> list[str]:
+    lines = []
+    if run.label_given:
+        lines.append(f"Right means: {run.class_prompts.names[run.label]} (given).")
+    elif run.attack is not None:
+        lines.append(f"Right means: {run.class_prompts.names[run.label]} (CLIP's own answer on the clean picture).")
+    lines.append(
+        "Margin: best minus second-best probability; for RITA, by how much its class is the cheapest, "
+        "in cosine distance."
+    )
+    if run.attack is not None and run.attack.target is not None:
+        aim = run.class_prompts.names[run.attack.target]
+        lines.append(f"Fooled means: right before the attack, and now {aim}, the attack's target.")
+    if run.attack is not None:
+        moved = f"{run.attack.linf:g}/255"
+        lines.append(f"Pixels moved by at most {moved}; L2 norm {run.attack.l2:.2f}.")
+    return lines
+
+
+def _unknown_words(run: Run) -> list[str]:
+    words = sorted({word for row in run.class_prompts.unknown for word in row})
+    if not words:
+        return []
+    shown = ", ".join(words[:10]) + (f" and {len(words) - 10} more" if len(words) > 10 else "")
+    return [f"Words that are not in the model's training data: {shown}."]
+
+
+def models_table(rows: Sequence[ModelStatus], device: str) -> str:
+    """``models``: name, whether it can be used now, parameters, one sentence."""
+    lines = align_columns(
+        [
+            ["*" if row.ready else "", row.name, row.state, f"{row.entry.parameters / 1e6:.0f} M parameters"]
+            for row in rows
+        ]
+    )
+    notes = [f"\n     {row.entry.note}" for row in rows]
+    return "\n".join(
+        [
+            f"Device: {device}. Models (* can be used now):",
+            *(line + note for line, note in zip(lines, notes)),
+            "Any other open_clip model: --backbone ARCHITECTURE:TAG, or ARCHITECTURE:path/to/checkpoint, where the "
+            "name decides the",
+            "activation: weights that come from OpenAI's want ViT-B-32-quickgelu, not ViT-B-32.",
+            "TeCoA, PMG-AFT, FARE: --backbone ViT-B-32-quickgelu:openai+path/to/vision_tower.pt; keys that may be "
+            "missing or left",
+            "over in it are named behind: +except=KEY,KEY.",
+            "The paper's names (--backbone understands them too; of a fine-tuned vision tower, put the path of your "
+            "file in the place of its name):",
+            *align_columns([["", *both] for both in BACKBONES.items()]),
+        ]
+    )
+
+
+def datasets_table(rows: Sequence[DatasetStatus], root: Path | None) -> str:
+    """``datasets``: each one's own sentence for a class name, what is here and what is missing."""
+    where = f"below {root}" if root else "(no data folder: say where with --data-root)"
+    table = align_columns([["*" if row.usable else "", row.name, row.template, row.sentence] for row in rows])
+    note = "The sentence of each is what --set hand_prompt=dataset uses for CLIP."
+    return "\n".join([f"Datasets {where} (* can be used now):", *table, note])

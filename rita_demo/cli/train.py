@@ -1,0 +1,28 @@
+"""The command ``train``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rita_demo.records.errors import DataError
+
+
+def add_train(commands: Any) -> None:
+    """The command and its options."""
+    parser = commands.add_parser("train", help="make the embedded model")
+    parser.add_argument("--data", metavar="DIR", type=Path, required=True, help="labelled pictures")
+    parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="where it is written")
+    parser.add_argument("--minutes", metavar="M", type=float, required=True, help="how long")
+    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    parser.set_defaults(run=_train)
+
+
+def _train(args: argparse.Namespace) -> int:
+    if not args.data.is_dir():
+        raise DataError(f"The data folder {args.data} does not exist.", "Say where the pictures are.")
+    from rita_demo.training import train
+
+    train(data=args.data, out=args.out, minutes=args.minutes, resume=args.resume)
+    return 0

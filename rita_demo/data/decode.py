@@ -1,0 +1,161 @@
+"""From a decoded picture of any mode to the central square, in horizontal strips.
+
+A file of 200 kB may hold 64 million pixels of 4 bytes. A step over the whole picture (rotation, alpha, 64 bit numbers)
+would need as much memory again, so each step works on a strip of the central square. The result equals that of the
+whole picture to the last bit: colours are converted pixel by pixel, and PIL resizes rows before columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from PIL import Image
+
+from rita_demo.records.errors import PictureError
+
+STRIP_PIXELS = 1 << 20
+Box = tuple[int, int, int, int]
+Turn = tuple[Image.Transpose, bool, bool]
+
+#: EXIF orientation -> the transpose that makes the picture upright, and whether it reverses the file's columns and rows.
+ORIENTATIONS: dict[int, Turn] = {
+    2: (Image.Transpose.FLIP_LEFT_RIGHT, True, False),
+    3: (Image.Transpose.ROTATE_180, True, True),
+    4: (Image.Transpose.FLIP_TOP_BOTTOM, False, True),
+    5: (Image.Transpose.TRANSPOSE, False, False),
+    6: (Image.Transpose.ROTATE_270, False, True),
+    7: (Image.Transpose.TRANSVERSE, True, True),
+    8: (Image.Transpose.ROTATE_90, True, False),
+}
+ROTATED = range(5, 9)  # orientations that exchange rows and columns
+
+
+class SquareDecoder:
+    """A decoded picture and its conversion to a square.
+
+    Args:
+        image: loaded, of any mode, not yet rotated by its EXIF orientation.
+    """
+
+    def __init__(self, image: Image.Image) -> None:
+        self._image, self._orientation = image, _orientation(image)
+        self._white = False  # whether a pixel was transparent
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the upright picture, in pixels."""
+        width, height = self._image.size
+        return (height, width) if self._orientation in ROTATED else (width, height)
+
+    def pixels(self, side: int, notes: list[str]) -> np.ndarray:
+        """The central square, (side, side, 3) uint8. Appends a sentence for each step to ``notes``.
+
+        Raises:
+            PictureError: a brightness that is not a number. PIL raises further errors for modes it cannot convert.
+        """
+        (width, height), colour_notes = self.size, list[str]()
+        own = min(width, height)
+        left, top = (width - own) // 2, (height - own) // 2
+        convert = self._converter(colour_notes)
+        narrow = Image.new("RGB", (side, own))  # resized along the rows only
+        rows = max(1, STRIP_PIXELS // own)
+        for first in range(0, own, rows):
+            last = min(first + rows, own)
+            strip = convert(self._upright((left, top + first, left + own, top + last)))
+            if own != side:
+                # PIL's bicubic filter widens when it shrinks: the antialiasing of CLIP's training
+                strip = strip.resize((side, last - first), Image.Resampling.BICUBIC)
+            narrow.paste(strip, (0, first))
+        notes += ["Turned upright, as the camera noted."] if self._orientation in ORIENTATIONS else []
+        notes += colour_notes + (["Transparent parts were put on white."] if self._white else [])
+        if width != height:
+            notes.append(f"Of {width} x {height} pixels the middle {own} x {own} are used.")
+        if own != side:
+            how = "enlarged" if own < side else "made smaller"
+            notes.append(f"The square was {how} from {own} to {side} pixels a side.")
+            narrow = narrow.resize((side, side), Image.Resampling.BICUBIC)
+        return np.array(narrow)
+
+    def _upright(self, box: Box) -> Image.Image:
+        """A part of the upright picture, in the mode of the file."""
+        if self._orientation not in ORIENTATIONS:
+            return self._image.crop(box)
+        how, columns_back, rows_back = ORIENTATIONS[self._orientation]
+        left, top, right, bottom = box
+        columns, rows = (left, right), (top, bottom)
+        if self._orientation in ROTATED:
+            columns, rows = rows, columns
+        (left, right), (top, bottom) = (
+            (length - b, length - a) if back else (a, b)
+            for (a, b), back, length in zip((columns, rows), (columns_back, rows_back), self._image.size, strict=True)
+        )
+        return self._image.crop((left, top, right, bottom)).transpose(how)
+
+    def _converter(self, notes: list[str]) -> Callable[[Image.Image], Image.Image]:
+        image = self._image
+        if image.mode == "RGB" and "transparency" not in image.info:
+            return lambda strip: strip
+        if image.mode.startswith(("I", "F")):
+            scale = grey_to_uint8(map(np.asarray, self._strips()), notes)
+            return lambda strip: Image.fromarray(scale(np.asarray(strip))).convert("RGB")
+        if image.has_transparency_data:
+            return self._on_white
+        if image.mode == "CMYK":
+            notes.append("Converted from print colours (CMYK); colours may differ a little.")
+        return lambda strip: strip.convert("RGB")
+
+    def _on_white(self, strip: Image.Image) -> Image.Image:
+        rgba = strip.convert("RGBA")
+        if np.asarray(rgba)[..., 3].min() == 255:  # opaque after all: copy exactly
+            return rgba.convert("RGB")
+        self._white = True
+        white = Image.new("RGBA", rgba.size, "white")
+        return Image.alpha_composite(white, rgba).convert("RGB")
+
+    def _strips(self) -> Iterator[Image.Image]:
+        """The whole picture in strips, also outside the square: the range of its values counts."""
+        width, height = self._image.size
+        across, down = min(width, STRIP_PIXELS), max(1, STRIP_PIXELS // width)
+        for top in range(0, height, down):
+            for left in range(0, width, across):
+                box = (left, top, min(left + across, width), min(top + down, height))
+                yield self._image.crop(box)
+
+
+def grey_to_uint8(strips: Iterator[np.ndarray], notes: list[str]) -> Callable[[np.ndarray], np.ndarray]:
+    """The function that maps grey values of more than 8 bit to uint8, over the range of their type.
+
+    Args:
+        strips: the values of the whole picture. notes: gets a sentence on the range.
+
+    Raises:
+        PictureError: a value is NaN or infinite.
+    """
+    low, high, fractional, whole = np.inf, -np.inf, False, False
+    for strip in strips:
+        whole = strip.dtype.kind in "iu"
+        if not whole and not np.isfinite(strip).all():
+            raise PictureError("Expected brightness values, but some are not numbers.", "Use a PNG or JPEG photograph.")
+        low, high = min(low, float(strip.min())), max(high, float(strip.max()))
+        fractional = fractional or (not whole and bool((strip % 1 != 0).any()))
+    if low >= 0 and high <= 1 and fractional:
+        how, of = "from 0-1", lambda values: values * 255.0
+    elif not whole and low >= 0 and high <= 255:
+        how, of = "from 0-255", lambda values: values
+    elif low >= 0 and high <= 65535:
+        how, of = "from 16 bit", lambda values: values / 257.0
+    else:
+        how = "from its own range"
+        of = lambda values: (values - low) * (255.0 / max(high - low, 1e-12))  # noqa: E731
+    notes.append(f"Brightness was scaled to 8 bit {how}.")
+    return lambda values: np.rint(of(values.astype(np.float64))).astype(np.uint8)
+
+
+def _orientation(image: Image.Image) -> int:
+    """The EXIF orientation; 1 (upright) where it is missing or cannot be read."""
+    try:
+        found = image.getexif().get(0x0112, 1)
+        return int(found) if found in ORIENTATIONS else 1
+    except (OSError, ValueError, SyntaxError, KeyError, TypeError, IndexError):
+        return 1

@@ -1,0 +1,62 @@
+"""Measured tables of this project: CSV files with the columns of ``tables --format csv``, read as records."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import astuple, fields
+from pathlib import Path
+from typing import TypeVar
+
+from rita_demo.records import MeasuredCell, SampleOutcome
+from rita_demo.records.errors import DataError
+
+R = TypeVar("R", MeasuredCell, SampleOutcome)
+_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "measured"
+#: Accuracy against the attack's budget on the embedded model, by the setting ``square``. assets/model/README.md has
+#: the commands.
+BUDGET_CURVES: dict[str, Path] = {square: _FOLDER / f"strength_{square}.csv" for square in ("picture", "model")}
+#: Every method against every attacker on the split ``test``; docs/results.md has the commands.
+ATTACKERS = _FOLDER / "attackers.csv"
+#: The outcome on every sample, written by ``python -m rita_demo.cli.measure_samples``.
+EXAMPLES = _FOLDER / "examples.csv"
+#: Ablations on drawn textures, written by ``tables RUNS --format points``; docs/results.md has the commands.
+ABLATIONS = _FOLDER / "ablations.json"
+_NUMBERS = {"budget": int, "steps": int, "n": int, "accuracy": float, "low": float, "high": float, "rita_margin": float}
+
+
+def files() -> tuple[Path, ...]:
+    """Every table of ``tables --format csv`` in ``assets/measured``."""
+    return tuple(sorted(path for path in _FOLDER.glob("*.csv") if path != EXAMPLES))
+
+
+def read(path: Path) -> tuple[MeasuredCell, ...]:
+    """The cells of a CSV file with the columns of ``tables --format csv``; DataError for any other file."""
+    return _read(path, MeasuredCell, "tables --format csv")
+
+
+def sample_outcomes(path: Path = EXAMPLES) -> dict[str, SampleOutcome]:
+    """Sample -> its measured outcome; DataError when the file is missing or damaged."""
+    return {one.sample: one for one in _read(path, SampleOutcome, "rita_demo.cli.measure_samples")}
+
+
+def write_sample_outcomes(found: Sequence[SampleOutcome], path: Path = EXAMPLES) -> None:
+    """Write the outcomes as :func:`sample_outcomes` reads them."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow([field.name for field in fields(SampleOutcome)])
+        table.writerows(astuple(one) for one in found)
+
+
+def _read(path: Path, record: type[R], source: str) -> tuple[R, ...]:
+    wanted = [field.name for field in fields(record)]
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            table = csv.DictReader(file)
+            if table.fieldnames != wanted:
+                raise ValueError
+            return tuple(record(**{k: _NUMBERS.get(k, str)(v) for k, v in row.items()}) for row in table)
+    except (OSError, ValueError, TypeError) as error:
+        raise DataError(
+            f"{path.name} is not a table of measurements.", f"Expected the columns of {source}: {', '.join(wanted)}."
+        ) from error

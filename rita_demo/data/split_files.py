@@ -1,0 +1,248 @@
+"""Readers of datasets' lists: one function per layout that CoOp (Zhou et al. 2022) uses.
+
+A reader takes the dataset's folder, the name of its picture folder and the name of its list. It reads lists and folder
+contents, never a picture. Lists are untrusted input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rita_demo.records.errors import DataError
+
+SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".ppm"}
+SPLITS = ("train", "val", "test")
+COPY_HINT = "Copy it from the dataset again."
+MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 2000  # of a file name, and of a path below the picture folder
+# CLIP's ImageNet names, which classnames.txt repeats, have two pairs of equal names. Where both classes of a pair are
+# present, one gets ImageNet's own name, as in rita_demo.data.vocabularies.
+DUPLICATE_NAMES = {"n04008634": "projectile", "n04355933": "sunglass"}
+
+
+@dataclass(frozen=True)
+class Listing:
+    """``names``: K different class names in label order. ``splits``: split -> its pictures as (path below the picture
+    folder, label 0..K-1)."""
+
+    names: tuple[str, ...]
+    splits: dict[str, list[tuple[str, int]]]
+
+    @property
+    def present_count(self) -> int:
+        """How many of the classes have a picture."""
+        return len({label for rows in self.splits.values() for _, label in rows})
+
+
+Reader = Callable[[Path, str, str], Listing]
+
+
+def split_file(folder: Path, pictures: str, listing: str) -> Listing:
+    """``split_zhou_*.json``: ``{"train": [[path, label, name], ...], "val": ..., "test": ...}``.
+
+    Raises:
+        DataError: a malformed file, two names for one label or the reverse, or a path outside the folder.
+    """
+    where = f"{folder.name}/{listing}"
+    try:
+        content: Any = json.loads((folder / listing).read_text("utf-8"))
+        splits = {
+            split: [(str(path), int(label), str(name)) for path, label, name in content[split]]
+            for split in SPLITS
+            if split in content
+        }
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
+        raise DataError(
+            f"{where} should hold lists of [path, label, name] for train, val and test.",
+            "Download the split file again.",
+        ) from error
+    if not splits:
+        raise DataError(f"{where} has none of the splits {', '.join(SPLITS)}.")
+    return renumber_labels(splits, where)
+
+
+def renumber_labels(splits: Mapping[str, list[tuple[str, int, str]]], where: str) -> Listing:
+    """Renumber the labels 0..K-1 in their order, so that a part of a dataset works like the whole.
+
+    Args:
+        splits: ``{split: [(path, label, class name)]}``. where: the list's name in error messages.
+
+    Raises:
+        DataError: as :func:`split_file`.
+    """
+    called: dict[int, str] = {}
+    for rows in splits.values():
+        for path, label, name in rows:
+            _check_inside(path, where)
+            if called.setdefault(label, name) != name:
+                raise DataError(f"{where} calls class {str(label)[:40]} both {called[label][:60]!r} and {name[:60]!r}.")
+    dense = {label: index for index, label in enumerate(sorted(called))}
+    return Listing(
+        _check_unique((called[label] for label in dense), where),
+        {split: [(path, dense[label]) for path, label, _ in rows] for split, rows in splits.items()},
+    )
+
+
+def aircraft_variants(folder: Path, pictures: str, listing: str) -> Listing:
+    """FGVC Aircraft: ``listing`` has a class name per line, in label order, and every split has a file
+    ``images_variant_*.txt`` with a picture's number (its file name without ``.jpg``) and class per line.
+
+    Raises:
+        DataError: a file is missing, or a line is malformed.
+    """
+    lines = _lines(folder, listing, "a class name per line")
+    names = _check_unique((name for _, name in lines), f"{folder.name}/{listing}")
+    label = {name: index for index, (_, name) in enumerate(lines)}
+    splits: dict[str, list[tuple[str, int]]] = {}
+    for split in SPLITS:
+        file, rows = f"images_variant_{split}.txt", splits.setdefault(split, [])
+        for number, line in _lines(folder, file, "a picture's number and its class per line"):
+            picture, _, name = line.partition(" ")
+            if name.strip() not in label:
+                raise DataError(
+                    f"{folder.name}/{file}, line {number}, should hold a picture's number and a "
+                    f"class of {listing}; got {line[:80]!r}.",
+                    COPY_HINT,
+                )
+            _check_inside(picture, f"{folder.name}/{file}")
+            rows.append((f"{picture}.jpg", label[name.strip()]))
+    return Listing(names, splits)
+
+
+def class_folders(
+    folder: Path,
+    pictures: str,
+    listing: str,
+    *,
+    splits: Mapping[str, str] | None = None,
+    numbered: bool = False,
+    subset: bool = False,
+) -> Listing:
+    """ImageNet and its variants: ``listing`` has a folder name (a WordNet number) and a class name per line, in label
+    order; the pictures lie in a folder per class.
+
+    Args:
+        splits: split -> its folder below ``pictures``; only ``test`` is required. None: ``pictures`` itself is the
+            test split.
+        numbered: the folders are named 0, 1, 2, ... in the order of the lines of ``listing``.
+        subset: use only the classes that have a folder, in the order of the folder names.
+
+    Raises:
+        DataError: a file or folder is missing, a line is malformed, or a folder is not listed.
+    """
+    where = f"{folder.name}/{listing}"
+    called = _names_by_wnid(_lines(folder, listing, "a WordNet number and a class name per line"), where)
+    class_of = {str(i) if numbered else wnid: wnid for i, wnid in enumerate(called)}
+    places = splits or {"test": "."}
+    found = {
+        split: _pictures(folder, Path(pictures) / place, class_of, listing)
+        for split, place in places.items()
+        if split == "test" or (folder / pictures / place).is_dir()
+    }
+    here = {wnid for rows in found.values() for _, wnid in rows}
+    asked = {wnid: called[wnid] for wnid in (sorted(here) if subset else called)}
+    label = {wnid: index for index, wnid in enumerate(asked)}
+    return Listing(
+        _check_unique(_resolve_duplicates(asked), where),
+        {split: [(f"{places[split]}/{path}", label[wnid]) for path, wnid in rows] for split, rows in found.items()},
+    )
+
+
+def _names_by_wnid(lines: list[tuple[int, str]], where: str) -> dict[str, str]:
+    """WordNet number -> class name, in the order of the lines."""
+    called: dict[str, str] = {}
+    for number, line in lines:
+        wnid, _, name = line.partition(" ")
+        if not name or wnid in called:
+            raise DataError(
+                f"{where}, line {number}, should hold a new WordNet number and a class name, "
+                f"as in 'n01440764 tench'; got {line[:80]!r}.",
+                COPY_HINT,
+            )
+        called[wnid] = name.strip()
+    return called
+
+
+def _pictures(folder: Path, place: Path, class_of: Mapping[str, str], listing: str) -> list[tuple[str, str]]:
+    """(path below ``place``, WordNet number) of every picture. ``class_of``: folder name -> WordNet number."""
+    found = []
+    for name in _list_folder(folder, place, os.DirEntry.is_dir):
+        if name not in class_of:
+            raise DataError(
+                f"The folder {folder.name}/{place.as_posix()}/{name[:80]} belongs to no class of "
+                f"{folder.name}/{listing}.",
+                "Complete the list, or move the folder elsewhere.",
+            )
+        files = _list_folder(folder, place / name, os.DirEntry.is_file)
+        found += [
+            (f"{name}/{file}", class_of[name])
+            for file in files
+            if os.path.splitext(file)[1].lower() in SUFFIXES  # faster than Path for 1.3 million files
+        ]
+    if not found:
+        raise DataError(
+            f"{folder.name}/{place.as_posix()} should hold a folder of pictures per class; it holds none.",
+            "Laid out as CoOp describes, every picture lies in its class's folder.",
+        )
+    return found
+
+
+def _list_folder(folder: Path, place: Path, kind: Callable[[os.DirEntry[str]], bool]) -> list[str]:
+    """The names of the folders or files in ``place``, sorted, without hidden ones."""
+    try:
+        with os.scandir(folder / place) as entries:
+            return sorted(e.name for e in entries if not e.name.startswith(".") and kind(e))
+    except OSError as error:
+        raise DataError(
+            f"The folder {folder.name}/{place.as_posix()} is missing or cannot be read.",
+            "Put it there, laid out as CoOp describes.",
+        ) from error
+
+
+def _resolve_duplicates(called: Mapping[str, str]) -> Iterable[str]:
+    """The class names of ``called`` (WordNet number -> class name), with the known duplicates renamed."""
+    often = Counter(called.values())
+    return (DUPLICATE_NAMES.get(wnid, name) if often[name] > 1 else name for wnid, name in called.items())
+
+
+def _check_unique(names: Iterable[str], where: str) -> tuple[str, ...]:
+    """Class names with spaces for underscores. Capitals do not distinguish names: the prompts would be equal."""
+    spaced = tuple(name.replace("_", " ") for name in names)
+    for name in spaced:
+        if not name.isascii() and name != name.encode(errors="ignore").decode():
+            raise DataError(f"{where} holds a class name with half a character.", COPY_HINT)
+    for name, times in Counter(map(str.casefold, spaced)).items():
+        if times > 1:
+            raise DataError(f"{where} gives two classes the same name: {name[:60]!r}.", "Rename one of them there.")
+    return spaced
+
+
+def _lines(folder: Path, file: str, form: str) -> list[tuple[int, str]]:
+    """(number from 1, text) of the lines that are not blank."""
+    where = f"{folder.name}/{file}"
+    try:
+        text = (folder / file).read_text("utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise DataError(f"{where} is missing or no text; expected {form}.", COPY_HINT) from error
+    lines = [(n, line.strip()) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if not lines:
+        raise DataError(f"{where} is empty; expected {form}.", COPY_HINT)
+    return lines
+
+
+def _check_inside(path: str, where: str) -> None:
+    parts = Path(path).parts
+    if Path(path).is_absolute() or ".." in parts:
+        raise DataError(f"{where} points outside its folder: {path[:100]!r}.")
+    # for longer names the operating system raises an error instead of finding no file
+    if max(map(_byte_length, parts), default=0) > MAX_NAME_BYTES or _byte_length(path) > MAX_PATH_BYTES:
+        raise DataError(f"{where} names a picture that no disk can hold: {path[:100]!r}.", COPY_HINT)
+
+
+def _byte_length(name: str) -> int:
+    return len(name.encode(errors="replace"))

@@ -1,0 +1,165 @@
+"""What a defence is. Each file of this folder holds one, in the variable ``DEFENCE``. Loads no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from rita_demo.records import CacheState, Trace, Verdict
+from rita_demo.settings import Settings
+from rita_demo.settings.setting import Setting
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from rita_demo.method import Prompts
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+GROUPS_OF_RITA = frozenset({"attack", "views", "prompts", "tuning", "transport", "cache"})
+
+
+def _no_decision(settings: Settings) -> Trace:
+    raise TypeError("only a Defence with uses_decision=True may call decide")
+
+
+@dataclass(frozen=True)
+class DefenceInput:
+    """One picture's encoded views and the classes, as tensors. N views, K classes, D dimensions.
+
+    ``views`` (N, D) unit length, row 0 the whole picture; ``area_fraction`` (N,) the share of the picture's area
+    that each view shows, in (0, 1]; ``template_features`` (K, D) plain CLIP's prompt of every class;
+    ``description_features`` (K, D) the mean direction of each class's descriptions, None without any; ``context``
+    (1, L, E) the token embeddings of "a photo of a"; ``encode`` turns contexts (1, L, E) into prompts (K, 1, D) and
+    is differentiable; ``temperature`` = 1 / CLIP's logit scale. ``own``: the values of the defence's own settings.
+    ``decide``: RITA's decision (numpy arrays) under the given settings, for a defence with ``uses_decision``.
+    ``prompts``, ``cache``: RITA's prompts and cache, only there for an attacker (:class:`Adaptive`).
+    """
+
+    views: Tensor
+    area_fraction: Tensor
+    template_features: Tensor
+    description_features: Tensor | None
+    context: Tensor
+    encode: Callable[[Tensor], Tensor]
+    temperature: float
+    settings: Settings
+    own: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    decide: Callable[[Settings], Trace] = _no_decision
+    prompts: Prompts | None = None
+    cache: CacheState | None = None
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """What an attacker who knows the defence differentiates.
+
+    ``kind``: the gradient is exact, straight-through (a step without gradient is passed as if it did nothing), or
+    identity (the whole defence is; Athalye et al. 2018, BPDA). ``logits``: an input whose ``views`` carry a gradient
+    -> logits (K,).
+    """
+
+    kind: Literal["exact", "straight-through", "identity"]
+    logits: Callable[[DefenceInput], Tensor]
+
+
+@dataclass(frozen=True)
+class Defence:
+    """One defence: what people read about it, how it is drawn, and how it answers.
+
+    ``sees``: "picture" (view 0 only), "views", or "prompts" (views, and it may tune the prompts).
+    ``input_description``: the same in words, ``{n}`` the number of views. ``uses``: names of shared settings that
+    the answer depends on beside those of the attack and the views. ``settings``: its own settings.
+    ``answer``: a :class:`DefenceInput` -> :class:`Verdict`, or None for no answer under these settings.
+    ``adaptive``: None means that no attack knows the defence.
+    ``role``: its colour in the palette of ``plots/theme.py``; "" takes the next free colour. ``dash``, ``symbol``:
+    Plotly's names of its line and its marker. ``paper_name``: its name in the paper's tables.
+
+    ``uses_decision``: the answer is read from RITA's decision. Then ``uses_cache``: it depends on the cache;
+    ``cache_only``: it has no answer without one; ``setting_changes``: it is RITA with these settings changed.
+    ``ignored_settings``: names in ``uses`` that do not matter under the given settings.
+    ``guest``: "FILE:NAME" of a defence that was loaded from a file, else "".
+    """
+
+    name: str
+    title: str
+    sentence: str
+    answer: Callable[[DefenceInput], Verdict | None]
+    cites: str = ""
+    url: str = ""
+    sees: Literal["picture", "views", "prompts"] = "views"
+    input_description: str = "{n} views"
+    uses: tuple[str, ...] = ("hand_prompt",)
+    settings: tuple[Setting, ...] = ()
+    adaptive: Adaptive | None = None
+    role: str = ""
+    dash: str = "solid"
+    symbol: str = "circle"
+    paper_name: str = ""
+    uses_decision: bool = False
+    uses_cache: bool = False
+    cache_only: bool = False
+    setting_changes: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    ignored_settings: Callable[[Settings], frozenset[str]] = lambda settings: frozenset()
+    guest: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("name", "title", "sentence"):
+            if not isinstance(getattr(self, name), str) or not getattr(self, name):
+                raise ValueError(f"{name} of a defence is a text that is not empty")
+        if not self.name.isidentifier():
+            raise ValueError(f"the name of a defence has letters, digits and _ only; got {self.name!r}")
+        if not callable(self.answer):
+            raise ValueError("answer of a defence is a function: DefenceInput -> Verdict")
+
+    @property
+    def full_title(self) -> str:
+        """The title where nothing else says what it sees: for CLIP, that it is one view."""
+        return f"{self.title} ({self.input_description})" if self.name == "clip" else self.title
+
+    @property
+    def baseline(self) -> bool:
+        """Whether it is neither RITA nor a part of RITA."""
+        return not self.uses_decision
+
+    @property
+    def ablation(self) -> bool:
+        """Whether it is a part of RITA."""
+        return self.uses_decision and self.name != "rita"
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """Groups of settings that the answer depends on."""
+        if self.uses_decision:
+            return GROUPS_OF_RITA
+        return frozenset({"attack"} if self.sees == "picture" else {"attack", "views"})
+
+    @property
+    def own_names(self) -> dict[str, str]:
+        """Short name -> full name of its own settings."""
+        return {s.name: s.flat_name or f"{self.name}.{s.name}" for s in self.settings}
+
+    @property
+    def setting_names(self) -> frozenset[str]:
+        """Names of all settings outside :attr:`groups` that may matter."""
+        return frozenset({*self.uses, *self.own_names.values()})
+
+    def used_settings(self, settings: Settings) -> frozenset[str]:
+        """Names of the settings outside :attr:`groups` that matter under ``settings``."""
+        return self.setting_names - self.ignored_settings(settings)
+
+    def run(self, inputs: DefenceInput) -> Verdict | None:
+        """The answer, from what the defence sees and with its own settings."""
+        settings = inputs.settings.replace(**self.setting_changes)
+        own = {short: getattr(settings, name) for short, name in self.own_names.items()}
+        n = 1 if self.sees == "picture" else len(inputs.views)
+        views, area_fraction = inputs.views[:n], inputs.area_fraction[:n]
+        return self.answer(replace(inputs, views=views, area_fraction=area_fraction, settings=settings, own=own))
+
+
+def verdict_of(probability: Tensor) -> Verdict:
+    """A :class:`Verdict` from probabilities (K,): margin = best minus second best (0 when K = 1)."""
+    best = probability.topk(min(2, len(probability)))
+    margin = float(best.values[0] - best.values[1]) if len(probability) > 1 else 0.0
+    return Verdict(int(best.indices[0]), probability, margin, "probability")

@@ -1,0 +1,180 @@
+"""All defences by name. Every module of this folder with a ``DEFENCE`` is one; a user's own comes from ``FILE.py:NAME``.
+
+Loads no torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import pkgutil
+from collections.abc import Iterable
+from dataclasses import replace
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from rita_demo import defences as package
+from rita_demo.defences.contract import Defence, DefenceInput
+from rita_demo.process.guest_file import GuestError, guest_errors, load_guest, place
+from rita_demo.records import DefenceFault, Verdict
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import register, unregister
+
+ABLATIONS = ("rita_prompts", "rita_memory", "rita_reset", "rita_untuned")
+#: The order of tables and figures; other defences follow.
+ORDER = ("clip", "ensemble", "tpt", "ctpt", "mta", "rtpt", "rita", *ABLATIONS)
+NO_DEFENCES = {"contract", "prompt_tuning", "registry"}
+DEFAULT_METHODS = ("clip", "ensemble", "rita")  # always shown
+ENTRY_POINTS = "rita_demo.defences"  # the group of installed packages that bring a defence
+MAX_SUM_ERROR = 1e-3  # of the probabilities of a user's own defence
+
+DEFENCES: dict[str, Defence] = {}
+
+
+def discover() -> None:
+    """Register the defence of every module of this folder."""
+    modules = {module.name for module in pkgutil.iter_modules(package.__path__)} - NO_DEFENCES
+    found = {name: importlib.import_module(f"rita_demo.defences.{name}").DEFENCE for name in sorted(modules)}
+    for name in sorted(found, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER)):
+        _add(found[name])
+
+
+def add_guest(spec: str) -> Defence:
+    """Register the defence ``FILE.py:NAME`` of the command line; a second time it is returned as it is.
+
+    Raises:
+        GuestError: the file or the defence cannot be used, or its name or that of a setting is taken.
+    """
+    return _add_guest(spec, load_guest(spec, Defence))
+
+
+def add_entry_points() -> list[str]:
+    """Register the defences of installed packages; returns a sentence on each that cannot be used."""
+    faults = []
+    for point in entry_points(group=ENTRY_POINTS):
+        try:
+            defence = point.load()
+            if not isinstance(defence, Defence):
+                raise TypeError(f"{point.value} is a {type(defence).__name__}; expected a Defence")
+            file = getattr(getattr(defence.answer, "__code__", None), "co_filename", point.value)
+            _add_guest(f"{file}:{point.attr}", defence)
+        except Exception as error:  # whatever the package does: the other defences stay usable
+            faults.append(f"The entry point {point.name} ({point.value}) gives no defence: {error}")
+    return faults
+
+
+def guest_specs() -> tuple[str, ...]:
+    """``FILE.py:NAME`` of every defence that came from a file."""
+    return tuple(defence.guest for defence in DEFENCES.values() if defence.guest)
+
+
+def guest_sentences(names: Iterable[str]) -> tuple[str, ...]:
+    """Sentences of the threat model about those of the defences that came from a user's own file."""
+    guests = [DEFENCES[name] for name in names if DEFENCES[name].guest]
+    return tuple(
+        f"{guest.title} is a defence from the file {Path(guest.guest.rpartition(':')[0]).name}; "
+        "the attacker does not know it."
+        for guest in guests
+    )
+
+
+def remove(name: str) -> None:
+    """Remove a defence and its own settings."""
+    for setting in DEFENCES.pop(name).own_names.values():
+        unregister(setting)
+
+
+def run_defence(name: str, inputs: DefenceInput) -> Verdict | DefenceFault | None:
+    """The answer of a defence; None: it has none under these settings.
+
+    A user's own defence gets copies, and any error of it becomes a :class:`DefenceFault`.
+    """
+    defence = DEFENCES[name]
+    if not defence.guest:
+        return defence.run(inputs)
+    tensors = ("views", "area_fraction", "template_features", "context")
+    copies = {part: getattr(inputs, part).clone() for part in tensors}
+    try:
+        with guest_errors(defence.guest):
+            verdict = defence.run(replace(inputs, **copies))
+            if (wrong := _wrong_with(verdict, len(inputs.template_features))) is not None:
+                raise GuestError(f"{place(defence.guest, defence.answer)}: {wrong}")
+            return verdict
+    except GuestError as error:
+        return DefenceFault(str(error), error.detail)
+    except SettingError as error:
+        return DefenceFault(f"{place(defence.guest, defence.answer)}: {error}")
+
+
+def default_methods() -> tuple[str, ...]:
+    """Names of the defences that are always shown: three, and the user's own."""
+    return (*DEFAULT_METHODS, *(defence.name for defence in DEFENCES.values() if defence.guest))
+
+
+def compared() -> tuple[str, ...]:
+    """Names of all defences but RITA's ablations."""
+    return tuple(defence.name for defence in DEFENCES.values() if not defence.ablation)
+
+
+def with_defaults(names: Iterable[str]) -> tuple[str, ...]:
+    """``names`` and :func:`default_methods`, in the order of ``DEFENCES``.
+
+    Raises:
+        SettingError: a name that is not a defence, with the list of those that are.
+    """
+    wanted = {*validated(names), *default_methods()}
+    return tuple(name for name in DEFENCES if name in wanted)
+
+
+def validated(names: Iterable[str]) -> tuple[str, ...]:
+    """The names unchanged, or a :class:`SettingError` about the first that is not a defence."""
+    found = tuple(names)
+    for name in found:
+        if not isinstance(name, str) or name not in DEFENCES:
+            raise SettingError(f"There is no method {str(name)[:40]!r}.", f"Methods: {', '.join(DEFENCES)}.")
+    return found
+
+
+def _add(defence: Defence) -> None:
+    added: list[str] = []
+    try:
+        for setting in defence.settings:
+            added.append(register(defence.name, setting))
+    except SettingError:
+        for name in added:
+            unregister(name)
+        raise
+    DEFENCES[defence.name] = defence
+
+
+def _add_guest(spec: str, defence: Defence) -> Defence:
+    known = DEFENCES.get(defence.name)
+    if known is not None and known.guest == spec:
+        return known
+    if known is not None:
+        raise GuestError(f"{place(spec)}: there is already a defence named {defence.name!r}.", "Choose another name.")
+    try:
+        _add(replace(defence, guest=spec))
+    except SettingError as error:
+        raise GuestError(f"{place(spec)}: {error.message}", error.hint) from error
+    return DEFENCES[defence.name]
+
+
+def _wrong_with(verdict: object, classes: int) -> str | None:
+    """What is wrong with the answer of a user's own defence; None: nothing."""
+    if not isinstance(verdict, Verdict):
+        return f"the answer is a {type(verdict).__name__}; expected a Verdict."
+    shape = tuple(getattr(verdict.probability, "shape", ()))
+    if shape != (classes,):
+        return f"the probability has the shape {shape}; expected ({classes},), one number per class."
+    numbers = [float(p) for p in verdict.probability]
+    if not all(math.isfinite(p) and p >= 0 for p in numbers):
+        return "a probability is not a number, infinite or negative."
+    if abs(sum(numbers) - 1) > MAX_SUM_ERROR:
+        return f"the probabilities sum to {sum(numbers):.4f}; expected 1."
+    if not isinstance(verdict.label, int) or not 0 <= verdict.label < classes:
+        return f"the label is {verdict.label!r}; expected a whole number from 0 to {classes - 1}."
+    return None if math.isfinite(verdict.margin) else "the margin is not a finite number."
+
+
+discover()

@@ -1,0 +1,181 @@
+"""The first part of the engine: the model, its lock and caches; class names and pictures to features."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from rita_demo import method
+from rita_demo.data.descriptions import descriptions_for
+from rita_demo.data.prompt_templates import prompt_template
+from rita_demo.engine.caches import EngineCaches, class_prompts_key, hash_key
+from rita_demo.engine.conversion import array_to_tensor, tensor_to_numpy, to_numpy
+from rita_demo.process import malloc
+from rita_demo.records import BackboneInfo, ClassPrompts, EncodedViews, Picture, ViewSet
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import Settings
+from rita_demo.views.boxes import area_fractions
+from rita_demo.views.view_set import make_views
+from rita_demo.vlm.backbone import Backbone, check_finite, is_out_of_memory, out_of_memory_error
+from rita_demo.vlm.prompts import build_prompts
+from rita_demo.vlm.registry import load
+
+
+class EncodingEngine:
+    """A frozen model that encodes class names and pictures. :class:`rita_demo.engine.engine.Engine` is the whole."""
+
+    def __init__(
+        self, backbone: str | Backbone = "embedded", device: str | None = None, view_pixel_bytes: int = 0
+    ) -> None:
+        self._backbone = load(backbone, device) if isinstance(backbone, str) else backbone
+        self._lock = threading.RLock()
+        self._caches = EngineCaches(self.info.name, view_pixel_bytes)
+
+    @property
+    def info(self) -> BackboneInfo:
+        """Name, size, input side and device of the model."""
+        return self._backbone.info
+
+    def weights_key(self) -> str:
+        """A hash of the model's weights: stored results of other weights do not fit."""
+        return self._backbone.weights_key()
+
+    def encode_classes(self, names: Sequence[str], settings: Settings) -> ClassPrompts:
+        """Class names -> prompts and their features (K, M, D).
+
+        Raises:
+            VocabularyError: a name cannot be tokenised.
+            DataError: the class descriptions cannot be used.
+            SettingError: ``hand_prompt`` is a dataset's prompt, and these names are of no dataset.
+        """
+        prompts = self._prompt_set(tuple(names), settings)
+        return ClassPrompts(
+            names=tuple(prompts.names),
+            prompts=prompts.prompts,
+            features=tensor_to_numpy(prompts.features),
+            weight=tensor_to_numpy(prompts.weight),
+            template_features=tensor_to_numpy(prompts.template_features),
+            unknown=prompts.unknown,
+            temperature=self._backbone.temperature,
+            key=class_prompts_key(self.info.name, tuple(names)),
+            prompt_template=prompt_template(settings.hand_prompt, names),
+        )
+
+    def encode_views(self, picture: Picture, settings: Settings) -> EncodedViews:
+        """Draw the views of a picture and encode each; cached by content."""
+        key = self._caches.views_key(picture, settings)
+        return self._caches.encoded_views.get_or_create(key, lambda: self._encode_picture(picture, settings, key))
+
+    def encode_views_batch(
+        self, pictures: Sequence[Picture], settings: Settings, seeds: Sequence[int]
+    ) -> list[EncodedViews]:
+        """:meth:`encode_views` of several pictures, each with its own view seed, in one batch; not cached."""
+        with self._model_lock():
+            drawn = [
+                make_views(self._pixels(picture), settings.replace(view_seed=seed), self.info.side)
+                for picture, seed in zip(pictures, seeds, strict=True)
+            ]
+            pixels = torch.cat([one.pixels for one in drawn if one.pixels is not None])
+            features = tensor_to_numpy(check_finite(self._backbone.encode_views(pixels, len(drawn))))
+        each = features.reshape(len(drawn), -1, features.shape[1])
+        return [
+            EncodedViews(
+                to_numpy(replace(one, pixels=None)),
+                own,
+                hash_key("together", self.info.name, picture.key, str(settings), str(seed)),
+            )
+            for one, own, picture, seed in zip(drawn, each, pictures, seeds)
+        ]
+
+    def view_pixels(self, picture: Picture, settings: Settings) -> np.ndarray:
+        """The views as pictures for the screen: (N, side, side, 3) uint8, kept from :meth:`encode_views` or drawn."""
+
+        def draw() -> np.ndarray:
+            with self._model_lock():
+                return _display_pixels(make_views(self._pixels(picture), settings, self.info.side))
+
+        return self._caches.view_pixels.get_or_create(self._caches.views_key(picture, settings), draw)
+
+    @contextmanager
+    def _model_lock(self) -> Iterator[None]:
+        """The model for one caller.
+
+        Raises:
+            BackboneError: the device's memory does not suffice, after smaller batches of views were tried.
+        """
+        with self._lock:
+            try:
+                yield
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                raise out_of_memory_error() from error
+
+    def _checked_prompts(self, class_prompts: ClassPrompts, settings: Settings) -> Any:
+        """The model's prompts of these classes; features of another model would fit by chance, or not at all."""
+        if class_prompts.key != class_prompts_key(self.info.name, class_prompts.names):
+            raise SettingError(
+                "Another model was chosen since this picture was decided.",
+                "Run a picture with it first, or go back to the model it was decided with.",
+            )
+        return self._prompt_set(class_prompts.names, settings)
+
+    def _prompt_set(self, names: tuple[str, ...], settings: Settings) -> Any:
+        def build() -> Any:
+            descriptions = descriptions_for(names, settings.descriptions)
+            template = prompt_template(settings.hand_prompt, names)
+            prompts = build_prompts(self._backbone, names, settings, descriptions, template)
+            check_finite(prompts.features)
+            return prompts
+
+        with self._model_lock():
+            return self._caches.prompts.get_or_create(self._caches.prompts_key(names, settings), build)
+
+    def _method_prompts(self, class_prompts: ClassPrompts, settings: Settings) -> method.Prompts:
+        """The prompts as an argument of the method."""
+        prompts = self._checked_prompts(class_prompts, settings)
+        return method.Prompts(
+            encode=prompts.encode,
+            context=prompts.context,
+            features=prompts.features,
+            weight=prompts.weight,
+            temperature=self._backbone.temperature,
+        )
+
+    def _encode_picture(self, picture: Picture, settings: Settings, key: str) -> EncodedViews:
+        with self._model_lock():
+            begin = time.perf_counter()
+            drawn = make_views(self._pixels(picture), settings, self.info.side)
+            cut = time.perf_counter()
+            assert drawn.pixels is not None  # just made
+            features = tensor_to_numpy(check_finite(self._backbone.encode_views(drawn.pixels)))
+            end = time.perf_counter()
+            if self._caches.keeps_pixels:
+                self._caches.view_pixels.put(key, _display_pixels(drawn))
+        views = to_numpy(replace(drawn, pixels=None))
+        del drawn
+        malloc.trim_if_grown()
+        return EncodedViews(views, features, key, {"views": cut - begin, "encoding": end - cut})
+
+    def _tensor(self, array: np.ndarray) -> torch.Tensor:
+        return array_to_tensor(array, self._backbone.device)
+
+    def _area_fraction(self, encoded_views: EncodedViews) -> torch.Tensor:
+        return self._tensor(area_fractions(encoded_views.views.boxes))
+
+    def _pixels(self, picture: Picture) -> torch.Tensor:
+        """(H, W, 3) uint8 -> (3, H, W) float32 in [0, 1] on the device."""
+        return self._tensor(picture.pixels).permute(2, 0, 1).float() / 255
+
+
+def _display_pixels(drawn: ViewSet) -> np.ndarray:
+    """The pixels of views, (N, 3, side, side) in [0, 1], as (N, side, side, 3) uint8."""
+    assert isinstance(drawn.pixels, torch.Tensor)
+    return tensor_to_numpy(drawn.pixels.mul(255).round().clamp(0, 255).byte().permute(0, 2, 3, 1))

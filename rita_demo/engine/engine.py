@@ -1,0 +1,189 @@
+"""The engine: one loaded model for everybody; numpy above it, torch below it.
+
+It keeps no visitor's state: a cache (the page's memory) is an argument and a result. ``protocol.py`` lists the methods
+that other folders use; ``encoding.py`` and ``attacking.py`` have the first two parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from rita_demo import method
+from rita_demo.defences.contract import DefenceInput
+from rita_demo.defences.registry import run_defence
+from rita_demo.engine.attacking import AttackEngine
+from rita_demo.engine.caches import class_prompts_key
+from rita_demo.engine.conversion import tensor_to_numpy, to_numpy, to_torch
+from rita_demo.records import (
+    BackboneInfo,
+    CacheState,
+    ClassPrompts,
+    DefenceFault,
+    EncodedViews,
+    Exclusions,
+    SinkhornHistory,
+    TheoremBounds,
+    Trace,
+    Transport,
+    Tuning,
+    Verdict,
+)
+from rita_demo.settings import Settings
+
+CPU = torch.device("cpu")
+
+
+class Engine(AttackEngine):
+    """A frozen model. Thread-safe: one lock guards the model.
+
+    Args:
+        backbone: ``"embedded"``, ``"ARCH:TAG"`` of open_clip, or ``"ARCH:/path/to/checkpoint"``; or a
+            model that is already loaded.
+        device: a torch device name; None: ``RITA_DEVICE``, else CUDA, then MPS,
+            then CPU. A loaded model stays where it is.
+        view_pixel_bytes: room for the pixels of encoded views, so that :meth:`view_pixels` need not draw
+            them a second time; 0 keeps none.
+
+    Raises:
+        BackboneError: the model cannot be loaded. From every method: the device's memory does not suffice,
+            or the model's output is not finite.
+    """
+
+    # --- RITA's cache and decision
+
+    def remove_cache_item(self, cache: CacheState, k: int, slot: int) -> CacheState:
+        """A cache without one of its items; see :func:`rita_demo.method.remove`."""
+        return to_numpy(method.remove(to_torch(cache, CPU), k, slot))
+
+    def decide(
+        self,
+        encoded_views: EncodedViews,
+        class_prompts: ClassPrompts,
+        cache: CacheState | None,
+        settings: Settings,
+        tuning: Tuning | None = None,
+        exclusions: Exclusions | None = None,
+    ) -> tuple[Trace, CacheState]:
+        """RITA's decision from features alone, and the cache after it.
+
+        Args:
+            cache: None, or one of other classes or another model: an empty one.
+            tuning: an earlier trace's prompt update, to skip the text encoder when only transport or cache
+                settings changed.
+            exclusions: views and prompts that get no mass but keep their place in the trace, and items of
+                ``cache`` (class, slot) that are removed first.
+
+        Raises:
+            SettingError: ``class_prompts`` is of another model; ``exclusions`` leaves no view, or a class no
+                prompt, or names an item that does not exist.
+        """
+        cache = self.compatible_cache(cache, class_prompts, settings)
+        exclusions = exclusions or Exclusions()
+        with self._model_lock():
+            prompts = self._method_prompts(class_prompts, settings)
+            view_mask, weight = method.apply_to_views(exclusions, len(encoded_views.features), prompts.weight)
+            trace, after = method.decide(
+                self._tensor(encoded_views.features),
+                replace(prompts, weight=weight),
+                method.apply_to_cache(exclusions, to_torch(cache, self._backbone.device)),
+                settings,
+                tuning=to_torch(tuning, self._backbone.device),
+                view_mask=view_mask,
+                area_fraction=self._area_fraction(encoded_views),
+            )
+        return to_numpy(trace), to_numpy(after)
+
+    def tune(self, encoded_views: EncodedViews, class_prompts: ClassPrompts, settings: Settings) -> Tuning:
+        """The prompt update of :meth:`decide` alone, to be stored and passed back to it."""
+        with self._model_lock():
+            prompts = self._checked_prompts(class_prompts, settings)
+            tuning = method.tune(
+                prompts.encode,
+                prompts.context,
+                method.unit(self._tensor(encoded_views.features)),  # as decide does
+                prompts.weight,
+                settings,
+                self._backbone.temperature,
+                prompts.features,
+            )
+        return to_numpy(tuning)
+
+    def sinkhorn_history(self, solved: Transport, k: int, settings: Settings) -> SinkhornHistory:
+        """The iterations behind a trace's transport of class ``k``; see :func:`rita_demo.method.sinkhorn_history`.
+
+        It runs on the CPU: one small problem, many short steps.
+        """
+        return to_numpy(method.sinkhorn_history(to_torch(solved, CPU), k, settings))
+
+    # --- all defences
+
+    def answers(
+        self,
+        encoded_views: EncodedViews,
+        class_prompts: ClassPrompts,
+        settings: Settings,
+        names: Iterable[str] = ("clip", "ensemble"),
+        decide: Callable[[Settings], Trace] | None = None,
+    ) -> dict[str, Verdict | DefenceFault]:
+        """The defences' answers from the same encoded views, by name; without those that have none.
+
+        Args:
+            names: of ``DEFENCES``; those that tune prompts cost a prompt update each.
+            decide: RITA's decision on these views with the given settings, for RITA and its ablations.
+
+        Raises:
+            SettingError: a setting of a defence that cannot be used with these classes.
+        """
+        with self._model_lock():
+            inputs = self._defence_input(encoded_views, class_prompts, settings)
+            if decide is not None:
+                inputs = replace(inputs, decide=decide)
+            found = {name: run_defence(name, inputs) for name in names}
+        return {name: to_numpy(answer) for name, answer in found.items() if answer is not None}
+
+    def _defence_input(
+        self, encoded_views: EncodedViews, class_prompts: ClassPrompts, settings: Settings
+    ) -> DefenceInput:
+        prompts = self._checked_prompts(class_prompts, settings)
+        return DefenceInput(
+            views=self._tensor(encoded_views.features),
+            area_fraction=self._area_fraction(encoded_views),
+            template_features=self._tensor(class_prompts.template_features),
+            description_features=prompts.mean_description_features(),
+            context=prompts.context[:1],
+            encode=prompts.encode_contexts,
+            temperature=class_prompts.temperature,
+            settings=settings,
+        )
+
+    # --- numbers of the paper's figures, from features alone
+
+    def theorem_bounds(self, trace: Trace) -> TheoremBounds:
+        """Definition 14 for every class of a decided picture; the analysis computes ``exact``."""
+        x, z = (torch.from_numpy(a) for a in (trace.view_features, trace.prompt_features))
+        weight = torch.from_numpy(trace.prompt_weight)
+        lower, upper, gap, bures = (tensor_to_numpy(part) for part in method.theorem_bounds(x, z, z_weight=weight))
+        unknown = np.full(len(lower), np.nan)
+        return TheoremBounds(lower, upper, gap, bures, unknown, 2 * trace.prompt_transport.distance)
+
+    def kl_to_one_hot(self, features: np.ndarray, labels: np.ndarray, class_prompts: ClassPrompts) -> np.ndarray:
+        """Definition 15: (K,) nats for features (n, D) of classes ``labels`` (n,); NaN for a class without any."""
+        return tensor_to_numpy(
+            method.kl_to_one_hot(
+                torch.from_numpy(np.ascontiguousarray(features, np.float32)),
+                torch.from_numpy(np.asarray(labels, np.int64)),
+                torch.from_numpy(class_prompts.features),
+                torch.from_numpy(class_prompts.weight),
+                temperature=class_prompts.temperature,
+            )
+        )
+
+
+def empty_cache_for(info: BackboneInfo, names: Sequence[str], settings: Settings) -> CacheState:
+    """What :meth:`Engine.empty_cache` returns, for a model that is loaded in another process."""
+    key = class_prompts_key(info.name, tuple(names))
+    return to_numpy(method.empty(len(names), settings.slots, info.width, key))

@@ -1,0 +1,112 @@
+"""The header of a cell: threat model, settings, pictures and machine, stored beside its numbers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from rita_demo.attacks import get_attack, threat_sentences
+from rita_demo.defences.registry import DEFENCES, guest_sentences
+from rita_demo.evaluation import planned_cells
+from rita_demo.evaluation.pictures import PictureSet
+from rita_demo.evaluation.planned_cells import COLUMNS, FORMAT, Cell, ModelIdentity
+from rita_demo.evaluation.request import DEFAULT_TRAFFIC, NEXT_CLASS, SEEDS, Traffic
+from rita_demo.records import BackboneInfo, ThreatModel
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import SETTINGS, Settings
+
+UNTARGETED_GOAL = "away from the true class of every picture"
+NEXT_CLASS_GOAL = "towards the class after the true one in the list of names (after the last comes the first)"
+
+
+def threat_of(cell: Cell, side: int) -> ThreatModel:
+    """What is attacked, with which knowledge and budget. ``side``: of the model's input, in pixels."""
+    row, settings = get_attack(cell.requested.attack), cell.settings
+    attacked = row.name != "none"
+    return ThreatModel(
+        attack=row.name,
+        budget=settings.budget,
+        steps=cell.steps,
+        seed=cell.seed,
+        square=settings.square,
+        side=side if settings.square == "model" else 0,  # 0: that of each picture
+        goal=_goal(cell)[0] if attacked else "none",
+        knows=row.knows,
+        does_not_know=row.does_not_know,
+        sentences=(_sentences(cell, side) if attacked else ("No attack: clean pictures.",))
+        + guest_sentences([cell.method]),
+    )
+
+
+def _goal(cell: Cell) -> tuple[str, str | None]:
+    """The goal of the attack in words, and the target class, if there is one."""
+    if cell.target == NEXT_CLASS:
+        return NEXT_CLASS_GOAL, "the next class"
+    return (f"towards “{cell.target}”", cell.target) if cell.target else (UNTARGETED_GOAL, None)
+
+
+def _sentences(cell: Cell, side: int) -> tuple[str, ...]:
+    settings = cell.requested
+    size = f"{side} × {side} pixels" if settings.square == "model" else "its own size"
+    where = f"on a square of {size} ({settings.square} protocol)"
+    goal, aim = _goal(cell)
+    sentences = threat_sentences(settings, goal, where, aim)
+    if cell.target not in ("", NEXT_CLASS):
+        sentences += (f"Pictures of {cell.target!r} itself are left out of everything measured with it.",)
+    if settings.attack == "defence" and not cell.attack_uses_cache:
+        sentences += ("The attack uses an empty memory for every picture.",)
+    if (share := cell.traffic.share) != 100:
+        sentences += (
+            f"Mixed traffic: {share} % of the pictures, chosen by the seed, are attacked; the others are clean.",
+        )
+    return sentences
+
+
+def header_of(cell: Cell, picture_set: PictureSet, model: ModelIdentity, info: BackboneInfo) -> dict[str, Any]:
+    """The content of ``header.json``; ``pool`` is the same for cells that differ in the seed alone."""
+    settings = planned_cells.settings_hash(cell, picture_set, model)
+    columns = {name: getattr(cell.settings, name) for name in COLUMNS} | {"steps": cell.steps}
+    columns |= {
+        "attack": cell.attack_label,
+        "dataset": picture_set.dataset,
+        "split": picture_set.split,
+        "method": cell.method,
+    }
+    columns |= {"backbone": model.name, "settings": settings}
+    free = [name for name in SEEDS if name not in cell.fixed_seeds]
+    return {
+        "format": FORMAT,
+        "columns": columns,
+        "pool": planned_cells.digest(columns),
+        "seed": cell.seed,
+        "traffic": asdict(cell.traffic),
+        "target": cell.target,
+        "seeds": "every picture has its own, made from the seed and its name" if free else "given by hand",
+        "threat_model": asdict(threat_of(cell, info.side)),
+        "knobs": {n: v for n, v in cell.requested.as_dict().items() if n not in free},
+        "special": planned_cells.non_default(cell),
+        "pictures": len(picture_set.items),
+        "available": picture_set.available,
+        "classes": len(picture_set.names),
+        "classes_present": picture_set.classes_present,
+        "names": list(picture_set.names),
+        "weights": model.weights,
+        "note": info.note,
+        "width": info.width,
+        "machine": {"device": info.device, "precision": info.precision},
+    }
+
+
+def cell_of(header: dict[str, Any]) -> Cell:
+    """The cell of a header.
+
+    Raises:
+        SettingError: it names a method or setting that this version does not have.
+    """
+    method, knobs = header["columns"]["method"], header["knobs"]
+    if method not in DEFENCES or not set(knobs) <= set(SETTINGS):
+        raise SettingError("This run was made by another version.", "Measure it again.")
+    requested, fixed = Settings(**knobs), frozenset(name for name in SEEDS if name in knobs)
+    traffic = Traffic(**header["traffic"]) if "traffic" in header else DEFAULT_TRAFFIC
+    settings = planned_cells.canonical_settings(method, requested, fixed)
+    return Cell(method, header["seed"], requested, settings, fixed, traffic, header.get("target", ""))

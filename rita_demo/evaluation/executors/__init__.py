@@ -1,0 +1,1 @@
+"""Where a measurement is computed: in this process or by Ray workers."""

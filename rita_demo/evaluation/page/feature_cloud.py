@@ -1,0 +1,114 @@
+"""A feature cloud of generated textures, attacked, encoded and cached one after another, for the paper's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import numpy as np
+
+from rita_demo.attacks import get_attack
+from rita_demo.data import textures
+from rita_demo.data.pictures import open_picture, picture_of
+from rita_demo.engine.protocol import Engine
+from rita_demo.evaluation.pictures import DatasetItem, PictureSet, picture_seed
+from rita_demo.records import Picture
+from rita_demo.records.errors import SettingError
+from rita_demo.records.measurement import FeatureCloud
+from rita_demo.settings import Settings
+
+VIEWS_SHOWN = 16  # crops per picture; the cache gets all of them
+THUMBNAIL_SIDE = 56  # pixels
+MAX_PICTURES = 400  # pictures of one cloud
+
+
+def texture_set(classes: int, per_class: int, split: str = "val") -> PictureSet:
+    """Generated textures: ``classes`` of the 47 words, spread over the alphabet, with ``per_class`` pictures each.
+
+    Raises:
+        SettingError: too few or too many of them.
+    """
+    total = len(textures.CLASSES)
+    if not 2 <= classes <= total or per_class < 1 or classes * per_class > MAX_PICTURES:
+        raise SettingError(
+            f"A cloud has 2 to {total} classes and at most {MAX_PICTURES} pictures; got {classes} "
+            f"classes with {per_class} pictures each."
+        )
+    names = tuple(textures.CLASSES[i * total // classes] for i in range(classes))
+    items = tuple(
+        DatasetItem(f"{name}/{seed}", label, 0, texture=(name, seed))
+        for seed in textures.seeds(split)[:per_class]
+        for label, name in enumerate(names)
+    )
+    return PictureSet("textures", split, names, items, len(items), classes)
+
+
+def collect_steps(
+    engine: Engine, picture_set: PictureSet, settings: Settings, seed: int = 0
+) -> Generator[tuple[int, int], None, FeatureCloud]:
+    """Attack every picture in the order of a stream, add its views to the cache, and collect the features.
+
+    Yields (pictures done, pictures) after every attack step, so that cancelling acts at once. The prompts are not
+    tuned: the cache does not depend on them (``cache_text`` is ``initial``).
+    """
+    untuned = settings.replace(tuning_steps=0, cache_text="initial", protocol="stream")
+    class_prompts = engine.encode_classes(picture_set.names, untuned)
+    cache = engine.empty_cache(class_prompts, untuned)
+    items = picture_set.stream(seed)
+    clean, attacked, views, thumbs = [], [], [], []
+    for number, item in enumerate(items):
+        yield number, len(items)
+        own_seed = picture_seed(seed, item)
+        own = untuned.replace(view_seed=own_seed, attack_seed=own_seed)
+        before = open_picture(item.source(), square=own.square, side=engine.info.side)
+        after = before
+        if own.attack != "none":
+            steps = engine.attack_steps(before, class_prompts, own, item.label, cache=cache)
+            after = yield from _attacked(steps, number, len(items))
+        encoded_views = engine.encode_views(after, own)
+        _, cache = engine.decide(encoded_views, class_prompts, cache, own)
+        clean.append(engine.encode_views(before, own.replace(views=1)).features[0])
+        attacked.append(encoded_views.features[0])
+        views.append(encoded_views.features[1 : 1 + VIEWS_SHOWN])
+        thumbs.append(thumbnail(after.pixels))
+    return FeatureCloud(
+        title=f"{len(items)} drawn textures, {len(picture_set.names)} classes, {attack_text(settings)}, "
+        f"{engine.info.title}",
+        class_prompts=class_prompts,
+        ids=tuple(item.id for item in items),
+        label=np.array([item.label for item in items]),
+        clean=np.stack(clean),
+        attacked=np.stack(attacked),
+        views=np.stack(views),
+        cache=cache,
+        thumbs=np.stack(thumbs),
+    )
+
+
+def _attacked(
+    steps: Generator[tuple[int, int], None, object], done: int, total: int
+) -> Generator[tuple[int, int], None, Picture]:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return picture_of(end.value.pixels)
+        yield done, total
+
+
+def thumbnail(pixels: np.ndarray) -> np.ndarray:
+    """The picture as means of blocks, at most (THUMBNAIL_SIDE, THUMBNAIL_SIDE, 3) uint8."""
+    side = pixels.shape[0]
+    edges = np.linspace(0, side, min(THUMBNAIL_SIDE, side) + 1).astype(int)[:-1]
+    sums = np.add.reduceat(np.add.reduceat(pixels.astype(np.float32), edges, 0), edges, 1)
+    widths = np.diff([*edges, side])
+    return (sums / (widths[:, None, None] * widths[None, :, None])).round().astype(np.uint8)
+
+
+def attack_text(settings: Settings) -> str:
+    """The attack in a few words: "PGD 4/255, 7 steps"."""
+    row = get_attack(settings.attack)
+    if row.name == "none":
+        return "not attacked"
+    budget = f" {settings.budget}/255" if row.bounded else ""
+    steps = f", {row.step_count(settings.steps)} steps" if row.iterative else ""
+    return f"{row.title}{budget}{steps}"

@@ -1,0 +1,146 @@
+"""Run folders read for the figures: measured points, and the features of a stream.
+
+Nothing here writes, because another process may be writing to the run folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rita_demo.data import shipped_results
+from rita_demo.data.pictures import open_picture
+from rita_demo.engine.protocol import Engine
+from rita_demo.evaluation import planned_cells
+from rita_demo.evaluation.cell_header import cell_of
+from rita_demo.evaluation.page.feature_cloud import MAX_PICTURES, VIEWS_SHOWN, attack_text, thumbnail
+from rita_demo.evaluation.page.folders import DataFolders
+from rita_demo.evaluation.page.streams import check_model, picture_of
+from rita_demo.evaluation.pictures import PictureSet
+from rita_demo.evaluation.planned_cells import Cell, ModelIdentity
+from rita_demo.evaluation.report.ablation_points import ablation_points, read_points
+from rita_demo.evaluation.store import files
+from rita_demo.evaluation.store.cell_file import cache_after_rows
+from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
+from rita_demo.evaluation.store.views_and_attacks import unit_features
+from rita_demo.records import Picture
+from rita_demo.records.errors import DataError
+from rita_demo.records.measurement import AblationPoint, FeatureCloud
+
+SHIPPED = ""  # the name that stands for the measurements shipped with this copy
+
+
+def run_names(folders: DataFolders) -> tuple[str, ...]:
+    """Names of the run folders, newest first."""
+    try:
+        found = [place for place in folders.runs.iterdir() if (place / "cells").is_dir()]
+        found.sort(key=lambda place: -(place / "cells").stat().st_mtime)
+    except OSError:  # missing, or not readable
+        return ()
+    return tuple(place.name for place in found)
+
+
+def measured_points(folders: DataFolders, run: str) -> tuple[AblationPoint, ...]:
+    """The measured points of a run folder, or with ``run`` = ``SHIPPED`` those shipped with this copy.
+
+    Raises:
+        DataError: ``run`` is not one of :func:`run_names` (it is user input), or is damaged.
+    """
+    if run == SHIPPED:
+        try:
+            return read_points(shipped_results.ABLATIONS)
+        except DataError:  # the tab opens in spite of a damaged file
+            return ()
+    if run not in run_names(folders):
+        raise DataError(f"There is no run {str(run)[:60]!r}.", "Choose one from the list.")
+    return ablation_points(folders.runs / run)
+
+
+def stored_streams(folders: DataFolders) -> tuple[StreamRun, ...]:
+    """The stored streams that :func:`load_cloud_steps` can show: all but those whose attack uses the cache, since
+    their stored views are found only by the whole list of pictures."""
+    return tuple(one for one in stream_runs(folders.runs) if not one.attack_uses_cache)
+
+
+def load_cloud_steps(folders: DataFolders, name: str, engine: Engine) -> Generator[tuple[int, int], None, FeatureCloud]:
+    """A stored stream as a feature cloud: at most its first ``MAX_PICTURES`` pictures, and the cache after them.
+
+    Yields (pictures done, pictures) while clean pictures are encoded that the run did not store.
+
+    Raises:
+        DataError: no such stream, no stored features, or a missing clean picture.
+        SettingError: the engine has another model than the stream.
+    """
+    one = find_stream_run(folders.runs, name)
+    check_model(engine, one)
+    rows, cell = one.rows()[:MAX_PICTURES], cell_of(one.header)
+    run, names = one.cells["rita"].parents[1], tuple(one.header["names"])
+    pictures = PictureSet(one.columns["dataset"], "", names, (), 0, 0)
+    model = ModelIdentity(one.columns["backbone"], one.header["weights"])
+    attacked = _features(run, cell, pictures, model, engine.info.width)
+    clean = _features(run, cell.clean, pictures, model, engine.info.width)
+    delivered = [attacked if row["attack"] != "none" else clean for row in rows]
+    ids = [row["picture"] for row in rows]
+    if not rows or any(i not in features for i, features in zip(ids, delivered)):
+        raise DataError(
+            "The features of this stream are not all stored.", "Run the same evaluate again into this folder."
+        )
+
+    def clean_square(picture: str) -> Picture:
+        square, side = cell.requested.square, engine.info.side
+        return picture_of(folders, one, picture, square=square, side=side)
+
+    for done, row in enumerate(rows):
+        if row["picture"] not in clean:
+            yield done, len(rows)
+            own = one.settings_for(row).replace(views=1)
+            clean[row["picture"]] = engine.encode_views(clean_square(row["picture"]), own).features
+    class_prompts = engine.encode_classes(names, cell.requested)
+    views = np.stack([features[i] for i, features in zip(ids, delivered)])
+    return FeatureCloud(
+        title=f"{len(ids)} pictures of {pictures.dataset}, {attack_text(cell.requested)}, {engine.info.title}",
+        class_prompts=class_prompts,
+        ids=tuple(ids),
+        label=np.array([names.index(row["label"]) for row in rows]),
+        clean=np.stack([clean[i][0] for i in ids]),
+        attacked=views[:, 0],
+        views=views[:, 1 : 1 + VIEWS_SHOWN],
+        cache=cache_after_rows(one.cells["rita"], engine.empty_cache(class_prompts, cell.settings), rows),
+        thumbs=_thumbs(run / "attacked" / planned_cells.attack_key(cell, pictures, model), ids, clean_square),
+        pictures_name=_delivered_text([features is attacked for features in delivered]),
+    )
+
+
+def _delivered_text(attacked: list[bool]) -> str:
+    """Words for the pictures that arrived."""
+    if all(attacked):
+        return "attacked pictures"
+    return f"pictures, {sum(attacked)} of {len(attacked)} attacked" if any(attacked) else "clean pictures"
+
+
+def _features(
+    run: Path, cell: Cell, picture_set: PictureSet, model: ModelIdentity, width: int
+) -> dict[str, np.ndarray]:
+    """Picture -> its stored views (N, D), unit length."""
+    folder = run / "looks" / planned_cells.views_key(cell, picture_set, model)
+    rows: list[dict[str, Any]] = files.read_lines(folder / "looks.jsonl")
+    if not rows:
+        return {}
+    size = cell.requested.views * width
+    data = np.fromfile(folder / "features.f16", "<f2", count=len(rows) * size)
+    data = data[: len(data) // size * size].reshape(-1, cell.requested.views, width)
+    return {row["id"]: unit_features(views) for row, views in zip(rows, data)}
+
+
+def _thumbs(folder: Path, ids: list[str], clean_square: Callable[[str], Picture]) -> np.ndarray | None:
+    """(n, s, s, 3) uint8 of the stored attacked squares, else of the clean ones; None when a picture is missing."""
+    positions = {row["id"]: at for at, row in enumerate(files.read_lines(folder / "attacked.jsonl"))}
+    paths = [folder / f"{positions.get(one, -1):06d}.png" for one in ids]
+    try:
+        squares = [open_picture(path) if path.is_file() else clean_square(one) for one, path in zip(ids, paths)]
+    except DataError:
+        return None
+    return np.stack([thumbnail(square.pixels) for square in squares])

@@ -1,0 +1,188 @@
+"""A stream of pictures: its request, its steps of one picture each, and its stored pictures."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Generator, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rita_demo.data.datasets import load_split
+from rita_demo.data.pictures import open_picture
+from rita_demo.defences.registry import DEFAULT_METHODS, with_defaults
+from rita_demo.evaluation.page.folders import DataFolders, available
+from rita_demo.evaluation.pictures import find_picture
+from rita_demo.evaluation.request import Request, Traffic
+from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
+from rita_demo.evaluation.store.files import digest, exclusive_lock
+from rita_demo.evaluation.store.stream_runs import StreamRun, stream_runs
+from rita_demo.records import CacheState, Picture
+from rita_demo.records.errors import DataError, SettingError
+from rita_demo.settings import SETTINGS, Settings
+
+TRAFFIC = {"clean": 0, "mixed": 50, "attacked": 100}  # percent of the pictures that are attacked
+MIN_PICTURES, MAX_PICTURES = 2, 500  # pictures of one stream
+MAX_STREAMS = 16  # of the page on disk; the oldest is deleted
+MAX_STREAM_BYTES = 2 << 30  # all of them together
+FOLDER_PREFIX = "page-"  # of their folders' names
+
+
+@dataclass(frozen=True)
+class StreamPicture:
+    """A picture of a stream with all inputs of its decision.
+
+    ``settings`` have the seeds of this picture; ``cache``: before this picture; ``target``: the class that its attack
+    moved towards.
+    """
+
+    picture: Picture
+    names: tuple[str, ...]
+    settings: Settings
+    label: int
+    cache: CacheState
+    title: str
+    target: int | None = None
+
+
+def request_for(
+    folders: DataFolders,
+    settings: Settings,
+    backbone: str,
+    *,
+    dataset: Any,
+    traffic: Any,
+    order: Any,
+    seed: Any,
+    pictures: Any,
+    methods: Iterable[str] = DEFAULT_METHODS,
+) -> Request:
+    """The request of a visitor's stream, checked. Equal requests have the same run folder.
+
+    Args:
+        settings: of attack, views and method; the protocol becomes ``stream`` and the square the model's, so that
+            the numbers compare with those of ``evaluate``.
+        dataset: a name from :func:`available`. traffic: a key of ``TRAFFIC``. order: one of ``ORDERS``.
+        seed: 0 or more. pictures: ``MIN_PICTURES`` to ``MAX_PICTURES``.
+        methods: beside CLIP, Ensemble and RITA; another choice uses the same folder.
+
+    Raises:
+        SettingError, DataError: a value that is not allowed.
+    """
+    if dataset not in {row.name for row in available(folders)}:
+        raise DataError("There is no such dataset here.", "Choose one from the list.")
+    if not isinstance(traffic, str) or traffic not in TRAFFIC:
+        raise SettingError(f"The traffic is one of {', '.join(TRAFFIC)}.")
+    number = SETTINGS["view_seed"].parse(seed)
+    count, share = _picture_count(pictures), TRAFFIC[traffic]
+    attack = "none" if not share else SETTINGS["attack"].default if settings.attack == "none" else settings.attack
+    settings = settings.replace(protocol="stream", square="model", attack=attack)
+    usual = {name: SETTINGS[name].default for name in ("view_seed", "attack_seed")}
+    key = [dataset, traffic, order, number, count, backbone, settings.replace(**usual).as_dict()]
+    name = f"{FOLDER_PREFIX}{Path(dataset).name[:40]}-{traffic}-{digest(key)}"
+    return Request(
+        datasets=(dataset,),
+        split=_split(dataset, folders.root),
+        methods=with_defaults(methods),
+        points=(settings.replace(**usual),),
+        out=folders.runs / name,
+        data_root=folders.root,
+        seeds=(number,),
+        limit=count,
+        allow_partial=True,
+        backbone=backbone,
+        traffic=Traffic(share or 100, order),
+    )
+
+
+def stream_steps(engine: Any, request: Request) -> Generator[EvaluationStep, None, None]:
+    """Start or resume the stream, one step per picture; see :func:`rita_demo.evaluation.run.evaluate_steps`."""
+    _evict_old_streams(request.out)
+    return evaluate_steps(request, engine)
+
+
+def stream_run_of(folders: DataFolders, request: Request) -> StreamRun | None:
+    """The stored stream of a request, as far as it is written."""
+    return next(iter(stream_runs(folders.runs, request.out)), None)
+
+
+def picture_of(
+    folders: DataFolders, one: StreamRun, name: str, *, square: str = "picture", side: int | None = None
+) -> Picture:
+    """The clean square of a picture of a stream, by its id.
+
+    Raises:
+        DataError, PictureError: it is not in the data folder, or it cannot be read.
+    """
+    source = find_picture(one.columns["dataset"], name, folders.root)
+    return open_picture(source, square=square, side=side)
+
+
+def open_stream_picture(engine: Any, folders: DataFolders, one: StreamRun, t: int) -> StreamPicture:
+    """Picture number ``t`` (from 1) of a stream, with the cache before it.
+
+    Raises:
+        SettingError: the engine has another model than the stream.
+        DataError, PictureError: the picture is missing.
+    """
+    check_model(engine, one)
+    row = one.rows()[t - 1]
+    names, settings = tuple(one.header["names"]), one.settings_for(row)
+    picture = picture_of(folders, one, row["picture"], square=settings.square, side=engine.info.side)
+    empty = engine.empty_cache(engine.encode_classes(names, settings), settings)
+    title = f"Picture {t} of a stream: {row['picture']}"
+    cache = one.cache_after(empty, t - 1)
+    target = names.index(row["target"]) if row.get("target") else None
+    return StreamPicture(picture, names, settings, names.index(row["label"]), cache, title, target)
+
+
+def check_model(engine: Any, one: StreamRun) -> None:
+    """Raises :class:`SettingError` if the engine has another model than the stream."""
+    weights = engine.weights_key()
+    if engine.info.name != one.columns["backbone"] or weights != one.header["weights"]:
+        raise SettingError(
+            f"This stream was made with the model {one.columns['backbone']!r} (weights "
+            f"{one.header['weights'][:8]}), not with the one in use.",
+            "Choose that model in the menu above.",
+        )
+
+
+def rows_text(one: StreamRun) -> str:
+    """All rows of a stream as JSON lines, method after method."""
+    rows = [row for method in one.cells for row in one.rows(method)]
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def _split(dataset: str, root: Path | None) -> str:
+    """The split to stream: the test split if there is one."""
+    for split in ("test", "val", "all", "train"):
+        if dataset == "textures":
+            return split
+        with suppress(DataError):
+            load_split(dataset, root or Path(), split, allow_partial=True)
+            return split
+    raise DataError("This dataset has no pictures here.", "Choose another one.")
+
+
+def _picture_count(value: Any) -> int:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not MIN_PICTURES <= value <= MAX_PICTURES or value != int(value):
+        raise SettingError(f"The number of pictures is a whole number from {MIN_PICTURES} to {MAX_PICTURES}.")
+    return int(value)
+
+
+def _evict_old_streams(out: Path) -> None:
+    """Delete the page's oldest streams beyond MAX_STREAMS or MAX_STREAM_BYTES; no other folders."""
+    if out.exists() or not out.parent.is_dir():
+        return
+    streams = [p for p in out.parent.iterdir() if p.name.startswith(FOLDER_PREFIX) and p.is_dir()]
+    newest = sorted(streams, key=lambda p: -p.stat().st_mtime)
+    total = 0
+    for place, old in enumerate(newest, 1):
+        total += sum(path.stat().st_size for path in old.rglob("*") if path.is_file())
+        if place < MAX_STREAMS and total <= MAX_STREAM_BYTES:
+            continue
+        with suppress(DataError), exclusive_lock(old):  # not one that is being written
+            shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,227 @@
+"""The pictures of a measurement, their order, and the class names of the prompts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from rita_demo.data import textures
+from rita_demo.data.datasets import DATASETS, SPLITS, Item, class_names, load_split, uses_random_split
+from rita_demo.data.pictures import file_bytes
+from rita_demo.data.vocabularies import VOCABULARIES, index_of
+from rita_demo.records.errors import DataError
+
+PRESENT_SUFFIX = ":present"  # "dtd:present": prompts for the classes that have pictures, and no others
+RANDOM_SPLIT_SUFFIX = ":own"  # "test:own": a random split made here, because CoOp's file is missing
+TEXTURES_PER_CLASS = 10  # of the generated textures, without a limit
+
+
+@dataclass(frozen=True)
+class DatasetItem:
+    """One picture; ``id`` identifies it on every machine, ``label`` is the index of its class name.
+
+    Its source is a file at ``path``, a generated ``texture`` (class, seed), or the file's bytes as ``data``. ``size`` in
+    bytes detects a file that was replaced under the same name (0 for a texture).
+    """
+
+    id: str
+    label: int
+    size: int
+    path: Path | None = None
+    texture: tuple[str, int] | None = None
+    data: bytes | None = None
+
+    def with_data(self) -> DatasetItem:
+        """The item with its file as ``data``, for a machine that does not have the file.
+
+        Raises:
+            PictureError: the file cannot be read.
+        """
+        return self if self.path is None else replace(self, path=None, data=file_bytes(self.path))
+
+    def source(self) -> Path | bytes | np.ndarray:
+        """What :func:`rita_demo.data.pictures.open_picture` takes."""
+        if self.data is not None:
+            return self.data
+        if self.texture is not None:
+            return textures.draw(*self.texture)
+        assert self.path is not None  # one of the three is always given
+        return self.path
+
+
+@dataclass(frozen=True)
+class PictureSet:
+    """The chosen pictures of a dataset.
+
+    ``names``: the K class names of the prompts. ``available``: number of pictures before the limit.
+    ``classes_present``: number of the K classes that have pictures.
+    """
+
+    dataset: str
+    split: str
+    names: tuple[str, ...]
+    items: tuple[DatasetItem, ...]
+    available: int
+    classes_present: int
+
+    def stream(self, seed: int, order: str = "random") -> tuple[DatasetItem, ...]:
+        """The pictures in an order that depends on the seed alone, not on the machine.
+
+        ``order``: ``random``, or ``classes`` for one class after the other in random order.
+        """
+        mixed = sorted(self.items, key=lambda item: _hashed_seed("order", seed, item.id))
+        if order == "classes":
+            mixed.sort(key=lambda item: _hashed_seed("class order", seed, self.names[item.label]))
+        return tuple(mixed)
+
+
+def picture_seed(seed: int, item: DatasetItem) -> int:
+    """The seed of one picture's attack and views in a run with ``seed``.
+
+    Every picture has another one, so that one draw of boxes does not decide a whole dataset. It is in the row, and
+    ``explain --seed`` repeats it.
+    """
+    return int.from_bytes(_hashed_seed("picture", seed, item.id)[:4], "big") & 0x7FFFFFFF
+
+
+def find_picture(dataset: str, picture: str, root: Path | None) -> Path | np.ndarray:
+    """A picture of a stored run by its id, as :func:`rita_demo.data.pictures.open_picture` takes it.
+
+    Raises:
+        DataError: it is not in the data folder ``root``.
+    """
+    base = dataset.removesuffix(PRESENT_SUFFIX)
+    if base == "textures":
+        name, _, seed = picture.rpartition("/")
+        if seed.isdecimal():
+            return textures.draw(name, int(seed))
+    elif root is not None:
+        home = (root if base in DATASETS else root / base).resolve()
+        path = (home / picture).resolve()
+        if path.is_relative_to(home) and path.is_file():
+            return path
+    raise DataError(
+        f"The picture {picture[:100]!r} of this run is not in the server's data folder.",
+        "To open it, start the server with the run's --data-root.",
+    )
+
+
+def is_attacked(seed: int, item: DatasetItem, share: int) -> bool:
+    """Whether this picture is one of the ``share`` percent that arrive attacked in a run with ``seed``."""
+    return int.from_bytes(_hashed_seed("traffic", seed, item.id)[:4], "big") < share * 2**32 // 100
+
+
+def collect(
+    dataset: str, root: Path | None, split: str, *, limit: int | None, allow_partial: bool, exclusions: str = ""
+) -> PictureSet:
+    """The pictures of a dataset.
+
+    Args:
+        dataset: a name of ``DATASETS``, a folder with a folder per class, or ``textures``; with the suffix
+            ``:present`` only classes that have pictures become prompts.
+        limit: at most so many pictures, spread over the classes; a smaller choice is part of every larger one and
+            does not depend on the seeds of the run.
+        allow_partial: accept a dataset that lacks classes or pictures; all class names become prompts.
+        exclusions: a class whose pictures are left out: the target of all attacks.
+
+    Raises:
+        DataError: something is missing. VocabularyError: no such class.
+    """
+    base, only_present = dataset.removesuffix(PRESENT_SUFFIX), dataset.endswith(PRESENT_SUFFIX)
+    if base == "textures":
+        names, items, present = _texture_set(split, limit, exclusions)
+    else:
+        if root is None:
+            raise DataError(f"The dataset {base[:60]!r} needs a data folder.", "Name it with --data-root.")
+        names, items, present = _split_set(base, root, split, allow_partial, only_present)
+        items = [item for item in items if item.label not in _label(names, exclusions)]
+    title = (base if base in DATASETS else Path(base).name) + PRESENT_SUFFIX * only_present
+    if not items:
+        raise DataError(
+            f"All pictures of {base[:60]!r} are of the target {exclusions[:60]!r}, which is left out.",
+            "Choose another target.",
+        )
+    chosen = items if limit is None else _spread_over_classes(items, limit)
+    split += RANDOM_SPLIT_SUFFIX * uses_random_split(base, root)
+    return PictureSet(title, split, names, tuple(chosen), len(items), present)
+
+
+def _label(names: tuple[str, ...], name: str) -> tuple[int, ...]:
+    return (index_of(names, name),) if name else ()
+
+
+def _texture_set(split: str, limit: int | None, exclusions: str) -> tuple[tuple[str, ...], list[DatasetItem], int]:
+    names = textures.CLASSES
+    labels = sorted(range(len(names)), key=lambda label: _hashed_seed("subset", 0, names[label]))
+    labels = [label for label in labels if label not in _label(names, exclusions)]
+    each = TEXTURES_PER_CLASS if limit is None else -(-limit // len(labels))
+    items = [
+        DatasetItem(f"{names[label]}/{seed}", label, 0, texture=(names[label], seed))
+        for seed in textures.seeds(split)[:each]
+        for label in labels
+    ]
+    return names, items[:limit], len(names)
+
+
+def _split_set(
+    base: str, root: Path, split: str, allow_partial: bool, only_present: bool
+) -> tuple[tuple[str, ...], list[DatasetItem], int]:
+    items = load_split(base, root, split, allow_partial=allow_partial or only_present)
+    listed = class_names(base, root)
+    found = _names(base, root, items, len(listed))
+    known = VOCABULARIES[base].names if base in VOCABULARIES else listed
+    if not set(found) <= set(known):  # a user's dataset, perhaps under a known name
+        known = listed or found
+    if only_present:
+        known = tuple(name for name in known if name in set(found))
+    elif len(found) < len(known) and not allow_partial:
+        raise DataError(
+            f"Only {len(found)} of the {len(known)} classes of {base!r} have pictures here.",
+            f"Add --allow-partial to measure them among all {len(known)} class names, or name the "
+            f"dataset {base + PRESENT_SUFFIX} to use these {len(found)} alone.",
+        )
+    label = {name: index for index, name in enumerate(known)}
+    home = root if base in DATASETS else root / base
+    found_items = [
+        DatasetItem(path.relative_to(home).as_posix(), label[name], path.stat().st_size, path)
+        for path, _, name in items
+    ]
+    return known, found_items, len(found)
+
+
+def _names(base: str, root: Path, items: Sequence[Item], listed: int) -> tuple[str, ...]:
+    """The classes that have pictures in any split, in the dataset's order.
+
+    The search stops after ``listed`` classes (0: unknown), so that ImageNet's training split is not read in vain.
+    """
+    order = {name: label for _, label, name in items}
+    for split in SPLITS:
+        if len(order) == listed:
+            break
+        try:
+            more = load_split(base, root, split, allow_partial=True)
+        except DataError:  # this split is missing; the others may be there
+            continue
+        for _, label, name in more:
+            order.setdefault(name, label)
+    return tuple(sorted(order, key=lambda name: (order[name], name)))
+
+
+def _spread_over_classes(items: Iterable[DatasetItem], limit: int) -> list[DatasetItem]:
+    """One picture of every class, then a second one, ...: the first ``limit`` of them."""
+    mixed = sorted(items, key=lambda item: _hashed_seed("subset", 0, item.id))
+    taken: Counter[int] = Counter()
+    ranked = []
+    for item in mixed:
+        taken[item.label] += 1
+        ranked.append((taken[item.label], item))
+    return [item for _, item in sorted(ranked, key=lambda one: one[0])[:limit]]  # a stable sort
+
+
+def _hashed_seed(purpose: str, seed: int, name: str) -> bytes:
+    return hashlib.sha256(f"{purpose}\x1f{seed}\x1f{name}".encode()).digest()

@@ -1,0 +1,296 @@
+"""The cells of a request, and the keys under which cells and artifacts are stored.
+
+A cell is a method on the pictures of a dataset under one attack, cache protocol, settings and seed. Settings that a
+method does not depend on are set to their defaults first: a sweep over the cache weight does not measure CLIP again,
+and a clean picture is the same at every budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rita_demo.attacks import ATTACKS, access_of, get_attack
+from rita_demo.data.descriptions import BUILT_IN_MEAN, descriptions_for
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation.grouping import group_by
+from rita_demo.evaluation.pictures import PictureSet
+from rita_demo.evaluation.request import DEFAULT_TRAFFIC, NEXT_CLASS, SEEDS, Request, Traffic
+from rita_demo.evaluation.store.files import digest
+from rita_demo.process.guest_file import guest_digest
+from rita_demo.settings import RECOMMENDED, SETTINGS, Settings
+
+FORMAT = 1  # increased when stored numbers change their meaning
+COLUMNS = ("attack", "budget", "steps", "protocol")  # of the tables; not part of the hash of the settings
+DEFENCE_GROUPS = frozenset({"prompts", "tuning", "transport", "cache"})  # what the attack through RITA depends on
+CACHE_SETTINGS = (
+    "max_entropy",
+    "entropy_unit",
+    "slots",
+    "cache_weight",
+    "empty_class",
+    "completion",
+    "order",
+    "views_per_image",
+)
+
+
+@dataclass(frozen=True)
+class ModelIdentity:
+    """The model's name and a hash of its weights."""
+
+    name: str
+    weights: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: ``requested`` settings; ``settings`` with defaults where the method does not depend on them.
+
+    ``target``: the class name that the attack moves towards, ``next`` for the class after each picture's own, or "".
+    """
+
+    method: str
+    seed: int
+    requested: Settings
+    settings: Settings
+    fixed_seeds: frozenset[str]
+    traffic: Traffic = DEFAULT_TRAFFIC
+    target: str = ""
+
+    @property
+    def clean(self) -> Cell:
+        """The same cell on clean pictures; the clean part of mixed traffic shares its views."""
+        requested = self.requested.replace(attack="none")
+        settings = canonical_settings(self.method, requested, self.fixed_seeds)
+        return replace(self, requested=requested, settings=settings, traffic=DEFAULT_TRAFFIC, target="")
+
+    @property
+    def attack_label(self) -> str:
+        """The attack as the tables name it: ``pgd``; targeted ``pgd@next``; on half of the pictures ``pgd:50``."""
+        share = self.traffic.share
+        target = f"@{self.target}" if self.target else ""
+        return self.settings.attack + target + (f":{share}" if share != 100 else "")
+
+    def target_index(self, label: int, names: Sequence[str]) -> int | None:
+        """Index in ``names`` of the class that the attack on a picture of class ``label`` moves towards, if any."""
+        if self.target == NEXT_CLASS:
+            return (label + 1) % len(names)
+        return names.index(self.target) if self.target else None
+
+    @property
+    def steps(self) -> int:
+        """Number of gradient steps: 0 without an attack, 1 for a one-step attack."""
+        return get_attack(self.requested.attack).step_count(self.requested.steps)
+
+    @property
+    def attack_settings(self) -> Settings:
+        """The settings of the attack, with the cache protocol of this cell."""
+        return self.requested.replace(protocol=self.settings.protocol)
+
+    @property
+    def attack_uses_cache(self) -> bool:
+        """Whether the attack depends on the cache of this cell."""
+        return access_of(self.requested) == "defence" and self.settings.protocol == "stream"
+
+    @property
+    def stochastic(self) -> bool:
+        """Whether the numbers depend on the seed."""
+        method, free = DEFENCES[self.method], set(SEEDS) - self.fixed_seeds
+        views = "views" in method.groups and "view_seed" in free
+        start = get_attack(self.settings.attack).stochastic and "attack_seed" in free
+        mixed = self.traffic.share != 100
+        return views or start or mixed or self.settings.protocol == "stream"
+
+
+def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:
+    """All different cells of one dataset and seed, methods in the order of the request."""
+    found: dict[tuple[str, Settings], Cell] = {}
+    for method in request.methods:
+        for point in request.points:
+            settings = canonical_settings(method, point, request.fixed_seeds)
+            if DEFENCES[method].cache_only and settings.protocol == "off":
+                continue  # without a cache it has no answer
+            traffic, target = request.traffic, request.target
+            if point.attack == "none":
+                traffic, target = replace(traffic, share=100), ""
+            cell = Cell(method, seed, point, settings, request.fixed_seeds, traffic, target)
+            if cell.stochastic or seed == request.seeds[0]:
+                found.setdefault((method, settings), cell)
+    return tuple(found.values())
+
+
+def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[str]) -> Settings:
+    """The settings as the method changes them, with the default for all that it does not depend on."""
+    row, attack = DEFENCES[method], get_attack(requested.attack)
+    requested = requested.replace(**row.setting_changes)
+    through = access_of(requested)
+    groups = row.groups | (DEFENCE_GROUPS if through == "defence" else frozenset())
+    used = row.used_settings(requested)
+    irrelevant = {n for n, setting in SETTINGS.items() if setting.group not in groups and n not in used}
+    if requested.tuning_steps == 0 or requested.tuning_loss == "none":
+        irrelevant |= {"tuning_rate", "subset_size"}
+    if not attack.queries_clip and "hand_prompt" not in used:
+        irrelevant.add("hand_prompt")
+    irrelevant |= set(SEEDS) - fixed_seeds
+    if not attack.stochastic:
+        irrelevant.add("attack_seed")
+    if not attack.iterative:
+        irrelevant.add("steps")
+    if through in ("crops", "defence"):
+        irrelevant.discard("view_scale")
+    else:
+        irrelevant.add("attack_views")
+    irrelevant |= {name for other in ATTACKS.values() if other is not attack for name in other.setting_names}
+    if not row.uses_cache or requested.protocol == "off":
+        irrelevant |= set(CACHE_SETTINGS)
+    changes: dict[str, Any] = {name: SETTINGS[name].default for name in irrelevant}
+    if not attack.bounded:
+        changes["budget"] = 0
+    if requested.attack == "none":
+        changes |= {"budget": 0, "adversarial_roundtrip": SETTINGS["adversarial_roundtrip"].default}
+    if not row.uses_cache:
+        changes["protocol"] = "off"
+    return requested.replace(**changes)
+
+
+def non_default(cell: Cell) -> dict[str, Any]:
+    """The settings that differ from the recommended ones, as the tables print them."""
+    columns = {name: getattr(cell.requested, name) for name in (*COLUMNS, "square")}
+    usual = canonical_settings(cell.method, RECOMMENDED.replace(**columns), frozenset())
+    differs = {name: getattr(cell.settings, name) for name in cell.settings.differs_from(usual)}
+    return differs | _target_item(cell) | cell.traffic.non_default()
+
+
+def views_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
+    """The key of a cell's views: cells with the same key have the same views of the same pixels."""
+    pixels = _pixel_dependencies(cell, picture_set, model)
+    value: dict[str, Any] = {"views": _requested_settings(cell, ("views",)), "pixels": pixels}
+    if cell.requested.attack != "none":
+        value["classes"] = picture_set.names
+    return digest(value | _dataset_key(picture_set) | {"seed": cell.seed})
+
+
+def attack_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
+    """The key of a cell's attacked squares; it does not depend on the views."""
+    pixels = _pixel_dependencies(cell, picture_set, model)
+    value = {"pixels": pixels, "classes": picture_set.names, "seed": cell.seed}
+    return digest(value | _dataset_key(picture_set))
+
+
+def tuning_key(cell: Cell) -> tuple[Any, ...]:
+    """Cells with the same key and the same views share their tuned prompts."""
+    groups = {"prompts", "tuning"}
+    if cell.settings.tuning_loss == "transport":
+        groups.add("transport")
+    return tuple(getattr(cell.settings, n) for n, setting in SETTINGS.items() if setting.group in groups)
+
+
+def tuned_prompts_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
+    """The key of a cell's stored tuned prompts."""
+    settings = tuning_key(replace(cell, settings=cell.settings.replace(descriptions="none")))
+    value = {"look": views_key(cell, picture_set, model), "knobs": settings, "names": picture_set.names}
+    return digest(value | {"descriptions": _description_content(cell, picture_set)})
+
+
+def settings_hash(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
+    """The column ``settings``: a hash of everything that decides a number and has no column."""
+    own = DEFENCES[cell.method].own_names.values()
+    settings = {n: v for n, v in cell.settings.as_dict().items() if n not in COLUMNS}
+    settings |= {name: getattr(cell.settings, name) for name in own}
+    settings["descriptions"] = _description_content(cell, picture_set)
+    if settings["hand_prompt"] == "photo":  # so that runs from before this setting are found
+        del settings["hand_prompt"]
+    pictures = sorted((item.id, item.size) for item in picture_set.items)
+    value = {"format": FORMAT, "knobs": settings, "fixed": sorted(cell.fixed_seeds), "names": picture_set.names} | (
+        _target_item(cell) | _guest_item(cell) | _guest_defence_item(cell) | cell.traffic.non_default()
+    )
+    return digest(value | {"pictures": digest(pictures), "weights": model.weights})
+
+
+def _target_item(cell: Cell) -> dict[str, str]:
+    return {"target": cell.target} if cell.target else {}
+
+
+def _guest_item(cell: Cell) -> dict[str, str]:
+    """The content of the file that the attack comes from: an attack that was edited is measured again."""
+    spec = get_attack(cell.requested.attack).guest
+    return {"guest": guest_digest(spec)} if spec else {}
+
+
+def _guest_defence_item(cell: Cell) -> dict[str, str]:
+    """The same of the file that the defence comes from."""
+    spec = DEFENCES[cell.method].guest
+    return {"guest_defence": guest_digest(spec)} if spec else {}
+
+
+def _description_content(cell: Cell, picture_set: PictureSet) -> Any:
+    """The content of the descriptions (not their file name), and whether it is one mean prompt."""
+    source = cell.settings.descriptions
+    content = descriptions_for(picture_set.names, source)
+    return {"mean": content} if source == BUILT_IN_MEAN and any(content) else content
+
+
+def cell_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
+    """The key of a cell's folder."""
+    columns = {name: getattr(cell.settings, name) for name in COLUMNS} | {"steps": cell.steps}
+    value = {"columns": columns, "settings": settings_hash(cell, picture_set, model)}
+    value |= {"method": cell.method, "model": model.name} | _dataset_key(picture_set)
+    return digest(value | {"split": picture_set.split, "seed": cell.seed if cell.stochastic else "any"})
+
+
+def unique_cells(cells: Iterable[Cell], picture_set: PictureSet, model: ModelIdentity) -> tuple[Cell, ...]:
+    """The cells with different keys: two description files may have the same content."""
+    return tuple(same[0] for same in group_by(cells, lambda cell: cell_key(cell, picture_set, model)).values())
+
+
+def groups_by_views(cells: Iterable[Cell], picture_set: PictureSet, model: ModelIdentity) -> list[list[Cell]]:
+    """The cells that share their views, so that every picture is encoded once for all of them."""
+    return list(group_by(cells, lambda cell: (views_key(cell, picture_set, model), cell.traffic)).values())
+
+
+def _pixel_dependencies(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> dict[str, Any]:
+    """What the pixels under the views depend on, beside the picture and the class names."""
+    settings: dict[str, Any] = {"square": cell.requested.square, "attack": cell.requested.attack}
+    if cell.requested.attack != "none":
+        roundtrip = cell.requested.adversarial_roundtrip
+        settings |= {"budget": cell.settings.budget, "steps": cell.steps, "roundtrip": roundtrip}
+        settings["attack_seed"] = cell.requested.attack_seed if "attack_seed" in cell.fixed_seeds else "each"
+        settings |= _attack_dependencies(cell, picture_set, model)
+        if get_attack(cell.requested.attack).queries_clip and cell.requested.hand_prompt != "photo":
+            settings["hand_prompt"] = cell.requested.hand_prompt
+        settings |= _target_item(cell) | _guest_item(cell)
+    return {"format": FORMAT, "model": model.name, "weights": model.weights} | settings
+
+
+def _attack_dependencies(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> dict[str, Any]:
+    """What an attack depends on beyond the settings that all attacks have."""
+    through = access_of(cell.requested)
+    attack = get_attack(cell.requested.attack)
+    own = {setting.name: getattr(cell.requested, name) for setting, name in zip(attack.settings, attack.setting_names)}
+    if through != "defence":
+        return own | _crop_settings(cell, through)
+    groups = _group_settings(cell.settings, DEFENCE_GROUPS)
+    memory = cell_key(cell, picture_set, model) if cell.attack_uses_cache else ""
+    return own | _crop_settings(cell, through) | {"defence": groups, "memory": memory}
+
+
+def _crop_settings(cell: Cell, through: str) -> dict[str, Any]:
+    if through not in ("crops", "defence"):
+        return {}
+    return {"views": cell.requested.attack_views, "scale": cell.requested.view_scale}
+
+
+def _group_settings(settings: Settings, groups: frozenset[str]) -> dict[str, Any]:
+    return {n: getattr(settings, n) for n, setting in SETTINGS.items() if setting.group in groups}
+
+
+def _requested_settings(cell: Cell, groups: tuple[str, ...]) -> dict[str, Any]:
+    names = (name for name, setting in SETTINGS.items() if setting.group in groups)
+    free = set(SEEDS) - cell.fixed_seeds
+    return {name: "each" if name in free else getattr(cell.requested, name) for name in names}
+
+
+def _dataset_key(picture_set: PictureSet) -> dict[str, Any]:
+    return {"dataset": picture_set.dataset.partition(":")[0]}

@@ -1,0 +1,180 @@
+"""Stored rows as result rows: one per measured cell, seeds pooled, with Wilson's 95 % interval.
+
+A run folder can be read while another process writes to it; an incomplete last line is not counted.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation.cell_header import cell_of, threat_of
+from rita_demo.evaluation.grouping import group_by
+from rita_demo.evaluation.planned_cells import non_default
+from rita_demo.evaluation.report.ensemble_reference import (
+    PooledCell,
+    compare_with_matching,
+    compare_with_plain,
+    rows_of,
+)
+from rita_demo.evaluation.report.mcnemar import PairedComparison
+from rita_demo.evaluation.store.files import read_lines
+from rita_demo.records import MeasuredCell
+from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.intervals import wilson
+from rita_demo.settings import SETTINGS
+
+COLUMNS = tuple(field.name for field in fields(MeasuredCell))  # of the CSV
+
+
+@dataclass(frozen=True)
+class ResultRow(MeasuredCell):
+    """One measured cell: the columns of the CSV, and what the other tables show beside them.
+
+    ``n`` counts different pictures. ``accuracy`` is the mean over all answers of all seeds; its interval is that of
+    ``n`` pictures, because a picture under another seed is not a new picture.
+
+    Args:
+        expected_answers: answers of a finished cell; ``answers`` those that exist (None: ``n``).
+        seconds: median per picture of the method itself; ``view_seconds`` of cutting and encoding its ``views``,
+            which all methods share.
+        non_default: the settings that differ from the recommended ones.
+        threat_model: its sentences. ``scope``: a sentence on pictures and classes. ``note``: one on the model.
+        already_wrong: pictures that CLIP got wrong before the attack (0 without an attack).
+        vs_plain: comparison with the plain Ensemble on the same attacked pictures, or with the nearest one.
+        vs_matching: comparison with the Ensemble that weights views as RITA does.
+        accuracy_range: lowest and highest accuracy of one seed in percent; None for one seed.
+        weights: a hash of the model's weights.
+        target_hits: answers that are the attack's target; None without a target.
+    """
+
+    expected_answers: int
+    seconds: float
+    non_default: str
+    threat_model: tuple[str, ...]
+    scope: str
+    already_wrong: int = 0
+    vs_plain: PairedComparison | None = None
+    vs_matching: PairedComparison | None = None
+    answers: int | None = None
+    view_seconds: float = 0.0
+    views: int = 0
+    accuracy_range: tuple[float, float] | None = None
+    weights: str = ""
+    note: str = ""
+    target_hits: int | None = None
+
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the CSV as text."""
+        values = [getattr(self, name) for name in COLUMNS]
+        return tuple(f"{v:.2f}" if isinstance(v, float) else str(v) for v in values)
+
+    @property
+    def finished(self) -> bool:
+        """Whether every picture has an answer under every seed."""
+        return (self.n if self.answers is None else self.answers) >= self.expected_answers
+
+
+def result_rows(folder: Path) -> tuple[ResultRow, ...]:
+    """Every cell of a run folder that has at least one row, sorted for reading.
+
+    Raises:
+        DataError: this is not a run folder, or one of its files is damaged.
+    """
+    methods, attacks = list(DEFENCES), list(SETTINGS["attack"].choices)
+
+    def reading_order(row: ResultRow) -> tuple[Any, ...]:
+        attack = attacks.index(row.attack) if row.attack in attacks else 99
+        method = methods.index(row.method) if row.method in methods else 99
+        place = (row.dataset, row.split, row.backbone, attack, row.budget, row.steps)
+        return (*place, method, row.protocol, row.non_default, row.settings)
+
+    pools = pooled_cells(folder)
+    found = [
+        replace(
+            result_row(cells),
+            vs_plain=compare_with_plain(cells, pools),
+            vs_matching=compare_with_matching(cells, pools),
+        )
+        for cells in pools
+    ]
+    return tuple(sorted(found, key=reading_order))
+
+
+def pooled_cells(folder: Path) -> list[PooledCell]:
+    """The cells of a run folder that have rows, as (header, rows); cells that differ in the seed alone together.
+
+    Raises:
+        DataError: this is not a run folder, or one of its files is damaged.
+    """
+    if not (folder / "cells").is_dir():
+        raise DataError("There are no measurements in this folder.", "Name the folder that evaluate wrote to.")
+    cells = [
+        (read_header(place), rows)
+        for place in sorted((folder / "cells").iterdir())
+        if (place / "header.json").is_file() and (rows := read_lines(place / "rows.jsonl"))
+    ]
+    return list(group_by(cells, lambda cell: cell[0]["pool"]).values())
+
+
+def read_header(place: Path) -> dict[str, Any]:
+    """The header of a cell's folder.
+
+    Non-default settings and the sentences of the threat model are those of this version, so that cells measured with
+    an older one are in the same tables.
+
+    Raises:
+        DataError: the header is missing or damaged.
+    """
+    try:
+        header = json.loads((place / "header.json").read_text("utf-8"))
+        header["columns"], header["pool"], header["threat_model"]["sentences"]
+        with suppress(SettingError):  # settings of another version stay as they were stored
+            cell = cell_of(header)
+            header["special"] = non_default(cell)
+            header["threat_model"]["sentences"] = threat_of(cell, header["threat_model"]["side"]).sentences
+        return header
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"The header of {place.name} is damaged.", "Delete that folder and evaluate again.") from error
+
+
+def result_row(cells: PooledCell) -> ResultRow:
+    """One cell measured with one or more seeds."""
+    header, rows = cells[0][0], rows_of(cells)
+    share, n = fmean(row["right"] for row in rows), len({row["picture"] for row in rows})
+    low, high = wilson(share * n, n)
+    by_seed = [100 * fmean(row["right"] for row in found) for _, found in cells]
+    return ResultRow(
+        **header["columns"],
+        accuracy=100 * share,
+        n=n,
+        low=100 * low,
+        high=100 * high,
+        seeds=" ".join(str(seed) for seed in sorted({cell["seed"] for cell, _ in cells})),
+        expected_answers=sum(cell["pictures"] for cell, _ in cells),
+        answers=len(rows),
+        seconds=median(row["seconds"]["method"] for row in rows),
+        view_seconds=median(row["seconds"]["views"] for row in rows),
+        views=header["knobs"].get("views", 0),
+        non_default=", ".join(f"{name}={value}" for name, value in header["special"].items()),
+        threat_model=tuple(header["threat_model"]["sentences"]),
+        scope=_scope(header),
+        already_wrong=len({row["picture"] for row in rows if row["already_wrong"]}),
+        accuracy_range=(min(by_seed), max(by_seed)) if len(cells) > 1 else None,
+        weights=header["weights"],
+        note=header.get("note", ""),
+        target_hits=sum(row["answer"] == row["target"] for row in rows) if header.get("target") else None,
+    )
+
+
+def _scope(header: dict[str, Any]) -> str:
+    pictures, available = header["pictures"], header["available"]
+    some = f"{pictures} of {available} pictures" if pictures < available else f"{pictures} pictures"
+    classes, present = header["classes"], header["classes_present"]
+    part = f" ({present} of these classes have pictures)" if present < classes else ""
+    return f"Accuracy on {some}, among {classes} prompts{part}."

@@ -1,0 +1,174 @@
+"""The tables that a reader of measurements gets, as cells of plain text; markdown and LaTeX write them down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation.grouping import group_by
+from rita_demo.evaluation.report.mcnemar import PairedComparison
+from rita_demo.evaluation.report.results import ResultRow
+
+NOTES = (
+    "Intervals: Wilson, 95 %, of n different pictures. Accuracy is the mean over all seeds; a picture under another "
+    "seed is not a new picture (the lowest and the highest accuracy of one seed stand beside the seeds). A star marks "
+    "a cell that is not finished.",
+    "Against Ensemble: difference of accuracy in points on the same attacked pictures; in brackets the pictures that "
+    "only this method / only Ensemble has right, and McNemar's exact two-sided p. A picture counts once: with several "
+    "seeds for the method that is right under more of them, and for neither in a tie. Where the plain Ensemble (mean "
+    "probability, equal weights for all crops) or one on the same views was not measured, the one used is named.",
+    "Seconds per picture: median for cutting and encoding the views, which all methods on the same views share, "
+    "+ median for the method itself; the attack is not included. CLIP needs one view only: its part is one in N of "
+    "the views' time, and more when one view is encoded alone.",
+)
+REFERENCES = {"vs_plain": "against Ensemble", "vs_matching": "against Ensemble, views as RITA’s"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: ``above`` and ``below`` are sentences, ``head`` and ``rows`` cells of plain text."""
+
+    title: str
+    above: tuple[str, ...]
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    below: tuple[str, ...] = ()
+
+
+def measured_tables(rows: Sequence[ResultRow]) -> list[Table]:
+    """One table per dataset and threat model, then all datasets together."""
+    groups = group_by(rows, lambda r: (r.dataset, r.split, r.backbone, r.threat_model, r.scope, r.weights))
+    together = (_all_datasets_table(rows, reference) for reference in REFERENCES)
+    return [*map(_measured_table, groups.values()), *(table for table in together if table.rows)]
+
+
+def all_datasets(
+    rows: Iterable[ResultRow], reference: str = "vs_plain"
+) -> list[tuple[ResultRow, int, PairedComparison]]:
+    """Finished cells that differ in the dataset alone, compared with Ensemble on all their pictures together.
+
+    Args:
+        reference: ``vs_plain`` or ``vs_matching``, see :class:`ResultRow`.
+
+    Returns:
+        Per group of at least two datasets: its first cell, the number of datasets, and the summed comparison. A
+        dataset measured twice (with all class names and with those present) counts once.
+    """
+    pairs = [(row, pair) for row in rows if row.finished and (pair := _comparison(row, reference)) is not None]
+    alike = group_by(
+        pairs,
+        lambda p: (
+            *(p[0].split, p[0].backbone, p[0].attack, p[0].budget, p[0].steps),
+            *(p[0].method, p[0].protocol, p[0].non_default, p[1].reference),
+        ),
+    )
+    found = []
+    for group in alike.values():
+        datasets = group_by(group, lambda p: p[0].dataset.partition(":")[0])
+        if len(datasets) > 1:
+            found.append((group[0][0], len(datasets), _summed([same[0][1] for same in datasets.values()])))
+    return found
+
+
+def attack_text(attack: str, budget: int) -> str:
+    """``clean``, or the attack with its budget if it has one."""
+    if attack == "none":
+        return "clean"
+    return f"{attack} {budget}/255" if budget else attack
+
+
+def method_text(name: str) -> str:
+    """A method's title; the name itself where this version does not have the method."""
+    return DEFENCES[name].full_title if name in DEFENCES else name
+
+
+def cache_text(row: ResultRow) -> str:
+    """The cache protocol; empty for a method without a cache."""
+    return row.protocol if row.method not in DEFENCES or DEFENCES[row.method].uses_cache else ""
+
+
+def accuracy_text(row: ResultRow) -> str:
+    """The accuracy, with a star while the cell is not finished."""
+    return f"{row.accuracy:.1f}{'' if row.finished else '*'}"
+
+
+def seconds_text(row: ResultRow) -> str:
+    """Views + method, in seconds."""
+    if row.method == "clip" and row.views:
+        return f"≥ {row.view_seconds / row.views:.3f} + {row.seconds:.3f}"
+    return f"{row.view_seconds:.3f} + {row.seconds:.3f}"
+
+
+def untouched_text(row: ResultRow) -> tuple[str, ...]:
+    """AutoAttack leaves pictures alone that CLIP already gets wrong; the number of them as a sentence."""
+    if row.attack != "autoattack":
+        return ()
+    return (f"Already wrong, so left untouched: {row.already_wrong} of {row.n} pictures.",)
+
+
+def _measured_table(group: Sequence[ResultRow]) -> Table:
+    first = group[0]
+    shown = [name for name in REFERENCES if name == "vs_plain" or any(_comparison(row, name) for row in group)]
+    steps = f", {first.steps} steps" if first.steps > 1 else ""
+    model = f"Model weights {first.weights[:8]}. {first.note}".rstrip()
+    references = [REFERENCES[name] for name in shown]
+    return Table(
+        f"{first.dataset} ({first.split}), {first.backbone}, {attack_text(first.attack, first.budget)}{steps}",
+        (*first.threat_model, first.scope, model, *untouched_text(first)),
+        ("method", "memory", "accuracy %", "95 %", "n", *references, "seeds", "s per picture", "settings"),
+        tuple(_cells(row, shown) for row in group),
+    )
+
+
+def _cells(row: ResultRow, references: Sequence[str]) -> tuple[str, ...]:
+    by_seed = f" ({row.accuracy_range[0]:.1f} to {row.accuracy_range[1]:.1f})" if row.accuracy_range else ""
+    answers = row.n if row.answers is None else row.answers
+    target = "" if row.target_hits is None else f"; says the target: {row.target_hits} of {answers}"
+    return (
+        method_text(row.method),
+        cache_text(row),
+        accuracy_text(row),
+        f"{row.low:.1f} to {row.high:.1f}",
+        str(row.n),
+        *(_comparison_text(_comparison(row, name)) for name in references),
+        row.seeds + by_seed,
+        seconds_text(row),
+        (row.non_default or "recommended") + target,
+    )
+
+
+def _all_datasets_table(rows: Sequence[ResultRow], reference: str) -> Table:
+    title = REFERENCES[reference]
+    cells = tuple(
+        (
+            attack_text(row.attack, row.budget),
+            method_text(row.method),
+            cache_text(row),
+            str(datasets),
+            str(paired.n),
+            _comparison_text(paired),
+            row.non_default or "recommended",
+        )
+        for row, datasets, paired in all_datasets(rows, reference)
+    )
+    head = ("attack", "method", "memory", "datasets", "n", title, "settings")
+    return Table(f"All datasets together, {title}", (), head, cells)
+
+
+def _comparison(row: ResultRow, reference: str) -> PairedComparison | None:
+    return row.vs_plain if reference == "vs_plain" else row.vs_matching
+
+
+def _comparison_text(paired: PairedComparison | None) -> str:
+    if paired is None:
+        return ""
+    signed = f"{paired.difference:+.1f}".replace("-", "−")
+    other = f" than Ensemble with {paired.reference}" if paired.reference else ""
+    return f"{signed} ({paired.gained} / {paired.lost}, p {paired.p_value:.2g}){other}"
+
+
+def _summed(pairs: Sequence[PairedComparison]) -> PairedComparison:
+    n, gained, lost = (sum(getattr(pair, name) for pair in pairs) for name in ("n", "gained", "lost"))
+    weighted = None if all(p.seed_weighted_gain is None for p in pairs) else sum(p.net_gain for p in pairs)
+    return PairedComparison(n, gained, lost, weighted, pairs[0].reference)

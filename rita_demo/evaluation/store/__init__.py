@@ -1,0 +1,1 @@
+"""Files of a run folder: rows, attacked pictures, view features, tuned prompts."""

@@ -1,0 +1,139 @@
+"""One cell on disk: ``header.json``, ``rows.jsonl`` and, for a stream, the views that entered its cache.
+
+A cache is never stored as a whole. Every row lists the views that entered (class, slot, view, entropy), and
+``memory.f32`` holds their features in the same order: replaying them gives the cache bit for bit.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rita_demo.evaluation.store import files
+from rita_demo.records import CacheState, CacheUpdate
+from rita_demo.records.errors import DataError
+
+_CACHE_ARRAYS = ("features", "entropy", "born", "view", "count")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One picture and one method: a line of ``rows.jsonl``.
+
+    ``label``, ``answer`` and ``target`` are class names (``target`` "" for an untargeted attack); ``linf`` in 1/255;
+    ``already_wrong``: CLIP was wrong on the clean square (None without an attack); ``picture_seed`` repeats the
+    picture with ``explain --seed``; ``seconds`` per stage; ``entered`` rows of (class, slot, view, entropy).
+    """
+
+    picture: str
+    method: str
+    attack: str
+    budget: int
+    steps: int
+    protocol: str
+    seed: int
+    settings: str
+    label: str
+    answer: str
+    right: bool
+    probability: float
+    margin: float
+    linf: float
+    l2: float
+    already_wrong: bool | None
+    picture_seed: int
+    seconds: dict[str, float]
+    entered: tuple[tuple[int, int, int, float], ...] = ()
+    target: str = ""
+
+
+@dataclass
+class RowWriter:
+    """Takes the rows of a cell; ``columns`` of its tables, ``cache`` after the last row (None without a stream)."""
+
+    columns: dict[str, Any]
+    cache: CacheState | None
+
+    def append(self, row: Row, change: CacheUpdate | None, after: CacheState | None) -> None:
+        """Add the row of the next picture; ``change`` and ``after``: the cache update and the updated cache."""
+        features = b""
+        if self.cache is not None and after is not None and change is not None:
+            row = replace(row, entered=tuple((e.label, e.slot, e.view, e.entropy) for e in change.events))
+            entered = [after.features[event.label, event.slot] for event in change.events]
+            if entered:
+                features = np.stack(entered).astype("<f4").tobytes()
+            self.cache = after
+        self.write(asdict(row), features)
+
+    def write(self, line: dict[str, Any], features: bytes) -> None:
+        """Add a row as it is stored, and the features that entered the cache."""
+        raise NotImplementedError
+
+
+class CellFile(RowWriter):
+    """A cell's folder, opened to resume: ``count`` rows are there, ``cache`` is the cache after them."""
+
+    def __init__(self, folder: Path, header: dict[str, Any], cache: CacheState | None) -> None:
+        super().__init__(header["columns"], cache)
+        self.folder = folder
+        self._rows, self._features = folder / "rows.jsonl", folder / "memory.f32"
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / "header.json").is_file():
+            files.write_json(folder / "header.json", header)
+        files.truncate_partial_line(self._rows)
+        rows = files.read_lines(self._rows)
+        self.count = len(rows)
+        if cache is not None:
+            self._truncate_features(sum(len(row["entered"]) for row in rows) * cache.features.shape[2] * 4)
+            self.cache = cache_after_rows(folder, cache, rows)
+
+    def write(self, line: dict[str, Any], features: bytes) -> None:
+        """The features are written first, then the line that counts them."""
+        if features:
+            files.append_bytes(self._features, features)
+        files.append_line(self._rows, line)
+        self.count += 1
+
+    def _truncate_features(self, length: int) -> None:
+        """Remove features that a killed process left without a row."""
+        if self._features.is_file() and self._features.stat().st_size > length:
+            os.truncate(self._features, length)
+
+
+def cache_after_rows(folder: Path, empty: CacheState, rows: list[dict[str, Any]]) -> CacheState:
+    """The cache of a cell after its first ``rows``; ``empty`` is the cache before them."""
+    count = sum(len(row["entered"]) for row in rows)
+    features = iter(inserted_features(folder, count, empty.features.shape[2]))
+    arrays = {name: getattr(empty, name).copy() for name in _CACHE_ARRAYS}
+    state = replace(empty, **arrays, pictures=empty.pictures + len(rows))
+    for born, row in enumerate(rows):
+        for label, slot, view, entropy in row["entered"]:
+            state.features[label, slot] = next(features)
+            state.entropy[label, slot] = entropy
+            state.born[label, slot] = empty.pictures + born
+            state.view[label, slot] = view
+            state.count[label] = max(int(state.count[label]), slot + 1)
+    return state
+
+
+def inserted_features(folder: Path, count: int, width: int) -> np.ndarray:
+    """The features of the first ``count`` views that entered a cell's cache: (count, D) float32.
+
+    Raises:
+        DataError: there are fewer of them than its rows say.
+    """
+    path = folder / "memory.f32"
+    data = b""
+    if count and path.is_file():
+        with path.open("rb") as file:
+            data = file.read(count * width * 4)
+    if len(data) < count * width * 4:
+        raise DataError(
+            f"The memory of {folder.name} is shorter than its rows say.",
+            "Delete that folder inside the run folder and evaluate again.",
+        )
+    return np.frombuffer(data, "<f4").reshape(count, width)

@@ -1,0 +1,156 @@
+"""Stored streams found in run folders, made by the command line or by the page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rita_demo.attacks import access_of
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation.cell_header import cell_of
+from rita_demo.evaluation.planned_cells import canonical_settings
+from rita_demo.evaluation.request import SEEDS
+from rita_demo.evaluation.store.cell_file import cache_after_rows
+from rita_demo.evaluation.store.files import read_lines
+from rita_demo.records import CacheState
+from rita_demo.records.errors import DataError, SettingError
+from rita_demo.settings import SETTINGS, Settings
+
+STREAM_COLUMNS = ("dataset", "split", "backbone", "attack", "budget", "steps")  # shared by the cells of one stream
+STREAM_FACTS = ("names", "weights", "pictures")  # likewise
+
+
+@dataclass(frozen=True)
+class StreamRun:
+    """One stream: RITA's cell with its cache, and the other methods' cells on the same pictures.
+
+    ``name``: the path below the runs folder, which identifies it on the page. ``cells``: method -> folder.
+    ``last_modified``: when its last row was written, in seconds since 1970.
+    """
+
+    name: str
+    header: dict[str, Any]
+    cells: dict[str, Path]
+    last_modified: float = 0.0
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns of the tables: dataset, split, model, attack, budget, ..."""
+        return self.header["columns"]
+
+    @property
+    def title(self) -> str:
+        """One line for a list."""
+        c, traffic = self.columns, self.header.get("traffic", {})
+        attack, _, share = str(c["attack"]).partition(":")
+        traffic_text = "clean" if attack == "none" else f"{attack} {c['budget']}/255"
+        traffic_text += f" on {share} %" if share else ""
+        traffic_text += ", class by class" if traffic.get("order") == "classes" else ""
+        shown = [f"{n}={v}" for n, v in self.header["special"].items() if n not in ("attacked_share", "stream_order")]
+        settings = f" ({', '.join(shown)})" if shown else ""
+        seed = f"seed {self.header['seed']}, {self.header['pictures']} pictures"
+        return f"{c['dataset']} {c['split']}, {traffic_text}, {seed}, {c['backbone']}{settings}"
+
+    @property
+    def attack_uses_cache(self) -> bool:
+        """Whether the attack uses RITA's cache: the pictures of the other methods were then attacked with an empty
+        one, and differ."""
+        return access_of(self.requested) == "defence"
+
+    @property
+    def requested(self) -> Settings:
+        """The settings of the run; its seeds count only where they were given explicitly."""
+        return _requested(self.header)
+
+    def rows(self, method: str = "rita") -> list[dict[str, Any]]:
+        """The rows of a method that are written so far."""
+        return read_lines(self.cells[method] / "rows.jsonl")
+
+    def cache_after(self, empty: CacheState, pictures: int) -> CacheState:
+        """RITA's cache after so many pictures; ``empty``: the cache before the first one."""
+        return cache_after_rows(self.cells["rita"], empty, self.rows()[:pictures])
+
+    def settings_for(self, row: dict[str, Any]) -> Settings:
+        """The settings that repeat one of its rows: attacked or not, with the seeds of this picture."""
+        seeds = {name: row["picture_seed"] for name in SEEDS if name not in self.header["knobs"]}
+        return self.requested.replace(**{"attack": row["attack"], **seeds})
+
+
+def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:
+    """Every stream with at least one row below a folder of run folders, or in one ``run`` of it; newest first.
+
+    Damaged folders are left out.
+    """
+    found = []
+    for folder in _run_folders(root) if run is None else [run]:
+        headers = _headers(folder)
+        for place, header in headers.items():
+            rows, columns = place / "rows.jsonl", header["columns"]
+            if (columns["method"], columns["protocol"]) == ("rita", "stream") and _has_rows(rows):
+                cells = {"rita": place, **_matching_cells(header, headers)}
+                found.append(StreamRun(place.relative_to(root).as_posix(), header, cells, rows.stat().st_mtime))
+    return tuple(sorted(found, key=lambda one: -one.last_modified))
+
+
+def find_stream_run(root: Path, name: str) -> StreamRun:
+    """The stream of that name.
+
+    Raises:
+        DataError: there is none.
+    """
+    for one in stream_runs(root):
+        if one.name == name:
+            return one
+    raise DataError("There is no stored run of that name.", "Choose one from the list.")
+
+
+def _requested(header: dict[str, Any]) -> Settings:
+    return Settings(**{n: v for n, v in header["knobs"].items() if n in SETTINGS})
+
+
+def _run_folders(root: Path) -> list[Path]:
+    return [p for p in (root, *sorted(root.iterdir())) if (p / "cells").is_dir()] if root.is_dir() else []
+
+
+def _headers(run: Path) -> dict[Path, dict[str, Any]]:
+    """Cell folder -> its header; cells with a damaged header are left out."""
+    found: dict[Path, dict[str, Any]] = {}
+    for place in sorted((run / "cells").glob("*")):
+        try:
+            header = json.loads((place / "header.json").read_text("utf-8"))
+            [header["columns"][name] for name in (*STREAM_COLUMNS, "method", "protocol")]
+            [header[name] for name in (*STREAM_FACTS, "seed", "special")]
+            _requested(header)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, SettingError):
+            continue
+        found[place] = header
+    return found
+
+
+def _has_rows(rows: Path) -> bool:
+    return rows.is_file() and rows.stat().st_size > 0
+
+
+def _matching_cells(header: dict[str, Any], headers: dict[Path, dict[str, Any]]) -> dict[str, Path]:
+    """The other methods' cells on the same pictures and the same views."""
+    found: dict[str, Path] = {}
+    for place, other in headers.items():
+        method = other["columns"]["method"]
+        same = all(other["columns"][n] == header["columns"][n] for n in STREAM_COLUMNS)
+        same = same and all(other[n] == header[n] for n in STREAM_FACTS)
+        if same and method != "rita" and _has_rows(place / "rows.jsonl") and _same_conditions(header, other):
+            found.setdefault(method, place)
+    return {method: found[method] for method in DEFENCES if method in found}
+
+
+def _same_conditions(header: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether all settings that matter to the other method are equal, and the seed if that method is stochastic."""
+    try:
+        stream, cell = cell_of(header), cell_of(other)
+    except SettingError:  # of another version
+        return False
+    settings = canonical_settings(cell.method, stream.requested, stream.fixed_seeds)
+    same = settings == cell.settings and stream.traffic == cell.traffic
+    return same and (stream.seed == cell.seed or not cell.stochastic)

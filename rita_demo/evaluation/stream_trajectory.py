@@ -1,0 +1,156 @@
+"""A stream over time, from its rows: accuracy with intervals, and the cache after every picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rita_demo.analysis import resultant_length
+from rita_demo.evaluation.store.cell_file import inserted_features
+from rita_demo.evaluation.store.stream_runs import StreamRun
+from rita_demo.records.intervals import wilson
+from rita_demo.records.measurement import AccuracyCurve, AccuracySummary, CacheInsertions, CacheStats, StreamTrajectory
+
+
+def trajectory_of(stream_run: StreamRun) -> StreamTrajectory:
+    """The trajectory of a stored stream, as far as its rows are written.
+
+    Raises:
+        DataError: its files are damaged.
+    """
+    by_method = {method: stream_run.rows(method) for method in stream_run.cells}
+    rows = by_method.pop("rita")
+    by_method["rita"] = rows  # the last one
+    names = tuple(stream_run.header["names"])
+    index = {name: k for k, name in enumerate(names)}
+    label = np.array([index[row["label"]] for row in rows], int)
+    pictures = tuple(row["picture"] for row in rows)
+    answers = {method: _answers(found, pictures, index) for method, found in by_method.items()}
+    insertions = _insertions(stream_run, rows, label)
+    cache_size, purity = fill_and_purity(insertions, len(rows))
+    return StreamTrajectory(
+        names=names,
+        pictures=pictures,
+        label=label,
+        attacked=np.array([row["attack"] != "none" for row in rows], bool),
+        answers=answers,
+        curves={method: accuracy_curve(given == label, given >= 0) for method, given in answers.items()},
+        insertions=insertions,
+        cache_size=cache_size,
+        purity=purity,
+        seconds=_seconds(by_method, pictures),
+        slots=int(stream_run.header["knobs"]["slots"]),
+        expected_pictures=int(stream_run.header["pictures"]),
+    )
+
+
+def accuracy_curve(right: np.ndarray, answered: np.ndarray) -> AccuracyCurve:
+    """The accuracy after each picture, with Wilson's interval.
+
+    Args:
+        right, answered: (T,) bool; a picture that is not ``answered`` (no row yet) does not count.
+    """
+    total, n = np.cumsum(right & answered), np.cumsum(answered)
+    share = np.where(n > 0, total / np.maximum(n, 1), np.nan)
+    ends = [wilson(int(k), int(m)) if m else (np.nan, np.nan) for k, m in zip(total, n)]
+    low, high = np.array(ends, float).reshape(-1, 2).T
+    return AccuracyCurve(right, share, low, high)
+
+
+def accuracy_summaries(trajectory: StreamTrajectory, t: int) -> tuple[AccuracySummary, ...]:
+    """Every method's accuracy on the first ``t`` pictures: on all, on the clean and on the attacked ones."""
+    attacked = trajectory.attacked[:t]
+    subsets = {"all": np.ones(len(attacked), bool), "clean": ~attacked, "attacked": attacked}
+    found = []
+    for method, curve in trajectory.curves.items():
+        for name, subset in subsets.items():
+            counted = subset & (trajectory.answers[method][:t] >= 0)
+            right, n = int(curve.right[:t][counted].sum()), int(counted.sum())
+            low, high = wilson(right, n) if n else (np.nan, np.nan)
+            found.append(AccuracySummary(method, name, right, n, right / n if n else np.nan, low, high))
+    return tuple(found)
+
+
+def cache_stats_after(trajectory: StreamTrajectory, t: int) -> CacheStats:
+    """The cache after the first ``t`` pictures, per class."""
+    e, K = trajectory.insertions, len(trajectory.names)
+    count, correct, r = np.zeros(K, int), np.zeros(K, int), np.zeros(K)
+    last: dict[tuple[int, int], int] = {}
+    for number in range(int(np.searchsorted(e.picture, t))):
+        k = int(e.label[number])
+        count[k], correct[k], r[k] = e.count[number], e.correct_count[number], e.resultant_length[number]
+        last[k, int(e.slot[number])] = number
+    items = tuple((k, slot, number) for (k, slot), number in sorted(last.items()))
+    return CacheStats(count, correct, r, items)
+
+
+def fill_and_purity(insertions: CacheInsertions, pictures: int) -> tuple[np.ndarray, np.ndarray]:
+    """Number of cached views and share of correctly labelled ones, each (T,), after each of T ``pictures``."""
+    fill, correct = np.zeros(pictures, int), np.zeros(pictures, int)
+    counts: dict[int, tuple[int, int]] = {}
+    for picture, k, n, right in zip(
+        insertions.picture, insertions.label, insertions.count, insertions.correct_count, strict=True
+    ):
+        before = counts.get(int(k), (0, 0))
+        counts[int(k)] = (int(n), int(right))
+        fill[picture] += int(n) - before[0]
+        correct[picture] += int(right) - before[1]
+    fill, correct = fill.cumsum(), correct.cumsum()
+    return fill, np.where(fill > 0, correct / np.maximum(fill, 1), np.nan)
+
+
+def _insertions(stream_run: StreamRun, rows: list[dict[str, Any]], label: np.ndarray) -> CacheInsertions:
+    """Every view that entered the cache, and the content of its class right afterwards."""
+    events = [(t, *event) for t, row in enumerate(rows) for event in row["entered"]]
+    features = inserted_features(stream_run.cells["rita"], len(events), _width(stream_run, len(events)))
+    table = np.array([event[:4] for event in events], int).reshape(-1, 4)
+    correct = label[table[:, 0]] == table[:, 1] if len(events) else np.zeros(0, bool)
+    content: dict[int, dict[int, int]] = {}  # class -> slot -> number of the insertion
+    after = []
+    for number, (_, k, slot, _) in enumerate(table.tolist()):
+        content.setdefault(k, {})[slot] = number
+        present = list(content[k].values())
+        after.append((len(present), int(correct[present].sum()), resultant_length(features[present])))
+    count, correct_count, r = np.array(after, float).reshape(-1, 3).T
+    return CacheInsertions(
+        picture=table[:, 0],
+        label=table[:, 1],
+        slot=table[:, 2],
+        view=table[:, 3],
+        entropy=np.array([event[4] for event in events], float),
+        correct=correct,
+        count=count.astype(int),
+        correct_count=correct_count.astype(int),
+        resultant_length=r,
+    )
+
+
+def _width(stream_run: StreamRun, events: int) -> int:
+    """D; headers of earlier versions do not have it, there it follows from the size of the file."""
+    if "width" in stream_run.header or not events:
+        return int(stream_run.header.get("width", 1))
+    return (stream_run.cells["rita"] / "memory.f32").stat().st_size // (4 * events)
+
+
+def _answers(rows: list[dict[str, Any]], pictures: tuple[str, ...], index: dict[str, int]) -> np.ndarray:
+    """(T,) a method's answers in the order of the stream (its rows may have another order); -1: no row yet."""
+    given = {row["picture"]: index[row["answer"]] for row in rows}
+    return np.array([given.get(picture, -1) for picture in pictures], int)
+
+
+def _seconds(by_method: dict[str, list[dict[str, Any]]], pictures: tuple[str, ...]) -> np.ndarray:
+    """(T,) seconds per picture: attack and views once, and the time of every method."""
+    total = dict.fromkeys(pictures, 0.0)
+    for method, rows in by_method.items():
+        for row in rows:
+            if row["picture"] in total:
+                stages = ("attack", "views", "method") if method == "rita" else ("method",)
+                total[row["picture"]] += sum(row["seconds"][stage] for stage in stages)
+    return np.array(list(total.values()), float)
+
+
+def throughput(trajectory: StreamTrajectory, window: int = 10) -> tuple[float, float]:
+    """Pictures per second over the last ``window`` pictures, and the seconds left at that speed."""
+    mean = float(trajectory.seconds[-window:].mean()) if len(trajectory.seconds) else np.nan
+    return 1 / max(mean, 1e-9), (trajectory.expected_pictures - len(trajectory.pictures)) * mean

@@ -1,0 +1,158 @@
+"""A run as a zip: settings, answers, arrays, pictures, the cache it was decided from, and a page.
+
+The same run gives the same bytes: members carry no date. Nothing in the zip names this machine.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save
+
+from rita_demo.data.pictures import png_bytes
+from rita_demo.pipeline.export import to_arrays, to_json
+from rita_demo.records import ImageResult, Run
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import SETTINGS
+
+FORMAT = "rita-demo run 1"
+MAX_ARRAY_BYTES = 64 << 20  # a run with larger arrays (many classes) is saved without them
+README_TEXT = """A run of the RITA demo, as it was made (what-ifs are not part of it). To see it again: python -m rita_demo open THIS_FILE.zip
+
+settings.json        every setting, the class names, true class, target, methods, model
+result.json          what every method answered (the format of: explain --json)
+verdicts.csv         the answers as a table; probability in [0, 1], margin in its own unit
+costs.csv            per class d_OT, alpha * d_cOT and their sum (cosine distances; the lowest total wins)
+arrays.safetensors   what RITA decided from (the format of: explain --arrays); left out above 64 MB
+clean.png, attacked.png   the squares, exact to the pixel
+perturbation.png     128 + attacked - clean, channel by channel
+memory.safetensors   the memory the picture was decided from, unless it was empty
+page.html            the run as one page that needs no server and no network
+figures/             the figures that were on screen, as SVG
+"""
+
+
+def write_bundle(
+    run: Run, page: str, cache_file: bytes | None = None, figures: Mapping[str, str] | None = None
+) -> bytes:
+    """The bytes of the zip.
+
+    Args:
+        page: the run as one HTML page.
+        cache_file: ``run.cache_before`` as a file, if it has seen a picture.
+        figures: name -> SVG.
+
+    Raises:
+        SettingError: the run used a file of this machine.
+    """
+    members: dict[str, bytes] = {
+        "README.txt": README_TEXT.encode(),
+        "settings.json": _json(request_json(run, cache_file is not None)),
+        "result.json": _json(to_json(run)),
+        "verdicts.csv": _csv(_verdicts(run)),
+        "costs.csv": _csv(_costs(run)),
+        "clean.png": png_bytes(run.clean.picture.pixels),
+        "page.html": page.encode(),
+    }
+    if run.attack is not None:
+        clean, attacked = run.clean.picture.pixels, run.attacked.picture.pixels
+        members["attacked.png"] = png_bytes(attacked)
+        change = attacked.astype(np.int16) - clean
+        members["perturbation.png"] = png_bytes((128 + change).clip(0, 255).astype(np.uint8))
+    arrays = to_arrays(run)
+    if sum(array.nbytes for array in arrays.values()) <= MAX_ARRAY_BYTES:
+        members["arrays.safetensors"] = save(arrays)
+    if cache_file is not None:
+        members["memory.safetensors"] = cache_file
+    members |= {f"figures/{name}.svg": svg.encode() for name, svg in (figures or {}).items()}
+    return _zip(members)
+
+
+def request_json(run: Run, has_cache: bool) -> dict[str, Any]:
+    """``settings.json``: what is needed to make the run again, apart from the picture and the cache."""
+    settings, names = run.settings.as_dict(), run.class_prompts.names
+    for setting in SETTINGS.values():
+        if setting.kind == "file" and settings[setting.name] not in setting.choices:
+            raise SettingError(
+                f"{setting.label} came from a file of the machine this run was made on.",
+                "Only runs without such a file can be saved.",
+            )
+    target = None if run.attack is None else run.attack.target
+    return {
+        "format": FORMAT,
+        "settings": settings,
+        "classes": list(names),
+        "label": names[run.label] if run.label_given else None,
+        "target": None if target is None else names[target],
+        "methods": list(run.answered),
+        "backbone": run.backbone.name,
+        "memory": has_cache,
+    }
+
+
+def _sides(run: Run) -> list[tuple[str, ImageResult]]:
+    clean = [("clean", run.clean)]
+    return clean if run.attack is None else [*clean, ("attacked", run.attacked)]
+
+
+def _costs(run: Run) -> list[list[Any]]:
+    """Rows of ``costs.csv``: head, then one per class."""
+    columns: dict[str, Iterable[Any]] = {"class": run.class_prompts.names}
+    weight = run.settings.cache_weight
+    for name, side in _sides(run):
+        trace = side.trace
+        columns[f"{name}_prompt_distance"] = trace.prompt_transport.distance
+        columns[f"{name}_weighted_cache_distance"] = weight * trace.cache_distance
+        columns[f"{name}_total"] = trace.total
+    return [list(columns), *([_csv_value(v) for v in row] for row in zip(*columns.values()))]
+
+
+def _verdicts(run: Run) -> list[list[Any]]:
+    """Rows of ``verdicts.csv``: head, then one per method."""
+    sides = _sides(run)
+    parts = ("answer", "probability", "margin")
+    rows: list[list[Any]] = [["method", *(f"{name}_{part}" for name, _ in sides for part in parts), "margin_unit"]]
+    for method in run.answered:
+        row: list[Any] = [method]
+        for _, side in sides:
+            said = side.verdicts[method]
+            share = float(said.probability[said.label])
+            row += [run.class_prompts.names[said.label], share, float(said.margin)]
+        rows.append([*row, run.clean.verdicts[method].margin_unit])
+    return rows
+
+
+def _csv_value(value: Any) -> Any:
+    return value if isinstance(value, str) else float(value)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _csv(rows: list[list[Any]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([[_escape_formula(cell) for cell in row] for row in rows])
+    return text.getvalue().encode()
+
+
+def _escape_formula(cell: Any) -> Any:
+    """A text that a spreadsheet would run as a formula, with an apostrophe in front."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@")) else cell
+
+
+def _zip(members: Mapping[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        for name, data in members.items():
+            info = zipfile.ZipInfo(name)  # dated 1980
+            info.compress_type = zipfile.ZIP_STORED if name.endswith(".png") else zipfile.ZIP_DEFLATED
+            file.writestr(info, data)
+    return buffer.getvalue()

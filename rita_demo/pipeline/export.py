@@ -1,0 +1,97 @@
+"""A run as JSON and as arrays: the formats of ``explain --json`` and ``--arrays`` (docs/command-line.md)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from rita_demo.records import ImageResult, Run, Verdict
+
+
+def to_json(run: Run) -> dict[str, Any]:
+    """``explain --json``: classes, settings, threat model, device, timings, clean and attacked answers.
+
+    ``attacked`` repeats ``clean`` with ``linf`` = ``l2`` = 0 and ``fooled`` = False when nothing was attacked.
+    """
+    attack = run.attack
+    attacked = _result_json(run.attacked, run) | {
+        "linf": float(attack.linf) if attack else 0.0,
+        "l2": float(attack.l2) if attack else 0.0,
+        "fooled": bool(attack.fooled) if attack else False,
+        "already_wrong": bool(attack.already_wrong) if attack else False,
+    }
+    return {
+        "classes": list(run.class_prompts.names),
+        "label": run.class_prompts.names[run.label],
+        "label_given": run.label_given,
+        "unknown_words": {n: list(w) for n, w in zip(run.class_prompts.names, run.class_prompts.unknown) if w},
+        "settings": run.settings.as_dict(),
+        "threat_model": _to_json_value(asdict(run.threat_model)),
+        "backbone": run.backbone.name,
+        "device": run.backbone.device,
+        "timings": {name: round(value, 6) for name, value in run.seconds.items()},
+        "clean": _result_json(run.clean, run),
+        "attacked": attacked,
+    }
+
+
+def _result_json(side: ImageResult, run: Run) -> dict[str, Any]:
+    methods = {name: _verdict_json(v, run.class_prompts.names) for name, v in side.verdicts.items()}
+    trace = side.trace
+    methods["rita"] |= {
+        "prompt_distance": _to_json_value(trace.prompt_transport.distance),
+        "cache_distance": _to_json_value(trace.cache_distance),
+        "total": _to_json_value(trace.total),
+    }
+    faults = {name: str(fault) for name, fault in side.faults.items()}
+    return {"methods": methods} | ({"faults": faults} if faults else {})
+
+
+def _verdict_json(verdict: Verdict, names: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "label": names[verdict.label],
+        "probability": float(verdict.probability[verdict.label]),
+        "margin": float(verdict.margin),
+        "margin_unit": verdict.margin_unit,
+    }
+
+
+def _to_json_value(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return [float(v) for v in value]
+    if isinstance(value, dict):
+        return {k: _to_json_value(v) for k, v in value.items()}
+    if isinstance(value, tuple | list):
+        return [_to_json_value(v) for v in value]
+    return value
+
+
+def to_arrays(run: Run) -> dict[str, np.ndarray]:
+    """``explain --arrays``: RITA on the delivered picture exactly as it decided; from these alone
+    numpy recomputes the decision. Shapes: N views, K classes, M prompts, J slots, D width.
+    ``text_mean`` is zbar_k, what a class without memory is compared with (``empty_class=text_mean``).
+    """
+    encoded_views, trace = run.attacked.encoded_views, run.attacked.trace
+    tuned = run.settings.cache_text == "tuned"
+    prompts = trace.prompt_features if tuned else run.class_prompts.features
+    arrays = {
+        "view_features": trace.view_features,  # (N, D)
+        "prompt_features": trace.prompt_features,  # (K, M, D)
+        "view_weight": trace.view_weight,  # (N,)
+        "prompt_weight": trace.prompt_weight,  # (K, M)
+        "prompt_plan": trace.prompt_transport.plan,  # (K, N, M)
+        "prompt_distance": trace.prompt_transport.distance,  # (K,)
+        "view_entropy": trace.confidence.entropy,  # (N,)
+        "boxes": encoded_views.views.boxes,  # (N, 4)
+        "cache_features": trace.cache.features,  # (K, J, D)
+        "cache_aligned": trace.alignment.aligned,  # (K, J, D)
+        "cache_distance": trace.cache_distance,  # (K,)
+        "text_mean": np.einsum("kmd,km->kd", prompts, trace.prompt_weight),  # (K, D)
+    }
+    numbers = {name: np.ascontiguousarray(a, np.float32) for name, a in arrays.items()}
+    return numbers | {
+        "kept": np.ascontiguousarray(trace.confidence.kept, bool),  # (N,)
+        "cache_count": np.ascontiguousarray(trace.cache.count, np.int64),  # (K,)
+    }

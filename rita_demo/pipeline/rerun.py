@@ -1,0 +1,154 @@
+"""A run again with something changed: settings, views, view seeds, or the budget.
+
+The run itself is never changed, and nothing here is added to the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+
+from rita_demo.attacks import get_attack
+from rita_demo.data.pictures import picture_of
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.engine.protocol import Engine
+from rita_demo.pipeline.run import (
+    RunProgress,
+    attack_picture_steps,
+    check_index,
+    decider,
+    defend,
+    same_prompt_update,
+    with_answers,
+)
+from rita_demo.pipeline.threat_model import threat_model
+from rita_demo.records import CacheState, DefenceFault, Exclusions, ImageResult, Run, Trace, Verdict, ViewSeedResult
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import SETTINGS, Settings
+
+#: Groups of settings that need features only; the others need new pixels, views or prompts.
+FEATURE_GROUPS = ("transport", "cache")
+#: The group that needs the prompts encoded again, but no picture.
+PROMPT_UPDATE_GROUPS = ("tuning",)
+#: Budgets in 1/255 that the page precomputes: those of the measured curve.
+BUDGETS = (1, 2, 4, 8)
+
+
+def rescore(
+    engine: Engine,
+    run: Run,
+    settings: Settings | None = None,
+    exclusions: Exclusions = Exclusions(),  # noqa: B008 (a frozen value)
+    label: int | None = None,
+) -> Run:
+    """Decide both pictures again from their features ("what if"); no picture is encoded.
+
+    The run's prompt update is used again, also when views are excluded, and so are the answers of the defences that do
+    not use RITA's decision. If a setting of the update differs, the update is made again from all views, which encodes
+    prompts and takes about a second.
+
+    Args:
+        settings: may differ from the run's in ``FEATURE_GROUPS`` and ``PROMPT_UPDATE_GROUPS``; None: the run's.
+        exclusions: views and prompts without mass, and cache items to remove.
+        label: another true class; None: the run's.
+
+    Raises:
+        SettingError: a setting that needs a new run, a label outside the classes, or nothing left to decide from.
+    """
+    settings = settings or run.settings
+    fixed = settings_needing_rerun(settings, run.settings)
+    if fixed:
+        raise SettingError(f"{', '.join(fixed)} cannot change without a new run.")
+    check_index("label", label, run.class_prompts)
+
+    same_update = same_prompt_update(settings, run.settings)
+
+    def decide_again(side: ImageResult) -> tuple[ImageResult, CacheState]:
+        tuning = side.trace.tuning if same_update else engine.tune(side.encoded_views, run.class_prompts, settings)
+        trace, after = engine.decide(
+            side.encoded_views, run.class_prompts, run.cache_before, settings, tuning, exclusions
+        )
+        names = [name for name in run.methods if not DEFENCES[name].baseline]
+        decide = decider(engine, side.encoded_views, run.class_prompts, run.cache_before, settings, trace, exclusions)
+        decided = engine.answers(side.encoded_views, run.class_prompts, settings, names, decide)
+        before: dict[str, Verdict | DefenceFault] = {**side.verdicts, **side.faults}
+        kept = {name: answer for name, answer in before.items() if DEFENCES[name].baseline}
+        return with_answers(replace(side, trace=trace), kept | decided), after
+
+    clean, after = decide_again(run.clean)
+    attacked = clean
+    if run.attack is not None:
+        attacked, after = decide_again(run.attacked)
+    return replace(
+        run,
+        settings=settings,
+        clean=clean,
+        attacked=attacked,
+        cache_after=after if run.step is None else run.cache_after,
+        label=run.label if label is None else label,
+        label_given=run.label_given or label is not None,
+    )
+
+
+def settings_needing_rerun(one: Settings, other: Settings) -> tuple[str, ...]:
+    """The settings that differ and need more than features."""
+    cheap = FEATURE_GROUPS + PROMPT_UPDATE_GROUPS
+    return tuple(n for n in one.differs_from(other) if SETTINGS[n].group not in cheap)
+
+
+def decide_with_new_views(engine: Engine, run: Run, settings: Settings) -> Trace:
+    """RITA's decision on the delivered picture with other views or prompts, which are encoded.
+
+    Raises:
+        SettingError: for a setting of the attack, which would make another picture.
+    """
+    changed = settings.differs_from(run.settings)
+    if any(SETTINGS[n].group == "attack" for n in changed):
+        raise SettingError("Another attack makes another picture.", "Run it on the first tab.")
+    class_prompts = engine.encode_classes(run.class_prompts.names, settings)
+    encoded_views = engine.encode_views(run.attacked.picture, settings)
+    return engine.decide(encoded_views, class_prompts, run.cache_before, settings)[0]
+
+
+def repeat_view_seeds(engine: Engine, run: Run, count: int = 10) -> Iterator[ViewSeedResult]:
+    """The delivered picture with the view seeds 0 to ``count - 1``."""
+    for seed in range(count):
+        settings = run.settings.replace(view_seed=seed)
+        side, _ = defend(
+            engine, run.attacked.picture, run.class_prompts, run.cache_before, settings, methods=run.methods
+        )
+        yield ViewSeedResult(seed, side.verdicts)
+
+
+def other_budgets(run: Run) -> tuple[int, ...]:
+    """The budgets in 1/255 to precompute beside the run's own; none for an attack without a budget."""
+    if run.attack is None or not get_attack(run.settings.attack).bounded:
+        return ()
+    return tuple(n for n in BUDGETS if n != run.settings.budget)
+
+
+def at_budget_steps(engine: Engine, run: Run, budget: int) -> Generator[RunProgress, None, Run]:
+    """The same attack with another budget in 1/255, from the same cache and with the same view seed.
+
+    Returns:
+        The run that :func:`run_picture_steps` returns with this budget. Its clean result is the same object, and but
+        for the attack's the times are those of ``run``.
+    """
+    assert run.attack is not None
+    settings, class_prompts, clean = (run.settings.replace(budget=budget), run.class_prompts, run.clean)
+    target, before = run.attack.target, run.cache_before
+    attack = yield from attack_picture_steps(engine, clean, class_prompts, settings, run.label, target, before)
+    yield RunProgress("Defending the attacked picture", 0.8, class_prompts, clean, attack)
+    delivered = picture_of(attack.pixels)
+    attacked, after = defend(engine, delivered, class_prompts, before, settings, methods=run.methods)
+    return replace(
+        run,
+        settings=settings,
+        attacked=attacked,
+        attack=attack,
+        threat_model=threat_model(
+            settings, class_prompts, clean.picture, run.label, run.label_given, target, run.methods
+        ),
+        cache_after=after,
+        seconds=run.seconds | {"attack": attack.seconds},
+    )

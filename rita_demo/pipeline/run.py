@@ -1,0 +1,277 @@
+"""One picture attacked and defended, from first to last: what the page shows and ``explain`` exports.
+
+The clean and the attacked picture are both decided from the same cache. Only the delivered picture (the attacked one,
+when there is an attack) is added to it (docs/method.md, section 0).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import ParamSpec, TypeVar
+
+from rita_demo.attacks import get_attack
+from rita_demo.data.pictures import picture_of
+from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, with_defaults
+from rita_demo.engine.protocol import Engine
+from rita_demo.pipeline.threat_model import threat_model
+from rita_demo.records import (
+    AttackTrace,
+    CacheState,
+    ClassPrompts,
+    DefenceFault,
+    EncodedViews,
+    Exclusions,
+    ImageResult,
+    Picture,
+    Run,
+    Trace,
+    Verdict,
+)
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import SETTINGS, Settings
+
+P = ParamSpec("P")
+Y = TypeVar("Y")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """What is finished so far: a sentence on the current stage, and the fraction done in [0, 1]."""
+
+    sentence: str
+    fraction: float
+    class_prompts: ClassPrompts | None = None
+    clean: ImageResult | None = None
+    attack: AttackTrace | None = None
+
+
+def run_picture_steps(
+    engine: Engine,
+    picture: Picture,
+    names: Sequence[str],
+    settings: Settings,
+    *,
+    label: int | None = None,
+    target: int | None = None,
+    cache: CacheState | None = None,
+    previous: Run | None = None,
+    methods: Sequence[str] = DEFAULT_METHODS,
+) -> Generator[RunProgress, None, Run]:
+    """Attack a picture and defend it; yield after every stage and return the run.
+
+    Args:
+        label: index of the true class; None: CLIP's own answer on the clean picture.
+        target: index of the class a targeted attack moves towards.
+        cache: the cache to decide from; None: that of ``previous``, or an empty one.
+        previous: the last run of the session. A second run on the same picture starts from the cache *before* the
+            first one, so that no picture is added twice.
+        methods: names of defences beside :func:`default_methods`.
+
+    Raises:
+        SettingError: a label or target outside the classes, a target that is the label, or an unknown method.
+    """
+    asked, seconds = with_defaults(methods), dict[str, float]()
+    with _timed(seconds, "prompts"):
+        class_prompts = engine.encode_classes(names, settings)
+    check_index("label", label, class_prompts)
+    check_index("target", target, class_prompts)
+    before = _starting_cache(engine, class_prompts, settings, picture, cache, previous)
+    yield RunProgress("Cutting the picture into views", 0.1, class_prompts)
+    with _timed(seconds, "views and encoding"):
+        engine.encode_views(picture, settings)  # cached for defend()
+    yield RunProgress("Tuning the prompts and deciding on the clean picture", 0.2, class_prompts)
+    clean, committed = defend(engine, picture, class_prompts, before, settings, seconds, methods=asked)
+    given = label is not None
+    truth = label if label is not None else clean.verdicts["clip"].label
+    if target is not None and target == truth:
+        raise SettingError(
+            f"The attack cannot move towards {class_prompts.names[truth]!r}: that is already the answer.",
+            "Choose another target class.",
+        )
+    attack, attacked = None, clean
+    if settings.attack != "none":
+        attack = yield from attack_picture_steps(engine, clean, class_prompts, settings, truth, target, before)
+        seconds["attack"] = attack.seconds
+        yield RunProgress("Defending the attacked picture", 0.8, class_prompts, clean, attack)
+        delivered = picture_of(attack.pixels)
+        attacked, committed = defend(engine, delivered, class_prompts, before, settings, seconds, methods=asked)
+    return Run(
+        class_prompts=class_prompts,
+        settings=settings,
+        backbone=engine.info,
+        clean=clean,
+        attacked=attacked,
+        attack=attack,
+        label=truth,
+        label_given=given,
+        threat_model=threat_model(settings, class_prompts, picture, truth, given, target, asked),
+        cache_before=before,
+        cache_after=committed,
+        seconds=seconds,
+        methods=asked,
+    )
+
+
+def run_to_end(steps: Generator[Y, None, R], on_progress: Callable[[Y], object] = lambda _: None) -> R:
+    """Run a generator to its end and return its value; every progress goes to ``on_progress``."""
+    while True:
+        try:
+            on_progress(next(steps))
+        except StopIteration as end:
+            return end.value
+
+
+def _without_progress(steps: Callable[P, Generator[RunProgress, None, Run]]) -> Callable[P, Run]:
+    def run_all(*args: P.args, **named: P.kwargs) -> Run:
+        """:func:`run_picture_steps` without the progress."""
+        return run_to_end(steps(*args, **named))
+
+    return run_all
+
+
+run_picture = _without_progress(run_picture_steps)
+
+
+def defend(
+    engine: Engine,
+    picture: Picture,
+    class_prompts: ClassPrompts,
+    cache: CacheState,
+    settings: Settings,
+    seconds: dict[str, float] | None = None,
+    *,
+    methods: Sequence[str] = DEFAULT_METHODS,
+) -> tuple[ImageResult, CacheState]:
+    """Encode, decide and compare: the result on one picture, and the cache with the picture added.
+
+    Stage times are added to ``seconds``.
+    """
+    seconds = {} if seconds is None else seconds
+    with _timed(seconds, "views and encoding"):
+        encoded_views = engine.encode_views(picture, settings)
+    with _timed(seconds, "decision"):
+        trace, after = engine.decide(encoded_views, class_prompts, cache, settings)
+    with _timed(seconds, "other methods"):
+        decide = decider(engine, encoded_views, class_prompts, cache, settings, trace)
+        answers = engine.answers(encoded_views, class_prompts, settings, methods, decide)
+    return with_answers(ImageResult(picture, encoded_views, trace, {}), answers), after
+
+
+def with_answers(result: ImageResult, answers: Mapping[str, Verdict | DefenceFault]) -> ImageResult:
+    """The result with these answers instead of its own, in the order of ``DEFENCES``."""
+    ordered = {name: answers[name] for name in DEFENCES if name in answers}
+    return replace(
+        result,
+        verdicts={name: answer for name, answer in ordered.items() if isinstance(answer, Verdict)},
+        faults={name: answer for name, answer in ordered.items() if isinstance(answer, DefenceFault)},
+    )
+
+
+def outcome(clean: Verdict, attacked: Verdict, label: int, target: int | None = None) -> str:
+    """What the attack did to one method's answer, one of ``OUTCOMES``.
+
+    A targeted attack has fooled a method only when the answer is the target (as in ``AttackTrace.fooled``).
+    """
+    aimed = target is not None and attacked.label == target
+    if attacked.label == label:
+        return "holds" if clean.label == label else "was wrong, now right"
+    if clean.label == label:
+        return "fooled" if aimed or target is None else "wrong now, but not the target"
+    if attacked.label == clean.label:
+        return "was already wrong"
+    return f"was already wrong, now {'the target' if aimed else 'another'}"
+
+
+OUTCOMES = (
+    "holds",
+    "fooled",
+    "wrong now, but not the target",
+    "was already wrong",
+    "was already wrong, now another",
+    "was already wrong, now the target",
+    "was wrong, now right",
+)
+
+
+def attack_picture_steps(
+    engine: Engine,
+    clean: ImageResult,
+    class_prompts: ClassPrompts,
+    settings: Settings,
+    label: int,
+    target: int | None,
+    cache: CacheState,
+) -> Generator[RunProgress, None, AttackTrace]:
+    steps = engine.attack_steps(clean.picture, class_prompts, settings, label, target, cache)
+    victim = "RITA" if settings.attack == "defence" else "CLIP"
+    unit = get_attack(settings.attack).progress_unit
+    while True:
+        try:
+            done, total = next(steps)
+        except StopIteration as end:
+            return end.value
+        yield RunProgress(
+            f"Attacking {victim}: {unit} {done} of {total}", 0.3 + 0.5 * done / max(total, 1), class_prompts, clean
+        )
+
+
+def decider(
+    engine: Engine,
+    encoded_views: EncodedViews,
+    class_prompts: ClassPrompts,
+    cache: CacheState,
+    settings: Settings,
+    trace: Trace,
+    exclusions: Exclusions | None = None,
+) -> Callable[[Settings], Trace]:
+    """RITA's decision with changed settings; ``trace`` is the one with ``settings``.
+
+    The prompt update of ``trace`` is used again where the change does not concern it.
+    """
+
+    def decide(changed: Settings) -> Trace:
+        if changed == settings:
+            return trace
+        tuning = trace.tuning if same_prompt_update(settings, changed) else None
+        return engine.decide(encoded_views, class_prompts, cache, changed, tuning, exclusions)[0]
+
+    return decide
+
+
+def same_prompt_update(one: Settings, other: Settings) -> bool:
+    """Whether both settings adjust the prompts in the same way."""
+    return not any(SETTINGS[name].group == "tuning" for name in one.differs_from(other))
+
+
+def _starting_cache(
+    engine: Engine,
+    class_prompts: ClassPrompts,
+    settings: Settings,
+    picture: Picture,
+    cache: CacheState | None,
+    previous: Run | None,
+) -> CacheState:
+    """The cache that both pictures are decided from."""
+    if cache is None and previous is not None:
+        again = previous.clean.picture.key == picture.key
+        cache = previous.cache_before if again else previous.cache_after
+    return engine.compatible_cache(cache, class_prompts, settings)
+
+
+def check_index(what: str, index: int | None, class_prompts: ClassPrompts) -> None:
+    if index is not None and not 0 <= index < len(class_prompts.names):
+        raise SettingError(
+            f"The {what} is one of the {len(class_prompts.names)} classes, 0 to {len(class_prompts.names) - 1}; got {index}."
+        )
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    """Adds the wall time of a block to ``seconds[name]``."""
+    begin = time.perf_counter()
+    yield
+    seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - begin

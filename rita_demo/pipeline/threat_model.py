@@ -1,0 +1,48 @@
+"""The threat model of one picture: what is attacked, what the attacker knows, and the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rita_demo.attacks import get_attack, threat_sentences
+from rita_demo.defences.registry import guest_sentences
+from rita_demo.records import ClassPrompts, Picture, ThreatModel
+from rita_demo.settings import Settings
+
+
+def threat_model(
+    settings: Settings,
+    class_prompts: ClassPrompts,
+    picture: Picture,
+    label: int,
+    label_given: bool,
+    target: int | None,
+    methods: Sequence[str],
+) -> ThreatModel:
+    """The threat model that is printed beside every number. ``methods``: the defences that answer."""
+    truth, aim = class_prompts.names[label], None if target is None else class_prompts.names[target]
+    goal = f"away from {'the true class' if label_given else 'CLIP’s own answer'} “{truth}”"
+    if aim is not None:
+        goal = f"towards “{aim}”"
+    row = get_attack(settings.attack)
+    side = int(picture.pixels.shape[0])
+    return ThreatModel(
+        attack=settings.attack,
+        budget=settings.budget if row.bounded else 0,
+        steps=row.step_count(settings.steps),
+        seed=settings.attack_seed,
+        square=settings.square,
+        side=side,
+        goal=goal if settings.attack != "none" else "none",
+        knows=row.knows,
+        does_not_know=row.does_not_know,
+        sentences=_sentences(settings.replace(hand_prompt=class_prompts.prompt_template), side, goal, aim)
+        + guest_sentences(methods),
+    )
+
+
+def _sentences(settings: Settings, side: int, goal: str, aim: str | None) -> tuple[str, ...]:
+    if settings.attack == "none":
+        return ("No attack was made here; if the picture was attacked before, we cannot know how.",)
+    square = f"on a square of {side} × {side} pixels ({settings.square} protocol)"
+    return threat_sentences(settings, goal, f"{square}, seed {settings.attack_seed}", aim)

@@ -1,0 +1,149 @@
+"""The mass of every class at once: views or prompts across, classes down, cheapest first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rita_demo.plots.decision.cells import (
+    MASS_SCALE,
+    MASS_TICKS,
+    VIEWS_TITLE,
+    colour_bar,
+    moved_shares,
+    position,
+    side_title,
+    view_axis,
+    view_order,
+)
+from rita_demo.plots.decision.cost_and_plan_matrix import SEQUENTIAL
+from rita_demo.plots.figure import Figure
+from rita_demo.plots.labels import escaped, percent, reference_tag
+from rita_demo.plots.shapes import frame
+from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_columns, finalise
+from rita_demo.records import Run
+
+MAX_ROWS = 200
+MAX_LABELS = 24  # rows that have space for a name each
+
+
+def class_order(run: Run) -> np.ndarray:
+    """Class numbers from top to bottom: cheapest on the delivered picture first, at most 200."""
+    return np.argsort(np.asarray(run.attacked.trace.total), kind="stable")[:MAX_ROWS]
+
+
+def all_views(run: Run, side: str, *, k: int | None = None, view: int | None = None) -> Figure:
+    """The share of its own mass that each view (across) moves to every class (down), 0 to 100 %.
+
+    Returns:
+        A figure whose cells carry ``customdata = class * N + view``.
+    """
+    one = getattr(run, side)
+    classes, views = class_order(run), view_order(run.attacked, "entropy")
+    figure = Figure()
+    figure.add_heatmap(
+        z=np.round(np.stack([moved_shares(one, int(c))[views] for c in classes]), 5),
+        customdata=(classes[:, None] * len(views) + views).astype(np.int32),
+        hovertemplate="%{text}: %{z:.1%} of the view moves<extra></extra>",
+        text=[[escaped(run.class_prompts.names[c], 24)] * len(views) for c in classes],
+        colorbar=colour_bar(**MASS_TICKS),
+        **MASS_SCALE,
+    )
+    head = f"share of each view that moves, ρ = {percent(float(one.trace.prompt_transport.mass))}"
+    return _finalise(figure, run, side, "all_views", head, VIEWS_TITLE, k, position(views, view))
+
+
+def all_prompts(run: Run, side: str, *, k: int | None = None) -> Figure:
+    """The mean cost of the mass that every prompt (across) of every class (down) receives.
+
+    Returns:
+        A figure whose cells carry ``customdata = class``; their text names the share of the mass.
+    """
+    classes = class_order(run)
+    mass, price = {}, {}
+    for name in SIDE_STYLES:
+        solved = getattr(run, name).trace.prompt_transport
+        plan = np.asarray(solved.plan, float)
+        received = plan.sum(1) / float(solved.mass)
+        paid = (plan * np.asarray(solved.cost, float)).sum(1) / float(solved.mass)
+        mass[name] = received[classes]
+        price[name] = np.where(received > 0, paid / np.maximum(received, 1e-30), np.nan)[classes]
+    seen = np.concatenate([p.ravel() for p in price.values()])
+    low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
+    shares = mass[side]
+    figure = Figure()
+    figure.add_heatmap(
+        z=np.round(price[side], 5),
+        customdata=np.repeat(classes[:, None], shares.shape[1], 1).astype(np.int32),
+        hovertemplate="%{text}, mean cost %{z:.4f} (cosine distance)<extra></extra>",
+        text=[
+            [
+                f"{escaped(run.class_prompts.names[c], 24)}, prompt {m + 1}: {percent(share, 1)} of the mass"
+                for m, share in enumerate(row)
+            ]
+            for c, row in zip(classes, shares, strict=True)
+        ],
+        colorbar=colour_bar(nticks=4),
+        zmin=low,
+        zmax=max(high, low + 1e-6),
+        colorscale=SEQUENTIAL,
+    )
+    each = " to ".join(dict.fromkeys((percent(shares.min()), percent(shares.max()))))
+    head = f"mean cost of the mass that a prompt receives (cosine distance); each receives {each} of the mass"
+    return _finalise(figure, run, side, "all_prompts", head, "prompts of the class, in their order", k, None)
+
+
+def _finalise(
+    figure: Figure, run: Run, side: str, kind: str, head: str, across: str, k: int | None, column: int | None
+) -> Figure:
+    classes = class_order(run)
+    count, width, row = len(classes), len(figure.traces[0]["text"][0]), position(classes, k)
+    rest = len(run.class_prompts.names) - count
+    down = f"{count} classes, cheapest first" + (f" ({rest} more)" if rest else "")
+    shapes = []
+    if row is not None:
+        shapes.append(frame((-0.5, width - 0.5), (row - 0.5, row + 0.5), 1.5))
+    if column is not None:
+        shapes += [*dim_columns(column, width), frame((column - 0.5, column + 0.5), (-0.5, count - 0.5), 1.5)]
+    places, named = _labels(run, classes, row)
+    return finalise(
+        figure,
+        kind=kind,
+        pickable=True,
+        wrap=[0],
+        shapes=shapes,
+        plot_bgcolor=COLOURS["faint"],
+        alt=f"{SIDE_STYLES[side]['title']} picture, {head}, for {down}. Marked rows: {', '.join(named)}.",
+        annotations=[annotation(side_title(side, head), 0, 1, yshift=14, xshift=-126)],
+        narrow={"margin.t": 76},
+        margin={"l": 138, "r": 52, "t": 54, "b": 30},
+        xaxis=view_axis(width, across),
+        yaxis=axis(
+            range=[count - 0.5, -0.5],
+            tickvals=places,
+            ticktext=named,
+            showgrid=False,
+            title=down,
+            tickfont={"size": 11, "color": COLOURS["text"]},
+        ),
+    )
+
+
+def _labels(run: Run, classes: np.ndarray, selected: int | None) -> tuple[list[float], list[str]]:
+    """Positions and texts of the row labels: all rows, or among many only the selected class, CLIP's answer under
+    attack and the reference class. Labels that would overlap share a position."""
+    tags = {} if selected is None else {int(classes[selected]): "chosen ▸ "}
+    if run.attack is not None:
+        tags[run.attacked.verdicts["clip"].label] = "attack ▸ "
+    tags[run.label] = f"{reference_tag(run)} ▸ "
+    crowded = len(classes) > MAX_LABELS
+    groups: list[list[tuple[int, str]]] = []
+    for row, c in enumerate(int(c) for c in classes):
+        if crowded and c not in tags:
+            continue
+        line = (row, tags.get(c, "") + escaped(run.class_prompts.names[c], 12))
+        if crowded and groups and row - groups[-1][-1][0] < 2 * len(classes) / MAX_LABELS:
+            groups[-1].append(line)
+        else:
+            groups.append([line])
+    places = [float(np.mean([row for row, _ in group])) for group in groups]
+    return places, ["<br>".join(words for _, words in group) for group in groups]

@@ -1,0 +1,99 @@
+"""Parts that the heatmaps of views, prompts and classes share: their numbers, scales, axes and the selected cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rita_demo.plots.figure import Figure
+from rita_demo.plots.shapes import frame
+from rita_demo.plots.theme import COLOURS, DIVERGING, SIDE_STYLES, axis, dim_columns
+from rita_demo.records import ImageResult, Run
+
+COLOUR_RANGE = 2.0  # the plan's colours go from a quarter (2^-2) to four times (2^2) an even share
+PLAN_SCALE: dict[str, Any] = {"zmin": -COLOUR_RANGE, "zmax": COLOUR_RANGE, "colorscale": DIVERGING}
+MASS_SCALE: dict[str, Any] = {
+    "zmin": 0,
+    "zmax": 1,
+    "colorscale": [[0.0, COLOURS["surface"]], [1.0, COLOURS["defence"]]],
+}
+MASS_TICKS: dict[str, Any] = {"tickvals": [0, 0.5, 1], "ticktext": ["0 %", "50 %", "100 %"]}
+VIEWS_TITLE = "views, lowest entropy on the delivered picture first"
+
+
+def view_order(side: ImageResult, order: str) -> np.ndarray:
+    """View numbers from left to right: by ``"entropy"``, lowest first, or by ``"index"``."""
+    entropy = np.asarray(side.trace.confidence.entropy)
+    return np.argsort(entropy, kind="stable") if order == "entropy" else np.arange(len(entropy))
+
+
+def moved_shares(side: ImageResult, k: int) -> np.ndarray:
+    """(N,): the share of its own mass that each view moves to class ``k``, in [0, 1]."""
+    transport = side.trace.prompt_transport
+    weight = np.asarray(transport.row_weight, float)[k]
+    return np.clip(np.asarray(transport.plan, float)[k].sum(1) / np.maximum(weight, 1e-30), 0, 1)
+
+
+def ratio_to_product_plan(run: Run, side: str, k: int) -> np.ndarray:
+    """(N, M): the plan over the product of its marginals, 1 = an even share; NaN for excluded views and prompts."""
+    solved = getattr(run, side).trace.prompt_transport
+    product = np.outer(np.asarray(solved.row_weight)[k], np.asarray(solved.column_weight)[k])
+    plan = np.asarray(solved.plan, float)[k]
+    return np.where(product > 0, plan / np.maximum(product, 1e-30), np.nan)
+
+
+def plan_colours(ratio: np.ndarray) -> np.ndarray:
+    """The ratio to an even share on the scale of ``PLAN_SCALE``."""
+    return np.clip(np.log2(np.maximum(ratio, 1e-9)), -COLOUR_RANGE, COLOUR_RANGE)
+
+
+def colour_bar(**more: Any) -> dict[str, Any]:
+    """A thin colour bar at the right edge."""
+    ticks = {"size": 11, "color": COLOURS["quiet"]}
+    return {"thickness": 8, "x": 1.01, "outlinewidth": 0, "tickfont": ticks} | more
+
+
+def add_cells(figure: Figure, z: Any, columns: int, rows: int, **trace: Any) -> None:
+    """A heatmap with the first row at the top and a gap between its cells."""
+    figure.add_heatmap(z=z, x=list(range(columns)), y=list(range(rows))[::-1], xgap=1, ygap=1, **trace)
+
+
+def side_title(side: str, words: str) -> str:
+    """The heading of a figure of one side, with the side's name in its colour."""
+    return f'<b style="color:{SIDE_STYLES[side]["colour"]}">{SIDE_STYLES[side]["title"]}</b>  {words}'
+
+
+def view_axis(count: int, title: str = VIEWS_TITLE, **more: Any) -> dict[str, Any]:
+    """The horizontal axis of ``count`` views or prompts, without ticks."""
+    return axis(**{"range": [-0.5, count - 0.5], "showgrid": False, "tickvals": [], "title": title} | more)
+
+
+def row_axis(labels: list[str], max_large: int = 12, **more: Any) -> dict[str, Any]:
+    """The vertical axis of named rows, the first at the top; small letters for more than ``max_large`` rows."""
+    count = len(labels)
+    return axis(
+        range=[-0.5, count - 0.5],
+        showgrid=False,
+        ticks="",
+        tickvals=list(range(count))[::-1],
+        ticktext=labels,
+        tickfont={"size": 12 if count <= max_large else 8, "color": COLOURS["text"]},
+        **more,
+    )
+
+
+def position(order: np.ndarray, number: int | None) -> int | None:
+    """The index of ``number`` in ``order``, if it is there."""
+    found = [] if number is None else np.flatnonzero(order == number).tolist()
+    return found[0] if found else None
+
+
+def selection_shapes(views: np.ndarray, rows: np.ndarray, selected: tuple[int, int | None] | None) -> list[dict]:
+    """A frame around the selected cell, or around the column of the selected view; the other columns are dimmed."""
+    column = None if selected is None else position(views, selected[0])
+    if selected is None or column is None:
+        return []
+    row = position(rows[::-1], selected[1])
+    height = (-0.5, len(rows) - 0.5) if row is None else (row - 0.5, row + 0.5)
+    return [*dim_columns(column, len(views)), frame((column - 0.5, column + 0.5), height)]

@@ -1,0 +1,283 @@
+"""Sinkhorn's convergence and the prompt update of one decision."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rita_demo.plots.decision.cells import view_axis, view_order
+from rita_demo.plots.decision.costs import class_axis, class_label, shown_classes
+from rita_demo.plots.figure import Figure
+from rita_demo.plots.labels import escaped, sides_of
+from rita_demo.plots.shapes import limit_line, segments, side_bar
+from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_marks, finalise, legend_entry
+from rita_demo.records import Run, SinkhornHistory
+
+
+def sinkhorn_residuals(run: Run) -> Figure:
+    """Largest marginal error at each of Sinkhorn's checks, log scale; prompts solid, cache dotted.
+
+    Returns:
+        One line per side and transport, named ``"clean prompts"``, ``"clean memory"``, ...
+    """
+    figure = Figure()
+    limit = float(run.settings.sinkhorn_tolerance)
+    alt = []
+    for name in sides_of(run):
+        trace = getattr(run, name).trace
+        for what, solved in (("prompts", trace.prompt_transport), ("memory", trace.cache_transport)):
+            if solved is None or not len(solved.residual):
+                continue
+            title = f"{SIDE_STYLES[name]['title']}, {what}"
+            residual = [max(float(r), 1e-12) for r in np.asarray(solved.residual)]
+            hover = f"{title}, iteration %{{x}}: %{{y:.2e}}<extra></extra>"
+            _add_history(figure, f"{name} {what}", np.asarray(solved.checks), residual, hovertemplate=hover)
+            alt.append(f"{title}: {solved.outcome}")
+    legend = "  ".join(
+        legend_entry(v["colour"], "●" if name == "clean" else "◆", name) for name, v in SIDE_STYLES.items()
+    )
+    return finalise(
+        figure,
+        kind="sinkhorn",
+        alt=". ".join(alt),
+        shapes=[limit_line(limit, 1)],
+        wrap=[0],
+        annotations=[annotation(f"{legend}   ━ prompts  ┄ memory   dashed: tolerance {limit:g}", 0, 1, yshift=6)],
+        margin={"l": 58, "r": 14, "t": 34, "b": 44},
+        narrow={"margin.t": 52},
+        xaxis=axis(title="iteration", rangemode="tozero", nticks=6),
+        yaxis=axis(type="log", title="largest marginal error", exponentformat="power", dtick=1),
+    )
+
+
+def sinkhorn_costs(run: Run, k: int, histories: dict[str, SinkhornHistory]) -> Figure:
+    """``<T, C>`` of class ``k`` at each of Sinkhorn's iterations, per unit of moved mass.
+
+    Args:
+        run: for the name of the class.
+        k: class number.
+        histories: ``"clean prompts"``, ``"attacked memory"``, ... -> the history of that transport.
+
+    Returns:
+        One line per history, with its name and ``customdata = (lambda, column error)``.
+    """
+    figure = Figure()
+    summary = []
+    for name, one in histories.items():
+        if not len(one.checks):
+            continue
+        side, what = name.split()
+        cost = [float(v) for v in np.asarray(one.cost)]
+        _add_history(
+            figure,
+            name,
+            np.asarray(one.checks),
+            cost,
+            customdata=[[float(at), float(off)] for at, off in zip(one.entropy_weight, one.residual, strict=True)],
+            hovertemplate=f"{SIDE_STYLES[side]['title']}, {what}, iteration %{{x}}: cost %{{y:.5f}} (cosine distance)"
+            "<br>at λ = %{customdata[0]:.4g}, column error %{customdata[1]:.1e}<extra></extra>",
+        )
+        summary.append(f"{name} from {cost[0]:.4f} to {cost[-1]:.4f} in {int(one.checks[-1])} steps")
+    title = f"<b>{escaped(run.class_prompts.names[k], 30)}</b>   ━ prompts  ┄ memory   ● clean  ◆ attacked"
+    return finalise(
+        figure,
+        kind="sinkhorn_costs",
+        wrap=[0],
+        annotations=[annotation(title, 0, 1, yshift=6)],
+        alt=f"Cost of {run.class_prompts.names[k]} during Sinkhorn's iterations: {'; '.join(summary)}.",
+        margin={"l": 70, "r": 14, "t": 34, "b": 44},
+        narrow={"margin.t": 52},
+        xaxis=axis(title="iteration", rangemode="tozero", nticks=6),
+        yaxis=axis(title="cost (cosine distance)", nticks=5, tickformat=".3f"),
+    )
+
+
+def _add_history(figure: Figure, name: str, checks: np.ndarray, y: list[float], **trace: object) -> None:
+    """A line over Sinkhorn's iterations; ``name`` is the side and ``prompts`` or ``memory``."""
+    style, what = SIDE_STYLES[name.split()[0]], name.split()[1]
+    figure.add_scatter(
+        x=[int(c) for c in checks],
+        y=y,
+        name=name,
+        mode="lines+markers",
+        line={"color": style["colour"], "width": 2, "dash": "solid" if what == "prompts" else "dot"},
+        marker={"size": 6, "symbol": style["symbol"]},
+        **trace,
+    )
+
+
+def entropy_change(run: Run, changes: dict[str, tuple[np.ndarray, np.ndarray]], *, view: int | None = None) -> Figure:
+    """Entropy of every view before (ring) and after (dot) the prompt update, joined by a line; one scale.
+
+    With a selected view the others are grey.
+
+    Args:
+        run: for the order of the views, lowest entropy on the delivered picture first.
+        changes: side -> entropies (N,) before and after, in nats.
+        view: the selected view.
+
+    Returns:
+        Two marker traces per side, ``"clean before"``, ``"clean after"``, ..., with
+        ``customdata = (view, before, after)``.
+    """
+    order = view_order(run.attacked, "entropy")
+    figure = Figure()
+    for number, (name, (before, after)) in enumerate(changes.items()):
+        style = SIDE_STYLES[name]
+        places = [i + (0.0 if len(changes) == 1 else 0.36 * number - 0.18) for i in range(len(order))]
+        data = [[int(n), float(before[n]), float(after[n])] for n in order]
+        colours = [style["colour"] if view in (None, int(n)) else COLOURS["other"] for n in order]
+        figure.add_scatter(
+            x=segments(places, places),
+            y=segments([d[1] for d in data], [d[2] for d in data]),
+            mode="lines",
+            hoverinfo="skip",
+            line={"color": COLOURS["other"] if view is not None else style["colour"], "width": 1},
+        )
+        for when, symbol, at in (("before", f"{style['symbol']}-open", 1), ("after", style["symbol"], 2)):
+            figure.add_scatter(
+                x=places,
+                y=[d[at] for d in data],
+                mode="markers",
+                customdata=data,
+                hovertemplate=f"{style['title']}, view %{{customdata[0]}}: %{{customdata[1]:.3f}} → "
+                "%{customdata[2]:.3f} nats<extra></extra>",
+                marker={"symbol": symbol, "size": 6, "color": colours},
+                name=f"{name} {when}",
+            )
+    most = float(np.log(max(len(run.class_prompts.names), 2)))
+    moved = {n: float(np.mean(after - before)) for n, (before, after) in changes.items()}
+    summary = "; ".join(f"{n} {v:+.3f} nats on average" for n, v in moved.items())
+    return finalise(
+        figure,
+        kind="entropy_change",
+        pickable=True,
+        hovermode="closest",
+        wrap=[0],
+        alt=f"Entropy of {len(order)} views before and after the prompt update: {summary}.",
+        annotations=[annotation(f"○◇ before  ●◆ after (● clean ◆ attacked): {summary}", 0, 1, yshift=6)],
+        margin={"l": 58, "r": 14, "t": 30, "b": 34},
+        narrow={"margin.t": 48},
+        xaxis=view_axis(len(order), range=[-0.7, len(order) - 0.3]),
+        yaxis=axis(range=[-0.05 * most, 1.03 * most], title="entropy (nats)", nticks=5),
+    )
+
+
+def tuning_loss(run: Run) -> Figure:
+    """The prompt update's loss in nats before every step and after the last, for both sides.
+
+    Returns:
+        One line per side, with its name; none for a side without an update.
+    """
+    figure = Figure()
+    for name in sides_of(run):
+        loss = [float(v) for v in np.asarray(getattr(run, name).trace.tuning.loss)]
+        if loss:
+            style = SIDE_STYLES[name]
+            figure.add_scatter(
+                x=list(range(len(loss))),
+                y=loss,
+                name=name,
+                mode="lines+markers+text",
+                text=[""] * (len(loss) - 1) + [f"  {style['title'].lower()} {loss[-1]:.3f}"],
+                textposition="middle right",
+                line={"color": style["colour"], "width": 2},
+                textfont={"color": style["colour"]},
+                cliponaxis=False,
+                marker={"size": 7, "symbol": style["symbol"]},
+                hovertemplate="step %{x}: %{y:.4f} nats<extra></extra>",
+            )
+    last = max((len(trace["x"]) - 1 for trace in figure.traces), default=0)
+    return finalise(
+        figure,
+        kind="tuning_loss",
+        margin={"l": 58, "r": 110, "t": 12, "b": 44},
+        alt=f"Loss of the prompt update over {last} steps.",
+        xaxis=axis(range=[-0.15, max(last, 1) + 0.15], dtick=1 if last <= 10 else 5, title="step of the prompt update"),
+        yaxis=axis(title="loss (nats)", nticks=5),
+    )
+
+
+def context_movement(run: Run) -> Figure:
+    """L2 change of each prompt's context in the update, in token-embedding units.
+
+    Returns:
+        Bars per side; x is the number of the prompt, from 1 as on the page.
+    """
+    figure, sides = Figure(), sides_of(run)
+    for name in sides:
+        moved = [float(v) for v in np.asarray(getattr(run, name).trace.tuning.movement)]
+        figure.add_bar(
+            x=list(range(1, len(moved) + 1)),
+            y=moved,
+            name=name,
+            marker=side_bar(name),
+            hovertemplate=f"{name}, prompt %{{x}}: %{{y:.4f}} (L2, token embeddings)<extra></extra>",
+        )
+    legend = " ".join(legend_entry(SIDE_STYLES[n]["colour"], "■" if n == "clean" else "▨", n) for n in sides)
+    return finalise(
+        figure,
+        kind="context_movement",
+        barmode="group",
+        annotations=[annotation(legend, 0, 1, yshift=4)],
+        alt="How far each prompt's context moved.",
+        margin={"l": 58, "r": 14, "t": 28, "b": 44},
+        xaxis=axis(title="prompt", dtick=1, showgrid=False),
+        yaxis=axis(title="L2, token embeddings", nticks=5, rangemode="tozero"),
+    )
+
+
+def cost_change(run: Run, *, k: int | None = None, max_classes: int = 8) -> Figure:
+    """d_OT of each class before (ring) and after (dot) the prompt update, joined by a line; both sides, one scale.
+
+    Returns:
+        Two marker traces per side, ``"clean before"``, ``"clean after"``, ..., with
+        ``customdata = (class, before, after, hover text)``.
+    """
+    classes = shown_classes(run, k, max_classes)
+    names, sides = run.class_prompts.names, sides_of(run)
+    figure = Figure()
+    for number, name in enumerate(sides):
+        trace, style = getattr(run, name).trace, SIDE_STYLES[name]
+        one, two = (np.asarray(t.distance, float) for t in (trace.untuned_prompt_transport, trace.prompt_transport))
+        lift = 0.0 if len(sides) == 1 else 0.17 - 0.34 * number
+        rows = [len(classes) - 1 - i + lift for i in range(len(classes))]
+        data = [
+            [
+                c,
+                float(one[c]),
+                float(two[c]),
+                f"{escaped(names[c], 40)}, {name}: {one[c]:.4f} → {two[c]:.4f} ({two[c] - one[c]:+.4f})",
+            ]
+            for c in classes
+        ]
+        figure.add_scatter(
+            x=segments(one[classes].tolist(), two[classes].tolist()),
+            y=segments(rows, rows),
+            mode="lines",
+            line={"color": style["colour"], "width": 2},
+            hoverinfo="skip",
+        )
+        both = {"symbol": style["symbol"], "opacity": dim_marks(classes, k)}
+        ring = {"size": 8, "color": COLOURS["surface"], "line": {"color": style["colour"], "width": 2}}
+        for when, marker, place in (("before", ring, 1), ("after", {"size": 9, "color": style["colour"]}, 2)):
+            figure.add_scatter(
+                x=[d[place] for d in data],
+                y=rows,
+                mode="markers",
+                marker=both | marker,
+                customdata=data,
+                name=f"{name} {when}",
+                hovertemplate="%{customdata[3]}<extra></extra>",
+            )
+    return finalise(
+        figure,
+        kind="before_after",
+        pickable=True,
+        hovermode="closest",
+        alt=f"Transport cost of {len(classes)} classes before and after the prompt update.",
+        annotations=[annotation("○◇ before  ●◆ after  (● clean  ◆ attacked)", 0, 1, yshift=6)],
+        margin={"l": 130, "r": 14, "t": 30, "b": 44},
+        narrow={"margin.l": 112, "yaxis.ticktext": [class_label(run, c, 13) for c in classes]},
+        xaxis=axis(title="d<sub>OT</sub> (cosine distance, not from 0)", nticks=5),
+        yaxis=class_axis([class_label(run, c, 16) for c in classes]),
+    )

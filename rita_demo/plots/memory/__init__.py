@@ -1,0 +1,1 @@
+"""Figures of the cache and of streams."""

@@ -1,0 +1,255 @@
+"""A stream up to a selected picture: accuracy, size and purity of the cache, and its insertions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rita_demo.plots.figure import Figure
+from rita_demo.plots.labels import escaped
+from rita_demo.plots.shapes import vertical_line
+from rita_demo.plots.theme import (
+    COLOURS,
+    METHOD_STYLES,
+    TRANSPARENT,
+    annotation,
+    axis,
+    category_axis,
+    dim_marks,
+    finalise,
+    legend_entry,
+    message_figure,
+    method_legend,
+    percent_ticks,
+)
+from rita_demo.records.measurement import CacheStats, StreamTrajectory
+
+MAX_MARKS = 1000  # marks of one line; longer streams are thinned
+MAX_BARS = 40  # symbols of one line
+MAX_CLASSES = 10
+NO_INSERTIONS = "Nothing has entered the memory yet."
+
+
+def running_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
+    """Each method's accuracy over the pictures so far, with Wilson's 95 % interval as a band.
+
+    Args:
+        trajectory: T >= 1 pictures. t: the selected picture, 1..T, a vertical line.
+
+    Returns:
+        A figure whose marks carry ``customdata = (picture from 1, hover text)``.
+    """
+    figure, kept = Figure(), thinned_indices(len(trajectory.pictures))
+    x = (kept + 1).tolist()
+    for method, look in METHOD_STYLES.items():
+        if method not in trajectory.curves:
+            continue
+        one = trajectory.curves[method]
+        low, high = (100 * end[kept] for end in (one.low, one.high))
+        figure.add_scatter(
+            x=x + x[::-1],
+            y=[*high.tolist(), *low[::-1].tolist()],
+            fill="toself",
+            mode="none",
+            fillcolor=look["colour"],
+            opacity=0.09,
+            hoverinfo="skip",
+        )
+        figure.add_scatter(
+            x=x,
+            y=(100 * one.accuracy[kept]).tolist(),
+            name=look["title"],
+            mode="lines+markers",
+            line={"color": look["colour"], "dash": look["dash"], "width": 2},
+            marker={"symbol": look["symbol"], "size": 6, "color": look["colour"], "maxdisplayed": MAX_BARS},
+            customdata=[[i, accuracy_text(trajectory, method, i)] for i in x],
+            hovertemplate="%{customdata[1]}<extra></extra>",
+            cliponaxis=False,
+        )
+    summary = "; ".join(accuracy_text(trajectory, m, t) for m in METHOD_STYLES if m in trajectory.curves)
+    legend = "right so far, 95 % band: " + method_legend(trajectory.curves)
+    alt = f"Accuracy over the stream. {summary}."
+    return _finalise(figure, trajectory, t, legend, kind="running_accuracy", alt=alt)
+
+
+def accuracy_text(trajectory: StreamTrajectory, method: str, t: int) -> str:
+    """One method's accuracy after ``t`` pictures as text."""
+    one = trajectory.curves[method]
+    n = int((trajectory.answers[method][:t] >= 0).sum())
+    if not n:
+        return f"{METHOD_STYLES[method]['title']}: no picture yet"
+    share, low, high = (100 * float(v[t - 1]) for v in (one.accuracy, one.low, one.high))
+    return f"{METHOD_STYLES[method]['title']}, first {t}: {share:.0f} % right ({low:.0f} to {high:.0f}), n = {n}"
+
+
+def cache_growth(trajectory: StreamTrajectory, t: int) -> Figure:
+    """Fill of the cache (share of all slots) and its purity (share of views cached under their true class) after every
+    picture. Marks carry ``customdata = (picture from 1, hover text)``."""
+    if not len(trajectory.insertions.picture):
+        return message_figure(NO_INSERTIONS)
+    figure, kept = Figure(), thinned_indices(len(trajectory.pictures))
+    places = trajectory.slots * len(trajectory.names)
+    for values, title, colour, dash in (
+        (trajectory.cache_size / places, f"full, of {places} places", COLOURS["quiet"], "dot"),
+        (trajectory.purity, "pure, of the views held", COLOURS["cache"], "solid"),
+    ):
+        figure.add_scatter(
+            x=(kept + 1).tolist(),
+            y=(100 * values[kept]).tolist(),
+            mode="lines",
+            name=title,
+            line={"color": colour, "dash": dash, "width": 2, "shape": "hv"},
+            customdata=[[int(i) + 1, growth_text(trajectory, int(i) + 1)] for i in kept],
+            hovertemplate="%{customdata[1]}<extra></extra>",
+        )
+    legend = (
+        f"{legend_entry(COLOURS['cache'], '━', 'pure: of the right class')}   "
+        f"{legend_entry(COLOURS['quiet'], '┅', f'full: of {places} places')}"
+    )
+    return _finalise(figure, trajectory, t, legend, kind="memory_growth", alt=growth_text(trajectory, t))
+
+
+def growth_text(trajectory: StreamTrajectory, t: int) -> str:
+    """Fill and purity after ``t`` pictures as text."""
+    held, purity = int(trajectory.cache_size[t - 1]), float(trajectory.purity[t - 1])
+    places = trajectory.slots * len(trajectory.names)
+    pure = "" if math.isnan(purity) else f", {100 * purity:.0f} % of them of the right class"
+    return f"After picture {t} the memory held {held} of {places} views{pure}."
+
+
+def cache_insertions(trajectory: StreamTrajectory, t: int) -> Figure:
+    """The entropy of every inserted view, by picture: a circle under its picture's true class, a cross under another.
+
+    Marks carry ``customdata = (picture from 1, hover text)``.
+    """
+    e = trajectory.insertions
+    if not len(e.picture):
+        return message_figure(NO_INSERTIONS)
+    figure, kept = Figure(), thinned_indices(len(e.picture))
+    for true, symbol, colour in ((True, "circle-open", COLOURS["cache"]), (False, "x-thin", COLOURS["attack"])):
+        chosen = [int(i) for i in kept if bool(e.correct[i]) is true]
+        figure.add_scatter(
+            x=[int(e.picture[i]) + 1 for i in chosen],
+            y=[float(e.entropy[i]) for i in chosen],
+            mode="markers",
+            name="right class" if true else "another class",
+            marker={"symbol": symbol, "size": 9, "color": colour, "line": {"width": 2, "color": colour}},
+            customdata=[[int(e.picture[i]) + 1, _insertion_text(trajectory, i)] for i in chosen],
+            hovertemplate="%{customdata[1]}<extra></extra>",
+            cliponaxis=False,
+        )
+    legend = (
+        f'<span style="color:{COLOURS["cache"]}">○ under its true class</span>   '
+        f'<span style="color:{COLOURS["attack"]}">× under another</span>'
+    )
+    right, n = int(e.correct.sum()), len(e.picture)
+    top = max(float(e.entropy.max()) * 1.1, 0.1)
+    return _finalise(
+        figure,
+        trajectory,
+        t,
+        legend,
+        kind="entering",
+        alt=f"{n} views entered, {right} of them under their picture's true class; their entropy is "
+        f"{float(np.median(e.entropy)):.2f} nats in the median, at most log K = "
+        f"{math.log(len(trajectory.names)):.2f} nats.",
+        yaxis=axis(range=[0, top], nticks=5, title="entropy (nats)"),
+    )
+
+
+def _insertion_text(trajectory: StreamTrajectory, i: int) -> str:
+    e = trajectory.insertions
+    t, k = int(e.picture[i]), int(e.label[i])
+    return (
+        f"Picture {t + 1}, view {int(e.view[i])}, entered as {escaped(trajectory.names[k])}"
+        f"<br>true class: {escaped(trajectory.names[int(trajectory.label[t])])}"
+        f"{', attacked' if trajectory.attacked[t] else ''}<br>entropy {float(e.entropy[i]):.3f} nats"
+    )
+
+
+def class_cache(
+    trajectory: StreamTrajectory, stats: CacheStats, end: CacheStats, selected: int | None = None
+) -> Figure:
+    """Per class: cached views (outline) and those of the right class (filled) on the left, r_k on the right.
+
+    The rows are the classes with the most views at the ``end``, so that they stay fixed when the picture of ``stats``
+    changes. Without the ``selected`` class none is dimmed. Marks carry ``customdata = (class, hover text)``.
+    """
+    order = sorted(np.flatnonzero(end.count).tolist(), key=lambda k: (-int(end.count[k]), trajectory.names[k]))
+    if not order:
+        return message_figure(NO_INSERTIONS)
+    shown = order[:MAX_CLASSES][::-1]
+    place, figure = list(range(len(shown))), Figure()
+    data = [[k, _class_text(trajectory, stats, k)] for k in shown]
+    opacity = dim_marks(shown, selected if selected in shown else None)
+    hover = "%{customdata[1]}<extra></extra>"
+    for values, fill in ((stats.count, TRANSPARENT), (stats.correct_count, COLOURS["cache"])):
+        figure.add_bar(
+            x=[int(values[k]) for k in shown],
+            y=place,
+            orientation="h",
+            customdata=data,
+            marker={"color": fill, "line": {"color": COLOURS["cache"], "width": 1.5}, "opacity": opacity},
+            hovertemplate=hover,
+            width=0.6,
+        )
+    filled = [i for i, k in enumerate(shown) if stats.count[k]]
+    figure.add_scatter(
+        x=[float(stats.resultant_length[shown[i]]) for i in filled],
+        y=filled,
+        mode="markers",
+        xaxis="x2",
+        customdata=[data[i] for i in filled],
+        hovertemplate=hover,
+        marker={"symbol": "diamond", "size": 9, "color": COLOURS["cache"], "opacity": [opacity[i] for i in filled]},
+    )
+    rest = len(order) - len(shown)
+    more = f"; {rest} more classes hold some" if rest else ""
+    summary = "; ".join(_class_text(trajectory, stats, k) for k in reversed(shown))
+    return finalise(
+        figure,
+        kind="class_memory",
+        alt=f"{summary}{more}.",
+        pickable=True,
+        barmode="overlay",
+        hovermode="closest",
+        annotations=[
+            annotation("views held; filled: of the right class", 0, 1, yshift=8),
+            annotation("agreement r", 0.7, 1, yshift=8),
+        ],
+        margin={"l": 116, "r": 16, "t": 34, "b": 40},
+        xaxis=axis(range=[0, trajectory.slots + 0.1], domain=[0, 0.62], dtick=1, title=f"views, of {trajectory.slots}"),
+        xaxis2=axis(range=[-0.03, 1.05], domain=[0.7, 1], tickvals=[0, 0.5, 1], title="r (0 to 1)"),
+        yaxis=category_axis([escaped(trajectory.names[k], 14) for k in shown]),
+    )
+
+
+def _class_text(trajectory: StreamTrajectory, stats: CacheStats, k: int) -> str:
+    count, pure = int(stats.count[k]), int(stats.correct_count[k])
+    words = f"{escaped(trajectory.names[k])}: {count} of {trajectory.slots} views held, {pure} of the right class"
+    return words + (f", r = {float(stats.resultant_length[k]):.3f}" if count else "")
+
+
+def thinned_indices(count: int) -> np.ndarray:
+    """Numbers 0..count-1, thinned evenly to at most ``MAX_MARKS``, with both ends."""
+    if count <= MAX_MARKS:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, MAX_MARKS).round().astype(int))
+
+
+def _finalise(figure: Figure, trajectory: StreamTrajectory, t: int, legend: str, **layout: Any) -> Figure:
+    """The layout of a figure over the whole stream, so that the axis is fixed while it runs; a line marks picture t."""
+    pictures = axis(range=[0.5, trajectory.expected_pictures + 0.5], nticks=6, title="picture of the stream")
+    share = axis(range=[-2, 102], **percent_ticks(0, 25, 50, 75, 100))
+    return finalise(
+        figure,
+        pickable=True,
+        hovermode="closest",
+        annotations=[annotation(legend, 0, 1, yshift=8)],
+        shapes=[vertical_line(t, "text", "dot")],
+        margin={"l": 52, "r": 16, "t": 34, "b": 44},
+        xaxis=pictures,
+        **{"yaxis": share} | layout,
+    )

@@ -1,0 +1,61 @@
+"""Lines, frames, bands, bars and error bars that several figures share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rita_demo.plots.theme import COLOURS, SIDE_STYLES, TRANSPARENT
+from rita_demo.records import MeasuredCell
+
+
+def vertical_line(x: float, colour: str, dash: str | None = None, **more: Any) -> dict[str, Any]:
+    """A thin line over the full height of the figure."""
+    line = {"color": COLOURS[colour], "width": 1} | ({"dash": dash} if dash else {})
+    return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": line} | more
+
+
+def limit_line(y: float, width: float) -> dict[str, Any]:
+    """A dashed line over the full width of the figure, for a limit."""
+    line = {"color": COLOURS["quiet"], "width": width, "dash": "dash"}
+    return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y, "line": line}
+
+
+def frame(x: tuple[float, float], y: tuple[float, float], width: float = 2, **more: Any) -> dict[str, Any]:
+    """The outline of a rectangle."""
+    box = {"type": "rect", "x0": x[0], "x1": x[1], "y0": y[0], "y1": y[1], "fillcolor": TRANSPARENT}
+    return box | {"line": {"color": COLOURS["text"], "width": width}} | more
+
+
+def row_band(row: int | None, **more: Any) -> list[dict[str, Any]]:
+    """A grey band behind a row, over the full width; none without a row."""
+    if row is None:
+        return []
+    band = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": row - 0.5, "y1": row + 0.5, "layer": "below"}
+    return [band | {"fillcolor": COLOURS["grid"], "line": {"width": 0}} | more]
+
+
+def segments(starts: Iterable[float], ends: Iterable[float]) -> list[float | None]:
+    """Coordinates of separate lines from each start to its end, as one trace."""
+    return [value for start, end in zip(starts, ends, strict=True) for value in (start, end, None)]
+
+
+def side_bar(side: str, **marker: Any) -> dict[str, Any]:
+    """The marker of a side's bars; those of the attacked side are hatched."""
+    colour = SIDE_STYLES[side]["colour"]
+    pattern = {"shape": "/", "bgcolor": COLOURS["surface"], "fgcolor": colour}
+    return {"color": colour} | marker | ({"pattern": pattern} if side == "attacked" else {})
+
+
+def accuracy_bars(cells: Iterable[MeasuredCell], colour: str) -> dict[str, Any]:
+    """Wilson's 95 % intervals of measured accuracies as error bars."""
+    cells = list(cells)
+    return {
+        "type": "data",
+        "symmetric": False,
+        "thickness": 1,
+        "width": 0,
+        "color": colour,
+        "array": [cell.high - cell.accuracy for cell in cells],
+        "arrayminus": [cell.accuracy - cell.low for cell in cells],
+    }

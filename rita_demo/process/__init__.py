@@ -1,0 +1,1 @@
+"""The process: environment variables, logging, shutdown, CPU threads, freed memory."""

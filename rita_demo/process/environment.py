@@ -1,0 +1,151 @@
+"""The environment variables of this project: each is read and checked here, and nowhere else.
+
+``docs/deployment.md`` shows :func:`table`; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rita_demo.records.errors import SettingError
+
+Accounts = tuple[tuple[str, str], ...]
+MAX_DIGITS = 20  # int() raises an error of its own beyond some thousands
+TRUE_WORDS, FALSE_WORDS = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """``kind``, ``default`` and ``meaning``: the columns of the table. ``default_value``: its value where it is not
+    set, or empty. ``parse``: (name, text) -> value; raises :class:`SettingError`."""
+
+    kind: str
+    default: str
+    meaning: str
+    default_value: Any
+    parse: Callable[[str, str], Any]
+
+
+def _text(name: str, text: str) -> str:
+    return text
+
+
+def _folder(name: str, text: str) -> Path:
+    return Path(text)
+
+
+def _boolean(name: str, text: str) -> bool:
+    word = text.lower()
+    if word not in TRUE_WORDS + FALSE_WORDS:
+        raise SettingError(f"{name} is 1 (yes) or 0 (no); got {text[:20]!r}.")
+    return word in TRUE_WORDS
+
+
+def _integer(low: int, high: int) -> Callable[[str, str], int]:
+    def parse(name: str, text: str) -> int:
+        digits = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
+        if not digits or not low <= int(text) <= high:
+            raise SettingError(f"{name} is a number from {low} to {high}; got {text[:20]!r}.")
+        return int(text)
+
+    return parse
+
+
+def _choice(*words: str) -> Callable[[str, str], str]:
+    def parse(name: str, text: str) -> str:
+        if text not in words:
+            raise SettingError(f"{name} is {' or '.join(words)}; got {text[:20]!r}.")
+        return text
+
+    return parse
+
+
+def _accounts(name: str, text: str) -> Accounts:
+    """``user:password[,user2:password2]``. No message repeats any of it."""
+    found: dict[str, str] = {}
+    for number, one in enumerate(text.split(","), 1):
+        user, colon, password = one.partition(":")
+        user = user.strip()
+        if not (colon and user and password):
+            raise SettingError(
+                f"{name} is user:password, several of them with commas between; part {number} is not "
+                "(a password cannot hold a comma)."
+            )
+        if user in found:
+            raise SettingError(f"{name} names a user twice; look at part {number}.")
+        found[user] = password
+    return tuple(found.items())
+
+
+VARIABLES: dict[str, Variable] = {
+    "RITA_BACKBONE": Variable(
+        "model", "`embedded`", "the model at the start: `embedded`, `ARCH:TAG` or `ARCH:checkpoint`", "embedded", _text
+    ),
+    "RITA_DEVICE": Variable("device", "the fastest", "`cpu`, `cuda`, `cuda:1` or `mps`", None, _text),
+    "RITA_HOST": Variable(
+        "address",
+        "`127.0.0.1`",
+        "where to listen; `0.0.0.0` lets others in. Where it is not set `GRADIO_SERVER_NAME` counts, which Spaces sets",
+        None,
+        _text,
+    ),
+    "RITA_PORT": Variable("1 to 65535", "`7860`", "the port", 7860, _integer(1, 65535)),
+    "RITA_DATA": Variable("folder", "`data`", "the datasets; downloaded ones are stored here", Path("data"), _folder),
+    "RITA_RUNS": Variable("folder", "`runs`", "the runs that the page writes and opens", Path("runs"), _folder),
+    "RITA_AUTH": Variable(
+        "accounts",
+        "none",
+        "`user:password[,user2:password2]`: who may see the page. Without it, everybody",
+        (),
+        _accounts,
+    ),
+    "RITA_LOG": Variable("`text` or `json`", "`text`", "format of the log on stderr", "text", _choice("text", "json")),
+    "RITA_GRACE": Variable(
+        "0 to 600", "`5`", "seconds that running events still have after SIGTERM or SIGINT", 5, _integer(0, 600)
+    ),
+    "RITA_DEBUG": Variable(
+        "0 or 1", "`0`", "errors in full, messages included: they may contain what a visitor typed", False, _boolean
+    ),
+    "RITA_BROWSER": Variable("file", "searched", "the Chromium of the tests and of `bench`", None, _text),
+    "RITA_URL": Variable(
+        "address", "none", "a running page that the browser tests use instead of starting one", None, _text
+    ),
+}
+
+
+def value(name: str, environ: Mapping[str, str] | None = None) -> Any:
+    """The value of a variable, or its default.
+
+    Raises:
+        SettingError: the value is not allowed.
+    """
+    one = VARIABLES[name]
+    text = (os.environ if environ is None else environ).get(name, "").strip()
+    return one.parse(name, text) if text else one.default_value
+
+
+def check(environ: Mapping[str, str] | None = None) -> None:
+    """Read all variables before the model is loaded.
+
+    Raises:
+        SettingError: the first value that is not allowed.
+    """
+    for name in VARIABLES:
+        value(name, environ)
+
+
+def host(environ: Mapping[str, str] | None = None) -> str:
+    """The address to listen on."""
+    environ = os.environ if environ is None else environ
+    return value("RITA_HOST", environ) or environ.get("GRADIO_SERVER_NAME") or "127.0.0.1"
+
+
+def markdown_table() -> str:
+    """All variables as a table in Markdown."""
+    rows = ["| variable | type | default | meaning |", "|---|---|---|---|"]
+    rows += [f"| `{name}` | {v.kind} | {v.default} | {v.meaning} |" for name, v in VARIABLES.items()]
+    return "\n".join(rows)

@@ -1,0 +1,116 @@
+"""Objects of a user's own Python file, written ``FILE.py:NAME`` on the command line: loading, and errors with a line.
+
+The file is executed. Only the owner's command line calls this, never a visitor of the page.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rita_demo.records.errors import DemoError
+
+T = TypeVar("T")
+
+
+class GuestError(DemoError):
+    """A user's own file, or what it defines, cannot be used: one sentence with the file's name and the line.
+
+    ``detail``: the text of an exception in the file. It is for the owner of the file, not for visitors of the page.
+    """
+
+    def __init__(self, message: str, hint: str = "", detail: str = "") -> None:
+        super().__init__(message, hint)
+        self.detail = detail
+
+    @property
+    def for_owner(self) -> str:
+        """The sentence with the detail."""
+        return f"{self}: {self.detail}" if self.detail else str(self)
+
+
+def is_guest(text: str) -> bool:
+    """Whether a command line names an object of a file rather than a registered name."""
+    return ".py:" in text or text.endswith(".py")
+
+
+def load_guest(spec: str, kind: type[T]) -> T:
+    """Execute ``FILE.py`` and return its object ``NAME``.
+
+    Raises:
+        GuestError: no such file or name, an error in the file, or an object of another type.
+    """
+    file, _, name = spec.rpartition(":")
+    if not file.endswith(".py") or not name.isidentifier():
+        raise GuestError(f"{spec!r} is not FILE.py:NAME.", f"NAME is the {kind.__name__} that FILE.py defines.")
+    path = Path(file)
+    if not path.is_file():
+        raise GuestError(f"There is no file {file!r}.", "Give the path of a Python file, as FILE.py:NAME.")
+    module_spec = importlib.util.spec_from_file_location(f"rita_guest_{path.stem}", path)
+    assert module_spec is not None
+    assert module_spec.loader is not None
+    module = importlib.util.module_from_spec(module_spec)
+    with guest_errors(spec):
+        module_spec.loader.exec_module(module)
+    if not hasattr(module, name):
+        raise GuestError(f"{file} defines no {name}.", f"It must contain {name} = {kind.__name__}(...).")
+    found = getattr(module, name)
+    if not isinstance(found, kind):
+        raise GuestError(f"{place(spec)}: {name} is a {type(found).__name__}; expected {kind.__name__}.")
+    return found
+
+
+def guest_digest(spec: str) -> str:
+    """A hash of the file and the name, which changes when the file is edited."""
+    file, _, name = spec.rpartition(":")
+    return hashlib.sha256(Path(file).read_bytes() + name.encode()).hexdigest()[:16]
+
+
+def place(spec: str, function: Callable[..., Any] | None = None) -> str:
+    """``FILE.py, line N``: of a function of the file, or else of the object itself."""
+    file, _, name = spec.rpartition(":")
+    code = getattr(function, "__code__", None)
+    if code is not None and Path(code.co_filename).absolute() == Path(file).absolute():
+        return f"{Path(file).name}, line {code.co_firstlineno}"
+    for node in ast.parse(Path(file).read_bytes()).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            return f"{Path(file).name}, line {node.lineno}"
+    return Path(file).name
+
+
+@contextmanager
+def guest_errors(spec: str) -> Iterator[None]:
+    """Turn an exception that arises in the file of ``spec``, or below a call from it, into a :class:`GuestError`.
+
+    Errors of other code, and of a device without memory, pass through.
+    """
+    file = spec.rpartition(":")[0]
+    try:
+        yield
+    except DemoError:
+        raise
+    except Exception as error:
+        line = _line_in(error, Path(file))
+        if line is None or isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+            raise
+        message = f"{Path(file).name}, line {line}: {type(error).__name__}"
+        raise GuestError(message, detail=str(error)) from error
+
+
+def _line_in(error: Exception, file: Path) -> int | None:
+    """The last line of the file that an error's traceback passes, if any."""
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).absolute() == file.absolute():
+        return error.lineno
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).absolute() == file.absolute()
+    ]
+    return lines[-1] if lines else None

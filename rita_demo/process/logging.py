@@ -1,0 +1,148 @@
+"""The log: one line per event on stderr, as text or (``RITA_LOG=json``) as JSON.
+
+It never holds a picture, a file name, a class name or a password. An event has a few fields; an error has its type and
+its place in the code, but not its message, which may quote user input (``RITA_DEBUG=1`` adds it).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any
+
+LOG = logging.getLogger("rita_demo")
+_print_exc = traceback.print_exc
+
+
+def configure(style: str = "text", *, debug: bool = False) -> None:
+    """Send all log messages of this process, those of libraries too, to stderr in one format.
+
+    Args:
+        style: ``text`` or ``json``.
+        debug: log errors with their messages.
+    """
+    form = JsonFormatter(debug) if style == "json" else TextFormatter(debug)
+    handler = logging.StreamHandler()
+    handler.setFormatter(form)
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    LOG.setLevel(logging.INFO)
+    logging.captureWarnings(True)
+    # Gradio prints exceptions that its handlers do not catch: log them as all others, with an id and no message.
+    traceback.print_exc = _log_printed_exception
+    threading.excepthook = lambda a: _log_uncaught(a.exc_type, a.exc_value, a.exc_traceback)
+    sys.excepthook = _log_uncaught
+
+
+def route_loggers(*names: str) -> None:
+    """Remove the handlers of these libraries, so that their messages go to the common log."""
+    for name in names:
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = True
+
+
+def log_event(message: str, /, **fields: Any) -> None:
+    """Log an event; ``fields`` are numbers and words of this program, nothing from a visitor."""
+    LOG.info(message, extra={"fields": fields})
+
+
+def log_error(message: str, error: BaseException) -> str:
+    """Log an unexpected error; returns its id in the log."""
+    number = secrets.token_hex(4)
+    LOG.error(message, exc_info=error, extra={"fields": {"id": number}})
+    return number
+
+
+def log_bad_request(message: str, error: BaseException) -> str:
+    """Log malformed user input in one line, with the error's type and place; returns its id in the log."""
+    number = secrets.token_hex(4)
+    fields = {"id": number, "error": type(error).__name__, "where": _frames(error)[-1]}
+    LOG.warning(message, extra={"fields": fields})
+    return number
+
+
+def _log_printed_exception(limit: int | None = None, file: Any = None, chain: bool = True) -> None:
+    error = sys.exc_info()[1]
+    if file is not None or error is None:
+        _print_exc(limit, file, chain)
+    else:
+        log_error("error in a library", error)
+
+
+def _log_uncaught(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+    if error is not None and not isinstance(error, KeyboardInterrupt | SystemExit):
+        log_error("error that nothing caught", error)
+
+
+class _Formatter(logging.Formatter):
+    def __init__(self, debug: bool) -> None:
+        super().__init__()
+        self.debug = debug
+
+    def fields(self, record: logging.LogRecord) -> dict[str, Any]:
+        found = dict(getattr(record, "fields", {}))
+        if record.exc_info and record.exc_info[1] is not None:
+            found.setdefault("id", secrets.token_hex(4))
+        return found
+
+    def describe(self, error: BaseException) -> str:
+        """The error's type; with its message in debug mode."""
+        kind = type(error).__name__
+        return f"{kind}: {error}" if self.debug else kind
+
+
+class TextFormatter(_Formatter):
+    """One line of text per event, and the traceback of an error."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        now = datetime.fromtimestamp(record.created).strftime("%H:%M:%S")
+        words = [now, record.levelname.lower(), record.getMessage()]
+        words += [f"{name}={value}" for name, value in self.fields(record).items()]
+        lines = [" ".join(words)]
+        for error in _error_chain(record):
+            lines += ["Traceback (most recent call last):"]
+            lines += ["".join(traceback.format_tb(error.__traceback__)).rstrip()]
+            lines += [self.describe(error)]
+        return "\n".join(lines)
+
+
+class JsonFormatter(_Formatter):
+    """One JSON object per line, with ``time`` (UTC), ``level``, ``event`` and the event's fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        what = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            **self.fields(record),
+        }
+        errors = list(_error_chain(record))
+        if errors:
+            what["error"] = [self.describe(error) for error in errors]
+            what["where"] = [place for error in errors for place in _frames(error)]
+        return json.dumps(what, ensure_ascii=False, default=str)
+
+
+def _error_chain(record: logging.LogRecord) -> Iterator[BaseException]:
+    """The error and its causes, the first cause first, as in a traceback."""
+    found: list[BaseException] = []
+    error = record.exc_info[1] if record.exc_info else None
+    while error is not None and error not in found:
+        found.append(error)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    yield from reversed(found)
+
+
+def _frames(error: BaseException) -> list[str]:
+    """``file:line function`` of every frame; the file with its folder's name."""
+    return [
+        f"{'/'.join(frame.filename.split('/')[-2:])}:{frame.lineno} {frame.name}"
+        for frame in traceback.extract_tb(error.__traceback__)
+    ]

@@ -1,0 +1,105 @@
+"""Graceful shutdown: no new events, and a grace period for those that run."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from rita_demo.records.errors import DemoError
+
+FINAL_STEP_SECONDS = 3.0  # from the end of the grace period to the end of an event's current step
+
+
+class ShuttingDown(DemoError):
+    """Raised in an event that may not start, or not continue, because the server stops."""
+
+    def __init__(self) -> None:
+        super().__init__("The server is going down; what has been stored stays.", "Reload the page in a minute.")
+
+
+class ShutdownState:
+    """Thread-safe. ``draining``: no new events; ``expired``: running events end at their next step; ``running``:
+    the number of running events."""
+
+    def __init__(self) -> None:
+        self.draining = self.expired = False
+        self.running = 0
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def track_event(self) -> Iterator[None]:
+        """Count an event while it runs.
+
+        Raises:
+            ShuttingDown: the server takes no new events.
+        """
+        with self._lock:
+            if self.draining:
+                raise ShuttingDown
+            self.running += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.running -= 1
+
+    def check(self) -> None:
+        """Called between two steps of an event.
+
+        Raises:
+            ShuttingDown: the grace period is over.
+        """
+        if self.expired:
+            raise ShuttingDown
+
+    def drain(self, grace: float) -> int:
+        """Take no new events; wait ``grace`` seconds for the running ones to end, then for their next step.
+
+        Returns:
+            The number of events that did not end.
+        """
+        with self._lock:
+            self.draining = True
+        self._wait(grace, lambda: self.expired)
+        self.expired = True
+        self._wait(FINAL_STEP_SECONDS)
+        return self.running
+
+    def _wait(self, seconds: float, stop_early: Callable[[], bool] = lambda: False) -> None:
+        end = time.monotonic() + seconds
+        while self.running and time.monotonic() < end and not stop_early():
+            time.sleep(0.05)
+
+
+SHUTDOWN = ShutdownState()  # of this process
+
+
+class SignalHandler:
+    """SIGTERM and SIGINT. Before the page is open they end the process; afterwards the first one ends the wait of
+    :meth:`wait`, and the next one ends the grace period. Only flags are set: a signal may come while a lock is held."""
+
+    def __init__(self, state: ShutdownState = SHUTDOWN) -> None:
+        self._state = state
+        self.page_open = self.received = False
+
+    def install(self) -> None:
+        """Handle signals from now on; only the main thread of a process can."""
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, self._on_signal)
+
+    def wait(self) -> None:
+        """Block until the first signal."""
+        while not self.received:
+            time.sleep(0.1)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if not self.page_open:
+            sys.exit(0)
+        self._state.expired = self._state.expired or self.received
+        self.received = True

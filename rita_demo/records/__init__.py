@@ -1,0 +1,59 @@
+"""The records that cross a folder border: what each step did, as one frozen value.
+
+Axes: **N** views, **K** classes, **M** prompts per class, **J** cache slots per class, **D** embedding width, **S**
+attack steps, **H x W** the square in pixels.
+
+A record holds torch tensors below the engine and numpy arrays above it, with the same shapes (``engine.conversion``).
+Features are L2-normalised, probabilities sum to 1, entropies are in nats, costs and distances are cosine distances in
+[0, 2].
+"""
+
+from rita_demo.records.arrays import Array
+from rita_demo.records.attack import AttackTrace, ThreatModel
+from rita_demo.records.cache import Alignment, CacheEvent, CacheState, CacheUpdate, ProcrustesPlane
+from rita_demo.records.decision import (
+    ClassPrompts,
+    Confidence,
+    DefenceFault,
+    Exclusions,
+    SinkhornHistory,
+    TheoremBounds,
+    Trace,
+    Transport,
+    Tuning,
+    Verdict,
+)
+from rita_demo.records.measurement import MeasuredCell, SampleOutcome
+from rita_demo.records.picture import EncodedViews, Picture, ViewSet
+from rita_demo.records.run import AttackStepResult, BackboneInfo, ImageResult, Run, ViewSeedResult
+
+__all__ = [
+    "Alignment",
+    "Array",
+    "AttackStepResult",
+    "AttackTrace",
+    "BackboneInfo",
+    "CacheEvent",
+    "CacheState",
+    "CacheUpdate",
+    "ClassPrompts",
+    "Confidence",
+    "DefenceFault",
+    "EncodedViews",
+    "Exclusions",
+    "ImageResult",
+    "MeasuredCell",
+    "Picture",
+    "ProcrustesPlane",
+    "Run",
+    "SampleOutcome",
+    "SinkhornHistory",
+    "TheoremBounds",
+    "ThreatModel",
+    "Trace",
+    "Transport",
+    "Tuning",
+    "Verdict",
+    "ViewSeedResult",
+    "ViewSet",
+]

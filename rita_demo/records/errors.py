@@ -1,0 +1,42 @@
+"""The errors that are shown to users: one sentence on what happened, one on what to do.
+
+Any other exception that escapes is a bug. The page and the command line print ``str(error)`` only, so a message never
+contains a path of the machine that its reader did not give.
+"""
+
+
+class DemoError(Exception):
+    """An error that a user can fix.
+
+    Args:
+        message: what was expected and what was received, one sentence.
+        hint: what to do next, one sentence; may be empty.
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class PictureError(DemoError):
+    """The file is not a usable picture."""
+
+
+class VocabularyError(DemoError):
+    """The class names cannot be used."""
+
+
+class SettingError(DemoError):
+    """A setting is unknown or outside its range."""
+
+
+class BackboneError(DemoError):
+    """The model cannot be loaded or does not fit."""
+
+
+class DataError(DemoError):
+    """A dataset or one of its files is missing or malformed."""

@@ -1,0 +1,164 @@
+"""Algorithm 1 of the paper, implemented directly.
+
+Texts have 77 tokens, SVD and Sinkhorn run class by class, and views are encoded wherever they are used. Nothing is slow
+on purpose.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rita_demo.reference.transport import distance, rotation
+from rita_demo.reference.views import cut_views, hidden_fraction, to_tensor, view_weights
+from rita_demo.settings import Settings
+from rita_demo.vlm.backbone import Backbone
+from rita_demo.vlm.prompts import initial_contexts
+from rita_demo.vlm.templates import CONTEXT_LENGTH, DEFAULT_START, sentence
+
+#: The only supported values of these settings.
+SUPPORTED_SETTINGS = {
+    "objective": "linear",
+    "tuning_loss": "marginal",
+    "cache_text": "initial",
+    "completion": "svd",
+    "descriptions": "none",
+}
+
+
+@dataclass(frozen=True)
+class ReferenceResult:
+    """``label``, and per class (K,) float32 ``prompt_distance``, ``cache_distance`` and ``total``."""
+
+    label: int
+    prompt_distance: np.ndarray
+    cache_distance: np.ndarray
+    total: np.ndarray
+
+
+class ReferenceRita:
+    """RITA for one vocabulary, picture after picture, with the model as open_clip builds it (unfused).
+
+    ``cache``: for every class a list of at most ``settings.slots`` pairs (feature (D,), entropy in nats).
+
+    Raises:
+        ValueError: an unsupported setting (``SUPPORTED_SETTINGS`` and :func:`view_weights`).
+    """
+
+    def __init__(self, backbone: Backbone, names: tuple[str, ...], settings: Settings) -> None:
+        for name, value in SUPPORTED_SETTINGS.items():
+            if getattr(settings, name) != value:
+                raise ValueError(f"The reference implementation supports {name}={value} only.")
+        self.backbone, self.settings = backbone.unfused(), settings
+        self.tokens = backbone.tower.tokens([sentence(DEFAULT_START, name) for name in names])
+        self.initial_contexts = initial_contexts(backbone.tower, settings)
+        self.weight = view_weights(settings)
+        self.cache: list[list[tuple[Tensor, float]]] = [[] for _ in names]
+        with torch.no_grad():
+            self.initial_prompts = self.encode_text(self.initial_contexts)
+
+    def __call__(self, square: np.ndarray) -> ReferenceResult:
+        """Decide on a square (H, H, 3) uint8 and, unless the protocol is ``off``, update the cache."""
+        s = self.settings
+        views = cut_views(square, s, self.backbone.side)
+        if s.protocol == "reset":
+            self.cache = [[] for _ in self.cache]
+        if s.protocol != "off" and s.order == "update_first":
+            self.update_cache(views)
+        prompts = self.tune(views)
+        prompt = self.prompt_distance(views, prompts)
+        cache = self.cache_distance(views) if s.protocol != "off" else torch.zeros_like(prompt)
+        total = prompt + s.cache_weight * cache
+        if s.protocol != "off" and s.order == "predict_first":
+            self.update_cache(views)
+        return ReferenceResult(int(total.argmin()), prompt.numpy(), cache.numpy(), total.numpy())
+
+    def encode_image(self, views: list) -> Tensor:
+        """Unit features (N, D) of PIL views."""
+        with torch.no_grad():
+            return self.backbone.encode_pixels(to_tensor(views))
+
+    def step_back(self, views: list) -> Tensor:
+        """Unit features (N, D), moved away from the whole square: ``x_n + kappa |d|^2 d``."""
+        x, parts = self.encode_image(views), torch.tensor(hidden_fraction(self.settings))
+        if not self.settings.step_back or len(x) < 2:
+            return x
+        mass = parts[1:].clamp(min=0.001)
+        d = (mass[:, None] * x[1:]).sum(0) / mass.sum() - x[0]
+        moved = x + self.settings.step_back * float(d @ d) * d
+        return moved / moved.norm(dim=1, keepdim=True)
+
+    def encode_text(self, context: Tensor) -> Tensor:
+        """Unit features (K, M, D) of all prompts at their full length, for contexts (M, 4, E)."""
+        tower = self.backbone.tower
+        words = tower.embed(self.tokens)
+        position = tower.position(self.tokens)
+        prompts = []
+        for one in context:
+            middle = one.expand(len(words), -1, -1)
+            filled = torch.cat([words[:, :1], middle, words[:, 1 + CONTEXT_LENGTH :]], dim=1)
+            prompts.append(tower.encode(filled, position))
+        return torch.stack(prompts, dim=1)
+
+    def log_probability(self, x: Tensor, prompts: Tensor) -> Tensor:
+        """Definition 8: (N, K)."""
+        return (x @ prompts.mean(1).T / self.backbone.temperature).log_softmax(1)
+
+    def update_cache(self, views: list) -> None:
+        """Definitions 8 and 9: the views with the lowest entropy enter the cache of their class."""
+        s, log_p = self.settings, self.log_probability(self.step_back(views), self.initial_prompts)
+        entropy = -(log_p.exp() * log_p).sum(1)
+        limit = s.max_entropy * (math.log(len(self.cache)) if s.entropy_unit != "nats" else 1)
+        features, entered = self.step_back(views), 0
+        for n in entropy.argsort(stable=True).tolist():
+            if entropy[n] > limit or (s.views_per_image and entered == s.views_per_image):
+                break
+            items, item = self.cache[int(log_p[n].argmax())], (features[n], float(entropy[n]))
+            worst = max(range(len(items)), key=lambda slot: items[slot][1], default=0)
+            if len(items) < s.slots:
+                items.append(item)
+            elif item[1] < items[worst][1]:
+                items[worst] = item
+            else:
+                continue
+            entered += 1
+
+    def tune(self, views: list) -> Tensor:
+        """Definition 13: the prompts (K, M, D) after s steps of AdamW on the contexts."""
+        s, x = self.settings, self.encode_image(views)
+        log_p = self.log_probability(x, self.initial_prompts)
+        entropy = -(log_p.exp() * log_p).sum(1)
+        x = x[entropy.argsort(stable=True)[: s.subset_size]]
+        context = self.initial_contexts.clone().requires_grad_()
+        optimiser = torch.optim.AdamW([context], lr=s.tuning_rate, weight_decay=0.0)
+        for _ in range(s.tuning_steps):
+            mean = self.log_probability(x, self.encode_text(context)).exp().mean(0)
+            loss = -(mean * mean.log()).sum()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        with torch.no_grad():
+            return self.encode_text(context)
+
+    def prompt_distance(self, views: list, prompts: Tensor) -> Tensor:
+        """Definition 7: d_OT (K,)."""
+        x = self.step_back(views)
+        return torch.tensor([distance(x, z, self.weight, self.settings) for z in prompts])
+
+    def cache_distance(self, views: list) -> Tensor:
+        """Definitions 10 and 11: d_cOT (K,); ``empty_class`` gives that of a class without items."""
+        x, found = self.step_back(views), []
+        for items, prompts in zip(self.cache, self.initial_prompts):
+            mean = prompts.mean(0)
+            if items:
+                cached = torch.stack([feature for feature, _ in items])
+                found.append(distance(x, cached @ rotation(cached, mean), self.weight, self.settings))
+            elif self.settings.empty_class == "zero":
+                found.append(0.0)
+            else:
+                found.append(distance(x, (mean / mean.norm())[None], self.weight, self.settings))
+        return torch.tensor(found)

@@ -1,0 +1,1 @@
+"""The server: launch, request limits, patches of Gradio, cleanup."""

@@ -1,0 +1,97 @@
+"""Periodic cleanup: uploaded files, unused sessions, and Gradio's copies of the page's values.
+
+Gradio deletes uploads by age alone, so that uploading for an hour could fill the disk. It also stores all values of the
+page for each visitor, some 4 MB, until ten thousand others have come; they are deleted once the page is closed, as are
+sent files. Freed memory is returned to the system.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rita_demo.process import logging as logs
+from rita_demo.process import malloc
+from rita_demo.server.gradio_patches import remove_abandoned
+from rita_demo.ui.framework.downloads import drop_sent_files
+from rita_demo.ui.session.store import Sessions
+
+MAX_UPLOAD_BYTES = 1 << 30  # bytes of uploads on disk
+INTERVAL_SECONDS = 20.0
+
+
+def trim_uploads(files: Iterable[str], max_bytes: int = MAX_UPLOAD_BYTES) -> list[str]:
+    """Delete the oldest files until the others have at most ``max_bytes`` bytes; returns the names of the deleted and
+    missing ones."""
+    found, gone, total = [], [], 0
+    for name in list(files):
+        try:
+            about = Path(name).stat()
+            found.append((about.st_mtime, about.st_size, name))
+        except OSError:  # deleted by age meanwhile
+            gone.append(name)
+    for _, size, name in sorted(found, reverse=True):
+        total += size
+        if total > max_bytes:
+            Path(name).unlink(missing_ok=True)
+            gone.append(name)
+    return gone
+
+
+def start_cleanup(
+    page: Any, sessions: Sessions, *, max_bytes: int = MAX_UPLOAD_BYTES, interval: float = INTERVAL_SECONDS
+) -> None:
+    """Start the cleanup thread; it ends with the page. ``max_bytes``: of uploads; ``interval``: seconds between rounds."""
+    threading.Thread(
+        target=_cleanup_loop, args=(weakref.ref(page), sessions, max_bytes, interval), daemon=True, name="cleanup"
+    ).start()
+
+
+def _cleanup_loop(page: Any, sessions: Sessions, max_bytes: int, interval: float) -> None:
+    while True:
+        time.sleep(interval)
+        here = page()
+        if here is None:
+            return
+        for task in (
+            partial(_trim_page_uploads, max_bytes=max_bytes),
+            drop_closed_sessions,
+            drop_sent_files,
+            _remove_abandoned_uploads,
+        ):
+            _logged(task, here)
+        del here
+        _logged(sessions.evict)
+        _logged(malloc.trim)
+
+
+def _logged(task: Callable[..., Any], *arguments: Any) -> None:
+    """Run a task; an error is logged, and the cleanup continues."""
+    try:
+        task(*arguments)
+    except Exception as error:
+        logs.log_error("cleanup failed", error)
+
+
+def _trim_page_uploads(page: Any, max_bytes: int) -> None:
+    page.upload_file_set.difference_update(trim_uploads(page.upload_file_set, max_bytes))
+
+
+def _remove_abandoned_uploads(page: Any) -> None:
+    remove_abandoned(page.GRADIO_CACHE)
+
+
+def drop_closed_sessions(page: Any) -> None:
+    """Delete what Gradio stores of closed pages."""
+    kept = getattr(page, "state_holder", None)  # there is none before the page is served
+    if kept is None:
+        return
+    with kept.lock:
+        for visit in [name for name, state in kept.session_data.items() if state.is_closed]:
+            kept.session_data.pop(visit, None)
+            kept.time_last_used.pop(visit, None)

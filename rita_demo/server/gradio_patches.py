@@ -1,0 +1,116 @@
+"""Changes of Gradio's behaviour, for this process: lone surrogates in JSON, no remote fetches, uploads without leftovers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import orjson
+from fastapi import HTTPException
+from gradio import processing_utils, routes
+from gradio.utils import NamedString
+
+FETCH_REFUSAL = "This server fetches no addresses."
+TEMP_PREFIX = "rita-arriving-"
+ABANDONED_SECONDS = 3600.0  # without a new byte
+
+_gradio_upload = routes.upload_fn
+_gradio_process_file = gr.UploadButton._process_single_file
+
+
+class _SurrogateSafeJson:
+    """``orjson`` that also writes lone surrogates."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(orjson, name)
+
+    @staticmethod
+    def dumps(value: Any, /, default: Callable[[Any], Any] | None = None, option: int | None = None) -> bytes:
+        try:
+            return orjson.dumps(value, default, option)
+        except TypeError as error:
+            if "surrogates" not in str(error):
+                raise
+            return json.dumps(value, default=default).encode("ascii")
+
+
+def allow_surrogates() -> None:
+    """Serialise lone surrogates in JSON responses.
+
+    User input may hold half of an emoji, and an answer may repeat it. UTF-8 cannot encode it: Gradio's writer fails and
+    the visitor's connection breaks. The JSON escape ``\\ud83d`` can.
+    """
+    setattr(routes, "orjson", _SurrogateSafeJson())  # noqa: B010, an assignment mypy forbids
+
+
+def disable_remote_fetch() -> None:
+    """Refuse to fetch addresses that a visitor names in place of a file.
+
+    Gradio only refuses private addresses. Downloads of models and datasets are our own code and still work.
+    """
+    processing_utils.async_ssrf_protected_get = _refuse_fetch
+    processing_utils.async_ssrf_protected_download = _refuse_fetch
+    routes.secure_url_stream_response = _refuse_file
+
+
+async def _refuse_fetch(*args: Any, **kwargs: Any) -> Any:
+    raise gr.Error(FETCH_REFUSAL, print_exception=False)
+
+
+async def _refuse_file(*args: Any, **kwargs: Any) -> Any:
+    raise HTTPException(status_code=403, detail=FETCH_REFUSAL)
+
+
+def clean_uploads() -> None:
+    """Write every upload to a temporary folder first, and delete what is incomplete.
+
+    Gradio leaves files behind when a connection breaks, when a file arrives under another name than expected, or when
+    the second of two files cannot be stored. It also makes an empty file for each event with an upload.
+    """
+    routes.upload_fn = _clean_upload
+    setattr(gr.UploadButton, "_process_single_file", _path_only)  # noqa: B010, an assignment mypy forbids
+
+
+def remove_abandoned(upload_dir: str | Path, max_age: float = ABANDONED_SECONDS) -> None:
+    """Delete temporary upload folders of killed processes, if nothing in them is younger than ``max_age`` seconds."""
+    for folder in Path(upload_dir).glob(f"{TEMP_PREFIX}*"):
+        try:
+            last = max(path.stat().st_mtime for path in (folder, *folder.rglob("*")))
+        except OSError:  # the upload is being completed
+            continue
+        if time.time() - last > max_age:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _path_only(button: gr.UploadButton, file: Any) -> Any:
+    """An upload's path, without the empty file that Gradio makes to name it."""
+    if button.type != "filepath" or button.file_types:
+        return _gradio_process_file(button, file)
+    return NamedString(file.path)
+
+
+async def _clean_upload(
+    request: Any, upload_dir: str | Path, *args: Any, **kwargs: Any
+) -> tuple[list[str], list[str], list[str]]:
+    """Gradio's ``upload_fn`` in a folder of its own; complete files are moved to ``upload_dir/digest/name``."""
+    Path(upload_dir).mkdir(parents=True, exist_ok=True)
+    folder = tempfile.mkdtemp(prefix=TEMP_PREFIX, dir=upload_dir)
+    try:
+        stored, late, _ = await _gradio_upload(request, folder, *args, **kwargs)
+        if late:  # it could not even be renamed inside its folder
+            raise HTTPException(400, "This file cannot be stored under its name.")
+        return ([_move_into_place(Path(file), Path(upload_dir)) for file in dict.fromkeys(stored)], [], [])
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _move_into_place(file: Path, upload_dir: Path) -> str:
+    place = upload_dir / file.parent.name / file.name
+    place.parent.mkdir(exist_ok=True)
+    return str(file.replace(place))

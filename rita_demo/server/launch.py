@@ -1,0 +1,94 @@
+"""Serves the page on a port, with a health check and an orderly shutdown."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+
+import gradio as gr
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from rita_demo.process import logging as logs
+from rita_demo.process.environment import Accounts
+from rita_demo.process.shutdown import SHUTDOWN, SignalHandler
+from rita_demo.server.cleanup import start_cleanup
+from rita_demo.server.gradio_patches import allow_surrogates, clean_uploads, disable_remote_fetch
+from rita_demo.server.request_limits import RequestLimits
+from rita_demo.ui.page import launch_options
+from rita_demo.ui.session.store import Sessions
+
+HEALTH = "/health"
+MAX_QUEUE = 64  # events in the queue; further ones are refused as busy
+FLUSH_SECONDS = 3.0  # at most, until the last answers are passed to the network
+NETWORK_SECONDS = 0.2  # for the network to send them
+#: Seconds from the end of the events to the end of the process, even if a thread still runs.
+EXIT_SECONDS = 10.0
+
+
+def launch_page(
+    page: gr.Blocks, host: str, port: int, accounts: Accounts = (), sessions: Sessions | None = None
+) -> str:
+    """Open the page and start its cleanup; returns its address.
+
+    Args:
+        accounts: names and passwords of those who may see it; none: everybody.
+        sessions: the page's sessions, which the cleanup keeps within their limits.
+    """
+    disable_remote_fetch()
+    clean_uploads()
+    allow_surrogates()
+    page.queue(max_size=MAX_QUEUE)
+    _, address, _ = page.launch(
+        server_name=host,
+        server_port=port,
+        auth=list(accounts) or None,
+        prevent_thread_lock=True,
+        quiet=True,
+        app_kwargs={
+            "routes": [health(lambda: not page._queue.stopped)],
+            "middleware": [Middleware(RequestLimits)],
+            "openapi_url": None,  # the list of all addresses would need no password
+        },
+        **launch_options(),
+    )
+    if sessions is not None:
+        start_cleanup(page, sessions)
+    logs.route_loggers("uvicorn", "uvicorn.error", "uvicorn.access")
+    return address
+
+
+def health(is_serving: Callable[[], bool]) -> Route:
+    """The health check: 200 while visitors can be served, else 503. It needs no password and reveals nothing.
+
+    Args:
+        is_serving: whether the queue of events runs. The model is loaded before the page opens.
+    """
+
+    async def state(request: Request) -> JSONResponse:
+        said = "going down" if SHUTDOWN.draining else "ok" if is_serving() else "no queue"
+        return JSONResponse({"status": said}, 200 if said == "ok" else 503)
+
+    return Route(HEALTH, state)
+
+
+def serve(page: gr.Blocks, signals: SignalHandler, grace: float) -> None:
+    """Serve until a signal arrives; then let running events end, for ``grace`` seconds at most, and close the page."""
+    signals.page_open = True
+    signals.wait()
+    logs.log_event("stopping", running=SHUTDOWN.running, grace=grace)
+    left = SHUTDOWN.drain(grace)
+    until = time.monotonic() + FLUSH_SECONDS
+    while page._queue.get_active_worker_count() and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(NETWORK_SECONDS)
+    # A thread inside a long step of a model cannot be stopped; stored files do not depend on its end.
+    last = threading.Timer(EXIT_SECONDS, os._exit, args=(0,))
+    last.daemon = True
+    last.start()
+    page.close(verbose=False)
+    logs.log_event("stopped", unfinished=left)

@@ -1,0 +1,90 @@
+"""The accordion that compares RITA with the plain ensemble of the same crops, attack by attack."""
+
+from __future__ import annotations
+
+from html import escape
+
+import gradio as gr
+
+from rita_demo import analysis
+from rita_demo.attacks import ATTACKS
+from rita_demo.data import shipped_results
+from rita_demo.defences.registry import DEFENCES, compared
+from rita_demo.records import MeasuredCell
+from rita_demo.records.errors import DataError
+
+_LEAD = """<p class="lead">Test pictures that every method still has right, in percent, all {datasets} sets together ({n} pictures per
+cell, built-in model, its own square, 4/255 where a strength is asked for). The columns differ in what the attacker knows: most attack CLIP
+with one view; the last two know the crops, or the whole of RITA, and take every method down.</p>"""
+_NONE = "<p class='empty'>No measurements came with this copy; docs/results.md says how to make them.</p>"
+
+
+def build_attacker_table() -> None:
+    """Build the accordion; its content is constant."""
+    with gr.Accordion(
+        "Is RITA better than a plain average of the crops? Measured against nine attackers, and none",
+        open=False,
+        elem_classes="fold",
+        elem_id="evidence-fold",
+    ):
+        gr.HTML(attacker_table(_measured_cells()), elem_id="evidence")
+
+
+def attacker_table(cells: tuple[MeasuredCell, ...]) -> str:
+    """HTML: the table, and in words where RITA is above Ensemble, level, and below."""
+    table = analysis.attacker_table(cells)
+    if not table:
+        return _NONE
+    order = [name for name in ATTACKS if name in table]
+    n, sets = max((t.n, len(t.datasets)) for row in table.values() for t in row.values())
+    head = "".join(
+        f"<th scope='col' title='{escape(ATTACKS[name].title)}'>{escape(ATTACKS[name].column_title)}</th>"
+        for name in order
+    )
+    body = "".join(
+        f"<tr><th scope='row'>{escape(DEFENCES[method].full_title)}</th>"
+        + "".join(_count_cell(table[name].get(method), n) for name in order)
+        + "</tr>"
+        for method in compared()
+    )
+    return (
+        _LEAD.format(datasets=sets, n=n)
+        + "<div class='wide' tabindex='0' role='region' aria-label='Every method against every attacker'>"
+        f"<table class='verdicts'><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f"<p>{_comparison_text(analysis.difference_in_correct(table, 'rita', 'ensemble'), n)}</p>"
+    )
+
+
+def _count_cell(count: analysis.CorrectCount | None, n: int) -> str:
+    if count is None:
+        return "<td>–</td>"
+    fewer = f"<small>n = {count.n}</small>" if count.n != n else ""
+    return f"<td><b>{count.percent:.0f}</b>{fewer}</td>"
+
+
+def _comparison_text(lead: dict[str, int], n: int) -> str:
+    parts = []
+    for about, chosen in (
+        ("above Ensemble", [a for a in lead if lead[a] > 0]),
+        ("level with it", [a for a in lead if lead[a] == 0]),
+        ("below it", [a for a in lead if lead[a] < 0]),
+    ):
+        listed = ", ".join(
+            f"{ATTACKS[a].column_title} ({lead[a]:+d})".replace("-", "−") if lead[a] else ATTACKS[a].column_title
+            for a in sorted(chosen, key=lambda a: -abs(lead[a]))
+        )
+        if listed:
+            parts.append(f"{about}: {listed}")
+    return (
+        f"In pictures of {n}, RITA is {escape('; '.join(parts))}. Differences of a few pictures are within chance. "
+        "Most of the protection comes from the crops, which Ensemble has as well; what RITA adds against attackers who "
+        "push the whole picture away from its true class is the step back, and an average of crops moved back the same way gains as "
+        "much. Against who pulls towards one wrong class it gains nothing, and who attacks through RITA turns it against RITA."
+    )
+
+
+def _measured_cells() -> tuple[MeasuredCell, ...]:
+    try:
+        return shipped_results.read(shipped_results.ATTACKERS)
+    except DataError:
+        return ()

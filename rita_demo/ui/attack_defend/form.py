@@ -1,0 +1,263 @@
+"""The form: picture, classes and attack; all other settings in accordions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import gradio as gr
+
+from rita_demo.attacks import ATTACKS
+from rita_demo.data import samples, vocabularies
+from rita_demo.defences.registry import DEFENCES, default_methods
+from rita_demo.records.errors import DemoError
+from rita_demo.settings import PAPER, RECOMMENDED, SETTINGS
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT
+from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, names_of
+from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.data_uri import jpeg_uri
+from rita_demo.ui.widgets.html_buttons import HtmlButtons
+from rita_demo.ui.widgets.sample_gallery import gallery_html
+from rita_demo.ui.widgets.setting_controls import (
+    ATTACK_CHOICES,
+    build_accordions,
+    build_control,
+    differences,
+    preset_values,
+    settings_from,
+)
+
+ALWAYS_VISIBLE = ("attack", "budget")  # settings outside the accordions
+OWN_EXAMPLE = "cup, crab, camera, piano"
+
+
+@dataclass(frozen=True)
+class Form:
+    """The controls. ``fields`` maps a name (of a setting, or vocabulary, own_names, truth, target, methods) to its
+    component; the rest are buttons and notes."""
+
+    fields: dict[str, Any]
+    gallery: HtmlButtons
+    upload: gr.UploadButton
+    upload_note: gr.HTML
+    run_button: gr.Button
+    defend_button: gr.Button
+    stop_button: gr.Button
+    preset: gr.Radio
+    differences: gr.HTML
+
+    def read(self, values: Mapping[Any, Any]) -> dict[str, Any]:
+        """The values that Gradio passes to a handler, by name."""
+        return {name: values[component] for name, component in self.fields.items()}
+
+
+def build_form(sample: str | None) -> Form:
+    """Build the form with a sample chosen, and connect the events that concern the form alone."""
+    one = samples.SAMPLES.get(sample or "")
+    gallery, upload, chosen = _build_picture(sample)
+    fields = _build_classes(one) | _build_attack()
+    with gr.Column(elem_id="buttons"):
+        go = gr.Button("Attack and defend", variant="primary", elem_id="go")
+        only = gr.Button("Only defend", elem_id="only-defend")
+        stop = gr.Button("Stop", elem_id="stop", visible=False)
+        gr.HTML("<p class='quiet small'>“Only defend” takes a picture that was already attacked.</p>")
+    with gr.Column(elem_id="settings"):
+        gr.HTML("<h3>All settings</h3>")
+        preset = gr.Radio(
+            [("recommended", "recommended"), ("as in the paper", "paper")],
+            value="recommended",
+            label="Preset",
+            show_label=False,
+            elem_id="preset",
+        )
+        differs = gr.HTML(differences(RECOMMENDED, RECOMMENDED, "recommended"), elem_id="differs")
+        settings = _build_methods() | _build_target() | build_accordions(skip=ALWAYS_VISIBLE)
+    form = Form(fields | settings, gallery, upload, chosen, go, only, stop, preset, differs)
+    _bind_events(form)
+    return form
+
+
+def _build_picture(sample: str | None) -> tuple[HtmlButtons, gr.UploadButton, gr.HTML]:
+    with gr.Column(elem_id="pick"):
+        gr.HTML("<h3>A picture</h3>")
+        gallery = HtmlButtons(gallery_html(sample), elem_id="samples")
+        # Any file type: what is no picture gets our own error message, which stays.
+        upload = gr.UploadButton("Upload your own", type="filepath", size="sm", elem_id="upload")
+        chosen = gr.HTML(elem_id="chosen")
+    return gallery, upload, chosen
+
+
+def _build_classes(one: samples.Sample | None) -> dict[str, Any]:
+    chosen = one.vocabulary or OWN_CLASSES if one else "caltech101"
+    names = one.names if one else vocabularies.vocabulary(chosen).names
+    choices = [(v.title, key) for key, v in vocabularies.VOCABULARIES.items()]
+    with gr.Column(elem_id="classes"):
+        gr.HTML("<h3>What could it be?</h3>")
+        vocabulary = gr.Dropdown(
+            [*choices, ("My own list", OWN_CLASSES)],
+            value=chosen,
+            label="Class names",
+            filterable=False,
+            elem_id="vocabulary",
+        )
+        own_names = gr.Textbox(
+            ", ".join(names) if chosen == OWN_CLASSES else OWN_EXAMPLE,
+            label="My own list",
+            info="Separated by commas.",
+            lines=2,
+            max_lines=6,
+            visible=chosen == OWN_CLASSES,
+            elem_id="own-names",
+        )
+        truth = gr.Dropdown(
+            [NOT_GIVEN, *names],
+            value=one.label if one else NOT_GIVEN,
+            allow_custom_value=True,
+            label="True class, if you know it",
+            elem_id="truth",
+        )
+    return {"vocabulary": vocabulary, "own_names": own_names, "truth": truth}
+
+
+def _build_attack() -> dict[str, Any]:
+    with gr.Column(elem_id="attack"):
+        gr.HTML("<h3>The attack</h3>")
+        attack = gr.Dropdown(
+            ATTACK_CHOICES,
+            value=SETTINGS["attack"].default,
+            label="Kind",
+            filterable=False,
+            info=ATTACKS[str(SETTINGS["attack"].default)].sentence,
+            elem_id="knob-attack",
+        )
+        budget = build_control(SETTINGS["budget"], maximum=16)
+        knows = gr.HTML(wording.attacker_html(str(SETTINGS["attack"].default)), elem_id="attacker")
+    attack.input(wording.attacker_html, attack, knows, **IMMEDIATE_EVENT)
+    return {"attack": attack, "budget": budget}
+
+
+def _build_methods() -> dict[str, Any]:
+    always = default_methods()
+    more = [m for m in DEFENCES.values() if m.name not in always]
+    *first, last = (DEFENCES[name].title for name in always)
+    with gr.Accordion("Methods to compare", open=False, elem_classes="fold", elem_id="fold-methods"):
+        methods = gr.CheckboxGroup(
+            [(m.title, m.name) for m in more],
+            value=[],
+            elem_id="methods",
+            label=f"Besides {', '.join(first)} and {last}",
+            info="They look at the same crops. TPT, C-TPT, R-TPT and RITA’s parts with another prompt update "
+            "or memory take about as long again as RITA itself, each.",
+        )
+    return {"methods": methods}
+
+
+def _build_target() -> dict[str, Any]:
+    with gr.Accordion("A target for the attack", open=False, elem_classes="fold"):
+        target = gr.Dropdown(
+            [NOT_GIVEN],
+            value=NOT_GIVEN,
+            allow_custom_value=True,
+            label="Push towards",
+            info="A class the attack should make CLIP say; without one it only pushes away.",
+            elem_id="target",
+        )
+    return {"target": target}
+
+
+def _bind_events(form: Form) -> None:
+    """Update the lists with the vocabulary, the settings with the preset, and the note on what differs."""
+    fields = form.fields
+    lists = [fields[n] for n in ("own_names", "truth", "target")]
+    for event in (fields["vocabulary"].input, fields["own_names"].blur):
+        event(lists_for, [fields[n] for n in ("vocabulary", "own_names", "truth", "target")], lists, **IMMEDIATE_EVENT)
+    fields["attack"].input(attack_info, fields["attack"], fields["attack"], **IMMEDIATE_EVENT)
+    settings = {n: c for n, c in fields.items() if n in SETTINGS}
+    form.preset.input(
+        lambda name: {settings[n]: v for n, v in preset_values(name).items()} | {form.differences: preset_note(name)},
+        form.preset,
+        [*settings.values(), form.differences],
+        **IMMEDIATE_EVENT,
+    )
+
+    def note(values: Mapping[Any, Any]) -> str:
+        return changed_note({name: values[c] for name, c in settings.items()})
+
+    for component in settings.values():
+        event = component.release if isinstance(component, gr.Slider) else component.input
+        event(note, set(settings.values()), form.differences, **IMMEDIATE_EVENT)
+
+
+def attack_info(name: Any) -> Any:
+    """One sentence on the chosen attack, below the menu; an unknown name changes nothing."""
+    known = ATTACKS.get(name) if isinstance(name, str) else None
+    return gr.update(info=known.sentence) if known else gr.skip()
+
+
+def preset_note(name: str) -> str:
+    """How the chosen preset differs from the recommended one."""
+    if name == "recommended":
+        return differences(RECOMMENDED, RECOMMENDED, "recommended")
+    return differences(PAPER, RECOMMENDED, "recommended")
+
+
+def changed_note(values: Mapping[str, Any]) -> str:
+    """How the form differs from the recommended settings; or an error message for an invalid value."""
+    try:
+        return differences(settings_from(values), RECOMMENDED, "recommended")
+    except DemoError as error:
+        return f'<p class="bad small" role="alert">{escape(str(error))}</p>'
+
+
+def lists_for(vocabulary: Any, own_names: Any, truth: Any, target: Any) -> list[Any]:
+    """Updates of the typed list, the true class and the target when the class names changed."""
+    try:
+        names = names_of({"vocabulary": vocabulary, "own_names": own_names})
+    except DemoError:
+        names = ()
+    kept = truth if truth in names else NOT_GIVEN
+    aimed = target if target in names else NOT_GIVEN
+    return [
+        gr.update(visible=vocabulary == OWN_CLASSES),
+        gr.update(choices=[NOT_GIVEN, *names], value=kept),
+        gr.update(choices=[NOT_GIVEN, *names], value=aimed),
+    ]
+
+
+def sample_updates(form: Form, one: samples.Sample) -> dict[Any, Any]:
+    """The form for a sample: its class names and its true class."""
+    vocabulary = one.vocabulary or OWN_CLASSES
+    choices = [NOT_GIVEN, *one.names]
+    own = {} if one.vocabulary else {"value": ", ".join(one.names)}
+    return {
+        form.fields["vocabulary"]: gr.update(value=vocabulary),
+        form.fields["own_names"]: gr.update(visible=vocabulary == OWN_CLASSES, **own),
+        form.fields["truth"]: gr.update(choices=choices, value=one.label),
+        form.fields["target"]: gr.update(choices=choices, value=NOT_GIVEN),
+        form.upload_note: "",
+    }
+
+
+def form_updates(form: Form, values: Mapping[str, Any]) -> dict[Any, Any]:
+    """The whole form for ``values`` by field name, which were checked before."""
+    settings = [n for n in SETTINGS if not (n == "attack" and values[n] == "none")]  # not in the menu
+    choices = [NOT_GIVEN, *names_of(values)]
+    own = values["vocabulary"] == OWN_CLASSES
+    return {form.fields[n]: values[n] for n in (*settings, "vocabulary", "methods")} | {
+        form.fields["own_names"]: gr.update(value=values["own_names"] or OWN_EXAMPLE, visible=own),
+        form.fields["truth"]: gr.update(choices=choices, value=values["truth"]),
+        form.fields["target"]: gr.update(choices=choices, value=values["target"]),
+        form.differences: changed_note({n: values[n] for n in SETTINGS}),
+        form.upload_note: "",
+    }
+
+
+def uploaded_note(picture: Any) -> str:
+    """HTML: a small preview of the decoded square, and what decoding changed."""
+    notes = " ".join(picture.notes) or "Used as it is, pixel for pixel."
+    return (
+        f'<div class="chosen"><img src="{jpeg_uri(picture.pixels, 128)}" alt="Your picture" '
+        f'width="64" height="64"><p><b>Your picture is ready.</b> {escape(notes)}</p></div>'
+    )

@@ -1,0 +1,281 @@
+"""The first tab, *Attack & defend*: its layout and its events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from rita_demo.data import samples
+from rita_demo.data.pictures import open_picture
+from rita_demo.records import Run
+from rita_demo.records.errors import DemoError, PictureError
+from rita_demo.settings import SETTINGS
+from rita_demo.ui.attack_defend.form import Form, build_form, form_updates, sample_updates, uploaded_note
+from rita_demo.ui.attack_defend.panels import (
+    ResultPanels,
+    build_cache_and_stronger_attack,
+    build_first_screen,
+    build_transport,
+    build_view_seed_check,
+    build_views,
+)
+from rita_demo.ui.attack_defend.run_jobs import RunJobs
+from rita_demo.ui.background import attack_steps
+from rita_demo.ui.framework import notice
+from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, QUEUE_LATEST, AppContext
+from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.framework.selection_events import SelectionEvents
+from rita_demo.ui.framework.stoppable import StoppableJob
+from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
+from rita_demo.ui.framework.waiting_position import QueueStatus, WaitingList
+from rita_demo.ui.panels.attack_sliders import bind_attack_sliders, select_step
+from rita_demo.ui.panels.picture_triptych import loading_pictures
+from rita_demo.ui.session import share_link
+from rita_demo.ui.session.run_request import form_values, parse_request
+from rita_demo.ui.session.session import HOME_TAB, SIDES, AttackDefendState, Session
+from rita_demo.ui.session.share_link import ShareLink, valid_selection
+from rita_demo.ui.widgets.plotly_view import clicked
+from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
+
+
+class AttackDefendTab(SelectionEvents):
+    """The tab. Build it inside ``gr.Tab``; ``form`` and ``result`` hold its components."""
+
+    tab = HOME_TAB
+
+    def __init__(self, context: AppContext, sample: str | None) -> None:
+        self.context, self.two_stage = context, TwoStageUpdate(context, HOME_TAB)
+        self.queue_status = QueueStatus(context, WaitingList())
+        self.link = gr.State(None)  # the query of the page's address, once it can be used
+        with gr.Row(elem_id="first-screen"):
+            with gr.Column(scale=0, min_width=300, elem_id="ask"):
+                self.form: Form = build_form(sample)
+            with gr.Column(scale=1, min_width=320, elem_id="result"):
+                parts = build_first_screen(context.panels)
+        with gr.Column(elem_id="more"):
+            for draw in (build_views, build_transport, build_view_seed_check, build_cache_and_stronger_attack):
+                parts |= draw(context.panels)
+        self.result = ResultPanels(**parts)
+        self.jobs = RunJobs(context, self.result.pictures, self.result.early)
+
+    def bind_events(self, own_tab: gr.Tab) -> None:
+        """Connect the events, after the panels of all tabs are registered."""
+        self.context.bind_tab(own_tab)
+        self._bind_run_buttons()
+        self._bind_picture_choice()
+        self._bind_selection()
+
+    # --- long jobs
+    def _bind_run_buttons(self) -> None:
+        form, result, context = self.form, self.result, self.context
+        inputs = {context.visitor, *form.fields.values()}
+        outputs = context.outputs(form.stop_button, form.run_button, form.fields["budget"], form.gallery)
+        for button in (form.run_button, form.defend_button, result.double_budget_button, result.repeat_button):
+            button.click(self.queue_status.press_handler, context.visitor, self.queue_status.outputs, **IMMEDIATE_EVENT)
+        job = StoppableJob(context, form.stop_button, self.on_stopped, context.activity.track_job).handler
+        run = job(self.attack_and_defend)
+        result.repeat_button.click(job(self.repeat_with_new_views), {context.visitor}, outputs, **LONG_EVENT)
+        form.defend_button.click(job(self.only_defend), inputs, outputs, **LONG_EVENT)
+        chosen = form.gallery.click(
+            self._handle_errors(self.choose_sample),
+            {context.visitor},
+            context.outputs(*form.fields.values(), form.upload_note, form.gallery, self.queue_status.timer),
+            **IMMEDIATE_EVENT,
+        )
+        for run_event in (
+            form.run_button.click(run, inputs, outputs, **LONG_EVENT),
+            result.double_budget_button.click(job(self.attack_with_double_budget), inputs, outputs, **LONG_EVENT),
+            chosen.success(run, inputs, outputs, **LONG_EVENT, **QUEUE_LATEST),
+            self.link.change(job(self.run_link), {context.visitor, self.link}, outputs, **LONG_EVENT, **QUEUE_LATEST),
+        ):
+            run_event.success(
+                self._handle_errors(self.start_background_work), context.visitor, outputs, **BACKGROUND_EVENT
+            )
+        result.background_button.click(
+            self._handle_errors(self.start_slow_background_work), context.visitor, outputs, **BACKGROUND_EVENT
+        )
+
+    def attack_and_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+        """Attack the chosen picture and defend it."""
+        session = self.context.sessions.get(values[self.context.visitor])
+        yield from self._run(session, self.form.read(values), attack=True)
+
+    def only_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+        """Defend the chosen picture as it is."""
+        session = self.context.sessions.get(values[self.context.visitor])
+        yield from self._run(session, self.form.read(values), attack=False)
+
+    def attack_with_double_budget(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+        """The same picture and settings with the budget doubled, at most 16."""
+        session, form = (self.context.sessions.get(values[self.context.visitor]), self.form.read(values))
+        budget = SETTINGS["budget"].parse(form["budget"])
+        form["budget"] = min(max(1, 2 * budget), 16)
+        yield {self.form.fields["budget"]: form["budget"]}
+        yield from self._run(session, form, attack=True)
+
+    def _run(self, session: Session, form: dict[str, Any], *, attack: bool) -> Iterator[Updates]:
+        self.queue_status.leave(session)
+        engine = self.context.chosen_engine(session)
+        yield from self.jobs.run(session, parse_request(form, session.attack_defend, engine.info.side, attack=attack))
+
+    def apply_link(self, visitor: str, query: dict[str, str], link: ShareLink) -> Updates:
+        """The page was opened with a link: fill in the form and join the queue. The job is the event that :attr:`link`
+        triggers: it waits like every other job."""
+        session, one = self.context.sessions.get(visitor), samples.SAMPLES[link.sample]
+        session.attack_defend.sample, session.attack_defend.source = one.key, None
+        return {
+            self.link: query,
+            self.form.gallery: gallery_html(one.key),
+            self.result.pictures: loading_pictures(one.load()),
+            **form_updates(self.form, link.form),
+            **self.queue_status.on_press(visitor),
+        }
+
+    def run_link(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+        """The run of a link, then its selection. Its sample is the link's; a sample that was chosen while it waited is
+        another job."""
+        session = self.context.sessions.get(values[self.context.visitor])
+        self.queue_status.leave(session)
+        link = share_link.parse_link(values[self.link] or {})
+        if link is None:
+            raise DemoError("There is no link to open.", "Choose a picture to begin.")
+        engine, chosen = self.context.chosen_engine(session), AttackDefendState(sample=link.sample)
+        request = parse_request(link.form, chosen, engine.info.side, attack=link.attack)
+        yield from self.jobs.run(session, request)
+        run = session.run
+        assert run is not None
+        session.select(**valid_selection(link.selection, run))
+        self.context.crop_views(session, session.selection.side)
+        yield self.context.panels.redraw(session, "story")
+
+    def repeat_with_new_views(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+        """Decide again with ten other sets of crops."""
+        session = self.context.sessions.get(values[self.context.visitor])
+        self.queue_status.leave(session)
+        yield from self.jobs.view_seed_steps(session)
+
+    def start_background_work(self, visitor: Any) -> Iterator[Updates]:
+        """After an attack: the stored steps and the other budgets, if they are quick."""
+        session = self.context.sessions.get(visitor)
+        run = session.run
+        if run is None:
+            return
+        if attack_steps.attack_steps_seconds(run) <= attack_steps.AUTO_STEPS_SECONDS:
+            yield from self.jobs.background.attack_steps(session)
+        quick = attack_steps.budgets_seconds(run) <= attack_steps.AUTO_BUDGETS_SECONDS
+        if quick and session.same_picture(run):
+            yield from self.jobs.background.budget_steps(session)
+
+    def start_slow_background_work(self, visitor: Any) -> Iterator[Updates]:
+        """The same by a button, if they are slow."""
+        session = self.context.sessions.get(visitor)
+        yield from self.jobs.background.attack_steps(session)
+        yield from self.jobs.background.budget_steps(session)
+
+    def on_stopped(self, session: Session) -> Updates:
+        """A job was stopped: show the result of before."""
+        return {
+            self.context.status: notice.done_html("Stopped. Nothing was lost."),
+            **self.context.panels.redraw(session, "story"),
+        }
+
+    # --- choosing a picture
+    def _bind_picture_choice(self) -> None:
+        form, context = self.form, self.context
+        form.upload.upload(
+            self._handle_errors(self.take_upload),
+            [context.visitor, form.upload],
+            context.outputs(form.upload_note, form.gallery, form.fields["truth"]),
+            **IMMEDIATE_EVENT,
+        )
+
+    def choose_sample(self, values: Mapping[Any, Any], event: gr.EventData) -> Updates:
+        """A sample was clicked: its class names and its true class go into the form."""
+        session, one = (self.context.sessions.get(values[self.context.visitor]), clicked_sample(event))
+        if one is None:
+            raise PictureError("There is no such sample.", "Choose one from the gallery.")
+        session.attack_defend.sample, session.attack_defend.source = one.key, None
+        said = self.queue_status.on_press(values[self.context.visitor])
+        return {self.context.error_banner: "", **said, **self.sample_form_updates(one.key)}
+
+    def sample_form_updates(self, key: str) -> Updates:
+        """The form for a sample."""
+        one = samples.SAMPLES[key]
+        return {self.form.gallery: gallery_html(key), **sample_updates(self.form, one)}
+
+    def run_form_updates(self, run: Run, sample: str | None) -> Updates:
+        """The form that gives this run, of a sample or of an upload."""
+        updates = {self.form.gallery: gallery_html(sample), **form_updates(self.form, form_values(run))}
+        return updates if sample else updates | {self.form.upload_note: uploaded_note(run.clean.picture)}
+
+    def take_upload(self, visitor: Any, path: Any) -> Updates:
+        """A file was uploaded: decode it once for the preview."""
+        session = self.context.sessions.get(visitor)
+        side = self.context.engine_of(session).info.side
+        try:
+            if not isinstance(path, str):
+                raise PictureError("No file arrived.", "Try again.")
+            source = Path(path).read_bytes()
+            picture = open_picture(source, side=side)
+        except PictureError as error:
+            return {self.context.error_banner: notice.error_html(error)}
+        session.attack_defend.source, session.attack_defend.sample = source, None
+        self.context.sessions.evict()
+        return {
+            self.context.error_banner: "",
+            self.form.upload_note: uploaded_note(picture),
+            self.form.gallery: gallery_html(None),
+            self.form.fields["truth"]: gr.update(value="not given"),
+        }
+
+    # --- clicks in the result
+    def _bind_selection(self) -> None:
+        r, visitor, wire = self.result, self.context.visitor, self.two_stage.bind_event
+        bind_attack_sliders(
+            self.context, r.attack_sliders, self.form.fields["budget"], self.two_stage, self.crop_selected
+        )
+        wire(r.grid.click, self.on_grid, [visitor], "view", active=[r.grid])
+        wire(r.steps.click, self.on_step, [visitor], "step")
+        for event, handler, inputs in (
+            (r.side.input, self.pick_side, [visitor, r.side]),
+            (r.entropies.click, self.on_view, [visitor]),
+            (r.costs.click, self.on_class, [visitor]),
+            (r.class_menu.input, self.pick_class, [visitor, r.class_menu]),
+            (r.plan.click, self.on_cell, [visitor]),
+        ):
+            wire(event, handler, inputs, "class", "view", "side")
+
+    def _handle_errors(self, handler: Any) -> Any:
+        return notice.handle_errors(self.context.error_banner)(handler)
+
+    def on_step(self, visitor: Any, event: gr.EventData) -> Updates:
+        """An attack step was clicked in the figure."""
+        session, run = self._session_and_run(visitor)
+        click = clicked(event)
+        frames = len(run.attack.frames) if run is not None and run.attack is not None else 0
+        step = click.integer(0, frames) if click else None
+        return {} if step is None else select_step(session, step, self.two_stage, self.crop_selected)
+
+    def crop_selected(self, session: Session) -> None:
+        """Cut the views of the selected side for the screen."""
+        self.context.crop_views(session, session.selection.side)
+
+    def pick_side(self, visitor: Any, side: Any) -> Updates:
+        """Show the views of the clean or of the attacked picture."""
+        session, run = self._session_and_run(visitor)
+        if run is None or side not in SIDES:
+            return {}
+        self.context.crop_views(session, side)
+        return self._select(session, "side", side=side)
+
+    def on_cell(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A cell of the plan was clicked, or the row below it, which selects the view alone."""
+        session, n, click = self._clicked_view(visitor, event)
+        k = session.selection.k
+        if n is None or k is None or session.run is None:
+            return {}
+        m = click.integer(1, len(session.run.class_prompts.prompts[k]))
+        return self._select(session, "view", view=n, atom=m)

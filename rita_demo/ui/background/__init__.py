@@ -1,0 +1,1 @@
+"""What is computed while the visitor does not wait for it."""

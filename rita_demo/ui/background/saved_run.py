@@ -1,0 +1,83 @@
+"""A saved run instead of the worked example: run again, and compared with the file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rita_demo.data.pictures import open_picture
+from rita_demo.pipeline import bundle_read
+from rita_demo.pipeline import run as telling
+from rita_demo.records import Picture, Run
+from rita_demo.records.errors import DemoError
+from rita_demo.ui.background.worked_example import Example, WorkedExample
+from rita_demo.ui.session import cache_file
+from rita_demo.ui.session.cache_history import CacheSnapshot
+
+MAX_LISTED_DIFFERENCES = 5
+
+
+class ReopenedRun(WorkedExample):
+    """A saved run, run again with the stored settings and the stored cache.
+
+    Raises:
+        DemoError: the cache in the file is damaged or not of this run. (One of another model is ignored, with a
+            message.)
+    """
+
+    def __init__(self, engine: Any, saved: bundle_read.SavedRun) -> None:
+        super().__init__(engine, saved.settings, ())
+        self.sentence = "Opening the saved run"
+        self.failure = "The saved run could not be computed."
+        self.saved, self.cache_snapshot = saved, _cache_snapshot(engine, saved)
+
+    def first_picture(self) -> Picture:
+        """The stored picture."""
+        side = self._engine.info.side
+        return open_picture(self.saved.clean, square=self.saved.settings.square, side=side)
+
+    def _compute(self) -> None:
+        saved = self.saved
+        steps = telling.run_picture_steps(
+            self._engine,
+            self.first_picture(),
+            saved.names,
+            saved.settings,
+            label=saved.label,
+            target=saved.target,
+            methods=saved.methods,
+            cache=None if self.cache_snapshot is None else self.cache_snapshot.to_cache_state(),
+        )
+        run = telling.run_to_end(steps, self._report)
+        said, warning = comparison(saved, run)
+        self._finish(
+            Example(
+                run,
+                "The saved picture",
+                source=saved.clean,
+                cache_snapshot=self.cache_snapshot,
+                message=said,
+                warning=warning,
+            )
+        )
+
+
+def _cache_snapshot(engine: Any, saved: bundle_read.SavedRun) -> CacheSnapshot | None:
+    if saved.cache_file is None or engine.info.name != saved.backbone:
+        return None
+    return cache_file.unpack(saved.cache_file, engine.encode_classes(saved.names, saved.settings), saved.backbone)
+
+
+def comparison(saved: bundle_read.SavedRun, run: Run) -> tuple[str, DemoError | None]:
+    """The page's message, and an error with the differences between the run and the file, if there are any."""
+    found = bundle_read.differences(saved, run)
+    answers = len(saved.methods) * (1 if saved.attacked is None else 2)
+    pixels = "" if saved.attacked is None else " and every pixel"
+    same = f"A saved run, made again: all {answers} answers{pixels} are those in the file."
+    if saved.backbone != run.backbone.name:
+        left = " Its memory belongs to that model and was left out." if saved.cache_file else ""
+        found.insert(0, f"It was made with the model {saved.backbone}; this page uses {run.backbone.name}.{left}")
+    elif not found:
+        return same, None
+    more = len(found) - MAX_LISTED_DIFFERENCES
+    listed = found[:MAX_LISTED_DIFFERENCES] + ([f"There are {more} more differences."] if more > 0 else [])
+    return "A saved run, made again.", DemoError("It is not quite as in the file.", " ".join(listed))

@@ -1,0 +1,1 @@
+"""The tab Figures of the paper."""

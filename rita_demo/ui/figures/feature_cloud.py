@@ -1,0 +1,240 @@
+"""The features of many pictures: projected to a plane, their separability, and their KL to one-hot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html import escape
+
+import numpy as np
+
+from rita_demo import analysis, plots
+from rita_demo.plots.figure import Figure
+from rita_demo.plots.paper.kl_to_one_hot import kl_summary
+from rita_demo.records.measurement import FeatureCloud, Separability
+from rita_demo.ui.panels.figure_caption import with_caption
+from rita_demo.ui.session.figures_state import PlacedCloud, selected_class
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets.blocks import html_table, table_row
+from rita_demo.ui.widgets.data_uri import jpeg_uri
+
+EMPTY_TEXT = (
+    "No pictures yet. Press “Collect pictures”: textures are drawn, attacked, decided and cached one after another."
+)
+CENTRING_TEXT = "pictures and sentences are each centred on their own mean"
+
+
+def placed_cloud(cloud: FeatureCloud, measure: analysis.KlFunction) -> PlacedCloud:
+    """A cloud projected by PCA. ``measure`` is ``engine.kl_to_one_hot``."""
+    points = analysis.to_points(cloud)
+    coordinates, share = analysis.pca(analysis.centre_by_kind(points))
+    caption = f"PCA: these two directions show {100 * share:.0f} % of the variance; {CENTRING_TEXT}."
+    return PlacedCloud(
+        cloud=cloud,
+        points=points,
+        coordinates={"PCA": coordinates},
+        captions={"PCA": caption},
+        kl_to_one_hot=analysis.kl_to_one_hot(cloud, measure),
+    )
+
+
+def with_separability(one: PlacedCloud) -> PlacedCloud:
+    """The same with the separability of its classes, which takes longer than the projection."""
+    return replace(one, separability=analysis.separabilities(one.cloud))
+
+
+def with_umap(one: PlacedCloud, coordinates: np.ndarray, neighbours: int) -> PlacedCloud:
+    """The same with UMAP's coordinates (P, 2)."""
+    caption = (
+        f"UMAP, {neighbours} neighbours, cosine distance, seed 0: approximate; distances between "
+        f"groups mean little; {CENTRING_TEXT}."
+    )
+    return replace(
+        one, coordinates={**one.coordinates, "UMAP": coordinates}, captions={**one.captions, "UMAP": caption}
+    )
+
+
+def projection_shown(session: Session) -> str:
+    """UMAP if it is chosen and ready, else PCA."""
+    one, how = session.figures.placed_cloud, session.figures.projection
+    return how if one is not None and how in one.coordinates else "PCA"
+
+
+def draw_cloud(session: Session) -> Figure | None:
+    """The attacked pictures and their views, or None while there is no cloud."""
+    figures, one = session.figures, session.figures.placed_cloud
+    if one is None:
+        return None
+    how = projection_shown(session)
+    figure = plots.feature_cloud(
+        one.points,
+        one.coordinates[how],
+        one.cloud.class_prompts.names,
+        projection=one.captions[how],
+        k=selected_class(session),
+        picture=figures.picture,
+        ids=one.cloud.ids,
+    )
+    return with_caption(figure, one.cloud.title)
+
+
+def draw_kl_to_one_hot(session: Session) -> Figure | None:
+    """Densities and classes, or None while there is no cloud."""
+    one = session.figures.placed_cloud
+    if one is None:
+        return None
+    return with_caption(
+        plots.kl_to_one_hot(one.kl_to_one_hot, analysis.density, selected_class(session)), one.cloud.title
+    )
+
+
+def class_chips(session: Session) -> str:
+    """HTML: the classes with their colour and shape, as buttons; that of the selected class is pressed."""
+    one = session.figures.placed_cloud
+    if one is None:
+        return ""
+    here, buttons = selected_class(session), ""
+    for place, k in enumerate(np.unique(one.cloud.label).tolist()):
+        number, _, _, shape = plots.class_style(place)
+        buttons += (
+            f'<button type="button" data-k="{k}" aria-pressed="{str(k == here).lower()}">'
+            f'<span aria-hidden="true" style="color:var(--rita-class-{number})">{shape}</span> '
+            f"{escape(one.cloud.class_prompts.names[k])}</button>"
+        )
+    return (
+        f'<p class="quiet small">{escape(one.cloud.title)}. True classes; press one to grey the '
+        f'others, again to show all:</p><div class="chips" role="group" aria-label="Classes">{buttons}</div>'
+    )
+
+
+def separability_table(session: Session) -> str:
+    """HTML: how well the classes are separated, in one sentence and in numbers."""
+    one = session.figures.placed_cloud
+    if one is None:
+        return ""
+    if not one.separability:
+        return "<p class='quiet small'>Measuring how far the classes are apart …</p>"
+    near = one.separability[0].neighbours
+    columns = (
+        "in the original space",
+        "points",
+        "silhouette (−1 to 1)",
+        f"of the {f'{near} nearest points' if near > 1 else 'nearest point'} of other pictures, the same class",
+        "by chance",
+    )
+    rows = (
+        table_row(
+            escape(row.points_name),
+            str(row.count),
+            _number(row.silhouette, 3),
+            f"{_number(100 * row.purity, 0)} %",
+            f"{_number(100 * row.chance, 0)} %",
+        )
+        for row in one.separability
+    )
+    return (
+        f"<p class='says'>{escape(separability_text(one.separability))}</p>{html_table(columns, rows, 'separation')}"
+        "<p class='quiet small'>Cosine distance between features as the model gives them, not the "
+        "plane above. Crops of one picture lie close together whatever it shows: the silhouette of the views "
+        "counts them, the neighbours do not, and the last line has one point per picture like (a). "
+        f"{_neighbour_note(one.cloud.label)}</p>"
+    )
+
+
+def _neighbour_note(label: np.ndarray) -> str:
+    """Whether 100 % can be reached with this number of neighbours."""
+    single = int((np.unique(label, return_counts=True)[1] == 1).sum())
+    if single:
+        return f"{single} of the classes have one picture only, whose neighbours cannot have its class."
+    return "Every class has at least as many other pictures as there are neighbours: 100 % can be reached."
+
+
+def separability_text(rows: tuple[Separability, ...]) -> str:
+    """One sentence on the attacked pictures against the mean of their views, one point per picture each."""
+    attacked, mean = rows[1], rows[3]
+    if not np.isfinite([attacked.purity, mean.purity]).all():
+        return "Too few pictures to say whether the classes come apart again."
+    change = 100 * (mean.purity - attacked.purity)
+    if abs(change) < 0.5:
+        finding = "The views bring the classes neither closer together nor further apart here"
+    elif change > 0:
+        finding = "In the views the classes come apart again"
+    else:
+        finding = "In the views the classes do not come apart again here"
+    return (
+        f"{finding}: {100 * attacked.purity:.0f} % of a picture’s neighbours have its class as it was delivered, "
+        f"{100 * mean.purity:.0f} % with the mean of its views (n = {attacked.count} pictures)."
+    )
+
+
+def _number(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}".replace("-", "−") if np.isfinite(value) else "–"
+
+
+def kl_text(session: Session) -> str:
+    """HTML: medians, the share of classes that improved, and how to read the figure."""
+    one = session.figures.placed_cloud
+    if one is None:
+        return ""
+    return (
+        f"<p class='says'>{escape(kl_summary(one.kl_to_one_hot))}</p><p class='quiet small'>Left a density over the "
+        "classes (Gaussian kernel, Scott’s width), each curve drawn to its own height: compare where they "
+        "lie, not how high they are; below it a mark per class. Right each class by itself. KL(one-hot ‖ mean answer "
+        "of a class) = −log of the mean answer’s true entry, our formula for the paper’s words. A view is stored "
+        "under the class it answers with, so a low value there is partly due to how views are chosen; by true "
+        "class, a view under a wrong class counts against the memory.</p>"
+    )
+
+
+def point_html(session: Session, i: int) -> str:
+    """HTML: the thumbnail of point ``i`` and what it stands for."""
+    one = session.figures.placed_cloud
+    if one is None or not 0 <= i < len(one.points.kind):
+        return ""
+    kind, picture = str(one.points.kind[i]), int(one.points.picture[i])
+    name = escape(one.cloud.class_prompts.names[int(one.points.label[i])])
+    if picture < 0:
+        return f"<div class='touched'><div><h3>{name}</h3><p>Mean prompt of this class.</p></div></div>"
+    image = ""
+    if one.cloud.thumbs is not None:
+        image = f'<img src="{jpeg_uri(one.cloud.thumbs[picture])}" alt="" width="84" height="84">'
+    true = escape(one.cloud.class_prompts.names[int(one.cloud.label[picture])])
+    what = {
+        "clean": "the clean picture",
+        "attacked": "the picture as it was delivered",
+        "view": f"view {int(one.points.index[i]) + 1} of it",
+        "cached": f"a view of it in the memory, stored under {name}",
+    }[kind]
+    held = int(((one.points.kind == "cached") & (one.points.picture == picture)).sum())
+    stored = f"{held or 'None'} of its views {'is' if held < 2 else 'are'} in the memory."
+    return (
+        f"<div class='touched'>{image}<div><h3>{true}</h3><p>{escape(one.cloud.ids[picture])}: {what}. "
+        f"{stored}</p></div></div>"
+    )
+
+
+def lasso_text(session: Session) -> str:
+    """HTML: how many points of each kind are selected with the lasso, by class."""
+    one, chosen = session.figures.placed_cloud, np.array(session.figures.lasso_points, int)
+    if one is None:
+        return ""
+    if not len(chosen):
+        return (
+            "<p class='quiet small'>Select points with the lasso (in the figure’s tool bar) to count them by class.</p>"
+        )
+    parts = []
+    for kind in ("attacked", "view", "cached", "prompt"):
+        labels = one.points.label[chosen][one.points.kind[chosen] == kind]
+        if len(labels):
+            ks, counts = np.unique(labels, return_counts=True)
+            order = np.argsort(-counts, kind="stable")
+            each = ", ".join(f"{escape(one.cloud.class_prompts.names[ks[i]])} {counts[i]}" for i in order)
+            parts.append(f"<li><b>{len(labels)} {KIND_TEXT[kind]}</b>: {each}</li>")
+    return f"<h3>Selected: {len(chosen)} points</h3><ul class='plain'>{''.join(parts)}</ul>"
+
+
+KIND_TEXT = {
+    "attacked": "pictures as delivered",
+    "view": "views",
+    "cached": "views in the memory",
+    "prompt": "mean prompts",
+}

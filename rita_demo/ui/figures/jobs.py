@@ -1,0 +1,150 @@
+"""The long jobs of *Figures of the paper*: collect pictures, run UMAP, measure a setting.
+
+Each yields ``{component: value}`` after every picture or half second and can be stopped there; the earlier result
+stays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as StillWorking
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+from rita_demo.analysis import UmapProcess, centre_by_kind
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.page import DataFolders, small_ablations
+from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.measurement import FeatureCloud
+from rita_demo.settings import RECOMMENDED, SETTINGS, Settings
+from rita_demo.ui.figures import feature_cloud
+from rita_demo.ui.framework import notice
+from rita_demo.ui.framework.context import AppContext
+from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.widgets.plotly_view import parse_int
+
+TEXTURES_SOURCE = "textures"  # the source that needs no stored run
+UMAP_MIN_DIST = 0.1  # UMAP's min_dist, its own default
+
+
+class FigureJobs:
+    """The jobs. ``worker`` runs UMAP in another process."""
+
+    def __init__(self, context: AppContext, folders: DataFolders, worker: UmapProcess) -> None:
+        self._context, self._folders, self.worker = context, folders, worker
+        self._umap_threads = ThreadPoolExecutor(2, thread_name_prefix="umap")
+
+    def collect(
+        self, visitor: Any, source: Any, classes: Any, each: Any, attack: Any, budget: Any, views: Any
+    ) -> Iterator[Updates]:
+        """Attack and decide drawn textures one after another, or load a stored stream."""
+        session = self._context.sessions.get(visitor)
+        engine = self._context.engine_of(session)
+        if isinstance(source, str) and source != TEXTURES_SOURCE:
+            yield {self._context.status: notice.progress_html("Reading the stored stream", 0.1, 0)}
+            steps = evaluation_page.load_cloud_steps(self._folders, source, engine)
+            cloud = yield from self._progress_steps(steps, "Encoding clean picture {} of {}")
+        else:
+            collection = evaluation_page.texture_set(parse_number(classes, "classes"), parse_number(each, "pictures"))
+            steps = evaluation_page.collect_steps(engine, collection, _cloud_settings(attack, budget, views))
+            cloud = yield from self._progress_steps(steps, "Attacking and deciding picture {} of {}")
+        first = feature_cloud.placed_cloud(cloud, engine.kl_to_one_hot)
+        with session.lock:
+            session.figures = replace(
+                session.figures, placed_cloud=first, projection="UMAP", k=None, picture=None, lasso_points=()
+            )
+        self._context.sessions.evict()
+        yield {
+            self._context.status: notice.done_html("Measuring how far the classes are apart"),
+            **self._context.panels.redraw(session, "cloud"),
+        }
+        session.figures = replace(session.figures, placed_cloud=feature_cloud.with_separability(first))
+        yield {
+            self._context.status: notice.done_html(f"Collected {len(cloud.ids)} pictures."),
+            **self._context.panels.redraw(session, "cloud"),
+        }
+
+    def _progress_steps(
+        self, steps: Generator[tuple[int, int], None, FeatureCloud], text: str
+    ) -> Generator[Updates, None, FeatureCloud]:
+        begin = time.perf_counter()
+        while True:
+            try:
+                done, total = next(steps)
+            except StopIteration as end:
+                return end.value
+            now = text.format(done + 1, total)
+            spent = time.perf_counter() - begin
+            yield {self._context.status: notice.progress_html(now, done / total, spent)}
+
+    def run_umap_for_new(self, visitor: Any, neighbours: Any) -> Iterator[Updates]:
+        """UMAP for the cloud that was just collected; nothing if collecting failed, which has its own message."""
+        one = self._context.sessions.get(visitor).figures.placed_cloud
+        if one is not None and "UMAP" not in one.coordinates:
+            yield from self.run_umap(visitor, neighbours)
+
+    def run_umap(self, visitor: Any, neighbours: Any) -> Iterator[Updates]:
+        """UMAP in the other process; meanwhile the page shows PCA, or UMAP's earlier result."""
+        session = self._context.sessions.get(visitor)
+        one, near = session.figures.placed_cloud, parse_number(neighbours, "neighbours")
+        if one is None:
+            raise DataError("There is nothing to place yet.", "Press “Collect pictures” first.")
+        if not 2 <= near <= 200:
+            raise SettingError(f"UMAP uses 2 to 200 neighbours; got {near}.")
+        begin = time.perf_counter()
+        asked = self._umap_threads.submit(self.worker.compute, centre_by_kind(one.points), near, UMAP_MIN_DIST)
+        while True:
+            try:
+                coordinates = asked.result(0.5)
+                break
+            except StillWorking:
+                spent = time.perf_counter() - begin
+                text = f"UMAP is placing {len(one.points.kind)} points, {spent:.0f} s so far"
+                yield {self._context.status: notice.done_html(text)}
+        with session.lock:
+            now = session.figures.placed_cloud
+            if now is None or now.cloud is not one.cloud:
+                return  # other pictures were collected meanwhile
+            drawn = feature_cloud.with_umap(one, coordinates, near)
+            session.figures = replace(session.figures, placed_cloud=drawn, projection="UMAP")
+        yield {
+            self._context.status: notice.done_html(f"UMAP placed {len(coordinates)} points."),
+            **self._context.panels.redraw(session, "cloud"),
+        }
+
+    def measure(self, visitor: Any, setting: Any, pictures: Any, budget: Any) -> Iterator[Updates]:
+        """Measure a small ablation on drawn textures, without the pictures that were measured before."""
+        session = self._context.sessions.get(visitor)
+        engine, begin = self._context.engine_of(session), time.perf_counter()
+        strength = SETTINGS["budget"].parse(budget)
+        request = small_ablations.small_request(
+            self._folders, setting, parse_number(pictures, "pictures"), strength, engine.info.name
+        )
+        yield {self._context.status: notice.progress_html("Measuring", 0.02, 0)}
+        with closing(evaluation_page.stream_steps(engine, request)) as steps:
+            for step in steps:
+                spent = time.perf_counter() - begin
+                share = step.done / step.total
+                yield {self._context.status: notice.progress_html(step.sentence, share, spent)}
+        session.figures = replace(session.figures, setting=setting)
+        yield {self._context.status: notice.done_html("Measured.")}
+
+
+def _cloud_settings(attack: Any, budget: Any, views: Any) -> Settings:
+    """The settings of the collected pictures."""
+    strength, count = SETTINGS["budget"].parse(budget), SETTINGS["views"].parse(views)
+    if count < 2:
+        raise SettingError(f"The figure needs at least 2 views of a picture; got {count}.")
+    name = SETTINGS["attack"].parse(attack) if strength else "none"
+    return RECOMMENDED.replace(square="model", budget=strength, views=count, attack=name)
+
+
+def parse_number(value: Any, what: str) -> int:
+    """A whole number from a slider, untrusted."""
+    found = parse_int(value, 0, 100_000)
+    if found is None:
+        raise SettingError(f"The number of {what} is a whole number; got {str(value)[:40]!r}.")
+    return found

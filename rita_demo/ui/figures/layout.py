@@ -1,0 +1,219 @@
+"""How the tab *Figures of the paper* is laid out: its components and panels, without events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gradio as gr
+
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.page import DataFolders, small_ablations
+from rita_demo.settings import SETTINGS
+from rita_demo.ui.figures import feature_cloud, measurements, theorem
+from rita_demo.ui.framework.panels import PanelRegistry, Updates
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets.blocks import build_heading
+from rita_demo.ui.widgets.html_buttons import HtmlButtons
+from rita_demo.ui.widgets.plotly_view import PlotlyView
+from rita_demo.ui.widgets.setting_controls import ATTACK_CHOICES, setting_title
+
+Parts = dict[str, Any]  # components by name
+TEXTURES_CHOICE = ("Drawn textures, attacked now", "textures")
+SHIPPED_TITLE = "measured for this copy: drawn textures"
+
+
+def build(panels: PanelRegistry) -> Parts:
+    """All sections in the order of the paper; their components by name."""
+    with gr.Column(elem_id="figures"):
+        return {
+            **_build_cloud(panels),
+            **_build_kl_to_one_hot(panels),
+            **_build_theorem(panels),
+            **_build_ablations(panels),
+            **_build_tables(panels),
+        }
+
+
+def run_lists(parts: Parts, folders: DataFolders, chosen: str) -> Updates:
+    """The run folders and stored streams that are on the server now."""
+    names = [(SHIPPED_TITLE, evaluation_page.SHIPPED), *((name, name) for name in evaluation_page.run_names(folders))]
+    known = [name for _, name in names]
+    streams = [(one.title, one.name) for one in evaluation_page.stored_streams(folders)]
+    return {
+        parts["source"]: gr.update(choices=[TEXTURES_CHOICE, *streams]),
+        parts["run"]: gr.update(choices=names, value=chosen if chosen in known else evaluation_page.SHIPPED),
+    }
+
+
+def _menu(name: str, label: str, choices: Sequence[Any], value: Any, info: str | None = None) -> gr.Dropdown:
+    return gr.Dropdown(choices, value=value, label=label, filterable=False, info=info, elem_id=f"fig-{name}")
+
+
+def _slider(name: str, label: str, low: int, high: int, value: int, info: str, step: int = 1) -> gr.Slider:
+    return gr.Slider(low, high, value, step=step, label=label, info=info, elem_id=f"fig-{name}")
+
+
+def _button(name: str, text: str, **more: Any) -> gr.Button:
+    return gr.Button(text, size="sm", elem_id=f"fig-{name}", **more)
+
+
+def _text(panels: PanelRegistry, name: str, draw: Callable[[Session], Any], *topics: str) -> gr.HTML:
+    text = gr.HTML(elem_id=f"fig-{name}")
+    panels.add(text, draw, *topics)
+    return text
+
+
+def _figure(
+    panels: PanelRegistry, name: str, draw: Callable[[Session], Any], *topics: str, **size_and_text: Any
+) -> PlotlyView:
+    figure = PlotlyView(elem_id=f"fig-{name}", **size_and_text)
+    panels.add(figure, draw, *topics)
+    return figure
+
+
+def _build_cloud(panels: PanelRegistry) -> Parts:
+    build_heading(
+        "Are the classes separated in the views?",
+        "The paper’s motivation: an attack scatters the pictures’ features, and in the crops of the attacked "
+        "pictures the classes should separate again. Here both are drawn, and measured.",
+    )
+    setting = SETTINGS
+    parts: dict[str, Any] = {}
+    with gr.Row(elem_classes="ask-row"):
+        info = "drawn and attacked now, or a stream that evaluate stored on the server"
+        parts["source"] = _menu("source", "Pictures", [TEXTURES_CHOICE], TEXTURES_CHOICE[1], info)
+        parts["classes"] = _slider("classes", "Classes", 2, 20, 6, "of drawn textures")
+        parts["each"] = _slider("each", "Pictures of each", 2, 20, 6, "all are attacked")
+        parts["attack"] = _menu("attack", "Attack", ATTACK_CHOICES, setting["attack"].default, "with its usual steps")
+        budget, views = setting_title(setting["budget"]), setting_title(setting["views"])
+        parts["budget"] = _slider("budget", budget, 0, 16, setting["budget"].default, "1/255; 0 is no attack")
+        parts["views"] = _slider("views", views, 16, 64, 32, "crops of each picture", step=16)
+        info = "few: small groups; many: the overall shape"
+        parts["neighbours"] = _slider("neighbours", "UMAP’s neighbours", 2, 50, 15, info)
+    with gr.Row(elem_classes="whatif-row"):
+        parts["gather"] = _button("gather", "Collect pictures", variant="primary")
+        parts["stop"] = _button("stop", "Stop", visible=False)
+        parts["place"] = _button("place", "Run UMAP again")
+        parts["how"] = gr.Radio(
+            ["PCA", "UMAP"],
+            value="UMAP",
+            label="Projection",
+            elem_id="fig-how",
+            info="PCA is shown until UMAP is ready",
+            container=False,
+        )
+    parts["chips"] = HtmlButtons(elem_id="fig-chips")
+    panels.add(parts["chips"], feature_cloud.class_chips, "class", "cloud")
+    parts["cloud"] = _figure(
+        panels,
+        "cloud",
+        feature_cloud.draw_cloud,
+        "class",
+        "cloud",
+        aria="Attacked pictures and their views in the plane, by true class",
+        height=560,
+        narrow_height=800,
+        empty=feature_cloud.EMPTY_TEXT,
+    )
+    with gr.Row(elem_classes="pair"):
+        parts["mark"] = _text(panels, "mark", _selected_point, "cloud")
+        parts[
+            "mark"
+        ].value = (
+            "<p class='empty'>Point at a mark, or select it with the arrow keys and Enter, to see its picture.</p>"
+        )
+        parts["lassoed"] = _text(panels, "lassoed", feature_cloud.lasso_text, "cloud")
+    _text(panels, "separation", feature_cloud.separability_table, "cloud")
+    return parts
+
+
+def _selected_point(session: Session) -> Any:
+    """The selected picture stays described until the pointer is over another one."""
+    one, picture = session.figures.placed_cloud, session.figures.picture
+    if one is None or picture is None:
+        return gr.update()
+    here = (one.points.kind == "attacked") & (one.points.picture == picture)
+    return feature_cloud.point_html(session, int(here.argmax()))
+
+
+def _build_kl_to_one_hot(panels: PanelRegistry) -> Parts:
+    build_heading(
+        "Are stored views closer to a one-hot answer?",
+        "KL divergence from the one-hot answer of a class to the mean answer of its features, in nats: the "
+        "pictures above against their views in the memory.",
+    )
+    figure = _figure(
+        panels,
+        "one-hot",
+        feature_cloud.draw_kl_to_one_hot,
+        "class",
+        "cloud",
+        aria="KL to one-hot of the pictures and of the memory",
+        height=380,
+        narrow_height=680,
+        empty=feature_cloud.EMPTY_TEXT,
+    )
+    _text(panels, "one-hot-words", feature_cloud.kl_text, "cloud")
+    return {"one_hot": figure}
+
+
+def _build_theorem(panels: PanelRegistry) -> Parts:
+    build_heading(
+        "Theorem 1 on the picture on screen",
+        "For every class two bounds around twice the transport cost of the picture’s views: below, the "
+        "distance of means and covariances; above, with both spreads in full.",
+    )
+    figure = _figure(
+        panels,
+        "brackets",
+        theorem.draw_bounds,
+        "class",
+        "figures",
+        aria="Bounds of Theorem 1 per class, clean and attacked",
+        height=460,
+        narrow_height=560,
+        empty="Attack and defend a picture on the first tab.",
+    )
+    _text(panels, "theorem-words", theorem.theorem_text, "figures")
+    return {"brackets": figure}
+
+
+def _build_ablations(panels: PanelRegistry) -> Parts:
+    build_heading(
+        "Ablations",
+        "Accuracy against one setting, everything else alike, from runs of <code>evaluate</code> on this "
+        "server. A small one can be measured here: drawn textures among all 47 names, clean and under PGD.",
+    )
+    settings = [(setting_title(SETTINGS[name]), name) for name in small_ablations.VALUES]
+    budget, most = SETTINGS["budget"], small_ablations.MAX_PICTURES
+    shipped = evaluation_page.SHIPPED
+    parts: dict[str, Any] = {}
+    with gr.Row(elem_classes="ask-row"):
+        parts["run"] = _menu("run", "Run", [(SHIPPED_TITLE, shipped)], shipped, "folders on the server")
+        parts["setting"] = _menu("knob", "Setting", settings, "transported_mass", "what is varied")
+        info = "24 are few: the intervals are wide"
+        parts["pictures"] = _slider("pictures", "Pictures to measure", 4, most, 24, info)
+        info = "of the measurement; PGD, 7 steps"
+        parts["strength"] = _slider("strength", setting_title(budget), 1, 16, budget.default, info)
+    with gr.Row(elem_classes="whatif-row"):
+        parts["measure"] = _button("measure", "Measure this setting")
+        parts["stop_measuring"] = _button("stop-measuring", "Stop", visible=False)
+    _figure(panels, "sweep", measurements.draw_sweep, "figures", aria="Accuracy against one setting", height=420)
+    _text(panels, "components", measurements.component_table, "figures")
+    return parts
+
+
+def _build_tables(panels: PanelRegistry) -> Parts:
+    build_heading(
+        "Printed and measured",
+        "Every accuracy that the paper prints, with what is known to be wrong with some cells, beside what "
+        "was measured with this program. Another model, fewer pictures or other class lists do not "
+        "reproduce a cell: each measurement states its own.",
+    )
+    with gr.Row(elem_classes="ask-row"):
+        menus = {
+            name: _menu(name, name.capitalize(), choices, measurements.DEFAULT_FILTERS[name])
+            for name, choices in measurements.filters().items()
+        }
+    return {"filters": menus, "printed": _text(panels, "printed", measurements.paper_table, "figures")}

@@ -1,0 +1,160 @@
+"""Measurements: ablations of stored runs, the component table, and the paper's tables beside measured cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from html import escape
+from typing import Any
+
+from rita_demo import analysis, plots
+from rita_demo.data import paper_results, shipped_results
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.plots.figure import Figure
+from rita_demo.plots.labels import printable
+from rita_demo.records import MeasuredCell
+from rita_demo.records.errors import DataError
+from rita_demo.records.measurement import AblationPoint, PaperResult
+from rita_demo.settings import RECOMMENDED, SETTINGS
+from rita_demo.ui.panels.figure_caption import with_caption
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets.blocks import html_table, table_row
+from rita_demo.ui.widgets.setting_controls import setting_title
+
+MAX_ROWS = 150
+MAX_MEASURED_CELLS = 3  # measured cells beside a printed one
+RECOMMENDED_TEXT = "recommended settings"
+ALL = "all"
+#: The first filters of the paper's table.
+DEFAULT_FILTERS = {"table": "main", "dataset": ALL, "method": ALL, "attack": ALL, "backbone": "ViT-B/32"}
+GRID_SETTING = "tuning_steps"  # the setting that is drawn against the budget
+
+
+def draw_sweep(session: Session) -> Figure:
+    """The ablation of the chosen setting over the chosen run."""
+    return with_caption(_sweep(session), f"Run: {session.figures.run_folder or 'measured for this copy'}")
+
+
+def _sweep(session: Session) -> Figure:
+    setting, points = session.figures.setting, session.figures.ablation_points
+    if setting == GRID_SETTING and (grid := analysis.budget_curves(points, setting)):
+        return plots.sweep_lines(grid, "budget of the attack (1/255; 0 is clean)")
+    rita = [point for point in points if point.cell.method == "rita"]
+    return plots.sweep_lines(
+        analysis.sweeps(rita, setting), setting_title(SETTINGS[setting]), recommended=getattr(RECOMMENDED, setting)
+    )
+
+
+def component_table(session: Session) -> str:
+    """HTML: what each part of the method adds, from the chosen run."""
+    table = analysis.components(session.figures.ablation_points)
+    columns = list(dict.fromkeys(name for row in table.values() for name in row))
+    if not columns:
+        return (
+            "<p class='empty'>This run has no finished measurement. Runs are folders that "
+            "<code>evaluate --out</code> wrote; small ones can be measured below.</p>"
+        )
+    rows = (table_row(escape(row), *(_point_cell(table[row].get(name), row) for name in columns)) for row in table)
+    shown = html_table(("", *map(escape, columns)), rows, scrolls="What each part adds")
+    return (
+        f"<h3>What each part adds</h3>{shown}<p class='quiet small'>Accuracy in percent "
+        "with Wilson’s 95 % interval and n. Where other settings than the recommended ones were measured, "
+        "they stand in the cell. Differences smaller than the intervals are not results.</p>"
+    )
+
+
+def _point_cell(point: AblationPoint | None, row: str) -> str:
+    if point is None:
+        return "<td>–</td>"
+    about = next(a for name, _, _, a in analysis.COMPONENTS if name == row)
+    other = ", ".join(f"{n}={point.settings[n]}" for n in analysis.non_recommended(point, about))
+    note = f"<small>{escape(other)}</small>" if other else ""
+    return f"<td>{_accuracy(point.cell)}{note}</td>"
+
+
+def _accuracy(cell: MeasuredCell) -> str:
+    return f"<b>{cell.accuracy:.1f} %</b><small>{cell.low:.1f} to {cell.high:.1f}, n = {cell.n}</small>"
+
+
+# --- printed beside measured
+def filters() -> dict[str, list[str]]:
+    """The choices of every filter."""
+    cells = paper_results.paper_results()
+    return {name: [ALL, *dict.fromkeys(getattr(cell, name) for cell in cells)] for name in DEFAULT_FILTERS}
+
+
+def chosen_filters(values: Sequence[Any]) -> dict[str, str]:
+    """The filters that a client sent; unknown values mean all."""
+    known = filters()
+    return {name: value if value in known[name] else ALL for name, value in zip(known, values, strict=True)}
+
+
+def measured_cells(session: Session) -> dict[MeasuredCell, str]:
+    """Measured cell -> its settings in words: those of the chosen run and those shipped with this copy.
+
+    Cells with the recommended settings come first.
+    """
+    found: dict[MeasuredCell, str] = {}
+    for point in session.figures.ablation_points:
+        special = evaluation_page.non_default_settings(point)
+        words = ", ".join(f"{name}={value}" for name, value in special.items())
+        found.setdefault(_plain_cell(point.cell), words or RECOMMENDED_TEXT)
+    for path in shipped_results.files():
+        try:
+            for cell in shipped_results.read(path):  # the file has no more about its settings
+                found.setdefault(cell, f"settings {cell.settings}, {path.name}")
+        except DataError:  # a damaged file must not hide the others
+            continue
+    return dict(sorted(found.items(), key=lambda item: item[1] != RECOMMENDED_TEXT))
+
+
+def _plain_cell(cell: MeasuredCell) -> MeasuredCell:
+    """Only the fields of the base class, so that cells of runs and of shipped tables compare and hash alike."""
+    return MeasuredCell(**{field.name: getattr(cell, field.name) for field in fields(MeasuredCell)})
+
+
+def paper_table(session: Session) -> str:
+    """HTML: the paper's results that pass the filters, each with the measured cells that match it."""
+    chosen = DEFAULT_FILTERS | session.figures.filters
+    cells = [
+        cell
+        for cell in paper_results.paper_results()
+        if all(value in (ALL, getattr(cell, name)) for name, value in chosen.items())
+    ]
+    if not cells:
+        return "<p class='empty'>No printed cell passes all of these filters. Set one back to “all”.</p>"
+    settings = measured_cells(session)
+    index = evaluation_page.index_cells(settings)
+    columns = ("table", "backbone", "method", "dataset", "attack", "printed", "measured here")
+    rows = (_paper_row(cell, evaluation_page.matching(cell, index), settings) for cell in cells[:MAX_ROWS])
+    more = len(cells) - MAX_ROWS
+    rest = f" The first {MAX_ROWS} are shown; narrow the filters to see the others." if more > 0 else ""
+    wrong = sum(bool(cell.remark) for cell in cells)
+    return (
+        f"<p class='quiet small'>{len(cells)} printed cells, {wrong} of them with a remark.{rest}</p>"
+        f"{html_table(columns, rows, 'paper', scrolls='Printed and measured')}"
+    )
+
+
+def _paper_row(cell: PaperResult, measured_here: Sequence[MeasuredCell], settings: Mapping[MeasuredCell, str]) -> str:
+    attack = "clean" if cell.attack == "none" else f"{cell.attack} {cell.budget}/255"
+    remark = f"<small class='misprint'>⚠ {escape(cell.remark)}</small>" if cell.remark else ""
+    here = "".join(_measured_html(cell, one, settings[one]) for one in measured_here[:MAX_MEASURED_CELLS])
+    if len(measured_here) > MAX_MEASURED_CELLS:
+        here += f"<small>and {len(measured_here) - MAX_MEASURED_CELLS} more</small>"
+    return (
+        f"<tr><td>{escape(cell.table)}</td><td>{escape(cell.backbone)}</td><th scope='row'>"
+        f"{escape(cell.method)}</th><td>{escape(cell.dataset)}</td><td>{escape(attack)}</td>"
+        f"<td><b>{cell.accuracy:.1f} %</b>{remark}</td><td>{here or '–'}</td></tr>"
+    )
+
+
+def _measured_html(cell: PaperResult, one: MeasuredCell, settings: str) -> str:
+    """A measured cell; its backbone comes first, because it is overlooked most easily."""
+    same = evaluation_page.same_backbone(cell.backbone, one)
+    backbone = f"{'same backbone' if same else 'another backbone'}: {printable(one.backbone)}"
+    attack = [] if one.attack == "none" else [f"{one.steps} steps"]
+    if one.attack != "none" and cell.budget and not one.budget:
+        attack.append("no limit on strength")
+    about = [backbone, f"{printable(one.dataset)} {printable(one.split)}", f"memory {one.protocol}", *attack]
+    return f"<div>{_accuracy(one)}<small>{escape(', '.join([*about, printable(settings)]))}</small></div>"

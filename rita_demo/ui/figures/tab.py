@@ -1,0 +1,230 @@
+"""The tab *Figures of the paper*, drawn from this visitor's run and from measurements.
+
+Its panels share the selection of all tabs; they are drawn only while the tab is visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import gradio as gr
+
+from rita_demo.analysis import UmapProcess
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.page import DataFolders, small_ablations
+from rita_demo.ui.figures import feature_cloud, layout, measurements, theorem
+from rita_demo.ui.figures.jobs import FigureJobs
+from rita_demo.ui.framework import notice
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
+from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.framework.stoppable import StoppableJob
+from rita_demo.ui.session.figures_state import selected_class
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets.plotly_view import clicked, event_data, parse_int, selected_points
+
+#: Long jobs of this tab wait only for each other: they use the engine for one step at a time.
+LONG_EVENT: dict[str, Any] = {
+    "concurrency_id": "figures",
+    "concurrency_limit": 1,
+    "show_progress": "hidden",
+    "api_visibility": "private",
+}
+UMAP_EVENT: dict[str, Any] = LONG_EVENT | {"concurrency_id": "umap"}
+
+
+class FiguresTab:
+    """The tab. Build it inside ``gr.Tab``; ``parts`` holds its components by name.
+
+    Args:
+        places: where stored runs are, and where small ones are kept.
+        worker: places points by UMAP; tests bring a quick one.
+    """
+
+    tab = "figures"
+
+    def __init__(self, context: AppContext, folders: DataFolders, worker: UmapProcess | None = None) -> None:
+        self.context, self.folders = context, folders
+        self.jobs = FigureJobs(context, folders, worker or UmapProcess())
+        self.parts: dict[str, Any] = layout.build(context.panels)
+        context.panels.before_draw(self.tab, self._compute_bounds)
+        context.panels.on_open(self.tab, self.on_open)
+
+    # --- events
+    def bind_events(self, own_tab: gr.Tab) -> None:
+        """Connect the events, after the panels of all tabs are registered."""
+        p, visitor = self.parts, self.context.visitor
+        said, of = self.context.error_banner, self.context.outputs_of
+        quick: list[tuple[Any, Any, list[Any], list[Any]]] = [
+            (p["cloud"].click, self.on_point, [visitor], of("class", "cloud")),
+            (p["cloud"].hover, self.on_hover, [visitor], [said, p["mark"]]),
+            (p["cloud"].select, self.on_lasso, [visitor], [said, p["lassoed"]]),
+            (p["chips"].click, self.on_chip, [visitor], of("class", "cloud")),
+            (p["how"].input, self.pick_projection, [visitor, p["how"]], of("cloud")),
+            (p["one_hot"].click, self.on_class, [visitor], of("class", "cloud")),
+            (p["brackets"].click, self.on_bounds_class, [visitor], of("class")),
+            (p["run"].input, self.pick_run, [visitor, p["run"]], of("figures")),
+            (p["setting"].input, self.pick_setting, [visitor, p["setting"]], of("figures")),
+            *(
+                (menu.input, self.on_filter, [visitor, *p["filters"].values()], [said, p["printed"]])
+                for menu in p["filters"].values()
+            ),
+        ]
+        for event, handler, inputs, outputs in quick:
+            event(notice.handle_errors(said)(handler), inputs, outputs, **IMMEDIATE_EVENT)
+        self.context.bind_tab(own_tab, [p["source"], p["run"]])
+        self._bind_jobs()
+
+    def _bind_jobs(self) -> None:
+        p, visitor = self.parts, self.context.visitor
+        asked = [p[n] for n in ("source", "classes", "each", "attack", "budget", "views")]
+        cloud = StoppableJob(self.context, p["stop"], self.on_stopped)
+        near, outputs = [visitor, p["neighbours"]], self.context.outputs(p["stop"])
+        gathers = p["gather"].click(cloud.handler(self.jobs.collect), [visitor, *asked], outputs, **LONG_EVENT)
+        gathers.success(cloud.follow_up_handler(self.jobs.run_umap_for_new), near, outputs, **UMAP_EVENT)
+        p["place"].click(cloud.handler(self.jobs.run_umap), near, outputs, **UMAP_EVENT)
+        p["measure"].click(
+            StoppableJob(self.context, p["stop_measuring"], self.on_stopped).handler(self.measure),
+            [visitor, p["setting"], p["pictures"], p["strength"]],
+            self.context.outputs(p["stop_measuring"], p["source"], p["run"]),
+            **LONG_EVENT,
+        )
+
+    def on_stopped(self, _: Session) -> Updates:
+        """A long job was stopped."""
+        return {self.context.status: notice.done_html("Stopped. What was there before is still shown.")}
+
+    # --- opening the tab
+    def on_open(self, session: Session) -> Updates:
+        """The tab is opened: warm up UMAP, compute the bounds of Theorem 1, list the runs."""
+        self.jobs.worker.warm_up()
+        self._compute_bounds(session)
+        lists = layout.run_lists(self.parts, self.folders, session.figures.run_folder)
+        self._load_run_folder(session, lists[self.parts["run"]]["value"])  # it may have more rows than before
+        session.stale_tabs.add(self.tab)
+        return lists
+
+    def _compute_bounds(self, session: Session) -> None:
+        """Theorem 1 on the displayed run."""
+        run, known = session.run, session.figures.theorem_bounds
+        if run is not None and (known is None or known[0] is not run):
+            made = theorem.bounds_by_side(self.context.engine_of(session), run)
+            session.figures = replace(session.figures, theorem_bounds=(run, made))
+
+    def _load_run_folder(self, session: Session, run: str) -> None:
+        """Read the measurements of a run folder; "" are those shipped with this copy."""
+        found = evaluation_page.measured_points(self.folders, run)
+        session.figures = replace(session.figures, run_folder=run, ablation_points=found)
+
+    # --- the cloud
+    def on_point(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A point was clicked: its picture is selected, and its class in every tab that has it."""
+        session = self.context.sessions.get(visitor)
+        one, click = session.figures.placed_cloud, clicked(event)
+        i = click.integer(0, len(one.points.kind)) if one is not None and click else None
+        if one is None or i is None:
+            return {}
+        picture, k = int(one.points.picture[i]), int(one.points.label[i])
+        if picture >= 0:
+            k = int(one.cloud.label[picture])
+        return self._select_class(session, k, None if picture < 0 else picture)
+
+    def on_hover(self, visitor: Any, event: gr.EventData) -> Updates:
+        """The pointer is over a point: show its thumbnail."""
+        session = self.context.sessions.get(visitor)
+        one, click = session.figures.placed_cloud, clicked(event)
+        i = click.integer(0, len(one.points.kind)) if one is not None and click else None
+        return {} if i is None else {self.parts["mark"]: feature_cloud.point_html(session, i)}
+
+    def on_lasso(self, visitor: Any, event: gr.EventData) -> Updates:
+        """Points were selected with the lasso: count them."""
+        session = self.context.sessions.get(visitor)
+        one = session.figures.placed_cloud
+        if one is None:
+            return {}
+        chosen = selected_points(event, len(one.points.kind))
+        session.figures = replace(session.figures, lasso_points=chosen)
+        return {self.parts["lassoed"]: feature_cloud.lasso_text(session)}
+
+    def on_chip(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A class was pressed: it is selected, or deselected if it was."""
+        session = self.context.sessions.get(visitor)
+        one, raw = session.figures.placed_cloud, event_data(event)
+        k = parse_int(raw.get("k"), 0, len(one.cloud.class_prompts.names)) if one else None
+        if k is None:
+            return {}
+        if k == selected_class(session):
+            session.figures = replace(session.figures, k=None, picture=None, released_class=session.selection.k)
+            return self.context.panels.redraw(session, "cloud")
+        return self._select_class(session, k, None)
+
+    def on_class(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A class was clicked among the KL values."""
+        session = self.context.sessions.get(visitor)
+        one, click = session.figures.placed_cloud, clicked(event)
+        k = click.integer(0, len(one.cloud.class_prompts.names)) if one is not None and click else None
+        return {} if k is None else self._select_class(session, k, session.figures.picture)
+
+    def _select_class(self, session: Session, k: int, picture: int | None) -> Updates:
+        """Select a class of the cloud; in every tab, if the displayed run has it."""
+        one, run = session.figures.placed_cloud, session.run
+        assert one is not None
+        name = one.cloud.class_prompts.names[k]
+        known = run is not None and name in run.class_prompts.names
+        if run is not None and known:
+            at = run.class_prompts.names.index(name)
+            session.selection = replace(session.selection, k=at, atom=None)
+            session.figures = replace(session.figures, k=k, picture=picture, released_class=None)
+            return self.context.panels.redraw(session, "class", "cloud")
+        session.figures = replace(session.figures, k=k, picture=picture, released_class=session.selection.k)
+        return self.context.panels.redraw(session, "cloud")
+
+    def pick_projection(self, visitor: Any, projection: Any) -> Updates:
+        """PCA or UMAP."""
+        session = self.context.sessions.get(visitor)
+        if projection not in ("PCA", "UMAP"):
+            return {}
+        session.figures = replace(session.figures, projection=projection)
+        return self.context.panels.redraw(session, "cloud")
+
+    # --- Theorem 1
+    def on_bounds_class(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A class was clicked in the figure of Theorem 1."""
+        session = self.context.sessions.get(visitor)
+        run, click = session.run, clicked(event)
+        k = click.integer(0, len(run.class_prompts.names)) if run is not None and click else None
+        if k is None:
+            return {}
+        session.selection = replace(session.selection, k=k, atom=None)
+        return self.context.panels.redraw(session, "class")
+
+    # --- measurements
+    def pick_run(self, visitor: Any, run: Any) -> Updates:
+        """A run folder was chosen from the list."""
+        session = self.context.sessions.get(visitor)
+        self._load_run_folder(session, run or "")
+        return {self.context.error_banner: "", **self.context.panels.redraw(session, "figures")}
+
+    def pick_setting(self, visitor: Any, setting: Any) -> Updates:
+        """Another setting's ablation."""
+        session = self.context.sessions.get(visitor)
+        if setting not in small_ablations.VALUES:
+            return {}
+        session.figures = replace(session.figures, setting=setting)
+        return self.context.panels.redraw(session, "figures")
+
+    def measure(self, visitor: Any, setting: Any, pictures: Any, budget: Any) -> Iterator[Updates]:
+        """Measure a small ablation, then show its run in the list of runs."""
+        yield from self.jobs.measure(visitor, setting, pictures, budget)
+        session = self.context.sessions.get(visitor)
+        self._load_run_folder(session, small_ablations.RUN_FOLDER)
+        lists = layout.run_lists(self.parts, self.folders, small_ablations.RUN_FOLDER)
+        yield {**lists, **self.context.panels.redraw(session, "figures")}
+
+    def on_filter(self, visitor: Any, *values: Any) -> Updates:
+        """A filter of the paper's table was changed."""
+        session = self.context.sessions.get(visitor)
+        chosen = measurements.chosen_filters(values)
+        session.figures = replace(session.figures, filters=chosen)
+        return self.context.panels.draw_only(session, [self.parts["printed"]])

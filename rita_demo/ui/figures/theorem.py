@@ -1,0 +1,79 @@
+"""Theorem 1 on the displayed picture: the bounds per class, and what they cover."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from rita_demo import analysis, plots
+from rita_demo.plots.figure import Figure
+from rita_demo.plots.labels import sides_of
+from rita_demo.records import Run, TheoremBounds
+from rita_demo.ui.session.session import Session
+
+MAX_CLASSES = 10  # classes
+
+SCOPE_HTML = """<h3>What it covers</h3><ul class="plain">
+<li>Views and prompts of a class as two clouds of unit vectors. Their squared Wasserstein distance is twice the
+transport cost without regularisation, 2 d_OT (λ → 0, all mass moved), since |x − z|² = 2 (1 − cos).</li>
+<li>The distance of the means plus B², the distance of the covariances (Bures), is exact for Gaussians and a lower
+bound for everything else; with both spreads added instead of B² it becomes an upper bound. The filled mark always lies
+on the line.</li></ul>
+<h3>What it does not cover</h3><ul class="plain">
+<li>RITA’s own cost (hollow mark): with regularisation λ it lies higher, with a share ρ below 1 it drops the views that fit worst
+and may lie below the line; weights of views and the memory’s part are outside it too.</li>
+<li>That the answer is right. The bounds are no margin: where those of two classes overlap, the theorem does not
+say which is cheaper.</li></ul>"""
+
+
+def bounds_by_side(engine: Any, run: Run) -> dict[str, TheoremBounds]:
+    """Side -> its bounds, with the exact transport cost of the classes that are shown."""
+    shown, traces = shown_classes(run), {side: getattr(run, side).trace for side in sides_of(run)}
+    return {side: analysis.with_exact(engine.theorem_bounds(trace), trace, shown) for side, trace in traces.items()}
+
+
+def shown_classes(run: Run, selected: int | None = None) -> list[int]:
+    """The cheapest classes of both pictures, cheapest first, then the true and the selected class."""
+    total = np.minimum(run.clean.trace.total, run.attacked.trace.total)
+    order = np.argsort(total, kind="stable")[:MAX_CLASSES].tolist()
+    extra = [k for k in (run.label, selected) if k is not None and k not in order]
+    return order + list(dict.fromkeys(extra))
+
+
+def draw_bounds(session: Session) -> Figure | None:
+    """The figure, or None while no picture was decided."""
+    known, run = session.figures.theorem_bounds, session.run
+    if known is None or known[0] is not run or run is None:
+        return None
+    at = session.selection.k
+    label = run.label if run.label_given else None
+    return plots.theorem_bounds(known[1], run.class_prompts.names, shown_classes(run, at), selected=at, label=label)
+
+
+def theorem_text(session: Session) -> str:
+    """HTML: the bounds on this picture in words."""
+    known, run = session.figures.theorem_bounds, session.run
+    if known is None or known[0] is not run or run is None:
+        return SCOPE_HTML
+    found = ""
+    for side, b in known[1].items():
+        low, high = float(b.bures.min()), float(b.bures.max())
+        gap = float(b.mean_gap.max() - b.mean_gap.min())
+        near, width = int(np.argmin(b.lower)), b.upper - b.lower
+        found += (
+            f"<li><b class='{side}'>{side}</b>: the lower bound is smallest for "
+            f"{escape(run.class_prompts.names[near])} ({b.lower[near]:.4f}). The bounds are {np.median(width):.4f} wide in the "
+            f"median class and {width.max():.4f} in the widest, {escape(run.class_prompts.names[int(width.argmax())])}: "
+            f"that far the theorem leaves 2 d_OT open. B² lies between {low:.4f} and "
+            f"{high:.4f} over all {len(b.lower)} classes, the means differ by up to {gap:.4f}: "
+            f"{_shape_note(high - low, gap)}</li>"
+        )
+    return f"<ul class='plain'>{found}</ul>{SCOPE_HTML}"
+
+
+def _shape_note(bures: float, gap: float) -> str:
+    if bures < 0.2 * gap:
+        return "the prompts of a class are alike, so the covariances hardly separate the classes."
+    return "the covariances separate the classes as well."

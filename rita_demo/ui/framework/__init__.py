@@ -1,0 +1,1 @@
+"""Panels, events, queues, errors and stop buttons, without any knowledge of RITA."""

@@ -1,0 +1,181 @@
+"""What all tabs share: models, sessions, panels, and the places for messages."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import gradio as gr
+
+from rita_demo.records.errors import BackboneError
+from rita_demo.ui.framework.downloads import DownloadSlots
+from rita_demo.ui.framework.notice import ErrorBanner, handle_errors
+from rita_demo.ui.framework.panels import PanelRegistry, Updates
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.store import Sessions
+
+#: Events that use a model run one at a time (the engine has a lock as well).
+ENGINE_QUEUE: dict[str, Any] = {"concurrency_id": "engine", "concurrency_limit": 1}
+#: A long event that uses a model; its progress is shown by the status line.
+LONG_EVENT: dict[str, Any] = ENGINE_QUEUE | {"show_progress": "hidden", "api_visibility": "private"}
+#: Of several events at the same time only the last one waits, instead of being dropped.
+QUEUE_LATEST: dict[str, Any] = {"trigger_mode": "always_last"}
+#: Background work waits until no answer is being computed; no visitor waits for it.
+BACKGROUND_EVENT: dict[str, Any] = QUEUE_LATEST | {
+    "concurrency_id": "film",
+    "concurrency_limit": 2,
+    "show_progress": "hidden",
+    "api_visibility": "private",
+}
+#: A quick event: outside the queue, and without Gradio's spinner.
+IMMEDIATE_EVENT: dict[str, Any] = {
+    "queue": False,
+    "show_progress": "hidden",
+    "api_visibility": "private",
+    "trigger_mode": "always_last",
+}
+
+
+class ModelPool:
+    """The loaded models by name: the one the server started with, and at most one other.
+
+    Args:
+        default: the engine of the first, which stays loaded.
+        load: makes an engine from a model's name; None: only the default can be used.
+    """
+
+    def __init__(self, default: Any, load: Callable[[str], Any] | None = None) -> None:
+        self.default = default
+        self._load = load
+        self._other: Any = None
+        self._lock = threading.Lock()
+
+    def get(self, name: str) -> Any:
+        """The engine of that name if it is loaded, else the default."""
+        other = self._other
+        return other if other is not None and other.info.name == name else self.default
+
+    def is_loaded(self, name: str) -> bool:
+        """Whether that model is loaded."""
+        return self.get(name).info.name == name
+
+    def load_steps(self, name: str) -> Iterator[float]:
+        """Load a model, yielding the seconds that have passed.
+
+        Raises:
+            BackboneError: the model cannot be loaded, or another one is being loaded.
+        """
+        if self.is_loaded(name):
+            return
+        if self._load is None:
+            raise BackboneError("Only one model can be used here.", "Start the server with another.")
+        if not self._lock.acquire(blocking=False):
+            raise BackboneError("Another visitor is loading a model right now.", "Try again in a minute.")
+        yield from self._load_in_thread(name, self._load)
+
+    def _load_in_thread(self, name: str, load: Callable[[str], Any]) -> Iterator[float]:
+        """Loading continues when the visitor leaves: the thread holds the lock until it is done."""
+        failed: list[Exception] = []
+
+        def fetch() -> None:
+            try:
+                self._other = load(name)
+            except Exception as error:  # raised by the generator
+                failed.append(error)
+            finally:
+                self._lock.release()
+
+        begin = time.perf_counter()
+        worker = threading.Thread(target=fetch, daemon=True)
+        worker.start()
+        while worker.is_alive():
+            worker.join(0.3)
+            yield time.perf_counter() - begin
+        if failed:
+            raise failed[0]
+
+
+class EngineActivity:
+    """How many jobs of all visitors compute an answer right now: background work waits until there are none."""
+
+    def __init__(self) -> None:
+        self.running_jobs = 0
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def track_job(self) -> Iterator[None]:
+        """Count a job while it runs, however it ends."""
+        with self._lock:
+            self.running_jobs += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.running_jobs -= 1
+
+
+@dataclass(frozen=True)
+class AppContext:
+    """Shared by all tabs. ``visitor`` is the component that holds the visitor's opaque id; ``activity`` counts running
+    jobs, for background work to wait; ``downloads`` limits the files that are made at a time."""
+
+    models: ModelPool
+    sessions: Sessions
+    panels: PanelRegistry
+    error_banner: ErrorBanner
+    status: gr.HTML
+    visitor: gr.State
+    activity: EngineActivity = field(default_factory=EngineActivity)
+    downloads: DownloadSlots = field(default_factory=DownloadSlots)
+
+    def outputs(self, *more: Any) -> list[Any]:
+        """Everything an event may change."""
+        return [self.error_banner, self.status, *self.panels.components, *more]
+
+    def outputs_of(self, *changed: str, tab: str | None = None) -> list[Any]:
+        """The outputs of an event that redraws only what depends on ``changed`` (with ``tab``: in that tab).
+
+        Gradio takes about a millisecond for every output, changed or not, and so does the browser.
+        """
+        return [self.error_banner, self.status, *self.panels.depending_on(*changed, tab=tab)]
+
+    def bind_tab(self, tab: gr.Tab, extra_outputs: Sequence[Any] = ()) -> Any:
+        """Draw a tab when it is opened; call it once all panels are registered. Returns the event."""
+        name = str(tab.id)
+
+        def on_tab_opened(visitor: Any) -> Updates:
+            # the first tab is selected while the page loads, before there is a session
+            return self.panels.open_tab(self.sessions.get(visitor), name) if visitor else {}
+
+        outputs = [self.error_banner, *self.panels.of_tab(name), *extra_outputs]
+        return tab.select(handle_errors(self.error_banner)(on_tab_opened), self.visitor, outputs, **IMMEDIATE_EVENT)
+
+    def crop_views(self, session: Session, *sides: str) -> None:
+        """Make the displayed run's views for the screen, unless they are there."""
+        now = session.run_at_step
+        for side in sides:
+            name = session.crops_key(side)
+            if now is not None and name not in session.crops:
+                picture = getattr(now, side).picture
+                session.crops[name] = self.engine_of(session).view_pixels(picture, now.settings)
+
+    def engine_of(self, session: Session) -> Any:
+        """The engine that this visitor chose, or the default if that one was unloaded."""
+        return self.models.get(session.model)
+
+    def chosen_engine(self, session: Session) -> Any:
+        """The engine that this visitor chose, never another.
+
+        Raises:
+            BackboneError: it was unloaded for another visitor's model.
+        """
+        if session.model and not self.models.is_loaded(session.model):
+            raise BackboneError(
+                "The model you chose was unloaded for another visitor's.",
+                "Choose it again in the menu, or use another.",
+            )
+        return self.engine_of(session)

@@ -1,0 +1,117 @@
+"""Error messages that stay until they are dismissed, and the status line."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from html import escape
+from typing import Any
+
+import gradio as gr
+
+from rita_demo.process import logging as logs
+from rita_demo.records.errors import DemoError
+from rita_demo.ui.framework.event_log import EventLogger
+from rita_demo.ui.widgets.html_buttons import HtmlWidget
+
+INTERNAL_ERROR = "Something went wrong on our side. It was written down."
+INTERNAL_ERROR_HINT = "What you saw before is still here; try again, or reset the page."
+
+_DISMISS = """
+element.addEventListener('click', (e) => { if (e.target.closest('.dismiss')) props.value = ''; });
+element.addEventListener('keydown', (e) => { if (e.key === 'Escape') props.value = ''; });
+"""
+
+
+class ErrorBanner(HtmlWidget):
+    """One sentence on what went wrong and one on what to do; the visitor dismisses them."""
+
+    def __init__(self, **html: Any) -> None:
+        super().__init__("", js_on_load=_DISMISS, elem_classes="notice-holder", **html)
+
+
+def error_html(error: DemoError) -> str:
+    """HTML of an error."""
+    hint = f"<span>{escape(error.hint)}</span>" if error.hint else ""
+    return (
+        f'<div class="notice" role="alert"><div><strong>{escape(error.message)}</strong>{hint}</div>'
+        '<button class="dismiss" type="button" aria-label="Dismiss this message">Dismiss</button></div>'
+    )
+
+
+def exception_html(error: Exception) -> str:
+    """HTML: our own errors as they are; any other is logged and gets a general message with its number."""
+    if isinstance(error, DemoError):
+        return error_html(error)
+    number = logs.log_error("unexpected error in the page", error)
+    return error_html(DemoError(INTERNAL_ERROR, f"{INTERNAL_ERROR_HINT} Its number is {number}."))
+
+
+def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any]] = dict) -> Callable[[Any], Any]:
+    """Decorator for event handlers that return (or yield) ``{component: value}``.
+
+    An error becomes a message in ``banner``; every other output keeps its value. ``extra_updates`` makes updates that
+    go with an error (for example, a cleared status line). Every event is counted and logged, see
+    :class:`rita_demo.ui.framework.event_log.EventLogger`; a generator is stopped when the server shuts down.
+    """
+
+    unchanged = {banner: gr.skip()}  # Gradio takes an empty dict for one output too few and answers 500
+
+    def failed(error: Exception) -> dict[Any, Any]:
+        return {**extra_updates(), banner: exception_html(error)}
+
+    def decorate(handler: Any) -> Any:
+        if inspect.isgeneratorfunction(handler):
+
+            @functools.wraps(handler)
+            def generator(*args: Any, **kwargs: Any) -> Iterator[dict[Any, Any]]:
+                answered, event = False, EventLogger(handler, always_log=True)
+                try:
+                    with event, closing(handler(*args, **kwargs)) as updates:
+                        for update in updates:
+                            answered = True
+                            yield update or unchanged
+                            event.check_shutdown()
+                except Exception as error:
+                    answered = True
+                    yield failed(error)
+                if not answered:  # Gradio empties every output of a generator that yields nothing
+                    yield unchanged
+
+            return generator
+
+        @functools.wraps(handler)
+        def plain(*args: Any, **kwargs: Any) -> dict[Any, Any]:
+            try:
+                with EventLogger(handler):
+                    return handler(*args, **kwargs) or unchanged
+            except Exception as error:
+                return failed(error)
+
+        return plain
+
+    return decorate
+
+
+def progress_html(text: str, fraction: float, elapsed: float, *, stale: bool = False, answered: bool = False) -> str:
+    """HTML of the status line: what happens now, the fraction done, and the time left after ``elapsed`` seconds.
+
+    ``stale``: the result on the page is of an earlier picture and is dimmed; ``answered``: its pictures and verdicts
+    are already the new ones.
+    """
+    left = ""
+    if elapsed > 1.5 and 0.05 < fraction < 1:
+        left = f", about {max(1, round(elapsed * (1 - fraction) / fraction))} s left"
+    share = min(max(fraction, 0.0), 1.0)
+    kind = f"progress{' stale' if stale else ''}{' answered' if answered else ''}"
+    return (
+        f'<div class="{kind}" role="status"><progress max="1" value="{share:.3f}" '
+        f'aria-label="Progress"></progress><span>{escape(text)}{left}</span></div>'
+    )
+
+
+def done_html(text: str) -> str:
+    """HTML of the status line: what was done last."""
+    return f'<div class="progress done" role="status"><span>{escape(text)}</span></div>'

@@ -1,0 +1,92 @@
+"""The position of each waiting visitor in the queue of the model.
+
+Gradio keeps the order itself, but reports a position only to events that show its spinner. The browser polls once a
+second while it waits, so that no thread is blocked.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import gradio as gr
+
+from rita_demo.ui.framework import notice
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
+from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.session.session import Session
+
+POLL_SECONDS = 1.0
+GONE_AFTER_SECONDS = 10.0  # without a poll, after which a visitor has left
+
+
+class WaitingList:
+    """Sessions in the order of their requests; those that stopped polling are dropped. Thread-safe."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._lock = clock, threading.Lock()
+        self._last_poll: dict[int, float] = {}  # id() of a session -> time of its last poll, in order
+
+    def join(self, session: Session) -> None:
+        """Add a session at the end, unless it is there."""
+        with self._lock:
+            self._last_poll.setdefault(id(session), self._clock())
+
+    def leave(self, session: Session) -> None:
+        """Remove a session."""
+        with self._lock:
+            self._last_poll.pop(id(session), None)
+
+    def position(self, session: Session) -> int | None:
+        """How many wait before this session; None when it does not wait."""
+        now = self._clock()
+        with self._lock:
+            if id(session) not in self._last_poll:
+                return None
+            self._last_poll[id(session)] = now
+            self._last_poll = {k: at for k, at in self._last_poll.items() if now - at <= GONE_AFTER_SECONDS}
+            return list(self._last_poll).index(id(session))
+
+
+class QueueStatus:
+    """The status line of a waiting visitor. ``timer`` polls; it is an output of the events that start waiting."""
+
+    def __init__(self, context: AppContext, waiting_list: WaitingList) -> None:
+        self._context, self._waiting_list = context, waiting_list
+        self.timer = gr.Timer(POLL_SECONDS, active=False)
+        safe = notice.handle_errors(context.error_banner, lambda: {self.timer: gr.update(active=False)})
+        outputs = [context.error_banner, context.status, self.timer]
+        self.timer.tick(safe(self.on_tick), context.visitor, outputs, **IMMEDIATE_EVENT)
+        self.outputs, self.press_handler = outputs, safe(self.on_press)
+
+    def on_press(self, visitor: Any) -> Updates:
+        """A button was pressed: wait; the status line stays as it is when the queue is empty."""
+        session = self._context.sessions.get(visitor)
+        self._waiting_list.join(session)
+        return self._status(session)
+
+    def on_tick(self, visitor: Any) -> Updates:
+        """The position now; the timer stops once the visitor's job runs."""
+        return self._status(self._context.sessions.get(visitor))
+
+    def leave(self, session: Session) -> None:
+        """The visitor's job runs."""
+        self._waiting_list.leave(session)
+
+    def _status(self, session: Session) -> Updates:
+        ahead = self._waiting_list.position(session)
+        before = (ahead or 0) + self._context.activity.running_jobs
+        if ahead is None or session.jobs.running.total() or not before:
+            self._waiting_list.leave(session)
+            return {self.timer: gr.update(active=False)}
+        now = notice.progress_html(position_text(before), 0, 0)
+        return {self._context.status: now, self.timer: gr.update(active=True)}
+
+
+def position_text(position: int) -> str:
+    """The sentence for that many pictures before this one."""
+    if position == 1:
+        return "Another picture is being computed; yours is next"
+    return f"{position} pictures are computed before yours"

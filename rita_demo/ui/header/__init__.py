@@ -1,0 +1,1 @@
+"""The header: model menu, saving a run."""

@@ -1,0 +1,97 @@
+"""The model menu: the models, their sizes, and loading one with progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+import gradio as gr
+
+from rita_demo.records import BackboneInfo
+from rita_demo.records.errors import BackboneError
+from rita_demo.ui.framework import notice
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
+from rita_demo.ui.framework.panels import Updates
+from rita_demo.vlm.catalogue import BACKBONES
+
+#: Not the engine's queue: a download of minutes must not block other visitors.
+LOADING_QUEUE: dict[str, Any] = {"concurrency_id": "models", "concurrency_limit": 4}
+EXPECTED_LOAD_SECONDS = 90.0  # for the progress bar
+
+
+def model_summary(info: BackboneInfo) -> str:
+    """One line on the model in use."""
+    return f"{info.title}, {info.parameters / 1e6:.0f} M parameters, {info.device}"
+
+
+def menu_label(name: str) -> str:
+    """A row of the menu: title and size."""
+    entry = BACKBONES[name]
+    size = f"{entry.megabytes} MB to download once" if entry.megabytes else "nothing to download"
+    return f"{entry.title}: {entry.parameters / 1e6:.0f} M parameters, {size}"
+
+
+class ModelMenu:
+    """An accordion in the header; a chosen model is loaded for this visitor."""
+
+    def __init__(self, context: AppContext) -> None:
+        self.context = context
+        first = context.models.default.info
+        names = list(dict.fromkeys([first.name, *BACKBONES]))
+        with gr.Accordion(f"Model: {model_summary(first)}", open=False, elem_id="model") as fold:
+            gr.HTML(
+                "<p class='quiet small'>The model that is attacked and defended. The embedded one is "
+                "small, was trained for this page and answers in seconds; the others are the models of "
+                "the paper, larger and slower.</p>"
+            )
+            self.choice = gr.Radio(
+                [(menu_label(n) if n in BACKBONES else first.title, n) for n in names],
+                value=first.name,
+                label="Model",
+                show_label=False,
+                elem_id="model-choice",
+            )
+            self.note = gr.HTML(self._note(first.name), elem_id="model-note")
+            self.use_button = gr.Button("Use this model", elem_id="use-model", size="sm")
+        self.accordion = fold
+
+    def bind_events(self) -> None:
+        """Connect the events, after the panels of all tabs are registered."""
+        self.choice.input(self._note, self.choice, self.note, **IMMEDIATE_EVENT)
+        self.use_button.click(
+            notice.handle_errors(self.context.error_banner, lambda: {self.context.status: ""})(self.load),
+            [self.context.visitor, self.choice],
+            self.context.outputs(self.accordion, self.choice, self.note),
+            show_progress="hidden",
+            api_visibility="private",
+            **LOADING_QUEUE,
+        )
+
+    def load(self, visitor: Any, name: Any) -> Iterator[Updates]:
+        """Load the chosen model; the next run uses it."""
+        context, session = self.context, self.context.sessions.get(visitor)
+        if name != context.models.default.info.name and name not in BACKBONES:
+            raise BackboneError("There is no such model.", "Choose one from the menu.")
+        # The open menu would cover the progress and an error message.
+        folded = {self.accordion: gr.update(open=False)}
+        yield {context.error_banner: "", context.status: notice.progress_html("Loading the model", 0.02, 0)} | folded
+        try:
+            for passed in context.models.load_steps(name):
+                now = f"Loading the model ({passed:.0f} s so far; the first time it is downloaded)"
+                yield {context.status: notice.progress_html(now, min(0.95, passed / EXPECTED_LOAD_SECONDS), 0)}
+        except Exception:
+            used = context.engine_of(session).info.name
+            yield {self.choice: gr.update(value=used), self.note: self._note(used)}
+            raise
+        session.model = name
+        info = context.engine_of(session).info
+        yield {
+            context.status: notice.done_html(f"{info.title} is ready: press “Attack and defend”."),
+            self.accordion: gr.update(label=f"Model: {model_summary(info)}", open=False),
+        }
+
+    def _note(self, name: Any) -> str:
+        first = self.context.models.default.info
+        known = first if name == first.name else BACKBONES.get(name) if isinstance(name, str) else None
+        return f"<p class='quiet small'>{escape(known.note)}</p>" if known and known.note else ""

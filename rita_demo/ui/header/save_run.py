@@ -1,0 +1,126 @@
+"""The button *Save this run*: everything about the run on screen as one zip, also of an upload.
+
+The browser sends the figures as SVG with the click. They are untrusted input, and only the same visitor gets them back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from rita_demo.pipeline import bundle_write
+from rita_demo.records import Run
+from rita_demo.records.errors import DemoError
+from rita_demo.ui.framework import notice
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
+from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.header.standalone_page import standalone
+from rita_demo.ui.session import cache_file
+from rita_demo.ui.session.cache_history import snapshot_of
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets.html_buttons import HtmlWidget, download_value
+
+ZIP_NAME = "rita-run.zip"
+HELP_TEXT = (
+    "Saves a zip: settings, answers (JSON, CSV), pictures (PNG), figures of the open tab (SVG), arrays and "
+    "memory (safetensors), and the run as one page. python -m rita_demo open shows it again."
+)
+SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+MAX_FIGURES = 24
+MAX_FIGURE_LENGTH = 4 << 20  # characters of one SVG
+MAX_TOTAL_LENGTH = 16 << 20  # of all
+FIGURE_NAME = re.compile(r"[a-z0-9-]{1,80}")
+
+
+class SaveButton(HtmlWidget):
+    """The button; ``click`` sends the figures (read them with :func:`posted_figures`), the value is the file."""
+
+    holds_file = True  # see framework/downloads.py
+
+    def __init__(self, **html: Any) -> None:
+        template = (
+            f"<button type='button' class='quiet-button' title='{HELP_TEXT}' aria-description='{HELP_TEXT}'>Save this run</button>"
+            "<span role='status'></span>"
+        )
+        super().__init__("", html_template=template, js_on_load=SCRIPT, apply_default_css=False, **html)
+
+
+def posted_figures(event: Any) -> dict[str, str]:
+    """Name -> SVG of an untrusted event; what is no SVG is left out.
+
+    Raises:
+        DemoError: they are too large together.
+    """
+    raw = getattr(event, "_data", None)
+    sent = raw.get("figures") if isinstance(raw, dict) else None
+    if not isinstance(sent, dict):
+        return {}
+    found = {
+        name: svg
+        for name, svg in list(sent.items())[:MAX_FIGURES]
+        if isinstance(name, str)
+        and FIGURE_NAME.fullmatch(name)
+        and isinstance(svg, str)
+        and svg.startswith("<svg")
+        and len(svg) <= MAX_FIGURE_LENGTH
+    }
+    if sum(map(len, found.values())) > MAX_TOTAL_LENGTH:
+        raise DemoError(
+            f"The figures of this tab are larger than what can be saved ({MAX_TOTAL_LENGTH >> 20} MB together).",
+            "Open another tab and save again: only the figures of the open tab go along.",
+        )
+    return {name: svg.encode(errors="replace").decode() for name, svg in found.items()}
+
+
+def run_zip(session: Session, engine: Any, figures: dict[str, str]) -> bytes:
+    """The visitor's run as a zip.
+
+    Raises:
+        DemoError: there is none yet, or it cannot be saved.
+    """
+    with session.lock:
+        run, crops = session.run, dict(session.crops)
+    if run is None:
+        raise DemoError("There is no run to save yet.", "Choose a picture and run it first.")
+    for side in ("clean", "attacked"):
+        if side not in crops:
+            crops[side] = engine.view_pixels(getattr(run, side).picture, run.settings)
+    return bundle_write.write_bundle(run, standalone(run, crops), cache_before_run(session, run), figures)
+
+
+def cache_before_run(session: Session, run: Run) -> bytes | None:
+    """The cache that the run was decided from, as a file; None if it was empty from the start."""
+    before = run.cache_before
+    if not before.pictures:
+        return None
+    known = session.history.snapshot_without(run.clean.picture.key)  # for the thumbnails
+    snapshot = snapshot_of(before, run.class_prompts.names, known, None)
+    about = cache_file.describe(snapshot, run.backbone.name, run.settings, ())
+    data = cache_file.pack(snapshot, about)
+    if len(data) > cache_file.MAX_FILE_BYTES:
+        raise DemoError(
+            f"The memory of this run is larger than what could be opened again ({cache_file.MAX_FILE_BYTES >> 20} MB).",
+            "Empty the memory, run the picture again, and save that.",
+        )
+    return data
+
+
+def bind_save(button: SaveButton, context: AppContext, guard_errors: Callable[[Any], Any]) -> None:
+    """Connect the button."""
+    made = [0]
+
+    def on_save(visitor: Any, event: gr.EventData) -> Updates:
+        session, drawn = context.sessions.get(visitor), posted_figures(event)
+        with context.downloads.slot():
+            data = run_zip(session, context.engine_of(session), drawn)
+            made[0] += 1
+            said = f"Saved {ZIP_NAME}, {len(data) / 1e6:.1f} MB, {len(drawn)} figures of the open tab among it."
+            return {button: download_value(ZIP_NAME, data, made[0]), context.status: notice.done_html(said)}
+
+    button.click(
+        guard_errors(on_save), [context.visitor], [button, context.error_banner, context.status], **IMMEDIATE_EVENT
+    )

@@ -1,0 +1,120 @@
+"""One run as one HTML file with the same pictures, texts and figures; it needs no server and no network.
+
+Pictures, figures, plotly.js and the answers as JSON are inside.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from html import escape
+
+import numpy as np
+
+from rita_demo import plots
+from rita_demo.pipeline.attack_steps import last_step
+from rita_demo.pipeline.export import to_json
+from rita_demo.plots import css_variables
+from rita_demo.plots.figure import Figure
+from rita_demo.records import Run
+from rita_demo.ui.panels import figure_caption, verdict_table
+from rita_demo.ui.panels.picture_triptych import pictures_value
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.theme import STYLE
+from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.plotly_view import PLOTLY_JS, figure_html, figure_script
+from rita_demo.ui.widgets.views_grid import GRID_CSS, grid_value, sprite_value
+
+_STYLE = """
+body { margin: 0; background: var(--rita-surface); color: var(--rita-text); line-height: 1.45;
+  font-family: system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif; }
+.gradio-container main { max-width: 1160px; margin: 0 auto; padding: 16px; }
+.gradio-container main h2 { margin: 2.2rem 0 0.6rem; font-size: 1.25rem; }
+#verdicts { overflow-x: auto; } #verdicts th { text-align: left; font-weight: 500; }
+.three { display: grid; grid-template-columns: repeat(auto-fit, minmax(240px, 1fr)); gap: 16px; }
+.three figure { margin: 0; } .three img { width: 100%; border-radius: 3px; }
+.three b { font-size: 1.2rem; } .three small { display: block; color: var(--rita-quiet); }
+pre { overflow: auto; max-height: 24rem; font-size: 0.8rem; } button.rita-view { cursor: default; }
+"""
+_DARK = "if (matchMedia('(prefers-color-scheme: dark)').matches) document.body.classList.add('dark');"
+
+
+def standalone(run: Run, crops: Mapping[str, np.ndarray]) -> str:
+    """The page as HTML.
+
+    Args:
+        run: the record it is drawn from.
+        crops: side -> its views for the screen, (N, s, s, 3) uint8.
+    """
+    session = Session()
+    session.show(run)
+    title = escape(f"RITA: {wording.summary(run)[0]}")
+    parts = [
+        f"<h1>RITA <small>see an attack, see the defence</small></h1>{_pictures(session)}",
+        f"<h2>Who is right?</h2>{verdict_table.banner(session)}<div id='verdicts'>{verdict_table.table(session)}</div>",
+        *_figures(run, crops),
+        f"{verdict_table.heading_html(wording.heading_cache(run), 5)}{verdict_table.cache_contents(session)}",
+        f"<section id='threat'>{verdict_table.threat(session)}</section>{verdict_table.unknown_words(session)}",
+        verdict_table.times(session),
+        f"<div id='figure-caption'><p>{escape(figure_caption.caption(session))}</p></div>",
+        f"<details><summary>All settings and answers, as JSON</summary>{_json(run)}</details>",
+    ]
+    library = PLOTLY_JS.read_text(encoding="utf-8")
+    return (
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>{title}</title><style>{css_variables()}{STYLE.read_text(encoding='utf-8')}{_STYLE}"
+        f".grid {{{GRID_CSS}}}</style></head><body><script>{_DARK}</script><script>{library}</script>"
+        f"<div class='gradio-container'><main>{''.join(parts)}</main></div></body></html>"
+    )
+
+
+def _pictures(session: Session) -> str:
+    shown, found = pictures_value(session) or {}, ""
+    for part in shown.values():
+        image = (
+            f"<img src='{part['src']}' alt='{escape(part['alt'])}'>"
+            if part.get("src")
+            else f"<p class='empty'>{escape(part['hole'])}</p>"
+        )
+        said = f"{escape(part.get('lead', ''))} <b>{escape(part.get('answer', ''))}</b>{escape(part.get('tail', ''))}"
+        found += (
+            f"<figure>{image}<figcaption>{said}<small>{escape(part.get('share', ''))}</small></figcaption></figure>"
+        )
+    return f"<div class='three'>{found}</div>"
+
+
+def _figures(run: Run, crops: Mapping[str, np.ndarray]) -> list[str]:
+    k = run.attacked.verdicts["rita"].label
+    side = "attacked" if run.attack is not None else "clean"
+    grid = sprite_value(crops[side], "grid") + grid_value(run, side)
+    found = [
+        f"{verdict_table.heading_html(wording.heading_views(run), 3)}<div class='grid' id='grid'>{grid}</div>",
+        _figure("entropies", "Entropy of every view", 240, plots.view_entropies(run, side)),
+        verdict_table.heading_html(wording.heading_costs(run), 4),
+        _figure("costs", "Cost of every class", 400, plots.class_costs(run, k), 640),
+        _figure("plan", "Transport plan of RITA's answer", 360, plots.plan_heatmap(run, side, k), 420),
+    ]
+    if run.attack is not None:
+        steps = plots.attack_steps(run, (), last_step(run))
+        found = [
+            "<h2>Along the attack</h2>",
+            _figure("steps", "Loss and verdict, by attack step", 290, steps, 360),
+            *found,
+        ]
+    return found
+
+
+def _figure(name: str, aria: str, height: int, figure: Figure, narrow: int | None = None) -> str:
+    """A figure drawn by the page's own script, which gets its element and value as from Gradio."""
+    value = json.dumps({"value": figure.to_json()}).replace("<", "\\u003c")
+    script = figure_script(aria, height, narrow or height, "")
+    return (
+        f"<div id='{name}' class='rita-view'>{figure_html(height, narrow or height)}"
+        f"<script>((element, props, trigger, watch) => {{{script}}})("
+        f"document.getElementById('{name}'), {value}, () => 0, () => 0);</script></div>"
+    )
+
+
+def _json(run: Run) -> str:
+    return f"<pre>{escape(json.dumps(to_json(run), indent=1, ensure_ascii=False))}</pre>"

@@ -1,0 +1,100 @@
+"""The cache that the picture was decided from, shown in *Inside RITA*.
+
+The selection names an item by its class and slot at the moment selected in the tab *Memory*. In the cache that this
+picture was decided from, the same item may be in another slot or missing: it is found by its content.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+
+from rita_demo.records import CacheState
+from rita_demo.ui.session.cache_history import CacheItem
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.data_uri import thumbnail_html
+from rita_demo.ui.widgets.plotly_view import event_data, parse_int
+
+ClassAndSlot = tuple[int, int]
+
+
+def clicked_slot(event: object, session: Session) -> ClassAndSlot | None:
+    """Class and slot of ``cache_before`` that an untrusted event names; None if that slot is empty."""
+    if session.run is None:
+        return None
+    raw, cache = event_data(event), session.run.cache_before
+    k = parse_int(raw.get("k"), 0, len(cache.count))
+    slot = None if k is None else parse_int(raw.get("slot"), 0, int(cache.count[k]))
+    return None if k is None or slot is None else (k, slot)
+
+
+def selected_slot(session: Session) -> ClassAndSlot | None:
+    """Class and slot of the selected item in the cache this picture was decided from; None if it is missing."""
+    entry, chosen, run = session.selected_entry, session.selection.item, session.run
+    if entry is None or chosen is None or run is None or entry.snapshot.key != run.class_prompts.key:
+        return None
+    item, k = entry.snapshot.item(*chosen), chosen[0]
+    if item is None:
+        return None
+    slots = range(int(run.cache_before.count[k]))
+    return next(((k, s) for s in slots if _is_item(run.cache_before, (k, s), item)), None)
+
+
+def find_in_history(session: Session, place: ClassAndSlot) -> tuple[ClassAndSlot, int] | None:
+    """(class and slot, moment) of the item at ``place`` in the latest moment of the history that held it, or None."""
+    assert session.run is not None
+    cache, k = session.run.cache_before, place[0]
+    for moment in range(len(session.history.entries) - 1, -1, -1):
+        snapshot = session.history.entries[moment].snapshot
+        if snapshot.key == session.run.class_prompts.key:
+            for slot, item in enumerate(snapshot.items_by_class.get(k, ())):
+                if _is_item(cache, place, item):
+                    return (k, slot), moment
+    return None
+
+
+def _is_item(cache: CacheState, place: ClassAndSlot, item: CacheItem) -> bool:
+    identity = (int(cache.born[place]), int(cache.view[place]), float(cache.entropy[place]))
+    return identity == (item.born, item.view, item.entropy) and np.array_equal(cache.features[place], item.feature)
+
+
+def class_cards(session: Session) -> str:
+    """HTML: what the cache held of the selected class when this picture was decided, as buttons."""
+    run, k = session.run, session.selection.k
+    if run is None or k is None:
+        return "<p class='empty'>Choose a class to see what the memory held of it.</p>"
+    cache, name = run.cache_before, escape(run.class_prompts.names[k])
+    total = int(np.asarray(cache.count).sum())
+    if run.settings.protocol != "stream":
+        return "<p class='empty'>With these settings, no memory is kept from picture to picture.</p>"
+    if not int(cache.count[k]):
+        others = f"{wording.view_count(total)} of other classes" if total else "nothing at all"
+        return (
+            f"<p class='empty'>The memory held nothing of {name} when this picture was decided; it held {others}.</p>"
+        )
+    buttons = "".join(_button(session, (k, slot)) for slot in range(int(cache.count[k])))
+    return (
+        f"<div class='shelf'><section class='card here'><h3>{name}</h3><p class='quiet small'>"
+        f"{wording.view_count(int(cache.count[k]))} of {wording.view_count(total)} in the memory, before this picture"
+        f"</p><div class='items'>{buttons}</div></section></div>"
+    )
+
+
+def _button(session: Session, place: ClassAndSlot) -> str:
+    assert session.run is not None
+    cache, (k, slot), found = session.run.cache_before, place, find_in_history(session, place)
+    item = None if found is None else session.history.entries[found[1]].snapshot.item(*found[0])
+    out, pressed = place in session.inside.what_if.exclusions.cache_items, place == selected_slot(session)
+    label = escape(
+        f"{session.run.class_prompts.names[k]}, slot {slot}: view {int(cache.view[place])} of picture "
+        f"{int(cache.born[place]) + 1}, entropy {float(cache.entropy[place]):.3f} nats"
+        f"{', left out' if out else ''}"
+    )
+    mark = "<em>left out</em>" if out else ""
+    return (
+        f'<button type="button" class="{"out" if out else ""}" data-k="{k}" data-slot="{slot}" '
+        f'aria-pressed="{str(pressed).lower()}" aria-label="{label}" title="{label}">'
+        f"{thumbnail_html(None if item is None else item.thumbnail)}<small>{float(cache.entropy[place]):.2f}{mark}</small></button>"
+    )

@@ -1,0 +1,333 @@
+"""The sections of *Inside RITA*: every figure is one row here, and one function in :mod:`rita_demo.plots.decision`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+import gradio as gr
+
+from rita_demo import plots
+from rita_demo.analysis import entropies
+from rita_demo.plots.decision import cost_and_plan_matrix as matrices
+from rita_demo.plots.decision import sinkhorn_and_tuning as solver
+from rita_demo.plots.decision.all_classes import all_prompts, all_views
+from rita_demo.plots.figure import Figure
+from rita_demo.plots.labels import sides_of
+from rita_demo.records import Run, Transport
+from rita_demo.settings import SETTINGS
+from rita_demo.ui.framework.context import AppContext
+from rita_demo.ui.inside import cache_used, comparisons
+from rita_demo.ui.inside.layout import FigureRow, Parts, Section
+from rita_demo.ui.inside.what_if import settings_of
+from rita_demo.ui.session.session import Selection, Session
+from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.data_uri import jpeg_uri
+from rita_demo.ui.widgets.html_buttons import HtmlButtons
+from rita_demo.ui.widgets.setting_controls import build_control
+from rita_demo.ui.widgets.views_grid import ViewsGrid, grid_value, sprite_value
+
+NO_PROMPT = "none chosen"
+
+
+def _text(name: str, draw: Callable[[Session], str], *topics: str, immediate: bool = False) -> Any:
+    """Builds a text below or above the figures."""
+
+    def build(context: AppContext) -> Parts:
+        context.panels.add(gr.HTML(elem_id=name), draw, *topics, immediate=immediate)
+        return {}
+
+    return build
+
+
+# --- the views
+def _view_entropies(run: Run, side: str, view: int | None = None) -> Figure:
+    return plots.view_entropies(run, side, selected=view)
+
+
+def _build_grid(context: AppContext, side: str) -> Parts:
+    gr.HTML(f"<h3 class='{side}'>{side} picture</h3>")
+    name, panels = f"in-views-{side}", context.panels
+    grid = ViewsGrid(None, aria=f"Views of the {side} picture", elem_id=name)
+    panels.add(grid, lambda session: _grid_buttons(session, side), "view", "inside")
+    sprite = gr.HTML(elem_classes="sheet")
+    panels.add(sprite, lambda session: sprite_value(session.crops_of(side), name), "crops")
+    return {f"grid_{side}": grid}
+
+
+def _grid_buttons(session: Session, side: str) -> str | None:
+    run = session.displayed_run
+    if run is None or session.crops_of(side) is None:
+        return None
+    return grid_value(run, side, selected=session.selection.view, excluded=session.inside.what_if.exclusions.views)
+
+
+# --- the costs
+def _class_costs(run: Run, session: Session, k: int | None = None) -> Figure:
+    along = () if session.inside.what_if.run else session.attacked_by_step
+    pinned = None if session.inside.pinned is None else session.inside.pinned.run
+    return plots.class_costs(run, k, along=along, pinned=pinned)
+
+
+def _build_menus(context: AppContext) -> Parts:
+    menu: dict[str, Any] = {"allow_custom_value": True, "min_width": 200}
+    with gr.Row(elem_classes="whatif-row"):
+        class_menu = gr.Dropdown([], label="Selected class", elem_id="in-class", **menu)
+        prompt_menu = gr.Dropdown([], label="Selected prompt", elem_id="in-prompt", **menu)
+    context.panels.add(class_menu, _class_choices, "class", "inside")
+    context.panels.add(prompt_menu, _prompt_choices, "class", "view", "inside")
+    return {"class_menu": class_menu, "prompt_menu": prompt_menu}
+
+
+def _class_choices(session: Session) -> Any:
+    run, k = session.run, session.selection.k
+    if run is None:
+        return gr.update()
+    names = list(run.class_prompts.names)
+    return gr.update(choices=names, value=None if k is None else names[k])
+
+
+def _prompt_choices(session: Session) -> Any:
+    run, at = session.run, session.selection
+    if run is None or at.k is None:
+        return gr.update()
+    names = prompt_names(run, at.k)
+    return gr.update(choices=[NO_PROMPT, *names], value=NO_PROMPT if at.atom is None else names[at.atom])
+
+
+def prompt_names(run: Run, k: int) -> list[str]:
+    """The prompts of class ``k`` for the menu; numbered, because two of them may read the same."""
+    return [f"{m + 1}: {sentence}" for m, sentence in enumerate(run.class_prompts.prompts[k])]
+
+
+# --- cost matrix and plan
+def _cost_matrix(run: Run, side: str, k: int, view: int | None = None, atom: int | None = None) -> Figure:
+    return matrices.cost_matrix(run, side, k, selected=None if view is None else (view, atom))
+
+
+def _plan_matrix(run: Run, side: str, k: int, view: int | None = None, atom: int | None = None) -> Figure:
+    return matrices.plan_matrix(run, side, k, selected=None if view is None else (view, atom))
+
+
+def cell_text(session: Session) -> str:
+    """HTML: the selected cell of the plan on both pictures: crop, sentence, cost, and how much mass moves."""
+    run, at = session.displayed_run, session.selection
+    if run is None or at.k is None or at.view is None or at.atom is None:
+        return "<p class='empty'>Choose a cell above: its crop, its sentence and its cost stand here.</p>"
+    if at.view >= len(run.attacked.encoded_views.features) or at.atom >= len(run.class_prompts.prompts[at.k]):
+        return ""
+    parts = "".join(_cell_of_side(session, run, side, at) for side in sides_of(run))
+    sentence = escape(run.class_prompts.prompts[at.k][at.atom])
+    return f"<h3>View {at.view} → “{sentence}”</h3><div class='cells'>{parts}</div>"
+
+
+def _cell_of_side(session: Session, run: Run, side: str, at: Selection) -> str:
+    transport: Transport = getattr(run, side).trace.prompt_transport
+    cell = (at.k, at.view, at.atom)
+    cost, share = float(transport.cost[cell]), float(transport.plan[cell] / transport.mass)
+    even = float(transport.row_weight[at.k, at.view] * transport.column_weight[at.k, at.atom] / transport.mass)
+    carried = "It is left out and carries nothing."
+    if even > 0:
+        carried = (
+            f"It carries {wording.percent(share, 2)} of the mass, {share / even:.2f} times an even share, and "
+            f"adds {share * cost:.4f} to the cost of {float(transport.distance[at.k]):.4f}."
+        )
+    crops, image = session.crops_of(side), ""
+    if crops is not None and at.view is not None and at.view < len(crops):
+        uri = jpeg_uri(crops[at.view], quality=92)
+        image = f"<img src='{uri}' alt='View {at.view} of the {side} picture' width='96' height='96'>"
+    return (
+        f"<div class='touched'>{image}<p><b class='{side}'>{side}</b>: {cost:.4f} apart (cosine "
+        f"distance, 0 to 2). {carried}</p></div>"
+    )
+
+
+# --- the mass and the memory
+def _build_cards(context: AppContext) -> Parts:
+    items = HtmlButtons(elem_id="in-items")
+    context.panels.add(items, cache_used.class_cards, "class", "memory", "inside")
+    return {"items": items}
+
+
+# --- Sinkhorn
+def _transports(run: Run) -> list[tuple[str, str, Transport]]:
+    """(side, "prompts" or "memory", transport) of every transport problem of a run."""
+    found = []
+    for side in sides_of(run):
+        trace = getattr(run, side).trace
+        found += [(side, "prompts", trace.prompt_transport), (side, "memory", trace.cache_transport)]
+    return [one for one in found if one[2] is not None]
+
+
+def _sinkhorn_costs(run: Run, k: int, engine: Any) -> Figure:
+    histories = {
+        f"{side} {what}": engine.sinkhorn_history(transport, k, run.settings)
+        for side, what, transport in _transports(run)
+    }
+    return solver.sinkhorn_costs(run, k, histories)
+
+
+def _solver_outcomes(session: Session) -> str:
+    run = session.displayed_run
+    if run is None:
+        return ""
+    lines = [f"{side}, {what}: {escape(transport.outcome)}" for side, what, transport in _transports(run)]
+    return f"<p class='quiet small'>{'<br>'.join(lines)}</p>"
+
+
+# --- the prompt update
+def _build_steps(context: AppContext) -> Parts:
+    steps = build_control(SETTINGS["tuning_steps"], elem_id="whatif-tuning_steps")
+    context.panels.add(steps, _tuning_steps, "inside")
+    return {"steps": steps}
+
+
+def _tuning_steps(session: Session) -> Any:
+    return gr.update() if session.run is None else settings_of(session).tuning_steps
+
+
+def _entropy_change(run: Run, view: int | None = None) -> Figure:
+    tau = run.class_prompts.temperature
+    changes = {side: entropies(getattr(run, side), tau) for side in sides_of(run)}
+    return solver.entropy_change(run, changes, view=view)
+
+
+SECTIONS = (
+    Section(
+        "The views",
+        f"The same crops of both pictures. Grey ones are not {wording.term_html('confident view', 'confident')}, "
+        "striped ones are left out. Choose one (with the mouse, or with arrow keys and Enter): every figure in every "
+        "tab shows it.",
+        (FigureRow("entropies", "Entropy of every view", 210, _view_entropies, on_click="on_view"),),
+        column=_build_grid,
+    ),
+    Section(
+        "What every class costs",
+        f"The lowest total wins. Choose a class to see its {wording.term_html('transport plan')} below; the "
+        "right class is outlined, and the answers of RITA and CLIP are labelled.",
+        (
+            FigureRow(
+                "costs",
+                "Cost of every class, clean and attacked",
+                380,
+                _class_costs,
+                on_click="on_class",
+                narrow_height=640,
+                immediate=True,
+            ),
+        ),
+        above=_text("in-pinned", comparisons.pinned_sentence, "inside"),
+        below=_build_menus,
+    ),
+    Section(
+        "Cost matrix and plan of the chosen class",
+        "Crops across, sentences down; a column is the same crop everywhere. Choose a cell to see the "
+        "crop and the sentence it joins, and what moving one onto the other costs.",
+        (
+            FigureRow("cost", "Cost of the chosen class", 200, _cost_matrix, on_click="on_cell", narrow_height=230),
+            FigureRow(
+                "plan",
+                "Plan of the chosen class",
+                200,
+                _plan_matrix,
+                on_click="on_cell",
+                narrow_height=230,
+                immediate=True,
+            ),
+        ),
+        below=_text("in-cell", cell_text, "class", "view", "inside", immediate=True),
+    ),
+    Section(
+        "Who carries the mass",
+        "A class may leave out the views that fit it worst (when ρ is below 1). Every prompt always "
+        "receives its full share, so prompts differ in what they cost.",
+        (
+            FigureRow(
+                "mass", "Share of each view that moves to each class", 290, matrices.view_mass, on_click="on_mass"
+            ),
+            FigureRow(
+                "prompts",
+                "What each prompt adds to the cost",
+                230,
+                matrices.prompt_shares,
+                "What each prompt of the chosen class adds",
+                on_click="on_prompt",
+            ),
+        ),
+    ),
+    Section(
+        "All classes at once",
+        figures=(
+            FigureRow(
+                "all-views", "Share of each view that moves, all classes", 420, all_views, on_click="on_all_views"
+            ),
+            FigureRow("all-prompts", "What each prompt pays, all classes", 420, all_prompts, on_click="on_class"),
+        ),
+        fold="overview",
+    ),
+    Section(
+        "What the memory held of the chosen class",
+        "The memory as it was before this picture. Choose one of its views to see it in the tab Memory "
+        "too, or to leave it out above.",
+        below=_build_cards,
+    ),
+    Section(
+        "How Sinkhorn found the plan",
+        "It starts with a larger λ, where the plan is flat, and lowers it. The error is how far the sums of the "
+        "plan’s columns are from what they should be.",
+        (
+            FigureRow(
+                "residuals",
+                "Sinkhorn's marginal error by iteration",
+                260,
+                solver.sinkhorn_residuals,
+                "Largest error of all classes",
+                "left",
+            ),
+            FigureRow(
+                "way",
+                "Cost of the chosen class by Sinkhorn's iteration",
+                260,
+                _sinkhorn_costs,
+                "Cost of the chosen class",
+                "right",
+            ),
+        ),
+        below=_text("in-outcome", _solver_outcomes, "inside"),
+    ),
+    Section(
+        "Before and after the prompt update",
+        "RITA adjusts its sentences to each picture for a few steps, separately for the clean and "
+        "the attacked one. Every what-if keeps the update; only this slider makes it again, which "
+        "encodes the sentences and takes a second or more.",
+        (
+            FigureRow(
+                "entropy-change",
+                "Entropy of every view before and after the prompt update",
+                260,
+                _entropy_change,
+                on_click="on_view",
+            ),
+            FigureRow("loss", "Loss of the prompt update per step", 190, solver.tuning_loss, "Loss per step", "left"),
+            FigureRow(
+                "movement",
+                "Movement of each prompt's context",
+                190,
+                solver.context_movement,
+                "How far each prompt’s context moved",
+                "left",
+            ),
+            FigureRow(
+                "before-after",
+                "Costs before and after the prompt update",
+                400,
+                solver.cost_change,
+                "Costs before and after",
+                "right",
+                on_click="on_class",
+            ),
+        ),
+        above=_build_steps,
+    ),
+)

@@ -1,0 +1,124 @@
+"""The tour: a small panel that explains the page tab by tab and outlines the part it explains."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rita_demo.ui.widgets.html_buttons import HtmlWidget
+from rita_demo.ui.widgets.plotly_view import with_constants
+
+SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class TourStep:
+    """One step: its ``tab``, the element it outlines and the ``control`` to try (CSS selectors; the panel covers
+    neither), two sentences, and a ``task``."""
+
+    tab: str
+    target: str
+    control: str
+    title: str
+    text: str
+    task: str
+
+
+ATTACK_DEFEND, INSIDE, MEMORY, STREAM = "Attack & defend", "Inside RITA", "Memory (cache)", "Stream"
+TOUR_STEPS = (
+    TourStep(
+        ATTACK_DEFEND,
+        ".pic.clean",
+        "#samples",
+        "One photograph",
+        "This is a photograph, and CLIP's answer. The model compares the whole picture with one sentence per class, "
+        "“a photo of a …”, and answers with the closest.",
+        "Choose another sample, or upload your own picture.",
+    ),
+    TourStep(
+        ATTACK_DEFEND,
+        ".pic.attacked",
+        ".pic.attacked input",
+        "The same photograph, attacked",
+        "Every pixel value may change by a few of 255 levels, in the direction that raises the model's error most. "
+        "The change is invisible; the picture in between shows it, twenty times magnified.",
+        "Drag the line in this picture to the left and right.",
+    ),
+    TourStep(
+        ATTACK_DEFEND,
+        "#along",
+        "#scrubber input[type=range]",
+        "Step by step",
+        "The attack takes a few steps that raise CLIP's loss; the curves show the probability that each method still "
+        "gives to the right class. The whole page follows the selected step.",
+        "Move the slider to step 1: which methods are already wrong?",
+    ),
+    TourStep(
+        ATTACK_DEFEND,
+        "#views",
+        "#views",
+        "Sixty-four crops instead of one picture",
+        "RITA cuts the attacked picture into crops and moves their features away from the whole picture's (the step "
+        "back). The bar below a crop shows its own answer: a line for the true class, dashes for the attacker's, dots"
+        " for another.",
+        "Press a crop with dashes: which part of the picture is it?",
+    ),
+    TourStep(
+        ATTACK_DEFEND,
+        "#costs",
+        "#costs",
+        "The cost of a class",
+        "For every class, all crops together are moved onto the class's sentences along the cheapest plan (optimal "
+        "transport). The cost of that plan is the class's distance, and the lowest total wins.",
+        "Click another class, then a cell of its plan beside it.",
+    ),
+    TourStep(
+        INSIDE,
+        "#whatif-banner",
+        "#whatif-view",
+        "What if?",
+        "This tab shows everything the decision was made from, clean beside attacked, on the same scales. Leave "
+        "something out, or change a setting, and the decision is made again at once.",
+        "Choose a view below and press “Leave out the chosen view”.",
+    ),
+    TourStep(
+        MEMORY,
+        "#contents",
+        "#poison",
+        "What the memory holds",
+        "The crops of lowest entropy enter a small memory under the class they answer with, and later pictures are "
+        "compared with them too. Further down the tab shows whether that changed the answer; often it does not.",
+        "Press “Add attacked samples”: what do views under a wrong class do?",
+    ),
+    TourStep(
+        STREAM,
+        "#stream-start",
+        "#stream-start",
+        "Many pictures",
+        "A single picture shows little. A stream measures accuracy over many, with intervals, while the memory fills.",
+        "Start a stream of twelve drawn textures.",
+    ),
+    TourStep(
+        ATTACK_DEFEND,
+        "#attack",
+        "#knob-attack",
+        "What if the attacker knows the defence?",
+        "The attacker so far knew CLIP, not the crops. An attacker who averages the gradient over crops, or attacks "
+        "RITA as a whole, is much stronger, and nothing on this page guarantees a defence against that.",
+        "Choose an attack that knows the defence under “Kind”, and attack again.",
+    ),
+)
+
+
+class Tour(HtmlWidget):
+    """A button that starts the tour, and the panel it opens; all of it runs in the browser."""
+
+    def __init__(self, **html: Any) -> None:
+        super().__init__(
+            "",
+            html_template="<button type='button' class='quiet-button'>Tour</button>",
+            js_on_load=with_constants(SCRIPT, stops=[asdict(stop) for stop in TOUR_STEPS]),
+            apply_default_css=False,
+            **html,
+        )

@@ -1,0 +1,274 @@
+"""Add several pictures to the cache, and compare the answers for the displayed picture before and after."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rita_demo.data import samples
+from rita_demo.data.pictures import open_picture
+from rita_demo.pipeline import run as telling
+from rita_demo.plots.labels import sides_of
+from rita_demo.records import CacheState, ImageResult, Picture, Run, Trace
+from rita_demo.records.errors import PictureError, SettingError
+from rita_demo.settings import Settings
+from rita_demo.ui.framework import notice
+from rita_demo.ui.framework.context import AppContext
+from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.blocks import html_table, table_row
+
+MAX_FILES = 32
+MIN_CHANGE = 5e-5  # a smaller change of a cosine distance rounds to nothing
+MAX_LISTED_ERRORS = 3  # refused files that are listed
+SEEDS = 2  # attacked versions of each sample: a class with a single view costs as much as an empty one
+
+
+@dataclass(frozen=True)
+class PictureToAdd:
+    """One picture to add: its title in the log, its class if known, and the settings of its run.
+    ``key`` identifies it in the history: adding it again replaces its earlier views."""
+
+    title: str
+    key: str
+    picture: Picture
+    label: int | None
+    settings: Settings
+
+
+@dataclass
+class AddSummary:
+    """What was added: pictures ``decided``; of those whose class is known, views ``inserted`` and how many of them
+    under a ``wrong_class``."""
+
+    decided: int = 0
+    inserted: int = 0
+    wrong_class: int = 0
+
+
+def current_run(session: Session, engine: Any) -> Run:
+    """The displayed run, if the chosen model decided it."""
+    run = session.run
+    if run is None:
+        raise PictureError("There is no picture yet.", "Run one on the first tab.")
+    if engine.info.name != run.backbone.name:
+        raise SettingError("Another model was chosen since this picture was decided.", "Run a picture with it first.")
+    return run
+
+
+def uploaded_pictures(session: Session, engine: Any, paths: Any, attack: bool) -> tuple[list[PictureToAdd], list[str]]:
+    """Uploaded files as pictures to add, and an error message for each file that is no picture.
+
+    Raises:
+        PictureError: no file, too many files, or no picture among them.
+    """
+    run = current_run(session, engine)
+    if not isinstance(paths, list) or not paths or not all(isinstance(p, str) for p in paths):
+        raise PictureError("No file arrived.", "Choose one or more pictures.")
+    if len(paths) > MAX_FILES:
+        raise PictureError(f"At most {MAX_FILES} pictures at once; got {len(paths)}.", "Choose fewer.")
+    settings = _with_attack(run.settings) if attack else run.settings.replace(attack="none")
+    found, refused = [], []
+    for number, path in enumerate(paths, 1):
+        try:
+            picture = open_picture(Path(path).read_bytes(), square=settings.square, side=engine.info.side)
+        except PictureError as error:
+            refused.append(f"File {number} was left out: {error.message}")
+            continue
+        title = f"Upload {number}" + (", attacked" if attack else "")
+        found.append(PictureToAdd(title, picture.key, picture, None, settings))
+    if not found:
+        raise PictureError(" ".join(refused[:MAX_LISTED_ERRORS]), "Nothing was added.")
+    return found, refused
+
+
+def attacked_samples(session: Session, engine: Any) -> list[PictureToAdd]:
+    """Attacked versions of every sample whose class is in the list of classes."""
+    run = current_run(session, engine)
+    names, settings = run.class_prompts.names, _with_attack(run.settings)
+    found = []
+    for one in samples.available().values():
+        if one.label not in names:
+            continue
+        picture = one.load(square=settings.square, side=engine.info.side)
+        for seed in range(SEEDS):
+            found.append(
+                PictureToAdd(
+                    f"{one.title}, attacked (seed {seed})",
+                    f"{picture.key} {seed}" if seed else picture.key,
+                    picture,
+                    names.index(one.label),
+                    settings.replace(attack_seed=seed),
+                )
+            )
+    if not found:
+        raise PictureError("No sample shows one of these classes.", "Upload pictures and attack each of them.")
+    return found
+
+
+def _with_attack(settings: Settings) -> Settings:
+    return settings if settings.attack != "none" else settings.replace(attack="pgd")
+
+
+def add_steps(
+    context: AppContext, session: Session, pictures: Sequence[PictureToAdd], errors: Sequence[str] = ()
+) -> Iterator[Updates]:
+    """Decide the pictures one after another, each with its cache update; then compare before and after."""
+    engine = context.engine_of(session)
+    run, begin = current_run(session, engine), time.perf_counter()
+    if run.settings.protocol != "stream":
+        raise SettingError(
+            "The memory is not kept from picture to picture with these settings.",
+            "Choose “kept from picture to picture” in the settings, then run a picture.",
+        )
+    if errors:
+        yield {context.error_banner: notice.error_html(_refused_error(errors, len(pictures)))}
+    before, summary = cache_without_current(session, run), AddSummary()
+    for number, picture in enumerate(pictures):
+        status = f"Adding {picture.title} ({number + 1} of {len(pictures)})"
+        for sentence in chain([""], _add_picture_steps(context, session, run, picture, summary)):
+            now = f"{status}: {sentence}" if sentence else status
+            spent = time.perf_counter() - begin
+            yield {context.status: notice.progress_html(now, number / len(pictures), spent)}
+        if session.run is not run:
+            return
+        context.sessions.evict()
+        yield context.panels.redraw(session, "memory")
+    session.memory.before_after_html = before_after(engine, run, before, cache_without_current(session, run), summary)
+    took = wording.format_seconds(time.perf_counter() - begin)
+    yield {context.status: notice.done_html(f"{summary.decided} pictures decided in {took}.")}
+
+
+def _refused_error(errors: Sequence[str], taken: int) -> PictureError:
+    more = len(errors) - MAX_LISTED_ERRORS
+    text = " ".join(errors[:MAX_LISTED_ERRORS]) + (f" And {more} more." if more > 0 else "")
+    return PictureError(text, f"The other {taken} are added.")
+
+
+def cache_without_current(session: Session, run: Run) -> CacheState | None:
+    """The cache without the views of the displayed picture, which must not be decided from them."""
+    return session.history.cache_before(run.clean.picture.key)
+
+
+def _add_picture_steps(
+    context: AppContext, session: Session, run: Run, picture: PictureToAdd, summary: AddSummary
+) -> Iterator[str]:
+    """Run one picture, yielding a sentence per step; the displayed run stays."""
+    engine, target = context.engine_of(session), run.attack.target if run.attack else None
+    steps = telling.run_picture_steps(
+        engine,
+        picture.picture,
+        run.class_prompts.names,
+        picture.settings,
+        label=picture.label,
+        target=None if target == picture.label else target,
+        cache=session.history.cache_before(picture.key),
+    )
+    while True:
+        try:
+            yield next(steps).sentence
+        except StopIteration as end:
+            one: Run = end.value
+            break
+    if session.run is not run:
+        return
+    events = one.attacked.trace.cache_update.events
+    crops = engine.view_pixels(one.attacked.picture, one.settings) if events else None
+    with session.lock:
+        session.history = session.history.with_picture(
+            picture.title,
+            picture.key,
+            one.class_prompts,
+            one.cache_before,
+            one.cache_after,
+            events,
+            crops,
+            replace_latest=False,
+        )
+    summary.decided += 1
+    if picture.label is not None:
+        summary.inserted += len(events)
+        summary.wrong_class += sum(event.label != picture.label for event in events)
+
+
+def before_after(
+    engine: Any, run: Run, before: CacheState | None, after: CacheState | None, summary: AddSummary
+) -> str:
+    """HTML: RITA's answer for the displayed picture with the cache before and after."""
+    rows = []
+    for side in sides_of(run):
+        then, now = (_decide(engine, run, getattr(run, side), state) for state in (before, after))
+        change = f"<td class='outcome dim'>{_change_text(then, now, run)}</td>"
+        rows.append(table_row(f"{side} picture", _answer_cell(then, run), _answer_cell(now, run), change))
+        rows += _cost_rows(run, then, now)
+    table = html_table(("<span class='sr'>picture</span>", "before", "now", "change"), rows)
+    return (
+        f"<h3>What the {summary.decided} pictures changed</h3>{_inserted_text(summary)}{table}"
+        "<p class='quiet small'>RITA’s answer and "
+        f"{wording.term_html('margin')}; below, what the memory says about the true class and about the class "
+        "that moved most. The picture’s own views are left out of the memory here.</p>"
+    )
+
+
+def _inserted_text(summary: AddSummary) -> str:
+    if not summary.inserted:
+        return ""
+    return (
+        f"<p class='lead'>{wording.view_count(summary.inserted)} entered, {summary.wrong_class} of them under a wrong class "
+        f"({wording.percent(summary.wrong_class / summary.inserted)}).</p>"
+    )
+
+
+def _cost_rows(run: Run, before: Trace, after: Trace) -> list[str]:
+    """Two rows: d_cOT of the true class, and of the class whose d_cOT moved most."""
+    change = np.asarray(after.cache_distance) - np.asarray(before.cache_distance)
+    most = int(np.abs(change).argmax())
+    moved = (most,) if abs(float(change[most])) >= MIN_CHANGE else ()
+    rows = []
+    for k in dict.fromkeys((run.label, *moved)):
+        old, new = float(before.cache_distance[k]), float(after.cache_distance[k])
+        text = wording.signed(new - old) if abs(new - old) >= MIN_CHANGE else "unchanged"
+        title = f"d<sub>cOT</sub> of {escape(run.class_prompts.names[k])}<small>cosine distance</small>"
+        rows.append(table_row(title, f"{old:.4f}", f"{new:.4f}", text, css="sub"))
+    return rows
+
+
+def _decide(engine: Any, run: Run, side: ImageResult, state: CacheState | None) -> Trace:
+    trace, _ = engine.decide(side.encoded_views, run.class_prompts, state, run.settings, tuning=side.trace.tuning)
+    return trace
+
+
+def compare_with_empty(engine: Any, session: Session) -> None:
+    """Decide the displayed picture from an empty cache, and from the cache of the selected moment."""
+    run = session.run
+    if run is None or engine.info.name != run.backbone.name:
+        return
+    if session.memory.empty_cache_result is None or session.memory.empty_cache_result[0] is not run:
+        session.memory.empty_cache_result = (run, _decide(engine, run, run.attacked, None))
+    entry, seen = session.selected_entry, session.memory.cache_result
+    if entry is not None and (seen is None or seen[0] is not run or seen[1] is not entry):
+        snapshot = session.history.snapshot_without(run.clean.picture.key, session.selected_moment)
+        state = None if snapshot is None else snapshot.to_cache_state()
+        session.memory.cache_result = (run, entry, _decide(engine, run, run.attacked, state))
+
+
+def _answer_cell(trace: Trace, run: Run) -> str:
+    wrong = " wrong" if trace.verdict.label != run.label else ""
+    name = escape(run.class_prompts.names[trace.verdict.label])
+    return f"<td class='answer{wrong}'><b>{name}</b><small>{escape(wording.margin(trace.verdict))}</small></td>"
+
+
+def _change_text(before: Trace, after: Trace, run: Run) -> str:
+    if before.verdict.label == after.verdict.label:
+        return "the same answer"
+    if after.verdict.label == run.label:
+        return "now right"
+    return "misled by the memory" if before.verdict.label == run.label else "another wrong answer"

@@ -1,0 +1,187 @@
+"""What the panels of the tab *Memory* show, each drawn from the session once the tab is opened."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import gradio as gr
+import numpy as np
+
+from rita_demo import plots
+from rita_demo.analysis import project_to_plane, text_mean
+from rita_demo.plots.labels import escaped
+from rita_demo.records import ProcrustesPlane, Run, Trace
+from rita_demo.ui.memory import html
+from rita_demo.ui.session.cache_history import CacheItem
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets import wording
+
+EMPTY_TEXT = "Drawn once a picture was decided with the model in use."
+
+
+def slider(session: Session) -> Any:
+    """The time slider."""
+    last = len(session.history.entries) - 1
+    return gr.update(maximum=max(last, 1), value=session.selected_moment, visible=last > 0)
+
+
+def moment_heading(session: Session) -> str:
+    """Which moment is selected."""
+    one = session.selected_entry
+    if one is None:
+        return "<h3>Nothing has happened yet</h3>"
+    count = wording.view_count(one.snapshot.count)
+    return f"<h3>Moment {session.selected_moment}: {escape(one.title)}. It held {count}.</h3>"
+
+
+def moment_contents(session: Session) -> str:
+    """What the memory held at that moment."""
+    one, at = session.selected_entry, session.selection
+    if one is None:
+        return "<p class='empty'>The stored views appear here once a picture was decided.</p>"
+    return html.cards(one, at.item, at.k)
+
+
+def detail(session: Session) -> str:
+    """The selected item."""
+    one = session.selected_entry
+    return "" if one is None else html.detail(one, session.selection.item)
+
+
+def remove_button(session: Session) -> Any:
+    """The button that removes the selected item, which only the latest moment allows."""
+    one, item = session.selected_entry, session.selection.item
+    there = one is not None and item is not None and one.snapshot.item(*item) is not None
+    now = session.selected_moment == len(session.history.entries) - 1
+    return gr.update(interactive=bool(there and now))
+
+
+def log(session: Session) -> str:
+    """The log."""
+    return html.log(session.history, session.selected_moment)
+
+
+def comparison(session: Session) -> str:
+    """The answers with and without the memory."""
+    found = _both_traces(session)
+    if found is None:
+        return f"<p class='empty'>{EMPTY_TEXT}</p>"
+    run, full, empty = found
+    if run.settings.protocol == "off":
+        return "<p class='lead'>The memory is switched off in the settings.</p>"
+    with_, without = full.verdict, empty.verdict
+    names = run.class_prompts.names
+    does = "does not change" if with_.label == without.label else "changes"
+    last = session.selected_moment == len(session.history.entries) - 1
+    when = "now" if last else f"at moment {session.selected_moment}"
+    return (
+        f"<p class='lead'>The memory {does} RITA's answer on this picture. With what it holds {when}, apart "
+        f"from the picture’s own views: <b>{escape(names[with_.label])}</b> ({escape(wording.margin(with_))}). "
+        f"With an empty one: <b>{escape(names[without.label])}</b> ({escape(wording.margin(without))}). "
+        f"{_largest_change(run, full, empty)}</p>"
+    )
+
+
+def _both_traces(session: Session) -> tuple[Run, Trace, Trace] | None:
+    """The displayed picture decided from the cache of the selected moment, and from an empty one."""
+    run, bare, full = session.run, session.memory.empty_cache_result, session.memory.cache_result
+    if run is None or bare is None or full is None or bare[0] is not run or full[0] is not run:
+        return None
+    return run, full[2], bare[1]
+
+
+def _largest_change(run: Run, full: Trace, empty: Trace) -> str:
+    change = np.asarray(full.cache_distance) - np.asarray(empty.cache_distance)
+    k = int(np.abs(change).argmax())
+    if abs(float(change[k])) < 5e-5:
+        single = run.settings.empty_class == "text_mean" and np.max(full.cache.count) == 1
+        why = ": a class that holds one view costs exactly what an empty one does" if single else ""
+        return f"No class's cost moves{why}."
+    return (
+        f"The largest change of a d<sub>cOT</sub>: {escape(run.class_prompts.names[k])}, by "
+        f"{wording.signed(float(change[k]))} cosine distance."
+    )
+
+
+def distances(session: Session) -> Any:
+    """d_cOT of every class with and without the memory."""
+    found = _both_traces(session)
+    if found is None or found[0].settings.protocol == "off":
+        return None
+    run, full, empty = found
+    return plots.cache_distances(run, empty, session.selection.k, full=full)
+
+
+def _selected_plane(session: Session) -> tuple[str, ProcrustesPlane | None, int]:
+    """Name of the selected class, its views at the selected moment in the plane, and how many they are."""
+    run, one, k = session.run, session.selected_entry, session.selection.k
+    if run is None or one is None or k is None or one.snapshot.key != run.class_prompts.key:
+        return "", None, 0
+    items = one.snapshot.items_by_class.get(k, ())
+    known = session.memory.plane_cache
+    same = known is not None and known[0] is run and known[1] is items and known[2] == k
+    if known is None or not same:  # the SVD is slow: once per class
+        known = session.memory.plane_cache = (run, items, k, _procrustes_plane(run, k, items))
+    return run.class_prompts.names[k], known[3], len(items)
+
+
+def _procrustes_plane(run: Run, k: int, items: tuple[CacheItem, ...]) -> ProcrustesPlane | None:
+    if not items:
+        return None
+    tuned = run.settings.cache_text == "tuned"
+    prompts = run.attacked.trace.prompt_features if tuned else run.class_prompts.features
+    zbar = text_mean(prompts[k], run.class_prompts.weight[k])
+    return project_to_plane(np.stack([i.feature for i in items]), zbar)
+
+
+def plane_figure(session: Session) -> Any:
+    """The views of the selected class before and after Procrustes."""
+    name, one, count = _selected_plane(session)
+    if one is None:
+        if not name:
+            return None
+        why = "Its views cancel out" if count else "The memory holds nothing"
+        return plots.message_figure(f"{why} for {escaped(name)} at this moment: nothing is turned.")
+    item = session.selection.item
+    chosen = item[1] if item is not None and item[0] == session.selection.k else None
+    return plots.procrustes_plane(one, name, chosen if chosen is None or chosen < count else None)
+
+
+def plane_text(session: Session) -> str:
+    """What the figure shows, with its numbers."""
+    name, one, _ = _selected_plane(session)
+    if one is None:
+        return "<p class='empty'>Choose a stored view to see how its class is turned.</p>"
+    return (
+        f"<p class='lead'>Procrustes turns the stored views of {escape(name)} by "
+        f"{np.degrees(one.angle):.0f}°, so that their mean points where the class’s prompts point. "
+        f"{_solutions_text(one)}</p><p class='quiet small'>The plane holds both mean directions. It shows this "
+        f"share of the views’ variance about the origin: {_shares_text(one.share.sum(1))}.{_spread_text(one)}</p>"
+    )
+
+
+def _solutions_text(one: ProcrustesPlane) -> str:
+    if len(one.before) == 1:
+        return "With a single view both solutions map it onto the direction of the prompts."
+    return (
+        "Both solutions do that: the smallest rotation leaves everything outside this plane alone (moved by "
+        f"{float(one.moved_smallest.max()):.2f}), the SVD of the formula leaves the rest undetermined "
+        f"(moved by up to {float(one.moved_svd.max()):.2f}, where 2 is the most)."
+    )
+
+
+def _spread_text(one: ProcrustesPlane) -> str:
+    if len(one.before) == 1:
+        return ""
+    return f" Of their variance about their own mean: {_shares_text(one.spread)}."
+
+
+def _shares_text(shares: np.ndarray) -> str:
+    stages = ("before", "after the smallest rotation", "after the SVD’s")
+    return ", ".join(f"{wording.percent(round(float(v), 6))} {s}" for s, v in zip(stages, shares))
+
+
+def before_after(session: Session) -> str:
+    """What adding pictures changed last."""
+    return session.memory.before_after_html or "<p class='empty'>What added pictures change appears here.</p>"

@@ -1,0 +1,308 @@
+"""The tab *Memory (cache)*: what the cache holds, how that came about, and what it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from rita_demo.records.errors import DemoError
+from rita_demo.ui.framework import notice
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, LONG_EVENT, AppContext
+from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.framework.stoppable import StoppableJob
+from rita_demo.ui.memory import bulk_add
+from rita_demo.ui.memory import panels as memory_panels
+from rita_demo.ui.memory.html import CACHE_FORMATS, clicked_item
+from rita_demo.ui.panels import run_summary_bar
+from rita_demo.ui.session import cache_file
+from rita_demo.ui.session.cache_history import History, HistoryEntry
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.blocks import build_columns, build_heading
+from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
+from rita_demo.ui.widgets.plotly_view import PlotlyView, clicked, parse_int
+
+
+class MemoryTab:
+    """The tab. Build it inside its ``gr.Tab``."""
+
+    def __init__(self, context: AppContext, tab: gr.Tab) -> None:
+        self.context, self.tab, self.export_count = context, tab, 0
+        with gr.Column(elem_id="memory"):
+            strip = gr.HTML(elem_id="memory-strip")
+            context.panels.add(strip, run_summary_bar.summary_bar, "memory", "step", "inside")
+            self._build_contents()
+            self._build_effect()
+            self._build_bulk_add()
+        context.panels.before_draw(str(tab.id), self._compare)
+
+    # --- layout
+    def _build_contents(self) -> None:
+        add = self.context.panels.add
+        build_heading(
+            "What the memory holds",
+            f"The views of lowest entropy ({wording.term_html('confident view', 'confident views')}) of every picture "
+            f"enter the {wording.term_html('memory (cache)')} under the class they answer with, their "
+            f"{wording.term_html('pseudo-label')}. Running a picture again first removes its earlier views: nothing is "
+            "in the memory twice.",
+        )
+        self.moment = gr.Slider(
+            0,
+            1,
+            value=0,
+            step=1,
+            label="Moment",
+            visible=False,
+            elem_id="moment",
+            info="0 is the beginning; what the memory held then is shown below.",
+        )
+        add(self.moment, memory_panels.slider, "memory")
+        add(gr.HTML(elem_id="moment-title"), memory_panels.moment_heading, "memory")
+        self.cards = HtmlButtons(elem_id="contents")
+        add(self.cards, memory_panels.moment_contents, "memory", "class")
+        with gr.Row(elem_id="memory-buttons"):
+            self.undo_button = gr.Button("Undo", size="sm", elem_id="undo")
+            self.clear_button = gr.Button("Empty the memory", size="sm", elem_id="empty-memory")
+            self.remove_button = gr.Button("Remove the chosen view", size="sm", elem_id="remove", interactive=False)
+            self.export_buttons = DownloadButtons(CACHE_FORMATS, elem_id="export")
+            self.import_button = gr.UploadButton("Import", type="filepath", size="sm", elem_id="import")
+        add(self.remove_button, memory_panels.remove_button, "memory")
+        left, right = build_columns(1, 2)
+        with left:
+            add(gr.HTML(elem_id="item-detail"), memory_panels.detail, "memory")
+        with right:
+            gr.HTML("<h3>What happened</h3>")
+            add(gr.HTML(elem_id="log"), memory_panels.log, "memory")
+
+    def _build_effect(self) -> None:
+        add = self.context.panels.add
+        build_heading("What the memory changes")
+        add(gr.HTML(elem_id="compared"), memory_panels.comparison, "memory")
+        left, right = build_columns(1, 1, min_width=300)
+        with left:
+            gr.HTML("<h3>What the memory adds per class, for the picture on screen</h3>")
+            self.distances = PlotlyView(
+                aria="d_cOT of every class with and without the memory",
+                height=380,
+                empty=memory_panels.EMPTY_TEXT,
+                elem_id="distances",
+            )
+        with right:
+            gr.HTML("<h3>How Procrustes turns the chosen class’s views</h3>")
+            self.plane = PlotlyView(
+                aria="The chosen class's stored views before and after Procrustes",
+                height=380,
+                narrow_height=340,
+                empty=memory_panels.EMPTY_TEXT,
+                elem_id="plane",
+            )
+            add(gr.HTML(elem_id="plane-words"), memory_panels.plane_text, "memory", "class")
+        add(self.distances, memory_panels.distances, "memory", "class")
+        add(self.plane, memory_panels.plane_figure, "memory", "class")
+
+    def _build_bulk_add(self) -> None:
+        build_heading(
+            "Poisoning the memory",
+            "Views enter the memory under the class they answer with, right or wrong. Add pictures, or attacked ones, "
+            "and see what that changes for the picture on the first tab. Undo takes the pictures out again, one by one.",
+        )
+        with gr.Row(elem_id="fill"):
+            self.bulk_upload = gr.UploadButton(
+                "Add several pictures", file_count="multiple", type="filepath", size="sm", elem_id="many"
+            )
+            self.attack_first = gr.Checkbox(False, label="attack each first, as in the settings", elem_id="attack-each")
+            self.attacked_samples_button = gr.Button("Add attacked samples", size="sm", elem_id="poison")
+            self.stop_button = gr.Button("Stop", size="sm", visible=False, elem_id="stop-filling")
+        self.context.panels.add(gr.HTML(elem_id="lesson"), memory_panels.before_after, "memory")
+
+    # --- events
+    def bind_events(self) -> None:
+        """Connect the events, after the panels of all tabs are registered."""
+        context, visitor = self.context, self.context.visitor
+        quick: tuple[tuple[Any, Any, list[Any], list[Any]], ...] = (
+            (self.moment.input, self.pick_moment, [visitor, self.moment], []),
+            (self.cards.click, self.click_item, [visitor], []),
+            (self.plane.click, self.click_slot, [visitor], []),
+            (self.distances.click, self.click_class, [visitor], []),
+            (self.undo_button.click, self.on_undo, [visitor], []),
+            (self.clear_button.click, self.on_clear, [visitor], []),
+            (self.remove_button.click, self.on_remove, [visitor], []),
+            (self.export_buttons.click, self.on_export, [visitor], [self.export_buttons]),
+            (self.import_button.upload, self.on_import, [visitor, self.import_button], []),
+        )
+        safe = notice.handle_errors(context.error_banner)
+        for event, handler, inputs, more in quick:
+            changed = context.outputs_of("memory", "class", "view", "side")
+            event(safe(handler), inputs, [*changed, *more], **IMMEDIATE_EVENT)
+        # first what is known, then what has to be decided again
+        opened = context.bind_tab(self.tab)
+        opened.then(safe(self.on_compare), visitor, context.outputs_of("memory"), **IMMEDIATE_EVENT)
+        job = StoppableJob(context, self.stop_button, self.on_stopped, context.activity.track_job).handler
+        outputs = context.outputs(self.stop_button)
+        uploads = [visitor, self.bulk_upload, self.attack_first]
+        self.bulk_upload.upload(job(self.add_uploads), uploads, outputs, **LONG_EVENT)
+        self.attacked_samples_button.click(job(self.add_attacked_samples), [visitor], outputs, **LONG_EVENT)
+
+    def on_compare(self, visitor: Any) -> Updates:
+        """Decide the displayed picture with and without the memory."""
+        session, panels = self.context.sessions.get(visitor), self.context.panels
+        self._compare(session)
+        return panels.draw_only(session, panels.of_tab(str(self.tab.id)))
+
+    def pick_moment(self, visitor: Any, number: Any) -> Updates:
+        """The time slider moved."""
+        session = self.context.sessions.get(visitor)
+        at = parse_int(number, 0, len(session.history.entries))
+        if at is None:
+            return {}
+        shown, item = session.selected_entry, session.selection.item
+        selected = shown.snapshot.item(*item) if shown is not None and item is not None else None
+        place = session.history.entries[at].snapshot.find(selected)
+        updates = self._select(session, "memory", moment=at, item=place)
+        updates.pop(self.moment, None)  # the slider itself has the new value
+        return updates
+
+    def click_item(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A stored view was clicked: its class is selected in every tab, and the view itself if it comes from the
+        displayed picture."""
+        session = self.context.sessions.get(visitor)
+        entry = session.selected_entry
+        chosen = None if entry is None else clicked_item(event, entry.snapshot)
+        return {} if entry is None or chosen is None else self._select_item(session, entry, chosen)
+
+    def click_slot(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A view was clicked in the plane of its class."""
+        session, click = self.context.sessions.get(visitor), clicked(event)
+        entry, k = session.selected_entry, session.selection.k
+        if entry is None or k is None or click is None:
+            return {}
+        slot = click.integer(0, len(entry.snapshot.items_by_class.get(k, ())))
+        return {} if slot is None else self._select_item(session, entry, (k, slot))
+
+    def click_class(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A class was clicked in the figure of distances."""
+        session, click = self.context.sessions.get(visitor), clicked(event)
+        run = session.run
+        k = click.integer(0, len(run.class_prompts.names)) if run is not None and click else None
+        return {} if k is None else self._select(session, "class", k=k, atom=None)
+
+    def _select_item(self, session: Session, entry: HistoryEntry, chosen: tuple[int, int]) -> Updates:
+        run, item = session.run, entry.snapshot.item(*chosen)
+        if run is None or item is None or entry.snapshot.key != run.class_prompts.key:
+            return self._select(session, "memory", item=chosen)
+        changes: dict[str, Any] = {"item": chosen, "k": chosen[0], "atom": None}
+        here = run.cache_after
+        born_here = item.born == here.pictures - 1 and bool(
+            (here.born[chosen[0]] == item.born)[here.view[chosen[0]] == item.view].any()
+        )
+        if born_here:
+            changes |= {"view": item.view, "side": "attacked"}
+        return self._select(session, "memory", "class", "view", "side", **changes)
+
+    def on_undo(self, visitor: Any) -> Updates:
+        """Undo the last change."""
+        session = self.context.sessions.get(visitor)
+        if len(session.history.entries) < 2:
+            raise DemoError("There is nothing to undo.")
+        title = session.history.entries[-1].title
+        return self._replace_history(session, session.history.undo(), f"Undone: {title}.")
+
+    def on_clear(self, visitor: Any) -> Updates:
+        """Empty the cache; Undo brings its views back."""
+        session = self.context.sessions.get(visitor)
+        if session.history.current is None or not session.history.current.count:
+            raise DemoError("The memory is empty already.")
+        return self._replace_history(session, session.history.with_clear(), "The memory is empty. Undo brings it back.")
+
+    def on_remove(self, visitor: Any) -> Updates:
+        """Remove the selected view; Undo brings it back."""
+        session = self.context.sessions.get(visitor)
+        history, item = session.history, session.selection.item
+        now, one = history.current, session.selected_entry
+        if now is None or one is None or item is None or now.item(*item) is None:
+            raise DemoError("No stored view is chosen.", "Choose one first.")
+        if one.snapshot is not now:
+            raise DemoError(
+                "This is an earlier moment: only what the memory holds now can be removed.",
+                "Move the slider to the latest moment.",
+            )
+        name, gone = now.names[item[0]], now.item(*item)
+        assert gone is not None
+        title = f"Removed view {gone.view} of picture {gone.born + 1} from {name}"
+        state = self.context.engine_of(session).remove_cache_item(now.to_cache_state(), *item)
+        return self._replace_history(session, history.with_removal(title, state), f"{title}. Undo brings it back.")
+
+    def on_export(self, visitor: Any, event: gr.EventData) -> Updates:
+        """The cache of the selected moment, as a file."""
+        session = self.context.sessions.get(visitor)
+        entry, run = session.selected_entry, session.run
+        if entry is None or run is None:
+            raise DemoError("There is no memory to export yet.", "Run a picture first.")
+        kind, entries = (clicked_format(event, CACHE_FORMATS), session.history.entries[: session.selected_moment + 1])
+        about = cache_file.describe(entry.snapshot, run.backbone.name, run.settings, entries)
+        with self.context.downloads.slot():
+            made = (cache_file.to_json if kind == "json" else cache_file.pack)(entry.snapshot, about)
+            self.export_count += 1
+            file = download_value(f"memory.{kind}", made, self.export_count)
+        return {
+            self.export_buttons: file,
+            self.context.status: notice.done_html(f"Exported {wording.view_count(entry.snapshot.count)} as {kind}."),
+        }
+
+    def on_import(self, visitor: Any, path: Any) -> Updates:
+        """Replace the cache by one from a file."""
+        session = self.context.sessions.get(visitor)
+        if not isinstance(path, str):
+            raise cache_file.CacheFileError("No file arrived.", "Try again.")
+        run = bulk_add.current_run(session, self.context.engine_of(session))
+        snapshot = cache_file.unpack(cache_file.read_file(Path(path)), run.class_prompts, run.backbone.name)
+        message = f"Imported {wording.view_count(snapshot.count)}. The next picture is decided with them."
+        updates = self._replace_history(session, session.history.with_import(snapshot), message)
+        self.context.sessions.evict()
+        return updates
+
+    def add_uploads(self, visitor: Any, paths: Any, attack: Any) -> Iterator[Updates]:
+        """Add uploaded pictures."""
+        session = self.context.sessions.get(visitor)
+        engine = self.context.engine_of(session)
+        pictures, errors = bulk_add.uploaded_pictures(session, engine, paths, attack is True)
+        yield from self._add_pictures(session, pictures, errors)
+
+    def add_attacked_samples(self, visitor: Any) -> Iterator[Updates]:
+        """Add attacked versions of the samples."""
+        session = self.context.sessions.get(visitor)
+        engine = self.context.engine_of(session)
+        yield from self._add_pictures(session, bulk_add.attacked_samples(session, engine), [])
+
+    def _add_pictures(
+        self, session: Session, pictures: list[bulk_add.PictureToAdd], errors: list[str]
+    ) -> Iterator[Updates]:
+        yield from bulk_add.add_steps(self.context, session, pictures, errors)
+        yield self._select(session, "memory")
+
+    def on_stopped(self, session: Session) -> Updates:
+        """Adding was stopped; what was added stays."""
+        message = notice.done_html("Stopped. What was added until then stays; Undo takes it out.")
+        return {self.context.status: message, **self._select(session, "memory")}
+
+    def _replace_history(self, session: Session, history: History, message: str) -> Updates:
+        with session.lock:
+            session.history = history
+        session.memory.before_after_html = ""
+        updates = self._select(session, "memory", moment=None, item=None)
+        return {self.context.error_banner: "", self.context.status: notice.done_html(message), **updates}
+
+    def _select(self, session: Session, *topics: str, **changes: Any) -> Updates:
+        session.selection = replace(session.selection, **changes)
+        if "memory" in topics:
+            self._compare(session)
+        return self.context.panels.redraw(session, *topics)
+
+    def _compare(self, session: Session) -> None:
+        """Decide with and without the memory, while the tab is visible."""
+        if session.visible_tab == self.tab.id:
+            bulk_add.compare_with_empty(self.context.engine_of(session), session)

@@ -1,0 +1,65 @@
+"""The caption of a saved figure: model, classes, attack and settings of the displayed run.
+
+It is hidden on the page, where ``plotly_view.js`` reads it when a figure is saved; a figure of many pictures has its own.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+import gradio as gr
+
+from rita_demo.attacks import ATTACKS
+from rita_demo.plots.figure import Figure
+from rita_demo.records import Run
+from rita_demo.settings import SETTINGS
+from rita_demo.ui.framework.panels import PanelRegistry
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.setting_controls import changes_from_preset, value_text
+
+
+def build_caption(panels: PanelRegistry) -> None:
+    """The hidden caption."""
+    line = gr.HTML(elem_id="figure-caption")
+    panels.add(line, lambda session: f"<p>{escape(caption(session))}</p>", "step", "inside")
+
+
+def with_caption(figure: Figure, text: str) -> Figure:
+    """A figure that is not about the displayed run, with its own caption as plain text."""
+    figure.meta["caption"] = f"RITA demo. {text}."
+    return figure
+
+
+def caption(session: Session) -> str:
+    """One line of plain text; "" before there is a run."""
+    run = session.displayed_run
+    if run is None:
+        return ""
+    return f"RITA demo. {run.backbone.title}; {_classes(run)}; {_attack(run)}; {_settings(session, run)}."
+
+
+def _classes(run: Run) -> str:
+    given = "true class" if run.label_given else "CLIP's own answer"
+    return f"{given} “{run.class_prompts.names[run.label]}” among {len(run.class_prompts.names)} classes"
+
+
+def _attack(run: Run) -> str:
+    threat = run.threat_model
+    if run.attack is None:
+        return "not attacked here"
+    strength = f", at most {threat.budget}/255" if threat.budget else ""
+    return (
+        f"attack: {ATTACKS[threat.attack].title}{strength}, {threat.steps} steps{wording.step_suffix(run)}, on "
+        f"{threat.side} × {threat.side} px ({threat.square}), seed {threat.seed}; knows {', '.join(threat.knows)}"
+    )
+
+
+def _settings(session: Session, run: Run) -> str:
+    name, changed = changes_from_preset(run.settings)
+    said = [f"{SETTINGS[n].label} {value_text(SETTINGS[n], getattr(run.settings, n))}" for n in changed]
+    out = session.inside.what_if.exclusions
+    left = len(out.views) + len(out.prompts) + len(out.cache_items)
+    if left:
+        said.append(f"{left} of views, prompts or stored views left out")
+    return f"settings: {name}" + (f", but {', '.join(said)}" if said else "")

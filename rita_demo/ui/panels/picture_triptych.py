@@ -1,0 +1,169 @@
+"""Clean, perturbation, attacked: three pictures, with a line to drag between clean and attacked.
+
+The HTML template is constant; its script inserts text as text, so that a class name cannot become markup. Pictures of
+an attack are PNG, equal bit for bit to what is saved.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rita_demo.records import AttackTrace, Picture, Run
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.data_uri import png_uri
+from rita_demo.ui.widgets.html_buttons import HtmlWidget
+from rita_demo.ui.widgets.views_grid import magnified_perturbation
+
+GAIN = 20
+SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+
+_FIGURE = """<figure class="pic {kind}"><figcaption><span class="kind">{title}</span>
+<span class="note"></span></figcaption><div class="frame"><p class="hole"></p><img alt="" hidden>{more}
+<div class="crop-box" hidden></div></div><h2 class="says"><span class="step">{number}</span><span
+ class="lead"></span> <b></b><span class="tail"></span></h2><p class="share"></p></figure>"""
+_COMPARE = """<img class="before" alt="" hidden><div class="cut" hidden></div>
+<input type="range" min="0" max="100" value="0" step="0.5" hidden
+ aria-label="Drag to compare: left of the line is the clean picture, right of it the attacked one">"""
+_TEMPLATE = (
+    '<div class="pics">'
+    + _FIGURE.format(kind="clean", title="Clean", number="1", more="")
+    + _FIGURE.format(kind="noise", title=f"Perturbation × {GAIN}", number="", more="")
+    + _FIGURE.format(kind="attacked", title="Attacked", number="2", more=_COMPARE)
+    + '<a class="save" hidden>Save this square as PNG, exact to the pixel</a></div>'
+)
+
+
+class PictureTriptych(HtmlWidget):
+    """Value: a dict as :func:`pictures_value` makes it; ``box``: the crop to outline, shares of the side."""
+
+    def __init__(self, value: dict[str, Any] | None = None, box: list[float] | None = None, **html: Any) -> None:
+        # Gradio calls this again with ``box`` when an event updates it, and reads it back as an attribute
+        self.box = box
+        super().__init__(value, html_template=_TEMPLATE, js_on_load=SCRIPT, apply_default_css=False, box=box, **html)
+
+    def postprocess(self, value: Any) -> str | None:
+        """The dict as one JSON string."""
+        return value if value is None or isinstance(value, str) else json.dumps(value)
+
+    def preprocess(self, payload: Any) -> None:
+        """The value that a browser sends back is not read."""
+        return None
+
+
+def pictures_value(session: Session) -> dict[str, Any] | None:
+    """The three pictures of the displayed run and step."""
+    run = session.run_at_step
+    if run is None:
+        return None
+    shown = session.image_cache  # a picture is encoded once, however often its step is selected
+    if "clean" not in shown:
+        part = clean_part(run.clean.picture, run.clean.verdicts["clip"], run.class_prompts.names)
+        shown["clean"] = part | asdict(wording.heading_clean(run))
+    clean = dict(shown["clean"])
+    if run.attack is None:
+        clean["kind"] = "The picture as it came"
+        return {"clean": clean, "noise": _placeholder("Nothing was added here."), "attacked": _not_attacked(run)}
+    last = len(run.attack.frames) - 1
+    step = last if run.step is None else run.step
+    if f"noise {step}" not in shown:
+        shown[f"noise {step}"] = perturbation_part(run.attack, step)
+        shown[f"attacked {step}"] = _attacked_part(run, step, last)
+    return {"clean": clean, "noise": shown[f"noise {step}"], "attacked": shown[f"attacked {step}"]}
+
+
+def _placeholder(sentence: str) -> dict[str, Any]:
+    return {"src": None, "hole": sentence}
+
+
+def _not_attacked(run: Run) -> dict[str, Any]:
+    return _placeholder("Press “Attack and defend” to see it attacked.") | asdict(wording.heading_attacked(run))
+
+
+def loading_pictures(picture: Picture) -> dict[str, Any]:
+    """The clean picture alone, before it is run."""
+    side = picture.pixels.shape[0]
+    clean = {
+        "src": png_uri(picture.pixels),
+        "alt": "The clean picture",
+        "note": f"{side} × {side} px",
+        "lead": "This is a photograph. The model is looking at it.",
+    }
+    coming = _placeholder("The attack is at work …")
+    return {"clean": clean, "noise": coming, "attacked": coming}
+
+
+def clean_part(picture: Picture, verdict: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """The first picture: pixels, CLIP's answer, how it was decoded."""
+    side = picture.pixels.shape[0]
+    return {
+        "src": png_uri(picture.pixels),
+        "alt": "The clean picture",
+        "note": f"{side} × {side} px",
+        "title": " ".join(picture.notes),
+        "lead": "This is a photograph. The model says:",
+        "answer": names[verdict.label],
+        "tail": ".",
+        "share": _probability_text(verdict.probability[verdict.label], len(names)),
+    }
+
+
+def _probability_text(share: float, classes: int) -> str:
+    return f"CLIP gives it {wording.percent(share)} among {classes} classes."
+
+
+def perturbation_part(attack: AttackTrace, step: int) -> dict[str, Any]:
+    """The second picture: attacked minus clean, magnified, grey where nothing changed."""
+    pixels = magnified_perturbation(attack.frames[0], attack.frames[step], gain=GAIN)
+    moved = np.abs(attack.frames[step].astype(int) - attack.frames[0].astype(int))
+    share = float((moved.max(axis=2) > 0).mean())
+    return {
+        "src": png_uri(pixels),
+        "alt": f"What the attack added, {GAIN} times magnified; grey means unchanged",
+        "note": "grey = unchanged",
+        "lead": f"What {_steps_text(step)} of the attack added. The largest change is",
+        "answer": f"{int(moved.max())}/255",
+        "tail": " of the brightness range.",
+        "share": f"{wording.percent(share)} of the pixels changed; L2 length {_l2(moved):.2f}.",
+    }
+
+
+def _l2(moved: np.ndarray) -> float:
+    return float(np.sqrt(((moved / 255.0) ** 2).sum()))
+
+
+def _steps_text(step: int) -> str:
+    return "1 step" if step == 1 else f"{step} steps"
+
+
+def _attacked_part(run: Run, step: int, last: int) -> dict[str, Any]:
+    assert run.attack is not None
+    said = run.attacked.verdicts["clip"]
+    label = said.label
+    heading = wording.heading_attacked(run)
+    if step != last:
+        lead = f"After {_steps_text(step)} of {last} the model says:"
+        heading = wording.Headline(lead, run.class_prompts.names[label], ".")
+    return asdict(heading) | {
+        "src": png_uri(run.attack.frames[step]),
+        "alt": f"The picture after {_steps_text(step)} of the attack",
+        "note": "drag the line to compare",
+        "share": _probability_text(said.probability[label], len(run.class_prompts.names)),
+        "fooled": label != run.label,
+        "file": f"attacked-step-{step}-of-{last}.png",
+    }
+
+
+def selected_box(session: Session) -> list[float] | None:
+    """Left, top, right, bottom of the selected view as fractions of the square's side."""
+    run, view = session.run, session.selection.view
+    if run is None or view is None:
+        return None
+    side = run.attacked if session.selection.side == "attacked" else run.clean
+    boxes = side.encoded_views.views.boxes
+    return [float(v) for v in boxes[view]] if 0 <= view < len(boxes) else None

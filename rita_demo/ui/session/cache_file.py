@@ -1,0 +1,230 @@
+"""The cache as one safetensors file: arrays, and a JSON header on the model, classes and settings they belong to.
+
+Never pickle, never a zip. An imported file is untrusted: the size is checked before anything is read, the header before
+the arrays, and every number before it is used.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from rita_demo.analysis import resultant_length
+from rita_demo.records import ClassPrompts
+from rita_demo.records.errors import DemoError
+from rita_demo.settings import SETTINGS, Settings
+from rita_demo.ui.session.cache_history import THUMBNAIL_SIZE, CacheItem, CacheSnapshot, HistoryEntry
+
+MAX_FILE_BYTES = 32 << 20  # bytes of a file
+MAX_HEADER_BYTES = 4 << 20
+MAX_LOGGED_EVENTS = 64  # views of one moment in the exported log
+MAX_PICTURES = 1 << 31
+FORMAT = "rita-demo memory 1"
+RETRY_HINT = "Export it again, or choose another file."
+#: array -> (dtype in the file, shape after the first axis; "D" is the model's width)
+ARRAYS: dict[str, tuple[str, tuple[int | str, ...]]] = {
+    "feature": ("F32", ("D",)),
+    "entropy": ("F32", ()),
+    "label": ("I64", ()),
+    "born": ("I64", ()),
+    "view": ("I64", ()),
+    "thumb": ("U8", (THUMBNAIL_SIZE, THUMBNAIL_SIZE, 3)),
+    "has_thumb": ("U8", ()),
+}
+
+
+class CacheFileError(DemoError):
+    """The file is not a valid cache."""
+
+
+def describe(
+    snapshot: CacheSnapshot, model: str, settings: Settings, entries: Sequence[HistoryEntry]
+) -> dict[str, Any]:
+    """The metadata of a cache: model, class names, the settings of the run on screen, and the log up to the exported
+    moment."""
+    return {
+        "format": FORMAT,
+        "model": model,
+        "key": snapshot.key,
+        "names": list(snapshot.names),
+        "slots": snapshot.slots,
+        "width": snapshot.width,
+        "pictures": snapshot.pictures,
+        "settings": settings.as_dict(),
+        "log": [_log_row(e) for e in entries],
+    }
+
+
+def _log_row(entry: HistoryEntry) -> dict[str, Any]:
+    names = entry.snapshot.names
+    return {
+        "title": entry.title,
+        "held": entry.snapshot.count,
+        "entered": [
+            {
+                "class": names[e.label],
+                "slot": e.slot,
+                "view": e.view,
+                "entropy": e.entropy,
+                "replaced_entropy": e.replaced_entropy,
+                "replaced_picture": e.replaced_born,
+            }
+            for e in entry.events[:MAX_LOGGED_EVENTS]
+        ],
+    }
+
+
+def to_json(snapshot: CacheSnapshot, metadata: dict[str, Any]) -> bytes:
+    """A cache as JSON for other programs: the metadata, and every item without its feature.
+
+    ``entropy`` is in nats, ``picture`` counts from 0 in the order of the log, ``r`` is |sum of a class's features| /
+    count. It cannot be imported: only the safetensors file has the features."""
+    held = sorted(snapshot.items_by_class.items())
+    classes = {
+        snapshot.names[k]: {
+            "r": round(resultant_length(np.stack([i.feature for i in items])), 6),
+            "items": [
+                {"slot": j, "entropy": i.entropy, "picture": i.born, "view": i.view} for j, i in enumerate(items)
+            ],
+        }
+        for k, items in held
+    }
+    return json.dumps(metadata | {"held": classes}, indent=1, ensure_ascii=False).encode()
+
+
+def pack(snapshot: CacheSnapshot, metadata: dict[str, Any]) -> bytes:
+    """A cache as a safetensors file; its metadata entry ``rita`` is ``metadata`` as JSON."""
+    rows = [(k, item) for k, items in sorted(snapshot.items_by_class.items()) for item in items]
+    nothing = np.zeros((THUMBNAIL_SIZE, THUMBNAIL_SIZE, 3), np.uint8)
+    thumbs = [nothing if i.thumbnail is None else i.thumbnail for _, i in rows]
+    arrays: dict[str, np.ndarray] = {
+        "feature": np.array([i.feature for _, i in rows], np.float32).reshape(-1, snapshot.width),
+        "entropy": np.array([i.entropy for _, i in rows], np.float32),
+        "label": np.array([k for k, _ in rows], np.int64),
+        "born": np.array([i.born for _, i in rows], np.int64),
+        "view": np.array([i.view for _, i in rows], np.int64),
+        "thumb": np.array(thumbs, np.uint8).reshape(-1, THUMBNAIL_SIZE, THUMBNAIL_SIZE, 3),
+        "has_thumb": np.array([i.thumbnail is not None for _, i in rows], np.uint8),
+    }
+    return save(arrays, {"rita": json.dumps(metadata)})
+
+
+def read_file(path: Path) -> bytes:
+    """A file's bytes, if it is small enough to be a cache."""
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise CacheFileError(
+            f"This file is larger than any memory of this page ({MAX_FILE_BYTES >> 20} MB).", RETRY_HINT
+        )
+    return path.read_bytes()
+
+
+def unpack(data: bytes, class_prompts: ClassPrompts, model: str) -> CacheSnapshot:
+    """A cache from a file, checked against the model and the classes in use.
+
+    Raises:
+        CacheFileError: one sentence on the first thing that is wrong.
+    """
+    if len(data) > MAX_FILE_BYTES:
+        raise CacheFileError("This file is larger than any memory of this page.", RETRY_HINT)
+    try:
+        header = _header(data)
+        about = _metadata(header, class_prompts, model)
+        _check_arrays(header, class_prompts.features.shape[-1])
+        arrays = load(data)
+        return _snapshot(arrays, about, class_prompts)
+    except (SafetensorError, ValueError, LookupError, TypeError, RecursionError, OverflowError, AttributeError) as e:
+        raise CacheFileError("This file is truncated or damaged: no memory in it.", RETRY_HINT) from e
+
+
+def _header(data: bytes) -> dict[str, Any]:
+    if len(data) < 10:
+        raise CacheFileError("This file is too short to be a memory.", RETRY_HINT)
+    (length,) = struct.unpack("<Q", data[:8])
+    if length > min(MAX_HEADER_BYTES, len(data) - 8):
+        raise CacheFileError("This is not a safetensors file, or it is truncated: its header does not fit.", RETRY_HINT)
+    header = json.loads(data[8 : 8 + length])
+    if not isinstance(header, dict):
+        raise ValueError("the header is not an object")
+    return header
+
+
+def _metadata(header: dict[str, Any], class_prompts: ClassPrompts, model: str) -> dict[str, Any]:
+    about = json.loads(header.get("__metadata__", {}).get("rita", "null"))
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise CacheFileError("This safetensors file is not a memory of this page.", RETRY_HINT)
+    if about.get("model") != model:
+        raise CacheFileError(
+            f"This memory belongs to another model ({str(about.get('model'))[:60]}); in use is {model}.",
+            "Choose that model first, then run a picture.",
+        )
+    if about.get("names") != list(class_prompts.names) or about.get("key") != class_prompts.key:
+        raise CacheFileError(
+            "This memory belongs to other class names than those in use.",
+            "Run a picture with the class names it was made with, then import it.",
+        )
+    _check_integer(about, "slots", 1, int(SETTINGS["slots"].high) + 1)
+    _check_integer(about, "pictures", 0, MAX_PICTURES)
+    if about.get("width") != class_prompts.features.shape[-1]:
+        raise CacheFileError("This memory's features have another width than the model's.", RETRY_HINT)
+    return about
+
+
+def _check_integer(metadata: dict[str, Any], name: str, low: int, high: int) -> None:
+    value = metadata.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value < high:
+        raise CacheFileError(f"This memory was changed: its {name} is not a number it can be.", RETRY_HINT)
+
+
+def _check_arrays(header: dict[str, Any], width: int) -> None:
+    """Check names, dtypes and shapes of the arrays before any of them is read."""
+    if set(header) != {*ARRAYS, "__metadata__"}:
+        raise CacheFileError("This memory was changed: arrays are missing or added.", RETRY_HINT)
+    rows = {header[name]["shape"][0] for name in ARRAYS}
+    for name, (kind, rest) in ARRAYS.items():
+        wanted = [width if size == "D" else size for size in rest]
+        if header[name]["dtype"] != kind or header[name]["shape"][1:] != wanted or len(rows) != 1:
+            raise CacheFileError(f"This memory was changed: {name} has another kind or shape.", RETRY_HINT)
+
+
+def _snapshot(arrays: dict[str, np.ndarray], metadata: dict[str, Any], class_prompts: ClassPrompts) -> CacheSnapshot:
+    K, slots = len(class_prompts.names), metadata["slots"]
+    length = np.linalg.norm(arrays["feature"].astype(np.float64), axis=1)
+    entropy, label = arrays["entropy"].astype(np.float64), arrays["label"]
+    checks: tuple[tuple[str, Callable[[], Any]], ...] = (
+        ("a feature is not finite", lambda: np.isfinite(arrays["feature"])),
+        ("a feature is not of unit length", lambda: np.abs(length - 1) < 1e-3),
+        (
+            "an entropy is not between 0 and log K",
+            lambda: np.isfinite(entropy) & (entropy >= -1e-4) & (entropy <= math.log(K) + 1e-3),
+        ),
+        ("a class is not in the list", lambda: (label >= 0) & (label < K)),
+        ("a class holds more than its places", lambda: np.bincount(label, minlength=K) <= slots),
+        ("an item is older than the memory", lambda: (arrays["born"] >= 0) & (arrays["born"] < metadata["pictures"])),
+        ("a view has no number", lambda: (arrays["view"] >= 0) & (arrays["view"] < 1 << 16)),
+        ("a mark is neither 0 nor 1", lambda: arrays["has_thumb"] <= 1),
+    )
+    for sentence, holds in checks:
+        if not np.all(holds()):
+            raise CacheFileError(f"This memory was changed: {sentence}.", RETRY_HINT)
+    items: dict[int, tuple[CacheItem, ...]] = {}
+    for row, k in enumerate(label.tolist()):
+        items[k] = (*items.get(k, ()), _item(arrays, row))
+    return CacheSnapshot(class_prompts.key, class_prompts.names, slots, metadata["width"], metadata["pictures"], items)
+
+
+def _item(arrays: dict[str, np.ndarray], row: int) -> CacheItem:
+    return CacheItem(
+        arrays["feature"][row].copy(),
+        float(arrays["entropy"][row]),
+        int(arrays["born"][row]),
+        int(arrays["view"][row]),
+        arrays["thumb"][row].copy() if arrays["has_thumb"][row] else None,
+    )

@@ -1,0 +1,225 @@
+"""A visitor's cache over time, as immutable values.
+
+A *snapshot* is a cache (``CacheState``) as the page stores it: its items without the empty slots, so that hundreds of
+snapshots share their items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from PIL import Image
+
+from rita_demo.records import CacheEvent, CacheState, ClassPrompts
+
+MAX_ENTRIES = 200
+THUMBNAIL_SIZE = 48  # pixels
+
+
+@dataclass(frozen=True, eq=False)
+class CacheItem:
+    """One cached view: ``feature`` (D,), ``entropy`` in nats, ``born`` the number of its picture, ``view`` its number
+    among that picture's views, ``thumbnail`` (48, 48, 3) uint8 or None if it is not known."""
+
+    feature: np.ndarray
+    entropy: float
+    born: int
+    view: int
+    thumbnail: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class CacheSnapshot:
+    """A cache's items by class, with ``slots`` J, ``width`` D, the number of ``pictures`` and the ``key`` of the state."""
+
+    key: str
+    names: tuple[str, ...]
+    slots: int
+    width: int
+    pictures: int = 0
+    items: Mapping[int, tuple[CacheItem, ...]] | None = None
+
+    @property
+    def items_by_class(self) -> dict[int, tuple[CacheItem, ...]]:
+        """Class -> its items, without empty classes."""
+        return dict(self.items or {})
+
+    @property
+    def count(self) -> int:
+        """Number of cached views."""
+        return sum(len(items) for items in self.items_by_class.values())
+
+    def item(self, k: int, slot: int) -> CacheItem | None:
+        """The item in a slot, or None."""
+        items = self.items_by_class.get(k, ())
+        return items[slot] if 0 <= slot < len(items) else None
+
+    def find(self, item: CacheItem | None) -> tuple[int, int] | None:
+        """Class and slot of an item, or None if it is not here."""
+        places = ((k, j) for k, items in self.items_by_class.items() for j, one in enumerate(items) if one is item)
+        return next(places, None)
+
+    def without_items(self, item_ids: set[int]) -> CacheSnapshot:
+        """Without the items of these ids (``id(item)``); later items of a class move up."""
+        kept = {k: tuple(i for i in items if id(i) not in item_ids) for k, items in self.items_by_class.items()}
+        return replace(self, items={k: items for k, items in kept.items() if items})
+
+    def cleared(self) -> CacheSnapshot:
+        """Without any items."""
+        return replace(self, items={})
+
+    def to_cache_state(self) -> CacheState:
+        """The cache as the engine's record."""
+        K, J, D = len(self.names), self.slots, self.width
+        state = CacheState(
+            np.zeros((K, J, D), np.float32),
+            np.full((K, J), np.inf, np.float32),
+            np.full((K, J), -1, np.int64),
+            np.full((K, J), -1, np.int64),
+            np.zeros(K, np.int64),
+            self.pictures,
+            self.key,
+        )
+        for k, items in self.items_by_class.items():
+            state.count[k] = len(items)
+            for slot, item in enumerate(items):
+                state.features[k, slot], state.entropy[k, slot] = item.feature, item.entropy
+                state.born[k, slot], state.view[k, slot] = item.born, item.view
+        return state
+
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    """One moment: what happened (``title``), the views that entered (``events``), and the cache after it.
+
+    ``picture_key`` names the clean picture that was decided; "" for a reset or an import."""
+
+    title: str
+    snapshot: CacheSnapshot
+    events: tuple[CacheEvent, ...] = ()
+    picture_key: str = ""
+
+    @property
+    def added_item_ids(self) -> set[int]:
+        """The ids (``id(item)``) of the items that this moment's picture added."""
+        born = self.snapshot.pictures - 1 if self.picture_key else None
+        return {id(i) for items in self.snapshot.items_by_class.values() for i in items if i.born == born}
+
+
+@dataclass(frozen=True)
+class History:
+    """The last ``MAX_ENTRIES`` states of one visitor's cache, oldest first."""
+
+    entries: tuple[HistoryEntry, ...] = ()
+
+    @property
+    def current(self) -> CacheSnapshot | None:
+        """The latest snapshot; None before the first picture."""
+        return self.entries[-1].snapshot if self.entries else None
+
+    def snapshot_without(self, picture_key: str, moment: int = -1) -> CacheSnapshot | None:
+        """The snapshot at ``moment`` without a picture's own views; None before the first picture.
+
+        If that picture made the moment, it is exactly the moment before; later, its own views are removed, and what they
+        replaced meanwhile does not come back.
+        """
+        if not self.entries:
+            return None
+        moment = moment % len(self.entries)
+        while picture_key and moment > 0 and self.entries[moment].picture_key == picture_key:
+            moment -= 1
+        own = [e.added_item_ids for e in self.entries if picture_key and e.picture_key == picture_key]
+        return self.entries[moment].snapshot.without_items(set().union(*own))
+
+    def cache_before(self, picture_key: str) -> CacheState | None:
+        """The cache that a picture is decided from: without its own views of an earlier run."""
+        snapshot = self.snapshot_without(picture_key)
+        return None if snapshot is None else snapshot.to_cache_state()
+
+    def with_picture(
+        self,
+        title: str,
+        picture_key: str,
+        class_prompts: ClassPrompts,
+        cache_before: CacheState,
+        cache_after: CacheState,
+        events: tuple[CacheEvent, ...],
+        crops: np.ndarray | None,
+        *,
+        replace_latest: bool = True,
+    ) -> History:
+        """The history after a picture; another vocabulary or model starts a new one.
+
+        Args:
+            cache_before: from :meth:`cache_before`.
+            crops: the picture's views for the screen, for thumbnails.
+            replace_latest: a repeated run of the latest picture replaces its moment. Otherwise, and for earlier
+                pictures, a moment is added in which the picture's earlier views are gone.
+        """
+        kept = self.entries
+        if not kept or kept[-1].snapshot.key != class_prompts.key:
+            kept = (HistoryEntry("The beginning", snapshot_of(cache_before, class_prompts.names, None, None)),)
+        elif replace_latest and picture_key and len(kept) > 1 and kept[-1].picture_key == picture_key:
+            kept = kept[:-1]
+        if picture_key and any(e.picture_key == picture_key for e in kept):
+            title = f"{title}, again (its earlier views were taken out)"
+        snapshot = snapshot_of(cache_after, class_prompts.names, kept[-1].snapshot, crops)
+        return self._append(kept, HistoryEntry(title, snapshot, events, picture_key))
+
+    def with_clear(self) -> History:
+        """The cache cleared; :meth:`undo` restores it."""
+        now = self.current
+        return self if now is None else self._append(self.entries, HistoryEntry("Emptied", now.cleared()))
+
+    def with_removal(self, title: str, state: CacheState) -> History:
+        """The cache is now ``state``, from which something was removed."""
+        assert self.current is not None
+        snapshot = snapshot_of(state, self.current.names, self.current, None)
+        return self._append(self.entries, HistoryEntry(title, snapshot))
+
+    def with_import(self, snapshot: CacheSnapshot) -> History:
+        """Another cache instead of this one."""
+        return self._append(self.entries, HistoryEntry("Imported from a file", snapshot))
+
+    def undo(self) -> History:
+        """Without the latest moment; the first one stays."""
+        return History(self.entries[:-1]) if len(self.entries) > 1 else self
+
+    @staticmethod
+    def _append(entries: tuple[HistoryEntry, ...], entry: HistoryEntry) -> History:
+        return History((*entries, entry)[-MAX_ENTRIES:])
+
+
+def snapshot_of(
+    state: CacheState, names: tuple[str, ...], earlier: CacheSnapshot | None, crops: np.ndarray | None
+) -> CacheSnapshot:
+    """A state as a snapshot. Items that ``earlier`` has are the same objects; new ones get a thumbnail from ``crops``
+    (N, s, s, 3), the views of the latest picture."""
+    items: dict[int, tuple[CacheItem, ...]] = {}
+    for k in np.flatnonzero(np.asarray(state.count)).tolist():
+        known = [] if earlier is None else list(earlier.items_by_class.get(k, ()))
+        items[k] = tuple(_cache_item(state, k, j, known, crops) for j in range(int(state.count[k])))
+    _, J, D = state.features.shape
+    return CacheSnapshot(state.key, tuple(names), J, D, int(state.pictures), items)
+
+
+def _cache_item(state: CacheState, k: int, slot: int, earlier: list[CacheItem], crops: np.ndarray | None) -> CacheItem:
+    feature = np.array(state.features[k, slot], np.float32)
+    entropy, born = float(state.entropy[k, slot]), int(state.born[k, slot])
+    view = int(state.view[k, slot])
+    for item in earlier:
+        same = (item.entropy, item.born, item.view) == (entropy, born, view)
+        if same and np.array_equal(item.feature, feature):
+            return item
+    thumb = None
+    if crops is not None and born == state.pictures - 1 and 0 <= view < len(crops):
+        thumb = thumbnail(crops[view])
+    return CacheItem(feature, entropy, born, view, thumb)
+
+
+def thumbnail(pixels: np.ndarray) -> np.ndarray:
+    """(s, s, 3) uint8 -> (48, 48, 3) uint8."""
+    image = Image.fromarray(np.ascontiguousarray(pixels))
+    return np.array(image.resize((THUMBNAIL_SIZE, THUMBNAIL_SIZE), Image.Resampling.BILINEAR))

@@ -1,0 +1,59 @@
+"""What the tab *Figures of the paper* shows to one visitor, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rita_demo.records import Run, TheoremBounds
+from rita_demo.records.measurement import AblationPoint, CloudPoints, FeatureCloud, KlToOneHot, Separability
+
+if TYPE_CHECKING:
+    from rita_demo.ui.session.session import Session
+
+
+@dataclass(frozen=True)
+class PlacedCloud:
+    """A cloud with everything that is computed from it once. ``coordinates`` maps "PCA" and, when it is ready, "UMAP" to
+    (P, 2); ``captions`` maps the same to a sentence on the projection."""
+
+    cloud: FeatureCloud
+    points: CloudPoints
+    coordinates: dict[str, np.ndarray]
+    captions: dict[str, str]
+    kl_to_one_hot: KlToOneHot
+    separability: tuple[Separability, ...] = ()
+
+
+@dataclass(frozen=True)
+class FiguresState:
+    """``projection`` is "PCA" or "UMAP"; ``k`` the selected class of the cloud, ``picture`` one of its pictures,
+    ``lasso_points`` the selected points; ``released_class``: the class of the selection of all tabs that was deselected
+    here. ``theorem_bounds``: Theorem 1 on a run; ``ablation_points``: the measurements of ``run_folder`` ("": those
+    shipped with this copy). ``filters`` of the paper's table by name; those without an entry have their first value.
+    """
+
+    placed_cloud: PlacedCloud | None = None
+    projection: str = "PCA"
+    k: int | None = None
+    picture: int | None = None
+    lasso_points: tuple[int, ...] = ()
+    released_class: int | None = None
+    theorem_bounds: tuple[Run, dict[str, TheoremBounds]] | None = None
+    run_folder: str = ""
+    ablation_points: tuple[AblationPoint, ...] = ()
+    setting: str = "transported_mass"
+    filters: dict[str, str] = field(default_factory=dict)
+
+
+def selected_class(session: Session) -> int | None:
+    """The selected class of the cloud: that of the selection of all tabs if the cloud has it, else the one chosen here."""
+    figures, run, k = session.figures, session.run, session.selection.k
+    if figures.placed_cloud is None:
+        return None
+    names = figures.placed_cloud.cloud.class_prompts.names
+    if run is not None and k is not None and k != figures.released_class and run.class_prompts.names[k] in names:
+        return names.index(run.class_prompts.names[k])
+    return figures.k

@@ -1,0 +1,120 @@
+"""From the form to a checked request: invalid values give an error message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rita_demo.data import samples, vocabularies
+from rita_demo.data.pictures import open_picture
+from rita_demo.defences.registry import DEFAULT_METHODS, default_methods, with_defaults
+from rita_demo.records import Picture, Run
+from rita_demo.records.errors import PictureError, SettingError, VocabularyError
+from rita_demo.settings import Settings
+from rita_demo.ui.session.session import AttackDefendState
+from rita_demo.ui.widgets.setting_controls import settings_from
+
+OWN_CLASSES = "own"  # the vocabulary a visitor types
+NOT_GIVEN = "not given"  # no true class
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """One run: a square picture (of a ``sample``, or uploaded), K class names, all settings, the true class ``label`` and
+    the attack's ``target``."""
+
+    picture: Picture
+    names: tuple[str, ...]
+    settings: Settings
+    label: int | None
+    target: int | None
+    title: str = "A picture"
+    sample: str | None = None
+    methods: tuple[str, ...] = DEFAULT_METHODS
+
+
+def methods_of(form: Mapping[str, Any]) -> tuple[str, ...]:
+    """The chosen methods, and the three that are always there."""
+    ticked = form.get("methods") or []
+    if not isinstance(ticked, list):
+        raise SettingError("The methods come as a list.", "Tick them in the menu.")
+    return with_defaults(ticked)
+
+
+def names_of(form: Mapping[str, Any]) -> tuple[str, ...]:
+    """The class names of the chosen list, or the typed ones."""
+    chosen = form.get("vocabulary")
+    if chosen == OWN_CLASSES:
+        typed = form.get("own_names")
+        if not isinstance(typed, str):
+            raise VocabularyError("Class names are text.", "Type them separated by commas.")
+        return vocabularies.parse_names(typed)
+    return vocabularies.vocabulary(str(chosen)).names
+
+
+def class_of(names: tuple[str, ...], chosen: Any) -> int | None:
+    """The index of a class name; None when nothing was chosen."""
+    if chosen is None or chosen in ("", NOT_GIVEN):
+        return None
+    if not isinstance(chosen, str):
+        raise VocabularyError("A class is chosen by its name.", "Choose one from the list.")
+    return vocabularies.index_of(names, chosen)
+
+
+def picture_for(chosen: AttackDefendState, settings: Settings, side: int) -> Picture:
+    """The chosen picture as a square: an upload or a sample."""
+    if chosen.source is not None:
+        return open_picture(chosen.source, square=settings.square, side=side)
+    if chosen.sample is not None:
+        return samples.sample(chosen.sample).load(square=settings.square, side=side)
+    raise PictureError("There is no picture yet.", "Choose a sample or upload your own.")
+
+
+def title_of(chosen: AttackDefendState) -> str:
+    """The title of the chosen picture in the cache history."""
+    if chosen.source is None and chosen.sample in samples.SAMPLES:
+        return samples.SAMPLES[str(chosen.sample)].title
+    return "Your picture"
+
+
+def parse_request(form: Mapping[str, Any], chosen: AttackDefendState, side: int, *, attack: bool) -> RunRequest:
+    """The request of a form, checked.
+
+    Args:
+        form: component name -> value as it came from the browser.
+        chosen: the picture.
+        side: the model's input side in pixels.
+        attack: False only defends, whatever attack the form names.
+
+    Raises:
+        DemoError: the first invalid value.
+    """
+    settings = settings_from(form)
+    if not attack:
+        settings = settings.replace(attack="none")
+    names = names_of(form)
+    return RunRequest(
+        picture=picture_for(chosen, settings, side),
+        names=names,
+        settings=settings,
+        label=class_of(names, form.get("truth")),
+        target=class_of(names, form.get("target")) if attack else None,
+        title=title_of(chosen),
+        sample=chosen.sample if chosen.source is None else None,
+        methods=methods_of(form),
+    )
+
+
+def form_values(run: Run) -> dict[str, Any]:
+    """The form that gives this run, by field name: the inverse of :func:`parse_request`."""
+    names = run.class_prompts.names
+    lists = {one.names: key for key, one in vocabularies.VOCABULARIES.items()}
+    target = None if run.attack is None else run.attack.target
+    return run.settings.as_dict() | {
+        "vocabulary": lists.get(names, OWN_CLASSES),
+        "own_names": "" if names in lists else ", ".join(names),
+        "truth": names[run.label] if run.label_given else NOT_GIVEN,
+        "target": NOT_GIVEN if target is None else names[target],
+        "methods": [name for name in run.methods if name not in default_methods()],
+    }

@@ -1,0 +1,294 @@
+"""What the server keeps for one visitor.
+
+The browser holds only an opaque id (in ``gr.State``): pictures, runs and caches stay on the server. What all tabs
+share stands in :class:`Session` itself; what belongs to one tab stands in that tab's record.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rita_demo.pipeline.attack_steps import last_step, run_at_step
+from rita_demo.records import AttackStepResult, Exclusions, ImageResult, ProcrustesPlane, Run, Trace, ViewSeedResult
+from rita_demo.settings import Settings
+from rita_demo.ui.session.cache_history import CacheItem, History, HistoryEntry
+from rita_demo.ui.session.figures_state import FiguresState
+from rita_demo.ui.session.stream_state import StreamState
+
+SIDES = ("attacked", "clean")
+NO_EXCLUSIONS = Exclusions()
+#: Element id of the first tab, which is visible when the page opens.
+HOME_TAB = "attack-defend"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is selected, in every tab alike; None: nothing.
+
+    ``k`` is a class, ``atom`` one of its prompts, ``view`` a view, ``side`` one of ``SIDES``, ``step`` an attack step
+    (:attr:`Session.run_at_step` has the nearest one that is stored), ``item`` class and slot of a cached view at
+    ``moment`` of the cache history (None: the latest).
+    """
+
+    k: int | None = None
+    view: int | None = None
+    atom: int | None = None
+    step: int | None = None
+    side: str = "attacked"
+    item: tuple[int, int] | None = None
+    moment: int | None = None
+
+
+@dataclass(frozen=True)
+class BudgetVariant:
+    """The picture on screen attacked with another budget; fields as in :class:`Session`."""
+
+    run: Run
+    attack_steps: tuple[AttackStepResult, ...] = ()
+    crops: dict[str, np.ndarray] = field(default_factory=dict)
+    image_cache: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass
+class AttackDefendState:
+    """*Attack & defend*: the picture of the next run, either the bytes ``source`` of an upload or the name of a
+    ``sample``; and the results of the run on screen with new sets of crops."""
+
+    source: bytes | None = None
+    sample: str | None = None
+    view_seed_results: tuple[ViewSeedResult, ...] = ()
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """What *Inside RITA* shows instead of the run: ``run`` is decided again with other ``settings``, with
+    ``exclusions``, or with another true class ``label``. All None: the run itself."""
+
+    settings: Settings | None = None
+    exclusions: Exclusions = NO_EXCLUSIONS
+    label: int | None = None
+    run: Run | None = None
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """The state that is pinned for comparison: a title and its run."""
+
+    title: str
+    run: Run
+
+
+@dataclass
+class InsideState:
+    """*Inside RITA*; ``all_classes_open``: the fold with the figures of all classes is open."""
+
+    what_if: WhatIf = WhatIf()
+    pinned: Pinned | None = None
+    all_classes_open: bool = False
+
+
+@dataclass
+class MemoryState:
+    """*Memory (cache)*: the run on screen decided from an empty cache and from the cache of the selected moment, the
+    Procrustes plane of the selected class, and HTML of what the last bulk add changed."""
+
+    empty_cache_result: tuple[Run, Trace] | None = None
+    cache_result: tuple[Run, HistoryEntry, Trace] | None = None
+    plane_cache: tuple[Run, tuple[CacheItem, ...], int, ProcrustesPlane | None] | None = None
+    before_after_html: str = ""
+
+
+@dataclass
+class JobState:
+    """Long jobs by the name of their stop button: how many run, how often the button was pressed, and whose last job
+    was stopped."""
+
+    running: Counter[str] = field(default_factory=Counter)
+    stop_requests: Counter[str] = field(default_factory=Counter)
+    stopped: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Session:
+    """One visitor.
+
+    ``run`` is on screen, of the sample ``run_sample`` if it is one; ``shared_run`` is a run that all visitors share
+    (the worked example). ``attack_steps`` are the stored steps of its attack; while more are computed,
+    ``pending_steps`` is how many there will be, else 0. ``budget_variants`` maps other budgets (1/255) to what is
+    shown of each. ``crops`` maps "clean", "attacked" or "step 3" to views for the screen, (N, s, s, 3) uint8;
+    ``image_cache`` holds pictures already encoded for the screen. ``history`` is the cache over time.
+    ``visible_tab`` is the id of the open tab; tabs in ``stale_tabs`` are drawn again when they are opened;
+    ``pending_topics`` are drawn in the second stage of an update.
+    """
+
+    model: str = ""
+    run: Run | None = None
+    run_sample: str | None = None
+    shared_run: Run | None = None
+    attack_steps: tuple[AttackStepResult, ...] = ()
+    pending_steps: int = 0
+    budget_variants: dict[int, BudgetVariant] = field(default_factory=dict)
+    crops: dict[str, np.ndarray] = field(default_factory=dict)
+    image_cache: dict[str, dict[str, Any]] = field(default_factory=dict)
+    selection: Selection = Selection()
+    history: History = field(default_factory=History)
+    visible_tab: str = HOME_TAB
+    stale_tabs: set[str] = field(default_factory=set)
+    pending_topics: frozenset[str] = frozenset()
+    jobs: JobState = field(default_factory=JobState)
+    attack_defend: AttackDefendState = field(default_factory=AttackDefendState)
+    inside: InsideState = field(default_factory=InsideState)
+    memory: MemoryState = field(default_factory=MemoryState)
+    stream: StreamState = field(default_factory=StreamState)
+    figures: FiguresState = field(default_factory=FiguresState)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def show(self, run: Run, *, shared: bool = False, sample: str | None = None) -> None:
+        """Put ``run`` (of that ``sample``) on screen and select the class that RITA answers."""
+        with self.lock:
+            self.run, self.run_sample, self.shared_run = run, sample, run if shared else None
+            self.attack_steps, self.pending_steps, self.budget_variants = (), 0, {}
+            self.crops, self.image_cache = {}, {}
+            self.attack_defend.view_seed_results, self.inside.what_if = (), WhatIf()
+            k, side = run.attacked.verdicts["rita"].label, "attacked" if run.attack else "clean"
+            self.selection = Selection(k=k, step=last_step(run) if run.attack else None, side=side)
+
+    def select(self, **changes: Any) -> None:
+        """Change the selection."""
+        self.selection = replace(self.selection, **changes)
+
+    def store_budget_variant(self, budget: int, variant: BudgetVariant) -> None:
+        """Add another budget. Its dictionaries are copied: this visitor may add to them."""
+        self.budget_variants[budget] = replace(
+            variant, crops=dict(variant.crops), image_cache=dict(variant.image_cache)
+        )
+
+    def select_budget(self, budget: int) -> None:
+        """Show one of ``budget_variants``; the run on screen takes its place. Selection and what-if stay."""
+        with self.lock:
+            run, variants = self.run, self.budget_variants  # `Sessions.evict` may replace the latter meanwhile
+            if run is None or budget not in variants:
+                return
+            variant = variants.pop(budget)
+            variants[run.settings.budget] = BudgetVariant(run, self.attack_steps, self.crops, self.image_cache)
+            if "clean" in self.crops:  # the same for every budget
+                variant.crops["clean"] = self.crops["clean"]
+            self.run, self.attack_steps = variant.run, variant.attack_steps
+            self.crops, self.image_cache = variant.crops, variant.image_cache
+            self.attack_defend.view_seed_results, what_if = (), self.inside.what_if
+            if what_if.settings is not None:
+                self.inside.what_if = replace(what_if, settings=what_if.settings.replace(budget=budget))
+
+    def same_picture(self, run: Run | None) -> bool:
+        """Whether ``run`` is of the picture on screen, with any budget."""
+        return run is not None and self.run is not None and self.run.clean is run.clean
+
+    @property
+    def run_at_step(self) -> Run | None:
+        """The run at the stored attack step nearest to the selected one: what every panel draws."""
+        return self.run and run_at_step(self.run, self.attack_steps, self.selection.step)
+
+    @property
+    def displayed_run(self) -> Run | None:
+        """What *Inside RITA* draws: the what-if if there is one, else the run at the selected attack step."""
+        return self.inside.what_if.run or self.run_at_step
+
+    @property
+    def attacked_by_step(self) -> tuple[ImageResult, ...]:
+        """The attacked picture's result at every stored step, the delivered one last."""
+        if self.run is None:
+            return ()
+        return (*(result.image_result for result in self.attack_steps), self.run.attacked)
+
+    @property
+    def selected_moment(self) -> int:
+        """Number of the selected moment of the cache history."""
+        last, at = max(len(self.history.entries) - 1, 0), self.selection.moment
+        return last if at is None else min(max(at, 0), last)
+
+    @property
+    def selected_entry(self) -> HistoryEntry | None:
+        """The selected moment of the cache history; None before the first run."""
+        entries = self.history.entries
+        return entries[self.selected_moment] if entries else None
+
+    def store_attack_step(self, result: AttackStepResult, crops: np.ndarray) -> None:
+        """Add the next attack step, and its views for the screen."""
+        self.attack_steps = (*self.attack_steps, result)
+        self.crops.setdefault(self.step_key(result.step), crops)
+        if len(self.attack_steps) == self.pending_steps:
+            self.pending_steps = 0
+
+    def crops_of(self, side: str) -> np.ndarray | None:
+        """The views of a side of :attr:`run_at_step` for the screen, if they are there."""
+        return self.crops.get(self.crops_key(side))
+
+    def crops_key(self, side: str) -> str:
+        """Their key in ``crops``."""
+        return side if side == "clean" or self.run_at_step is None else self.step_key(self.run_at_step.step)
+
+    def step_key(self, step: int | None) -> str:
+        """The key in ``crops`` of an attack step: the first is the clean picture, the last the attacked one."""
+        if step is None or step == (0 if self.run is None else last_step(self.run)):
+            return "attacked"
+        return f"step {step}" if step else "clean"
+
+    def add_to_history(self, run: Run, title: str) -> None:
+        """Add what the run's delivered picture changed in the cache; its thumbnails come from ``crops``."""
+        with self.lock:
+            self.history = self.history.with_picture(
+                title if run.attack is None else f"{title}, attacked",
+                run.clean.picture.key,
+                run.class_prompts,
+                run.cache_before,
+                run.cache_after,
+                run.attacked.trace.cache_update.events,
+                self.crops.get("attacked"),
+            )
+
+    def size_bytes(self) -> int:
+        """Bytes that only this visitor needs. Called from other threads: each field may change meanwhile, and is read
+        once."""
+        empty, cached = self.memory.empty_cache_result, self.memory.cache_result
+        own = (
+            () if self.same_picture(self.shared_run) else self._own_results(),
+            self.attack_defend.view_seed_results,
+            self.history,
+            empty[1] if empty else None,
+            cached[2] if cached else None,
+            self.inside.what_if.run,
+            self.inside.pinned,
+            self.stream.trajectory,
+            self.figures,
+        )
+        image_caches = (self.image_cache, *(v.image_cache for v in tuple(self.budget_variants.values())))
+        parts = [part for cache in image_caches for part in tuple(cache.values())]
+        text = sum(len(part.get("src") or "") for part in parts)
+        return len(self.attack_defend.source or b"") + text + self.stream.size_bytes() + array_bytes(own)
+
+    def _own_results(self) -> tuple[Any, ...]:
+        return self.run, self.attack_steps, self.crops, self.budget_variants
+
+
+def array_bytes(value: Any, seen: set[Any] | None = None) -> int:
+    """Bytes of the arrays inside a record; memory that several of them share is counted once."""
+    seen = set() if seen is None else seen
+    array = isinstance(value, np.ndarray)
+    name = (value.ctypes.data, value.nbytes) if array else id(value)
+    if name in seen:
+        return 0
+    seen.add(name)
+    if array:
+        return value.nbytes
+    if is_dataclass(value) and not isinstance(value, type):
+        return sum(array_bytes(getattr(value, f.name), seen) for f in fields(value))
+    if isinstance(value, dict):
+        return sum(array_bytes(v, seen) for v in tuple(value.values()))  # others may add to it
+    if isinstance(value, tuple | list):
+        return sum(array_bytes(v, seen) for v in value)
+    return 0

@@ -1,0 +1,164 @@
+"""The page's state as a short query string, and back: sample, classes, attack, settings, selection.
+
+A link is opened like this: the form is filled in, the run waits in the queue and runs, then the selection is set. An
+uploaded picture is never part of a link. A link is untrusted: it passes the same checks as the form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from rita_demo.data import samples, vocabularies
+from rita_demo.defences.registry import default_methods
+from rita_demo.records import Run
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import RECOMMENDED, SETTINGS
+from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, class_of, methods_of, names_of
+from rita_demo.ui.session.session import SIDES, Session
+from rita_demo.ui.widgets.html_buttons import HtmlWidget
+from rita_demo.ui.widgets.setting_controls import settings_from
+
+MAX_QUERY_LENGTH = 1800  # characters of a query; browsers and mail programs cut longer ones
+SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+#: Gradio's own parameters, ignored here.
+GRADIO_KEYS = ("__theme", "view_api", "session_hash", "deep_link")
+BROKEN_LINK_HINT = "Open the page without it, or ask for the link again."
+
+
+@dataclass(frozen=True)
+class ShareLink:
+    """A parsed link: a sample's name, the form's values by name (settings too), and the selection."""
+
+    sample: str
+    form: dict[str, Any]
+    selection: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def attack(self) -> bool:
+        """Whether the picture is attacked first."""
+        return self.form["attack"] != "none"
+
+
+def query(session: Session) -> str:
+    """The query string of the run and selection on screen, without the tab; "" if it has no link."""
+    run, sample = session.run, session.run_sample
+    if run is None or sample is None:
+        return ""
+    pairs = [("sample", sample), *_classes(run, sample), *_settings(run), *_selection(session)]
+    text = urlencode(pairs)
+    return text if len(text) <= MAX_QUERY_LENGTH else ""
+
+
+def _classes(run: Run, sample: str) -> list[tuple[str, str]]:
+    one, names = samples.SAMPLES[sample], run.class_prompts.names
+    found = []
+    if names != one.names:
+        lists = {v.names: key for key, v in vocabularies.VOCABULARIES.items()}
+        found.append(("classes", lists.get(names, ",".join(names))))
+    truth = names[run.label] if run.label_given else ""
+    if truth != one.label:
+        found.append(("truth", truth))
+    if run.attack is not None and run.attack.target is not None:
+        found.append(("target", names[run.attack.target]))
+    more = [m for m in run.methods if m not in default_methods()]
+    return found + ([("methods", ",".join(more))] if more else [])
+
+
+def _settings(run: Run) -> list[tuple[str, str]]:
+    changed = run.settings.differs_from(RECOMMENDED)
+    return [(name, str(getattr(run.settings, name)).lower()) for name in changed]
+
+
+def _selection(session: Session) -> list[tuple[str, str]]:
+    run, at = session.run, session.selection
+    assert run is not None
+    found = []
+    if at.k is not None and at.k != run.attacked.verdicts["rita"].label:
+        found.append(("class", run.class_prompts.names[at.k]))
+    for name in ("view", "atom", "step"):
+        value = getattr(at, name)
+        last = None if run.attack is None else len(run.attack.frames) - 1
+        if value is not None and not (name == "step" and value == last):
+            found.append((name, str(value)))
+    return found + ([("side", at.side)] if run.attack is not None and at.side != "attacked" else [])
+
+
+def parse_link(params: Mapping[str, str]) -> ShareLink | None:
+    """The link in a page's query; None when there is none.
+
+    Raises:
+        DemoError: the first invalid part.
+    """
+    given = {k: str(v) for k, v in params.items() if k not in GRADIO_KEYS and k != "tab"}
+    if not given:
+        return None
+    unknown = [k for k in given if k not in SETTINGS and k not in _QUERY_KEYS]
+    if unknown:
+        raise SettingError(f"This link has an unknown part: {unknown[0][:40]!r}.", BROKEN_LINK_HINT)
+    one = samples.sample(given.get("sample", ""))
+    form = RECOMMENDED.as_dict() | {k: v for k, v in given.items() if k in SETTINGS}
+    form = settings_from(form).as_dict()
+    listed = given.get("classes", one.vocabulary or ",".join(one.names))
+    known = listed in vocabularies.VOCABULARIES
+    form |= {
+        "vocabulary": listed if known else OWN_CLASSES,
+        "own_names": "" if known else listed,
+        "target": given.get("target", "") or NOT_GIVEN,
+        "methods": [m for m in given.get("methods", "").split(",") if m],
+    }
+    names = names_of(form)
+    own = one.label if one.label in names else NOT_GIVEN
+    form["truth"] = given.get("truth", own) or NOT_GIVEN
+    for name in ("truth", "target"):
+        class_of(names, form[name])
+    methods_of(form)
+    return ShareLink(one.key, form, _parse_selection(given, names))
+
+
+_QUERY_KEYS = ("sample", "classes", "truth", "target", "methods", "class", "view", "atom", "step", "side")
+
+
+def _parse_selection(given: Mapping[str, str], names: tuple[str, ...]) -> dict[str, Any]:
+    """The selection to set after the run; :func:`valid_selection` drops what the run does not have."""
+    found: dict[str, Any] = {}
+    if "class" in given:
+        found["k"] = class_of(names, given["class"])
+    for name in ("view", "atom", "step"):
+        if name in given:
+            if not given[name].isdecimal() or len(given[name]) > 6:
+                raise SettingError(f"The {name} in this link is not a number.", BROKEN_LINK_HINT)
+            found[name] = int(given[name])
+    if given.get("side") in SIDES:
+        found["side"] = given["side"]
+    return found
+
+
+def valid_selection(selection: Mapping[str, Any], run: Run) -> dict[str, Any]:
+    """The part of a selection that the run has."""
+    k = selection.get("k", run.attacked.verdicts["rita"].label)
+    most = {
+        "view": len(run.attacked.encoded_views.features),
+        "atom": len(run.class_prompts.prompts[k]),
+        "step": 0 if run.attack is None else len(run.attack.frames),
+    }
+    return {n: v for n, v in selection.items() if n not in most or v < most[n]}
+
+
+class ShareButton(HtmlWidget):
+    """Keeps the address bar at the state on screen; a click copies it.
+
+    Its value is the query string; "" means that what is on screen has no link.
+    """
+
+    def __init__(self, **html: Any) -> None:
+        super().__init__(
+            "",
+            html_template="<button type='button' class='quiet-button'>Share</button><span role='status'></span>",
+            js_on_load=SCRIPT,
+            apply_default_css=False,
+            **html,
+        )

@@ -1,0 +1,73 @@
+"""What the tab *Stream* shows to one visitor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.page import DataFolders, StreamRun
+from rita_demo.records.errors import DemoError
+from rita_demo.records.measurement import StreamTrajectory
+from rita_demo.ui.widgets.data_uri import jpeg_uri
+
+THUMBNAIL_SIZE = 64  # pixels
+MAX_THUMBNAILS = 96
+
+
+@dataclass
+class StreamState:
+    """``recording`` is the stream on screen (this visitor's or a stored one) and ``trajectory`` what it measured;
+    ``selected`` is the number of the selected picture, from 1 (None: always the newest). ``request`` is the stream that
+    this visitor started and can resume; ``running`` and ``pause_requested`` belong to it, ``stop_download`` to a
+    download. ``thumbnails``: picture -> data URI, "" for one that cannot be shown."""
+
+    recording: StreamRun | None = None
+    trajectory: StreamTrajectory | None = None
+    selected: int | None = None
+    request: Any = None
+    running: bool = False
+    pause_requested: bool = False
+    stop_download: bool = False
+    thumbnails: dict[str, str] = field(default_factory=dict)
+
+    def show(self, recording: StreamRun) -> None:
+        """Show a stream as far as it is written, and its newest picture if another stream was shown."""
+        if self.recording is None or self.recording.name != recording.name:
+            self.selected, self.thumbnails = None, {}
+        self.trajectory = evaluation_page.trajectory_of(recording)
+        self.recording = recording
+
+    def close(self) -> None:
+        """Show nothing."""
+        self.recording = self.trajectory = self.selected = self.request = None
+        self.thumbnails = {}
+
+    @property
+    def shown_picture(self) -> int:
+        """The number of the shown picture, from 1; 0 when there is none."""
+        last = 0 if self.trajectory is None else len(self.trajectory.pictures)
+        return last if self.selected is None else min(max(self.selected, 1), last)
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether this visitor's own run has pictures left."""
+        if self.request is None:
+            return False
+        return self.trajectory is None or len(self.trajectory.pictures) < self.trajectory.expected_pictures
+
+    def thumbnail(self, folders: DataFolders, picture: str) -> str:
+        """A small clean picture as data URI, made once; "" when its file is not here."""
+        if picture not in self.thumbnails and self.recording is not None:
+            while len(self.thumbnails) >= MAX_THUMBNAILS:
+                self.thumbnails.pop(next(iter(self.thumbnails)))
+            try:
+                square = evaluation_page.picture_of(folders, self.recording, picture)
+                self.thumbnails[picture] = jpeg_uri(square.pixels, THUMBNAIL_SIZE)
+            except DemoError:
+                self.thumbnails[picture] = ""
+        return self.thumbnails.get(picture, "")
+
+    def size_bytes(self) -> int:
+        """Bytes beside the arrays of the trajectory."""
+        return sum(map(len, self.thumbnails.values()))

@@ -1,0 +1,276 @@
+"""The tab *Stream*: many pictures with the cache kept between them; live, back in time, and from stored runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.page import MAX_PICTURES, DataFolders
+from rita_demo.records.errors import DataError, SettingError
+from rita_demo.ui.framework import notice
+from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext
+from rita_demo.ui.framework.panels import PanelRegistry, Updates
+from rita_demo.ui.session.run_request import RunRequest, methods_of
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.stream_state import StreamState
+from rita_demo.ui.stream import layout, open_picture
+from rita_demo.ui.stream import panels as stream_panels
+from rita_demo.ui.stream.dataset_download import DatasetDownload, dataset_choices
+from rita_demo.ui.widgets.html_buttons import download_value
+from rita_demo.ui.widgets.plotly_view import clicked, event_data, parse_int
+from rita_demo.ui.widgets.setting_controls import settings_from
+
+#: Not the engine's queue: between two pictures a stream of minutes leaves the engine to other visitors.
+STREAM_QUEUE: dict[str, Any] = {
+    "concurrency_id": "stream",
+    "concurrency_limit": 2,
+    "show_progress": "hidden",
+    "api_visibility": "private",
+}
+MAX_WAIT_SECONDS = 20.0  # longest wait for other visitors' pictures, between two of the stream
+PAUSE_SECONDS = 0.02  # between two pictures, for requests that wait for the engine
+
+
+@dataclass(frozen=True)
+class Runner:
+    """``fields`` are the components of the form with the settings, by name; ``run`` runs a picture and puts it on
+    screen, and ``start_background_work`` is the handler of what follows; ``tabs`` holds all tabs."""
+
+    fields: Mapping[str, Any]
+    run: Callable[[Session, RunRequest], Iterator[Updates]]
+    start_background_work: Callable[[Any], Iterator[Updates]]
+    tabs: gr.Tabs
+
+
+class StreamTab:
+    """The tab. Build it inside its ``gr.Tab``.
+
+    ``runner``: what it uses of the other tabs, for its settings and to open a picture.
+    """
+
+    def __init__(self, context: AppContext, folders: DataFolders, runner: Runner) -> None:
+        self.context, self.folders, self.runner = context, folders, runner
+        self.panels, self.export_count = PanelRegistry(), 0
+        with gr.Column(elem_id="stream"):
+            self.request_inputs = layout.build_request_form(folders)
+            self.dataset_download = DatasetDownload(context, folders, self.request_inputs["dataset"])
+            self.stored_menu, self.open_button = layout.build_stored_runs()
+            self.buttons = layout.build_buttons(self.panels)
+            shown = layout.build_result(self.panels, folders)
+        self.slider, self.thumbnails, self.figures = shown.slider, shown.thumbnails, shown.figures
+        self.buttons, self.classes = self.buttons | shown.buttons, shown.classes
+        context.panels.on_open("stream", self.on_open)
+
+    # --- events
+    def bind_events(self, own_tab: gr.Tab) -> None:
+        """Connect the events, after the panels of all tabs are registered."""
+        visitor, b = self.context.visitor, self.buttons
+        outputs = self._outputs()
+        inputs_of_start = {visitor, *self.request_inputs.values(), *self.runner.fields.values()}
+        safe = notice.handle_errors(self.context.error_banner, lambda: {b["start"]: gr.update(interactive=True)})
+        b["start"].click(safe(self.on_start), inputs_of_start, outputs, **STREAM_QUEUE)
+        b["resume"].click(safe(self.on_resume), visitor, outputs, **STREAM_QUEUE)
+        b["step"].click(safe(self.on_step), visitor, outputs, **STREAM_QUEUE)
+        quick: list[tuple[Any, Any, list[Any]]] = [
+            (b["pause"].click, self.on_pause, [visitor]),
+            (b["cancel"].click, self.on_cancel, [visitor]),
+            (self.slider.input, self.pick_picture, [visitor, self.slider]),
+            (self.thumbnails.click, self.click_picture, [visitor]),
+            *((figure.click, self.click_figure, [visitor]) for figure in self.figures),
+            (self.open_button.click, self.open_stored, [visitor, self.stored_menu]),
+            (b["export"].click, self.on_export, [visitor]),
+        ]
+        for event, handler, inputs in quick:
+            event(safe(handler), inputs, outputs, **IMMEDIATE_EVENT)
+        self.context.bind_tab(own_tab, outputs[1:])
+        everywhere = self.context.outputs(self.classes)
+        self.classes.click(safe(self.click_class), visitor, everywhere, **IMMEDIATE_EVENT)
+        more = [self.runner.tabs, *self.context.outputs()]
+        clearing = notice.handle_errors(self.context.error_banner, lambda: {self.context.status: ""})
+        opened = b["inside"].click(clearing(self.open_inside), visitor, more, **LONG_EVENT)
+        opened.success(clearing(self.runner.start_background_work), visitor, self.context.outputs(), **BACKGROUND_EVENT)
+        self.dataset_download.bind_events()
+
+    def _outputs(self) -> list[Any]:
+        mine = [*self.panels.components, *self.buttons.values(), self.request_inputs["dataset"], self.stored_menu]
+        return [self.context.error_banner, *dict.fromkeys(mine)]
+
+    def _draw(self, session: Session) -> Updates:
+        shown = stream_panels.buttons(session)
+        updates = {self.buttons[name]: update for name, update in shown.items()}
+        return updates | self.panels.redraw(session, "story")
+
+    def _stored_choices(self) -> Any:
+        found = evaluation_page.stream_runs(self.folders.runs)
+        return gr.update(choices=[(one.title, one.name) for one in found])
+
+    def on_open(self, session: Session) -> Updates:
+        """The tab is opened: datasets and stored runs may have changed."""
+        listed = {self.request_inputs["dataset"]: gr.update(choices=dataset_choices(self.folders))}
+        return listed | {self.stored_menu: self._stored_choices()} | self._draw(session)
+
+    # --- running
+    def on_start(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+        """Start a stream; one with the same request is resumed."""
+        visitor = values[self.context.visitor]
+        session = self.context.sessions.get(visitor)
+        form = {name: values[component] for name, component in self.runner.fields.items()}
+        settings, methods = settings_from(form), methods_of(form)
+        asked = {name: values[component] for name, component in self.request_inputs.items()}
+        backbone = self.context.engine_of(session).info.name
+        request = evaluation_page.request_for(self.folders, settings, backbone, methods=methods, **asked)
+        yield from self._run_stream(visitor, session, request)
+
+    def on_resume(self, visitor: Any) -> Iterator[Updates]:
+        """Resume the paused stream."""
+        yield from self._run_stream(visitor, self.context.sessions.get(visitor))
+
+    def on_step(self, visitor: Any) -> Iterator[Updates]:
+        """Decide one more picture."""
+        yield from self._run_stream(visitor, self.context.sessions.get(visitor), most=1)
+
+    def _run_stream(
+        self, visitor: Any, session: Session, new: Any = None, most: int = MAX_PICTURES
+    ) -> Iterator[Updates]:
+        view, engine = session.stream, self.context.engine_of(session)
+        with session.lock:  # two presses may arrive together
+            if view.running:
+                raise SettingError("A stream of yours is running.", "Pause or cancel it first.")
+            if new is not None:
+                view.close()
+                view.request = new
+            if view.request is None:
+                raise SettingError("There is no paused stream.", "Start one.")
+            if view.request.backbone != engine.info.name:
+                raise SettingError("Another model was chosen since.", "Choose the stream's one, or start anew.")
+            request = view.request
+            view.running, view.pause_requested = True, False
+        try:
+            yield {self.context.error_banner: "", **self._draw(session)}
+            with closing(evaluation_page.stream_steps(engine, request)) as steps:
+                for done, _ in enumerate(steps, 1):
+                    self.context.sessions.get(visitor)  # raises when the page was closed
+                    self._reload(session)
+                    yield self._draw(session)
+                    if done >= most or view.pause_requested:
+                        break
+                    yield from self._wait_for_others(view)
+            self._reload(session)  # a stream that was complete before yields nothing
+        finally:
+            view.running = False
+        yield {self.stored_menu: self._stored_choices(), **self._draw(session)}
+
+    def _reload(self, session: Session) -> None:
+        view = session.stream
+        found = view.request and evaluation_page.stream_run_of(self.folders, view.request)
+        if found is not None:
+            with session.lock:
+                view.show(found)
+
+    def _wait_for_others(self, stream: StreamState) -> Iterator[Updates]:
+        """Single pictures of all visitors come first."""
+        time.sleep(PAUSE_SECONDS)
+        until = time.monotonic() + MAX_WAIT_SECONDS
+        while self.context.activity.running_jobs and not stream.pause_requested and time.monotonic() < until:
+            yield {self.context.error_banner: gr.skip()}
+            time.sleep(0.2)
+
+    def on_pause(self, visitor: Any) -> Updates:
+        """Stop after the picture that is being decided."""
+        self.context.sessions.get(visitor).stream.pause_requested = True
+        return {self.buttons["pause"]: gr.update(visible=False)}
+
+    def on_cancel(self, visitor: Any) -> Updates:
+        """End the stream; what was decided stays among the stored runs."""
+        session = self.context.sessions.get(visitor)
+        session.stream.pause_requested = True
+        session.stream.close()
+        return {self.stored_menu: self._stored_choices(), **self._draw(session)}
+
+    # --- selecting
+    def pick_picture(self, visitor: Any, number: Any) -> Updates:
+        """The time slider moved."""
+        session = self.context.sessions.get(visitor)
+        updates = self._select_picture(session, parse_int(number, 1, 10**9))
+        updates.pop(self.slider, None)  # the slider itself has the new value
+        return updates
+
+    def click_picture(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A thumbnail was clicked."""
+        number = parse_int(event_data(event).get("t"), 1, 10**9)
+        return self._select_picture(self.context.sessions.get(visitor), number)
+
+    def click_figure(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A point of a figure was clicked: its picture."""
+        click = clicked(event)
+        number = click.integer(0, 10**9) if click else None
+        return self._select_picture(self.context.sessions.get(visitor), number)
+
+    def click_class(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A class of the cache was clicked: it is selected in every tab, if the displayed run has it."""
+        session, click = self.context.sessions.get(visitor), clicked(event)
+        run, trajectory = session.run, session.stream.trajectory
+        k = click.integer(0, len(trajectory.names)) if trajectory is not None and click else None
+        if k is None or trajectory is None or run is None or trajectory.names[k] not in run.class_prompts.names:
+            return {}
+        session.select(k=run.class_prompts.names.index(trajectory.names[k]), atom=None)
+        return self.context.panels.redraw(session, "class") | self.panels.redraw(session, "class")
+
+    def _select_picture(self, session: Session, number: int | None) -> Updates:
+        view = session.stream
+        last = 0 if view.trajectory is None else len(view.trajectory.pictures)
+        if number is None or not 1 <= number <= last:
+            return {}
+        view.selected = None if number == last else number
+        return self._draw(session)
+
+    def open_stored(self, visitor: Any, name: Any) -> Updates:
+        """Open a stored run."""
+        session = self.context.sessions.get(visitor)
+        if session.stream.running:
+            raise SettingError("A stream of yours is running.", "Pause it first.")
+        if not isinstance(name, str):
+            raise DataError("No run is chosen.", "Choose one from the list.")
+        found = evaluation_page.find_stream_run(self.folders.runs, name)
+        session.stream.close()
+        session.stream.show(found)
+        self.context.sessions.evict()
+        return {self.context.error_banner: "", **self._draw(session)}
+
+    def on_export(self, visitor: Any) -> Updates:
+        """All rows of the stream, as ``evaluate`` wrote them, as a file."""
+        view = self.context.sessions.get(visitor).stream
+        if view.recording is None:
+            raise DataError("There is no stream to export.", "Start one or open a stored run.")
+        self.export_count += 1
+        with self.context.downloads.slot():
+            data = evaluation_page.rows_text(view.recording).encode()
+            return {self.buttons["export"]: download_value("rows.jsonl", data, self.export_count)}
+
+    def open_inside(self, visitor: Any) -> Iterator[Updates]:
+        """Run the selected picture again with the cache it was decided from, and show it in *Inside RITA*."""
+        session = self.context.sessions.get(visitor)
+        view, engine = session.stream, self.context.engine_of(session)
+        if view.recording is None or not view.shown_picture:
+            raise DataError("There is no picture to open.", "Start a stream first.")
+        with self.context.activity.track_job():
+            yield {
+                self.context.error_banner: "",
+                self.context.status: notice.progress_html("Finding the picture", 0, 0),
+            }
+            before = session.history
+            request, session.history = open_picture.open_request(engine, self.folders, view, before)
+            to_front: dict[Any, Any] = {self.runner.tabs: gr.update(selected="inside")}
+            yield to_front
+            session.visible_tab = "inside"
+            try:
+                yield from self.runner.run(session, request)
+            except Exception:
+                session.history = before
+                raise

@@ -1,0 +1,1 @@
+"""Gradio components of our own, without a session."""

@@ -1,0 +1,39 @@
+"""Pieces that every tab is built from: headings, columns side by side, tables.
+
+Texts are HTML already: callers escape what users or files wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import gradio as gr
+
+
+def build_heading(title: str, lead: str = "") -> None:
+    """A heading and what to look at."""
+    gr.HTML(f"<h2 class='story'>{title}</h2>" + (f"<p class='lead'>{lead}</p>" if lead else ""))
+
+
+def build_columns(*scales: int, min_width: int = 320) -> list[gr.Column]:
+    """Columns side by side, below each other on a narrow screen. Enter each with ``with``."""
+    with gr.Row(elem_classes="pair"):
+        return [gr.Column(scale=scale, min_width=min_width) for scale in scales]
+
+
+def table_row(heading: str, *cells: str, css: str = "") -> str:
+    """A ``tr`` whose first cell is its heading; a cell that is no ``td`` yet becomes one."""
+    attribute = f" class='{css}'" if css else ""
+    found = "".join(cell if cell.startswith("<td") else f"<td>{cell}</td>" for cell in cells)
+    return f"<tr{attribute}><th scope='row'>{heading}</th>{found}</tr>"
+
+
+def html_table(columns: Sequence[str], rows: Iterable[str], css: str = "", scrolls: str = "") -> str:
+    """A ``table`` of ``rows`` (each a ``tr``) below a row of column headings; "" is an unnamed column.
+
+    ``scrolls`` names a table that may be wider than the page: it gets a region of its own to scroll in.
+    """
+    head = "".join(f"<th scope='col'>{column}</th>" if column else "<th></th>" for column in columns)
+    kind = f"verdicts {css}".strip()
+    table = f"<table class='{kind}'><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return f"<div class='wide' tabindex='0' role='region' aria-label='{scrolls}'>{table}</div>" if scrolls else table

@@ -1,0 +1,32 @@
+// Runs once per HtmlButtons, with element and trigger from gr.HTML.
+const buttons = () => [...element.querySelectorAll("button")].filter((b) => Object.keys(b.dataset).length);
+const buttonAt = (event) => {
+  const button = event.target.closest("button");
+  return button && Object.keys(button.dataset).length ? button : null;
+};
+const plain = (value) => (value !== "" && !Number.isNaN(Number(value)) ? Number(value) : value);
+
+element.addEventListener("click", (event) => {
+  const button = buttonAt(event);
+  if (!button) return;
+  trigger("click", Object.fromEntries(Object.entries(button.dataset).map(([name, value]) => [name, plain(value)])));
+});
+
+element.addEventListener("keydown", (event) => {
+  const all = buttons();
+  const here = all.indexOf(buttonAt(event));
+  if (here < 0 || !all.some((button) => button.tabIndex < 0)) return;
+  const to = {
+    ArrowRight: here + 1,
+    ArrowDown: here + 1,
+    ArrowLeft: here - 1,
+    ArrowUp: here - 1,
+    Home: 0,
+    End: all.length - 1,
+  }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  const next = all[(to + all.length) % all.length];
+  for (const other of all) other.tabIndex = other === next ? 0 : -1;
+  next.focus();
+});

@@ -1,0 +1,69 @@
+"""Components of our own that Gradio's ``html`` component draws: buttons with one click event, and downloads."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from rita_demo.ui.widgets.plotly_view import event_data
+
+CLICK_SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+_DOWNLOAD_SCRIPT = """
+watch('value', () => {
+  if (!props.value) return;
+  const { name, address } = JSON.parse(props.value);
+  const link = document.createElement('a');
+  link.href = address; link.download = name; link.click();
+});
+"""
+
+
+class HtmlWidget(gr.HTML):
+    """``gr.HTML`` under another class name."""
+
+    def get_block_name(self) -> str:
+        """Gradio's own ``html`` component draws this one."""
+        return "html"
+
+
+class HtmlButtons(HtmlWidget):
+    """HTML with buttons. ``click`` reports the ``data-`` attributes of the pressed button, numbers as numbers. Where
+    one button has ``tabindex="0"`` and the others ``"-1"``, the arrow keys move between them."""
+
+    def __init__(self, value: str = "", *, more_script: str = "", **html: Any) -> None:
+        super().__init__(value, js_on_load=CLICK_SCRIPT + more_script, apply_default_css=False, **html)
+
+
+class DownloadButtons(HtmlButtons):
+    """One button for each ``kind -> text``; ``click`` reports the kind (read it with :func:`clicked_format`). The
+    value, made by :func:`download_value`, is saved as a file by the browser."""
+
+    holds_file = True  # see framework/downloads.py
+
+    def __init__(self, kinds: dict[str, str], **html: Any) -> None:
+        self.kinds = kinds
+        buttons = "".join(
+            f"<button type='button' class='plain-button' data-kind='{kind}'>{escape(text)}</button>"
+            for kind, text in kinds.items()
+        )
+        super().__init__(html_template=buttons, more_script=_DOWNLOAD_SCRIPT, **html)
+
+
+def clicked_format(event: Any, kinds: Iterable[str]) -> str:
+    """One of ``kinds`` that an untrusted event names; the first if it names none."""
+    kind, known = event_data(event).get("kind"), tuple(kinds)
+    return kind if isinstance(kind, str) and kind in known else known[0]
+
+
+def download_value(name: str, data: bytes, number: int) -> str:
+    """The value of :class:`DownloadButtons` that saves ``data``. ``number`` differs each time: the browser would not
+    notice the same value again."""
+    code = base64.b64encode(data).decode()
+    address = f"data:application/octet-stream;n={number};base64,{code}"
+    return json.dumps({"name": name, "address": address})

@@ -1,0 +1,180 @@
+"""Controls built from ``SETTINGS``, and settings read back from them.
+
+Controls are kept in a dict by the name of their setting, never by position. What a client sends is untrusted:
+``Setting.parse`` checks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from rita_demo.attacks import ATTACKS
+from rita_demo.settings import GROUPS, PRESETS, SETTINGS, Settings
+from rita_demo.settings.setting import Setting
+
+MAX_SLIDER_STEPS = 1000  # a setting with more is a number field
+
+#: Choices in plain words; others show their code name with spaces.
+CHOICE_TEXT = {
+    "share_of_log_k": "share of log K",
+    "text_mean": "cost to its mean prompt",
+    "zero": "nothing",
+    "svd": "SVD",
+    "update_first": "remember, then decide",
+    "predict_first": "decide, then remember",
+    "picture": "picture (up to 448 px)",
+    "model": "model input",
+    "stream": "kept from picture to picture",
+    "reset": "emptied before every picture",
+    "marginal": "entropy of the mean answer",
+    "pointwise": "mean entropy of the answers",
+    "transport": "entropy over transport costs",
+    "linear": "plain cost",
+    "entropic": "cost with entropy",
+    "kl": "cost with KL to the product plan",
+    "area": "crops that show less count more",
+    "shown": "crops that show more count more",
+    "photo": "a photo of a …",
+    "dataset": "the dataset’s own",
+    "built_in": "each sentence a prompt",
+    "built_in_mean": "their mean as one prompt",
+}
+
+
+class LenientSlider(gr.Slider):
+    """A slider whose number box may hold anything while a number is being typed.
+
+    Gradio's own slider raises then, with a traceback in the log.
+    """
+
+    def preprocess(self, payload: Any) -> Any:
+        """A number outside the range, clipped to it as the box is; anything else unchanged, for ``Setting.parse`` to
+        refuse."""
+        if isinstance(payload, int | float) and not isinstance(payload, bool):
+            return min(max(payload, self.minimum), self.maximum)
+        return payload
+
+    def get_block_name(self) -> str:
+        """Gradio's own ``slider`` component draws this one."""
+        return "slider"
+
+
+#: Every attack as a list offers it: (title, name).
+ATTACK_CHOICES = [(ATTACKS[n].title, n) for n in SETTINGS["attack"].choices if n != "none"]
+
+
+def choice_text(choice: str) -> str:
+    """A choice's value in plain words."""
+    return CHOICE_TEXT.get(choice, choice.replace("_", " "))
+
+
+def setting_title(setting: Setting) -> str:
+    """Label with the paper's symbol and the unit: "Strength ε (/255)"."""
+    unit = f" ({setting.unit})" if setting.unit else ""
+    return " ".join(filter(None, (setting.label, setting.symbol))) + unit
+
+
+def label_html(name: str) -> str:
+    """HTML: a setting's label with the paper's symbol, without its unit."""
+    setting = SETTINGS[name]
+    return escape(f"{setting.label} {setting.symbol}".strip())
+
+
+def value_html(name: str, settings: Settings) -> str:
+    """HTML: the value of a setting in ``settings``, in words."""
+    return escape(value_text(SETTINGS[name], getattr(settings, name)))
+
+
+def build_control(setting: Setting, **changes: Any) -> Component:
+    """The component that fits the setting: checkbox, menu, slider, or a number field where a slider is too coarse."""
+    common: dict[str, Any] = {
+        "label": setting_title(setting),
+        "info": setting.help,
+        "value": setting.default,
+        "elem_id": f"knob-{setting.name}",
+    }
+    if setting.kind == "bool":
+        return gr.Checkbox(**(common | changes))
+    if setting.kind in ("choice", "file", "sentence"):
+        choices = [(choice_text(c), c) for c in setting.choices]
+        free = {"allow_custom_value": True} if setting.kind == "sentence" else {"filterable": False}
+        return gr.Dropdown(**(common | {"choices": choices} | free | changes))
+    low, high = setting.low, setting.high
+    whole = setting.kind == "int"
+    if setting.log or (whole and high - low > MAX_SLIDER_STEPS):
+        return gr.Number(**(common | {"precision": 0 if whole else None, "step": None} | changes))
+    step = 1 if whole else 0.01 if high <= 1 else 0.05
+    return LenientSlider(**(common | {"minimum": low, "maximum": high, "step": step} | changes))
+
+
+def build_group(group: str, skip: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The controls of a group by name, except those in ``skip``."""
+    return {
+        setting.name: build_control(setting)
+        for setting in SETTINGS.values()
+        if setting.group == group and setting.name not in skip
+    }
+
+
+def build_accordions(skip: tuple[str, ...]) -> dict[str, Any]:
+    """One closed fold per group; returns the controls by name."""
+    drawn: dict[str, Any] = {}
+    for group, name in GROUPS.items():
+        with gr.Accordion(name, open=False, elem_classes="fold", elem_id=f"fold-{group}"):
+            drawn |= build_group(group, skip)
+    return drawn
+
+
+def settings_from(values: Mapping[str, Any]) -> Settings:
+    """The settings in a form; other names are ignored, missing ones keep their default.
+
+    Raises:
+        SettingError: on the first value that is not allowed.
+    """
+    return Settings(**{n: SETTINGS[n].parse_untrusted(v) for n, v in values.items() if n in SETTINGS})
+
+
+def preset_values(name: str) -> dict[str, Any]:
+    """The values of a preset by setting, without the attack, which the visitor chooses."""
+    values = PRESETS[name].as_dict()
+    return {n: v for n, v in values.items() if n != "attack"}
+
+
+def value_text(setting: Setting, value: Any) -> str:
+    """A value in words, with its unit."""
+    if setting.kind == "sentence" and value not in setting.choices:
+        return f"“{value}”"
+    if setting.kind in ("choice", "file", "sentence"):
+        return choice_text(str(value))
+    if setting.kind == "bool":
+        return "on" if value else "off"
+    return f"{value:g}{setting.unit if setting.unit.startswith('/') else ' ' + setting.unit if setting.unit else ''}"
+
+
+def differences(settings: Settings, base: Settings, base_name: str) -> str:
+    """HTML: which settings differ from a preset, and why each matters."""
+    names = [n for n in settings.differs_from(base) if n != "attack"]
+    if not names:
+        return f'<p class="quiet">Every setting is as in “{escape(base_name)}”.</p>'
+    rows = "".join(
+        f"<li><b>{label_html(n)}</b>: {value_html(n, settings)} <span class='quiet'>instead of "
+        f"{value_html(n, base)}. {escape(SETTINGS[n].help)}</span></li>"
+        for n in names
+    )
+    count = "1 setting differs" if len(names) == 1 else f"{len(names)} settings differ"
+    return f'<details class="differs"><summary>{count} from “{escape(base_name)}”</summary><ul>{rows}</ul></details>'
+
+
+def changes_from_preset(settings: Settings) -> tuple[str, list[str]]:
+    """The nearest preset's name, and which settings of the defence differ from it."""
+    found = {
+        name: [n for n in settings.differs_from(preset) if SETTINGS[n].group != "attack"]
+        for name, preset in PRESETS.items()
+    }
+    name = min(found, key=lambda n: len(found[n]))
+    return name, found[name]

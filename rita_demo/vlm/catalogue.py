@@ -1,0 +1,118 @@
+"""The models that the page and the command ``models`` offer. This module loads neither torch nor open_clip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+EMBEDDED = "embedded"
+EMBEDDED_DIR = Path(__file__).resolve().parents[2] / "assets" / "model"
+WEIGHTS_FILE = "open_clip_model.safetensors"  # of a model folder, and of open_clip's repositories on the hub
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """A model in the menu: size of the download in MB (0: part of this project), parameters, one sentence."""
+
+    title: str
+    megabytes: int
+    parameters: int
+    note: str
+
+
+BACKBONES: dict[str, ModelEntry] = {
+    EMBEDDED: ModelEntry(
+        "Embedded model",
+        0,
+        15_028_801,
+        "Small and trained for this demo: knows everyday objects and textures, nothing to download; "
+        "under 2 seconds per picture on two CPU cores.",
+    ),
+    "ViT-B-16-quickgelu:openai": ModelEntry(
+        "CLIP ViT-B/16 (OpenAI)",
+        599,
+        149_620_737,
+        "The model of most of the paper's tables; quick-GELU; about half a minute per picture on two CPU cores; "
+        "not measured on a GPU yet.",
+    ),
+    "ViT-B-32-quickgelu:openai": ModelEntry(
+        "CLIP ViT-B/32 (OpenAI)",
+        605,
+        151_277_313,
+        "The fastest of the real CLIP models; quick-GELU; about 10 seconds per picture on two CPU cores; "
+        "not measured on a GPU yet.",
+    ),
+    "RN50-quickgelu:openai": ModelEntry(
+        "CLIP ResNet-50 (OpenAI)",
+        408,
+        102_007_137,
+        "The convolutional CLIP of the paper; quick-GELU in its text tower; about 10 seconds per picture "
+        "on two CPU cores; not measured on a GPU yet.",
+    ),
+    "ViT-B-32:laion2b_s34b_b79k": ModelEntry(
+        "OpenCLIP ViT-B/32 (LAION-2B)",
+        605,
+        151_277_313,
+        "The same shape as CLIP ViT-B/32, trained on open data; plain GELU; about 10 seconds per picture "
+        "on two CPU cores; not measured on a GPU yet.",
+    ),
+    "EVA02-B-16:merged2b_s8b_b131k": ModelEntry(
+        "EVA-02 CLIP B/16",
+        300,
+        149_691_137,
+        "More accurate at the size of ViT-B/16; plain GELU in its text tower; about half a minute per picture "
+        "on two CPU cores; not measured on a GPU yet.",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class ModelStatus:
+    """One row of the command ``models``: an entry by its name, and whether its weights are on this machine."""
+
+    name: str
+    entry: ModelEntry
+    ready: bool
+
+    @property
+    def state(self) -> str:
+        """Where the weights are, in a few words."""
+        if not self.entry.megabytes:
+            return "comes with the demo" if self.ready else "missing from this copy"
+        return "on this machine" if self.ready else f"needs a download of {self.entry.megabytes} MB"
+
+
+def model_status() -> tuple[ModelStatus, ...]:
+    """Every model of :data:`BACKBONES` and whether its weights are on this machine. No network."""
+    from open_clip.pretrained import get_pretrained_cfg  # loads torch
+
+    rows = []
+    for name, entry in BACKBONES.items():
+        if name == EMBEDDED:
+            ready = (EMBEDDED_DIR / WEIGHTS_FILE).is_file()
+        else:
+            architecture, _, tag = name.partition(":")
+            ready = cached_weights(get_pretrained_cfg(architecture, tag)) is not None
+        rows.append(ModelStatus(name, entry, ready))
+    return tuple(rows)
+
+
+def cached_weights(pretrained: dict[str, Any]) -> Path | None:
+    """The weights of an entry of open_clip's list of pretrained models if they are on this machine, else None."""
+    from huggingface_hub import try_to_load_from_cache
+
+    if hub := pretrained.get("hf_hub"):
+        repository, _, file = hub.rpartition("/")
+        names = (
+            (str(Path(file).with_suffix(".safetensors")), file)
+            if file
+            else (WEIGHTS_FILE, "open_clip_pytorch_model.bin")
+        )
+        for name in names:
+            if isinstance(hit := try_to_load_from_cache(repository, name), str):
+                return Path(hit)
+    if url := pretrained.get("url"):
+        path = Path("~/.cache/clip").expanduser() / url.rpartition("/")[2]
+        return path if path.is_file() else None
+    return None

@@ -1,0 +1,267 @@
+"""Class names as prompts: a learnable context before every name.
+
+A prompt is "SOS ctx_1..ctx_4 name . EOT" (method.md row 3). Every class has one prompt per context, and all classes
+share the contexts; written sentences about a class (its descriptions) may follow as further prompts. Only contexts
+receive a gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
+
+from rita_demo.records.errors import VocabularyError
+from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE, Settings
+from rita_demo.vlm.backbone import Backbone
+from rita_demo.vlm.shared_prefix import can_share_prefix, encode_with_prefix
+from rita_demo.vlm.templates import CONTEXT_LENGTH, DEFAULT_START, TEMPLATES, sentence
+from rita_demo.vlm.text_tower import TextTower
+
+MEAN_DESCRIPTIONS = "built_in_mean"  # of settings.descriptions
+NOISE_SCALE = 0.1  # of the token embedding's standard deviation (method.md row 3)
+MAX_NAME_LENGTH = 1000  # characters
+CHUNK_TOKENS = 8192  # tokens encoded at once: limits memory
+#: Padding in a chunk, in tokens: on a CPU more of it costs more than another chunk does. On other devices starting a
+#: chunk is slow, so that memory alone limits the padding.
+MAX_PADDING_TOKENS = {"cpu": 32}
+GRAPH_BYTES = 1 << 30  # a larger graph is not stored: its chunks are computed again in the backward pass
+GRAPH_FLOATS = 18  # stored for the backward pass per token, layer and unit of width (measured: 13 to 18)
+
+
+@dataclass(frozen=True)
+class PromptSet:
+    """One vocabulary as prompts. K classes, P contexts, L = 4 context tokens, width E.
+
+    M = P + S prompts per class: one per context, then the class's descriptions; S is the largest number of
+    descriptions of a class (0 without descriptions, 1 when they are one prompt).
+
+    ``prompts``: K tuples of M sentences to show. ``unknown``: K tuples of words that the embedded model did not see
+    in training. ``context`` (P, L, E): the initial contexts. ``weight`` (K, M): rows sum to 1, 0 where a class has
+    fewer descriptions than others. ``features`` (K, M, D): unit features of the initial contexts and descriptions.
+    ``description_features`` (K, S, D): those of the descriptions, zeros where a class has fewer.
+    ``template_features`` (K, D): the prompt of plain CLIP. ``tokens`` (K, T): ids of "a photo of a {name}." on the
+    CPU; ``position`` (K,): index of the pooled token.
+    """
+
+    names: tuple[str, ...]
+    prompts: tuple[tuple[str, ...], ...]
+    unknown: tuple[tuple[str, ...], ...]
+    context: Tensor
+    weight: Tensor
+    features: Tensor
+    description_features: Tensor
+    template_features: Tensor
+    tokens: Tensor
+    position: Tensor
+    tower: TextTower
+
+    def encode(self, context: Tensor) -> Tensor:
+        """Unit features (K, M, D) of all prompts with these contexts (P, L, E), descriptions included.
+
+        Differentiable with respect to ``context`` and nothing else. Any P is accepted.
+        """
+        return torch.cat([self.encode_contexts(context), self.description_features], dim=1)
+
+    def encode_contexts(self, context: Tensor) -> Tensor:
+        """The same (K, P, D) without the descriptions."""
+        return _encode(self.tower, self.tokens, self.position, context)
+
+    def mean_description_features(self) -> Tensor | None:
+        """Unit mean direction (K, D) of the descriptions of every class; None without descriptions."""
+        return F.normalize(self.description_features.sum(1), dim=-1) if self.description_features.shape[1] else None
+
+
+def build_prompts(
+    backbone: Backbone,
+    names: tuple[str, ...],
+    settings: Settings,
+    sentences: tuple[tuple[str, ...], ...] = (),
+    template: str = DEFAULT_PROMPT_TEMPLATE,
+) -> PromptSet:
+    """Turn class names into prompts and encode them.
+
+    Names too long for the model are cut as open_clip cuts them. Prompt 0 is always "a photo of a {name}.".
+
+    Args:
+        sentences: K tuples of descriptions, which are frozen prompts; empty means none. With
+            ``descriptions="built_in_mean"`` those of a class are one prompt: their mean direction.
+        template: the prompt of plain CLIP, with ``{}`` in the place of the class name. The contexts do not depend on
+            it: learning starts from "a photo of a", as in TPT.
+
+    Raises:
+        VocabularyError: no names, an empty name, or one of more than 1000 characters.
+    """
+    names = tuple(names)
+    _check_names(names)
+    tower = backbone.tower
+    tokens = tower.tokens([sentence(DEFAULT_START, name) for name in names])
+    position = tower.position(tokens)
+    context = initial_contexts(tower, settings)
+    sentences = sentences or tuple(() for _ in names)
+    with torch.no_grad():
+        written, present = _encode_descriptions(backbone, sentences)
+        if settings.descriptions == MEAN_DESCRIPTIONS and written.shape[1]:
+            written = F.normalize(written.sum(1, keepdim=True), dim=-1)
+            present = present.amax(1, keepdim=True)
+            sentences = tuple((_mean_description_text(own),) for own in sentences)
+        features = torch.cat([_encode(tower, tokens, position, context), written], dim=1)
+        plain = features[:, 0].clone()
+        if template != DEFAULT_PROMPT_TEMPLATE:
+            plain = encode_sentences(backbone, [template.replace("{}", name) for name in names])
+    used = torch.cat([present.new_ones(len(names), len(context)), present], dim=1)
+    return PromptSet(
+        names=names,
+        prompts=tuple(
+            _sentences(name, settings) + own + ("",) * (written.shape[1] - len(own))
+            for name, own in zip(names, sentences, strict=True)
+        ),
+        unknown=tuple(unknown_words(backbone, name) for name in names),
+        context=context,
+        weight=used / used.sum(1, keepdim=True),
+        features=features,
+        description_features=written,
+        template_features=plain,
+        tokens=tokens,
+        position=position,
+        tower=tower,
+    )
+
+
+def initial_contexts(tower: TextTower, settings: Settings) -> Tensor:
+    """Contexts (M, 4, E) float32 as ``settings.context_init`` says; the first is "a photo of a".
+
+    ``templates``: M different hand-written starts. ``noise``: the first start M times, all but the first with normal
+    noise of 0.1 times the token embedding's standard deviation (identical prompts would get identical gradients and
+    stay identical).
+    """
+    count = settings.prompts
+    starts = TEMPLATES[:count] if settings.context_init == "templates" else (DEFAULT_START,) * count
+    with torch.no_grad():
+        context = tower.embed(tower.tokens(list(starts))[:, 1 : 1 + CONTEXT_LENGTH]).clone()
+        if settings.context_init == "noise":
+            generator = torch.Generator().manual_seed(settings.context_seed)
+            noise = torch.randn(context.shape, generator=generator).to(context)
+            noise[0] = 0
+            context += NOISE_SCALE * tower.token_embedding.weight.std() * noise
+    return context
+
+
+def encode_sentences(backbone: Backbone, sentences: list[str]) -> Tensor:
+    """Unit features (n, D) of plain sentences; equal to open_clip's ``encode_text``. No gradient."""
+    tower = backbone.tower
+    tokens = tower.tokens(list(sentences))
+    position = tower.position(tokens)
+    lengths = tower.length(position)
+    parts, order = [], []
+    with torch.no_grad():
+        for rows, length in _chunks(lengths, CHUNK_TOKENS, tower.device):
+            parts.append(tower.encode(tower.embed(tokens[rows, :length]), position[rows]))
+            order.append(rows)
+    return torch.cat(parts)[torch.cat(order).argsort().to(tower.device)]
+
+
+def _mean_description_text(sentences: tuple[str, ...]) -> str:
+    more = len(sentences) - 1
+    return f"{sentences[0]} (and {more} more: their mean)" if more else sentences[0]
+
+
+def _encode_descriptions(backbone: Backbone, sentences: tuple[tuple[str, ...], ...]) -> tuple[Tensor, Tensor]:
+    """Features (K, S, D) of the descriptions of each class, and (K, S): 1 where there is one, else 0."""
+    device = backbone.tower.device
+    most = max(map(len, sentences))
+    features = torch.zeros(len(sentences), most, backbone.info.width, device=device)
+    present = torch.zeros(len(sentences), most, device=device)
+    for k, own in enumerate(sentences):
+        present[k, : len(own)] = 1
+    if most:
+        features[present > 0] = encode_sentences(backbone, [s for own in sentences for s in own])
+    return features, present
+
+
+def unknown_words(backbone: Backbone, name: str) -> tuple[str, ...]:
+    """Words of a name with a token that the embedded model did not see in training; () for other models."""
+    seen = backbone.seen_tokens
+    if seen is None:
+        return ()
+    encode = backbone.tower.tokenizer.encode
+    return tuple(word for word in name.split() if not seen.issuperset(encode(word)))
+
+
+def _encode(tower: TextTower, tokens: Tensor, position: Tensor, context: Tensor) -> Tensor:
+    """Features (K, M, D); a chunk has classes of similar length, so that there is little padding."""
+    count = len(context)
+    lengths = tower.length(position).clamp(min=1 + CONTEXT_LENGTH)
+    shared = can_share_prefix(tower) and bool((position > CONTEXT_LENGTH).all())
+    per_class = int(lengths.sum()) - (len(lengths) * (1 + CONTEXT_LENGTH) if shared else 0)
+    keep_graph = torch.is_grad_enabled() and context.requires_grad
+    recompute = keep_graph and _graph_bytes(tower, per_class * count) > GRAPH_BYTES
+
+    def encode_chunk(context: Tensor, tokens: Tensor, position: Tensor) -> Tensor:
+        embedded = tower.embed(tokens)  # (C, T, E)
+        start, rest = embedded[:, :1], embedded[:, 1 + CONTEXT_LENGTH :]
+        if shared:
+            prefix = torch.cat([start[:1].expand(count, -1, -1), context], dim=1)
+            return encode_with_prefix(tower, prefix, rest, position - prefix.shape[1])
+        return encode_whole(tower, start, context, rest, position)
+
+    parts, order = [], []
+    for rows, length in _chunks(lengths, max(1, CHUNK_TOKENS // count), tower.device):
+        inputs = (context, tokens[rows, :length], position[rows])
+        part = checkpoint(encode_chunk, *inputs, use_reentrant=False) if recompute else encode_chunk(*inputs)
+        parts.append(part)
+        order.append(rows)
+    return torch.cat(parts)[torch.cat(order).argsort().to(tower.device)]
+
+
+def encode_whole(tower: TextTower, start: Tensor, context: Tensor, rest: Tensor, position: Tensor) -> Tensor:
+    """Features (C, M, D) with every prompt encoded from its first token, which works with every tower."""
+    classes, count = len(rest), len(context)
+    parts = (start[:, None], context[None], rest[:, None])
+    whole = torch.cat([p.expand(classes, count, -1, -1) for p in parts], dim=2)
+    return tower.encode(whole.flatten(0, 1), position.repeat_interleave(count)).unflatten(0, (-1, count))
+
+
+def _chunks(lengths: Tensor, tokens: int, device: torch.device) -> Iterator[tuple[Tensor, int]]:
+    """(rows, length) of chunks: rows of similar length, at most ``tokens`` tokens together, and at most
+    :data:`MAX_PADDING_TOKENS` of them padding."""
+    padding = MAX_PADDING_TOKENS.get(device.type, tokens)
+    rows = lengths.argsort(stable=True)
+    sizes = lengths[rows].tolist()
+    begin, own = 0, 0  # the chunk's first row, its tokens without padding
+    for end, size in enumerate(sizes):
+        whole = (end + 1 - begin) * size
+        if end > begin and (whole > tokens or whole - own - size > padding):
+            yield rows[begin:end], sizes[end - 1]
+            begin, own = end, 0
+        own += size
+    yield rows[begin:], sizes[-1]
+
+
+def _graph_bytes(tower: TextTower, tokens: int) -> int:
+    layers, width = len(tower.transformer.resblocks), tower.token_embedding.embedding_dim
+    return 4 * GRAPH_FLOATS * tokens * layers * width
+
+
+def _check_names(names: tuple[str, ...]) -> None:
+    if not names:
+        raise VocabularyError("There are no class names.", "Give at least two, for example cat, dog.")
+    for number, name in enumerate(names, start=1):
+        if not name.strip():
+            raise VocabularyError(f"Class name {number} is empty.", "Remove it or write a word.")
+        if len(name) > MAX_NAME_LENGTH:
+            raise VocabularyError(
+                f"Class name {number} has {len(name)} characters; at most {MAX_NAME_LENGTH} are allowed.",
+                "Use a short name: the model reads about 70 tokens.",
+            )
+
+
+def _sentences(name: str, settings: Settings) -> tuple[str, ...]:
+    if settings.context_init == "templates":
+        return tuple(sentence(start, name) for start in TEMPLATES[: settings.prompts])
+    hand = sentence(DEFAULT_START, name)
+    return (hand, *(f"{hand} (with noise, draw {m})" for m in range(1, settings.prompts)))

@@ -1,0 +1,185 @@
+"""Separation, placing and the list of marks against slow second versions (TEST DATA)."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rita_demo import analysis
+from rita_demo.analysis.projection import umap
+from rita_demo.records.errors import DemoError
+from tests.plots.clouds import NAMES, PICTURES_PER_CLASS, VIEWS_SHOWN, make_cloud
+
+ROOT = Path(__file__).parents[2]
+
+
+def slow_silhouette(features: np.ndarray, label: np.ndarray) -> float:
+    """Rousseeuw 1987, point by point, by cosine distance."""
+    scores = []
+    for i, x in enumerate(features.astype(float)):
+        by_class: dict[int, list[float]] = {}
+        for j, y in enumerate(features.astype(float)):
+            if i != j:
+                by_class.setdefault(int(label[j]), []).append(1 - float(x @ y))
+        own = by_class.pop(int(label[i]), [])
+        if not own:
+            scores.append(0.0)
+            continue
+        a, b = np.mean(own), min(np.mean(other) for other in by_class.values())
+        scores.append((b - a) / max(a, b))
+    return float(np.mean(scores))
+
+
+def slow_purity(features: np.ndarray, label: np.ndarray, picture: np.ndarray, k: int) -> float:
+    shares = []
+    for i, x in enumerate(features.astype(float)):
+        others = [j for j in range(len(features)) if picture[j] != picture[i]]
+        nearest = sorted(others, key=lambda j: 1 - float(x @ features[j].astype(float)))[:k]
+        shares.append(sum(label[j] == label[i] for j in nearest) / k)
+    return float(np.mean(shares))
+
+
+def test_silhouette_and_purity_agree_with_a_loop_over_the_points() -> None:
+    cloud = make_cloud()
+    rows = analysis.separabilities(cloud, 3)
+    each = np.repeat(np.arange(len(cloud.label)), VIEWS_SHOWN)
+    features = cloud.views.reshape(-1, cloud.views.shape[-1])
+    assert rows[2].count == len(each)
+    assert rows[2].silhouette == pytest.approx(slow_silhouette(features, cloud.label[each]), abs=1e-5)
+    assert rows[2].purity == pytest.approx(slow_purity(features, cloud.label[each], each, 3))
+    whole = np.arange(len(cloud.label))
+    assert rows[1].purity == pytest.approx(slow_purity(cloud.attacked, cloud.label, whole, 3))
+    assert rows[1].silhouette == pytest.approx(slow_silhouette(cloud.attacked, cloud.label), abs=1e-5)
+
+
+def test_separability_rises_when_class_structure_returns() -> None:
+    _, attacked, views, mean = analysis.separabilities(make_cloud(spread=0.1), PICTURES_PER_CLASS - 1)
+    assert views.silhouette > attacked.silhouette + 0.3
+    assert mean.purity == 1.0 > attacked.purity
+    assert mean.chance == pytest.approx((PICTURES_PER_CLASS - 1) / (3 * PICTURES_PER_CLASS - 1))
+
+
+def test_well_separated_classes_reach_full_purity_with_few_pictures() -> None:
+    label = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2])  # the smallest class has 3 pictures
+    features = np.eye(3)[label]
+    one = analysis.separability("x", features, label, np.arange(len(label)), 5)
+    assert (one.neighbours, one.purity) == (2, 1.0)
+    views = analysis.separability(  # counted by pictures, not by their crops
+        "x", features.repeat(4, 0), label.repeat(4), np.arange(len(label)).repeat(4), 5
+    )
+    assert (views.neighbours, views.purity) == (2, 1.0)
+    lonely = analysis.separability("x", np.eye(3), np.arange(3), np.arange(3), 5)
+    assert (lonely.neighbours, lonely.purity) == (1, 0.0)
+
+
+def test_purity_ignores_neighbours_from_the_same_picture() -> None:
+    label, picture = np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1])
+    features = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], float)
+    one = analysis.separability("x", features, label, picture, 1)
+    assert (one.purity, one.chance, one.silhouette) == (0.0, 0.0, 1.0)
+
+
+def test_separability_of_a_single_picture_is_nan() -> None:
+    one = analysis.separability("x", np.eye(2), np.zeros(2, int), np.zeros(2, int), 5)
+    assert math.isnan(one.purity)
+    assert math.isnan(one.silhouette)
+
+
+def test_points_hold_every_picture_view_cached_view_and_prompt_once() -> None:
+    cloud = make_cloud()
+    marks = analysis.to_points(cloud)
+    n = len(cloud.label)
+    counts = {kind: int((marks.kind == kind).sum()) for kind in analysis.KINDS}
+    assert counts == {"clean": n, "attacked": n, "view": n * VIEWS_SHOWN, "cached": 2, "prompt": 3}
+    held = marks.kind == "cached"
+    assert marks.label[held].tolist() == [0, 1]
+    assert marks.picture[held].tolist() == [0, 2]
+    view = np.flatnonzero((marks.kind == "view") & (marks.picture == 4))[2]
+    assert np.array_equal(marks.features[view], cloud.views[4, 2])
+    text = marks.features[marks.kind == "prompt"]
+    mean = cloud.class_prompts.features[0].mean(0)
+    assert np.allclose(text[0], mean / np.linalg.norm(mean), atol=1e-6)
+    assert len(NAMES) == 4  # the class without pictures has no mark
+
+
+def test_pca_equals_scikit_learn_up_to_sign() -> None:
+    from sklearn.decomposition import PCA
+
+    X = np.random.default_rng(3).normal(size=(40, 7)) * np.arange(1, 8)
+    places, share = analysis.pca(X)
+    theirs = PCA(2).fit(X)
+    assert np.allclose(np.abs(places), np.abs(theirs.transform(X)))
+    assert share == pytest.approx(theirs.explained_variance_ratio_.sum())
+    assert np.array_equal(places, analysis.pca(X)[0])
+
+
+def test_pictures_and_prompts_are_centred_separately() -> None:
+    marks = analysis.to_points(make_cloud())
+    moved = analysis.centre_by_kind(marks)
+    for mine in (marks.kind == "prompt", marks.kind != "prompt"):
+        assert np.allclose(moved[mine].mean(0), 0, atol=1e-6)
+        assert np.allclose(moved[mine] - moved[mine][0], marks.features[mine] - marks.features[mine][0])
+
+
+def doubled(x: np.ndarray) -> np.ndarray:
+    if x.sum() < 0:
+        raise ValueError("negative")
+    return 2 * x
+
+
+def test_umap_process_returns_results_and_restarts_after_a_crash() -> None:
+    worker = analysis.UmapProcess(doubled)
+    worker.warm_up()
+    assert worker.compute(np.ones(3)).tolist() == [2, 2, 2]
+    with pytest.raises(DemoError, match="negative"):
+        worker.compute(-np.ones(3))
+    first = worker._process
+    assert worker.compute(np.ones(1)).tolist() == [2]
+    assert worker._process is first
+    first.terminate()
+    first.join()
+    assert worker.compute(np.ones(2)).tolist() == [2, 2]
+    worker.close()
+
+
+@pytest.mark.slow
+def test_umap_separates_distant_groups_and_is_deterministic() -> None:
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(3, 10)) * 5
+    label = np.repeat(np.arange(3), 15)
+    X = centres[label] + 0.1 * rng.normal(size=(45, 10))
+    places = umap(X, 8, 0.1)
+    assert places.shape == (45, 2)
+    nearest = [np.argsort(((places - p) ** 2).sum(1))[1] for p in places]  # every point's nearest other point
+    assert (label[nearest] == label).all()
+    assert np.array_equal(places, umap(X, 8, 0.1))
+
+
+FIRST_UMAP = """
+import numpy as np, torch
+from rita_demo.analysis.projection import umap
+torch.set_num_threads(1)
+torch.get_num_threads()  # a thread takes torch's number when it first asks
+umap(np.random.default_rng(0).normal(size=(45, 10)), 8, 0.1)
+print(torch.get_num_threads())
+"""
+
+
+@pytest.mark.nightly
+def test_umap_restores_the_number_of_threads() -> None:
+    """Numba sets it when it is first used, here in a process of its own. Sums in another order are other numbers:
+    an attack then differs in single pixels."""
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_UMAP],
+        env=os.environ | {"NUMBA_NUM_THREADS": "2"},
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+    )
+    assert done.stdout.split() == ["1"], done.stderr

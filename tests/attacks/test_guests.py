@@ -1,0 +1,141 @@
+"""An attack from a user's own file: it runs like the others, and what is wrong with it is one sentence with a line."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from rita_demo import settings
+from rita_demo.attacks import ATTACKS, registry
+from rita_demo.process.guest_file import GuestError
+from tests.attacks.test_attacks import TinyModel, model, run
+
+__all__ = ["model"]  # the fixture
+TEXTS = 'name="guest", title="A guest", sentence="One step.", '
+IMPORT = "from rita_demo.attacks.contract import Attack\n"
+
+
+@pytest.fixture(autouse=True)
+def no_guests_afterwards() -> Iterator[None]:
+    known = dict(ATTACKS)
+    yield
+    ATTACKS.clear()
+    ATTACKS.update(known)
+    settings.register_choices("attack", tuple(known))
+
+
+def write(folder: Path, text: str) -> str:
+    (folder / "mine.py").write_text(text)
+    return f"{folder / 'mine.py'}:ATTACK"
+
+
+def guest(folder: Path, options: str = "", functions: str = "") -> str:
+    return write(folder, f"{IMPORT}{functions}\nATTACK = Attack({TEXTS}{options})\n")
+
+
+def test_the_catalogue_loads_no_torch() -> None:
+    code = "import sys, rita_demo.attacks.registry; print('torch' in sys.modules, 'numpy' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == ["False", "False"]
+
+
+def test_a_guest_runs_like_the_attack_it_equals(model: TinyModel, tmp_path: Path) -> None:
+    functions = "def step(iterate, gradient, step_size):\n    return iterate + step_size * gradient.sign()\n"
+    spec = guest(tmp_path, "step=step, start='uniform', relative_step_size=0.25, iterative=True", functions)
+    assert registry.add_guest(spec).name == "guest"
+    assert registry.add_guest(spec) is ATTACKS["guest"]  # a second time: the same
+    assert settings.SETTINGS["attack"].choices[-1] == "guest"
+    assert torch.equal(run(model, "guest")[1].frames, run(model, "pgd")[1].frames)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("1 +", "mine.py, line 1: SyntaxError"),
+        ("import nowhere_to_be_found", "mine.py, line 1: ModuleNotFoundError"),
+        ("x = 1", "mine.py defines no ATTACK"),
+        ("x = 1\nATTACK = 3", "mine.py, line 2: ATTACK is a int; expected Attack"),
+        (IMPORT + "ATTACK = Attack('guest')", "mine.py, line 2: TypeError"),
+        (
+            IMPORT + f"ATTACK = Attack({TEXTS}step='sgin')",
+            "mine.py, line 2: ValueError: step is a function or one of sign, none",
+        ),
+        (IMPORT + f"ATTACK = Attack({TEXTS.replace('guest', 'pgd', 1)})", "line 2: there is already .* named 'pgd'"),
+        (IMPORT + f"ATTACK = Attack({TEXTS.replace('guest', 'a b', 1)})", "letters, digits and _ only; got 'a b'"),
+    ],
+)
+def test_a_file_that_cannot_be_used_gives_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    before = dict(ATTACKS)
+    with pytest.raises(GuestError) as caught:
+        registry.add_guest(write(tmp_path, text))
+    assert re.search(sentence, caught.value.for_owner)
+    assert before == ATTACKS
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [("gone.py:ATTACK", "no file 'gone.py'"), ("mine.py", "not FILE.py:NAME"), ("mine.py:a b", "not FILE.py:NAME")],
+)
+def test_a_wrong_file_name_gives_one_sentence(spec: str, sentence: str) -> None:
+    with pytest.raises(GuestError, match=sentence):
+        registry.add_guest(spec)
+
+
+COMPONENT = "def own(*a):\n    return {}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "functions", "sentence"),
+    [
+        ("step=own", COMPONENT.format("a[0][:1, :1]"), r"line 2: step of .* has shape \(1, 1, 12, 12\); expected"),
+        ("step=own", COMPONENT.format("a[0] * float('nan')"), "line 2: step of .* not finite"),
+        ("start=own", COMPONENT.format("None"), "line 2: start of .* is a NoneType; expected a torch.Tensor"),
+        ("goal=own", COMPONENT.format("a[0].sum()"), r"line 2: goal of .* has shape \(\); expected \(1,\)"),
+        ("project=own", COMPONENT.format("a[0] * 0 + 0.5"), "line 2: project of .* moves a pixel value by .*/255"),
+        ("project=own", COMPONENT.format("a[0] + 1"), "line 2: project of .* leaves the range of pixels"),
+        ("step=own", COMPONENT.format("a[7]"), "line 3: IndexError: tuple index"),
+        ("loop=own", COMPONENT.format("iter(())"), "line 2: the result of .* has no frames"),
+        ("transform=own", COMPONENT.format("(lambda p, s: 1 / 0)"), "line 3: ZeroDivisionError"),
+    ],
+)
+def test_a_wrong_result_gives_one_sentence(
+    model: TinyModel, tmp_path: Path, options: str, functions: str, sentence: str
+) -> None:
+    registry.add_guest(guest(tmp_path, options, functions))
+    with pytest.raises(GuestError) as caught:
+        run(model, "guest")
+    assert re.match(f"mine.py, {sentence}", caught.value.for_owner)
+
+
+LOOP = """
+from dataclasses import replace
+def own(logits, pixels, request):
+    from rita_demo.attacks.gradient_loop import loop_of
+    from rita_demo.attacks.registry import ATTACKS
+    batch = yield from loop_of(ATTACKS["pgd"])(logits, pixels, replace(request, budget=2 * request.budget))
+    return replace(batch, loss=batch.loss{})
+"""
+
+
+def test_the_result_of_an_own_loop_is_checked(model: TinyModel, tmp_path: Path) -> None:
+    registry.add_guest(guest(tmp_path, "loop=own, iterative=True", LOOP.format("")))
+    with pytest.raises(GuestError, match=r"line 4: the result .* moves a pixel value by 8/255; the budget is 4/255"):
+        run(model, "guest")
+    ATTACKS.pop("guest")
+    registry.add_guest(guest(tmp_path, "loop=own, iterative=True, bounded=False", LOOP.format(" * float('nan')")))
+    with pytest.raises(GuestError, match="has a loss that is not finite"):
+        run(model, "guest")
+
+
+def test_a_device_without_memory_is_not_the_guests_fault(tmp_path: Path) -> None:
+    def full(pixels: torch.Tensor) -> torch.Tensor:
+        raise torch.OutOfMemoryError("no room")
+
+    registry.add_guest(guest(tmp_path, "loop=own, iterative=True", LOOP.format("")))
+    with pytest.raises(torch.OutOfMemoryError):
+        run(full, "guest")  # type: ignore[arg-type]

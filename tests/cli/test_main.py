@@ -1,0 +1,311 @@
+"""The command line: exit status, messages, files. The run is a synthetic one; one slow test runs a real one."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import types
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from rita_demo.cli import explain as explain_command
+from rita_demo.cli import main as cli
+from rita_demo.cli import serve, text_tables
+from rita_demo.data import paper_results
+from rita_demo.data.pictures import png_bytes
+from rita_demo.records.errors import BackboneError
+from rita_demo.settings import PAPER, RECOMMENDED, Settings
+from tests.plots.synthetic import make_run
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def photo(tmp_path: Path) -> str:
+    pixels = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
+    path = tmp_path / "photo.png"
+    path.write_bytes(png_bytes(pixels))
+    return str(path)
+
+
+@pytest.fixture
+def recorded_call(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
+    """Replaces the work by a synthetic run and records the arguments."""
+    calls: list[dict] = []
+
+    def explain(image, names, settings, backbone, label, target, methods):
+        calls.append({"names": names, "settings": settings, "backbone": backbone, "label": label, "target": target})
+        return None, make_run(settings=settings, attack=settings.attack != "none")
+
+    monkeypatch.setattr(explain_command, "explain", explain)
+    return calls
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = cli.main(words)
+    out, err = capsys.readouterr()
+    assert "Traceback" not in err
+    return status, out, err
+
+
+BAD_USAGE: list[tuple[list[str], str]] = [
+    ([], "COMMAND"),
+    (["evaluate"], "the following arguments are required"),
+    (["explain", "PHOTO"], "one of the arguments --classes --vocabulary is required"),
+    (["explain", "PHOTO", "--classes", "a,b", "--vocabulary", "dtd"], "not allowed with"),
+    (["explain", "PHOTO", "--vocabulary", "birds"], "caltech101"),
+    (["explain", "PHOTO", "--classes", "a,b", "--attack", "carlini"], "invalid choice"),
+    (["explain", "PHOTO", "--classes", "a,b", "--budget", "abc"], "budget is a whole number"),
+    (["explain", "PHOTO", "--classes", "a,b", "--budget", "65"], "from 0 to 64; got '65'"),
+    (["explain", "PHOTO", "--classes", "a,b", "--budget", "nan"], "from 0 to 64"),
+    (["explain", "PHOTO", "--classes", "a,b", "--steps", "0"], "from 1 to 100"),
+    (["explain", "PHOTO", "--classes", "a,b", "--seed", "-1"], "attack_seed is a whole number"),
+    (["explain", "PHOTO", "--classes", "a,b", "--set", "views"], "written name=value"),
+    (["explain", "PHOTO", "--classes", "a,b", "--set", "colour=red"], "no setting 'colour'"),
+    (["explain", "PHOTO", "--classes", "a,b", "--set", "descriptions="], "or the path of a file"),
+    (["explain", "PHOTO", "--classes", "a,b", "--set", "views=1e9"], "views is a whole number"),
+    (["explain", "PHOTO", "--classes", "a,b", "--attack", "none", "--target", "a"], "needs an attack"),
+    (["explain", "PHOTO", "--classes", "a,b", "--seed", "1e12"], "from 0 to 2147483647; got"),
+    (["serve", "--port", "99999"], "a port is 1 to 65535; got 99999"),
+    (["serve", "--port", "abc"], "invalid port value: 'abc'"),
+    (["train", "--data", "x", "--out", "y"], "--minutes"),
+    (["train", "--data", "x", "--out", "y", "--minutes", "soon"], "invalid float"),
+]
+
+
+@pytest.mark.parametrize(("words", "sentence"), BAD_USAGE, ids=[" ".join(r[0]) for r in BAD_USAGE])
+def test_a_wrong_command_line_exits_with_2_and_a_reason(
+    words: list[str], sentence: str, photo: str, recorded_call: list, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = run(capsys, *(photo if word == "PHOTO" else word for word in words))
+    assert status == 2
+    assert sentence in err
+    assert out == ""
+    assert recorded_call == []
+
+
+UNUSABLE: list[tuple[list[str], str]] = [
+    (["explain", "gone.png", "--classes", "a,b"], "There is no file 'gone.png'"),
+    (["explain", ".", "--classes", "a,b"], "is a folder"),
+    (["explain", "PHOTO", "--classes", "a"], "At least 2 different class names are needed"),
+    (["explain", "PHOTO", "--classes", "a,b", "--label", "c"], "no class 'c' among the 2"),
+    (["explain", "PHOTO", "--classes", "a,b", "--target", "c"], "no class 'c' among the 2"),
+    (["explain", "PHOTO", "--classes", "a,b", "--json", "no/such/f.json"], "cannot be written"),
+    (["explain", "PHOTO", "--classes", "a,b", "--arrays", "."], "cannot be written"),
+    (["explain", "PHOTO", "--classes", "a,b", "--set", "descriptions=gone.json"], "cannot be read"),
+    (["explain", "PHOTO", "--classes", "a,b", "--set", "descriptions=dtd"], "no sentences for the class 'a'"),
+    (["datasets", "--data-root", "no/such/folder"], "does not exist"),
+    (["train", "--data", "no/such", "--out", "y", "--minutes", "1"], "does not exist"),
+]
+
+
+@pytest.mark.parametrize(("words", "sentence"), UNUSABLE, ids=[" ".join(r[0]) for r in UNUSABLE])
+def test_unusable_input_exits_with_1_and_one_line(
+    words: list[str], sentence: str, photo: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = run(capsys, *(photo if word == "PHOTO" else word for word in words))
+    assert status == 1
+    assert sentence in err
+    assert err.count("\n") == 1
+    assert out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], RECOMMENDED),
+        (["--preset", "paper"], PAPER),
+        (["--preset", "paper", "--budget", "4"], PAPER.replace(budget=4)),
+        (["--attack", "fgsm", "--steps", "10"], RECOMMENDED.replace(attack="fgsm", steps=10)),
+        (["--square", "model"], RECOMMENDED.replace(square="model")),
+        (["--seed", "5"], RECOMMENDED.replace(attack_seed=5, view_seed=5)),
+        (["--seed", "5", "--set", "view_seed=6"], RECOMMENDED.replace(attack_seed=5, view_seed=6)),
+        (["--budget", "1", "--set", "budget=2"], RECOMMENDED.replace(budget=2)),
+        (["--set", "views=8", "--set", "views=9"], RECOMMENDED.replace(views=9)),
+        (["--set", "views_augmix=on"], RECOMMENDED.replace(views_augmix=True)),
+        (["--set", "descriptions=my file.json"], RECOMMENDED.replace(descriptions="my file.json")),
+    ],
+)
+def test_options_become_settings_and_later_ones_override(
+    words: list[str], expected: Settings, photo: str, recorded_call: list, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, _ = run(capsys, "explain", photo, "--classes", "a,b", *words)
+    assert status == 0
+    assert recorded_call[0]["settings"] == expected
+
+
+def test_classes_label_and_target_are_found_by_name(
+    photo: str, recorded_call: list, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--classes", "cup,<b>crab</b>,sea horse,CUP", "--label", "Cup", "--target", "sea_horse"]
+    status, _, err = run(capsys, "explain", photo, *words, "--backbone", "A:b")
+    assert status == 0
+    assert "used once: CUP" in err
+    assert recorded_call[0]["names"] == ("cup", "<b>crab</b>", "sea horse")
+    assert (recorded_call[0]["label"], recorded_call[0]["target"], recorded_call[0]["backbone"]) == (0, 2, "A:b")
+
+
+@pytest.mark.parametrize(
+    ("given", "spec"),
+    [
+        ("ViT-B/32", "ViT-B-32-quickgelu:openai"),
+        ("EVA-CLIP", "EVA02-B-16:merged2b_s8b_b131k"),
+        ("ViT-B/32:openai", "ViT-B/32:openai"),
+    ],
+)
+def test_the_papers_names_of_models_are_understood(
+    given: str, spec: str, photo: str, recorded_call: list, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(capsys, "explain", photo, "--classes", "a,b", "--backbone", given)[0] == 0
+    assert recorded_call[0]["backbone"] == spec
+
+
+def test_models_lists_the_models_of_the_paper_and_file_syntax(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run(capsys, "models")[1]
+    assert "want ViT-B-32-quickgelu, not ViT-B-32" in out
+    assert "ViT-B-32-quickgelu:openai+path/to/vision_tower.pt" in out
+    assert "+except=KEY,KEY" in out
+    for name, spec in paper_results.BACKBONES.items():
+        assert re.search(rf"^ *{re.escape(name)} +{re.escape(spec)}$", out, re.M)
+
+
+def test_explain_prints_the_note_of_the_model() -> None:
+    run = make_run()
+    noted = replace(run.backbone, note="Runs with plain GELU, because it was named so.")
+    assert noted.note not in text_tables.run_table(run, "a")
+    assert noted.note in text_tables.run_table(replace(run, backbone=noted), "a").splitlines()
+
+
+def test_the_table_names_every_method_and_the_threat_model(
+    photo: str, recorded_call: list, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = run(capsys, "explain", photo, "--classes", "a,b")
+    story = make_run()
+    lines = out.splitlines()
+    assert lines[0].startswith("photo.png: 64 x 64 pixels")
+    for method in ("CLIP", "Ensemble", "RITA"):
+        (line,) = (line for line in lines if line.startswith(method) and " %" in line)
+        assert line.count(" %") == 2
+        assert line.endswith(("holds", "fooled", "was already wrong", "right now"))
+    for sentence in story.threat_model.sentences:
+        assert sentence in out
+    assert max(len(line) for line in lines if " %" in line) <= 110
+
+
+def test_defend_only_shows_one_answer_per_method(
+    photo: str, recorded_call: list, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = run(capsys, "explain", photo, "--classes", "a,b", "--attack", "none")
+    assert "attacked " not in out
+    assert out.count(" %") == 3
+
+
+def test_json_and_arrays_are_written(
+    photo: str, recorded_call: list, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = tmp_path / "r.json", tmp_path / "r.safetensors"
+    words = ["--json", str(files[0]), "--arrays", str(files[1])]
+    assert run(capsys, "explain", photo, "--classes", "a,b", *words)[0] == 0
+    answers = json.loads(files[0].read_text("utf-8"))
+    assert {"classes", "settings", "threat_model", "device", "timings", "clean", "attacked"} <= set(answers)
+    arrays = load_file(files[1])
+    assert arrays["view_features"].dtype == np.float32
+    assert arrays["kept"].dtype == np.bool_
+
+
+def test_an_unavailable_model_gives_a_one_line_error(
+    photo: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object) -> None:
+        raise BackboneError("The weights are not here.", "Take the embedded model.")
+
+    monkeypatch.setattr(explain_command, "explain", refuse)
+    status, _, err = run(capsys, "explain", photo, "--classes", "a,b")
+    assert (status, err) == (1, "The weights are not here. Take the embedded model.\n")
+
+
+def test_an_internal_error_is_one_line_without_debug(
+    photo: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(explain_command, "explain", fail)
+    status, _, err = run(capsys, "explain", photo, "--classes", "a,b")
+    assert status == 1
+    assert "ZeroDivisionError: oops" in err
+    monkeypatch.setenv("RITA_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        cli.main(["explain", photo, "--classes", "a,b"])
+
+
+def test_datasets_lists_available_datasets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "dtd/images").mkdir(parents=True)
+    status, out, _ = run(capsys, "datasets", "--data-root", str(tmp_path))
+    assert status == 0
+    assert "missing: dtd/split_zhou_DescribableTextures.json." in out
+    pets = "oxford_pets/split_zhou_OxfordPets.json, and pictures below oxford_pets/images."
+    assert f"missing: oxford_pets; expected: {pets}" in out
+
+
+def test_datasets_works_without_a_data_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RITA_DATA", raising=False)
+    status, out, _ = run(capsys, "datasets")
+    assert status == 0
+    assert "missing: caltech-101; expected: caltech-101/split_zhou_Caltech101.json" in out
+    (drawn,) = (line for line in out.splitlines() if " textures " in line)
+    assert drawn.startswith("*")  # evaluate draws them itself
+    lines = {line.split()[0]: line for line in out.splitlines() if "missing" in line}
+    assert "a photo of a {}, a type of pet." in lines["pets"]
+    assert "{} texture." in lines["dtd"]
+    assert "a photo of a {}." in lines["imagenet_r"]
+
+
+def test_serve_and_train_pass_their_options_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls: list[dict] = []
+    app = types.SimpleNamespace(serve=lambda **options: calls.append(options) or 0)
+    monkeypatch.setattr(serve, "load_app", lambda: app)
+    assert run(capsys, "serve", "--port", "9000", "--backbone", "A:b")[0] == 0
+    monkeypatch.setattr("rita_demo.training.train", lambda **options: calls.append(options))
+    words = ["--data", str(tmp_path), "--out", str(tmp_path / "o"), "--minutes", "1.5", "--resume"]
+    assert run(capsys, "train", *words)[0] == 0
+    assert calls == [
+        {"port": 9000, "backbone": "A:b"},
+        {"data": tmp_path, "out": tmp_path / "o", "minutes": 1.5, "resume": True},
+    ]
+
+
+@pytest.mark.parametrize("words", [["--help"], *([c, "--help"] for c in ("explain", "evaluate", "tables", "datasets"))])
+def test_help_is_instant_because_nothing_heavy_is_imported(words: list[str]) -> None:
+    code = (
+        f"import sys; from rita_demo.cli.main import main; assert main({words!r}) == 0;"
+        "assert not {'torch', 'numpy', 'PIL', 'gradio', 'open_clip'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_explain_end_to_end(photo: str, tmp_path: Path) -> None:
+    files = {"--json": tmp_path / "r.json", "--arrays": tmp_path / "r.safetensors"}
+    command = [sys.executable, "-m", "rita_demo", "explain", photo, "--classes", "cup,crab,camera"]
+    command += ["--steps", "1", "--set", "views=4"]
+    command += [str(part) for pair in files.items() for part in pair]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "RITA" in done.stdout
+    answers = json.loads(files["--json"].read_text("utf-8"))
+    assert answers["classes"] == ["cup", "crab", "camera"]
+    assert answers["attacked"]["linf"] <= 4
+    assert load_file(files["--arrays"])["view_features"].shape[0] == 4

@@ -1,0 +1,39 @@
+"""The worked examples do what the page says beside them: measured again on the shipped model."""
+
+import pytest
+
+from rita_demo.cli.measure_samples import measure_sample
+from rita_demo.data import samples, shipped_results
+from rita_demo.engine.engine import Engine
+from rita_demo.settings import RECOMMENDED
+
+CLEAR_MARGIN = 0.005  # a margin (cosine distance) that another machine's rounding does not turn
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return Engine("embedded")
+
+
+def test_the_stored_outcomes_are_of_the_shipped_weights_and_settings(engine: Engine) -> None:
+    found = shipped_results.sample_outcomes()
+    assert set(found) == set(samples.SAMPLES)
+    for one in found.values():
+        assert one.weights == engine.weights_key()[:8]
+        assert (one.attack, one.budget, one.steps) == (RECOMMENDED.attack, RECOMMENDED.budget, RECOMMENDED.steps)
+
+
+def test_ten_examples_and_some_where_rita_fails() -> None:
+    kinds = [one.kind for one in shipped_results.sample_outcomes().values()]
+    assert len(kinds) >= 10
+    assert kinds.count("rescued") >= 5
+    assert kinds.count("fails") >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", samples.SAMPLES)
+def test_an_example_has_the_outcome_in_its_title(engine: Engine, key: str) -> None:
+    stored, now = shipped_results.sample_outcomes()[key], measure_sample(engine, key)
+    if stored.rita_margin >= CLEAR_MARGIN:
+        assert now.kind == stored.kind
+    assert abs(now.rita_margin - stored.rita_margin) < 0.05

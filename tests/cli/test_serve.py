@@ -1,0 +1,61 @@
+"""``serve`` and ``open`` from a terminal; the page itself is not started here (tests/e2e/test_zip.py does)."""
+
+from __future__ import annotations
+
+import types
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from rita_demo.cli import main as cli
+from rita_demo.cli import serve
+from rita_demo.pipeline import bundle_read, bundle_write
+from tests.ui.conftest import completed_run
+from tests.ui.fake_engine import FakeEngine
+
+
+@pytest.fixture
+def serve_calls(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
+    """What ``app.serve`` was asked for."""
+    calls: list[dict] = []
+    app = types.SimpleNamespace(serve=lambda **options: calls.append(options) or 0)
+    monkeypatch.setattr(serve, "load_app", lambda: app)
+    return calls
+
+
+def test_open_reads_the_run_and_serves_it(serve_calls: list[dict], tmp_path: Path) -> None:
+    run, path = completed_run(FakeEngine()), tmp_path / "run.zip"
+    path.write_bytes(bundle_write.write_bundle(run, "page"))
+    assert cli.main(["open", str(path), "--port", "9000", "--backbone", "A:b"]) == 0
+    (asked,) = serve_calls
+    assert (asked["port"], asked["backbone"]) == (9000, "A:b")
+    assert asked["run"] == bundle_read.read(path.read_bytes())
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["run.zip"]  # nothing was unpacked
+
+
+def test_a_bad_file_exits_with_1_and_one_line(
+    serve_calls: list[dict], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    no_zip, no_run = tmp_path / "no.zip", tmp_path / "other.zip"
+    no_zip.write_bytes(b"hello")
+    with zipfile.ZipFile(no_run, "w") as file:
+        file.writestr("../evil", b"x")
+    for path, sentence in (
+        (tmp_path / "gone.zip", "'gone.zip' cannot be read"),
+        (tmp_path, "cannot be read"),
+        (no_zip, "not a zip file"),
+        (no_run, "no such member"),
+    ):
+        assert cli.main(["open", str(path)]) == 1
+        out, err = capsys.readouterr()
+        assert sentence in err
+        assert (out, err.count("\n")) == ("", 1)
+    assert serve_calls == []
+
+
+def test_open_requires_a_file(serve_calls: list[dict], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["open"]) == 2
+    assert "FILE.zip" in capsys.readouterr().err
+    assert cli.main(["open", "x.zip", "--port", "0"]) == 2
+    assert serve_calls == []

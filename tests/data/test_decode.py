@@ -1,0 +1,188 @@
+"""Decoding in strips gives the same bits as decoding the whole picture, with less memory."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from rita_demo.data import decode
+from rita_demo.data.pictures import open_picture
+from rita_demo.records.errors import PictureError
+from tests.data.hostile import encoded, photo
+from tests.oracles.whole_picture import square_of
+
+SIZES = [(61, 61), (97, 60), (60, 97), (61, 98), (33, 300)]
+RNG = np.random.default_rng(0)
+
+
+def colourful(width: int, height: int) -> Image.Image:
+    return Image.fromarray(photo(width, height, seed=width))
+
+
+def translucent(width: int, height: int) -> Image.Image:
+    return Image.fromarray(photo(width, height, 4, seed=height))
+
+
+def half_opaque(width: int, height: int) -> Image.Image:
+    """Some of its strips are opaque."""
+    image = translucent(width, height)
+    image.paste(colourful(width, height // 2), (0, 0))
+    return image
+
+
+def numbers(kind: str, low: float, high: float) -> object:
+    def make(width: int, height: int) -> Image.Image:
+        return Image.fromarray(RNG.uniform(low, high, (height, width)).astype(kind))
+
+    return make
+
+
+def brightest_outside(width: int, height: int) -> Image.Image:
+    """The brightest values lie outside the central square."""
+    values = RNG.uniform(0, 0.5, (height, width)).astype(np.float32)
+    values[0, 0] = values[-1, -1] = 300.0
+    return Image.fromarray(values)
+
+
+KINDS = {
+    "RGB": colourful,
+    "RGBA": translucent,
+    "RGBA, opaque above": half_opaque,
+    "LA": lambda w, h: translucent(w, h).convert("LA"),
+    "L": lambda w, h: colourful(w, h).convert("L"),
+    "1": lambda w, h: colourful(w, h).convert("1"),
+    "P": lambda w, h: colourful(w, h).quantize(32),
+    "CMYK": lambda w, h: colourful(w, h).convert("CMYK"),
+    "YCbCr": lambda w, h: colourful(w, h).convert("YCbCr"),
+    "I;16": numbers("uint16", 0, 65536),
+    "I": numbers("int32", -70_000, 70_000),
+    "F from 0 to 1": numbers("float32", 0, 1),
+    "F from 0 to 255": numbers("float32", 0, 255),
+    "F of any range": numbers("float32", -3, 1e6),
+    "F, brightest outside": brightest_outside,
+}
+
+
+@pytest.fixture(autouse=True)
+def narrow_strips(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decode, "STRIP_PIXELS", 700)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_mode_gives_the_bits_of_the_whole_picture(kind: str, size: tuple[int, int]) -> None:
+    image = KINDS[kind](*size)
+    for side in (None, 32, 48, 224):
+        square = "picture" if side is None else "model"
+        found = open_picture(image, square=square, side=side or 224)
+        assert np.array_equal(found.pixels, square_of(image, side)), side
+
+
+@pytest.mark.parametrize("orientation", range(1, 10))
+@pytest.mark.parametrize("size", SIZES)
+def test_every_exif_orientation_gives_the_bits_of_the_whole_picture(orientation: int, size: tuple[int, int]) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    for kind, image in (("PNG", translucent(*size)), ("JPEG", colourful(*size))):
+        data = encoded(image, kind, exif=exif)
+        for side in (None, 48):
+            square = "picture" if side is None else "model"
+            found = open_picture(data, square=square, side=side or 224)
+            assert np.array_equal(found.pixels, square_of(Image.open(io.BytesIO(data)), side))
+            turned = (size[1], size[0]) if orientation in decode.ROTATED else size
+            assert found.source_size == turned
+
+
+@pytest.mark.parametrize("kind", ["TIFF", "PNG"])
+def test_sixteen_bit_files_of_either_byte_order_give_the_bits_of_the_whole_picture(kind: str) -> None:
+    values = RNG.integers(0, 65536, (97, 60), np.uint16)
+    data = [encoded(Image.fromarray(values), kind)]
+    if kind == "TIFF":
+        data.append(encoded(Image.frombytes("I;16B", (60, 97), values.byteswap().tobytes()), kind))
+    for one in data:
+        assert np.array_equal(open_picture(one).pixels, square_of(Image.open(io.BytesIO(one))))
+
+
+def test_a_nan_brightness_gives_an_error_message_wherever_it_is() -> None:
+    values = np.zeros((60, 300), np.float32)
+    values[-1, -1] = np.nan
+    with pytest.raises(PictureError, match="not numbers"):
+        open_picture(Image.fromarray(values))
+
+
+SIDE, LIMIT = 7_900, 330  # pixels; MB above what reading a small picture took
+PEAK = """
+import resource, sys
+from pathlib import Path
+from rita_demo.data.pictures import open_picture
+open_picture(Path(sys.argv[1]).with_name("small.png"))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+open_picture(sys.argv[1])
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes on Linux")
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "I;16", "F"])
+def test_decoding_the_largest_picture_uses_little_extra_memory(mode: str, tmp_path: Path) -> None:
+    """Decoded, these have up to 4 bytes per pixel: 250 MB."""
+    (tmp_path / "small.png").write_bytes(encoded(photo()))
+    path = tmp_path / ("large.tif" if mode == "F" else "large.png")
+    more = {"compression": "tiff_lzw"} if mode == "F" else {"compress_level": 1}
+    Image.new(mode, (SIDE, SIDE), 0.5 if mode == "F" else 9).save(path, **more)
+    assert path.stat().st_size < 5e6
+    run = subprocess.run(
+        [sys.executable, "-c", PEAK, str(path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).resolve().parents[2],
+    )
+    assert float(run.stdout) < LIMIT
+
+
+def test_at_most_two_pictures_are_decoded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, now, most, pixels = threading.Lock(), [0], [0], decode.SquareDecoder.pixels
+
+    def slowly(self: decode.SquareDecoder, side: int, notes: list[str]) -> np.ndarray:
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(0.02)
+        try:
+            return pixels(self, side, notes)
+        finally:
+            with lock:
+                now[0] -= 1
+
+    monkeypatch.setattr(decode.SquareDecoder, "pixels", slowly)
+    data = encoded(photo(40, 40))
+    with ThreadPoolExecutor(12) as pool:
+        found = list(pool.map(lambda _: open_picture(data).key, range(24)))
+    assert most == [2]
+    assert len(set(found)) == 1
+
+
+def test_an_unreadable_picture_releases_its_decoding_slot() -> None:
+    for _ in range(5):
+        with pytest.raises(PictureError):
+            open_picture(encoded(photo())[:2000])
+    assert open_picture(encoded(photo())).pixels.shape == (64, 64, 3)
+
+
+@pytest.mark.parametrize("kind", ["WEBP", "AVIF"])
+def test_memory_hungry_formats_have_a_smaller_limit(kind: str) -> None:
+    """PIL's WebP takes a gigabyte for 64 million pixels."""
+    data = encoded(Image.new("RGB", (6000, 5400)), kind, **({"method": 0} if kind == "WEBP" else {"speed": 10}))
+    with pytest.raises(PictureError, match="at most 32 million pixels, got 6000 x 5400"):
+        open_picture(data)

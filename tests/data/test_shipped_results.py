@@ -1,0 +1,46 @@
+"""Tables of measurements read back as they were written."""
+
+from pathlib import Path
+
+import pytest
+
+from rita_demo.data import shipped_results
+from rita_demo.evaluation.report.render import as_csv
+from rita_demo.evaluation.report.results import COLUMNS, ResultRow
+from rita_demo.records import MeasuredCell
+from rita_demo.records.errors import DataError
+
+ROW = ResultRow(
+    "caltech101", "embedded", "rita", "pgd", 4, 7, "off", "val", 61.25, 80, 50.3, 71.2, "0", "abc", 80, 0.5, "", (), ""
+)
+
+
+def test_tables_output_is_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "cells.csv"
+    path.write_text(as_csv([ROW]))
+    assert shipped_results.read(path) == (MeasuredCell(**{name: getattr(ROW, name) for name in COLUMNS}),)
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", as_csv([ROW]).replace("61.25", "many"), "\x00"])
+def test_another_file_gives_an_error_message(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "cells.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=r"cells.csv is not a table of measurements"):
+        shipped_results.read(path)
+    with pytest.raises(DataError):
+        shipped_results.read(tmp_path / "missing.csv")
+
+
+@pytest.mark.parametrize("steps", [7, 50])
+@pytest.mark.parametrize("square", shipped_results.BUDGET_CURVES)
+def test_the_shipped_curve_holds_the_demonstration_budget(square: str, steps: int) -> None:
+    """At 4/255 CLIP is below 10 %, and RITA keeps 60 % of its own clean accuracy, on both datasets."""
+    cells = {
+        (c.dataset, c.method, c.budget, c.steps): c for c in shipped_results.read(shipped_results.BUDGET_CURVES[square])
+    }
+    for dataset in ("caltech101", "dtd"):
+        clean = cells[dataset, "rita", 0, 0].accuracy
+        assert cells[dataset, "clip", 4, steps].accuracy < 10
+        assert cells[dataset, "rita", 4, steps].accuracy >= 0.6 * clean
+        for budget in (1, 2, 4, 8):
+            assert (dataset, "rita", budget, steps) in cells

@@ -1,0 +1,170 @@
+"""A defence from a user's own file: it answers like the others, and what is wrong with it is one sentence with a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import gradio as gr
+import numpy as np
+import pytest
+
+from rita_demo.cli import main as cli
+from rita_demo.cli.text_tables import run_table
+from rita_demo.defences import registry
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.pipeline.export import to_json
+from rita_demo.pipeline.rerun import rescore
+from rita_demo.pipeline.run import run_picture
+from rita_demo.plots.theme import METHOD_STYLES
+from rita_demo.process.guest_file import GuestError
+from rita_demo.records import Picture
+from rita_demo.settings import RECOMMENDED, SETTINGS
+from rita_demo.ui.attack_defend.form import build_form
+from rita_demo.ui.panels import verdict_table
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets import wording
+from tests.ui.fake_engine import FakeEngine
+
+NAMES = ("motorbike", "crab", "cup")
+PICTURE = Picture(np.full((32, 32, 3), 90, np.uint8), "grey")
+QUICK = RECOMMENDED.replace(views=8, steps=2, tuning_steps=0)
+LINES = """\
+from rita_demo.defences.contract import Defence, verdict_of
+from rita_demo.settings.setting import Setting
+
+def answer(inputs):
+    p = (inputs.own["sharpness"] * inputs.views[0] @ inputs.template_features.T / inputs.temperature).softmax(-1)
+    inputs.views.zero_()  # its own copy
+    return verdict_of(p)
+
+SETTINGS = (Setting("sharpness", "float", 1.0, "Sharpness", "A factor.", low=0.1, high=9.0),)
+DEFENCE = Defence(name="mine", title="Mine", sentence="CLIP again.", answer=answer, settings=SETTINGS)
+"""
+
+
+@pytest.fixture(autouse=True)
+def no_guests_afterwards() -> Iterator[None]:
+    yield
+    for name in [name for name, defence in DEFENCES.items() if defence.guest]:
+        registry.remove(name)
+
+
+def write(folder: Path, old: str = "", new: str = "") -> str:
+    (folder / "mine.py").write_text(LINES.replace(old, new) if old else LINES)
+    return f"{folder / 'mine.py'}:DEFENCE"
+
+
+def run_with(spec: str):
+    registry.add_guest(spec)
+    return run_picture(FakeEngine(), PICTURE, NAMES, QUICK, label=0)
+
+
+def test_a_guest_answers_like_the_defence_it_equals(tmp_path: Path) -> None:
+    plain = run_picture(FakeEngine(), PICTURE, NAMES, QUICK, label=0)
+    run = run_with(write(tmp_path))
+    assert registry.add_guest(f"{tmp_path / 'mine.py'}:DEFENCE") is DEFENCES["mine"]  # a second time: the same
+    for side, before in ((run.clean, plain.clean), (run.attacked, plain.attacked)):
+        assert np.array_equal(side.verdicts["mine"].probability, side.verdicts["clip"].probability)
+        assert all(np.array_equal(side.verdicts[n].probability, v.probability) for n, v in before.verdicts.items())
+    assert run.methods == ("clip", "ensemble", "rita", "mine")
+    assert "Mine is a defence from the file mine.py; the attacker does not know it." in run.threat_model.sentences
+    assert "\nMine " in run_table(run, "grey.png")
+    assert "Mine" in verdict_table.table(Session(run=run))
+    assert wording.terms()["Mine"] == "CLIP again."
+    assert METHOD_STYLES["mine"]["title"] == "Mine"
+    assert METHOD_STYLES["mine"]["colour"] not in {METHOD_STYLES[name]["colour"] for name in plain.methods}
+    again = rescore(FakeEngine(), run, QUICK.replace(cache_weight=1.0))
+    assert np.array_equal(again.clean.verdicts["mine"].probability, run.clean.verdicts["mine"].probability)
+
+
+def test_the_own_setting_of_a_guest_has_a_control_and_changes_the_answer(tmp_path: Path) -> None:
+    run = run_with(write(tmp_path))
+    sharper = run_picture(FakeEngine(), PICTURE, NAMES, QUICK.replace(**{"mine.sharpness": 3}), label=0)
+    assert sharper.clean.verdicts["mine"].margin > run.clean.verdicts["mine"].margin
+    assert to_json(sharper)["settings"]["mine.sharpness"] == 3.0
+    with gr.Blocks():
+        form = build_form(None)
+    assert "mine.sharpness" in form.fields
+    assert form.fields["methods"].label == "Besides CLIP, Ensemble, RITA and Mine"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("return verdict_of(p)", "return verdict_of(p[:2])", "mine.py, line 4: the probability has the shape (2,)"),
+        (
+            "return verdict_of(p)",
+            "return verdict_of(p * float('nan'))",
+            "mine.py, line 4: a probability is not a number",
+        ),
+        (
+            "return verdict_of(p)",
+            "return verdict_of(-p)",
+            "mine.py, line 4: a probability is not a number, infinite or neg",
+        ),
+        ("return verdict_of(p)", "return verdict_of(2 * p)", "mine.py, line 4: the probabilities sum to 2.0000"),
+        ("return verdict_of(p)", "return p", "mine.py, line 4: the answer is a Tensor; expected a Verdict."),
+        ("return verdict_of(p)", "return verdict_of(p.nothing)", "mine.py, line 7: AttributeError"),
+        ("inputs.views[0]", "inputs.decide(inputs.settings)", "mine.py, line 5: TypeError"),
+    ],
+)
+def test_an_error_of_a_guest_is_a_sentence_and_the_other_answers_stand(
+    tmp_path: Path, old: str, new: str, sentence: str
+) -> None:
+    run = run_with(write(tmp_path, old, new))
+    assert run.answered == ("clip", "ensemble", "rita")
+    assert str(run.faults["mine"]).startswith(sentence)
+    printed, page = run_table(run, "grey.png"), verdict_table.table(Session(run=run))
+    assert f"Mine has no answer. {run.faults['mine']}" in printed
+    assert "No answer. mine.py, line" in page
+    assert str(tmp_path) not in printed + page
+    assert not run.faults["mine"].detail or run.faults["mine"].detail not in page
+    saved = to_json(run)
+    assert set(saved["clean"]["methods"]) == {"clip", "ensemble", "rita"}
+    assert saved["clean"]["faults"]["mine"].startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('name="mine"', 'name="rita"', "mine.py, line 10: there is already a defence named 'rita'"),
+        ("DEFENCE = ", "OTHER = ", "defines no DEFENCE"),
+        ("DEFENCE = ", "DEFENCE = 3, ", "mine.py, line 10: DEFENCE is a tuple; expected Defence"),
+        ('title="Mine"', 'title=""', "mine.py, line 10: ValueError"),
+        ("import Setting", "import Seting", "mine.py, line 2: ImportError"),
+        ("def answer(", "def answer((", "mine.py, line 4: SyntaxError"),
+        ('"float", 1.0', '"float", 1.0, group="x"', "mine.py, line 9: SyntaxError"),
+        ("low=0.1", 'low=0.1, group="x"', "mine.py, line 10: The group of the setting mine.sharpness"),
+    ],
+)
+def test_a_guest_that_cannot_be_loaded_is_a_sentence(
+    tmp_path: Path, old: str, new: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["explain", "none.png", "--classes", "a,b", "--defence", write(tmp_path, old, new)]
+    assert cli.main(words) == 1
+    printed = capsys.readouterr().err
+    assert sentence in printed
+    assert printed.count("\n") == 1
+    assert "mine" not in DEFENCES
+    assert "mine.sharpness" not in SETTINGS
+
+
+def test_a_missing_file_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["serve", "--defence", "nowhere.py:DEFENCE"]) == 1
+    assert "There is no file 'nowhere.py'" in capsys.readouterr().err
+    with pytest.raises(GuestError, match=r"not FILE\.py:NAME"):
+        registry.add_guest("nowhere")
+
+
+def test_defences_of_installed_packages_are_loaded_and_a_broken_one_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    points = [EntryPoint(n, f"{n}:DEFENCE", registry.ENTRY_POINTS) for n in ("mine", "not_installed")]
+    monkeypatch.setattr(registry, "entry_points", lambda group: points)
+    (fault,) = registry.add_entry_points()
+    assert fault.startswith("The entry point not_installed (not_installed:DEFENCE) gives no defence: No module")
+    assert DEFENCES["mine"].guest == f"{tmp_path / 'mine.py'}:DEFENCE"

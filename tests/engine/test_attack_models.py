@@ -1,0 +1,102 @@
+"""What attackers differentiate: fresh crops like those of the defence, and the defence's own answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from rita_demo.data.pictures import open_picture
+from rita_demo.data.samples import SAMPLES
+from rita_demo.engine.attack_models import defence_logits, random_crop_logits
+from rita_demo.engine.engine import Engine
+from rita_demo.method import Prompts, decide, empty
+from rita_demo.settings import RECOMMENDED, Settings
+from rita_demo.views.boxes import area_fractions, draw_boxes
+from rita_demo.views.crops import crop
+from tests.oracles.toy_model import TAU, make_toy_model
+
+SIDE, D = 8, 16
+
+
+@pytest.fixture(autouse=True, scope="module")
+def single_threaded() -> Iterator[None]:
+    """Little work: on busy cores, handing it to several threads costs more than it saves."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def encode(pixels: Tensor) -> Tensor:
+    """A fixed smooth map to unit features (B, 16)."""
+    table = torch.randn(3 * SIDE * SIDE, D, generator=torch.Generator().manual_seed(0))
+    return torch.nn.functional.normalize((pixels.flatten(1) - 0.5) @ table, dim=-1)
+
+
+def squares() -> Tensor:
+    return torch.rand(2, 3, 20, 20, generator=torch.Generator().manual_seed(1))
+
+
+def test_random_crops_match_the_defence_differ_per_seed_and_are_differentiable() -> None:
+    hand = torch.nn.functional.normalize(torch.randn(5, D), dim=-1)
+    settings = Settings(attack_views=3, view_scale=0.3)
+    sampled = random_crop_logits(encode, hand, 0.5, settings, SIDE)
+    pixels = squares().requires_grad_()
+    answer = sampled(pixels, [4, 9])
+    assert answer.shape == (2, 3, 5)
+    boxes, flipped = draw_boxes(4, 9, (0.3, 1.0))
+    expected = encode(crop(pixels[1], boxes[1:], flipped[1:], SIDE)) @ hand.T / 0.5
+    assert torch.allclose(answer[1], expected, atol=1e-5)
+    assert not torch.allclose(answer, sampled(pixels, [5, 10]))
+    (slope,) = torch.autograd.grad(answer[0].sum(), pixels)
+    assert slope[0].abs().sum() > 0
+    assert slope[1].abs().sum() == 0  # one picture's samples are its own
+
+
+def test_defence_logits_equal_the_decision_on_the_same_views() -> None:
+    world = make_toy_model()
+    context = torch.tensor(world.context).float()
+    features = world.encode_torch(context)
+    prompts = Prompts(world.encode_torch, context, features, torch.full((5, 3), 1 / 3), TAU)
+    settings = RECOMMENDED.replace(attack_views=6)
+    cache = empty(5, settings.slots, D)
+    sampled = defence_logits(encode, prompts, cache, settings, SIDE)
+    pixels = squares().requires_grad_()
+    answer = sampled(pixels, [4, 9])
+    assert answer.shape == (2, 1, 5)
+    for row, seed in enumerate((4, 9)):
+        boxes, flipped = draw_boxes(6, seed, (0.08, 1.0))
+        views = crop(pixels[row].detach(), boxes, flipped, SIDE)
+        shown = torch.from_numpy(area_fractions(boxes))
+        trace, _ = decide(encode(views), prompts, cache, settings, area_fraction=shown)
+        assert torch.allclose(answer[row, 0].softmax(0), trace.verdict.probability, atol=1e-5)
+    (slope,) = torch.autograd.grad(answer[0, 0, 0], pixels)
+    assert slope[0].abs().sum() > 0
+    assert slope[1].abs().sum() == 0
+
+
+@pytest.mark.slow
+def test_the_attack_through_the_defence_lowers_rita_more_than_pgd() -> None:
+    """The embedded model on one sample, 4/255 at the model's side: RITA's belief in the true class."""
+    engine = Engine("embedded", "cpu")
+    sample = SAMPLES["motorcycle"]
+    names = ("motorbike", "chair", "coffee", "crab", "piano")
+    picture = open_picture(sample.load().pixels, square="model", side=engine.info.side)
+    belief = {}
+    for name in ("pgd", "defence"):
+        settings = RECOMMENDED.replace(attack=name, square="model", views=32)
+        class_prompts = engine.encode_classes(names, settings)
+        trace = engine.attack(picture, class_prompts, settings, label=0)
+        assert trace.linf <= 4
+        delivered = open_picture(trace.pixels, square="model", side=engine.info.side)
+        shares = []
+        for seed in (100, 101):
+            encoded_views = engine.encode_views(delivered, settings.replace(view_seed=seed))
+            verdict = engine.decide(encoded_views, class_prompts, None, settings)[0].verdict
+            shares.append(float(verdict.probability[0]))
+        belief[name] = np.mean(shares)
+    assert belief["defence"] < belief["pgd"] - 0.1

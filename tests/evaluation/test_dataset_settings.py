@@ -1,0 +1,81 @@
+"""The preset ``paper`` per dataset: AugMix and C-TPT's weight, unless they are set explicitly."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from rita_demo.cli import main as cli
+from rita_demo.cli.evaluate import request_of
+from rita_demo.cli.explain import settings_of
+from rita_demo.data.datasets import DATASETS
+from rita_demo.evaluation.dataset_settings import dataset_defaults, settings_for
+from rita_demo.evaluation.request import Request
+from rita_demo.settings import PAPER
+from tests.evaluation.conftest import headers
+
+IMAGENET = ("imagenet", "imagenet_a", "imagenet_v2", "imagenet_r", "imagenet_sketch")
+
+
+def parse_request(*more: str) -> Request:
+    words = ["evaluate", "--dataset", "dtd,imagenet_a", "--methods", "ctpt", "--attack", "none"]
+    words += ["--budget", "1", "--out", "unused", *more]
+    return request_of(cli.build_parser().parse_args(words))
+
+
+def values(request: Request, dataset: str) -> set[tuple[bool, float]]:
+    return {(p.views_augmix, p.ctpt_weight) for p in settings_for(request, dataset).points}
+
+
+@pytest.mark.parametrize("name", [*DATASETS, "a/folder of mine", "imagenet_r:present"])
+def test_imagenet_and_its_variants_have_their_own_values(name: str) -> None:
+    own = name.partition(":")[0] in IMAGENET
+    assert values(parse_request("--preset", "paper"), name) == {(False, 20.0) if own else (True, 50.0)}
+    assert values(parse_request(), name) == {(False, 50.0)}  # recommended
+
+
+def test_explicit_settings_override_the_preset() -> None:
+    explicit = parse_request("--preset", "paper", "--set", "views_augmix=true", "--sweep", "ctpt_weight=5,50")
+    assert values(explicit, "imagenet_a") == {(True, 5.0), (True, 50.0)}
+    half = parse_request("--preset", "paper", "--set", "ctpt_weight=50")  # the preset's value, but explicit
+    assert values(half, "imagenet") == {(False, 50.0)}
+    assert dataset_defaults(half, "imagenet") == {"views_augmix": False}
+    assert dataset_defaults(parse_request(), "imagenet") == {}
+
+
+def test_explain_has_the_values_of_the_chosen_vocabulary() -> None:
+    def settings(*more: str) -> tuple[bool, float]:
+        words = ["explain", "x.png", "--preset", "paper", *more]
+        args: Namespace = cli.build_parser().parse_args(words)
+        found = settings_of(args)
+        return found.views_augmix, found.ctpt_weight
+
+    assert settings("--vocabulary", "imagenet") == (False, 20.0)
+    assert settings("--vocabulary", "imagenet", "--set", "views_augmix=on") == (True, 20.0)
+    assert settings("--vocabulary", "dtd") == (True, 50.0)
+    assert settings("--classes", "a,b") == (PAPER.views_augmix, PAPER.ctpt_weight)
+
+
+def test_dataset_values_are_in_the_header_and_the_output(command_line, data_root: Path, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    folder, pictures = tmp_path / "imagenet-adversarial", []
+    for label, name in enumerate(("cat", "dog")):
+        place = folder / f"imagenet-a/n{label}"
+        place.mkdir(parents=True)
+        source = data_root / "caltech-101/101_ObjectCategories" / name / "0.png"
+        (place / "0.png").write_bytes(source.read_bytes())
+        pictures.append(f"n{label} {name}\n")
+    (folder / "classnames.txt").write_text("".join(pictures))
+    out = tmp_path / "runs"
+    more = ["--data-root", str(tmp_path), "--dataset", "imagenet_a", "--split", "test"]
+    more += ["--methods", "ctpt", "--attack", "none", "--preset", "paper"]
+    assert cli.main(command_line(out, *more)) == 0
+    said = capsys.readouterr().out
+    assert "imagenet_a, as in the paper: ctpt_weight=20.0, views_augmix=False" in said
+    (header,) = headers(out)
+    assert (header["knobs"]["views_augmix"], header["knobs"]["ctpt_weight"]) == (False, 20.0)
+    assert cli.main(command_line(out, *more, "--set", "ctpt_weight=50")) == 0
+    found = [header["knobs"] for header in headers(out)]
+    assert {settings["ctpt_weight"] for settings in found} == {20.0, 50.0}
+    assert {settings["views_augmix"] for settings in found} == {False}

@@ -1,0 +1,161 @@
+"""McNemar's exact test against a count of all outcomes, and which pictures are compared."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rita_demo.evaluation import planned_cells
+from rita_demo.evaluation.report.mcnemar import PairedComparison, compare_paired
+from rita_demo.evaluation.report.render import as_markdown
+from rita_demo.evaluation.report.results import ResultRow, result_rows
+from rita_demo.evaluation.report.tables import all_datasets
+from tests.evaluation.conftest import result_row
+from tests.oracles import paired as oracle
+
+
+def by_counting(gained: int, lost: int) -> float:
+    """The share of all outcomes of n coins that are at least as uneven."""
+    n = gained + lost
+    far = abs(gained - n / 2)
+    ways = list(itertools.product((0, 1), repeat=n))
+    return sum(abs(sum(way) - n / 2) >= far for way in ways) / len(ways)
+
+
+@pytest.mark.parametrize(("gained", "lost"), [(1, 0), (3, 1), (0, 6), (5, 5), (9, 2), (2, 10)])
+def test_p_is_the_share_of_outcomes_at_least_as_uneven(gained: int, lost: int) -> None:
+    assert PairedComparison(20, gained, lost).p_value == pytest.approx(by_counting(gained, lost))
+
+
+def test_p_is_one_without_discordant_pictures() -> None:
+    assert PairedComparison(7, 0, 0).p_value == 1.0
+    assert PairedComparison(7, 0, 0).difference == 0.0
+
+
+def row(name: str, right: bool, l2: float = 1.5, seed: int = 3) -> dict:
+    return {"picture": name, "picture_seed": seed, "linf": 4.0, "l2": l2, "right": right}
+
+
+def test_only_the_same_attacked_pictures_are_compared() -> None:
+    mine = [row("a", True), row("b", True), row("c", False), row("d", True), row("e", True)]
+    other = [row("a", False), row("b", True), row("c", True), row("d", False, l2=2.0), row("e", False, seed=4)]
+    assert compare_paired(mine, other) == PairedComparison(3, 1, 1)
+    assert compare_paired(mine, [row("z", True)]) is None
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_a_picture_counts_once_for_any_number_of_seeds(seeds: int) -> None:
+    rng = np.random.default_rng(seeds)
+    for _ in range(12):
+        asked = [
+            (f"{number}.png", seed, bool(one), bool(two))
+            for number in range(7)
+            for seed in range(seeds)
+            for one, two in [rng.random(2) < (0.7, 0.4)]
+        ]
+        mine = [row(name, one, seed=seed) for name, seed, one, _ in asked]
+        other = [row(name, two, seed=seed) for name, seed, _, two in asked]
+        paired = compare_paired(mine, other)
+        assert paired is not None
+        assert (paired.n, (paired.gained, paired.lost)) == (7, oracle.wins_and_losses(asked))
+        assert paired.p_value == pytest.approx(oracle.p_by_exchanging(asked))
+        points = 100 * sum(one - two for _, _, one, two in asked) / len(asked)
+        assert paired.difference == pytest.approx(points)
+
+
+def test_two_seeds_of_four_pictures_are_four_pairs() -> None:
+    mine = [row(name, False, seed=seed) for name in "abcd" for seed in (0, 1)]
+    other = [row(name, True, seed=seed) for name in "abcd" for seed in (0, 1)]
+    paired = compare_paired(mine, other)
+    assert paired == PairedComparison(4, 0, 4, -4.0)
+    assert paired.p_value == 0.125, "not 0.0078, as of eight"
+
+
+def test_the_reference_ensemble_is_chosen_correctly(tmp_path: Path, run_evaluate, rows_of) -> None:
+    few = ("--attack", "pgd", "--protocols", "off", "--limit", "6")
+    alike = ("--set", "ensemble_weight=shown", "--set", "ensemble_step_back=0.4")
+    runs = tmp_path / "runs"
+
+    def against(**more: str) -> dict[str, Any]:
+        wanted = {"method": "rita", "special": ""} | more
+        (line,) = (
+            x
+            for x in result_rows(runs)
+            if x.method == wanted["method"]
+            and wanted["special"] in x.non_default
+            and ("=" in wanted["special"] or "step_back" not in x.non_default)
+        )
+        return {"plain": line.vs_plain, "area": line.vs_matching}
+
+    def counted(method: str, kind: str) -> PairedComparison:
+        """The comparison from the rows alone."""
+
+        def right(name: str, weight: str) -> dict[str, bool]:
+            for folder, rows in rows_of(runs).items():
+                header = json.loads((runs / "cells" / folder / "header.json").read_text())
+                if header["columns"]["method"] == name and weight in ("any", header["knobs"]["ensemble_weight"]):
+                    return {r["picture"]: r["right"] for r in rows}
+            raise AssertionError
+
+        one, two = right(*((method, "any") if method == "rita" else ("ensemble", "shown"))), right("ensemble", kind)
+        return PairedComparison(6, sum(one[p] > two[p] for p in one), sum(one[p] < two[p] for p in one))
+
+    run_evaluate(runs, *few, "--methods", "ensemble,rita", *alike)
+    only = against()
+    assert only["plain"].reference == "ensemble_weight=shown, ensemble_step_back=0.4", "no plain Ensemble was measured"
+    assert "than Ensemble with ensemble_weight=shown, ensemble_step_back=0.4" in as_markdown(result_rows(runs))
+    run_evaluate(runs, *few, "--methods", "ensemble")
+    both = against()
+    assert both == {"plain": counted("rita", "uniform"), "area": counted("rita", "shown")}
+    weighted = against(method="ensemble", special="ensemble_weight=shown")
+    assert weighted == {"plain": counted("ensemble", "uniform"), "area": None}
+    plain = next(x for x in result_rows(runs) if x.method == "ensemble" and "weight" not in x.non_default)
+    assert plain.vs_plain is None
+    assert "| against Ensemble, views as RITA’s |" in as_markdown(result_rows(runs))
+    run_evaluate(runs, *few, "--methods", "rita", "--set", "step_back=0")
+    assert against(special="step_back=0")["area"] is None, "that Ensemble has other view weights"
+    run_evaluate(runs, *few, "--methods", "rita", "--set", "views=5")
+    assert against(special="views=5")["plain"].reference == "views=6"
+
+
+def test_a_run_with_formerly_recommended_settings_lists_them(
+    tmp_path: Path, run_evaluate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = ("--attack", "none", "--protocols", "off", "--limit", "2", "--methods", "clip,rita")
+    runs = run_evaluate(tmp_path / "runs", *few)
+    before = result_rows(runs)[1].non_default
+    assert "transported_mass" not in before
+    monkeypatch.setattr(planned_cells, "RECOMMENDED", planned_cells.RECOMMENDED.replace(transported_mass=0.9))
+    clip, rita = result_rows(runs)
+    assert rita.non_default == f"{before}, transported_mass=0.5"
+    assert "transported_mass" not in clip.non_default, "it does not depend on it"
+
+
+def test_cells_that_differ_in_the_dataset_alone_are_summed() -> None:
+    def line(dataset: str, n: int, gained: int, lost: int, **more: Any) -> ResultRow:
+        return result_row(budget=4, dataset=dataset, n=n, **({"vs_plain": PairedComparison(n, gained, lost)} | more))
+
+    found = [
+        line("dtd", 10, 3, 1),
+        line("textures", 20, 4, 0),
+        line("caltech101", 30, 9, 9, expected_answers=40),  # not finished
+        line("dtd", 10, 5, 5, non_default="slots=1"),  # other settings, of one dataset only
+    ]
+    ((first, datasets, paired),) = all_datasets(found)
+    assert (first.dataset, datasets, paired) == ("dtd", 2, PairedComparison(30, 7, 1))
+    (row,) = [one for one in as_markdown(found).splitlines() if one.startswith("| pgd 4/255 |")]
+    assert "| 2 | 30 | +20.0 (7 / 1, p 0.07) | recommended |" in row
+    (first, datasets, paired), *rest = all_datasets([*found, line("dtd:present", 10, 3, 1)])
+    assert (datasets, paired, rest) == (2, PairedComparison(30, 7, 1), []), "the same pictures, once"
+    area = [replace(one, vs_plain=None, vs_matching=one.vs_plain) for one in found[:2]]
+    assert all_datasets(area) == []
+    text = as_markdown(area)
+    assert "### All datasets together, against Ensemble, views as RITA’s" in text
+    named = [line("dtd", 10, 3, 1, vs_plain=PairedComparison(10, 3, 1, reference="views=6")), found[1]]
+    assert all_datasets(named) == [], "two different Ensembles are not summed"

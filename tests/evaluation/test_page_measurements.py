@@ -1,0 +1,258 @@
+"""``evaluate`` measures the right pictures, prompts and settings, each only once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rita_demo.cli import main as cli
+from rita_demo.data.datasets import DATASETS
+from rita_demo.data.pictures import open_picture
+from rita_demo.data.vocabularies import vocabulary
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.engine.engine import Engine
+from rita_demo.evaluation import planned_cells, request
+from rita_demo.evaluation.pictures import collect, picture_seed
+from rita_demo.evaluation.request import Request
+from rita_demo.records.errors import DataError, SettingError
+from rita_demo.settings import PAPER
+
+
+def test_a_sweep_equals_separate_runs(run_evaluate, rows_of, tmp_path: Path) -> None:
+    few = ["--methods", "rita", "--limit", "6"]
+    sweep = ["--sweep", "cache_weight=0,2", "--sweep", "entropy_weight=0.01,0.1"]
+    together = rows_of(run_evaluate(tmp_path / "together", *few, *sweep))
+    assert len(together) == 4
+    for alpha in ("0", "2"):
+        for blur in ("0.01", "0.1"):
+            point = ["--set", f"cache_weight={alpha}", "--set", f"entropy_weight={blur}"]
+            run_evaluate(tmp_path / "apart", *few, *point)
+    assert rows_of(tmp_path / "apart") == together
+    answers = [tuple(row["margin"] for row in rows) for rows in together.values()]
+    assert len(set(answers)) > 1, "the swept settings should matter"
+
+
+def test_scoring_stored_views_encodes_nothing_and_gives_the_same_rows(
+    run_evaluate, rows_of, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = run_evaluate(tmp_path / "runs")
+    first = rows_of(out)
+    for path in out.glob("cells/*/*"):
+        path.unlink()
+    monkeypatch.setattr(Engine, "encode_views", _never)
+    monkeypatch.setattr(Engine, "tune", _never)
+    monkeypatch.setattr(Engine, "attack_steps", _never)
+    assert rows_of(run_evaluate(out)) == first
+
+
+def test_stored_prompts_equal_freshly_tuned_prompts(run_evaluate, rows_of, tmp_path: Path, monkeypatch) -> None:
+    few = ["--methods", "rita", "--attack", "none", "--limit", "4", "--protocols", "off"]
+    few += ["--set", "tuning_rate=0.05", "--set", "transported_mass=0.3", "--set", "context_init=templates"]
+    ((_, kept),) = rows_of(run_evaluate(tmp_path / "kept", *few)).items()
+    monkeypatch.setattr("rita_demo.evaluation.store.tuned_prompts.MAX_BYTES", 0)
+    ((_, made),) = rows_of(run_evaluate(tmp_path / "made", *few)).items()
+    assert not list((tmp_path / "made").glob("tuned/*"))
+    ((_, plain),) = rows_of(run_evaluate(tmp_path / "plain", *few, "--set", "tuning_steps=0")).items()
+    for one, other, third in zip(kept, made, plain, strict=True):
+        assert one["answer"] == other["answer"]
+        assert one["margin"] == pytest.approx(other["margin"], abs=2e-3 * abs(other["margin"]) + 1e-4)
+        assert one["margin"] != third["margin"]
+
+
+def test_every_picture_is_encoded_once_for_all_methods(run_evaluate, rows_of, tmp_path: Path, monkeypatch) -> None:
+    calls: list[int] = []
+    encode = Engine.encode_views
+    monkeypatch.setattr(Engine, "encode_views", lambda *given: (calls.append(1), encode(*given))[1])
+    names = list(DEFENCES)
+    few = ["--methods", ",".join(names), "--attack", "none", "--limit", "3", "--protocols", "off,stream"]
+    found = rows_of(run_evaluate(tmp_path / "runs", *few))
+    assert len(calls) == 3
+    by = {(rows[0]["method"], rows[0]["protocol"]): rows for rows in found.values()}
+    assert set(by) == {
+        *((name, "off") for name in names if DEFENCES[name].baseline),
+        ("rita", "off"),
+        ("rita", "stream"),
+        ("rita_prompts", "off"),
+        ("rita_memory", "stream"),
+        ("rita_reset", "reset"),
+        ("rita_untuned", "off"),
+        ("rita_untuned", "stream"),
+    }
+    margins = {key: [row["margin"] for row in rows] for key, rows in by.items()}
+    assert margins["rita_prompts", "off"] == margins["rita", "off"]
+    assert margins["rita_memory", "stream"] != margins["rita", "stream"]
+    assert margins["rita_untuned", "off"] != margins["rita", "off"]
+    assert len({tuple(margins[name, "off"]) for name in names if DEFENCES[name].baseline}) == 6
+
+
+def test_half_precision_views_give_the_labels_of_full_precision(
+    run_evaluate, rows_of, tmp_path: Path, data_root: Path, tiny_model_dir: Path
+) -> None:
+    more = ["--methods", "ensemble", "--attack", "none", "--budget", "0"]
+    ((_, rows),) = rows_of(run_evaluate(tmp_path / "runs", *more)).items()
+    engine = Engine(f"local-dir:{tiny_model_dir}")
+    found = collect("caltech101", data_root, "val", limit=None, allow_partial=False)
+    settings = PAPER.replace(views=6, views_augmix=False)
+    class_prompts = engine.encode_classes(found.names, settings)
+    for entry, row in zip(found.stream(0), rows):
+        picture = open_picture(entry.source(), square="model", side=engine.info.side)
+        look = engine.encode_views(picture, settings.replace(view_seed=picture_seed(0, entry)))
+        verdict = engine.answers(look, class_prompts, settings)["ensemble"]
+        assert found.names[verdict.label] == row["answer"]
+        assert np.isclose(verdict.probability[verdict.label], row["probability"], atol=2e-3)
+
+
+def test_settings_that_a_method_does_not_have_are_not_measured_twice(tmp_path: Path) -> None:
+    points, fixed = request.points(attacks="none,fgsm,pgd", budget="1,4", sweeps=["cache_weight=0,1"])
+    asked = Request(("x",), "val", ("clip", "ensemble", "rita"), points, tmp_path, fixed_seeds=fixed)
+    counts = Counter((cell.method, cell.settings.attack) for cell in planned_cells.cells_of(asked, 0))
+    assert len(points) == 3 * 2 * 3 * 2
+    assert counts["clip", "none"] == 1  # neither budget nor memory
+    assert counts["ensemble", "pgd"] == 2  # two budgets
+    assert counts["rita", "none"] == 1 + 2 * 2  # off; reset and stream with two weights
+    assert counts["rita", "pgd"] == 2 * (1 + 2 * 2)
+
+
+def test_descriptions_change_the_answer_and_are_keyed_by_content(run_evaluate, rows_of, tmp_path: Path) -> None:
+    first, copy, other = (tmp_path / f"{name}.json" for name in ("first", "copy", "other"))
+    told = {"cat": ["it purrs"], "dog": ["it barks", "a tail"], "cup": ["it holds tea"]}
+    for path in (first, copy):
+        path.write_text(json.dumps(told))
+    other.write_text(json.dumps(told | {"cup": ["brick grass"]}))
+    few = ["--methods", "clip,rita", "--attack", "none", "--limit", "3"]
+    found = rows_of(run_evaluate(tmp_path / "runs", *few, "--sweep", f"descriptions=none,{first},{copy},{other}"))
+    assert len(found) == 1 + 3  # CLIP once; none, what two files say alike, and the other one
+    margins = {tuple(row["margin"] for row in rows) for name, rows in found.items() if "rita" in name}
+    assert len(margins) == 3
+
+
+def test_a_description_file_that_lacks_a_class_gives_an_error_message(
+    command_line, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text('{"cat": ["it purrs"]}')
+    assert cli.main(command_line(tmp_path / "runs", "--set", f"descriptions={path}")) == 1
+    assert "no sentences for the class 'dog' and 1 more" in capsys.readouterr().err
+
+
+def test_clean_clip_is_measured_with_one_seed_only(tmp_path: Path) -> None:
+    points, fixed = request.points(attacks="none,pgd", budget="4", protocols="off")
+    asked = Request(("x",), "val", ("clip", "rita"), points, tmp_path, seeds=(0, 1), fixed_seeds=fixed)
+    second = [(cell.method, cell.settings.attack) for cell in planned_cells.cells_of(asked, 1)]
+    assert sorted(second) == [("clip", "pgd"), ("rita", "none"), ("rita", "pgd")]
+
+
+def test_a_partial_dataset_requires_allow_partial(data_root: Path) -> None:
+    with pytest.raises(DataError, match="Only 2 of the 47 classes") as refused:
+        collect("dtd", data_root, "val", limit=None, allow_partial=False)
+    assert "--allow-partial" in refused.value.hint
+    partial = collect("dtd", data_root, "val", limit=None, allow_partial=True)
+    assert partial.names == vocabulary("dtd").names
+    assert {partial.names[entry.label] for entry in partial.items} == {"dotted", "striped"}
+    assert all(entry.id.split("/")[-2] == partial.names[entry.label] for entry in partial.items)
+    alone = collect("dtd:present", data_root, "val", limit=None, allow_partial=False)
+    assert (alone.dataset, alone.names) == ("dtd:present", ("dotted", "striped"))
+
+
+def test_a_partial_dataset_is_classified_among_all_its_classes(data_root: Path, tmp_path: Path) -> None:
+    """Fewer class names would be an easier task."""
+    row = DATASETS["imagenet_v2"]
+    pictures = tmp_path / row.folder / row.pictures
+    pictures.mkdir(parents=True)
+    (tmp_path / row.folder / row.listing).write_text("n01 tench\nn02 hen\nn03 crane\n")
+    shutil.copytree(data_root / "dtd/images/dotted", pictures / "0")
+    shutil.copytree(data_root / "dtd/images/striped", pictures / "2")
+    with pytest.raises(DataError, match="Only 2 of the 3 classes of 'imagenet_v2' have pictures"):
+        collect("imagenet_v2", tmp_path, "test", limit=None, allow_partial=False)
+    partial = collect("imagenet_v2", tmp_path, "test", limit=None, allow_partial=True)
+    assert (partial.names, partial.classes_present) == (("tench", "hen", "crane"), 2)
+    assert {(e.id.split("/")[-2], e.label) for e in partial.items} == {("0", 0), ("2", 2)}
+    alone = collect("imagenet_v2:present", tmp_path, "test", limit=None, allow_partial=False)
+    assert alone.names == ("tench", "crane")
+
+
+def test_a_limit_is_spread_over_the_classes_and_nested(data_root: Path) -> None:
+    def ids(limit: int | None) -> list[str]:
+        found = collect("caltech101", data_root, "val", limit=limit, allow_partial=False)
+        return [entry.id for entry in found.items]
+
+    for limit in (1, 3, 5, 9):
+        some = ids(limit)
+        assert len(some) == limit
+        spread = Counter(name.split("/")[-2] for name in some).values()
+        assert max(spread) - (min(spread) if len(spread) == 3 else 0) <= 1
+        assert some == ids(12)[:limit]
+    assert len(ids(99)) == 12
+
+
+def test_textures_need_no_data_folder() -> None:
+    found = collect("textures", None, "val", limit=50, allow_partial=False)
+    assert (len(found.items), len(found.names)) == (50, 47)
+    fewer = collect("textures", None, "val", limit=7, allow_partial=False)
+    assert {entry.id for entry in fewer.items} < {entry.id for entry in found.items}
+    assert found.items[0].source().shape == (224, 224, 3)  # type: ignore[union-attr]
+
+
+def test_a_folder_per_class_is_named_without_its_path(data_root: Path) -> None:
+    folder = data_root / "caltech-101" / "101_ObjectCategories"
+    found = collect(str(folder), data_root, "all", limit=2, allow_partial=False)
+    assert found.dataset == "101_ObjectCategories"
+    assert found.names == ("cat", "cup", "dog")
+    assert {entry.id.count("/") for entry in found.items} == {1}
+
+
+def test_the_order_of_the_stream_is_random_and_repeatable(data_root: Path) -> None:
+    found = collect("caltech101", data_root, "val", limit=None, allow_partial=False)
+    orders = [tuple(entry.id for entry in found.stream(seed)) for seed in (0, 0, 1)]
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(orders[0]) == sorted(orders[2])
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (["--methods", "clip,rit"], "no method 'rit'. Methods: clip, ensemble, tpt,"),
+        (["--methods", "rita_memory", "--protocols", "off"], "rita_memory needs a memory"),
+        (["--attack", "bribery"], "attack is one of none, noise, fgsm, pgd"),
+        (["--protocols", "on"], "protocol is one of off, reset, stream"),
+        (["--budget", "0.5"], "budget is a whole number"),
+        (["--seeds", "0,x"], "A seed is a whole number"),
+        (["--limit", "0"], "--limit is a whole number from 1"),
+        (["--sweep", "slots"], "A sweep is written name=v1,v2"),
+        (["--sweep", "slots=1,99"], "slots is a whole number from 1 to 32"),
+        (["--sweep", "slots=1", "--sweep", "slots=2"], "given twice"),
+        (["--attacked-share", "0"], "from 1 to 100"),
+        (["--attacked-share", "half"], "from 1 to 100"),
+        (["--stream-order", "backwards"], "invalid choice"),
+        (["--executor", "moon"], "invalid choice"),
+    ],
+)
+def test_an_invalid_request_exits_with_2_and_an_error_message(
+    more: list[str], sentence: str, command_line, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(command_line(tmp_path, *more)) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_the_budget_has_no_default(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--dataset", "dtd", "--methods", "clip", "--attack", "pgd", "--out", "runs"]
+    assert cli.main(["evaluate", *given]) == 2
+    assert "--budget" in capsys.readouterr().err
+
+
+def test_set_overrides_options_and_sweep_overrides_both() -> None:
+    points, _ = request.points(
+        attacks="pgd", budget="1", protocols="off", assignments=["budget=2", "slots=5"], sweeps=["slots=1,2"]
+    )
+    assert {(p.budget, p.slots) for p in points} == {(2, 1), (2, 2)}
+    with pytest.raises(SettingError, match="no setting"):
+        request.points(attacks="pgd", budget="1", sweeps=["colour=red"])
+
+
+def _never(*_: object, **__: object) -> None:
+    raise AssertionError("this should have been read from the store")

@@ -1,0 +1,91 @@
+"""Pictures attacked and encoded in batches: the same rows in the same order, with the same cache."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rita_demo.cli import main as cli
+from rita_demo.engine.engine import Engine
+from rita_demo.evaluation.executors import prefetch
+
+BATCH = 3
+
+
+@pytest.fixture
+def batch_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Batches of three pictures; returns the sizes of the encoded batches."""
+    sizes: list[int] = []
+    whole = Engine.encode_views_batch
+
+    def counted(self: Engine, pictures: Any, *rest: Any) -> Any:
+        sizes.append(len(pictures))
+        return whole(self, pictures, *rest)
+
+    monkeypatch.setitem(prefetch.BATCH_SIZE, "cpu", BATCH)
+    monkeypatch.setattr(Engine, "encode_views_batch", counted)
+    return sizes
+
+
+def assert_same_runs(found: dict, wanted: dict) -> None:
+    assert list(found) == list(wanted)
+    for name, rows in wanted.items():
+        for row, alone in zip(found[name], rows, strict=True):
+            for column in ("picture", "answer", "right", "already_wrong", "picture_seed", "target"):
+                assert row[column] == alone[column], (name, column)
+            assert row["linf"] == pytest.approx(alone["linf"], abs=1)
+            assert np.isclose(row["probability"], alone["probability"], atol=5e-3)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--attack", "none,pgd,di"],
+        ["--attack", "pgd", "--target", "next"],
+        ["--attack", "eot", "--set", "attack_views=2"],  # attacked one by one, encoded in a batch
+    ],
+    ids=["attacks", "targeted", "random crops"],
+)
+def test_batches_give_the_same_rows_as_single_pictures(
+    run_evaluate, rows_of, tmp_path: Path, batch_sizes: list[int], monkeypatch, more: list[str]
+) -> None:
+    found = rows_of(run_evaluate(tmp_path / "batches", *more))
+    assert max(batch_sizes) == BATCH
+    counted = len(batch_sizes)
+    monkeypatch.setitem(prefetch.BATCH_SIZE, "cpu", 1)
+    assert_same_runs(found, rows_of(run_evaluate(tmp_path / "single", *more)))
+    assert len(batch_sizes) == counted
+
+
+def test_stored_views_are_not_encoded_again(
+    run_evaluate, rows_of, tmp_path: Path, batch_sizes: list[int], monkeypatch
+) -> None:
+    monkeypatch.setitem(prefetch.BATCH_SIZE, "cpu", 1)
+    run_evaluate(tmp_path / "runs", "--limit", "6")
+    monkeypatch.setitem(prefetch.BATCH_SIZE, "cpu", BATCH)
+    run_evaluate(tmp_path / "runs", "--limit", "6")
+    assert batch_sizes == []
+
+
+def test_an_attack_that_uses_the_cache_is_not_batched(run_evaluate, tmp_path: Path, batch_sizes: list[int]) -> None:
+    run_evaluate(tmp_path / "runs", "--attack", "defence", "--methods", "rita", "--set", "attack_views=2")
+    assert batch_sizes == []
+
+
+def test_an_unreadable_picture_fails_only_at_its_position(
+    command_line, rows_of, data_root: Path, tmp_path: Path, batch_sizes: list[int], capsys
+) -> None:
+    whole = command_line(tmp_path / "runs")
+    copy = tmp_path / "data"
+    shutil.copytree(data_root, copy)
+    (copy / "caltech-101" / "101_ObjectCategories" / "cup" / "2.png").write_bytes(b"no picture")
+    whole[whole.index("--data-root") + 1] = str(copy)
+    assert cli.main(whole) == 1
+    assert "cup/2.png" in capsys.readouterr().err
+    done = [len(rows) for rows in rows_of(tmp_path / "runs").values()]
+    assert batch_sizes
+    assert max(done) < 12

@@ -1,0 +1,227 @@
+"""Stored runs read for the figures: points with their settings, streams as feature clouds; nothing is written."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from rita_demo import analysis
+from rita_demo.cli import main as cli
+from rita_demo.evaluation.page import DataFolders, feature_cloud, small_ablations, stored_runs
+from rita_demo.evaluation.report.ablation_points import read_points
+from rita_demo.evaluation.report.results import result_rows
+from rita_demo.evaluation.run import evaluate_steps
+from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.measurement import FeatureCloud
+from rita_demo.settings import RECOMMENDED, SETTINGS
+from tests.ui.fake_engine import FakeEngine
+
+pytestmark = pytest.mark.slow
+
+
+def attacked_stream_request(folders: DataFolders) -> list:
+    return [one for one in stored_runs.stored_streams(folders) if one.columns["attack"] == "pgd"]
+
+
+@pytest.fixture
+def stored_run(tmp_path, command_line):
+    out = tmp_path / "mine"
+    more = ("--attack", "none,pgd", "--sweep", "slots=1,2")
+    assert cli.main(command_line(out, *more)) == 0
+    return out
+
+
+def test_points_are_result_rows_with_their_relevant_settings(stored_run) -> None:
+    found = stored_runs.measured_points(DataFolders(runs=stored_run.parent), "mine")
+    assert sorted(p.cell.accuracy for p in found) == sorted(line.accuracy for line in result_rows(stored_run))
+    rita = [p for p in found if (p.cell.method, p.cell.attack) == ("rita", "pgd")]
+    assert sorted(p.settings["slots"] for p in rita) == [1, 2]
+    clip = next(p for p in found if p.cell.method == "clip")
+    assert set(clip.settings) == {n for n, k in SETTINGS.items() if k.group == "attack"} - {"attack_seed"}
+    ensemble = next(p for p in found if p.cell.method == "ensemble")
+    assert set(ensemble.settings) > {"views", "ensemble_average"}
+
+
+def test_points_are_written_to_a_file_and_read_back(stored_run, tmp_path, capsys) -> None:
+    found = stored_runs.measured_points(DataFolders(runs=stored_run.parent), "mine")
+    capsys.readouterr()
+    assert cli.main(["tables", str(stored_run), "--format", "points"]) == 0
+    file = tmp_path / "points.json"
+    file.write_text(capsys.readouterr().out, encoding="utf-8")
+    again = read_points(file)
+    assert [p.settings for p in again] == [p.settings for p in found]
+    for one, same in zip(again, found, strict=True):
+        assert all(getattr(one.cell, f.name) == getattr(same.cell, f.name) for f in fields(one.cell))
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"knobs": {}}]', '[{"knobs": 3, "n": 4}]'])
+def test_an_invalid_points_file_gives_an_error_message(tmp_path, text: str) -> None:
+    file = tmp_path / "points.json"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match="holds no measured points"):
+        read_points(file)
+
+
+def test_every_setting_on_the_page_has_a_shipped_ablation(tmp_path) -> None:
+    found = stored_runs.measured_points(DataFolders(runs=tmp_path), stored_runs.SHIPPED)
+    rita = [point for point in found if point.cell.method == "rita"]
+    for setting, values in small_ablations.VALUES.items():
+        lines = analysis.sweeps(rita, setting)
+        assert any(set(values) <= set(line.values) for line in lines), setting
+    assert analysis.budget_curves(found, "tuning_steps")
+    assert len(analysis.components(found)) >= 4
+    assert min(point.cell.n for point in found) >= 24
+
+
+def drain(steps) -> tuple[list[tuple[int, int]], FeatureCloud]:
+    """What a generator yields, and what it returns."""
+    seen = []
+    while True:
+        try:
+            seen.append(next(steps))
+        except StopIteration as end:
+            return seen, end.value
+
+
+def test_a_stored_stream_becomes_a_cloud_with_the_memory_after_it(stored_run, engine) -> None:
+    places = DataFolders(runs=stored_run.parent)
+    before = {p: p.stat().st_mtime_ns for p in stored_run.rglob("*") if p.is_file()}
+    one = next(s for s in attacked_stream_request(places) if "slots=2" in s.title)
+    seen, cloud = drain(stored_runs.load_cloud_steps(places, one.name, engine))
+    assert seen == []  # the clean features are stored
+    n = one.header["pictures"]
+    assert cloud.attacked.shape == (n, engine.info.width)
+    assert cloud.views.shape == (n, 5, engine.info.width)  # six views without the whole picture
+    assert np.allclose(np.linalg.norm(cloud.views, axis=-1), 1, atol=1e-5)
+    assert not np.allclose(cloud.clean, cloud.attacked)
+    assert cloud.thumbs.shape[0] == n
+    assert [cloud.class_prompts.names[k] for k in cloud.label] == [i.split("/")[-2] for i in cloud.ids]
+    rows = [e for line in one.rows() for e in line["entered"]]
+    assert int(cloud.cache.count.sum()) == len({(k, slot) for k, slot, *_ in rows})
+    assert {p: p.stat().st_mtime_ns for p in stored_run.rglob("*") if p.is_file()} == before
+
+
+def test_missing_clean_features_are_encoded_again(tmp_path, command_line, engine, data_root, stored_run) -> None:
+    assert cli.main(command_line(tmp_path / "attacked only", "--set", "slots=2")) == 0
+    places = DataFolders(data_root, tmp_path)
+    one = next(s for s in attacked_stream_request(places) if s.name.startswith("attacked"))
+    kept = next(s for s in attacked_stream_request(places) if s.name.startswith("mine") and "slots=2" in s.title)
+    seen, cloud = drain(stored_runs.load_cloud_steps(places, one.name, engine))
+    assert len(seen) == len(cloud.ids)
+    _, known = drain(stored_runs.load_cloud_steps(places, kept.name, engine))
+    assert cloud.ids == known.ids
+    assert np.allclose(cloud.clean, known.clean, atol=2e-3)  # stored in half precision there
+    with pytest.raises(DataError, match="not in the server's data folder"):
+        drain(stored_runs.load_cloud_steps(DataFolders(tmp_path / "elsewhere", tmp_path), one.name, engine))
+
+
+def test_a_stream_of_other_weights_or_without_features_gives_an_error_message(
+    tmp_path, command_line, engine, data_root
+) -> None:
+    places = DataFolders(data_root, tmp_path)
+    assert cli.main(command_line(tmp_path / "one")) == 0
+    (one,) = stored_runs.stored_streams(places)
+    with pytest.raises(SettingError, match="not with the one in use"):
+        drain(stored_runs.load_cloud_steps(places, one.name, FakeEngine()))
+    with pytest.raises(DataError, match="no stored run"):
+        drain(stored_runs.load_cloud_steps(places, "../../etc", engine))
+    shutil.rmtree(tmp_path / "one/looks")
+    with pytest.raises(DataError, match="not all stored"):
+        drain(stored_runs.load_cloud_steps(places, one.name, engine))
+
+
+def test_mixed_traffic_gives_a_cloud_of_the_delivered_pictures_and_no_point(
+    tmp_path, command_line, engine, data_root
+) -> None:
+    places = DataFolders(data_root, tmp_path)
+    assert cli.main(command_line(tmp_path / "mixed", "--attacked-share", "50", "--attack", "none,pgd")) == 0
+    one = next(s for s in stored_runs.stored_streams(places) if s.columns["attack"] == "pgd:50")
+    _, cloud = drain(stored_runs.load_cloud_steps(places, one.name, engine))
+    hit = np.array([row["attack"] != "none" for row in one.rows()])
+    assert 0 < hit.sum() < len(hit)
+    assert cloud.pictures_name == f"pictures, {hit.sum()} of {len(hit)} attacked"
+    same = np.isclose(cloud.clean, cloud.attacked, atol=1e-6).all(axis=1)
+    assert (same == ~hit).all()
+    assert cloud.thumbs.shape[0] == len(hit)
+    held = {int(t) for t in cloud.cache.born[cloud.cache.entropy < np.inf]}
+    assert held <= set(range(len(hit)))
+    assert all(p.cell.attack == "none" for p in stored_runs.measured_points(places, "mixed"))
+    clean = next(s for s in stored_runs.stored_streams(places) if s.columns["attack"] == "none")
+    seen, cloud = drain(stored_runs.load_cloud_steps(places, clean.name, engine))
+    assert (seen, cloud.pictures_name) == ([], "clean pictures")
+    assert np.array_equal(cloud.clean, cloud.attacked)
+
+
+def test_runs_are_found_by_name_and_no_other_folder_is_opened(tmp_path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name / "cells").mkdir(parents=True)
+    (tmp_path / "no run").mkdir()
+    places = DataFolders(runs=tmp_path)
+    assert set(stored_runs.run_names(places)) == {"a", "b"}
+    assert stored_runs.measured_points(places, "a") == ()
+    for name in ("no run", "..", "/", "a/../b", None):
+        with pytest.raises(DataError, match="no run"):
+            stored_runs.measured_points(places, name)
+    assert stored_runs.run_names(DataFolders(runs=tmp_path / "missing")) == ()
+
+
+def test_collecting_gives_the_same_decisions_as_the_engine(engine) -> None:
+    collection = feature_cloud.texture_set(3, 2)
+    settings = RECOMMENDED.replace(square="model", views=5, steps=2, prompts=2, max_entropy=9.0)
+    seen, cloud = drain(feature_cloud.collect_steps(engine, collection, settings, seed=1))
+    assert seen[0] == (0, 6)
+    assert seen[-1][0] == 5
+    assert len(seen) == 6 * (1 + 2)  # once per picture, and after each attack step
+    assert cloud.ids == tuple(entry.id for entry in collection.stream(1))
+    assert cloud.views.shape == (6, 4, engine.info.width)
+    assert cloud.cache.pictures == 6
+    held = cloud.cache.count[:, None] > np.arange(cloud.cache.entropy.shape[1])
+    assert set(cloud.cache.born[held]) <= set(range(6))
+
+
+@pytest.mark.parametrize(("classes", "each"), [(1, 4), (48, 1), (20, 21), (3, 0)])
+def test_a_cloud_that_is_too_large_or_too_small_is_refused(classes: int, each: int) -> None:
+    with pytest.raises(SettingError, match="classes"):
+        feature_cloud.texture_set(classes, each)
+
+
+def test_a_thumbnail_is_the_mean_of_its_blocks() -> None:
+    pixels = np.arange(112 * 112 * 3).reshape(112, 112, 3) % 251
+    small = feature_cloud.thumbnail(pixels.astype(np.uint8))
+    assert small.shape == (56, 56, 3)
+    assert np.abs(small[3, 5] - pixels[6:8, 10:12].mean((0, 1))).max() <= 0.5
+    assert feature_cloud.thumbnail(np.zeros((20, 20, 3), np.uint8)).shape == (20, 20, 3)
+
+
+def test_a_small_ablation_is_measured_once_and_resumes(tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(small_ablations.VALUES, "slots", (1, 3))  # each value costs time
+    request = small_ablations.small_request(DataFolders(runs=tmp_path), "slots", 4, 2, "fake")
+    steps = evaluate_steps(request, FakeEngine())
+    next(steps)
+    steps.close()  # cancelled
+    first = len(list(evaluate_steps(request, FakeEngine())))
+    assert first > 0
+    assert list(evaluate_steps(request, FakeEngine())) == []
+    found = stored_runs.measured_points(DataFolders(runs=tmp_path), request.out.name)
+    slots = {
+        p.settings["slots"]
+        for p in found
+        if (p.cell.method, p.cell.protocol, p.cell.attack) == ("rita", "stream", "pgd")
+    }
+    assert slots == set(small_ablations.VALUES["slots"])
+    assert all(p.cell.n == 4 for p in found)
+
+
+@pytest.mark.parametrize("values", [("nothing", 8, 4), ("slots", 3, 4), ("slots", 8, 99)])
+def test_an_unavailable_ablation_gives_an_error_message(values, tmp_path) -> None:
+    with pytest.raises(SettingError):
+        small_ablations.small_request(DataFolders(runs=tmp_path), *values, "fake")
+
+
+def test_every_ablated_value_is_allowed() -> None:
+    for setting, values in small_ablations.VALUES.items():
+        for value in values:
+            RECOMMENDED.replace(**{setting: value})

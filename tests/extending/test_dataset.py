@@ -1,0 +1,65 @@
+"""The section "A dataset" of docs/extending.md, followed to the letter."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shlex
+from pathlib import Path
+
+import pytest
+
+from rita_demo.cli import main as cli
+from rita_demo.data import datasets, textures
+from rita_demo.data.pictures import png_bytes
+from tests.extending.page import code_blocks
+
+FOLDER_COMMAND, ROW, LISTING, COMMANDS = code_blocks("A dataset")
+
+
+def draw_classes(folder: Path) -> None:
+    """Two folders with two drawn pictures each."""
+    for name, texture in (("chanterelle", "pleated"), ("fly_agaric", "polka-dotted")):
+        (folder / name).mkdir(parents=True)
+        for number in (1, 2):
+            (folder / name / f"{number}.png").write_bytes(png_bytes(textures.draw(texture, number, 64)))
+
+
+def run(commands: str, tmp_path: Path) -> None:
+    """Run the commands of a code block on folders below ``tmp_path``."""
+    for line in commands.strip().splitlines():
+        places = {"DATA": f"{tmp_path}/data", "RUNS": f"{tmp_path}/runs"}
+        words = [places.get(word, word) for word in shlex.split(line)]
+        assert words[:3] == ["python", "-m", "rita_demo"]
+        assert cli.main(words[3:]) == 0
+
+
+def results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> set[tuple[str, str, str]]:
+    """(dataset, method, number of pictures) of the stored rows."""
+    capsys.readouterr()
+    assert cli.main(["tables", str(tmp_path / "runs"), "--format", "csv"]) == 0
+    rows = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    return {(row["dataset"], row["method"], row["n"]) for row in rows}
+
+
+def test_a_folder_per_class_is_a_dataset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    draw_classes(tmp_path / "data/mushrooms")
+    run(FOLDER_COMMAND, tmp_path)
+    assert results(tmp_path, capsys) == {("mushrooms", "clip", "2"), ("mushrooms", "rita", "2")}
+
+
+def test_a_row_is_a_dataset(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = eval(ROW, vars(datasets))
+    monkeypatch.setitem(datasets.DATASETS, row.name, row)
+    draw_classes(tmp_path / "data/mushrooms/images")
+    (tmp_path / "data/mushrooms/split.json").write_text(LISTING)
+    listed, measured = COMMANDS.strip().splitlines()
+    run(listed, tmp_path)
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "mushrooms" in line)
+    assert line.split(maxsplit=2)[2].split("  ")[0] == row.template
+    assert line.endswith("2 classes; pictures: val 2.")
+    run(measured, tmp_path)
+    assert '"ctpt_weight": 20.0' in next(tmp_path.glob("runs/cells/*/header.json")).read_text()
+    assert results(tmp_path, capsys) == {("mushrooms", "clip", "2"), ("mushrooms", "rita", "2")}

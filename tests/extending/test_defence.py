@@ -1,0 +1,79 @@
+"""docs/extending.md, "A defence", to the letter: one file is enough, in the folder or on the command line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from rita_demo.data.pictures import png_bytes
+from tests.extending.page import code_blocks
+from tests.extending.test_attack import ROOT, rita
+
+
+def picture(folder: Path, name: str = "photo.png") -> Path:
+    pixels = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(png_bytes(pixels))
+    return folder / name
+
+
+def test_a_file_named_on_the_command_line_answers_and_is_measured(tmp_path: Path) -> None:
+    (tmp_path / "median.py").write_text(code_blocks("A defence")[0])
+    picture(tmp_path)
+    words = ["--set", "views=4", "--attack", "fgsm", "--defence", "median.py:DEFENCE"]
+    done = rita(
+        tmp_path, "explain", "photo.png", "--classes", "cup,crab", "--methods", "clip", "--json", "r.json", *words
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\nMedian " in done.stdout
+    assert "Median is a defence from the file median.py; the attacker does not know it." in done.stdout
+    answers = json.loads((tmp_path / "r.json").read_text("utf-8"))
+    assert set(answers["attacked"]["methods"]) == {"clip", "ensemble", "rita", "median"}
+    for name in ("cup", "crab"):
+        picture(tmp_path, f"data/toys/{name}/1.png")
+    words += ["--budget", "4", "--data-root", "data", "--dataset", "toys", "--split", "all", "--protocols", "off"]
+    done = rita(tmp_path, "evaluate", "--methods", "clip,median", "--out", "runs", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    printed = rita(tmp_path, "tables", "runs").stdout  # without the file: its name instead of its title
+    assert "| median |" in printed
+    assert "Median is a defence from the file median.py; the attacker does not know it." in printed
+
+
+def test_an_error_in_the_file_stops_no_other_method(tmp_path: Path) -> None:
+    broken = code_blocks("A defence")[0].replace("return verdict_of(", "return verdict_of(1 / 0 * ")
+    (tmp_path / "median.py").write_text(broken)
+    for name in ("cup", "crab"):
+        picture(tmp_path, f"data/toys/{name}/1.png")
+    words = ["--set", "views=4", "--attack", "none", "--budget", "0", "--protocols", "off", "--split", "all"]
+    words += ["--data-root", "data", "--dataset", "toys", "--methods", "median,clip", "--out", "runs"]
+    done = rita(tmp_path, "evaluate", "--defence", "median.py:DEFENCE", *words)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith("median.py, line 9: ZeroDivisionError: division by zero")
+    (rows,) = [path for path in tmp_path.glob("runs/cells/*clip*/rows.jsonl") if path.stat().st_size]
+    assert len(rows.read_text("utf-8").splitlines()) == 2
+
+
+def test_a_file_in_the_folder_is_in_help_the_page_and_the_threat_model(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "rita_demo", tmp_path / "rita_demo", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "assets").symlink_to(ROOT / "assets")
+    (tmp_path / "rita_demo" / "defences" / "median.py").write_text(code_blocks("A defence")[0])
+    code = """
+import sys
+from rita_demo.cli.main import main
+assert main(["evaluate", "--help"]) == 0
+assert "torch" not in sys.modules
+from rita_demo.ui.attack_defend.form import build_form
+import gradio as gr
+with gr.Blocks():
+    assert ("Median", "median") in build_form(None).fields["methods"].choices
+from rita_demo.plots.theme import METHOD_STYLES
+assert METHOD_STYLES["median"]["title"] == "Median"
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "rita_untuned, median" in " ".join(done.stdout.split())

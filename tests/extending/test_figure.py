@@ -1,0 +1,47 @@
+"""docs/extending.md, "A figure in *Inside RITA*", to the letter: one function and one row."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rita_demo.ui.inside import sections, tab
+from tests.extending.page import code_blocks
+from tests.ui.conftest import completed_run, make_inside_tab
+from tests.ui.fake_engine import FakeEngine
+
+
+def test_a_function_and_a_row_are_a_figure_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, row = code_blocks("A figure in *Inside RITA*")
+    module = ModuleType("rita_demo.plots.decision.votes")
+    exec(compile(source, "votes.py", "exec"), module.__dict__)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    imported, call = row.split("\n\n")
+    names = vars(sections).copy()
+    exec(imported, names)
+    first, *others = sections.SECTIONS
+    extended = replace(first, figures=(*first.figures, eval(call, names)))
+    monkeypatch.setattr(tab, "SECTIONS", (extended, *others))
+
+    inside = make_inside_tab(FakeEngine(spread=0.2))
+    visitor = inside.context.sessions.open()
+    session = inside.context.sessions.get(visitor)
+    run = completed_run(FakeEngine(spread=0.2))
+    session.show(run)
+    session.visible_tab = "inside"
+    updates = inside.context.panels.redraw(session, "story")
+    drawn = {component.elem_id: value for component, value in updates.items()}
+    for side in ("clean", "attacked"):
+        labels = getattr(run, side).trace.confidence.label
+        bars = drawn[f"in-votes-{side}"].data[0]
+        assert list(bars.y) == np.bincount(labels, minlength=len(run.class_prompts.names)).tolist()
+
+    inside.on_class(visitor, SimpleNamespace(_data={"curve": 0, "index": 2, "data": [2, "cup"]}))
+    assert session.selection.k == 2
+    redrawn = inside.context.panels.depending_on("class")
+    assert inside.parts["votes_clean"] in redrawn
+    assert inside.parts["votes_clean"] not in inside.context.panels.depending_on("view")

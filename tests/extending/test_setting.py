@@ -1,0 +1,63 @@
+"""docs/extending.md, "A setting", to the letter: of one defence, and of several parts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.extending.page import code_blocks
+from tests.extending.test_attack import ROOT, rita
+from tests.extending.test_defence import picture
+
+
+def test_a_setting_of_one_defence_is_in_its_file(tmp_path: Path) -> None:
+    (tmp_path / "median.py").write_text(code_blocks("A setting")[0])
+    picture(tmp_path)
+    margins = []
+    for value in ("1", "2"):
+        words = [
+            "--classes",
+            "cup,crab",
+            "--attack",
+            "none",
+            "--set",
+            "views=4",
+            "--methods",
+            "clip",
+            "--json",
+            "r.json",
+        ]
+        words += ["--defence", "median.py:DEFENCE", "--set", f"median.sharpness={value}"]
+        done = rita(tmp_path, "explain", "photo.png", *words)
+        assert (done.returncode, done.stderr) == (0, "")
+        answers = json.loads((tmp_path / "r.json").read_text("utf-8"))
+        assert answers["settings"].get("median.sharpness", 1.0) == float(value)
+        margins.append(answers["clean"]["methods"]["median"]["margin"])
+    assert margins[0] < margins[1]
+    done = rita(tmp_path, "explain", "photo.png", *words, "--set", "median.sharpness=0")
+    assert done.returncode == 2
+    assert "median.sharpness is a number from 0.1 to 10; got '0'." in done.stderr
+
+
+def test_a_setting_of_several_parts_is_one_field(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "rita_demo", tmp_path / "rita_demo", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "assets").symlink_to(ROOT / "assets")
+    file = tmp_path / "rita_demo" / "settings" / "definitions.py"
+    head, end = "    # --- own settings of single defences and attacks\n", code_blocks("A setting")[1]
+    file.write_text(file.read_text("utf-8").replace(head, end + head), encoding="utf-8")
+    code = """
+from rita_demo.settings import Settings, parse_assignment
+name, value = parse_assignment("view_margin=0.25")
+assert Settings(**{name: value}).as_dict()["view_margin"] == 0.25
+from rita_demo.settings.document import as_markdown
+assert "| `view_margin` |  | 0 to 0.4 | `0.0` | same | Margin of a view." in as_markdown()
+from rita_demo.ui.attack_defend.form import build_form
+import gradio as gr
+with gr.Blocks():
+    assert build_form(None).fields["view_margin"].maximum == 0.4
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

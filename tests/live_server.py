@@ -1,0 +1,82 @@
+"""The real server in a process of its own, started as a person would start it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@contextmanager
+def start_server(log: Path, *words: str) -> Iterator[str]:
+    """``python app.py``, or ``python`` with these words, on a free port, with the embedded model; gives its address, stops it at the end.
+
+    Raises:
+        RuntimeError: with the end of the log, when it does not answer within two minutes.
+    """
+    port = free_port()
+    environment = os.environ | {"RITA_PORT": str(port), "RITA_HOST": "127.0.0.1"}
+    for name in ("RITA_BACKBONE", "RITA_AUTH", "RITA_LOG"):
+        environment.pop(name, None)
+    # No test downloads anything, and none uses earlier downloads.
+    environment |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(log.parent / "hub")}
+    # Folders of their own for streams and datasets: those beside the project are not used.
+    environment |= {"RITA_RUNS": str(log.parent / "runs"), "RITA_DATA": str(log.parent / "data")}
+    with running_process(words or ("app.py",), port, log, ROOT, environment) as address:
+        yield address
+
+
+@contextmanager
+def running_process(
+    words: tuple[str, ...], port: int, log: Path, folder: Path, environment: Mapping[str, str]
+) -> Iterator[str]:
+    """``python`` with these words in ``folder``, from when it answers on ``port`` to the end; gives its address."""
+    with log.open("w") as output:
+        server = subprocess.Popen([sys.executable, *words], cwd=folder, env=environment, stdout=output, stderr=output)
+    try:
+        _wait_until_answers(f"http://127.0.0.1:{port}/", server, log)
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def process_of(address: str) -> Path:
+    """What /proc tells of the server at this address.
+
+    Raises:
+        LookupError: it is none of :func:`running_server`.
+    """
+    mark = f"RITA_PORT={address.rstrip('/').rpartition(':')[2]}\0".encode()
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # of another user, or just ended
+            if mark in (place / "environ").read_bytes() + b"\0":
+                return place
+    raise LookupError(address)
+
+
+def free_port() -> int:
+    """A free port."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def _wait_until_answers(url: str, server: subprocess.Popen, log: Path) -> None:
+    for _ in range(240):
+        if server.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except OSError:
+            time.sleep(0.5)
+    raise RuntimeError(f"the server does not answer:\n{log.read_text()[-4000:]}")

@@ -1,0 +1,142 @@
+"""Visitors of the real server: each with a picture and class names of his own, and what he must be answered."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs
+
+from rita_demo.data.pictures import open_picture
+from rita_demo.data.samples import SAMPLES
+from rita_demo.data.vocabularies import VOCABULARIES
+from rita_demo.engine.engine import Engine
+from rita_demo.pipeline import bundle_read
+from rita_demo.pipeline import run as telling
+from rita_demo.records import Run
+from rita_demo.settings import RECOMMENDED
+from tests.data.hostile import encoded, photo
+from tests.ui.http_client import HttpClient
+
+FAST_SETTINGS = {"views": 16, "steps": 2, "prompts": 2}  # so that twenty take a minute
+SETTINGS = RECOMMENDED.replace(**FAST_SETTINGS)
+NAMES = VOCABULARIES["caltech101"].names
+CLASSES_PER_CLIENT = 5  # class names of one visitor
+
+
+@dataclass(frozen=True)
+class ClientRequest:
+    """What visitor ``number`` asks: five class names that nobody else has; a sample, or (odd numbers) an upload."""
+
+    number: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return NAMES[self.number * CLASSES_PER_CLIENT : (self.number + 1) * CLASSES_PER_CLIENT]
+
+    @property
+    def sample(self) -> str | None:
+        return None if self.number % 2 else list(SAMPLES)[self.number // 2 % len(SAMPLES)]
+
+    @property
+    def upload(self) -> bytes:
+        return encoded(photo(96, 96, seed=self.number))
+
+    def expected_run(self, engine: Engine) -> Run:
+        """The answer, computed by an engine that serves nobody else."""
+        side = engine.info.side
+        picture = SAMPLES[self.sample].load() if self.sample else open_picture(self.upload, side=side)
+        return telling.run_picture(engine, picture, self.names, SETTINGS)
+
+
+class LoadClient(HttpClient):
+    """Somebody with a wish."""
+
+    def __init__(self, address: str, request: ClientRequest, config: dict[str, Any] | None = None, **http: Any) -> None:
+        super().__init__(address, config, **http)
+        self.http.timeout = 600
+        self.request = request
+        assert '"success":true' in self.open()
+
+    def run(self, **changes: Any) -> str:
+        """Hand the picture in and press the button."""
+        go = self.event("go", "click")
+        return self.call(go["id"], self._inputs(go, self._uploaded_form(changes)))
+
+    def stream_run(self, **changes: Any) -> Iterator[str]:
+        """The same line by line; who stops reading has closed the page."""
+        go = self.event("go", "click")
+        yield from self.stream_event(go, self._inputs(go, self._uploaded_form(changes)))
+
+    def stream_event(self, event: dict[str, Any], inputs: list[Any]) -> Iterator[str]:
+        """What an event answers, line by line."""
+        body = {"fn_index": event["id"], "data": inputs, "session_hash": self.session_hash, "event_data": None}
+        assert self.http.post("gradio_api/queue/join", json=body).status_code == 200
+        listening = {"session_hash": self.session_hash}
+        with self.http.stream("GET", "gradio_api/queue/data", params=listening) as stream:
+            for line in stream.iter_lines():
+                if line.startswith("data:"):
+                    yield line
+                if '"process_completed"' in line:
+                    return
+
+    def _uploaded_form(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """The picture is on the server; the form that goes with it."""
+        form = {f"knob_{name}": value for name, value in (FAST_SETTINGS | changes).items()}
+        form |= {"vocabulary": "own", "own_names": ",".join(self.request.names), "truth": "not given"}
+        if self.request.sample:
+            self.call(
+                self._samples_event()["id"], self._inputs(self._samples_event(), form), {"sample": self.request.sample}
+            )
+        else:
+            sent = self.http.post("gradio_api/upload", files={"files": ("mine.png", self.request.upload)})
+            file = {"path": sent.json()[0], "orig_name": "mine.png", "meta": {"_type": "gradio.FileData"}}
+            self.call(self.event("upload", "upload")["id"], [None, file])
+        return form
+
+    @contextmanager
+    def connected(self) -> Iterator[None]:
+        """As long as the page is open its heartbeat listens; when that ends the server knows that he left."""
+        with self.http.stream("GET", f"gradio_api/heartbeat/{self.session_hash}") as beat:
+            lines = beat.iter_lines()
+            next(lines)
+            yield
+            lines.close()  # until here: an iterator that nobody holds hangs up at once
+
+    def select_view(self, view: int) -> str:
+        """Choose a view; what the address bar shows then, "" where the picture is an upload."""
+        answer = self.press("views", data={"index": view})
+        found = re.findall(r'"(sample=[^"]*)"', answer)
+        return found[-1] if found else ""
+
+    def saved_run(self) -> bundle_read.SavedRun:
+        """The run as “Save this run” hands it over."""
+        answer = self.press("save-run", data={"figures": {}})
+        code = re.findall(r"base64,([A-Za-z0-9+/=]+)", answer)
+        return bundle_read.read(base64.b64decode(code[0]))
+
+    def exported_memory(self) -> dict[str, Any]:
+        """What is remembered, as the JSON export."""
+        self.choose_tab("memory")
+        answer = self.press("export", data={"kind": "json"})
+        code = re.findall(r"base64,([A-Za-z0-9+/=]+)", answer)
+        return json.loads(base64.b64decode(code[0]))
+
+    def _samples_event(self) -> dict[str, Any]:
+        for dependency in self.config["dependencies"]:
+            for target, name in dependency["targets"]:
+                if (self.components[target]["props"].get("elem_id"), name) == ("samples", "click"):
+                    return dependency
+        raise LookupError("samples")
+
+    def _inputs(self, event: dict[str, Any], form: dict[str, Any]) -> list[Any]:
+        return [self._value(number, form) for number in event["inputs"]]
+
+
+def view_in(query: str) -> str | None:
+    """The view that a query string names."""
+    return parse_qs(query).get("view", [None])[0]

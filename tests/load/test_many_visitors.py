@@ -1,0 +1,146 @@
+"""Many visitors at once of the real server, in its own process, with the real model."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from rita_demo.engine.engine import Engine
+from rita_demo.pipeline import bundle_read
+from tests.live_server import start_server
+from tests.load.clients import ClientRequest, LoadClient, view_in
+
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(1800)]
+CLIENTS = 20
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with start_server(tmp_path_factory.mktemp("server") / "log.txt") as local:
+        yield local
+
+
+@pytest.fixture
+def print_line(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Prints a figure past pytest."""
+
+    def line(text: str) -> None:
+        with capsys.disabled():
+            print(f"\n  {text}", end="")
+
+    return line
+
+
+def test_twenty_concurrent_clients_get_the_single_client_answers(address: str, print_line: Any) -> None:
+    engine = Engine()
+    expected = {wish.number: wish.expected_run(engine) for wish in map(ClientRequest, range(CLIENTS))}
+    people = [LoadClient(address, ClientRequest(number)) for number in range(CLIENTS)]
+    begin, found = time.perf_counter(), dict[int, list[str]]()
+
+    def visit(one: LoadClient) -> None:
+        run, number = expected[one.request.number], one.request.number
+        assert '"success":true' in one.run()
+        saved = one.saved_run()
+        wrong = bundle_read.differences(saved, run)
+        wrong += [] if saved.names == one.request.names else [f"class names {saved.names}"]
+        query = one.select_view(number % 16)
+        if one.request.sample:
+            wrong += [] if view_in(query) == str(number % 16) else [f"the link {query!r}"]
+            wrong += [] if one.request.names[0].replace(" ", "+") in query else [f"the link {query!r}"]
+        held = one.exported_memory()
+        wrong += [] if held["names"] == list(one.request.names) else [f"a memory of {held['names']}"]
+        wrong += [] if held["pictures"] == 1 else [f"a memory of {held['pictures']} pictures"]
+        again = bundle_read.differences(one.saved_run(), run)  # when all the others have come and asked
+        found[number] = wrong + again
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        list(pool.map(visit, people))
+    print_line(
+        f"{CLIENTS} visitors at once: {time.perf_counter() - begin:.0f} s, {sum(map(len, found.values()))} crossings"
+    )
+    assert found == {number: [] for number in range(CLIENTS)}
+
+
+def test_a_disconnected_client_frees_the_queue(address: str, print_line: Any) -> None:
+    """The one who leaves has asked for an attack of 100 steps, each over 64 crops."""
+    stays, leaves = LoadClient(address, ClientRequest(1)), LoadClient(address, ClientRequest(3))
+    begin = time.perf_counter()
+    stays.run()
+    alone = time.perf_counter() - begin
+    leaves.http.timeout = httpx.Timeout(600, read=None)
+    left = threading.Event()
+
+    def disconnect() -> None:
+        """Ask, listen until the attack runs, and close the page."""
+        for line in leaves.stream_run(steps=100, attack="eot", attack_views=64):
+            if "Attacking" in line:
+                break
+        left.set()
+
+    threading.Thread(target=disconnect).start()
+    assert left.wait(120)
+    begin = time.perf_counter()
+    stays.run()
+    after = time.perf_counter() - begin
+    print_line(f"a single picture: {alone:.1f} s alone, {after:.1f} s after somebody left an attack of 100 steps")
+    assert after < alone + 15
+
+
+def test_a_stream_does_not_starve_single_pictures(address: str, print_line: Any) -> None:
+    single, streams = LoadClient(address, ClientRequest(5)), LoadClient(address, ClientRequest(7))
+    alone = statistics.median(_seconds(single) for _ in range(5))
+    lines: list[str] = []
+
+    def stream() -> None:
+        event = streams.event("stream-start", "click")
+        form = {"stream_dataset": "textures", "stream_pictures": 500, "stream_traffic": "attacked"}
+        for line in streams.stream_event(event, streams._inputs(event, form)):
+            lines.append(line)
+            if done.is_set():
+                break
+
+    done = threading.Event()
+    running = threading.Thread(target=stream)
+    running.start()
+    until = time.monotonic() + 120
+    while len(lines) < 5 and time.monotonic() < until:
+        time.sleep(0.2)
+    before = len(lines)
+    assert before >= 5, "the stream does not run"
+    beside = statistics.median(_seconds(single) for _ in range(5))
+    kept_on = len(lines) - before
+    until = time.monotonic() + 60
+    while len(lines) < before + kept_on + 3 and time.monotonic() < until:
+        time.sleep(0.2)
+    after = len(lines) - before - kept_on
+    done.set()
+    print_line(
+        f"a single picture (median of 5): {alone:.2f} s alone, {beside:.2f} s beside a stream, which went on by "
+        f"{kept_on} updates meanwhile and by {after} more afterwards"
+    )
+    assert beside < 2 * alone + 2
+    assert after >= 3, "the stream did not go on"
+    running.join(120)
+
+
+def _seconds(one: LoadClient) -> float:
+    begin = time.perf_counter()
+    assert '"success":true' in one.run()
+    return time.perf_counter() - begin
+
+
+def test_no_unexpected_line_was_logged(address: str, tmp_path_factory: Any) -> None:
+    """Runs last: what the visits above made the server write down."""
+    (log,) = (p for p in Path(tmp_path_factory.getbasetemp()).glob("server[0-9]*/log.txt") if p.is_file())
+    assert "unexpected error" not in log.read_text()
+    assert "Traceback" not in log.read_text()
+    assert json.loads(httpx.get(address + "config").text)["mode"] == "blocks"

@@ -1,0 +1,88 @@
+"""RITA's differentiable decision: exact values, gradients with the plan fixed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from rita_demo.method import Prompts, decide, decision_logits, empty
+from rita_demo.method.cache import cache_atoms
+from rita_demo.method.cost import text_mean
+from rita_demo.records import CacheState
+from rita_demo.settings import PAPER, RECOMMENDED, Settings
+from tests.oracles.attack_goals import fixed_plan_gradient
+from tests.oracles.toy_model import TAU, ToyModel, make_toy_model
+
+TIGHT = {"sinkhorn_tolerance": 1e-9, "sinkhorn_iterations": 5000, "max_entropy": 0.6}
+
+
+def prompts_of(toy: ToyModel) -> Prompts:
+    context = torch.tensor(toy.context)
+    return Prompts(
+        encode=toy.encode_torch,
+        context=context,
+        features=toy.encode_torch(context),
+        weight=torch.tensor(toy.z_weight),
+        temperature=TAU,
+    )
+
+
+def cache_after(toy: ToyModel, settings: Settings, pictures: int = 3) -> CacheState:
+    K, _, D = toy.encode(toy.context).shape
+    state = empty(K, settings.slots, D, dtype=torch.float64)
+    for cloud in toy.pictures[:pictures]:
+        _, state = decide(torch.tensor(cloud), prompts_of(toy), state, settings)
+    return state
+
+
+CASES = {
+    "recommended": RECOMMENDED,
+    "paper": PAPER,
+    "no cache": RECOMMENDED.replace(protocol="off"),
+    "cleared cache": RECOMMENDED.replace(protocol="reset", cache_weight=1.0),
+    "large cache weight": RECOMMENDED.replace(cache_weight=2.0, cache_text="tuned", empty_class="zero"),
+    "entropic": RECOMMENDED.replace(objective="entropic", view_weight="confidence"),
+}
+
+
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_forward_equals_the_decision_and_backward_uses_the_fixed_plan(case: str, padded: bool) -> None:
+    toy, settings = make_toy_model(padded=padded), CASES[case].replace(**TIGHT)
+    prompts, cache = prompts_of(toy), cache_after(toy, settings)
+    x = torch.tensor(toy.pictures[4], requires_grad=True)
+    trace, _ = decide(x.detach(), prompts, cache, settings)
+    answer = decision_logits(x, prompts, cache, settings)
+    assert torch.allclose(answer.softmax(0), trace.verdict.probability, atol=1e-9)
+    alpha = 0.0 if settings.protocol == "off" else settings.cache_weight
+    assert torch.allclose(answer, -trace.total / ((1 + alpha) * TAU), atol=1e-9)
+    judges = trace.prompt_features if settings.cache_text == "tuned" else prompts.features
+    atoms, _ = cache_atoms(trace.cache, trace.alignment, text_mean(judges, prompts.weight), settings.empty_class)
+    for k in range(len(answer)):
+        (slope,) = torch.autograd.grad(answer[k], x, retain_graph=True)
+        plans, shares = [trace.prompt_transport.plan[k].numpy()], [1.0]
+        sides = [trace.prompt_features[k].numpy()]
+        if trace.cache_transport is not None:
+            plans.append(trace.cache_transport.plan[k].numpy())
+            sides.append(atoms[k].numpy())
+            shares.append(alpha)
+        scale = 1 / (settings.transported_mass * (1 + alpha) * TAU)
+        theirs = fixed_plan_gradient(x.detach().numpy(), plans, sides, shares, scale)
+        np.testing.assert_allclose(slope.numpy(), theirs, atol=1e-9)
+
+
+def test_gradient_is_exact_when_every_term_is_a_transport_value() -> None:
+    """Without tuning, with uniform weights and the kl value, finite differences of the decision agree."""
+    toy = make_toy_model()
+    settings = RECOMMENDED.replace(objective="kl", tuning_steps=0, cache_weight=0.7, entropy_weight=0.05, **TIGHT)
+    prompts, cache = prompts_of(toy), cache_after(toy, settings)
+    x = torch.tensor(toy.pictures[4], requires_grad=True)
+    (slope,) = torch.autograd.grad(decision_logits(x, prompts, cache, settings)[1], x)
+    rng = np.random.default_rng(0)
+    for _ in range(6):
+        along, h = torch.tensor(rng.normal(size=x.shape)), 1e-5
+        ends = [decide(x.detach() + s * h * along, prompts, cache, settings)[0].total[1] for s in (1, -1)]
+        total = (ends[0] - ends[1]) / (2 * h)
+        expected = -float(total) / ((1 + 0.7) * TAU)
+        assert float((slope * along).sum()) == pytest.approx(expected, rel=1e-3, abs=1e-3)

@@ -1,0 +1,173 @@
+"""The attack's film as data: its steps, its records, and that it commits nothing."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rita_demo.data.pictures import picture_of
+from rita_demo.data.samples import SAMPLES
+from rita_demo.defences.registry import DEFAULT_METHODS
+from rita_demo.engine.engine import Engine
+from rita_demo.pipeline.attack_steps import attack_step_results, last_step, run_at_step, sampled_steps
+from rita_demo.pipeline.rerun import at_budget_steps, other_budgets, rescore
+from rita_demo.pipeline.run import defend, run_picture, run_to_end
+from rita_demo.records import AttackStepResult, ImageResult, Run
+from rita_demo.settings import RECOMMENDED
+
+NAMES = ("cup", "crab", "cat", "dog")
+QUICK = RECOMMENDED.replace(views=8, steps=7, square="model", views_per_image=0, max_entropy=1.0)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return Engine()
+
+
+@pytest.fixture(scope="module")
+def example_run(engine: Engine) -> Run:
+    """A cup that is attacked, decided from a memory that already holds another picture."""
+    cup = SAMPLES["coffee"].load(square="model", side=engine.info.side)
+    first = run_picture(engine, picture_of(cup.pixels[::-1]), NAMES, QUICK.replace(attack="none"))
+    return run_picture(engine, cup, NAMES, QUICK, label=0, previous=first)
+
+
+@pytest.fixture(scope="module")
+def step_results(engine: Engine, example_run: Run) -> list[AttackStepResult]:
+    return list(attack_step_results(engine, example_run))
+
+
+def same(one: Any, two: Any) -> bool:
+    """Whether two records hold the same numbers; wall times are not compared."""
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, two)
+    if is_dataclass(one) and not isinstance(one, type):
+        names = [f.name for f in fields(one) if f.name != "seconds"]
+        return all(same(getattr(one, n), getattr(two, n)) for n in names)
+    if isinstance(one, dict):
+        return one.keys() == two.keys() and all(same(one[k], two[k]) for k in one)
+    if isinstance(one, tuple):
+        return len(one) == len(two) and all(map(same, one, two))
+    return bool(one == two)
+
+
+def test_sampled_steps_are_densest_at_the_start() -> None:
+    assert sampled_steps(7) == (0, 1, 2, 3, 5, 7)
+    assert sampled_steps(100) == (0, 9, 25, 46, 72, 100)
+
+
+@pytest.mark.parametrize("most", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("last", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 50, 100])
+def test_sampled_steps_increase_include_both_ends_and_use_the_maximum(last: int, most: int) -> None:
+    steps = sampled_steps(last, most)
+    assert (steps[0], steps[-1]) == (0, last)
+    assert list(steps) == sorted(set(steps))
+    assert len(steps) == min(most, last + 1)
+
+
+def test_attack_steps_start_clean_and_end_attacked(example_run: Run, step_results: list[AttackStepResult]) -> None:
+    assert [frame.step for frame in step_results] == [0, 1, 2, 3, 5, 7]
+    assert step_results[0].image_result is example_run.clean
+    assert step_results[-1].image_result is example_run.attacked
+
+
+@pytest.mark.parametrize("end", [0, -1])
+def test_recomputed_first_and_last_steps_equal_the_two_sides(
+    engine: Engine, example_run: Run, step_results: list[AttackStepResult], end: int
+) -> None:
+    assert example_run.attack is not None
+    picture = picture_of(example_run.attack.frames[end])
+    fresh, _ = defend(engine, picture, example_run.class_prompts, example_run.cache_before, example_run.settings)
+    assert same(fresh.picture.pixels, step_results[end].image_result.picture.pixels)
+    for part in ("encoded_views", "trace", "verdicts"):
+        assert same(getattr(fresh, part), getattr(step_results[end].image_result, part)), part
+
+
+def test_every_step_has_a_full_record_from_the_same_boxes_and_the_same_memory(
+    example_run: Run, step_results: list[AttackStepResult]
+) -> None:
+    assert example_run.attack is not None
+    assert example_run.cache_before.count.sum() > 0
+    for frame in step_results:
+        side: ImageResult = frame.image_result
+        assert np.array_equal(side.picture.pixels, example_run.attack.frames[frame.step])
+        assert same(side.encoded_views.views, example_run.clean.encoded_views.views)
+        assert tuple(side.verdicts) == DEFAULT_METHODS
+        assert side.trace.total.shape == (len(NAMES),)
+        old = side.trace.cache.born == 0  # what the first picture brought
+        assert side.trace.cache.pictures == example_run.clean.trace.cache.pictures
+        assert old.any()
+        assert (side.trace.cache.born[~old] <= example_run.cache_before.pictures).all()
+    assert len({float(frame.image_result.trace.total[0]) for frame in step_results}) == len(step_results)
+
+
+def test_attack_steps_do_not_change_the_cache(engine: Engine, example_run: Run) -> None:
+    before, after = example_run.cache_before, example_run.cache_after
+    counts = before.count.copy(), after.count.copy()
+    list(attack_step_results(engine, example_run))
+    assert (example_run.cache_before, example_run.cache_after) == (before, after)
+    assert np.array_equal(before.count, counts[0])
+    assert np.array_equal(after.count, counts[1])
+    assert after.pictures == before.pictures + 1
+
+
+@pytest.mark.parametrize(("asked", "shown"), [(0, 0), (3, 3), (4, 5), (6, None), (7, None), (99, None), (-5, 0)])
+def test_a_missing_step_shows_the_nearest_and_ties_prefer_the_later(
+    example_run: Run, step_results: list[AttackStepResult], asked: int, shown: int | None
+) -> None:
+    now = run_at_step(example_run, step_results, asked)
+    assert now.step == shown
+    if shown is None:
+        assert now is example_run
+    else:
+        assert now.attacked is next(f.image_result for f in step_results if f.step == shown)
+        assert now.clean is example_run.clean
+
+
+def test_without_step_results_both_ends_are_available(example_run: Run) -> None:
+    assert run_at_step(example_run, (), 1).attacked is example_run.clean
+    assert run_at_step(example_run, (), 6) is example_run
+    assert run_at_step(example_run, (), None) is example_run
+
+
+def test_a_what_if_at_a_step_uses_the_features_of_that_step(
+    engine: Engine, example_run: Run, step_results: list[AttackStepResult]
+) -> None:
+    now = run_at_step(example_run, step_results, 3)
+    wanted = QUICK.replace(entropy_weight=0.1)
+    again = rescore(engine, now, wanted)
+    side = step_results[3].image_result
+    trace, _ = engine.decide(
+        side.encoded_views, example_run.class_prompts, example_run.cache_before, wanted, side.trace.tuning
+    )
+    assert again.step == 3
+    assert np.array_equal(again.attacked.trace.total, trace.total)
+    assert again.cache_after is example_run.cache_after
+
+
+def test_a_defend_only_run_has_no_attack_steps(engine: Engine, example_run: Run) -> None:
+    defended = run_picture(engine, example_run.clean.picture, NAMES, QUICK.replace(attack="none"))
+    assert last_step(defended) == 0
+    assert list(attack_step_results(engine, defended)) == []
+    assert run_at_step(defended, (), 3) is defended
+
+
+@pytest.mark.parametrize("budget", [1, 8])
+def test_another_budget_equals_a_whole_run_with_it(engine: Engine, example_run: Run, budget: int) -> None:
+    other = run_to_end(at_budget_steps(engine, example_run, budget))
+    cup = example_run.clean.picture
+    whole = run_picture(engine, cup, NAMES, QUICK.replace(budget=budget), label=0, cache=example_run.cache_before)
+    assert other.clean is example_run.clean
+    assert other.attack is not None
+    assert other.attack.linf == budget
+    assert same(other, whole)
+
+
+def test_other_budgets_are_those_of_the_measured_curve(example_run: Run) -> None:
+    assert other_budgets(example_run) == (1, 2, 8)
+    assert other_budgets(replace(example_run, attack=None)) == ()
+    unbounded = example_run.settings.replace(attack="cw_l2")
+    assert other_budgets(replace(example_run, settings=unbounded)) == ()

@@ -1,0 +1,333 @@
+"""A run of one picture, on the embedded model and a real photograph."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rita_demo.data.pictures import picture_of
+from rita_demo.data.samples import SAMPLES
+from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES
+from rita_demo.engine.engine import Engine
+from rita_demo.pipeline.export import to_arrays, to_json
+from rita_demo.pipeline.rerun import repeat_view_seeds, rescore
+from rita_demo.pipeline.run import OUTCOMES, outcome, run_picture, run_picture_steps
+from rita_demo.records import Picture, Run, Verdict
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import PAPER, RECOMMENDED, Settings
+from tests.oracles.transport import cost_matrix, solve
+
+NAMES = ("cup", "crab", "cat", "dog", "face", "rocket")
+QUICK = RECOMMENDED.replace(views=16, steps=3, square="model")
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return Engine()
+
+
+@pytest.fixture(scope="module")
+def coffee(engine: Engine) -> Picture:
+    return SAMPLES["coffee"].load(square="model", side=engine.info.side)
+
+
+@pytest.fixture(scope="module")
+def example_run(engine: Engine, coffee: Picture) -> Run:
+    return run_picture(engine, coffee, NAMES, QUICK, label=0)
+
+
+def test_both_sides_use_the_same_cache_and_one_updates_it(example_run: Run) -> None:
+    assert example_run.clean.trace.cache.pictures == example_run.attacked.trace.cache.pictures == 0
+    assert example_run.cache_before.pictures == 0
+    assert example_run.cache_after.pictures == 1
+
+
+def test_rerunning_a_picture_does_not_insert_it_twice(engine: Engine, coffee: Picture, example_run: Run) -> None:
+    again = run_picture(engine, coffee, NAMES, QUICK.replace(budget=8), label=0, previous=example_run)
+    assert again.cache_after.pictures == 1
+    other = Picture(coffee.pixels[::-1].copy(), "upside down")
+    assert run_picture(engine, other, NAMES, QUICK, previous=again).cache_after.pictures == 2
+
+
+def test_a_cache_of_another_vocabulary_is_not_used(engine: Engine, coffee: Picture, example_run: Run) -> None:
+    other = run_picture(engine, coffee, ("dotted", "banded"), QUICK, cache=example_run.cache_after)
+    assert other.cache_before.pictures == 0
+    assert other.cache_before.features.shape[0] == 2
+
+
+def test_the_attack_stays_within_its_budget_and_both_sides_differ(example_run: Run) -> None:
+    assert example_run.attack is not None
+    moved = np.abs(example_run.attacked.picture.pixels.astype(int) - example_run.clean.picture.pixels)
+    assert 0 < moved.max() <= QUICK.budget
+    assert example_run.attack.linf == moved.max()
+
+
+def test_defend_only_does_not_change_the_picture(engine: Engine, coffee: Picture) -> None:
+    run = run_picture(engine, coffee, NAMES, QUICK.replace(attack="none"))
+    assert run.attack is None
+    assert run.attacked is run.clean
+    assert run.cache_after.pictures == 1
+    assert "No attack" in run.threat_model.sentences[0]
+
+
+def test_without_a_label_the_clip_prediction_counts_as_right(engine: Engine, coffee: Picture) -> None:
+    run = run_picture(engine, coffee, NAMES, QUICK)
+    assert not run.label_given
+    assert run.label == run.clean.verdicts["clip"].label
+
+
+def test_attack_probabilities_equal_clip_on_view_zero(example_run: Run) -> None:
+    assert example_run.attack is not None
+    np.testing.assert_allclose(
+        example_run.attack.probability[-1], example_run.attacked.verdicts["clip"].probability, atol=2e-2
+    )
+
+
+@pytest.mark.parametrize("settings", [QUICK, PAPER.replace(views=16, steps=3, budget=4)])
+def test_the_json_keeps_the_contract(engine: Engine, coffee: Picture, settings) -> None:
+    exported = to_json(run_picture(engine, coffee, NAMES, settings, label=0))
+    assert exported["classes"] == list(NAMES)
+    assert set(exported) >= {"settings", "threat_model", "device", "timings", "clean", "attacked"}
+    assert {"linf", "l2", "fooled"} <= set(exported["attacked"])
+    for side in ("clean", "attacked"):
+        methods = exported[side]["methods"]
+        assert tuple(methods) == DEFAULT_METHODS
+        assert all({"label", "probability", "margin"} <= set(m) for m in methods.values())
+        rita = {k: np.array(v) for k, v in methods["rita"].items() if isinstance(v, list)}
+        weight = exported["settings"]["cache_weight"]
+        np.testing.assert_allclose(rita["total"], rita["prompt_distance"] + weight * rita["cache_distance"], atol=1e-6)
+
+
+def test_numpy_recomputes_the_decision_from_the_arrays_alone(example_run: Run) -> None:
+    arrays, s = to_arrays(example_run), example_run.settings
+    cost = 1 - np.einsum("nd,kmd->knm", arrays["view_features"], arrays["prompt_features"])
+    rows = arrays["prompt_plan"].sum(2)
+    assert (rows <= arrays["view_weight"] + 1e-5).all()
+    np.testing.assert_allclose(rows.sum(1), s.transported_mass, atol=1e-5)
+    columns = arrays["prompt_plan"].sum(1) / s.transported_mass
+    np.testing.assert_allclose(columns, arrays["prompt_weight"], atol=1e-5)
+    distance = (arrays["prompt_plan"] * cost).sum((1, 2)) / s.transported_mass
+    np.testing.assert_allclose(distance, arrays["prompt_distance"], atol=1e-5)
+    total = distance + s.cache_weight * arrays["cache_distance"]
+    assert total.argmin() == example_run.attacked.verdicts["rita"].label
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [QUICK, PAPER.replace(views=16, steps=3)])
+def test_numpy_recomputes_both_transports_with_a_filled_cache(
+    engine: Engine, coffee: Picture, settings: Settings
+) -> None:
+    settings = settings.replace(views_per_image=0, max_entropy=1.5, cache_weight=1.0)
+    first = run_picture(engine, coffee, NAMES, settings)
+    other = picture_of(coffee.pixels[::-1])
+    second = run_picture(engine, other, NAMES, settings, previous=first)
+    arrays, s = to_arrays(second), second.settings
+    x, a = (arrays[name].astype(float) for name in ("view_features", "view_weight"))
+    total = []
+    for k, count in enumerate(arrays["cache_count"]):
+        clouds = [(arrays["prompt_features"][k], arrays["prompt_weight"][k].astype(float), 1.0)]
+        if count:
+            atoms = arrays["cache_aligned"][k, :count]
+            clouds.append((atoms, np.full(count, 1 / count), s.cache_weight))
+        elif s.empty_class == "text_mean":
+            clouds.append((arrays["text_mean"][k : k + 1], np.ones(1), s.cache_weight))
+        total.append(
+            sum(
+                share * solve(cost_matrix(x, z), a, b, s.entropy_weight, s.transported_mass).value
+                for z, b, share in clouds
+            )
+        )
+    assert (arrays["cache_count"] > 0).any()
+    np.testing.assert_allclose(total, second.attacked.trace.total, atol=1e-5)
+
+
+@pytest.mark.parametrize("roundtrip", ["round", "truncate"])
+def test_the_reported_budget_holds_for_the_attacked_picture(engine: Engine, coffee: Picture, roundtrip: str) -> None:
+    settings = QUICK.replace(views=1, attack="pgd", steps=7, adversarial_roundtrip=roundtrip)
+    run = run_picture(engine, coffee, NAMES, settings)
+    assert run.attack is not None
+    said = "may add one more" in " ".join(run.threat_model.sentences)
+    assert said == (roundtrip == "truncate")
+    assert run.attack.linf <= settings.budget + said
+
+
+def test_a_repeat_with_the_seed_of_the_run_equals_the_run(engine: Engine, example_run: Run) -> None:
+    first, second = list(repeat_view_seeds(engine, example_run, 2))
+    want = example_run.attacked.verdicts["rita"].probability
+    np.testing.assert_array_equal(first.verdicts["rita"].probability, want)
+    assert not np.array_equal(second.verdicts["rita"].probability, want)
+
+
+@pytest.mark.parametrize(
+    ("clean", "attacked", "word"),
+    [
+        (0, 0, "holds"),
+        (0, 1, "fooled"),
+        (1, 1, "was already wrong"),
+        (1, 2, "was already wrong, now another"),
+        (1, 0, "was wrong, now right"),
+    ],
+)
+def test_outcomes_are_named(clean: int, attacked: int, word: str) -> None:
+    before, after = (Verdict(k, np.ones(3) / 3, 0.0, "probability") for k in (clean, attacked))
+    assert outcome(before, after, 0) == word
+    assert word in OUTCOMES
+
+
+@pytest.mark.parametrize(
+    ("clean", "attacked", "word"),
+    [
+        (0, 0, "holds"),
+        (0, 2, "fooled"),
+        (0, 1, "wrong now, but not the target"),
+        (1, 1, "was already wrong"),
+        (2, 2, "was already wrong"),
+        (1, 2, "was already wrong, now the target"),
+        (2, 1, "was already wrong, now another"),
+        (1, 0, "was wrong, now right"),
+    ],
+)
+def test_with_a_target_only_the_target_is_fooled(clean: int, attacked: int, word: str) -> None:
+    before, after = (Verdict(k, np.ones(3) / 3, 0.0, "probability") for k in (clean, attacked))
+    assert outcome(before, after, 0, 2) == word
+    assert word in OUTCOMES
+    fooled = clean == 0 and attacked == 2  # as AttackTrace says it of CLIP
+    assert (word == "fooled") == fooled
+
+
+@pytest.mark.parametrize(("label", "target"), [(6, None), (-1, None), (0, 9), (0, 0)])
+def test_a_class_outside_the_vocabulary_gives_an_error_message(
+    engine: Engine, coffee: Picture, label: int, target: int | None
+) -> None:
+    with pytest.raises(SettingError):
+        run_picture(engine, coffee, NAMES, QUICK, label=label, target=target)
+
+
+def test_a_targeted_attack_lowers_its_own_loss(engine: Engine, coffee: Picture) -> None:
+    run = run_picture(engine, coffee, NAMES, QUICK.replace(steps=7), label=0, target=3)
+    assert run.attack is not None
+    assert run.attack.probability[-1, 3] > run.attack.probability[0, 3]
+    assert "dog" in run.threat_model.goal
+
+
+def test_a_picture_is_encoded_once(engine: Engine, coffee: Picture) -> None:
+    assert engine.encode_views(coffee, QUICK) is engine.encode_views(coffee, QUICK.replace(entropy_weight=1.0))
+
+
+@pytest.mark.slow
+def test_every_method_answers_from_one_encoding_and_ablations_are_parts_of_rita(
+    engine: Engine, coffee: Picture, example_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine._backbone, "encode_views", None)  # the views are known by now
+    run = run_picture(engine, coffee, NAMES, QUICK, label=0, methods=tuple(DEFENCES))
+    for side in (run.clean, run.attacked):
+        assert tuple(side.verdicts) == tuple(DEFENCES)
+        trace, said = side.trace, side.verdicts
+        for name in DEFAULT_METHODS:
+            np.testing.assert_array_equal(
+                said[name].probability, getattr(example_run, _side_of(run, side)).verdicts[name].probability
+            )
+        prompts, memory = (np.sort(trace.prompt_transport.distance)[:2], np.sort(trace.cache_distance)[:2])
+        assert said["rita_prompts"].label == trace.prompt_transport.distance.argmin()
+        assert np.isclose(said["rita_prompts"].margin, prompts[1] - prompts[0], atol=1e-6)
+        assert said["rita_memory"].label == trace.cache_distance.argmin()
+        assert np.isclose(said["rita_memory"].margin, memory[1] - memory[0], atol=1e-6)
+        untuned, _ = engine.decide(side.encoded_views, run.class_prompts, None, QUICK.replace(tuning_steps=0))
+        assert np.isclose(said["rita_untuned"].margin, untuned.verdict.margin)
+        # the memory was empty before: kept or emptied is the same
+        assert np.isclose(said["rita_reset"].margin, said["rita"].margin, atol=1e-6)
+    changed = rescore(engine, run, QUICK.replace(protocol="off", entropy_weight=0.1))
+    assert "rita_memory" not in changed.clean.verdicts  # there is no memory any more
+    now = changed.attacked.verdicts
+    assert np.isclose(now["rita_prompts"].margin, now["rita"].margin)
+    assert not np.isclose(now["rita_prompts"].margin, run.attacked.verdicts["rita_prompts"].margin)
+
+
+def _side_of(run: Run, side) -> str:
+    return "clean" if side is run.clean else "attacked"
+
+
+def test_descriptions_of_unequal_number_are_prompts_and_padding_moves_nothing(
+    engine: Engine, coffee: Picture, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text('{"cup": ["a mug with a handle", "tea on a saucer"], "crab": ["claws"]}')
+    settings = QUICK.replace(descriptions=str(path), attack="none")
+    run = run_picture(engine, coffee, ("cup", "crab"), settings)
+    arrays = to_arrays(run)
+    assert arrays["prompt_features"].shape[:2] == (2, 4 + 2)
+    np.testing.assert_allclose(arrays["prompt_weight"][1], [0.2] * 5 + [0])
+    moved = arrays["prompt_plan"].sum((1, 2))
+    np.testing.assert_allclose(moved, settings.transported_mass, atol=1e-5)
+    assert not arrays["prompt_plan"][1, :, 5].any()
+    for k in range(2):
+        atoms = arrays["prompt_weight"][k] > 0
+        cost = cost_matrix(arrays["view_features"], arrays["prompt_features"][k, atoms])
+        weight = arrays["prompt_weight"][k, atoms]
+        slow = solve(
+            cost.astype(float),
+            arrays["view_weight"].astype(float),
+            weight.astype(float),
+            settings.entropy_weight,
+            settings.transported_mass,
+            settings.objective,
+        )
+        assert np.isclose(arrays["prompt_distance"][k], slow.value, atol=1e-4)
+
+
+def test_an_abandoned_attack_releases_the_engine(engine: Engine, coffee: Picture) -> None:
+    steps = run_picture_steps(engine, coffee, NAMES, QUICK.replace(attack_seed=5), label=0)
+    next(steps), next(steps)  # the visitor leaves in the middle of the attack
+    finished = threading.Event()
+
+    def another_run() -> None:
+        run_picture(engine, coffee, NAMES, QUICK.replace(attack_seed=6), label=0)
+        finished.set()
+
+    threading.Thread(target=another_run, daemon=True).start()
+    assert finished.wait(60)
+
+
+def test_concurrent_runs_use_their_own_vocabulary(engine: Engine, coffee: Picture) -> None:
+    wanted = [("cup", "cat"), ("crab", "dog", "face"), ("rocket", "cup", "chair", "tree")]
+    got: dict[int, Run] = {}
+
+    def visit(number: int) -> None:
+        got[number] = run_picture(engine, coffee, wanted[number], QUICK)
+
+    threads = [threading.Thread(target=visit, args=(i,)) for i in range(3)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert [got[i].class_prompts.names for i in range(3)] == wanted
+    for i, names in enumerate(wanted):
+        assert got[i].attacked.verdicts["rita"].probability.shape == (len(names),)
+
+
+def test_features_of_another_model_are_refused_even_where_they_would_fit(
+    tiny_model_dir: Path, tmp_path: Path, coffee: Picture
+) -> None:
+    """A visitor may choose another model while a picture of the first is on screen."""
+    shutil.copytree(tiny_model_dir, tmp_path / "other")
+    first, other = (Engine(f"local-dir:{d}", "cpu") for d in (tiny_model_dir, tmp_path / "other"))
+    run = run_picture(first, coffee, ("cat", "dog"), QUICK.replace(attack="none", views=4))
+    assert rescore(first, run, run.settings.replace(cache_weight=1.0)).settings.cache_weight == 1.0
+    for ask in (
+        lambda: rescore(other, run, run.settings.replace(cache_weight=1.0)),
+        lambda: rescore(other, run, run.settings.replace(tuning_steps=2)),
+        lambda: next(repeat_view_seeds(other, run)),
+        lambda: other.answers(run.clean.encoded_views, run.class_prompts, run.settings),
+    ):
+        with pytest.raises(SettingError, match="Another model was chosen"):
+            ask()
+
+
+def test_numpy_torch_conversion_is_in_one_place() -> None:
+    """The method and the attacks stay in torch: their records become numpy in crossing.py."""
+    package = Path(__file__).resolve().parents[2] / "rita_demo"
+    below = [p for d in ("method", "attacks") for p in (package / d).rglob("*.py")]
+    offenders = [p.name for p in below if ".numpy()" in p.read_text()]
+    assert not offenders

@@ -1,0 +1,92 @@
+"""The cache's figures as data, against their records (TEST DATA)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rita_demo.analysis import project_to_plane
+from rita_demo.plots import COLOURS, alt_text, cache_distances, procrustes_plane
+from rita_demo.records import ProcrustesPlane, Run
+
+
+def test_every_class_shows_its_cost_with_and_without_the_memory(example_run: Run) -> None:
+    trace = example_run.attacked.trace
+    empty = replace(trace, cache_distance=trace.cache_distance + 0.01)
+    figure = cache_distances(example_run, empty, selected=3)
+    without, with_ = figure.data[-2:]
+    classes = [d[0] for d in with_.customdata]
+    assert 3 in classes
+    assert list(with_.x) == pytest.approx(list(trace.cache_distance[classes]))
+    assert list(without.x) == pytest.approx(list(empty.cache_distance[classes]))
+    assert list(with_.y) == list(without.y)
+    assert "instead of" in alt_text(figure)
+
+
+def test_a_memory_from_another_run_can_be_projected(example_run: Run) -> None:
+    trace = example_run.attacked.trace
+    other = replace(trace, cache_distance=trace.cache_distance + 0.02)
+    figure = cache_distances(example_run, trace, full=other)
+    without, with_ = figure.data[-2:]
+    assert np.array(with_.x) - np.array(without.x) == pytest.approx(0.02)
+
+
+def test_a_memory_without_effect_is_described_as_such(example_run: Run) -> None:
+    assert "changes no class" in alt_text(cache_distances(example_run, example_run.attacked.trace))
+
+
+@pytest.fixture
+def example_plane() -> ProcrustesPlane:
+    rng = np.random.default_rng(0)
+    X = rng.normal(0, 1, (3, 12)) + 1
+    plane = project_to_plane(X / np.linalg.norm(X, axis=1, keepdims=True), rng.normal(0, 1, 12))
+    assert plane is not None
+    return plane
+
+
+def test_the_plane_draws_every_view_three_times(example_plane: ProcrustesPlane) -> None:
+    figure = procrustes_plane(example_plane, "<b>cup</b>", selected=1)
+    marks = {t.name: t for t in figure.data if t.mode == "markers"}
+    for stage in ("before", "smallest", "svd"):
+        points = np.stack([marks[stage].x, marks[stage].y], 1)
+        assert points == pytest.approx(getattr(example_plane, stage))
+        assert [d[0] for d in marks[stage].customdata] == [0, 1, 2]
+        assert marks[stage].marker.size[1] > marks[stage].marker.size[0]
+    assert not any("<b>cup" in a.text for a in figure.layout.annotations)
+    assert f"{np.degrees(example_plane.angle):.0f} degrees" in alt_text(figure)
+    assert f"({100 * example_plane.share[0, 0]:.0f} % before)" in figure.layout.xaxis.title.text
+    assert f"({100 * example_plane.share[0, 1]:.0f} % before)" in figure.layout.yaxis.title.text
+
+
+def test_the_arc_turns_the_views_mean_onto_the_prompts(example_plane: ProcrustesPlane) -> None:
+    arc = next(t for t in procrustes_plane(example_plane, "cup").data if t.name == "rotation")
+    ends = np.stack([arc.x, arc.y], 1)[[0, -1]]
+    ends /= np.linalg.norm(ends, axis=1, keepdims=True)
+    assert ends[0] == pytest.approx(example_plane.mean)
+    assert ends[1] == pytest.approx([1, 0])
+
+
+@pytest.mark.parametrize("angle", [0.3, 1.3])
+def test_labels_of_the_plane_do_not_overlap_the_arc_or_the_circle(angle: float) -> None:
+    X = np.array([[np.cos(angle), np.sin(angle), 0.0]])
+    figure = procrustes_plane(project_to_plane(X, np.array([1.0, 0.0, 0.0])), "cup")
+    arc = next(t for t in figure.data if t.name == "rotation")
+    words = {a.text: a for a in figure.layout.annotations}
+    prompts, mean = words["prompts of cup"], words["mean of the cached views"]
+    assert min(arc.y) > -1e-9  # the arc is above the line,
+    assert (prompts.y, prompts.yanchor, prompts.xanchor) == (0, "top", "right")  # these words below
+    assert prompts.x < 1
+    assert mean.y > max(arc.y) or mean.xanchor == "left"
+    inside = mean.xanchor == "right"
+    assert inside == (angle < 0.9)
+    assert np.hypot(mean.x, mean.y) < 1 if inside else np.hypot(mean.x, mean.y) == pytest.approx(1)
+
+
+def test_unselected_views_are_grey_and_none_disappears(example_plane: ProcrustesPlane) -> None:
+    for chosen in (None, 1):
+        marks = {t.name: t for t in procrustes_plane(example_plane, "cup", chosen).data}
+        tones = marks["before"].marker.color
+        assert len(tones) == 3
+        assert [t == COLOURS["other"] for t in tones] == [chosen is not None and j != 1 for j in range(3)]

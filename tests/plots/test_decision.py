@@ -1,0 +1,222 @@
+"""The figures of *Inside RITA* as data, against their record (TEST DATA)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rita_demo.plots.decision.all_classes import _labels, all_prompts, all_views
+from rita_demo.plots.decision.cells import moved_shares
+from rita_demo.plots.decision.cost_and_plan_matrix import cost_matrix, plan_matrix, prompt_shares, view_mass
+from rita_demo.plots.decision.sinkhorn_and_tuning import (
+    context_movement,
+    cost_change,
+    entropy_change,
+    sinkhorn_costs,
+    sinkhorn_residuals,
+    tuning_loss,
+)
+from rita_demo.plots.labels import escaped
+from rita_demo.plots.theme import COLOURS
+from rita_demo.records import Run, SinkhornHistory
+from tests.plots.synthetic import make_run
+
+
+def with_exclusions(run: Run, view: int, k: int, atom: int) -> Run:
+    """The attacked side with a view and a prompt left out, as a what-if records it."""
+    trace = run.attacked.trace
+    moved = trace.prompt_transport
+    plan, rows, columns = (np.array(a) for a in (moved.plan, moved.row_weight, moved.column_weight))
+    plan[:, view], rows[:, view], plan[k, :, atom], columns[k, atom] = 0, 0, 0, 0
+    weight = np.array(trace.view_weight)
+    weight[view] = 0
+    moved = replace(moved, plan=plan, row_weight=rows, column_weight=columns)
+    trace = replace(trace, prompt_transport=moved, view_weight=weight)
+    return replace(run, attacked=replace(run.attacked, trace=trace))
+
+
+@pytest.mark.parametrize("draw", [cost_matrix, plan_matrix])
+def test_clean_and_attacked_share_scale_columns_and_rows(example_run: Run, draw):
+    one, two = (draw(example_run, side, 2) for side in ("clean", "attacked"))
+    assert (one.data[0].zmin, one.data[0].zmax) == (two.data[0].zmin, two.data[0].zmax)
+    places = [[[c[:2] for c in row] for row in f.data[0].customdata] for f in (one, two)]
+    assert places[0] == places[1]
+    assert list(one.layout.yaxis.ticktext) == list(two.layout.yaxis.ticktext)
+
+
+def test_cells_of_the_cost_matrix_are_the_records_costs(example_run: Run):
+    cells = cost_matrix(example_run, "clean", 1).data[0]
+    cost = example_run.clean.trace.prompt_transport.cost[1]
+    for row, data in zip(cells.z, cells.customdata, strict=True):
+        for z, (n, m, c, _) in zip(row, data, strict=True):
+            assert z == pytest.approx(cost[n, m]) == pytest.approx(c)
+
+
+def test_cells_of_the_plan_are_t_n_m_over_rho(example_run: Run):
+    moved = example_run.attacked.trace.prompt_transport
+    views, atoms = moved.plan.shape[1:]
+    for row in plan_matrix(example_run, "attacked", 3).data[0].customdata:
+        for n, m, _, times in row:
+            assert times == pytest.approx(moved.plan[3, n, m] * views * atoms / moved.mass)
+
+
+@pytest.mark.parametrize("draw", [cost_matrix, plan_matrix])
+def test_excluded_items_keep_their_position_and_are_grey(example_run: Run, draw):
+    cells = draw(with_exclusions(example_run, 5, 2, 1), "attacked", 2).data[0]
+    grey = {
+        (d[0], d[1])
+        for zs, ds in zip(cells.z, cells.customdata, strict=True)
+        for z, d in zip(zs, ds, strict=True)
+        if z is None
+    }
+    views, atoms = example_run.attacked.trace.prompt_transport.plan.shape[1:]
+    assert grey == {(5, m) for m in range(atoms)} | {(n, 1) for n in range(views)}
+    assert "left out" in str(cells.text)
+
+
+def test_a_selected_cell_is_framed_and_a_selected_view_is_a_column(example_run: Run):
+    left, right, cell = plan_matrix(example_run, "clean", 0, selected=(5, 1)).layout.shapes
+    assert cell.y1 - cell.y0 == 1
+    *_, column = plan_matrix(example_run, "clean", 0, selected=(5, None)).layout.shapes
+    assert column.y1 - column.y0 == 4
+    assert (left.x0, left.x1, right.x0, right.x1) == (-0.5, cell.x0, cell.x1, 63.5)
+    assert left.opacity == right.opacity < 1  # what is not chosen is still there
+    assert not plan_matrix(example_run, "clean", 0, selected=(999, 1)).layout.shapes
+
+
+def test_mass_of_views_is_the_share_each_moves(example_run: Run):
+    cells = view_mass(example_run, "attacked", k=3).data[0]
+    for zs, ds in zip(cells.z, cells.customdata, strict=True):
+        for z, (n, k, share) in zip(zs, ds, strict=True):
+            assert z == pytest.approx(share) == pytest.approx(moved_shares(example_run.attacked, k)[n])
+
+
+def test_prompt_shares_sum_to_the_cost(example_run: Run):
+    figure = prompt_shares(example_run, 2)
+    for side, bars in zip(("clean", "attacked"), figure.data, strict=True):
+        assert bars.name == side
+        assert sum(bars.x) == pytest.approx(getattr(example_run, side).trace.prompt_transport.distance[2], rel=1e-5)
+
+
+def test_residuals_are_drawn_at_their_iterations_on_a_log_scale(example_run: Run):
+    figure = sinkhorn_residuals(example_run)
+    assert [t.name for t in figure.data] == ["clean prompts", "attacked prompts"]
+    assert list(figure.data[0].x) == [1, 20]
+    assert list(figure.data[0].y) == pytest.approx([1e-2, 1e-7])
+    assert figure.layout.yaxis.type == "log"
+
+
+def test_the_update_shows_loss_movement_and_costs_of_both_sides(example_run: Run):
+    assert [list(t.y) for t in tuning_loss(example_run).data] == [[1.5, 1.4], [1.5, 1.4]]
+    bars = context_movement(example_run)
+    assert [t.name for t in bars.data] == ["clean", "attacked"]
+    for side, bar in zip((example_run.clean, example_run.attacked), bars.data, strict=True):
+        assert list(bar.y) == pytest.approx(side.trace.tuning.movement)
+        assert list(bar.x) == list(range(1, len(bar.y) + 1))  # as in the menus
+    assert "L2" in bars.layout.yaxis.title.text
+    drawn = {t.name: t for t in cost_change(example_run, k=5).data if t.name}
+    assert set(drawn) == {"clean before", "clean after", "attacked before", "attacked after"}
+    for k, before, after, _ in drawn["attacked after"].customdata:
+        assert before == pytest.approx(example_run.attacked.trace.untuned_prompt_transport.distance[k])
+        assert after == pytest.approx(example_run.attacked.trace.prompt_transport.distance[k])
+
+
+def make_history(*costs: float) -> SinkhornHistory:
+    count = len(costs)
+    return SinkhornHistory(
+        np.arange(count),
+        np.geomspace(0.1, 0.01, count),
+        np.array(costs),
+        np.geomspace(1e-1, 1e-7, count),
+        np.zeros((count, 4)),
+    )
+
+
+def test_the_cost_of_every_iteration_is_drawn_and_an_empty_history_is_not(example_run: Run):
+    ways = {"clean prompts": make_history(0.8, 0.7, 0.75), "attacked prompts": make_history(0.9, 0.85)}
+    figure = sinkhorn_costs(example_run, 2, ways | {"clean memory": make_history()})
+    assert [t.name for t in figure.data] == ["clean prompts", "attacked prompts"]
+    assert list(figure.data[0].y) == [0.8, 0.7, 0.75]
+    assert list(figure.data[0].x) == [0, 1, 2]
+    assert [d[0] for d in figure.data[1].customdata] == pytest.approx([0.1, 0.01])
+    assert "cosine distance" in figure.layout.yaxis.title.text
+    assert "from 0.9000 to 0.8500 in 1 steps" in figure.layout.meta["alt"]
+
+
+def test_entropies_before_and_after_are_drawn_per_view_and_unselected_ones_are_dimmed(example_run: Run):
+    rng = np.random.default_rng(0)
+    changes = {s: (rng.random(64), rng.random(64)) for s in ("clean", "attacked")}
+    drawn = {t.name: t for t in entropy_change(example_run, changes, view=7).data if t.name}
+    assert set(drawn) == {"clean before", "clean after", "attacked before", "attacked after"}
+    for side, (before, after) in changes.items():
+        one, two = drawn[f"{side} before"], drawn[f"{side} after"]
+        numbers = [d[0] for d in one.customdata]
+        assert sorted(numbers) == list(range(64))
+        assert list(one.y) == pytest.approx(before[numbers])
+        assert list(two.y) == pytest.approx(after[numbers])
+        kept = [n for n, c in zip(numbers, one.marker.color, strict=True) if c != COLOURS["other"]]
+        assert kept == [7]
+
+
+@pytest.mark.parametrize("side", ["clean", "attacked"])
+def test_the_overview_holds_every_class_and_view(example_run: Run, side: str):
+    cells = all_views(example_run, side, k=3, view=5).data[0]
+    codes, z = np.asarray(cells.customdata), np.asarray(cells.z)
+    assert sorted(codes.ravel()) == list(range(len(example_run.class_prompts.names) * 64))
+    for (i, j), code in np.ndenumerate(codes):
+        k, n = divmod(int(code), 64)
+        assert z[i, j] == pytest.approx(moved_shares(getattr(example_run, side), k)[n], abs=1e-4)
+    totals = example_run.attacked.trace.total[codes[:, 0] // 64]
+    assert np.all(np.diff(totals) >= 0)
+
+
+def test_the_overview_names_its_rows_and_marks_the_true_and_the_attacks_class(example_run: Run):
+    names, fooled = example_run.class_prompts.names, example_run.attacked.verdicts["clip"].label
+    order = np.argsort(example_run.attacked.trace.total, kind="stable").tolist()
+    axis = all_views(example_run, "clean", k=order[0]).layout.yaxis
+    assert list(axis.tickvals) == list(range(len(names)))
+    for row, c in enumerate(order):
+        assert escaped(names[c], 12) in axis.ticktext[row]
+    assert axis.ticktext[order.index(example_run.label)].startswith("true ▸")
+    assert fooled != example_run.label
+    assert axis.ticktext[order.index(fooled)].startswith("attack ▸")
+
+
+def test_many_rows_label_only_relevant_classes_without_overlap(example_run: Run):
+    label, fooled = example_run.label, example_run.attacked.verdicts["clip"].label
+    crowd = np.r_[label, fooled, np.full(198, next(k for k in range(16) if k not in (label, fooled)))]
+    places, named = _labels(example_run, crowd, None)
+    assert places == [0.5]
+    assert [line.split(" ▸ ")[0] for line in named[0].split("<br>")] == ["true", "attack"]
+    apart = np.r_[crowd[0], crowd[2:], crowd[1]]
+    assert _labels(example_run, apart, None)[0] == [0.0, 199.0]
+    assert _labels(example_run, apart, 199)[1] == _labels(example_run, apart, None)[1]
+
+
+def test_the_overview_of_prompts_shows_mass_and_mean_cost(example_run: Run):
+    figure = all_prompts(example_run, "attacked", k=3)
+    cells, moved = figure.data[0], example_run.attacked.trace.prompt_transport
+    z, classes = np.asarray(cells.z), np.asarray(cells.customdata)[:, 0]
+    for i, k in enumerate(classes):
+        mass = moved.plan[k].sum(0)
+        assert z[i] == pytest.approx((moved.plan[k] * moved.cost[k]).sum(0) / mass, abs=1e-4)
+        assert f"{100 * mass[1] / moved.mass:.1f} %" in cells.text[i][1]
+    other = all_prompts(example_run, "clean").data[0]
+    assert (cells.zmin, cells.zmax) == (other.zmin, other.zmax)
+
+
+def test_unselected_items_are_dimmed_not_removed(example_run: Run):
+    bars = prompt_shares(example_run, 2, atom=1).data[0]
+    chosen = [d[0] == 1 for d in bars.customdata]
+    assert [o == 1.0 for o in bars.marker.opacity] == chosen
+    dots = next(t for t in cost_change(example_run, k=5).data if t.name == "clean after")
+    assert [o == 1.0 for o in dots.marker.opacity] == [d[0] == 5 for d in dots.customdata]
+
+
+def test_a_defend_only_run_has_one_line_per_figure():
+    alone = make_run(attack=False)
+    assert len(sinkhorn_residuals(alone).data) == 1
+    assert len(tuning_loss(alone).data) == 1
+    assert len(prompt_shares(alone, 0).data) == 1

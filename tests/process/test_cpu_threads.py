@@ -1,0 +1,55 @@
+"""One thread computes alone; every other thread keeps its own number of OpenMP threads, also one that starts meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from rita_demo.method.sinkhorn_newton import solve
+from rita_demo.process import cpu_threads
+
+
+@pytest.fixture(autouse=True)
+def two_threads() -> Iterator[None]:
+    """More than one, whatever the machine and tests/method/conftest.py say."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_only_the_solving_thread_is_single_threaded() -> None:
+    seen: dict[str, list[int]] = {"solving": [], "new": []}
+
+    def watch(*_: object) -> None:
+        seen["solving"].append(torch.get_num_threads())
+        other = threading.Thread(target=lambda: seen["new"].append(torch.get_num_threads()))
+        other.start()
+        other.join()
+
+    cost = torch.rand(1, 8, 4, generator=torch.Generator().manual_seed(0))
+    rows, columns = torch.full((1, 8), 1 / 8), torch.full((1, 4), 1 / 4)
+    solve(cost, rows, columns, entropy_weight=0.1, tolerance=1e-6, max_iterations=200, on_check=watch)
+    assert set(seen["solving"]) == {1}
+    assert set(seen["new"]) == {2}
+    assert torch.get_num_threads() == 2
+
+
+def test_parallel_chunks_keep_their_order_and_finish_without_new_threads() -> None:
+    """While the interpreter exits, a pool accepts no work; a stopped server must not fail because of that."""
+    wanted = list(range(7))
+    assert [n for part in cpu_threads.parallel_chunks(list, 7) for n in part] == wanted
+    cpu_threads._pool().shutdown()
+    assert [n for part in cpu_threads.parallel_chunks(list, 7) for n in part] == wanted
+    cpu_threads._pool.cache_clear()
+
+
+def test_an_error_in_a_chunk_is_raised() -> None:
+    def work(_: range) -> None:
+        raise ValueError("a part")
+
+    with pytest.raises(ValueError, match="a part"):
+        cpu_threads.parallel_chunks(work, 7)

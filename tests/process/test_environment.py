@@ -1,0 +1,106 @@
+"""Every environment variable is read in one place, checked, and described in one table."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rita_demo.process import environment
+from rita_demo.process.environment import VARIABLES, value
+from rita_demo.records.errors import SettingError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def tracked_files() -> list[Path]:
+    """The files of the repository, and of its next commit."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    here = [ROOT / name for name in listed.stdout.splitlines()]
+    return [p for p in here if p.suffix in {".py", ".md", ".yml", ""} and p.is_file()]
+
+
+def test_every_mentioned_variable_is_in_the_table() -> None:
+    mentioned = {
+        name
+        for path in tracked_files()
+        for name in re.findall(r"\bRITA_[A-Z_]+\b", path.read_text(encoding="utf-8", errors="ignore"))
+    }
+    assert mentioned == {*VARIABLES, "RITA_TEST_DATA"}  # the last is read by tests alone
+
+
+def test_the_code_reads_them_in_one_place() -> None:
+    reads = re.compile(r"(\benviron\b|getenv)[^\n]{0,20}RITA_")
+    for path in [ROOT / "app.py", *(ROOT / "rita_demo").rglob("*.py")]:
+        here = path.name == "environment.py"
+        assert here or not reads.search(path.read_text(encoding="utf-8")), path
+    assert reads.search('os.environ.get("RITA_PORT")')
+
+
+def test_the_table_of_the_docs_is_the_one_of_the_code() -> None:
+    assert environment.markdown_table() in (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+
+
+def test_what_is_not_set_or_empty_has_its_default() -> None:
+    for name, one in VARIABLES.items():
+        assert value(name, {}) == value(name, {name: " "}) == one.default_value
+    environment.check({})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "read"),
+    [
+        ("RITA_PORT", "8000", 8000),
+        ("RITA_PORT", "0000000000007860", 7860),
+        ("RITA_DEBUG", "0", False),
+        ("RITA_DEBUG", "True", True),
+        ("RITA_GRACE", "0", 0),
+        ("RITA_LOG", "json", "json"),
+        ("RITA_RUNS", "/srv/runs", Path("/srv/runs")),
+        ("RITA_AUTH", "me:a:b", (("me", "a:b"),)),
+        ("RITA_AUTH", "me:one, you:two", (("me", "one"), ("you", "two"))),
+    ],
+)
+def test_a_good_value_is_read(name: str, text: str, read: object) -> None:
+    assert value(name, {name: text}) == read
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("RITA_PORT", "0", "from 1 to 65535; got '0'"),
+        ("RITA_PORT", "²", "from 1 to 65535"),
+        ("RITA_PORT", "9" * 5000, "from 1 to 65535"),
+        ("RITA_PORT", "00000078609999", "from 1 to 65535; got '00000078609999'"),
+        ("RITA_PORT", "70000", "from 1 to 65535"),
+        ("RITA_DEBUG", "maybe", "1 .yes. or 0 .no.; got 'maybe'"),
+        ("RITA_GRACE", "-1", "from 0 to 600"),
+        ("RITA_GRACE", "1.5", "from 0 to 600"),
+        ("RITA_LOG", "xml", "text or json; got 'xml'"),
+    ],
+)
+def test_a_bad_value_gives_an_error_message(name: str, text: str, said: str) -> None:
+    with pytest.raises(SettingError, match=f"{name} is .*{said}"):
+        environment.check({name: text})
+
+
+@pytest.mark.parametrize("text", ["hunter2", ":hunter2", "me:", "me:hunter2,", "me:hunter2,you", "me:hunter2,me:other"])
+def test_bad_accounts_give_an_error_message_without_their_content(text: str) -> None:
+    with pytest.raises(SettingError, match="RITA_AUTH") as caught:
+        environment.check({"RITA_AUTH": text})
+    assert "hunter2" not in str(caught.value)
+    assert "look at part 2" in str(caught.value) or "user:password" in str(caught.value)
+
+
+def test_on_a_space_the_page_uses_the_port_of_the_space() -> None:
+    assert environment.host({}) == "127.0.0.1"
+    assert environment.host({"GRADIO_SERVER_NAME": "0.0.0.0"}) == "0.0.0.0"
+    assert environment.host({"GRADIO_SERVER_NAME": "0.0.0.0", "RITA_HOST": "::1"}) == "::1"

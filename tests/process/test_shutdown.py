@@ -1,0 +1,201 @@
+"""A server process gets a signal: running events end, no new ones start, stored results stay.
+
+The process is ``app.py``, or the same page with the fake engine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rita_demo.evaluation.store import files
+from tests.live_server import free_port
+from tests.ui.http_client import HttpClient
+
+ROOT = Path(__file__).resolve().parents[2]
+REAL_APP, FAKE_APP = ("app.py",), ("-m", "tests.server.fake_server_state")
+pytestmark = pytest.mark.slow
+
+
+class ServerProcess:
+    """``python`` with these arguments, and a log of JSON lines."""
+
+    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
+        port = free_port()
+        self.folder, self.address = folder, f"http://127.0.0.1:{port}/"
+        variables = os.environ | {
+            "RITA_PORT": str(port),
+            "RITA_HOST": "127.0.0.1",
+            "RITA_LOG": "json",
+            "RITA_RUNS": str(folder / "runs"),
+            "RITA_DATA": str(folder / "data"),
+            "HF_HUB_OFFLINE": "1",
+        }
+        self.err = (folder / "err.txt").open("w")
+        self.process = subprocess.Popen(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env=variables | environment,
+            stdout=subprocess.DEVNULL,
+            stderr=self.err,
+        )
+
+    def wait_until_open(self) -> None:
+        for _ in range(240):
+            assert self.process.poll() is None, self.log()
+            if self.health()[0] == 200:
+                return
+            time.sleep(0.5)
+        raise AssertionError(self.log())
+
+    def health(self) -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(self.address + "health", timeout=5) as answer:
+                return answer.status, json.load(answer)["status"]
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)["status"]
+        except OSError:
+            return 0, ""
+
+    def log(self) -> list[dict[str, Any]]:
+        """All lines; one that is not a JSON object is an error."""
+        text = (self.folder / "err.txt").read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+    def events(self) -> dict[str, str]:
+        """The outcomes of events by their names."""
+        return {one["name"]: one["outcome"] for one in self.log() if one["event"] == "event"}
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [row for path in (self.folder / "runs").rglob("rows.jsonl") for row in files.read_lines(path)]
+
+    def stop(self, number: int, seconds: float = 30) -> None:
+        """Send a signal; the process ends with status 0."""
+        self.process.send_signal(number)
+        assert self.process.wait(seconds) == 0
+
+
+@contextmanager
+def server_process(folder: Path, *arguments: str, **environment: str) -> Iterator[ServerProcess]:
+    one = ServerProcess(folder, *arguments, **environment)
+    try:
+        yield one
+    finally:
+        one.process.kill()
+        one.process.wait(20)
+        one.err.close()
+
+
+def in_background(work: Any, *arguments: Any, **more: Any) -> tuple[threading.Thread, list[str]]:
+    answers: list[str] = []
+    worker = threading.Thread(target=lambda: answers.append(work(*arguments, **more)), daemon=True)
+    worker.start()
+    return worker, answers
+
+
+def connected_client(address: str) -> HttpClient:
+    """A visitor who does not wait for the worked example and disconnects at the first event of the page."""
+    one = HttpClient(address)
+    loads = [d["id"] for d in one.config["dependencies"] if any(n == "load" for _, n in d["targets"])]
+    body = {"fn_index": loads[0], "data": [], "session_hash": one.session_hash}
+    one.http.post("gradio_api/queue/join", json=body).raise_for_status()
+    with one.http.stream("GET", "gradio_api/queue/data", params={"session_hash": one.session_hash}) as response:
+        next(line for line in response.iter_lines() if "process_generating" in line)
+    return one
+
+
+def test_a_running_event_finishes_and_no_new_one_starts(tmp_path: Path) -> None:
+    with server_process(tmp_path, *FAKE_APP, RITA_GRACE="120") as server:
+        server.wait_until_open()
+        visitor, other = HttpClient(server.address), HttpClient(server.address)
+        visitor.open()
+        pressed, answers = in_background(visitor.press, "go", knob_steps=40)
+        time.sleep(1)  # of two
+        assert pressed.is_alive(), "the event runs when the signal comes"
+        server.process.send_signal(signal.SIGTERM)
+        until = time.monotonic() + 5
+        while server.health() != (503, "going down"):
+            assert time.monotonic() < until
+        assert "The server is going down" in other.open()
+        pressed.join(120)
+        assert "Done in" in answers[0]
+        assert server.process.wait(30) == 0
+        assert server.events()["AttackDefendTab.attack_and_defend"] == "done"
+        log = server.log()
+        assert [one["event"] for one in log if one["event"] in {"stopping", "stopped"}] == ["stopping", "stopped"]
+
+
+@pytest.mark.nightly
+def test_a_stream_stops_between_two_pictures_and_resumes_in_the_next_process(tmp_path: Path) -> None:
+    choices = {"stream_pictures": 8, "stream_dataset": "textures"}
+    with server_process(tmp_path, *REAL_APP, RITA_GRACE="0") as server:
+        server.wait_until_open()
+        visitor = connected_client(server.address)
+        started, answers = in_background(visitor.press, "stream-start", **choices)
+        until = time.monotonic() + 120
+        while len(server.rows()) < 4:
+            assert started.is_alive(), answers
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        server.stop(signal.SIGINT)
+        assert server.events()["StreamTab.started"] == "cut"
+        started.join(10)
+        assert "what has been stored stays" in answers[0]
+    before = server.rows()
+    with server_process(tmp_path, *REAL_APP, RITA_GRACE="0") as server:
+        server.wait_until_open()
+        visitor = connected_client(server.address)
+        visitor.press("stream-start", **choices)
+        after = server.rows()
+    assert len(before) < len(after)
+    assert all(row in after for row in before)
+    keys = [json.dumps(row, sort_keys=True) for row in after]
+    assert len(keys) == len(set(keys)), "a picture was decided twice"
+
+
+def test_a_starting_process_stops_immediately(tmp_path: Path) -> None:
+    with server_process(tmp_path, *REAL_APP) as server:
+        until = time.monotonic() + 60
+        while not server.log():
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        server.stop(signal.SIGTERM)
+        assert [one["event"] for one in server.log()] == ["start"]
+
+
+def test_the_log_holds_no_visitor_data(tmp_path: Path) -> None:
+    name, account = "zebrafinch", "gatekeeper:correct-horse"
+    picture = (ROOT / "docs" / "first-screen.jpg").read_bytes()
+    with server_process(tmp_path, *FAKE_APP, RITA_AUTH=account) as server:
+        server.wait_until_open()
+        user, _, password = account.partition(":")
+        visitor = HttpClient(server.address, login=(user, password))
+        visitor.open()
+        sent = visitor.http.post("gradio_api/upload", files={"files": (f"{name}.jpg", picture)})
+        upload = {"path": sent.json()[0], "orig_name": f"{name}.jpg", "meta": {"_type": "gradio.FileData"}}
+        event = visitor.event("upload", "upload")
+        visitor.call(event["id"], [None, upload])
+        answer = visitor.press("go", vocabulary="own", own_names=f"{name}, cup, crab", truth="not given")
+        assert "Done in" in answer
+        visitor.press("go", vocabulary=f"no {name}")  # a value that Gradio itself refuses
+        visitor.press("go", vocabulary="own", own_names=name, knob_steps=name)
+        server.stop(signal.SIGTERM, 60)
+    written = (tmp_path / "err.txt").read_text()
+    assert "AttackDefendTab.attack_and_defend" in written
+    for secret in (name, user, password, "base64", upload["path"], ".jpg"):
+        assert secret not in written
+    assert {"event", "stopping", "stopped"} <= {one["event"] for one in server.log()}
+    assert [one["outcome"] for one in server.log() if one.get("name", "").endswith("and_defend")] == ["done", "refused"]

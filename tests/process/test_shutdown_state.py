@@ -1,0 +1,70 @@
+"""The shutdown state and the signal handler, without a process."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from rita_demo.process.shutdown import ShutdownState, ShuttingDown, SignalHandler
+
+
+def start_event(state: ShutdownState, steps: int) -> None:
+    """An event of this many steps of 50 ms, which ends early when its time is over."""
+
+    def work() -> None:
+        with state.track_event():
+            for _ in range(steps):
+                time.sleep(0.05)
+                if state.expired:
+                    return
+
+    threading.Thread(target=work, daemon=True).start()
+    while not state.running:
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize(
+    ("steps", "grace", "shortest", "longest"),
+    [(0, 30, 0, 1), (4, 30, 0.1, 3), (10_000, 0.3, 0.3, 2)],
+    ids=["without events", "an event that ends", "an event that is stopped at its next step"],
+)
+def test_draining_waits_for_running_events(steps: int, grace: float, shortest: float, longest: float) -> None:
+    state = ShutdownState()
+    if steps:
+        start_event(state, steps)
+    begin = time.monotonic()
+    assert state.drain(grace) == 0
+    assert shortest <= time.monotonic() - begin < longest
+
+
+def test_during_shutdown_no_event_starts_or_is_counted() -> None:
+    state = ShutdownState()
+    state.check()
+    state.drain(0)
+    with pytest.raises(ShuttingDown), state.track_event():
+        raise AssertionError("it began")
+    with pytest.raises(ShuttingDown, match="going down"):
+        state.check()
+    assert state.running == 0
+
+
+def test_a_failed_event_is_no_longer_counted() -> None:
+    state = ShutdownState()
+    with pytest.raises(ValueError, match="x"), state.track_event():
+        raise ValueError("x")
+    assert state.running == 0
+
+
+def test_the_first_signal_drains_and_the_second_exits() -> None:
+    state = ShutdownState()
+    handler = SignalHandler(state)
+    with pytest.raises(SystemExit) as ended:
+        handler._on_signal(15, None)  # the page is not open yet
+    assert ended.value.code == 0
+    handler.page_open = True
+    handler._on_signal(15, None)
+    assert (handler.received, state.expired) == (True, False)
+    handler._on_signal(15, None)
+    assert state.expired

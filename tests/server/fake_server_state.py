@@ -1,0 +1,24 @@
+"""``python -m tests.server.fake_server_state``: the page with the fake engine as ``app.py`` serves it, open in two seconds."""
+
+from __future__ import annotations
+
+from rita_demo.evaluation.page import DataFolders
+from rita_demo.process import environment
+from rita_demo.process import logging as logs
+from rita_demo.process.shutdown import SignalHandler
+from rita_demo.server import launch
+from rita_demo.ui.background.worked_example import WorkedExample
+from rita_demo.ui.page import build
+from tests.ui.fake_engine import FakeEngine
+
+if __name__ == "__main__":
+    signal_handler, get_variable = SignalHandler(), environment.value
+    signal_handler.install()
+    logs.configure(get_variable("RITA_LOG"))
+    engine = FakeEngine(spread=0.2)
+    example = WorkedExample(engine)
+    page = build(engine, example=example, folders=DataFolders(get_variable("RITA_DATA"), get_variable("RITA_RUNS")))
+    example.wait(120, complete=True)
+    engine.step_seconds = 0.05  # seconds a step of an attack
+    launch.launch_page(page, "127.0.0.1", get_variable("RITA_PORT"), get_variable("RITA_AUTH"))
+    launch.serve(page, signal_handler, get_variable("RITA_GRACE"))

@@ -1,0 +1,307 @@
+"""The walls around the page: addresses it does not use are not there, and no body or upload is larger than it needs."""
+
+from __future__ import annotations
+
+import json
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlparse
+
+import gradio as gr
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from rita_demo.server import launch, request_limits
+from rita_demo.ui.background.worked_example import WorkedExample
+from rita_demo.ui.page import build
+from tests.live_server import free_port
+from tests.ui.addresses import addresses, filled
+from tests.ui.fake_engine import FakeEngine
+from tests.ui.http_client import HttpClient
+
+pytestmark = pytest.mark.slow
+API = "/gradio_api"
+#: What answers something else than that it is not there; every other address of Gradio's says 404.
+ALLOWED_ROUTES = {
+    ("GET", path)
+    for path in (
+        "/",
+        "/config",
+        "/health",
+        "/logout",
+        "/theme.css",
+        "/robots.txt",
+        "/favicon.ico",
+        "/manifest.json",
+        f"{API}/startup-events",
+        f"{API}/app_id",
+        f"{API}/queue/data",
+        f"{API}/heartbeat/{{session_hash}}",
+    )
+} | {
+    ("POST", path)
+    for path in ("/login", *(f"{API}/{name}" for name in ("queue/join", "run/{api_name}", "upload", "cancel", "reset")))
+}
+REFUSED_STATUS = {401, 403, 404, 405}
+
+
+@pytest.fixture(scope="module")
+def temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where temporary files and uploads go."""
+    place = tmp_path_factory.mktemp("walls")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, variable in (("tmp", "TMPDIR"), ("uploads", "GRADIO_TEMP_DIR")):
+            (place / name).mkdir()
+            patch.setenv(variable, str(place / name))
+        patch.setattr(tempfile, "tempdir", str(place / "tmp"))
+        yield place
+
+
+@pytest.fixture(scope="module")
+def page(temporary_folder: Path) -> Iterator[gr.Blocks]:
+    engine = FakeEngine(spread=0.2)
+    example = WorkedExample(engine)
+    page = build(engine, example=example)
+    assert example.wait(120, complete=True)
+    yield page
+    page.close(verbose=False)
+
+
+@pytest.fixture(scope="module")
+def address(page: gr.Blocks) -> str:
+    return launch.launch_page(page, "127.0.0.1", free_port())
+
+
+def leftover_files(page: gr.Blocks, place: Path) -> list[Path]:
+    """Files that no sweep would ever find."""
+    kept = {Path(name).resolve() for name in page.upload_file_set}
+    kept |= {Path(name).resolve() for block in page.blocks.values() for name in block.temp_files}
+    return [path for path in place.rglob("*") if path.is_file() and path.resolve() not in kept]
+
+
+def test_only_allowed_routes_answer_and_none_leaves_a_file(
+    address: str, page: gr.Blocks, temporary_folder: Path
+) -> None:
+    visitor = HttpClient(address)
+    assert "A worked example" in visitor.open()
+    everything = addresses(page.app.routes)
+    assert len(everything) > 60
+    assert ("POST", f"{API}/process_recording") in everything
+    found = set()
+    for method, path in everything:
+        for body in bodies(method, visitor.session_hash):
+            url = filled(path, visitor.session_hash)
+            about = {"session_hash": visitor.session_hash, "upload_id": "x"} if method == "GET" else None
+            with visitor.http.stream(method, url, params=about, **body) as answer:
+                assert answer.status_code < 500 or (method, path) == ("POST", f"{API}/run/{{api_name}}"), url
+                if answer.status_code not in REFUSED_STATUS:
+                    found.add((method, path))
+    assert found == ALLOWED_ROUTES
+    assert leftover_files(page, temporary_folder) == []
+
+
+def bodies(method: str, page: str) -> list[dict]:
+    """What an address may like to be sent: an event, and a form with a file."""
+    if method == "GET":
+        return [{}]
+    event = {"fn_index": 0, "data": [], "session_hash": page, "event_id": "x", "name": "x"}
+    event |= {"component_id": 3, "fn_name": "x"}
+    form = {"session_hash": page, "event_id": "x", "username": "x", "password": "x"}
+    file = {"files": ("a.png", b"a"), "video": ("a.mp4", b"a" * 1000)}
+    return [{"json": event}, {"data": form}, {"data": form, "files": file}]
+
+
+def test_path_tricks_do_not_bypass_the_route_list(address: str) -> None:
+    http = httpx.Client(base_url=address)
+    for path in (
+        "gradio_api/deep_link/",
+        "gradio_api//deep_link",
+        "gradio_api/queue/../deep_link",
+        "gradio_api%2fdeep_link",
+        "gradio_api/queue/join/",
+        "gradio_api/process_recording/",
+        "/gradio_api/info",
+        "docs",
+        "openapi.json",
+        "x",
+    ):
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "TRACE"):
+            assert http.request(method, path).status_code in (404, 405), (method, path)
+
+
+def test_the_proxy_root_path_is_ignored_by_the_route_list() -> None:
+    for scope, path in (
+        ({"path": "/rita/config", "root_path": "/rita"}, "/config"),
+        ({"path": "/rita", "root_path": "/rita/"}, "/"),
+        ({"path": "/ritabook", "root_path": "/rita"}, "/ritabook"),
+        ({"path": "/config"}, "/config"),
+    ):
+        assert request_limits._path(scope) == path
+
+
+LIMITS = [
+    ("queue/join", request_limits.QUEUED_EVENT_LIMIT),
+    ("run/predict", request_limits.DIRECT_EVENT_LIMIT),
+    ("cancel", request_limits.SMALL_LIMIT),
+]
+
+
+@pytest.mark.parametrize(("path", "most"), LIMITS, ids=[row[0] for row in LIMITS])
+@pytest.mark.parametrize("named", [True, False], ids=["length named", "length not named"])
+def test_a_body_above_the_limit_gives_an_error_message_and_at_the_limit_is_accepted(
+    address: str, path: str, most: int, named: bool
+) -> None:
+    visitor = HttpClient(address)
+    body = {"fn_index": 0, "data": [], "session_hash": visitor.session_hash, "event_id": "x"}
+    short = json.dumps(body).encode()
+    for size, refused in ((most, False), (most + 1, True)):
+        data = short.ljust(size)  # blanks after JSON are JSON
+        sent = data if named else iter([data[: size // 2], data[size // 2 :]])
+        head = {"Content-Type": "application/json"}
+        answer = visitor.http.post(f"gradio_api/{path}", content=sent, headers=head)
+        assert (answer.status_code == 413) is refused, answer.text[:200]
+        if refused:
+            assert answer.json() == {"detail": request_limits.too_large_text(most)}
+
+
+def test_an_endless_body_is_read_only_up_to_the_limit(address: str) -> None:
+    sent = [0]
+
+    def endless() -> Iterator[bytes]:
+        while sent[0] < 4_000:
+            sent[0] += 1
+            yield b"x" * request_limits.MB
+            time.sleep(0.005)
+
+    head = {"Content-Type": "application/json"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(request_limits, "DRAIN_SECONDS", 0.5)
+        try:
+            answer = httpx.post(f"{address}gradio_api/queue/join", content=endless(), headers=head)
+            assert answer.status_code == 413
+        except httpx.NetworkError:  # the connection was closed while the client still sent
+            pass
+    assert sent[0] < 1_000
+
+
+def test_150_mb_to_the_queue_are_refused(address: str) -> None:
+    body = json.dumps({"fn_index": 0, "data": ["x" * (150 * request_limits.MB)], "session_hash": "x"})
+    head = {"Content-Type": "application/json"}
+    answer = httpx.post(f"{address}gradio_api/queue/join", content=body, headers=head, timeout=60)
+    assert answer.status_code == 413
+    assert "more than the page takes" in answer.json()["detail"]
+
+
+def test_a_broken_or_invalid_upload_leaves_no_file(address: str, page: gr.Blocks, temporary_folder: Path) -> None:
+    visitor = HttpClient(address)
+    with socket.create_connection((urlparse(address).hostname, urlparse(address).port)) as line:
+        line.sendall(
+            b"POST /gradio_api/upload HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n"
+            b"Content-Type: multipart/form-data; boundary=b\r\n\r\n"
+            b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.png"\r\n\r\n' + bytes(99_999)
+        )
+        until = time.monotonic() + 20
+        while not leftover_files(page, temporary_folder) and time.monotonic() < until:
+            time.sleep(0.02)
+        assert leftover_files(page, temporary_folder), "it was not being written"
+    for files in (
+        [("other", ("a.png", b"1"))],
+        [("files", ("a.png", b"2")), ("files", ("..", b"3"))],
+        [("files", ("a.png", b"4")), ("other", ("a.png", b"5"))],
+    ):
+        assert visitor.http.post("gradio_api/upload", files=files).status_code in (200, 400)
+    until = time.monotonic() + 20
+    while leftover_files(page, temporary_folder) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert leftover_files(page, temporary_folder) == []
+    assert not list((temporary_folder / "uploads").glob("*arriving-*"))
+
+
+def test_two_files_of_one_upload_arrive_and_can_be_used(address: str, page: gr.Blocks, temporary_folder: Path) -> None:
+    visitor = HttpClient(address)
+    sent = visitor.http.post("gradio_api/upload", files=[("files", ("a.png", b"6")), ("files", ("b.png", b"7"))])
+    assert [Path(name).read_bytes() for name in sent.json()] == [b"6", b"7"]
+    assert set(sent.json()) <= {str(name) for name in page.upload_file_set}
+    assert leftover_files(page, temporary_folder) == []
+
+
+def test_large_concurrent_events_share_a_limit_and_small_ones_pass(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_limits, "TOTAL_LIMIT", 8 * request_limits.MB)
+    there, port = urlparse(address).hostname, urlparse(address).port
+    large = b'{"fn_index": 0, "session_hash": "x", "data": ["' + b"x" * (6 * request_limits.MB)
+    visitor = HttpClient(address)
+    visitor.open()
+    head = {"Content-Type": "application/json"}
+
+    def send_large() -> httpx.Response:
+        body = large + b'"]}'
+        return visitor.http.post("gradio_api/run/predict", content=body, headers=head)
+
+    waiting = [socket.create_connection((there, port)) for _ in range(2)]
+    for line in waiting:  # the first part of two events, whose rest never comes
+        line.sendall(
+            b"POST /gradio_api/run/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"Content-Length: 20000000\r\n\r\n" + large
+        )
+    until = time.monotonic() + 20
+    while (answer := send_large()).status_code != 503 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert answer.status_code == 503
+    assert answer.json() == {"detail": request_limits.BUSY}
+    assert "agreement" in visitor.choose_tab("memory"), "a small event passes"
+    for line in waiting:
+        line.close()
+    until = time.monotonic() + 20
+    while (answer := send_large()).status_code == 503 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert answer.status_code != 503, "what was held is not free again"
+
+
+JSON_HEADERS = {"Content-Type": "application/json"}
+FORM_HEADERS = {"Content-Type": "multipart/form-data; boundary=x"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "headers"),
+    [
+        ("run/predict", b'{"data": [NaN], "fn_index": {}}', JSON_HEADERS),
+        ("run/predict", b'{"data": ["\xff"]}', {}),
+        ("run/predict", b'{"data": [], "fn_index": 1000003}', JSON_HEADERS),
+        ("run/predict", b'{"data": []}', JSON_HEADERS),
+        ("queue/join", b'{"data": [], "fn_index": "\\ud800"}', JSON_HEADERS),
+        ("upload", b'--x\r\nContent-Disposition: form-data; name="files"\r\n\r\nwords\r\n--x--\r\n', FORM_HEADERS),
+    ],
+    ids=["not JSON numbers", "not text", "no such event", "no event", "half a letter", "no file"],
+)
+def test_an_unreadable_body_gives_a_400(
+    path: str, body: bytes, headers: dict[str, str], address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    visitor = HttpClient(address)
+    visitor.open()
+    answer = visitor.http.post(f"gradio_api/{path}", content=body, headers=headers)
+    assert 400 <= answer.status_code < 500, answer.text
+    assert answer.json()["detail"]
+    assert not [one for one in caplog.records if one.exc_info], "a traceback in the log"
+    assert "agreement" in visitor.choose_tab("memory"), "the next request works"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_only_requests_with_a_body_give_a_400(method: str) -> None:
+    async def breaks(*_: object) -> None:
+        raise KeyError("ours")
+
+    def answer() -> httpx.Response:
+        client = TestClient(request_limits.RequestLimits(breaks))
+        return client.request(method, "/" if method == "GET" else f"{API}/queue/join")
+
+    if method == "POST":
+        assert answer().status_code == 400
+    else:
+        with pytest.raises(KeyError, match="ours"):
+            answer()

@@ -1,0 +1,113 @@
+"""Imports go one way: each rung of the ladder imports only lower rungs. docs/architecture.md has the picture."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "rita_demo"
+
+# From the bottom to the top. Folders of one rung do not import each other.
+LAYERS = (
+    ("records",),
+    ("settings", "process"),
+    ("method", "attacks", "vlm", "views", "data"),
+    ("defences", "training", "reference"),
+    ("engine",),
+    ("analysis", "plots"),
+    ("pipeline", "evaluation"),
+    ("ui", "bench"),
+    ("server",),
+    ("cli",),
+    ("__main__", "__init__"),
+)
+UI_LADDER = (
+    ("widgets", "theme", "__init__"),
+    ("session",),
+    ("framework",),
+    ("panels",),
+    ("background",),
+    ("attack_defend", "inside", "memory", "stream", "figures", "learn", "header"),
+    ("page",),
+)
+# Libraries that belong to one side of the engine only.
+FORBIDDEN = {
+    "gradio plotly": "method attacks vlm views data defences training reference engine bench pipeline evaluation",
+    "torch open_clip torchvision": "ui server plots analysis pipeline evaluation data records settings",  # process/cpu_threads.py is about torch's threads
+    "PIL": "method attacks records settings process",
+}
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def imports_of(path: Path) -> set[str]:
+    """Dotted names of everything a file imports, also inside functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name} uses a relative import; write the full name"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def upward(ladder: tuple[tuple[str, ...], ...], folder: Path) -> list[str]:
+    """Imports below ``folder`` that go up the ladder, or across one of its rungs."""
+    height = {name: i for i, rung in enumerate(ladder) for name in rung}
+    prefix = ".".join(folder.relative_to(ROOT).parts) + "."
+    wrong = []
+    for path in sorted(folder.rglob("*.py")):
+        here = path.relative_to(folder).parts[0].removesuffix(".py")
+        for name in imports_of(path):
+            there = name.removeprefix(prefix).split(".")[0] if name.startswith(prefix) else here
+            if there != here and height[there] >= height[here]:
+                wrong.append(f"{path.relative_to(ROOT)} imports {name}")
+    return wrong
+
+
+def test_every_folder_imports_only_lower_rungs() -> None:
+    assert upward(LAYERS, PACKAGE) == []
+
+
+def test_every_folder_of_the_page_imports_only_lower_rungs() -> None:
+    assert upward(UI_LADDER, PACKAGE / "ui") == []
+
+
+def test_no_file_imports_a_library_from_the_other_side_of_the_engine() -> None:
+    wrong = []
+    for libraries, folders in FORBIDDEN.items():
+        for folder in folders.split():
+            for path in sorted((PACKAGE / folder).rglob("*.py")):
+                used = {name.split(".")[0] for name in imports_of(path)} & set(libraries.split())
+                wrong += [f"{path.relative_to(ROOT)} imports {name}" for name in used]
+    assert wrong == []
+
+
+def test_no_folder_has_more_than_18_files_and_the_root_at_most_six() -> None:
+    counts = {
+        str(folder.relative_to(ROOT)): len([*folder.glob("*.py"), *folder.glob("*.js")])
+        for folder in [PACKAGE, *(f for f in PACKAGE.rglob("*") if f.is_dir())]
+    }
+    assert counts["rita_demo"] <= 6
+    assert {name: n for name, n in counts.items() if n > 18} == {}
+
+
+def test_ray_is_optional_and_imported_by_one_file() -> None:
+    users = {path.name for path in FILES if {n.split(".")[0] for n in imports_of(path)} & {"ray"}}
+    importers = {path.name for path in FILES if any("executors.ray" in n for n in imports_of(path))}
+    assert users == {"ray.py"}
+    assert not importers
+
+
+def test_no_module_of_the_page_or_the_server_loads_torch() -> None:
+    modules = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for folder in ("ui", "server")
+        for path in sorted((PACKAGE / folder).rglob("*.py"))
+    ]
+    code = f"import importlib, sys\nfor name in {modules}:\n    importlib.import_module(name)\nprint('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"]

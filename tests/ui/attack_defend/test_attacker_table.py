@@ -1,0 +1,53 @@
+"""The fold on RITA against a plain average says what the measured table holds, the other way round as well."""
+
+from __future__ import annotations
+
+from rita_demo import analysis
+from rita_demo.data import shipped_results
+from rita_demo.records import MeasuredCell
+from rita_demo.ui.attack_defend.attacker_table import attacker_table
+
+
+def cell(dataset: str, method: str, attack: str, accuracy: float, protocol: str = "off") -> MeasuredCell:
+    budget = 0 if attack == "none" else 4
+    return MeasuredCell(
+        dataset, "embedded", method, attack, budget, 7, protocol, "test", accuracy, 50, 0.0, 100.0, "0", "x"
+    )
+
+
+CELLS = (
+    cell("dtd", "ensemble", "pgd", 60.0),
+    cell("textures", "ensemble", "pgd", 70.0),
+    cell("dtd", "rita", "pgd", 64.0),
+    cell("textures", "rita", "pgd", 72.0),
+    cell("dtd", "rita", "pgd", 100.0, "stream"),
+    cell("dtd", "ensemble", "none", 90.0),
+    cell("dtd", "rita", "none", 86.0),
+    cell("dtd", "ensemble", "eot", 10.0),
+    cell("dtd", "rita", "eot", 10.0),
+    cell("dtd", "rita", "di", 50.0),
+)
+
+
+def test_pictures_are_counted_over_datasets_and_without_a_memory() -> None:
+    table = analysis.attacker_table(CELLS)
+    assert table["pgd"]["rita"] == analysis.CorrectCount(32 + 36, 100, ("dtd", "textures"))
+    assert table["pgd"]["ensemble"].percent == 65.0
+    assert analysis.difference_in_correct(table, "rita", "ensemble") == {"pgd": 3, "none": -2, "eot": 0}
+
+
+def test_the_text_says_above_equal_and_below() -> None:
+    html = attacker_table(CELLS)
+    assert "RITA is above Ensemble: PGD (+3); level with it: EOT; below it: no attack (−2)." in html
+    assert "<b>68</b>" in html
+    assert "n = 50" in html  # a cell of fewer pictures than the others
+    assert "No measurements" in attacker_table(())
+
+
+def test_the_shipped_table_has_every_method_and_attack() -> None:
+    table = analysis.attacker_table(shipped_results.read(shipped_results.ATTACKERS))
+    assert len(table) == 10
+    for attack, row in table.items():
+        assert {"clip", "ensemble", "tpt", "ctpt", "mta", "rtpt", "rita"} <= set(row), attack
+        assert len({(tally.n, tally.datasets) for tally in row.values()}) == 1
+    assert table["pgd"]["clip"].percent < 10 < table["none"]["clip"].percent

@@ -1,0 +1,116 @@
+"""The form: drawn from the settings, and hostile values end in a sentence."""
+
+from __future__ import annotations
+
+import math
+
+import gradio as gr
+import pytest
+
+from rita_demo.data.pictures import open_picture, png_bytes
+from rita_demo.defences.registry import DEFAULT_METHODS
+from rita_demo.records.errors import DemoError, PictureError, SettingError, VocabularyError
+from rita_demo.settings import PAPER, RECOMMENDED, SETTINGS
+from rita_demo.ui.attack_defend.form import build_form, changed_note
+from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, parse_request
+from rita_demo.ui.session.session import AttackDefendState
+from rita_demo.ui.widgets import setting_controls
+
+GOOD = {"vocabulary": "caltech101", "own_names": "", "truth": "cup", "target": NOT_GIVEN}
+
+
+@pytest.fixture(scope="module")
+def form():
+    with gr.Blocks():
+        return build_form("coffee")
+
+
+def test_every_setting_has_exactly_one_control(form) -> None:
+    assert set(SETTINGS) <= set(form.fields)
+    assert set(form.fields) - set(SETTINGS) == {"vocabulary", "own_names", "truth", "target", "methods"}
+
+
+def test_the_controls_start_at_the_recommended_settings(form) -> None:
+    values = {name: c.value for name, c in form.fields.items() if name in SETTINGS}
+    assert setting_controls.settings_from(values) == RECOMMENDED
+
+
+def test_the_paper_preset_sets_everything_but_the_kind_of_attack() -> None:
+    values = setting_controls.preset_values("paper") | {"attack": "pgd"}
+    assert setting_controls.settings_from(values) == PAPER
+
+
+def test_the_note_names_differing_settings_with_reasons() -> None:
+    note = changed_note(PAPER.as_dict())
+    assert f"{len(PAPER.differs_from(RECOMMENDED))} settings differ" in note
+    assert "0.1 <span class='quiet'>instead of 0.01" in note
+    assert "Every setting is as in" in changed_note(RECOMMENDED.as_dict())
+    assert 'role="alert"' in changed_note({"entropy_weight": math.nan})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"budget": math.nan},
+        {"descriptions": "/etc/passwd"},
+        {"descriptions": ["built_in"]},
+        {"budget": "4; drop table"},
+        {"budget": 1e9},
+        {"steps": None},
+        {"attack": ["pgd"]},
+        {"attack": "rm -rf"},
+        {"views": 0},
+        {"views": True},
+        {"entropy_weight": {}},
+        {"vocabulary": "../../etc/passwd"},
+        {"vocabulary": None},
+        {"vocabulary": OWN_CLASSES, "own_names": 7},
+        {"vocabulary": OWN_CLASSES, "own_names": "cup"},
+        {"vocabulary": OWN_CLASSES, "own_names": ",".join(f"c{i}" for i in range(2000))},
+        {"vocabulary": OWN_CLASSES, "own_names": "x" * 300 + ", y"},
+        {"truth": "no such class"},
+        {"truth": 3},
+        {"target": ["cup"]},
+        {"methods": "mta"},
+        {"methods": ["mta", "unknown"]},
+        {"methods": [["mta"]]},
+    ],
+)
+def test_a_hostile_value_gives_an_error_message(change) -> None:
+    visitor = AttackDefendState(sample="coffee")
+    with pytest.raises((SettingError, VocabularyError)) as error:
+        parse_request(GOOD | change, visitor, 112, attack=True)
+    assert str(error.value).endswith((".", "?"))
+
+
+def test_without_a_picture_the_message_asks_to_choose_one() -> None:
+    with pytest.raises(PictureError, match="Choose a sample or upload"):
+        parse_request(GOOD, AttackDefendState(), 112, attack=True)
+
+
+def test_a_forged_sample_is_refused() -> None:
+    with pytest.raises(DemoError):
+        parse_request(GOOD, AttackDefendState(sample="../../secret"), 112, attack=True)
+
+
+def test_only_defend_ignores_attack_and_target() -> None:
+    request = parse_request(GOOD | {"target": "crab"}, AttackDefendState(sample="coffee"), 112, attack=False)
+    assert request.settings.attack == "none"
+    assert request.target is None
+
+
+def test_selected_methods_run_beside_the_three_default_ones() -> None:
+    assert parse_request(GOOD, AttackDefendState(sample="coffee"), 112, attack=True).methods == DEFAULT_METHODS
+    request = parse_request(GOOD | {"methods": ["rtpt", "mta"]}, AttackDefendState(sample="coffee"), 112, attack=True)
+    assert request.methods == ("clip", "ensemble", "mta", "rtpt", "rita")
+
+
+def test_an_uploaded_square_reaches_the_engine_pixel_for_pixel() -> None:
+    square = open_picture(b"P6 64 64 255\n" + bytes(i % 251 for i in range(64 * 64 * 3))).pixels
+    request = parse_request(GOOD, AttackDefendState(source=png_bytes(square)), 112, attack=True)
+    assert (request.picture.pixels == square).all()
+
+
+@pytest.mark.parametrize(("sent", "read"), [(99, 16), (-3, 0), (2.5, 2.5), ("99", "99"), (True, True), (None, None)])
+def test_a_number_outside_the_slider_range_is_clipped(sent: object, read: object) -> None:
+    assert setting_controls.build_control(SETTINGS["budget"], maximum=16).preprocess(sent) == read

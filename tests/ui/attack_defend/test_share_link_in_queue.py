@@ -1,0 +1,163 @@
+"""A link's picture waits for its turn like one of the button's: one at a time, in order, and it can be stopped."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from rita_demo.ui.attack_defend.run_jobs import RunJobs
+from rita_demo.ui.background.worked_example import WorkedExample
+from rita_demo.ui.page import build, launch_options
+from tests.ui.fake_engine import FakeEngine
+from tests.ui.http_client import HttpClient
+
+pytestmark = pytest.mark.slow
+STEP_SECONDS = 0.15  # seconds of every step of an attack
+
+
+class JobRecorder:
+    """Which jobs of the button began, by the seed that their visitor asked for, and how many ran at the same time."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.started: list[int] = []
+        self.running = self.max_running = 0
+        self._lock, tell = threading.Lock(), RunJobs.run
+
+        def watched(jobs: RunJobs, session: Any, request: Any) -> Iterator[Any]:
+            with self._lock:
+                self.started.append(request.settings.attack_seed)
+                self.running += 1
+                self.max_running = max(self.max_running, self.running)
+            try:
+                with closing(tell(jobs, session, request)) as steps:  # type: ignore[type-var]
+                    yield from steps
+            finally:
+                with self._lock:
+                    self.running -= 1
+
+        monkeypatch.setattr(RunJobs, "run", watched)
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> JobRecorder:
+    return JobRecorder(monkeypatch)
+
+
+@pytest.fixture
+def address(recorder: JobRecorder) -> Iterator[str]:
+    engine = FakeEngine(spread=0.2)
+    example = WorkedExample(engine)
+    page = build(engine, example=example)
+    assert example.wait(120, complete=True)
+    engine.step_seconds = STEP_SECONDS
+    _, local, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
+    yield local
+    page.close()
+
+
+def link(seed: int, **more: str) -> dict[str, str]:
+    return {"sample": "motorcycle", "attack_seed": str(seed), "steps": "4", **more}
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(120)
+def test_links_and_button_runs_are_queued_in_order(address: str, recorder: JobRecorder) -> None:
+    people = [HttpClient(address) for _ in range(5)]
+    people[2].open()
+    said, answers = list[str](), dict[int, str]()
+    jobs = []
+    for number, one in enumerate(people):
+        if number == 2:  # the one who presses
+            said.append(one.press_first_event("go"))
+            go = one.event("go", "click")
+            values = [one._value(i, {"knob_attack_seed": number}) for i in go["inputs"]]
+            assert not one.enqueue(go["id"], values)
+        else:
+            begin = time.monotonic()
+            answer, (event,) = one.open_link(link(number))
+            assert time.monotonic() - begin < 5, "the page waited for another visitor's picture"
+            said.append(answer)
+            assert not one.enqueue(event, [None, None])
+
+        def listen(number: int = number, one: HttpClient = one) -> None:
+            answers[number] = one.answer()
+
+        jobs.append(threading.Thread(target=listen))
+        jobs[-1].start()
+        until = time.monotonic() + 30  # the first is being computed when the next one comes
+        while not recorder.started and time.monotonic() < until:
+            time.sleep(0.02)
+    assert "before yours" not in said[0] + said[1]
+    assert "yours is next" in said[1]
+    assert "3 pictures are computed before yours" in said[3]
+    assert "4 pictures are computed before yours" in people[4].tick()
+    for job in jobs:
+        job.join(60)
+    assert recorder.started == [0, 1, 2, 3, 4]
+    assert recorder.max_running == 1
+    assert all("Done in" in answers[number] for number in range(5))
+    assert '"active":false' in people[4].tick()
+    follows = [d for d in people[0].config["dependencies"] if d["trigger_after"] == event]
+    assert [d["trigger_only_on_success"] for d in follows] == [True]
+    assert '"success":true' in people[0].call(follows[0]["id"], [None])
+
+
+@pytest.mark.timeout(120)
+def test_the_stop_button_stops_a_run_from_a_link(address: str, recorder: JobRecorder) -> None:
+    visitor, after = HttpClient(address), HttpClient(address)
+    _, (event,) = visitor.open_link(link(7, steps="100"))
+    assert not visitor.enqueue(event, [None, None])
+    lines, pressed = [], False
+    for line in visitor.answers():
+        lines.append(line)
+        if "Attacking" in line and not pressed:
+            pressed = True
+            stop = next(
+                d["id"]
+                for d in visitor.config["dependencies"]
+                if any(visitor.components.get(t, {}).get("props", {}).get("elem_id") == "stop" for t, _ in d["targets"])
+            )
+            assert "Stopping after this step" in visitor.call_unqueued(stop)
+    assert pressed
+    assert "Stopped. Nothing was lost." in lines[-1] + lines[-2]
+    assert len(lines) < 40, "it went on after it was stopped"
+    assert recorder.running == 0
+    after.open()
+    assert "Done in" in after.press("go")
+
+
+@pytest.mark.timeout(60)
+def test_without_a_link_nothing_is_queued_and_a_forged_event_gives_an_error_message(
+    address: str, recorder: JobRecorder
+) -> None:
+    visitor, other = HttpClient(address), HttpClient(address)
+    answer, events = visitor.open_link({})
+    assert "A worked example" in answer
+    assert events == []
+    answer, events = visitor.open_link({"sample": "nothing"})
+    assert "sample is one of" in answer
+    assert events == []
+    _, (event,) = other.open_link(link(1))
+    assert "There is no link to open" in visitor.call(event, [None, None])
+    assert recorder.started == []
+
+
+@pytest.mark.timeout(60)
+def test_a_sample_chosen_while_a_link_waits_runs_separately(address: str, recorder: JobRecorder) -> None:
+    visitor = HttpClient(address)
+    _, (event,) = visitor.open_link(link(3, classes="motorbike,crab"))
+    gallery = next(
+        d
+        for d in visitor.config["dependencies"]
+        if any(visitor.components.get(t, {}).get("props", {}).get("elem_id") == "samples" for t, _ in d["targets"])
+    )
+    assert '"success":true' in visitor.call(
+        gallery["id"], [visitor._value(i, {}) for i in gallery["inputs"]], {"sample": "coffee"}
+    )
+    answer = visitor.call(event, [None, None])
+    assert "sample=motorcycle&classes=motorbike" in answer

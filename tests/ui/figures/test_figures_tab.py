@@ -1,0 +1,343 @@
+"""The tab of the paper's figures on the fake engine: gathering, placing, selecting, measuring, filtering."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import gradio as gr
+import numpy as np
+import pytest
+
+from rita_demo.analysis import UmapProcess
+from rita_demo.data.samples import SAMPLES
+from rita_demo.evaluation.page import DataFolders, small_ablations
+from rita_demo.evaluation.planned_cells import canonical_settings
+from rita_demo.pipeline import run as telling
+from rita_demo.records import MeasuredCell, Run
+from rita_demo.records.errors import DemoError
+from rita_demo.records.measurement import AblationPoint
+from rita_demo.settings import RECOMMENDED
+from rita_demo.ui.figures import feature_cloud, measurements, theorem
+from rita_demo.ui.figures import jobs as figures_jobs
+from rita_demo.ui.figures.tab import FiguresTab
+from rita_demo.ui.figures.theorem import shown_classes
+from rita_demo.ui.framework.context import AppContext, ModelPool
+from rita_demo.ui.framework.notice import ErrorBanner
+from rita_demo.ui.framework.panels import PanelRegistry
+from rita_demo.ui.session.figures_state import selected_class
+from rita_demo.ui.session.session import HOME_TAB
+from rita_demo.ui.session.store import Sessions
+from tests.plots.clouds import make_cloud
+from tests.ui.conftest import open_tab
+from tests.ui.fake_engine import FakeEngine
+
+
+class InstantUmap(UmapProcess):
+    """Places at once, in this process: a person's patience is tested elsewhere."""
+
+    def warm_up(self) -> None:
+        pass
+
+    def compute(self, features: np.ndarray, neighbours: int, spread: float) -> np.ndarray:
+        return np.stack([np.arange(len(features)), np.full(len(features), neighbours)], 1).astype(float)
+
+
+class FiguresClient:
+    """A visitor in front of the open tab; the story's classes contain two of the cloud's."""
+
+    def __init__(self, tab: FiguresTab) -> None:
+        self.tab, self.context = tab, tab.context
+        self.name = self.context.sessions.open(model="fake")
+        self.session = self.context.sessions.get(self.name)
+        engine = self.context.engine_of(self.session)
+        names = ("motorbike", "crab", "woven", "lined")
+        picture = SAMPLES["motorcycle"].load()
+        self.session.show(telling.run_picture(engine, picture, names, RECOMMENDED, label=0))
+        self.opened = open_tab(self.tab, self.name)
+
+    def collected(self) -> FiguresClient:
+        one = feature_cloud.placed_cloud(make_cloud(), FakeEngine().kl_to_one_hot)
+        state = feature_cloud.with_separability(one)
+        self.session.figures = replace(self.session.figures, placed_cloud=state)
+        return self
+
+    def points(self) -> Any:
+        return self.session.figures.placed_cloud.points
+
+
+def event(**data: Any) -> Any:
+    return gr.EventData(None, data)
+
+
+def mark(i: int) -> Any:
+    return event(curve=0, index=0, x=0, y=0, data=[i, "words"])
+
+
+@pytest.fixture(scope="module")
+def tab() -> FiguresTab:
+    engine = FakeEngine(spread=0.2)
+    with gr.Blocks(), gr.Tabs(), gr.Tab("Figures", id="figures") as holder:
+        context = AppContext(ModelPool(engine), Sessions(), PanelRegistry(), ErrorBanner(), gr.HTML(), gr.State(""))
+        built = FiguresTab(context, DataFolders(), InstantUmap())
+        built.bind_events(holder)
+    return built
+
+
+@pytest.fixture
+def client(tab: FiguresTab, tmp_path, monkeypatch) -> FiguresClient:
+    folders = DataFolders(tmp_path / "data", tmp_path / "runs")
+    monkeypatch.setattr(tab, "folders", folders)
+    monkeypatch.setattr(tab.jobs, "_folders", folders)
+    return FiguresClient(tab)
+
+
+def last(job: Any) -> dict:
+    *_, end = list(job)
+    return end
+
+
+def test_pictures_are_collected_and_shown_with_pca_then_umap(client: FiguresClient) -> None:
+    jobs, parts = client.tab.jobs, client.tab.parts
+    updates = list(jobs.collect(client.name, figures_jobs.TEXTURES_SOURCE, 3, 2, "pgd", 4, 16))
+    assert "picture 1 of 6" in updates[0][client.context.status]
+    one = client.session.figures.placed_cloud
+    assert len(one.cloud.ids) == 6
+    first, end = updates[-2:]
+    assert first[parts["cloud"]].layout.annotations[2].text.startswith("PCA")
+    assert "Measuring" in first[client.tab.parts["cloud"]].layout.meta["alt"] or one is not None
+    assert "silhouette" in str(end)
+    assert one.cloud.title in first[parts["cloud"]].layout.meta["caption"]  # below a saved figure
+    placed = last(jobs.run_umap_for_new(client.name, 7))
+    figure = placed[parts["cloud"]]
+    assert figure.layout.annotations[2].text.startswith("UMAP, 7 neighbours")
+    assert set(figure.data[0].y) == {7.0}
+    assert parts["cloud"] in client.tab.pick_projection(client.name, "PCA")
+    assert feature_cloud.projection_shown(client.session) == "PCA"
+
+
+def test_a_failed_collection_keeps_the_previous_cloud(client: FiguresClient) -> None:
+    client.collected()
+    before = client.session.figures
+    for source, classes in (("../x/y", 3), (figures_jobs.TEXTURES_SOURCE, 1), (figures_jobs.TEXTURES_SOURCE, "many")):
+        with pytest.raises(DemoError):
+            list(client.tab.jobs.collect(client.name, source, classes, 2, "pgd", 4, 16))
+    assert client.session.figures is before
+    client.session.figures = type(before)()
+    assert list(client.tab.jobs.run_umap_for_new(client.name, 5)) == []
+    with pytest.raises(DemoError, match="nothing to place"):
+        list(client.tab.jobs.run_umap(client.name, 5))
+
+
+def test_a_point_selects_its_class_in_every_tab_that_has_it(client: FiguresClient) -> None:
+    client.collected()
+    marks = client.points()
+    woven = int(np.flatnonzero((marks.kind == "view") & (marks.label == 0))[0])
+    updates = client.tab.on_point(client.name, mark(woven))
+    assert client.session.selection.k == 2  # "woven" in the story
+    assert selected_class(client.session) == 0
+    assert client.session.figures.picture == marks.picture[woven]
+    assert client.tab.parts["brackets"] in updates
+    dotted = int(np.flatnonzero((marks.kind == "attacked") & (marks.label == 1))[0])
+    client.tab.on_point(client.name, mark(dotted))  # a class the story does not have
+    assert client.session.selection.k == 2
+    assert selected_class(client.session) == 1
+
+
+def test_a_class_selected_in_another_tab_is_highlighted_and_cleared_by_its_chip(client: FiguresClient) -> None:
+    client.collected()
+    client.session.selection = replace(client.session.selection, k=3)  # "lined"
+    assert selected_class(client.session) == 2
+    assert 'data-k="2" aria-pressed="true"' in feature_cloud.class_chips(client.session)
+    client.tab.on_chip(client.name, event(k=2))
+    assert selected_class(client.session) is None
+    client.tab.on_chip(client.name, event(k=2))
+    assert selected_class(client.session) == 2
+
+
+def test_hover_and_lasso_show_thumbnail_and_counts(client: FiguresClient) -> None:
+    client.collected()
+    marks, parts = client.points(), client.tab.parts
+    held = int(np.flatnonzero((marks.kind == "cached") & (marks.label == 1))[0])
+    said = client.tab.on_hover(client.name, mark(held))[parts["mark"]]
+    assert "data:image/jpeg" in said
+    assert "<h3>lined</h3>" in said  # what the picture shows
+    assert "stored under &lt;b&gt;dotted&lt;/b&gt;" in said  # what the memory took it for
+    chosen = np.flatnonzero(marks.kind == "attacked")[:4].tolist()
+    said = client.tab.on_lasso(client.name, event(points=[*chosen, 10**9, "x", None]))[parts["lassoed"]]
+    assert "Selected: 4 points" in said
+    assert "woven 2, &lt;b&gt;dotted&lt;/b&gt; 1, lined 1" in said
+
+
+@pytest.mark.parametrize("bad", [{}, {"k": 99}, {"k": "x"}, {"curve": 0, "index": 0, "data": [1e9]}])
+def test_forged_events_change_nothing(client: FiguresClient, bad: dict) -> None:
+    client.collected()
+    before = (client.session.figures, client.session.selection)
+    handlers = ("on_point", "on_hover", "on_chip", "on_class", "on_bounds_class")
+    for handler in handlers:
+        getattr(client.tab, handler)(client.name, event(**bad))
+    client.tab.pick_projection(client.name, bad)
+    client.tab.pick_setting(client.name, "nothing")
+    assert (client.session.figures, client.session.selection) == before
+
+
+def test_the_separability_text_matches_the_numbers(client: FiguresClient) -> None:
+    client.collected()
+    rows = client.session.figures.placed_cloud.separability
+    assert "come apart again:" in feature_cloud.separability_text(rows)
+    assert "do not come apart" in feature_cloud.separability_text((rows[0], rows[3], rows[2], rows[1]))
+    table = feature_cloud.separability_table(client.session)
+    assert f"{rows[3].silhouette:.3f}" in table
+    assert "of the 4 nearest points" in table  # 5 pictures per class
+    assert "100 % can be reached" in table
+
+
+def test_theorem_1_is_drawn_when_the_tab_opens_and_classes_can_be_selected(client: FiguresClient) -> None:
+    figure = client.opened[client.tab.parts["brackets"]]
+    assert {t.name for t in figure.data} >= {"clean exact", "attacked used", "attacked bracket"}
+    client.tab.on_bounds_class(client.name, event(curve=0, index=0, data=[1, "x"]))
+    assert client.session.selection.k == 1
+
+
+def test_theorem_1_reports_the_width_of_its_bounds_on_both_sides(client: FiguresClient) -> None:
+    said = theorem.theorem_text(client.session)
+    for b in client.session.figures.theorem_bounds[1].values():
+        widths = sorted(float(b.upper[k] - b.lower[k]) for k in range(len(b.lower)))
+        middle = (widths[1] + widths[2]) / 2  # of four classes
+        assert f"{middle:.4f} wide in the median class and {widths[-1]:.4f} in the widest" in said
+
+
+def test_theorem_1_updates_when_a_run_finishes_while_the_tab_is_visible(client: FiguresClient, failed_run: Run) -> None:
+    brackets = client.tab.parts["brackets"]
+    client.session.show(failed_run)
+    drawn = client.context.panels.redraw(client.session, "story")[brackets]
+    assert [int(k) for k, _ in drawn.data[-1].customdata] == shown_classes(failed_run, client.session.selection.k)
+    assert client.session.figures.theorem_bounds[0] is failed_run
+    open_tab(client.tab, client.name, HOME_TAB)
+    client.session.show(told := replace(failed_run))
+    client.context.panels.redraw(client.session, "story")
+    assert client.session.figures.theorem_bounds[0] is failed_run  # out of sight nothing is computed
+    open_tab(client.tab, client.name)
+    assert client.session.figures.theorem_bounds[0] is told
+
+
+@pytest.mark.slow
+def test_a_small_ablation_is_measured_drawn_and_stays_in_the_list(client: FiguresClient, monkeypatch) -> None:
+    monkeypatch.setitem(small_ablations.VALUES, "slots", (1, 3))  # each value costs time
+    updates = list(client.tab.measure(client.name, "slots", 4, 2))
+    assert any("picture 2 of 4" in str(u.get(client.context.status)) for u in updates)
+    assert client.session.figures.run_folder == small_ablations.RUN_FOLDER
+    assert updates[-1][client.tab.parts["run"]]["value"] == small_ablations.RUN_FOLDER
+    printed = updates[-1][client.tab.parts["printed"]]
+    figure = measurements.draw_sweep(client.session)
+    assert list(figure.layout.xaxis.ticktext) == ["1", "3"]
+    assert "n = 4" in measurements.component_table(client.session)
+    client.tab.pick_run(client.name, "")
+    assert {point.cell.n for point in client.session.figures.ablation_points} == {47}, "what came with this copy"
+    opened = client.tab.pick_run(client.name, small_ablations.RUN_FOLDER)
+    assert opened[client.tab.parts["printed"]] == printed  # the table follows the run
+    assert len(client.session.figures.ablation_points) > 4
+    with pytest.raises(DemoError):
+        client.tab.pick_run(client.name, "../../etc")
+
+
+def test_the_paper_table_is_filtered_and_marks_misprints(client: FiguresClient) -> None:
+    def table(*values: Any) -> str:
+        return client.tab.on_filter(client.name, *values)[client.tab.parts["printed"]]
+
+    one = table("main", "DTD", "RITA", "PGD", "ViT-B/32")
+    assert one.count("<tr><td>") == 1
+    assert "1 printed cells, 0 of them" in one
+    assert "⚠" in table("RN50", "Avg", "R-TPT", "PGD", "RN50")
+    assert "No printed cell" in table("components", "DTD", "all", "all", "all")
+    assert table("<script>", None, 3, [], {}) == table("all", "all", "all", "all", "all")
+    one = table("main", "DTD", "RITA", "PGD", "ViT-B/32")
+    again = open_tab(client.tab, client.name)[client.tab.parts["printed"]]
+    assert again == one  # the filters stay when the tab is opened again
+
+
+def test_measured_cells_of_the_same_backbone_come_first_beside_the_paper(
+    client: FiguresClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measurements.shipped_results, "files", tuple)  # what came with this copy stands beside as well
+
+    def point(backbone: str, accuracy: float, **knobs: Any) -> AblationPoint:
+        asked = RECOMMENDED.replace(attack="cw_l2", protocol="stream", **knobs)
+        settings = canonical_settings("rita", asked, frozenset())
+        cell = MeasuredCell(
+            "dtd", backbone, "rita", "cw_l2", 0, 50, "stream", "test", accuracy, 47, 1.0, 99.0, "0", f"{accuracy}"
+        )
+        matter = {n: v for n, v in settings.as_dict().items() if not n.endswith("_seed")}
+        return AblationPoint(cell, matter)
+
+    found = (
+        point("embedded", 11.0, slots=5),
+        point("embedded", 12.0),
+        point("ViT-B-16-quickgelu:openai", 13.0, transported_mass=0.75),
+        point("mine", 14.0, slots=8),
+    )
+    client.session.figures = replace(client.session.figures, ablation_points=found)
+    table = client.tab.on_filter(client.name, "attack type", "DTD", "RITA", "CW", "ViT-B/16")
+    here = table[client.tab.parts["printed"]].partition("<tbody>")[2]
+    assert [float(one) for one in re.findall(r"<div><b>([\d.]+) %", here)] == [13.0, 12.0, 11.0]
+    assert "and 1 more" in here
+    for said in (
+        "same backbone: ViT-B-16-quickgelu:openai",
+        "transported_mass=0.75",
+        "another backbone: embedded",
+        "recommended settings",
+        "slots=5",
+        "no limit on strength",
+    ):
+        assert said in here
+
+
+def test_the_paper_table_shows_a_newly_opened_run(client: FiguresClient, tmp_path) -> None:
+    columns = {
+        "dataset": "dtd",
+        "backbone": "mine",
+        "method": "rita",
+        "attack": "none",
+        "budget": 0,
+        "steps": 0,
+        "protocol": "stream",
+        "split": "test",
+        "settings": "x",
+    }
+    header = {
+        "columns": columns,
+        "pool": "p",
+        "seed": 0,
+        "knobs": {"attack": "none"},
+        "special": {},
+        "threat_model": {"sentences": [], "side": 224},
+        "pictures": 4,
+        "available": 4,
+        "classes": 47,
+        "classes_present": 47,
+        "names": [],
+        "weights": "w",
+    }
+    folder = tmp_path / "runs/measured/cells/one"
+    folder.mkdir(parents=True)
+    (folder / "header.json").write_text(json.dumps(header))
+    row = {"right": True, "already_wrong": None, "seconds": {"views": 0.2, "method": 0.1}}
+    rows = [json.dumps(row | {"picture": f"{number}.png"}) + "\n" for number in range(5)]
+    (folder / "rows.jsonl").write_text("".join(rows[:4]))
+    client.tab.on_filter(client.name, "main", "DTD", "RITA", "none", "ViT-B/32")
+    parts = client.tab.parts
+    before = open_tab(client.tab, client.name)
+    assert ("measured", "measured") in before[parts["run"]]["choices"]
+    assert "n = 4" not in before[parts["printed"]]
+    assert "n = 4" in client.tab.pick_run(client.name, "measured")[parts["printed"]]
+    with (folder / "rows.jsonl").open("a") as file:
+        file.write(rows[4])
+    assert "n = 5" in open_tab(client.tab, client.name)[parts["printed"]]  # the run went on meanwhile
+
+
+def test_nothing_is_drawn_while_another_tab_is_visible(client: FiguresClient) -> None:
+    client.collected()
+    open_tab(client.tab, client.name, HOME_TAB)
+    assert client.context.panels.redraw(client.session, "cloud") == {}

@@ -1,0 +1,42 @@
+"""Files for browsers are made a few at a time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from rita_demo.ui.framework.downloads import MAX_PARALLEL, DownloadSlots, drop_sent_files
+
+
+def test_the_number_of_concurrent_downloads_is_limited() -> None:
+    downloads, lock, now, most = DownloadSlots(), threading.Lock(), [0], [0]
+
+    def make(_: int) -> None:
+        with downloads.slot():
+            with lock:
+                now[0] += 1
+                most[0] = max(most[0], now[0])
+            time.sleep(0.02)
+            with lock:
+                now[0] -= 1
+
+    with ThreadPoolExecutor(10) as pool:
+        list(pool.map(make, range(20)))
+    assert most == [MAX_PARALLEL]
+
+
+def test_a_failed_download_releases_its_slot() -> None:
+    downloads = DownloadSlots()
+    for _ in range(MAX_PARALLEL + 1):
+        with pytest.raises(ValueError, match="broken"), downloads.slot():
+            raise ValueError("broken")
+    with downloads.slot():
+        pass
+
+
+def test_dropping_downloads_works_before_the_page_is_served() -> None:
+    drop_sent_files(None)
+    drop_sent_files(object())

@@ -1,0 +1,59 @@
+"""A touch answered in two events: what comes first, what is owed, and what the hand is on."""
+
+from __future__ import annotations
+
+import gradio as gr
+import pytest
+
+from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
+from rita_demo.ui.inside.tab import InsideTab
+from rita_demo.ui.session.session import HOME_TAB, Session
+from tests.ui.conftest import make_inside_tab
+from tests.ui.fake_engine import FakeEngine
+
+
+@pytest.fixture(scope="module")
+def inside() -> InsideTab:
+    return make_inside_tab(FakeEngine(spread=0.2))
+
+
+@pytest.fixture
+def session(inside: InsideTab) -> Session:
+    return inside.context.sessions.get(inside.context.sessions.open())
+
+
+def test_the_two_updates_are_disjoint_and_complete(inside: InsideTab, session: Session) -> None:
+    for tab in (HOME_TAB, "inside"):
+        two_stage = TwoStageUpdate(inside.context, tab)
+        for changed in (("view",), ("class", "side"), ("inside",), ("step",)):
+            first = {c.elem_id for c in two_stage.immediate(session, *changed)}
+            late = {c.elem_id for c in two_stage.deferred(session)}
+            both = {c.elem_id for c in inside.context.panels.depending_on(*changed, tab=tab)}
+            assert first | late == both
+            assert not first & late, (tab, changed)
+
+
+def test_pending_panels_of_several_clicks_are_drawn_once(inside: InsideTab, session: Session) -> None:
+    two_stage = inside.two_stage
+    two_stage.immediate(session, "view"), two_stage.immediate(session, "class")
+    late = {c.elem_id for c in two_stage.deferred(session)}
+    assert {"in-entropies-attacked", "in-class"} <= late
+    assert two_stage.deferred(session) == {}
+
+
+def test_the_active_control_is_not_overwritten(inside: InsideTab) -> None:
+    context = inside.context
+    grid, costs = inside.parts["grid_clean"], inside.parts["costs"]
+    with gr.Blocks() as page:
+        for part in (context.visitor, context.error_banner, *context.panels.depending_on("view", tab="inside")):
+            part.render()
+        press = gr.Button("Touch")
+        touch = lambda name: inside.two_stage.immediate(context.sessions.get(name), "view", "class")  # noqa: E731
+        inside.two_stage.bind_event(press.click, touch, [context.visitor], "view", "class", active=[grid])
+    first, late = [one for one in page.fns.values() if one.fn]
+    assert late.trigger_after == first._id
+    name = context.sessions.open()
+    assert costs in first.fn(name)
+    answered = late.fn(name)
+    assert grid not in answered
+    assert inside.parts["grid_attacked"] in answered

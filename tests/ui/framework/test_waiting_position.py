@@ -1,0 +1,81 @@
+"""The position in the queue, and its message while another visitor's picture is computed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from rita_demo.ui.background.worked_example import WorkedExample
+from rita_demo.ui.framework.waiting_position import GONE_AFTER_SECONDS, WaitingList, position_text
+from rita_demo.ui.page import build, launch_options
+from rita_demo.ui.session.session import Session
+from tests.ui.fake_engine import FakeEngine
+from tests.ui.http_client import HttpClient
+
+
+def test_position_counts_earlier_requests() -> None:
+    line, (one, two, three) = WaitingList(), (Session(), Session(), Session())
+    for session in (one, two, three, two):
+        line.join(session)
+    assert [line.position(s) for s in (one, two, three)] == [0, 1, 2]
+    line.leave(one)
+    line.leave(one)
+    assert [line.position(s) for s in (one, two, three)] == [None, 0, 1]
+
+
+def test_a_client_that_stops_polling_is_removed() -> None:
+    now = [0.0]
+    line, gone, here = WaitingList(lambda: now[0]), Session(), Session()
+    line.join(gone)
+    line.join(here)
+    now[0] = GONE_AFTER_SECONDS - 1
+    assert line.position(here) == 1
+    now[0] = GONE_AFTER_SECONDS + 1
+    assert line.position(here) == 0
+    assert line.position(gone) is None
+
+
+def test_the_position_text_has_the_right_plural() -> None:
+    assert position_text(1) == "Another picture is being computed; yours is next"
+    assert position_text(3) == "3 pictures are computed before yours"
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    engine = FakeEngine(spread=0.2)
+    example = WorkedExample(engine)
+    page = build(engine, example=example)
+    assert example.wait(120, complete=True)
+    engine.step_seconds = 0.4  # seconds of every step of an attack
+    _, local, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
+    yield local
+    page.close()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_the_page_shows_the_queue_position_until_the_run_starts(address: str) -> None:
+    one, two, three = (HttpClient(address) for _ in range(3))
+    for visitor in (one, two, three):
+        visitor.open()
+    jobs, said = [], dict[HttpClient, str]()
+    for visitor in (one, two, three):
+        said[visitor] = visitor.press_first_event("go")
+        jobs.append(threading.Thread(target=visitor.press, args=("go",)))
+        jobs[-1].start()
+        time.sleep(0.8)  # the one before has reached the server
+    assert "before yours" not in said[one] + said[two]
+    assert "yours is next" in said[two]
+    assert "2 pictures are computed before yours" in said[three]
+    assert "2 pictures are computed before yours" in three.tick()
+    jobs[0].join(60)
+    until = time.monotonic() + 30
+    while "yours is next" not in (now := three.tick()) and time.monotonic() < until:
+        time.sleep(0.2)
+    assert "yours is next" in now
+    for job in jobs:
+        job.join(60)
+    assert '"active":false' in three.tick()

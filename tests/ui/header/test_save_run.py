@@ -1,0 +1,184 @@
+"""Saved on the page, reopened as the page's first picture: the same verdicts, from the same memory."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+import zipfile
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rita_demo.data.samples import SAMPLES
+from rita_demo.pipeline import bundle_read
+from rita_demo.pipeline import run as telling
+from rita_demo.records import Run
+from rita_demo.records.errors import DemoError
+from rita_demo.ui.background.saved_run import ReopenedRun, comparison
+from rita_demo.ui.background.worked_example import show_example
+from rita_demo.ui.header.save_run import MAX_FIGURE_LENGTH, MAX_FIGURES, MAX_TOTAL_LENGTH, posted_figures, run_zip
+from rita_demo.ui.session.run_request import form_values, parse_request
+from rita_demo.ui.session.session import Session
+from tests.ui.conftest import NAMES
+from tests.ui.fake_engine import FakeEngine
+from tests.ui.http_client import HttpClient, serve_fake_page
+from tests.ui.memory_client import Event
+
+
+@pytest.fixture(scope="module")
+def visitor(example_run: Run) -> Session:
+    """A visitor whose second picture, an upload, was decided from a cache."""
+    engine, session = FakeEngine(spread=0.2), Session()
+    session.show(example_run)
+    session.crops["attacked"] = engine.view_pixels(example_run.attacked.picture, example_run.settings)
+    session.add_to_history(example_run, "A motorbike")
+    upload = SAMPLES["coffee"].load()
+    one = telling.run_picture(
+        engine,
+        upload,
+        NAMES,
+        example_run.settings,
+        label=0,
+        target=2,
+        methods=("mta",),
+        cache=session.history.cache_before(upload.key),
+    )
+    assert one.cache_before.count.sum() > 0
+    session.show(one)
+    return session
+
+
+@pytest.fixture(scope="module")
+def saved(visitor: Session) -> bytes:
+    return run_zip(visitor, FakeEngine(spread=0.2), {"rita-costs": "<svg>"})
+
+
+def reopen(data: bytes, engine: FakeEngine) -> ReopenedRun:
+    again = ReopenedRun(engine, bundle_read.read(data))
+    again.start()
+    assert again.wait(60, complete=True)
+    assert again.result is not None, again.sentence
+    return again
+
+
+def test_a_saved_upload_with_a_memory_reopens_with_the_same_numbers(visitor: Session, saved: bytes) -> None:
+    ready = reopen(saved, FakeEngine(spread=0.2)).result
+    assert ready is not None
+    assert visitor.run is not None
+    for side in ("clean", "attacked"):
+        one, other = getattr(visitor.run, side), getattr(ready.run, side)
+        assert np.array_equal(one.picture.pixels, other.picture.pixels)
+        assert np.array_equal(one.trace.total, other.trace.total)
+        assert {m: v.label for m, v in one.verdicts.items()} == {m: v.label for m, v in other.verdicts.items()}
+    said = "A saved run, made again: all 8 answers and every pixel are those in the file."
+    assert (ready.message, ready.warning) == (said, None)
+    page = Session()
+    show_example(page, ready)
+    assert page.run_sample is None  # no link to a picture of one's own
+    now = page.history.current
+    assert now is not None
+    known = [i for items in now.items_by_class.values() for i in items if i.born < now.pictures - 1]
+    assert known
+    assert all(item.thumbnail is not None for item in known)
+
+
+def test_the_form_values_of_a_run_request_the_same_run(visitor: Session) -> None:
+    assert visitor.run is not None
+    visitor.attack_defend.source = bundle_read.read(run_zip(visitor, FakeEngine(), {})).clean
+    request = parse_request(form_values(visitor.run), visitor.attack_defend, 32, attack=True)
+    run = visitor.run
+    assert (request.names, request.settings, request.methods) == (run.class_prompts.names, run.settings, run.methods)
+    assert (request.label, request.target, request.picture.key) == (0, 2, run.clean.picture.key)
+
+
+def test_another_model_is_named_with_what_differs(saved: bytes) -> None:
+    other = FakeEngine(spread=1.0)
+    other.info = replace(other.info, name="other")
+    again = reopen(saved, other)
+    assert again.result is not None
+    said = str(again.result.warning)
+    assert "made with the model fake; this page uses other. Its memory belongs to that model" in said
+    assert "Ensemble, attacked picture: motorbike in the file, crab here." in said
+
+
+def test_a_memory_that_was_changed_is_refused_before_the_page_is_served(saved: bytes) -> None:
+    run = bundle_read.read(saved)
+    assert run.cache_file is not None
+    for memory in (b"", run.cache_file[:-9], run.cache_file.replace(b"rita-demo memory 1", b"rita-demo memory 2")):
+        with pytest.raises(DemoError):
+            ReopenedRun(FakeEngine(), replace(run, cache_file=memory))
+
+
+def test_without_a_run_no_file_is_saved() -> None:
+    with pytest.raises(DemoError, match="no run to save"):
+        run_zip(Session(), FakeEngine(), {})
+
+
+def test_a_difference_is_not_hidden(visitor: Session, saved: bytes) -> None:
+    in_file, run = bundle_read.read(saved), visitor.run
+    assert run is not None
+    forged = in_file.answers | {("clean", "clip"): ("piano", 0.9)}
+    _, warning = comparison(replace(in_file, answers=forged), run)
+    assert "CLIP, clean picture: piano in the file, motorbike here." in str(warning)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        None,
+        3,
+        [],
+        {"figures": []},
+        {"figures": {"../../x": "<svg/>"}},
+        {"figures": {"x": 3}},
+        {"figures": {"x": "<script>"}},
+        {"figures": {"x": "<svg" + "x" * MAX_FIGURE_LENGTH}},
+        {"figures": {"": "<svg/>"}},
+        {"figures": {"X.svg": "<svg/>"}},
+    ],
+)
+def test_forged_figures_are_left_out(sent: Any) -> None:
+    assert posted_figures(Event(sent)) == {}
+
+
+def test_valid_figures_are_saved_and_lone_surrogates_are_handled() -> None:
+    sent = {"figures": {f"f{n}": "<svg>\ud800</svg>" for n in range(99)}}
+    found = posted_figures(Event(sent))
+    assert len(found) == MAX_FIGURES
+    assert set(found.values()) == {"<svg>?</svg>"}
+
+
+def test_figures_that_are_too_large_together_give_an_error_message() -> None:
+    one = "<svg" + "x" * (MAX_FIGURE_LENGTH - 4)
+    most = MAX_TOTAL_LENGTH // MAX_FIGURE_LENGTH
+    sent = {"figures": {f"f{n}": one for n in range(most + 1)}}
+    with pytest.raises(DemoError, match="larger than what can be saved"):
+        posted_figures(Event(sent))
+    sent["figures"].popitem()
+    assert len(posted_figures(Event(sent))) == most
+
+
+@pytest.mark.slow
+def test_each_session_saves_its_own_run_without_server_paths() -> None:
+    with serve_fake_page() as address:
+        one, two = HttpClient(address), HttpClient(address)
+        assert "Reload the page" in one.press("save-run")
+        one.open()
+        two.open()
+        two.press("go", knob_attack_seed=5)
+        runs = []
+        for visitor in (one, two):
+            answer = visitor.press("save-run", data={"figures": {"rita-plan": "<svg/>"}})
+            code = re.search(r"base64,([A-Za-z0-9+/=]+)", answer)
+            assert code
+            runs.append(base64.b64decode(code[1]))
+        seeds = [bundle_read.read(data).settings.attack_seed for data in runs]
+        assert seeds == [0, 5]
+        with zipfile.ZipFile(io.BytesIO(runs[0])) as file:
+            text = b"".join(file.read(n) for n in file.namelist() if not n.endswith(("html", "png")))
+            assert json.loads(file.read("result.json"))["classes"][0]
+        assert not re.search(rb"/(home|root|work|tmp|usr)/", text)

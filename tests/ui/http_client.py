@@ -1,0 +1,148 @@
+"""The page with the fake engine on a port, and a client without a browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+import httpx
+
+from rita_demo.ui.background.worked_example import WorkedExample
+from rita_demo.ui.page import build, launch_options
+from tests.ui.fake_engine import FakeEngine
+
+NUMBER = count(1)
+
+
+@contextmanager
+def serve_fake_page(**options: Any) -> Iterator[str]:
+    """A page whose worked example is ready, until the end of the block; gives its address."""
+    engine = FakeEngine(spread=0.2)
+    example = WorkedExample(engine)
+    page = build(engine, example=example, **options)
+    assert example.wait(120, complete=True)
+    _, local, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
+    try:
+        yield local
+    finally:
+        page.close()
+
+
+class HttpClient:
+    """One visitor: ``press`` calls an event by its element. ``config``: the page's, if it is known; ``login``: name and
+    password; ``http``: options of the connection."""
+
+    def __init__(
+        self, address: str, config: dict[str, Any] | None = None, login: tuple[str, str] | None = None, **http: Any
+    ) -> None:
+        self.http = httpx.Client(base_url=address, timeout=60, **http)
+        if login is not None:
+            name, password = login
+            answer = self.http.post("login", data={"username": name, "password": password})
+            assert answer.status_code == 200, answer.text
+        self.config = config or self.http.get("config").json()
+        self.components = {c["id"]: c for c in self.config["components"]}
+        self.session_hash = f"client{next(NUMBER)}"
+
+    def event(self, element: str, kind: str) -> dict[str, Any]:
+        """The last event of an element: the job, not the note that it is queued."""
+        for dependency in reversed(self.config["dependencies"]):
+            for target, name in dependency["targets"]:
+                here = self.components.get(target, {}).get("props", {}).get("elem_id")
+                if here == element and name == kind:
+                    return dependency
+        raise LookupError(element)
+
+    def press(self, element: str, kind: str = "click", data: Any = None, **changes: Any) -> str:
+        """All that the server answers, also to the events that follow; ``changes`` replace inputs by element id."""
+        event = self.event(element, kind)
+        inputs = [self._value(i, changes) for i in event["inputs"]]
+        answers = [self.call(event["id"], inputs, data)]
+        for one in self.config["dependencies"]:
+            if one["trigger_after"] == event["id"] and not one["trigger_only_on_success"]:
+                answers.append(self.call(one["id"], [self._value(i, {}) for i in one["inputs"]]))
+        return "\n".join(answers)
+
+    def press_first_event(self, element: str) -> str:
+        """The first event of a button alone: what is said when it is pressed, before the job's turn."""
+        for one in self.config["dependencies"]:
+            for target, name in one["targets"]:
+                if (self.components[target]["props"].get("elem_id"), name) == (element, "click"):
+                    return self.call_unqueued(one["id"])
+        raise LookupError(element)
+
+    def tick(self) -> str:
+        """The answer to the page's timer while a visitor waits."""
+        ticks = (d for d in self.config["dependencies"] if d["targets"] and d["targets"][0][1] == "tick")
+        return self.call_unqueued(next(ticks)["id"])
+
+    def call_unqueued(self, number: int) -> str:
+        """An event beside the queue, which may be asked while another one is under way."""
+        body = {"fn_index": number, "data": [None], "session_hash": self.session_hash, "event_data": None}
+        return self.http.post("gradio_api/run/predict", json=body).text
+
+    def call(self, number: int, inputs: list[Any], data: Any = None) -> str:
+        refused = self.enqueue(number, inputs, data)
+        return refused or self.answer()
+
+    def enqueue(self, number: int, inputs: list[Any], data: Any = None, query: dict[str, str] | None = None) -> str:
+        """Put an event into the queue; ``query``: of the page's address. What the server said, if it refused."""
+        body = {
+            "fn_index": number,
+            "data": inputs,
+            "session_hash": self.session_hash,
+            "event_data": data,
+            "trigger_id": None,
+        }
+        joined = self.http.post("gradio_api/queue/join", json=body, params=query)
+        return "" if joined.status_code == 200 else joined.text
+
+    def answer(self) -> str:
+        """All that the server answers to the event that was put into the queue."""
+        return "\n".join(self.answers())
+
+    def answers(self) -> Iterator[str]:
+        """The same as it comes."""
+        with self.http.stream("GET", "gradio_api/queue/data", params={"session_hash": self.session_hash}) as stream:
+            for line in stream.iter_lines():
+                if line.startswith("data:"):
+                    yield line
+                    if json.loads(line[5:]).get("msg") == "process_completed":
+                        break
+
+    def open_link(self, query: dict[str, str]) -> tuple[str, list[int]]:
+        """Open the page with a link: what is answered, and the events that the answer tells a browser to go on with."""
+        (load,) = (d for d in self.config["dependencies"] if [n for _, n in d["targets"]] == ["load"])
+        assert not self.enqueue(load["id"], [], query=query)
+        lines = list(self.answers())
+        answers = [json.loads(line[5:]).get("output", {}) for line in lines]
+        changed = {number for one in answers for number in one.get("changed_state_ids", ())}
+        events = [
+            one["id"]
+            for one in self.config["dependencies"]
+            if any(target in changed and name == "change" for target, name in one["targets"])
+        ]
+        return "\n".join(lines), events
+
+    def open(self) -> str:
+        for dependency in self.config["dependencies"]:
+            if any(name == "load" for _, name in dependency["targets"]):
+                return self.call(dependency["id"], [])
+        raise LookupError("load")
+
+    def choose_tab(self, name: str) -> str:
+        """A tab comes into sight, by its id, and every tab hears of it; all that they answer."""
+        return "".join(
+            self.call(one["id"], [self._value(i, {}) for i in one["inputs"]])
+            for one in self.config["dependencies"]
+            for target, kind in one["targets"]
+            if kind == "select" and self.components[target]["props"].get("id") == name
+        )
+
+    def _value(self, number: int, changes: dict[str, Any]) -> Any:
+        props = self.components[number]["props"]
+        name = (props.get("elem_id") or "").replace("-", "_")
+        return changes.get(name, props.get("value"))

@@ -1,0 +1,214 @@
+"""The second tab with the fake engine: one selection, what is drawn, and forged events."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rita_demo.data.samples import SAMPLES
+from rita_demo.pipeline import run as telling
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import RECOMMENDED
+from rita_demo.ui.inside import cache_used, sections, what_if
+from rita_demo.ui.inside.cache_used import class_cards as inside_items
+from rita_demo.ui.inside.sections import NO_PROMPT, prompt_names
+from rita_demo.ui.inside.tab import InsideTab
+from rita_demo.ui.memory import panels
+from rita_demo.ui.panels import selection_details
+from rita_demo.ui.session.session import HOME_TAB, Selection
+from tests.ui.conftest import NAMES, both_updates, make_inside_tab, open_tab
+from tests.ui.fake_engine import FakeEngine
+
+
+@pytest.fixture(scope="module")
+def tab() -> InsideTab:
+    return make_inside_tab(FakeEngine(spread=0.2))
+
+
+@pytest.fixture
+def visitor(tab: InsideTab, example_run) -> str:
+    name = tab.context.sessions.open()
+    tab.context.sessions.get(name).show(example_run)
+    return name
+
+
+def click(*data: Any) -> SimpleNamespace:
+    return SimpleNamespace(_data={"curve": 0, "index": 0, "data": list(data)})
+
+
+def test_nothing_is_drawn_while_another_tab_is_visible(tab: InsideTab, visitor: str) -> None:
+    session = tab.context.sessions.get(visitor)
+    assert tab.parts["costs"] not in tab.context.panels.redraw(session, "story")
+    opened = open_tab(tab, visitor)
+    assert opened[tab.parts["costs"]].layout.meta["kind"] == "class_costs"
+    assert set(session.crops) == {"clean", "attacked"}
+    open_tab(tab, visitor, HOME_TAB)
+    assert tab.parts["costs"] not in tab.context.panels.redraw(session, "story")
+
+
+def test_every_figure_of_the_tab_is_drawn_for_an_attacked_and_a_defended_picture(
+    tab: InsideTab, visitor: str, defend_only_run
+) -> None:
+    session = tab.context.sessions.get(visitor)
+    for shown in (session.run, defend_only_run):
+        session.show(shown)
+        drawn = open_tab(tab, visitor)
+        figures = [v for v in drawn.values() if hasattr(v, "layout")]
+        assert len(figures) >= 13
+
+
+def test_a_cell_selects_its_view_and_prompt_in_every_tab(tab: InsideTab, visitor: str) -> None:
+    open_tab(tab, visitor)
+    session = tab.context.sessions.get(visitor)
+    first = tab.on_cell(visitor, click(7, 2, 0.5, 1.0))
+    assert {c.elem_id for c in first} == {"in-plan-attacked", "in-cell"}, "what is waited for"
+    updates = both_updates(tab.two_stage, session, first)
+    assert (session.selection.view, session.selection.atom) == (7, 2)
+    detail = sections.cell_text(session)
+    assert session.run.class_prompts.prompts[session.selection.k][2] in detail
+    assert f"{session.run.clean.trace.prompt_transport.cost[session.selection.k, 7, 2]:.4f}" in detail
+    names = {c.elem_id for c in updates}
+    assert {"in-plan-attacked", "in-cell", "share"} <= names
+    assert names.isdisjoint({"plan", "cell-detail"}), "out of sight: drawn when they come back"
+    first = {c.elem_id: value for c, value in tab.context.panels.open_tab(session, HOME_TAB).items()}
+    assert first["cell-detail"] == selection_details.cell_detail(session)
+    assert "plan" in first
+    assert tab.context.panels.open_tab(session, HOME_TAB) == {}, "once"
+
+
+@pytest.mark.parametrize("data", [(10**9, 0), (-1, 0), (1.5, 0), ("0", 0), (float("nan"), 1), (0, 10**9), (0, "1"), ()])
+def test_forged_cells_give_nothing(tab: InsideTab, visitor: str, data: tuple) -> None:
+    before = tab.context.sessions.get(visitor).selection
+    assert tab.on_cell(visitor, click(*data)) == {}
+    assert tab.context.sessions.get(visitor).selection == before
+
+
+@pytest.mark.parametrize("event", [SimpleNamespace(_data=None), SimpleNamespace(_data={"index": -1}), click("x")])
+def test_forged_events_of_every_kind_give_nothing(tab: InsideTab, visitor: str, event) -> None:
+    for handler in (tab.on_view, tab.on_cell, tab.on_mass, tab.on_prompt, tab.on_class):
+        assert handler(visitor, event) == {}
+    assert tab.on_grid(visitor, SimpleNamespace(_data={"index": 64})) == {}
+    assert tab.pick_class(visitor, ["crab"]) == {}
+    assert tab.what_if_events.on_truth(visitor, "<b>") == {}
+
+
+def test_a_changed_setting_updates_costs_plan_and_verdict_first(tab: InsideTab, visitor: str) -> None:
+    open_tab(tab, visitor)
+    session = tab.context.sessions.get(visitor)
+    first = tab.what_if_events.on_setting("cache_weight")(visitor, 1.5)
+    named = {c.elem_id for c in first}
+    assert named == {"notice", "whatif-banner", "in-costs", "in-plan-attacked", "in-cell"}
+    assert session.inside.what_if.settings.cache_weight == 1.5
+    again = both_updates(tab.two_stage, session, tab.what_if_events.on_back(visitor))
+    assert again[tab.parts["settings"]["slots"]]["value"] == 3
+    assert session.inside.what_if.run is None
+
+
+def test_concurrent_setting_changes_all_apply(tab: InsideTab, visitor: str) -> None:
+    open_tab(tab, visitor)
+    session = tab.context.sessions.get(visitor)
+    moved = {"cache_weight": 1.0, "transported_mass": 0.8, "max_entropy": 0.6}
+    for _ in range(10):
+        tab.what_if_events.on_back(visitor)
+        with ThreadPoolExecutor(len(moved)) as hands:
+            for name, value in moved.items():
+                hands.submit(tab.what_if_events.on_setting(name), visitor, value)
+        assert {name: getattr(session.inside.what_if.settings, name) for name in moved} == moved
+
+
+def test_a_cached_view_is_selected_in_the_memory_tab_too(tab: InsideTab, engine) -> None:
+    """Two pictures; the second is decided from what the first left."""
+    name = tab.context.sessions.open()
+    session = tab.context.sessions.get(name)
+    many = RECOMMENDED.replace(views_per_image=0, max_entropy=1.0)
+    for sample in ("motorcycle", "coffee"):
+        picture = SAMPLES[sample].load()
+        cache = session.history.cache_before(picture.key)
+        shown = telling.run_picture(engine, picture, NAMES, many, label=0, cache=cache)
+        session.show(shown)
+        open_tab(tab, name)
+        session.add_to_history(shown, sample)
+    assert len(session.history.entries) == 3
+    k = int(session.run.cache_before.count.argmax())
+    tab.pick_class(name, NAMES[k])
+    assert inside_items(session).count("<button") == session.run.cache_before.count[k]
+    first = tab.on_item(name, SimpleNamespace(_data={"k": k, "slot": 1}))
+    updates = both_updates(tab.two_stage, session, first)
+    assert cache_used.selected_slot(session) == (k, 1)
+    item = session.selected_entry.snapshot.item(*session.selection.item)
+    assert np.array_equal(item.feature, session.run.cache_before.features[k, 1])
+    assert any(c.elem_id == "in-items" for c in updates)
+    redrawn = {c.elem_id: value for c, value in open_tab(tab, name, "memory").items()}
+    assert redrawn["item-detail"] == panels.detail(session)
+    tab.what_if_events.deciding_again(what_if.toggle_cache_item)(name)
+    assert f"without slot 1 of the memory of {NAMES[k]}" in what_if.banner(session)
+    assert "left out" in inside_items(session)
+    seen = session.displayed_run.attacked.trace.cache
+    assert seen.count[k] == session.run.cache_before.count[k] - 1
+    tab.what_if_events.deciding_again(what_if.toggle_cache_item)(name)
+    assert session.displayed_run is session.run
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        [],
+        {},
+        {"k": "0", "slot": 0},
+        {"k": 0, "slot": 99},
+        {"k": -1, "slot": 0},
+        {"k": float("nan"), "slot": 0},
+        {"k": 0, "slot": True},
+    ],
+)
+def test_forged_cached_views_give_nothing(tab: InsideTab, visitor: str, data) -> None:
+    assert tab.on_item(visitor, SimpleNamespace(_data=data)) == {}
+    session = tab.context.sessions.get(visitor)
+    with pytest.raises(SettingError, match="No stored view"):
+        what_if.toggle_cache_item(tab.context.engine_of(session), session)
+
+
+def test_a_prompt_is_selected_from_the_list_and_deselected(tab: InsideTab, visitor: str) -> None:
+    session = tab.context.sessions.get(visitor)
+    names = prompt_names(session.run, session.selection.k)
+    tab.pick_prompt(visitor, names[2])
+    assert session.selection.atom == 2
+    assert tab.pick_prompt(visitor, "5: forged") == {}
+    assert tab.pick_prompt(visitor, [names[1]]) == {}
+    tab.pick_prompt(visitor, NO_PROMPT)
+    assert session.selection.atom is None
+
+
+def test_all_classes_are_drawn_only_while_their_fold_is_open(tab: InsideTab, visitor: str) -> None:
+    open_tab(tab, visitor)
+    session = tab.context.sessions.get(visitor)
+    drawn = tab.on_fold(True)(visitor)
+    kinds = sorted(v.layout.meta["kind"] for v in drawn.values())
+    assert kinds == ["all_prompts", "all_prompts", "all_views", "all_views"]
+    N = len(session.run.attacked.encoded_views.features)
+    tab.on_all_views(visitor, click(2 * N + 5))
+    assert (session.selection.k, session.selection.view) == (2, 5)
+    assert tab.on_all_views(visitor, click(N * len(NAMES))) == {}
+    tab.on_fold(False)(visitor)
+    updates = both_updates(tab.two_stage, session, tab.on_view(visitor, click(3)))
+    assert "value" not in updates[tab.parts["all_views_clean"]]
+
+
+def test_an_excluded_view_is_struck_through_in_the_grid(tab, visitor) -> None:
+    open_tab(tab, visitor)
+    session = tab.context.sessions.get(visitor)
+    for view in (0, int(session.run.attacked.trace.confidence.entropy.argmax())):
+        session.selection = Selection(k=0, view=view)
+        first = tab.what_if_events.deciding_again(what_if.toggle_view)(visitor)
+        grid = both_updates(tab.two_stage, session, first)[tab.parts["grid_attacked"]]
+        (button,) = re.findall(rf'<button[^>]*data-index="{view}"[^>]*>', grid)
+        assert " out" in button.split('"')[3]
+        assert "left out of the decision" in button
+        tab.what_if_events.on_back(visitor)
+    assert "left out" not in open_tab(tab, visitor)[tab.parts["grid_attacked"]]

@@ -1,0 +1,168 @@
+"""What if: other settings, things left out, another true class, decided again from the features."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rita_demo.pipeline import rerun
+from rita_demo.pipeline import run as telling
+from rita_demo.plots.decision.cells import ratio_to_product_plan
+from rita_demo.plots.decision.transport_plan import ratio_of_valid_prompts
+from rita_demo.records import Exclusions, Tuning
+from rita_demo.records.errors import SettingError
+from rita_demo.ui.inside import what_if
+from rita_demo.ui.session.session import Selection, Session
+from tests.ui.conftest import completed_run
+from tests.ui.fake_engine import FakeEngine
+
+
+def test_a_changed_setting_equals_a_run_with_it(engine, example_run) -> None:
+    wanted = example_run.settings.replace(entropy_weight=0.1, transported_mass=1.0)
+    again = rerun.rescore(engine, example_run, wanted)
+    trace, _ = engine.decide(
+        example_run.attacked.encoded_views, example_run.class_prompts, example_run.cache_before, wanted
+    )
+    assert np.allclose(again.attacked.trace.total, trace.total)
+    assert again.attacked.verdicts["clip"] is example_run.attacked.verdicts["clip"]
+    assert again.settings == wanted
+    assert example_run.settings != wanted
+
+
+def test_a_setting_that_needs_new_views_is_refused(engine, example_run) -> None:
+    with pytest.raises(SettingError, match="new run"):
+        rerun.rescore(engine, example_run, example_run.settings.replace(views=8))
+
+
+def test_a_defend_only_run_stays_one_sided(engine, defend_only_run) -> None:
+    again = rerun.rescore(engine, defend_only_run, exclusions=Exclusions(views=frozenset({1})))
+    assert again.attacked is again.clean
+
+
+def test_an_excluded_view_has_no_mass_and_keeps_its_position(engine, session) -> None:
+    session.selection = Selection(k=0, view=5)
+    what_if.toggle_view(engine, session)
+    moved = session.displayed_run.attacked.trace.prompt_transport
+    assert not moved.plan[:, 5].any()
+    assert moved.plan.shape == session.run.attacked.trace.prompt_transport.plan.shape
+    assert "without view 5" in what_if.banner(session)
+
+
+def test_restoring_an_excluded_view_equals_the_run(engine, session) -> None:
+    session.selection = Selection(k=0, view=5, atom=1)
+    what_if.toggle_view(engine, session)
+    what_if.toggle_prompt(engine, session)
+    assert session.inside.what_if.exclusions == Exclusions(frozenset({5}), frozenset({(0, 1)}))
+    what_if.toggle_prompt(engine, session)
+    what_if.toggle_view(engine, session)
+    assert session.displayed_run is session.run
+
+
+def test_the_last_prompt_of_a_class_cannot_be_excluded(engine, session) -> None:
+    for m in range(3):
+        session.selection = Selection(k=0, view=0, atom=m)
+        what_if.toggle_prompt(engine, session)
+    before = session.inside.what_if
+    session.selection = Selection(k=0, view=0, atom=3)
+    with pytest.raises(SettingError, match="At least one prompt"):
+        what_if.toggle_prompt(engine, session)
+    assert session.inside.what_if is before
+
+
+def test_another_label_changes_correctness_and_no_cost(engine, session) -> None:
+    what_if.change(engine, session, label=2)
+    now = session.displayed_run
+    assert now.label == 2
+    assert np.allclose(now.attacked.trace.total, session.run.attacked.trace.total)
+
+
+def test_the_banner_names_what_differs_from_the_run_and_the_preset(engine, session) -> None:
+    what_if.change(engine, session, settings=session.run.settings.replace(cache_weight=2.0))
+    said = what_if.banner(session)
+    assert "Weight of the memory α 2 instead of 0.1" in said
+    assert "Other than in “recommended”: Weight of the memory α: 0.1 → now 2." in said
+    what_if.change(engine, session, settings=session.run.settings)
+    assert "Every setting of the defence is as in “recommended”" in what_if.banner(session)
+
+
+def test_a_new_picture_starts_without_a_what_if(engine, session) -> None:
+    what_if.change(engine, session, settings=session.run.settings.replace(cache_weight=2.0))
+    session.show(session.run)
+    assert session.displayed_run is session.run
+
+
+def test_a_what_if_without_a_picture_gives_an_error_message(engine) -> None:
+    with pytest.raises(SettingError, match="no picture yet"):
+        what_if.change(engine, Session(), label=1)
+
+
+@pytest.mark.parametrize("value", ["abc", None, float("nan"), 1e300, -400, [1]])
+def test_a_forged_value_of_a_logarithmic_slider_is_refused(value) -> None:
+    with pytest.raises(SettingError):
+        what_if.from_control("entropy_weight", value)
+
+
+def test_a_logarithmic_slider_counts_in_powers_of_ten() -> None:
+    assert what_if.from_control("entropy_weight", -2) == 0.01
+    assert what_if.from_control("slots", 4) == 4
+
+
+def test_an_excluded_cached_view_equals_one_never_inserted(engine, example_run) -> None:
+    picture, names = example_run.clean.picture, example_run.class_prompts.names
+    many = example_run.settings.replace(views_per_image=0, max_entropy=1.0)
+    cache = telling.run_picture(engine, picture, names, many, label=0).cache_after
+    k = int(cache.count.argmax())
+    assert cache.count[k] == 3
+    full = telling.run_picture(engine, picture, names, many, label=0, cache=cache)
+    less = rerun.rescore(engine, full, exclusions=Exclusions(cache_items=frozenset({(k, 0), (k, 1)})))
+    features = less.attacked.trace.cache.features[k]
+    assert np.array_equal(features[0], cache.features[k, 2])
+    assert not features[1:].any()
+    assert full.attacked.trace.cache.count[k] == 3
+    changed = np.flatnonzero(less.attacked.trace.total != full.attacked.trace.total)
+    assert changed.tolist() == [k]
+
+
+@pytest.mark.parametrize("item", [(0, 99), (99, 0), (-1, 0), (0, -1)])
+def test_a_missing_item_gives_an_error_message(engine, example_run, item) -> None:
+    with pytest.raises(SettingError, match="is empty"):
+        rerun.rescore(engine, example_run, exclusions=Exclusions(cache_items=frozenset({item})))
+
+
+@pytest.mark.parametrize("rho", [1.0, 0.5])
+def test_the_ratio_to_an_even_plan_is_one_for_any_transported_mass(engine, example_run, rho) -> None:
+    flat = example_run.settings.replace(transported_mass=rho, entropy_weight=10.0)
+    again = rerun.rescore(engine, example_run, flat)
+    assert ratio_to_product_plan(again, "attacked", 0) == pytest.approx(1.0, abs=0.1)
+    assert ratio_of_valid_prompts(again, "attacked", 0) == pytest.approx(1.0, abs=0.1)
+
+
+class CountingEngine(FakeEngine):
+    """Counts the prompt updates it makes; the update moves every prompt by its number of steps."""
+
+    tune_count = 0
+
+    def tune(self, encoded_views, class_prompts, settings):
+        self.tune_count += 1
+        s = settings.tuning_steps
+        z = class_prompts.features + 0.05 * s * np.roll(class_prompts.features, 1, axis=0)
+        z = z / np.linalg.norm(z, axis=-1, keepdims=True)
+        return Tuning(np.arange(s + 1.0), z, np.full(z.shape[1], float(s)), np.ones(s))
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, 4, 9])
+def test_the_prompt_update_is_recomputed_for_any_number_of_steps_and_cached(steps) -> None:
+    engine, session = CountingEngine(spread=0.2), Session()
+    session.show(completed_run(engine))
+    run, before = session.run, engine.tune_count
+    what_if.change(engine, session, settings=run.settings.replace(tuning_steps=steps))
+    again = session.displayed_run.attacked.trace
+    assert len(again.tuning.loss) == steps + 1
+    made = engine.tune_count
+    assert made == before + (0 if steps == run.settings.tuning_steps else 2)
+    now = what_if.settings_of(session)
+    what_if.change(engine, session, settings=now.replace(cache_weight=2.0), label=2)
+    assert engine.tune_count == made, "another setting keeps the update"
+    assert np.array_equal(session.displayed_run.attacked.trace.tuning.loss, again.tuning.loss)
+    what_if.change(engine, session, settings=run.settings, label=None)
+    assert session.displayed_run is run

@@ -1,0 +1,62 @@
+"""The tab Learn: the formulas' numbers are the record's, and the tour's stops are on the page."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from rita_demo.records import Run
+from rita_demo.ui.background.worked_example import WorkedExample
+from rita_demo.ui.learn.tab import formulas
+from rita_demo.ui.learn.tour import TOUR_STEPS
+from rita_demo.ui.page import build
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.store import Sessions
+from tests.ui.fake_engine import FakeEngine
+
+
+def plain(html: str) -> str:
+    return re.sub(r"<[^>]+>", "", html).replace("−", "-")
+
+
+def test_numbers_equal_the_record(session: Session, example_run: Run) -> None:
+    session.select(k=1, view=5)
+    text, trace = plain(formulas(session)), example_run.attacked.trace
+    moved = trace.prompt_transport
+    assert f"H5 = {trace.confidence.entropy[5]:.3f} nats" in text
+    assert f"C[5,1] = 1 - {1 - moved.cost[1, 5, 0]:.4f} = {moved.cost[1, 5, 0]:.4f}" in text
+    paid = float((np.asarray(moved.plan[1], float) * moved.cost[1]).sum() / moved.mass)
+    assert f"= {paid:.4f}, with λ" in text
+    first, second = np.argsort(trace.total, kind="stable")[:2]
+    assert f"{example_run.class_prompts.names[first]}: {moved.distance[first]:.4f}" in text
+    assert f"ahead by {trace.total[second] - trace.total[first]:.4f}" in text
+
+
+def test_the_printed_terms_sum_to_the_printed_total(session: Session) -> None:
+    sums = re.findall(r"(\d\.\d{4}) ([+-]) (\d\.\d{4}) = (\d\.\d{4})", plain(formulas(session)))
+    assert len(sums) == 2
+    for prompt, sign, memory, total in sums:
+        found = float(prompt) + (1 if sign == "+" else -1) * float(memory)
+        assert found == pytest.approx(float(total), abs=2e-4)
+
+
+def test_without_a_picture_a_message_is_shown() -> None:
+    assert "once there is a picture" in formulas(Session())
+
+
+def test_every_tour_step_is_on_a_tab_and_has_two_sentences_and_a_task() -> None:
+    engine = FakeEngine()
+    page = build(engine, example=WorkedExample(engine, candidates=()), sessions=Sessions())
+    parts = page.get_config_file()["components"]
+    tabs = {p["props"].get("label") for p in parts if p["type"] == "tabitem"}
+    ids = {p["props"].get("elem_id") for p in parts}
+    assert 8 <= len(TOUR_STEPS) <= 10
+    for stop in TOUR_STEPS:
+        assert stop.tab in tabs
+        for selector in (stop.target, stop.control):
+            assert selector.startswith(".pic") or selector.split()[0][1:] in ids, selector
+        assert 1 <= len(re.findall(r"[.!?](?= |$)", stop.text)) <= 2, stop.title
+        assert stop.task
+    assert any("knows the defence" in stop.title for stop in TOUR_STEPS)

@@ -1,0 +1,99 @@
+"""Several pictures at once into the memory, and the lesson about what they changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from rita_demo.data.samples import SAMPLES
+from rita_demo.records.errors import DemoError
+from rita_demo.ui.memory import bulk_add, panels
+from rita_demo.ui.widgets import wording
+from tests.ui.conftest import NAMES
+
+
+def test_attacked_samples_are_added_and_before_after_shows_the_changes(client) -> None:
+    moments = len(client.session.history.entries)
+    client.run(client.tab.add_attacked_samples(client.name))
+    titles = [e.title for e in client.session.history.entries[moments:]]
+    assert len(titles) == bulk_add.SEEDS * sum(s.label in NAMES for s in SAMPLES.values())
+    assert all("attacked" in t for t in titles)
+    for text in ("before", "now", "clean picture", "attacked picture", "cosine distance"):
+        assert text in panels.before_after(client.session)
+
+
+def test_before_after_numbers_equal_both_memories(client, example_run) -> None:
+    engine, key = client.context.engine_of(client.session), example_run.clean.picture.key
+    then = client.session.history.cache_before(key)
+    moments = len(client.session.history.entries)
+    client.run(client.tab.add_attacked_samples(client.name))
+    now = client.session.history.cache_before(key)
+    for side in (example_run.clean, example_run.attacked):
+        for state in (then, now):
+            trace, _ = engine.decide(
+                side.encoded_views, example_run.class_prompts, state, example_run.settings, tuning=side.trace.tuning
+            )
+            assert f"{float(trace.cache_distance[example_run.label]):.4f}" in client.session.memory.before_after_html
+            assert wording.margin(trace.verdict) in client.session.memory.before_after_html
+    truth = {f"{s.title}, attacked": s.label for s in SAMPLES.values()}
+    events = [
+        (NAMES[e.label], truth[entry.title.split(" (seed")[0]])
+        for entry in client.session.history.entries[moments:]
+        for e in entry.events
+    ]
+    wrong = sum(one != other for one, other in events)
+    assert f"{wording.view_count(len(events))} entered, {wrong} of them under a wrong class" in (
+        client.session.memory.before_after_html
+    )
+
+
+def test_several_uploads_are_added_in_order(client, tmp_path: Path) -> None:
+    paths = []
+    for number, key in enumerate(("coffee", "cat")):
+        path = tmp_path / f"{number}.png"
+        Image.fromarray(SAMPLES[key].load().pixels).save(path)
+        paths.append(str(path))
+    client.run(client.tab.add_uploads(client.name, paths, False))
+    client.run(client.tab.add_uploads(client.name, paths[:1], True))
+    titles = [e.title for e in client.session.history.entries[2:]]
+    assert titles[:2] == ["Upload 1", "Upload 2"]
+    assert titles[2].startswith("Upload 1, attacked, again")
+    assert client.current.pictures == 4
+
+
+def test_an_invalid_upload_is_named_and_the_others_are_added(client, tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.png", tmp_path / "bad.png"
+    Image.fromarray(SAMPLES["coffee"].load().pixels).save(good)
+    bad.write_text("no picture")
+    answers = list(client.tab.add_uploads(client.name, [str(bad), str(good)], False))
+    said = next(a[client.context.error_banner] for a in answers if client.context.error_banner in a)
+    assert "File 1 was left out" in said
+    assert [e.title for e in client.session.history.entries[2:]] == ["Upload 2"]
+    progress = [a[client.context.status] for a in answers if client.context.status in a]
+    assert any("Adding Upload 2 (1 of 1)" in p for p in progress)
+    with pytest.raises(DemoError, match="File 1 was left out"):
+        client.run(client.tab.add_uploads(client.name, [str(bad)], False))
+
+
+@pytest.mark.parametrize("paths", [None, [], "x.png", [1], ["a"] * 99])
+def test_an_invalid_file_list_gives_an_error_message(client, paths: Any) -> None:
+    with pytest.raises(DemoError):
+        client.run(client.tab.add_uploads(client.name, paths, False))
+
+
+def test_nothing_is_added_to_a_disabled_memory(client) -> None:
+    run = client.session.run
+    client.session.run = replace(run, settings=run.settings.replace(protocol="off"))
+    with pytest.raises(DemoError, match="not kept"):
+        client.run(client.tab.add_attacked_samples(client.name))
+
+
+def test_nothing_is_added_to_a_run_of_another_model(client) -> None:
+    run = client.session.run
+    client.session.run = replace(run, backbone=replace(run.backbone, name="ViT-B-16:openai"))
+    with pytest.raises(DemoError, match="Another model"):
+        bulk_add.current_run(client.session, client.context.engine_of(client.session))

@@ -1,0 +1,244 @@
+"""The memory's tab with the fake engine: contents, figures, export, and what strangers send."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rita_demo.analysis import project_to_plane
+from rita_demo.records.errors import DemoError
+from rita_demo.ui.memory import html, panels
+from rita_demo.ui.session.cache_history import History
+from rita_demo.ui.session.session import HOME_TAB, Session
+from rita_demo.ui.widgets import wording
+from tests.ui.conftest import NAMES
+from tests.ui.memory_client import Event, MemoryClient, states_equal
+
+
+def saved(visit: MemoryClient, kind: Any) -> dict[str, str]:
+    """What the browser is told to save."""
+    return json.loads(visit.tab.on_export(visit.name, Event({"kind": kind}))[visit.tab.export_buttons])
+
+
+def test_the_first_tab_shows_the_memory_content_after_clearing(client) -> None:
+    from rita_demo.ui.panels import verdict_table
+
+    assert "now holds" in verdict_table.cache_contents(client.session)
+    client.tab.on_clear(client.name)
+    assert "The memory is empty" in verdict_table.cache_contents(client.session)
+
+
+def test_a_run_that_finishes_while_the_tab_is_visible_is_compared(client, failed_run) -> None:
+    client.session.show(failed_run)
+    client.session.add_to_history(failed_run, "Another")
+    assert panels.EMPTY_TEXT in panels.comparison(client.session)
+    updates = client.context.panels.redraw(client.session, "story")  # what a finished job draws
+    assert client.session.memory.empty_cache_result[0] is client.session.memory.cache_result[0] is failed_run
+    assert updates[client.tab.distances] is not None
+    assert any("With an empty one" in str(value) for value in updates.values())
+
+
+def test_the_time_slider_shows_an_earlier_snapshot(client) -> None:
+    assert "memory is empty at this moment" not in panels.moment_contents(client.session)
+    client.tab.pick_moment(client.name, 0)
+    assert "memory is empty at this moment" in panels.moment_contents(client.session)
+    assert client.session.selection.moment == 0
+    for hostile in ("1", -1, 99, 0.5, None, float("nan"), [0], True):
+        assert client.tab.pick_moment(client.name, hostile) == {}
+
+
+def test_a_selected_item_selects_its_class_and_view_in_every_tab(client) -> None:
+    k = max(client.current.items_by_class)
+    client.tab.click_item(client.name, Event({"k": k, "slot": 0}))
+    at = client.session.selection
+    assert (at.item, at.k, at.view) == ((k, 0), k, client.current.items_by_class[k][0].view)
+    assert 'aria-pressed="true"' in panels.moment_contents(client.session)
+    assert "slot 0" in panels.detail(client.session)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        "x",
+        [],
+        {},
+        {"k": 0},
+        {"k": 99, "slot": 0},
+        {"k": 0, "slot": 99},
+        {"k": "0", "slot": 0},
+        {"k": float("nan"), "slot": 0},
+        {"k": 10**400, "slot": 0},
+        {"k": 0.5, "slot": True},
+        {"curve": 0, "index": 0, "data": [10**9]},
+        {"curve": 0, "index": 0, "data": ["a"]},
+        {"curve": 0, "index": 0, "data": [float("nan")]},
+        {"curve": 0, "index": 0, "data": [[0]]},
+        {"k": [0], "slot": [0]},
+        {"k": {}, "slot": None},
+        {"curve": -1, "index": 0, "data": [0]},
+    ],
+)
+def test_forged_clicks_change_nothing(client, data: Any) -> None:
+    before = client.session.selection
+    for handler in (client.tab.click_item, client.tab.click_slot, client.tab.click_class):
+        assert handler(client.name, Event(data)) == {}
+    assert client.session.selection == before
+
+
+def test_answers_with_and_without_the_memory_are_shown(client, example_run) -> None:
+    shown, bare = client.session.memory.empty_cache_result
+    assert shown is example_run
+    engine = client.context.engine_of(client.session)
+    wanted, _ = engine.decide(example_run.attacked.encoded_views, example_run.class_prompts, None, example_run.settings)
+    assert np.allclose(bare.cache_distance, wanted.cache_distance)
+    assert "With an empty one" in panels.comparison(client.session)
+    full = client.session.memory.cache_result[2]
+    assert np.allclose(full.cache_distance, example_run.attacked.trace.cache_distance)
+
+
+def drawn(figure: Any, name: str) -> Any:
+    return next(t for t in figure.data if t.name == name)
+
+
+def test_distances_belong_to_the_selected_snapshot(client, example_run) -> None:
+    client.run(client.tab.add_attacked_samples(client.name))
+    engine, key = client.context.engine_of(client.session), example_run.clean.picture.key
+    held = []
+    for at in (0, 1, len(client.session.history.entries) - 1):
+        client.tab.pick_moment(client.name, at)
+        state = client.session.history.snapshot_without(key, at).to_cache_state()
+        held.append(int(state.count.sum()))
+        wanted, _ = engine.decide(
+            example_run.attacked.encoded_views,
+            example_run.class_prompts,
+            state,
+            example_run.settings,
+            tuning=example_run.attacked.trace.tuning,
+        )
+        figure = panels.distances(client.session)
+        marks = drawn(figure, "with the memory")
+        classes = [d[0] for d in marks.customdata]
+        assert list(marks.x) == pytest.approx(list(wanted.cache_distance[classes]))
+        assert wanted.verdict.label == client.session.memory.cache_result[2].verdict.label
+    assert held[:2] == [0, 0]  # its own views do not judge it
+    assert held[2] > 0
+    assert sum(d[2] for d in marks.customdata) == held[2]
+    assert sum(d[2] for d in drawn(figure, "empty memory").customdata) == 0
+
+
+def test_the_plane_belongs_to_the_selected_class_and_snapshot(client, example_run) -> None:
+    k = max(client.current.items_by_class, key=lambda c: len(client.current.items_by_class[c]))
+    client.tab.click_item(client.name, Event({"k": k, "slot": 0}))
+    items = client.current.items_by_class[k]
+    zbar = (example_run.class_prompts.features[k] * example_run.class_prompts.weight[k][:, None]).sum(0)
+    wanted = project_to_plane(np.stack([i.feature for i in items]), zbar)
+    figure = panels.plane_figure(client.session)
+    for stage in ("before", "smallest", "svd"):
+        marks = drawn(figure, stage)
+        assert np.stack([marks.x, marks.y], 1) == pytest.approx(getattr(wanted, stage))
+    said = panels.plane_text(client.session)
+    assert f"{np.degrees(wanted.angle):.0f}°" in said
+    for row in wanted.share:
+        assert wording.percent(round(float(row.sum()), 6)) in said
+    client.tab.pick_moment(client.name, 0)
+    assert "holds nothing" in panels.plane_figure(client.session).layout.meta["alt"]
+    client.session.selection = replace(client.session.selection, k=None)
+    assert panels.plane_figure(client.session) is None
+
+
+def test_plane_points_and_distance_rows_are_selected_everywhere(client) -> None:
+    k = max(client.current.items_by_class, key=lambda c: len(client.current.items_by_class[c]))
+    client.tab.click_class(client.name, Event({"curve": 0, "index": 0, "data": [k, 0.5, 1, "x"]}))
+    assert client.session.selection.k == k
+    client.tab.click_slot(client.name, Event({"curve": 0, "index": 0, "data": [0, 0.5]}))
+    assert client.session.selection.item == (k, 0)
+
+
+def test_export_and_import_give_the_same_memory(client, tmp_path: Path) -> None:
+    address = saved(client, None)["address"]
+    path = tmp_path / "memory.safetensors"
+    path.write_bytes(base64.b64decode(address.partition("base64,")[2]))
+    wanted = client.current.to_cache_state()
+    client.tab.on_clear(client.name)
+    client.tab.on_import(client.name, str(path))
+    assert states_equal(client.current.to_cache_state(), wanted)
+    path.write_bytes(b"not a memory at all")
+    with pytest.raises(DemoError, match="not a safetensors file"):
+        client.tab.on_import(client.name, str(path))
+    with pytest.raises(DemoError, match="No file"):
+        client.tab.on_import(client.name, ["x"])
+    assert states_equal(client.current.to_cache_state(), wanted)
+
+
+def test_the_json_is_saved_as_well(client) -> None:
+    data = base64.b64decode(saved(client, "json")["address"].partition("base64,")[2])
+    found = json.loads(data)
+    assert found["names"] == list(NAMES)
+    assert found["settings"]["slots"] == client.session.run.settings.slots
+    assert sum(len(c["items"]) for c in found["held"].values()) == client.current.count
+    for hostile in (None, 3, ["json"], {}):
+        assert saved(client, hostile)["name"] == "memory.safetensors"
+
+
+def test_items_show_class_entropy_and_age_and_classes_show_agreement(client) -> None:
+    shown = panels.moment_contents(client.session)
+    for k, items in client.current.items_by_class.items():
+        total = np.linalg.norm(np.sum([i.feature for i in items], 0))
+        assert f"r<sub>k</sub> = {total / len(items):.3f}" in shown
+        for slot, item in enumerate(items):
+            assert f"Pseudo-label {NAMES[k]}, slot {slot}: entropy {item.entropy:.3f} nats" in shown
+            assert f"{item.entropy:.2f} nats" in shown
+    assert shown.count('tabindex="0" aria-label="Pseudo') == 1  # arrows walk from there
+
+
+def test_the_log_lists_insertions_and_replacements(client) -> None:
+    entry = client.session.history.entries[-1]
+    event = replace(entry.events[0], replaced_entropy=0.5, replaced_born=0)
+    history = History((*client.session.history.entries[:-1], replace(entry, events=(event,))))
+    said = html.log(history, 1)
+    assert "instead of one of picture 1 (0.50)" in said
+    assert said.count("aria-current") == 1
+
+
+def test_names_cannot_become_markup_in_the_memory(client) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    entry = client.session.history.entries[-1]
+    names = (evil,) * len(NAMES)
+    entry = replace(entry, title=evil, snapshot=replace(entry.snapshot, names=names))
+    client.session.history = History((entry,))
+    client.session.selection = replace(client.session.selection, item=(0, 0))
+    for draw in (panels.moment_contents, panels.detail, panels.log, panels.moment_heading):
+        assert "<img src=x" not in draw(client.session)
+
+
+def test_nothing_is_drawn_before_the_tab_is_opened(client) -> None:
+    client.session.visible_tab = HOME_TAB
+    assert client.context.panels.redraw(client.session, "story") == {}
+    drawn = client.context.panels.open_tab(client.session, "memory")
+    assert json.dumps(drawn[client.tab.moment])
+
+
+def test_the_memory_counts_towards_the_session_size(client) -> None:
+    full = client.session.size_bytes()
+    client.session.history = History()
+    assert client.session.size_bytes() < full
+
+
+def test_a_session_without_a_run_shows_messages() -> None:
+    lonely = Session()
+    for draw in (
+        panels.moment_contents,
+        panels.detail,
+        panels.log,
+        panels.moment_heading,
+        panels.comparison,
+        panels.before_after,
+    ):
+        assert isinstance(draw(lonely), str)

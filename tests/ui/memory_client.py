@@ -1,0 +1,45 @@
+"""A visitor of the tab *Memory*, without a browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rita_demo.records import Run
+from rita_demo.ui.memory.tab import MemoryTab
+
+
+class Event:
+    """Event data as a browser sends them, or a forged one."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+
+
+class MemoryClient:
+    """A visitor with a run and the tab open."""
+
+    def __init__(self, tab: MemoryTab, run: Run) -> None:
+        self.tab, self.context = tab, tab.context
+        self.name = self.context.sessions.open(model="fake")
+        self.session = self.context.sessions.get(self.name)
+        engine = self.context.engine_of(self.session)
+        self.session.show(run)
+        self.session.crops["attacked"] = engine.view_pixels(run.attacked.picture, run.settings)
+        self.session.add_to_history(run, "A motorbike")
+        self.context.panels.open_tab(self.session, "memory")
+        self.tab.on_compare(self.name)
+
+    @property
+    def current(self) -> Any:
+        return self.session.history.current
+
+    def run(self, job: Any) -> None:
+        for _ in job:
+            pass
+
+
+def states_equal(one: Any, other: Any) -> bool:
+    names = ("features", "entropy", "born", "view", "count")
+    return all(np.array_equal(getattr(one, n), getattr(other, n)) for n in names)

@@ -1,0 +1,249 @@
+"""The memory as a file: what goes out comes back, and nothing else comes in."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import struct
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import load, save
+
+from rita_demo.records import Run
+from rita_demo.settings import RECOMMENDED
+from rita_demo.ui.session import cache_file
+from rita_demo.ui.session.cache_file import CacheFileError, describe, to_json, unpack
+from rita_demo.ui.session.cache_history import CacheSnapshot
+from rita_demo.ui.session.session import Session
+
+MODEL = "fake"
+
+
+@pytest.fixture(scope="module")
+def snapshot(example_run: Run) -> CacheSnapshot:
+    visitor = Session()
+    visitor.show(example_run)
+    rng = np.random.default_rng(0)
+    visitor.crops["attacked"] = rng.integers(0, 255, (64, 32, 32, 3), np.uint8)
+    visitor.add_to_history(example_run, "A motorbike")
+    now = visitor.history.current
+    assert now is not None
+    assert now.count > 0
+    return now
+
+
+def make_cache_file(snapshot: CacheSnapshot, model: str) -> bytes:
+    """A memory of that model as a file, with the default settings and an empty log."""
+    return cache_file.pack(snapshot, describe(snapshot, model, RECOMMENDED, ()))
+
+
+def with_changes(data: bytes, arrays: dict[str, Any] | None = None, **about: Any) -> bytes:
+    """The same file with other arrays or another word in its header."""
+    length = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["rita"])
+    return save(load(data) | (arrays or {}), {"rita": json.dumps(header | about)})
+
+
+def test_an_exported_memory_is_imported_unchanged(snapshot: CacheSnapshot, example_run: Run) -> None:
+    again = unpack(make_cache_file(snapshot, MODEL), example_run.class_prompts, MODEL)
+    for name in ("features", "entropy", "born", "view", "count"):
+        assert np.array_equal(getattr(again.to_cache_state(), name), getattr(snapshot.to_cache_state(), name))
+    assert again.pictures == snapshot.pictures
+    k = next(iter(snapshot.items_by_class))
+    assert np.array_equal(again.items_by_class[k][0].thumbnail, snapshot.items_by_class[k][0].thumbnail)
+
+
+def test_settings_classes_and_log_are_in_the_file_and_the_json(example_run: Run) -> None:
+    visitor = Session()
+    visitor.show(example_run)
+    visitor.add_to_history(example_run, "A motorbike")
+    now, entries = visitor.history.current, visitor.history.entries
+    assert now is not None
+    about = describe(now, MODEL, example_run.settings, entries)
+    data = cache_file.pack(now, about)
+    length = struct.unpack("<Q", data[:8])[0]
+    inside = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["rita"])
+    assert inside["settings"] == json.loads(json.dumps(example_run.settings.as_dict()))
+    assert inside["names"] == list(example_run.class_prompts.names)
+    assert [row["title"] for row in inside["log"]] == ["The beginning", "A motorbike, attacked"]
+    events = example_run.attacked.trace.cache_update.events
+    assert [e["view"] for e in inside["log"][1]["entered"]] == [e.view for e in events]
+    beside = json.loads(to_json(now, about))
+    assert {name: beside[name] for name in inside} == inside
+    for name, held in beside["held"].items():
+        items = now.items_by_class[example_run.class_prompts.names.index(name)]
+        total = np.sum([i.feature for i in items], 0)
+        assert held["r"] == pytest.approx(float(np.linalg.norm(total)) / len(items), abs=1e-5)
+        assert [i["entropy"] for i in held["items"]] == [i.entropy for i in items]
+    assert unpack(data, example_run.class_prompts, MODEL).count == now.count
+
+
+def test_an_empty_memory_is_imported_empty(snapshot: CacheSnapshot, example_run: Run) -> None:
+    assert unpack(make_cache_file(snapshot.cleared(), MODEL), example_run.class_prompts, MODEL).count == 0
+
+
+def test_another_model_or_vocabulary_gives_an_error_message(snapshot: CacheSnapshot, example_run: Run) -> None:
+    data = make_cache_file(snapshot, MODEL)
+    with pytest.raises(CacheFileError, match="another model"):
+        unpack(data, example_run.class_prompts, "ViT-B-16:openai")
+    other = replace(example_run.class_prompts, names=("a", "b", "c", "d"))
+    with pytest.raises(CacheFileError, match="other class names"):
+        unpack(data, other, MODEL)
+    with pytest.raises(CacheFileError, match="other class names"):
+        unpack(data, replace(example_run.class_prompts, key="x"), MODEL)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("feature", np.nan, "not finite"),
+        ("feature", 3.0, "unit length"),
+        ("entropy", np.nan, "entropy"),
+        ("entropy", 99.0, "entropy"),
+        ("entropy", -1.0, "entropy"),
+        ("label", 4, "not in the list"),
+        ("label", -1, "not in the list"),
+        ("born", 7, "older than the memory"),
+        ("born", -1, "older than the memory"),
+        ("view", -1, "no number"),
+        ("has_thumb", 2, "neither 0 nor 1"),
+    ],
+)
+def test_one_wrong_number_is_refused(
+    snapshot: CacheSnapshot, example_run: Run, name: str, value: float, sentence: str
+) -> None:
+    data = make_cache_file(snapshot, MODEL)
+    array = load(data)[name].copy()
+    array.reshape(-1)[0] = value
+    with pytest.raises(CacheFileError, match=sentence):
+        unpack(with_changes(data, {name: array}), example_run.class_prompts, MODEL)
+
+
+def test_more_items_than_slots_and_other_shapes_are_refused(snapshot: CacheSnapshot, example_run: Run) -> None:
+    data = make_cache_file(snapshot, MODEL)
+    many = {name: np.concatenate([array] * 20) for name, array in load(data).items()}
+    with pytest.raises(CacheFileError, match="more than its places"):
+        unpack(with_changes(data, many), example_run.class_prompts, MODEL)
+    for arrays in (
+        {"more": np.zeros(1)},
+        {"label": load(data)["label"].astype(np.int32)},
+        {"feature": load(data)["feature"][:, :4].copy()},
+        {"entropy": load(data)["entropy"][:-1].copy()},
+        {"entropy": np.float32(1)[None][0:1].reshape(())},
+    ):
+        with pytest.raises(CacheFileError):
+            unpack(with_changes(data, arrays), example_run.class_prompts, MODEL)
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"slots": 10**9},
+        {"slots": "3"},
+        {"slots": True},
+        {"pictures": -1},
+        {"pictures": 1e300},
+        {"width": 7},
+        {"names": None},
+        {"format": "pickle"},
+        {"model": ["fake"]},
+        {"key": {}},
+    ],
+)
+def test_a_tampered_header_is_refused(snapshot: CacheSnapshot, example_run: Run, about: dict[str, Any]) -> None:
+    with pytest.raises(CacheFileError):
+        unpack(with_changes(make_cache_file(snapshot, MODEL), **about), example_run.class_prompts, MODEL)
+
+
+def test_a_header_that_is_huge_deep_or_no_json_is_refused(snapshot: CacheSnapshot, example_run: Run) -> None:
+    data = make_cache_file(snapshot, MODEL)
+    body = data[8 + struct.unpack("<Q", data[:8])[0] :]
+    headers = [
+        b"[" * 200_000,
+        b'{"a":' * 100_000,
+        b"[]",
+        b"null",
+        b'"x"',
+        b"\xff" * 64,
+        b"NaN",
+        b'{"__metadata__": []}',
+        b'{"__metadata__": {"rita": 3}}',
+        b'{"__metadata__": {"rita": "[["}}',
+        json.dumps({f"array{n}": {} for n in range(50_000)}).encode(),
+    ]
+    for header in headers:
+        with pytest.raises(CacheFileError):
+            unpack(struct.pack("<Q", len(header)) + header + body, example_run.class_prompts, MODEL)
+    for claimed in (2**63, 2**64 - 1, cache_file.MAX_HEADER_BYTES + 1, len(data)):
+        with pytest.raises(CacheFileError, match="does not fit"):
+            unpack(struct.pack("<Q", claimed) + data[8:], example_run.class_prompts, MODEL)
+
+
+def test_a_header_that_claims_more_than_the_file_holds_is_refused(snapshot: CacheSnapshot, example_run: Run) -> None:
+    data = make_cache_file(snapshot, MODEL)
+    length = struct.unpack("<Q", data[:8])[0]
+    for shape in ([10**12, 48], [2**62, 48], [-1, 48], [1.5, 48], ["3", 48], [None, 48], []):
+        header = json.loads(data[8 : 8 + length])
+        for name in cache_file.ARRAYS:
+            header[name]["shape"] = [shape[0] if shape else 0, *header[name]["shape"][1:]]
+        code = json.dumps(header).encode()
+        with pytest.raises(CacheFileError):
+            unpack(struct.pack("<Q", len(code)) + code + data[8 + length :], example_run.class_prompts, MODEL)
+
+
+def test_a_zip_bomb_and_a_pickle_are_refused_unread(example_run: Run) -> None:
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("archive/data.pkl", bytes(64 << 20))
+    touched: list[int] = []
+
+    class Trap:
+        def __reduce__(self) -> Any:
+            return touched.append, (1,)
+
+    for data in (bomb.getvalue(), pickle.dumps(Trap()), bytes(8) + pickle.dumps(Trap())):
+        with pytest.raises(CacheFileError):
+            unpack(data, example_run.class_prompts, MODEL)
+    assert not touched
+
+
+def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "memory.safetensors"
+    with path.open("wb") as file:
+        file.truncate(cache_file.MAX_FILE_BYTES + 1)
+    monkeypatch.setattr(Path, "read_bytes", lambda self: pytest.fail("it was read"))
+    with pytest.raises(CacheFileError, match="larger than"):
+        cache_file.read_file(path)
+
+
+def test_a_truncated_file_is_refused_wherever_it_ends(snapshot: CacheSnapshot, example_run: Run) -> None:
+    data = make_cache_file(snapshot, MODEL)
+    for length in [*range(0, min(1500, len(data)), 11), len(data) // 2, len(data) - 1]:
+        with pytest.raises(CacheFileError):
+            unpack(data[:length], example_run.class_prompts, MODEL)
+
+
+@settings(
+    max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 255)), max_size=6), st.binary(max_size=64))
+def test_damaged_bytes_give_a_memory_or_an_error_message(
+    snapshot: CacheSnapshot, example_run: Run, changes: list[tuple[int, int]], tail: bytes
+) -> None:
+    data = bytearray(make_cache_file(snapshot, MODEL))
+    for place, value in changes:
+        data[place % len(data)] = value
+    for candidate in (bytes(data) + tail, tail, bytes(data[:8]) + tail):
+        try:
+            found = unpack(candidate, example_run.class_prompts, MODEL)
+        except CacheFileError:
+            continue
+        assert np.isfinite(found.to_cache_state().features).all()

@@ -1,0 +1,211 @@
+"""The memory through time: what a picture leaves, what is taken out, what Undo brings back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from rita_demo import method
+from rita_demo.data.samples import SAMPLES
+from rita_demo.engine.conversion import to_numpy, to_torch
+from rita_demo.pipeline import run as pipeline
+from rita_demo.records import Run
+from rita_demo.records.errors import DemoError
+from rita_demo.settings import RECOMMENDED
+from rita_demo.ui.memory import panels
+from rita_demo.ui.session.cache_history import MAX_ENTRIES
+from tests.ui.conftest import NAMES
+from tests.ui.fake_engine import FakeEngine
+from tests.ui.memory_client import Event, MemoryClient, states_equal
+
+
+def test_the_history_holds_all_insertions_of_the_run(client, example_run) -> None:
+    assert [e.title for e in client.session.history.entries] == ["The beginning", "A motorbike, attacked"]
+    assert client.current.count > 0
+    assert states_equal(client.current.to_cache_state(), example_run.cache_after)
+    assert states_equal(client.session.history.entries[0].snapshot.to_cache_state(), example_run.cache_before)
+
+
+def test_every_view_that_entered_has_its_own_thumbnail(client) -> None:
+    crops = client.session.crops["attacked"]
+    for items in client.current.items_by_class.values():
+        for item in items:
+            whole = np.array(Image.fromarray(crops[item.view]).resize((48, 48), 2))
+            assert np.array_equal(item.thumbnail, whole)
+
+
+def test_the_same_picture_is_not_inserted_twice(client, example_run) -> None:
+    before = client.session.history.cache_before(example_run.clean.picture.key)
+    assert states_equal(before, example_run.cache_before)
+    client.session.add_to_history(example_run, "A motorbike")
+    assert len(client.session.history.entries) == 2
+    other = client.session.history.cache_before("another")
+    assert states_equal(other, example_run.cache_after)
+
+
+def run_again(visit: MemoryClient, run: Run, **changes: Any) -> Run:
+    """The run's picture run again, as by the button, and added to the history."""
+    engine = visit.context.engine_of(visit.session)
+    result = pipeline.run_picture(
+        engine,
+        run.clean.picture,
+        NAMES,
+        run.settings.replace(**changes),
+        label=0,
+        cache=visit.session.history.cache_before(run.clean.picture.key),
+    )
+    visit.session.show(result)
+    visit.session.add_to_history(result, "A motorbike")
+    return result
+
+
+def holds_the_latest_run_only(visit: MemoryClient, key: str) -> bool:
+    """Whether the memory holds views of a picture's latest run, and none of an earlier one."""
+    now = {id(i) for items in visit.current.items_by_class.values() for i in items}
+    runs = [e.added_item_ids & now for e in visit.session.history.entries if e.picture_key == key]
+    return bool(runs[-1]) and set().union(*runs) == runs[-1]
+
+
+def test_running_a_then_b_then_a_holds_every_view_of_a_once(client, example_run, tmp_path: Path) -> None:
+    path = tmp_path / "b.png"
+    Image.fromarray(SAMPLES["coffee"].load().pixels).save(path)
+    mine = {i.view for items in client.current.items_by_class.values() for i in items}
+    client.run(client.tab.add_uploads(client.name, [str(path)], False))
+    with_b = client.session.history
+    result = run_again(client, example_run)
+    # it was judged by B alone, not by its own earlier views
+    assert {int(b) for b in result.cache_before.born[result.cache_before.view >= 0]} <= {1}
+    assert holds_the_latest_run_only(client, example_run.clean.picture.key)
+    brought = [i for items in client.current.items_by_class.values() for i in items if i.born == 2]
+    assert {i.view for i in brought} == mine
+    assert not any(i.born == 0 for items in client.current.items_by_class.values() for i in items)
+    titles = [e.title for e in client.session.history.entries]
+    assert titles[1:] == [
+        "A motorbike, attacked",
+        "Upload 1",
+        "A motorbike, attacked, again (its earlier views were taken out)",
+    ]
+    client.tab.on_undo(client.name)
+    assert states_equal(client.current.to_cache_state(), with_b.current.to_cache_state())
+
+
+def test_rerunning_the_current_picture_after_a_bulk_add_inserts_nothing_twice(client, example_run) -> None:
+    client.run(client.tab.add_attacked_samples(client.name))
+    run_again(client, example_run)
+    run_again(client, example_run)
+    assert holds_the_latest_run_only(client, example_run.clean.picture.key)
+    assert sum(e.picture_key == example_run.clean.picture.key for e in client.session.history.entries[-2:]) == 1
+
+
+def test_another_attack_on_the_same_picture_replaces_its_insertions(client, example_run) -> None:
+    client.run(client.tab.add_attacked_samples(client.name))
+    result = run_again(client, example_run, budget=1)
+    own = [
+        i for items in client.current.items_by_class.values() for i in items if i.born == client.current.pictures - 1
+    ]
+    assert len(own) == len(result.attacked.trace.cache_update.events)
+    assert holds_the_latest_run_only(client, example_run.clean.picture.key)
+
+
+def test_the_same_uploads_are_stored_once(client, tmp_path: Path) -> None:
+    path = tmp_path / "b.png"
+    Image.fromarray(SAMPLES["coffee"].load().pixels).save(path)
+    client.run(client.tab.add_uploads(client.name, [str(path)], False))
+    held = client.current.count
+    client.run(client.tab.add_uploads(client.name, [str(path), str(path)], False))
+    assert client.current.count == held
+    assert holds_the_latest_run_only(client, client.session.history.entries[-1].picture_key)
+
+
+def test_a_removed_view_can_be_restored(client) -> None:
+    with pytest.raises(DemoError, match="No stored view"):
+        client.tab.on_remove(client.name)
+    before, held = client.current.to_cache_state(), client.current.count
+    k = max(client.current.items_by_class, key=lambda c: len(client.current.items_by_class[c]))
+    gone = client.current.items_by_class[k][0]
+    client.tab.click_item(client.name, Event({"k": k, "slot": 0}))
+    assert panels.remove_button(client.session)["interactive"] is True
+    client.tab.on_remove(client.name)
+    wanted = method.remove(to_torch(before, torch.device("cpu")), k, 0)
+    assert states_equal(client.current.to_cache_state(), to_numpy(wanted))
+    assert client.current.count == held - 1
+    assert all(i is not gone for items in client.current.items_by_class.values() for i in items)
+    assert f"Removed view {gone.view} of picture 1" in panels.log(client.session)
+    assert panels.remove_button(client.session)["interactive"] is False
+    client.tab.on_undo(client.name)
+    assert states_equal(client.current.to_cache_state(), before)
+
+
+def test_items_of_an_earlier_snapshot_cannot_be_removed(client) -> None:
+    k = max(client.current.items_by_class)
+    client.tab.on_clear(client.name)
+    client.tab.pick_moment(client.name, 1)
+    client.tab.click_item(client.name, Event({"k": k, "slot": 0}))
+    assert panels.remove_button(client.session)["interactive"] is False
+    with pytest.raises(DemoError):
+        client.tab.on_remove(client.name)
+    assert client.current.count == 0
+
+
+def test_the_selected_view_stays_selected_across_snapshots(client) -> None:
+    k = max(client.current.items_by_class, key=lambda c: len(client.current.items_by_class[c]))
+    last = len(client.current.items_by_class[k]) - 1
+    client.tab.click_item(client.name, Event({"k": k, "slot": last}))
+    item = client.current.items_by_class[k][last]
+    client.run(client.tab.add_attacked_samples(client.name))
+    for at in range(1, len(client.session.history.entries)):
+        client.tab.pick_moment(client.name, at)
+        place = client.session.selection.item
+        shelf_then = client.session.history.entries[at].snapshot
+        if place is None:
+            assert shelf_then.find(item) is None
+            return
+        assert shelf_then.item(*place) is item
+
+
+def test_unchanged_items_are_shared_between_snapshots(client) -> None:
+    first = client.current
+    client.run(client.tab.add_attacked_samples(client.name))
+    shared = [
+        item
+        for k, items in client.current.items_by_class.items()
+        for item in items
+        if item in first.items_by_class.get(k, ())
+    ]
+    kept = [i for items in client.current.items_by_class.values() for i in items if i.born == 0]
+    assert len(shared) == len(kept)
+
+
+def test_another_vocabulary_starts_a_new_history(client) -> None:
+    engine, picture = FakeEngine(), SAMPLES["coffee"].load()
+    other = pipeline.run_picture(engine, picture, ("cup", "piano"), RECOMMENDED.replace(attack="none"))
+    client.session.show(other)
+    client.session.add_to_history(other, "A cup")
+    assert [e.title for e in client.session.history.entries] == ["The beginning", "A cup"]
+    assert client.current.names == ("cup", "piano")
+
+
+def test_the_history_length_is_limited(client) -> None:
+    history = client.session.history
+    for _ in range(MAX_ENTRIES + 50):
+        history = history.with_import(client.current)
+    assert len(history.entries) == MAX_ENTRIES
+
+
+def test_clearing_can_be_undone(client) -> None:
+    held = client.current.count
+    client.tab.on_clear(client.name)
+    assert client.current.count == 0
+    with pytest.raises(DemoError, match="empty already"):
+        client.tab.on_clear(client.name)
+    client.tab.on_undo(client.name)
+    assert client.current.count == held
+    client.tab.on_undo(client.name)
+    assert client.current.count == 0
+    with pytest.raises(DemoError, match="nothing to undo"):
+        client.tab.on_undo(client.name)

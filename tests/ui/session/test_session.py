@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rita_demo.ui.session.session import BudgetVariant, MemoryState, Session, array_bytes
+from rita_demo.ui.session.store import SessionLost, Sessions
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_two_visitors_never_share_a_session() -> None:
+    store = Sessions()
+    one, two = store.open("page1"), store.open("page2")
+    store.get(one).attack_defend.source = b"mine"
+    assert one != two
+    assert store.get(two).attack_defend.source is None
+
+
+@pytest.mark.parametrize("name", ["", "guess", None, 7, ["x"], {"a": 1}])
+def test_a_guessed_id_gives_an_error_message(name) -> None:
+    store = Sessions()
+    store.open("page")
+    with pytest.raises(SessionLost, match="Reload the page"):
+        store.get(name)
+
+
+def test_closing_the_page_deletes_its_session() -> None:
+    store = Sessions()
+    name = store.open("page")
+    store.close_page("page")
+    store.close_page("never seen")
+    store.close_page(None)
+    assert len(store) == 0
+    with pytest.raises(SessionLost):
+        store.get(name)
+
+
+def test_a_session_unused_for_too_long_is_deleted_and_a_used_one_is_not() -> None:
+    clock = Clock()
+    store = Sessions(idle_timeout=10, clock=clock)
+    old, used = store.open("a"), store.open("b")
+    clock.now = 8
+    store.get(used)
+    clock.now = 15
+    store.get(used)
+    with pytest.raises(SessionLost):
+        store.get(old)
+
+
+def test_the_least_recently_used_session_is_evicted_over_the_limit() -> None:
+    store = Sessions(max_bytes=1000)
+    first, second, third = (store.open(p) for p in "abc")
+    for name in (first, second, third):
+        store.get(name).attack_defend.source = bytes(600)
+    store.get(first)
+    store.evict()
+    assert store.get(first).attack_defend.source is not None
+    assert len(store) == 1
+
+
+def test_other_budgets_are_evicted_before_sessions(example_run) -> None:
+    store = Sessions(max_bytes=3 * array_bytes(example_run))
+    first, second = store.open(), store.open()
+    for name in (first, second):
+        store.get(name).show(example_run)
+    for budget in (1, 2, 8):
+        large = np.zeros(array_bytes(example_run), np.uint8)
+        store.get(first).store_budget_variant(budget, BudgetVariant(example_run, crops={"attacked": large}))
+    store.get(second)
+    store.evict()
+    assert len(store) == 2
+    assert store.get(first).budget_variants == {}
+    assert store.get(first).run is example_run
+
+
+def test_the_worked_example_is_not_in_the_memory_of_a_session(example_run) -> None:
+    visitor = Session()
+    visitor.show(example_run, shared=True)
+    assert visitor.size_bytes() == 0
+    visitor.show(example_run)
+    assert visitor.size_bytes() == array_bytes(example_run) > 1_000_000
+
+
+def test_reloading_a_page_replaces_its_session() -> None:
+    store = Sessions()
+    store.open("page")
+    store.open("page")
+    assert len(store) == 1
+
+
+@pytest.mark.parametrize("name", ["empty_cache_result", "cache_result"])
+def test_measuring_a_session_survives_concurrent_deletion(name: str) -> None:
+    """The visitor leaves the memory's tab between two looks at the same field."""
+
+    class VanishingState(MemoryState):
+        asked = 0
+
+        def __getattribute__(self, field: str):
+            found = super().__getattribute__(field)
+            if field != name:
+                return found
+            type(self).asked += 1
+            return found if self.asked == 1 else None
+
+    visitor = Session(memory=VanishingState())
+    setattr(visitor.memory, name, (None, None, np.zeros(100, np.uint8))[-2 if name == "empty_cache_result" else 0 :])
+    VanishingState.asked = 0
+    assert visitor.size_bytes() == 100

@@ -1,0 +1,111 @@
+"""A link gives the run on screen again; an invalid link gives an error message."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from urllib.parse import parse_qsl
+
+import pytest
+
+from rita_demo.data.samples import SAMPLES
+from rita_demo.pipeline import run as telling
+from rita_demo.records import Run
+from rita_demo.records.errors import DemoError
+from rita_demo.settings import RECOMMENDED
+from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, parse_request
+from rita_demo.ui.session.session import AttackDefendState, Session
+from rita_demo.ui.session.share_link import MAX_QUERY_LENGTH, parse_link, query, valid_selection
+from tests.ui.fake_engine import FakeEngine
+
+
+def make_session(run: Run, sample: str | None = "motorcycle") -> Session:
+    visitor = Session(attack_defend=AttackDefendState(sample=sample))
+    visitor.show(run, sample=sample)
+    return visitor
+
+
+def test_a_link_read_back_requests_the_same_run(example_run: Run) -> None:
+    changed = replace(example_run, settings=example_run.settings.replace(budget=7, views=32, order="predict_first"))
+    session = make_session(changed)
+    session.select(k=2, view=5, atom=1, step=3, side="clean")
+    text = query(session)
+    link = parse_link(dict(parse_qsl(text)))
+    assert link is not None
+    assert link.attack
+    request = parse_request(link.form, AttackDefendState(sample=link.sample), 128, attack=True)
+    assert (request.settings, request.names, request.label) == (
+        changed.settings,
+        example_run.class_prompts.names,
+        example_run.label,
+    )
+    assert request.picture.key == SAMPLES["motorcycle"].load(side=128).key
+    assert link.selection == {"k": 2, "view": 5, "atom": 1, "step": 3, "side": "clean"}
+    assert valid_selection(link.selection, changed) == link.selection
+
+
+def test_a_link_to_a_sample_as_it_is_names_only_the_sample() -> None:
+    engine, one = FakeEngine(spread=0.2), SAMPLES["motorcycle"]
+    run = telling.run_picture(engine, one.load(), one.names, RECOMMENDED, label=one.names.index(one.label))
+    assert query(make_session(run)) == "sample=motorcycle"
+    link = parse_link({"sample": "motorcycle"})
+    assert link is not None
+    assert (link.form["vocabulary"], link.form["truth"]) == (one.vocabulary, one.label)
+    assert not link.selection
+
+
+def test_a_link_can_be_defend_only_and_without_a_label(defend_only_run: Run) -> None:
+    link = parse_link(dict(parse_qsl(query(make_session(defend_only_run)), keep_blank_values=True)))
+    assert link is not None
+    assert not link.attack
+    assert link.form["truth"] == NOT_GIVEN
+    assert link.form["vocabulary"] == OWN_CLASSES
+
+
+def test_uploads_and_overlong_vocabularies_have_no_link(example_run: Run) -> None:
+    assert query(Session()) == ""
+    assert query(make_session(example_run, sample=None)) == ""
+    many = replace(
+        example_run,
+        class_prompts=replace(
+            example_run.class_prompts, names=tuple(f"a long name {i}" for i in range(MAX_QUERY_LENGTH // 10))
+        ),
+    )
+    assert query(make_session(many)) == ""
+
+
+def test_the_sample_label_is_used_only_if_it_is_among_the_link_classes() -> None:
+    for classes, truth in (("crab,piano", NOT_GIVEN), ("motorbike,crab", "motorbike")):
+        link = parse_link({"sample": "motorcycle", "classes": classes})
+        assert link is not None
+        assert link.form["truth"] == truth
+
+
+@pytest.mark.parametrize("params", [{}, {"__theme": "dark"}, {"tab": "inside"}])
+def test_a_page_without_a_link_opens_normally(params: dict) -> None:
+    assert parse_link(params) is None
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"sample": "/etc/passwd"}, "sample is one of"),
+        ({"views": "32"}, "sample is one of"),
+        ({"sample": "motorcycle", "views": "many"}, "views is a whole number"),
+        ({"sample": "motorcycle", "budget": "1e9"}, "budget"),
+        ({"sample": "motorcycle", "descriptions": "/etc/passwd"}, "descriptions is one of"),
+        ({"sample": "motorcycle", "classes": "cup"}, "2 different class names"),
+        ({"sample": "motorcycle", "truth": "unicorn"}, "unicorn"),
+        ({"sample": "motorcycle", "methods": "rm -rf"}, "rm -rf"),
+        ({"sample": "motorcycle", "view": "-1"}, "not a number"),
+        ({"sample": "motorcycle", "step": "9" * 99}, "not a number"),
+        ({"sample": "motorcycle", "<script>": "1"}, "an unknown part"),
+    ],
+)
+def test_an_invalid_link_gives_an_error_message(params: dict, message: str) -> None:
+    with pytest.raises(DemoError, match=message):
+        parse_link(params)
+
+
+def test_a_selection_missing_from_the_run_is_ignored(example_run: Run) -> None:
+    asked = {"k": 1, "view": 64, "atom": 4, "step": 8, "side": "attacked"}
+    assert valid_selection(asked, example_run) == {"k": 1, "side": "attacked"}

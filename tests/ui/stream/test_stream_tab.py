@@ -1,0 +1,393 @@
+"""The tab Stream with the fake engine: running, pausing, going back in time, stored runs, fetching, strangers."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+import torch
+
+from rita_demo.data import download
+from rita_demo.data.download import DownloadProgress
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.page import DataFolders, streams
+from rita_demo.records.errors import DataError, DemoError, SettingError
+from rita_demo.settings import RECOMMENDED
+from rita_demo.ui import page as pages
+from rita_demo.ui.background.worked_example import WorkedExample
+from rita_demo.ui.session.store import SessionLost
+from rita_demo.ui.session.stream_state import StreamState
+from rita_demo.ui.stream import dataset_download
+from rita_demo.ui.stream import panels as stream_panels
+from rita_demo.ui.stream.tab import StreamTab
+from tests.ui.fake_engine import FakeEngine
+
+
+class Event:
+    """What the browser, or somebody who pretends to be one, reports."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+
+
+class StreamClient:
+    """A visitor in front of the tab."""
+
+    def __init__(self, tab: StreamTab) -> None:
+        self.tab = tab
+        self.name = tab.context.sessions.open(model="fake")
+        self.session = tab.context.sessions.get(self.name)
+        self.session.visible_tab = "stream"
+
+    @property
+    def view(self) -> Any:
+        return self.session.stream
+
+    def form_values(self, **changes: Any) -> dict[Any, Any]:
+        """What the browser sends with the button."""
+        fields = self.tab.runner.fields
+        form = {c: c.value for c in fields.values()}
+        form |= {fields["views"]: 8, fields["prompts"]: 2, fields["steps"]: 2}  # quick
+        asked = {c: c.value for c in self.tab.request_inputs.values()}
+        asked |= {self.tab.request_inputs["pictures"]: 4}
+        asked |= {self.tab.request_inputs[name]: value for name, value in changes.items()}
+        return {self.tab.context.visitor: self.name, **form, **asked}
+
+    def run(self, job: Any) -> list[dict[Any, Any]]:
+        return list(job)
+
+    def stream(self, **changes: Any) -> None:
+        self.run(self.tab.on_start(self.form_values(**changes)))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def single_threaded() -> Iterator[None]:
+    """Tensors this small wait for other threads longer than they compute."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def page_and_tab(tmp_path_factory: pytest.TempPathFactory) -> StreamTab:
+    """The whole page is built once; its tab is caught."""
+    root, caught = tmp_path_factory.mktemp("places"), []
+
+    class Caught(StreamTab):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            caught.append(self)
+
+    engine = FakeEngine(truth="dotted", wrong="striped", spread=0.2)
+    example = WorkedExample(engine)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pages, "StreamTab", Caught)
+        patch.setattr(example, "start", lambda: None)
+        pages.build(engine, example=example, folders=DataFolders(root / "data", root / "runs"))
+    return caught[0]
+
+
+@pytest.fixture
+def tab(page_and_tab: StreamTab) -> StreamTab:
+    """The tab, with no run stored yet."""
+    shutil.rmtree(page_and_tab.folders.runs, ignore_errors=True)
+    return page_and_tab
+
+
+@pytest.fixture
+def client(tab: StreamTab) -> StreamClient:
+    return StreamClient(tab)
+
+
+def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
+    client.stream(traffic="mixed")
+    view = client.view
+    assert not view.running
+    assert not view.unfinished
+    assert view.shown_picture == len(view.trajectory.pictures) == 4
+    assert set(view.trajectory.answers) == {"clip", "ensemble", "rita"}
+    rows = view.recording.rows()
+    assert [row["picture"] for row in rows] == list(view.trajectory.pictures)
+    assert {row["protocol"] for row in rows} == {"stream"}
+    text = stream_panels.accuracy_table(client.session)
+    assert "of n = 4" in text
+    for figure in (stream_panels.accuracy_figure(client.session), stream_panels.class_cache(client.session)):
+        assert f"{view.recording.title}; after picture 4 of 4" in figure.layout.meta["caption"]
+    assert "All 4 pictures are decided" in stream_panels.status(client.session)
+
+
+def test_a_repeated_request_measures_nothing_again(client: StreamClient) -> None:
+    client.stream()
+    before = (client.view.recording.cells["rita"] / "rows.jsonl").read_bytes()
+    client.stream()
+    assert (client.view.recording.cells["rita"] / "rows.jsonl").read_bytes() == before
+    assert client.view.shown_picture == 4
+
+
+def test_pause_resume_one_picture_and_cancel(client: StreamClient) -> None:
+    job = client.tab.on_start(client.form_values(pictures=6))
+    for updates in job:
+        if client.view.trajectory is not None and len(client.view.trajectory.pictures) == 2:
+            assert updates[client.tab.buttons["pause"]]["visible"]
+            assert client.tab.on_pause(client.name)
+            break
+    last = client.run(job)[-1]
+    assert len(client.view.trajectory.pictures) == 2
+    assert last[client.tab.buttons["resume"]]["visible"]
+    assert not last[client.tab.buttons["pause"]]["visible"]
+    client.run(client.tab.on_step(client.name))
+    assert len(client.view.trajectory.pictures) == 3
+    client.run(client.tab.on_resume(client.name))
+    assert len(client.view.trajectory.pictures) == 6
+    with pytest.raises(SettingError, match="no paused stream"):
+        client.run(StreamClient(client.tab).tab.on_resume(StreamClient(client.tab).name))
+    shown = client.tab.on_cancel(client.name)
+    assert client.view.trajectory is None
+    assert not shown[client.tab.buttons["inside"]]["visible"]
+    assert len(evaluation_page.stream_runs(client.tab.folders.runs)) == 1  # the rows are kept
+
+
+def test_closing_the_page_stops_a_running_stream(client: StreamClient) -> None:
+    job = client.tab.on_start(client.form_values(pictures=6))
+    next(job)
+    next(job)
+    client.tab.context.sessions._sessions.pop(client.name)
+    with pytest.raises(SessionLost):
+        client.run(job)
+    other = StreamClient(client.tab)
+    other.stream(pictures=6)  # the run folder is free, and the stream goes on
+    assert other.view.shown_picture == 6
+
+
+def test_two_sessions_never_write_the_same_run(client: StreamClient) -> None:
+    job = client.tab.on_start(client.form_values(pictures=6))
+    next(job)
+    next(job)
+    other = StreamClient(client.tab)
+    with pytest.raises(DataError, match="Another evaluation is writing"):
+        other.stream(pictures=6)
+    job.close()
+    assert not client.view.running
+
+
+class RacingState(StreamState):
+    """Who finds that nothing runs waits a second for somebody else to find the same."""
+
+    barrier = threading.Barrier(2, timeout=1)
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if name == "running" and found is False:
+            with suppress(threading.BrokenBarrierError):
+                type(self).barrier.wait()
+        return found
+
+
+def test_two_concurrent_presses_start_one_stream(client: StreamClient) -> None:
+    jobs = [client.tab.on_start(client.form_values(pictures=3)) for _ in range(2)]
+    client.session.stream = RacingState()
+
+    def press(job: Any) -> str:
+        try:
+            next(job)
+        except SettingError as error:
+            return str(error)
+        return "started"
+
+    with ThreadPoolExecutor(2) as pool:
+        said = sorted(pool.map(press, jobs))
+    assert said[1] == "started"
+    assert "A stream of yours is running" in said[0]
+    for job in jobs:
+        job.close()
+    assert not client.view.running
+
+
+def test_the_stream_yields_to_a_single_picture(client: StreamClient, monkeypatch) -> None:
+    job = client.tab.on_start(client.form_values(pictures=3))
+    next(job)
+    next(job)
+    with client.tab.context.activity.track_job():
+        for _ in range(3):
+            assert set(next(job)) == {client.tab.context.error_banner}  # it waits
+        assert len(client.view.trajectory.pictures) == 1
+    client.run(job)
+    assert len(client.view.trajectory.pictures) == 3
+
+
+def test_the_slider_shows_accuracy_and_memory_at_that_time(client: StreamClient) -> None:
+    client.stream(pictures=5)
+    updates = client.tab.pick_picture(client.name, 2)
+    assert client.tab.slider not in updates
+    assert "of n = 2" in stream_panels.accuracy_table(client.session)
+    assert "After picture 2" in stream_panels.cache_text(client.session)
+    client.tab.click_picture(client.name, Event({"t": 4}))
+    assert client.view.shown_picture == 4
+    client.tab.click_figure(client.name, Event({"curve": 1, "index": 0, "data": [3, "words"]}))
+    assert client.view.shown_picture == 3
+    client.tab.pick_picture(client.name, 5)
+    assert client.view.selected is None  # follows the stream again
+
+
+def test_a_class_of_the_memory_is_selected_in_every_tab_that_has_it(client: StreamClient) -> None:
+    client.stream(pictures=3, traffic="attacked")
+    client.run(client.tab.open_inside(client.name))  # now the story on screen has the stream's classes
+    client.session.visible_tab = "stream"
+    names = client.view.trajectory.names
+    assert stream_panels.selected_class(client.session) == client.session.selection.k
+    updates = client.tab.click_class(client.name, Event({"curve": 0, "index": 0, "data": [5, "words"]}))
+    assert client.session.run.class_prompts.names[client.session.selection.k] == names[5]
+    assert client.tab.classes in updates
+    opened = client.tab.context.panels.open_tab(client.session, "inside")
+    assert "in-class" in {component.elem_id for component in opened}
+    for bad in ([99], ["x"], []):
+        assert client.tab.click_class(client.name, Event({"curve": 0, "index": 0, "data": bad})) == {}
+    assert client.tab.click_class(client.name, Event(None)) == {}
+
+
+@pytest.mark.parametrize("number", [None, "2", 0, -1, 99, 1.5, float("nan"), [1], {"t": 1}])
+def test_forged_picture_numbers_change_nothing(client: StreamClient, number: Any) -> None:
+    client.stream(pictures=2)
+    assert client.tab.pick_picture(client.name, number) == {}
+    assert client.tab.click_picture(client.name, Event({"t": number})) == {}
+    assert client.tab.click_figure(client.name, Event({"data": [number]})) == {}
+    assert client.view.shown_picture == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"dataset": "../../etc"}, "no such dataset"),
+        ({"dataset": "dtd"}, "no such dataset"),
+        ({"dataset": None}, "no such dataset"),
+        ({"traffic": "heavy"}, "traffic is one of clean, mixed, attacked"),
+        ({"traffic": ["mixed"]}, "traffic is one of"),
+        ({"order": "backwards"}, "order is one of random, classes"),
+        ({"seed": -1}, "whole number from 0"),
+        ({"pictures": 10**9}, "whole number from 2 to 500"),
+        ({"pictures": "many"}, "whole number from 2 to 500"),
+        ({"pictures": True}, "whole number from 2 to 500"),
+    ],
+)
+def test_an_invalid_request_gives_an_error_message(client: StreamClient, changes: dict, says: str) -> None:
+    with pytest.raises(DemoError, match=says):
+        client.stream(**changes)
+    assert not client.view.running
+
+
+def test_a_stored_run_is_opened_from_the_list_only(client: StreamClient) -> None:
+    client.stream(traffic="clean")
+    other = StreamClient(client.tab)
+    listed = other.tab.on_open(other.session)[other.tab.stored_menu]["choices"]
+    assert [name for _, name in listed] == [client.view.recording.name]
+    other.tab.open_stored(other.name, listed[0][1])
+    assert other.view.shown_picture == 4
+    assert not other.view.unfinished
+    for name in ("../..", None, "", ["x"], listed[0][1] + "/.."):
+        with pytest.raises(DataError):
+            other.tab.open_stored(other.name, name)
+    file = json.loads(other.tab.on_export(other.name)[other.tab.buttons["export"]])
+    assert file["name"] == "rows.jsonl"
+    code = file["address"].partition("base64,")[2]
+    rows = [json.loads(line) for line in base64.b64decode(code).decode().splitlines()]
+    assert len(rows) == 12
+    assert {row["method"] for row in rows} == {"clip", "ensemble", "rita"}
+
+
+@pytest.mark.parametrize("t", [1, 3])
+def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: StreamClient, t: int) -> None:
+    client.stream(pictures=3, traffic="attacked")
+    client.tab.pick_picture(client.name, t)
+    updates = client.run(client.tab.open_inside(client.name))
+    assert any(u.get(client.tab.runner.tabs) == gr.update(selected="inside") for u in updates)
+    run, row = client.session.run, client.view.recording.rows()[t - 1]
+    assert run.label_given
+    assert run.class_prompts.names[run.label] == row["label"]
+    assert run.class_prompts.names[run.attacked.verdicts["rita"].label] == row["answer"]
+    held = evaluation_page.cache_stats_after(client.view.trajectory, t - 1)
+    assert run.cache_before.count.tolist() == held.count.tolist()
+    entered = [[e.label, e.slot, e.view] for e in run.attacked.trace.cache_update.events]
+    assert entered == [event[:3] for event in row["entered"]]
+    assert f"before its picture {t}" in client.session.history.entries[0].title
+
+
+def test_a_stream_of_another_model_is_shown_but_not_opened_inside(
+    client: StreamClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.stream()
+    monkeypatch.setattr(client.tab.context.models.default, "spread", 0.9)  # other weights
+    before = client.session.history
+    with pytest.raises(SettingError, match="made with the model 'fake'"):
+        client.run(client.tab.open_inside(client.name))
+    assert client.session.history is before
+
+
+def test_the_stream_state_counts_towards_the_session_size(client: StreamClient) -> None:
+    empty = client.session.size_bytes()
+    client.stream()
+    client.tab.panels.redraw(client.session, "story")
+    assert client.session.size_bytes() > empty + sum(map(len, client.view.thumbnails.values())) > empty
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MAX_STREAMS", 2), ("MAX_STREAM_BYTES", 1)])
+def test_the_oldest_page_streams_are_deleted_and_terminal_streams_stay(
+    tab: StreamTab, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
+) -> None:
+    monkeypatch.setattr(streams, limit, value)
+    runs = tab.folders.runs
+    (runs / "terminal" / "cells").mkdir(parents=True)
+    for seed in range(4):
+        StreamClient(tab).stream(pictures=2, seed=seed)
+    # room is made before a stream begins: those that weigh too much are all earlier ones
+    kept = {2, 3} if limit == "MAX_STREAMS" else {3}
+    assert sum(p.name.startswith("page-") for p in runs.iterdir()) == len(kept)
+    assert (runs / "terminal").is_dir()
+    assert {r.header["seed"] for r in evaluation_page.stream_runs(runs)} == kept
+
+
+def test_a_download_shows_progress_can_be_stopped_and_reports_errors(
+    client: StreamClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch = client.tab.dataset_download
+    monkeypatch.setattr(dataset_download, "UPDATE_INTERVAL", -1.0)  # every piece is told
+    monkeypatch.setattr(
+        download,
+        "download_steps",
+        lambda archive, root: (DownloadProgress(n, 10, f"Fetching {archive.dataset}: {n} of 10") for n in range(11)),
+    )
+    seen = client.run(fetch.on_download(client.name, "dtd"))
+    assert any("Fetching dtd" in str(u.get(fetch.status)) for u in seen)
+    assert "is here" in seen[-1][fetch.status]
+    job = fetch.on_download(client.name, "dtd")
+    next(job)
+    next(job)
+    fetch.on_stop(client.name)
+    assert "goes on from there" in client.run(job)[-1][fetch.status]
+    for name in (None, "imagenet", "../x", ["dtd"]):
+        with pytest.raises(DataError, match="No dataset is chosen"):
+            client.run(fetch.on_download(client.name, name))
+
+
+def test_a_request_names_a_folder_below_the_runs_only(tmp_path: Path) -> None:
+    request = evaluation_page.request_for(
+        DataFolders(tmp_path, tmp_path / "runs"),
+        RECOMMENDED,
+        "a/../b",
+        dataset="textures",
+        traffic="clean",
+        order="random",
+        seed=0,
+        pictures=2,
+    )
+    assert request.out.parent == tmp_path / "runs"
+    assert request.points[0].attack == "none"

@@ -1,0 +1,324 @@
+"""PlotlyView and ViewsGrid: what a stranger may send, what is served, and a real browser."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import math
+from collections.abc import Iterator
+
+import gradio as gr
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+from rita_demo.plots import class_costs, css_variables, plan_heatmap
+from rita_demo.plots.figure import Figure
+from rita_demo.settings import RECOMMENDED
+from rita_demo.ui.widgets import views_grid
+from rita_demo.ui.widgets.plotly_view import PLOTLY_JS, Click, PlotlyView, clicked, selected_points
+from rita_demo.ui.widgets.views_grid import (
+    ViewsGrid,
+    clicked_view,
+    grid_value,
+    magnified_perturbation,
+    sprite_jpeg,
+    sprite_value,
+    views_sprite,
+)
+from tests.plots.synthetic import make_run
+
+GOOD = {"curve": 0, "index": 2, "x": 1.5, "y": "cup", "data": [2, 0.5, "cup"]}
+
+
+def _views(count: int = 64, side: int = 16) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 256, (count, side, side, 3), np.uint8)
+
+
+# --- what a stranger may send
+
+
+def test_a_valid_click_is_parsed():
+    click = clicked(gr.EventData(None, GOOD))
+    assert click == Click(0, 2, 1.5, "cup", (2.0, 0.5, "cup"))
+    assert click.integer(0, 3) == 2
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        None,
+        [],
+        "x",
+        7,
+        {},
+        {"curve": 0},
+        {"curve": "0", "index": 1},
+        {"curve": True, "index": 1},
+        {"curve": -1, "index": 0},
+        {"curve": 0, "index": math.nan},
+        {"curve": 0, "index": 1e12},
+        {"curve": 0, "index": 0.5},
+        GOOD | {"data": [{}]},
+        GOOD | {"data": [math.inf]},
+        GOOD | {"data": [10**400]},
+        GOOD | {"data": [None]},
+    ],
+)
+def test_a_forged_click_is_ignored(raw):
+    assert clicked(gr.EventData(None, raw)) is None
+
+
+@pytest.mark.parametrize("value", [3, -1, 0.5, math.nan, math.inf, "0", True, None, [], 1e300])
+def test_an_index_out_of_range_is_ignored(value):
+    click = clicked(GOOD | {"data": [value]})
+    assert click is None or click.integer(0, 3) is None
+    assert clicked_view({"index": value}, 3) is None
+
+
+def test_long_strings_and_long_data_are_cut():
+    click = clicked(GOOD | {"x": "x" * 10_000, "data": [0] * 10_000})
+    assert len(click.x) == 200
+    assert len(click.data) == 8
+    assert click.integer(99, 5) is None
+
+
+def test_a_selection_keeps_valid_points_once_and_in_order():
+    assert selected_points({"points": [3, 1, 3, 99, "2", None, math.nan, -1, True]}, 5) == (1, 3)
+    assert selected_points({"points": "123"}, 5) == selected_points(None, 5) == ()
+
+
+# --- what is served
+
+
+def test_a_figure_is_sent_as_json_and_never_read_back():
+    view = PlotlyView(None)
+    assert view.postprocess(None) is None
+    drawn = Figure()
+    drawn.add_bar(y=[1, float("nan")])
+    assert json.loads(view.postprocess(drawn))["data"] == [{"type": "bar", "y": [1, None]}]
+    assert drawn.data[0].y[0] == 1
+    assert json.loads(view.postprocess({"data": [], "layout": {}})) == {"data": [], "layout": {}}
+    assert view.preprocess("<script>") is None
+
+
+def test_the_page_config_is_json_serialisable():
+    """Else Gradio copies the whole page at every visit, which takes seconds."""
+    with gr.Blocks() as page:
+        PlotlyView(class_costs(make_run()), aria="costs")
+        ViewsGrid(None, aria="views")
+    json.dumps(page.config["components"])
+
+
+def test_only_the_drawing_library_is_made_public():
+    from gradio.data_classes import _StaticFiles
+
+    assert PLOTLY_JS.name == "plotly.min.js"
+    assert PLOTLY_JS in _StaticFiles.all_paths
+    assert PLOTLY_JS.parent not in _StaticFiles.all_paths
+
+
+# --- sprite and perturbation
+
+
+def test_the_sprite_holds_every_view_at_its_position():
+    views = np.repeat(np.arange(0, 250, 25, dtype=np.uint8), 16 * 16 * 3).reshape(10, 16, 16, 3)
+    sheet = np.asarray(Image.open(io.BytesIO(sprite_jpeg(views, columns=4))))
+    assert sheet.shape == (48, 64, 3)
+    for n in range(10):
+        middle = sheet[16 * (n // 4) + 8, 16 * (n % 4) + 8]
+        assert np.abs(middle.astype(int) - 25 * n).max() <= 3
+
+
+def test_a_sprite_of_an_invalid_array_is_refused():
+    with pytest.raises(ValueError, match="uint8 expected"):
+        views_sprite(np.zeros((4, 8, 8, 3), np.float32))
+
+
+def test_sprites_are_cached_per_array():
+    before = set(views_grid._SPRITES)
+    for shade in (0, 100, 200):  # each lives where the one before it may have lain
+        views = np.full((4, 8, 8, 3), shade, np.uint8)
+        made = views_sprite(views)
+        assert views_sprite(views) is made
+        image = Image.open(io.BytesIO(base64.b64decode(made.partition(",")[2])))
+        assert abs(int(np.asarray(image)[4, 4, 0]) - shade) < 4
+        del views
+    assert set(views_grid._SPRITES) <= before
+
+
+def test_the_perturbation_is_signed_and_centred_on_mid_grey():
+    clean = np.full((2, 2, 3), 100, np.uint8)
+    attacked = clean.copy()
+    attacked[0, 0], attacked[0, 1], attacked[1, 0] = 104, 96, 255
+    shown = magnified_perturbation(clean, attacked, 20)
+    assert shown[:, :, 0].tolist() == [[208, 48], [255, 128]]
+
+
+def test_the_grid_has_text_labels_and_escapes_names():
+    run = make_run()
+    run.attacked.trace.confidence.label[5] = 8  # the name with markup in it
+    markup = grid_value(run, "attacked", selected=5)
+    assert markup.count("<button") == 64
+    assert markup.count('aria-pressed="true"') == 1
+    assert markup.count('tabindex="0"') == 1
+    assert "<b>" not in markup
+    assert "<a " not in markup
+    assert "View 5: says &lt;b&gt;bold" in markup
+
+
+def test_grid_crops_are_sent_separately_from_its_buttons():
+    assert "data:image" not in grid_value(make_run(), "clean")
+    assert sprite_value(_views(), "grid").startswith("<style>#grid { --sheet: url(data:image/jpeg")
+    assert sprite_value(None, "grid") == "", "no views, no rule"
+
+
+# --- a real browser
+
+
+def _page() -> gr.Blocks:
+    # with this share the class whose name is markup is among those that are shown
+    run = make_run(settings=RECOMMENDED.replace(transported_mass=0.5))
+    with gr.Blocks() as page:
+        said = gr.Textbox(elem_id="said", label="said")
+        again = gr.Button("again")
+        with gr.Tab("one"):
+            costs = PlotlyView(class_costs(run), aria="Costs", height=400, elem_id="costs")
+            grid = ViewsGrid(grid_value(run, "attacked"), elem_id="grid", aria="Views")
+            gr.HTML(sprite_value(_views(), "grid"))
+        with gr.Tab("two"):
+            plan = PlotlyView(None, aria="Plan", height=360, empty="No plan.", elem_id="plan")
+
+        def pick(event: gr.EventData):
+            click = clicked(event)
+            k = click.integer(0, len(run.class_prompts.names)) if click else None
+            return f"class {k}", plan_heatmap(run, "attacked", k or 0)
+
+        def choose(event: gr.EventData):
+            return f"view {clicked_view(event, 64)}"
+
+        costs.click(pick, None, [said, plan], queue=False)
+        grid.click(choose, None, said, queue=False)
+        again.click(lambda: class_costs(run, 3), None, costs)
+    return page
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    page = _page()
+    page.launch(prevent_thread_lock=True, quiet=True, css=css_variables())
+    yield page.local_url
+    page.close()
+
+
+@pytest.fixture
+def screen(server: str, browser) -> Iterator:
+    """The page, which must neither complain nor ask anybody else for anything."""
+    troubles: list[str] = []
+    local = (server, "data:", "blob:")
+    screen = browser.new_page(viewport={"width": 1200, "height": 900})
+    screen.on("console", lambda m: troubles.append(m.text) if m.type == "error" else None)
+    screen.on("pageerror", lambda e: troubles.append(str(e)))
+    screen.on("request", lambda r: None if r.url.startswith(local) else troubles.append(r.url))
+    screen.goto(server)
+    screen.wait_for_selector("#costs .scatterlayer .point")
+    yield screen
+    screen.close()
+    assert troubles == []
+
+
+def _wait_for_text(screen, words: str) -> None:
+    screen.wait_for_function(f"document.querySelector('#said textarea').value === {words!r}")
+
+
+@pytest.mark.e2e
+def test_a_click_on_a_class_reaches_python_and_draws_in_a_hidden_tab(screen):
+    mark = screen.locator("#costs .scatterlayer .trace").nth(2).locator(".point").first
+    box = mark.bounding_box()
+    screen.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    _wait_for_text(screen, "class 0")
+    screen.get_by_role("tab", name="two").click()
+    screen.wait_for_selector("#plan .heatmaplayer image")
+    width = "document.querySelector('#plan .rita-plot')._fullLayout.width"
+    assert screen.evaluate(width) > 800
+
+
+@pytest.mark.e2e
+def test_an_update_keeps_the_zoom_and_the_handlers(screen):
+    plot = "document.querySelector('#costs .rita-plot')"
+    before = screen.evaluate(f"{plot}._fullLayout.xaxis.range")
+    screen.locator("#costs .rita-figure").hover()
+    screen.locator("#costs .modebar-btn[data-title='Zoom in']").click()
+    zoomed = screen.evaluate(f"{plot}._fullLayout.xaxis.range")
+    assert before[0] < zoomed[0] < zoomed[1] < before[1]
+    screen.get_by_role("button", name="again").click()
+    screen.wait_for_function(f"{plot}.layout.shapes.some((s) => s.layer === 'below')")
+    assert screen.evaluate(f"{plot}._fullLayout.xaxis.range") == zoomed
+    screen.locator("#costs .rita-figure").focus()
+    screen.keyboard.press("ArrowDown")
+    screen.keyboard.press("Enter")
+    _wait_for_text(screen, "class 0")
+
+
+OPENED = """() => new Promise((answer) => {
+  const press = () => {
+    const figure = document.querySelector("#plan .rita-figure");
+    if (!figure?.hasAttribute("aria-describedby")) return; // its script has not run
+    watcher.disconnect();
+    const drawn = !!figure.querySelector(".rita-plot")._fullLayout;
+    figure.dispatchEvent(new KeyboardEvent("keydown", { key: "s" }));
+    answer(!drawn);
+  };
+  const watcher = new MutationObserver(press);
+  watcher.observe(document.body, { childList: true, subtree: true, attributes: true });
+  [...document.querySelectorAll("[role=tab]")].find((tab) => tab.textContent.trim() === "two").click();
+})"""
+
+
+@pytest.mark.e2e
+def test_a_figure_that_was_never_drawn_can_be_saved(screen):
+    screen.locator("#costs .rita-figure").focus()
+    for key in ("ArrowDown", "Enter"):
+        screen.keyboard.press(key)
+    _wait_for_text(screen, "class 0")
+    with screen.expect_download() as download:
+        assert screen.evaluate(OPENED), "it was drawn already: nothing is tested here"
+    assert download.value.suggested_filename == "rita-plan.svg"
+
+
+@pytest.mark.e2e
+def test_saving_a_missing_figure_gives_an_error_message(screen):
+    screen.get_by_role("tab", name="two").click()
+    screen.locator("#plan .rita-figure").focus()
+    screen.keyboard.press("s")
+    said = screen.locator("#plan .rita-said")
+    expect(said).to_have_text("There is no figure to save yet.")
+
+
+@pytest.mark.e2e
+def test_dark_swaps_the_colours_and_names_stay_text(screen):
+    plot = "document.querySelector('#costs .rita-plot')"
+    screen.evaluate("document.body.classList.add('dark')")
+    screen.wait_for_function(f"{plot}.data[2].marker.color === '#56b4e9'")
+    labels = screen.locator("#costs .ytick").all_text_contents()
+    assert any(text.startswith("<b>bold") for text in labels)
+    assert screen.locator("#costs a[href]").count() == 0
+
+
+@pytest.mark.e2e
+def test_the_figure_has_an_accessible_name_and_alt_text(screen):
+    figure = screen.get_by_role("figure", name="Costs")
+    described = figure.get_attribute("aria-describedby")
+    assert "cheapest is cup" in screen.locator(f"#{described}").inner_text()
+
+
+@pytest.mark.e2e
+def test_views_are_selected_by_pointer_and_keyboard(screen):
+    screen.locator("#grid [data-index='9']").click()
+    _wait_for_text(screen, "view 9")
+    screen.keyboard.press("ArrowRight")
+    screen.keyboard.press("Enter")
+    _wait_for_text(screen, "view 10")
+    assert screen.locator("#grid [aria-pressed='true']").count() == 1

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rita_demo.cli import text_tables
+from rita_demo.pipeline.run import OUTCOMES
+from rita_demo.records import Verdict
+from rita_demo.ui.panels import selection_details, verdict_table
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets import wording
+
+
+def verdict(label: int) -> Verdict:
+    return Verdict(label, np.full(3, 1 / 3), 0.1, "probability")
+
+
+@pytest.mark.parametrize(
+    ("clean", "attacked", "word"),
+    [
+        (0, 0, "holds"),
+        (0, 1, "fooled"),
+        (1, 1, "was already wrong"),
+        (1, 2, "was already wrong, now another"),
+        (1, 0, "was wrong, now right"),
+    ],
+)
+def test_every_pair_of_answers_has_an_outcome(clean: int, attacked: int, word: str) -> None:
+    assert wording.outcome(verdict(clean), verdict(attacked), 0)[0] == word
+
+
+def test_every_outcome_has_a_mark_and_a_colour() -> None:
+    assert set(wording.OUTCOME_MARKS) == set(OUTCOMES)
+    missed = wording.outcome(verdict(0), verdict(1), 0, 2)
+    assert missed == ("wrong now, but not the target", "bad", "≠")
+
+
+@pytest.mark.parametrize(
+    ("share", "decimals", "text"),
+    [
+        (0.914, 0, "91 %"),
+        (0.914, 1, "91.4 %"),
+        (0.9999, 0, "> 99 %"),
+        (0.0001, 0, "< 1 %"),
+        (1.0, 0, "100 %"),
+        (0.0, 1, "0.0 %"),
+    ],
+)
+def test_percentages_never_round_to_certainty(share, decimals, text) -> None:
+    assert wording.percent(share, decimals) == text
+
+
+def test_the_headings_summarise_the_run(example_run) -> None:
+    assert str(wording.heading_clean(example_run)).endswith("The model says: motorbike.")
+    assert str(wording.heading_attacked(example_run)).endswith("The model says: crab, and it is sure.")
+    assert wording.heading_views(example_run).startswith("Here are 64 crops of the attacked picture. Most")
+    assert wording.heading_costs(example_run).endswith("costs least for motorbike.")
+    assert wording.heading_cache(example_run).startswith("One reliable view goes into a memory")
+    assert wording.heading_cache(example_run).endswith("so it did not change this answer.")
+    assert wording.summary(example_run) == ("CLIP was fooled. RITA's answer is restored: motorbike.", "good")
+
+
+def test_a_failed_defence_is_stated_as_clearly(failed_run) -> None:
+    sentence, kind = wording.summary(failed_run)
+    assert sentence == "The defence fails on this picture: RITA says crab, not motorbike."
+    assert kind == "bad"
+    assert wording.heading_costs(failed_run).endswith("crab: here the defence fails.")
+    assert "crab is cheaper by" in wording.explanation(failed_run)
+
+
+def test_a_defend_only_run_claims_no_recovery(defend_only_run) -> None:
+    assert wording.summary(defend_only_run)[1] == "dim"
+    assert "not known which answer is right" in wording.right_definition(defend_only_run)
+    assert "may have been attacked before" in str(wording.heading_attacked(defend_only_run))
+
+
+def test_the_table_has_both_pictures_and_an_outcome_for_every_method(session) -> None:
+    table = verdict_table.table(session)
+    for text in ("CLIP", "Ensemble", "RITA", "fooled", "holds", "Right means the true class"):
+        assert text in table
+
+
+def test_an_attack_that_missed_its_target_is_reported_as_missed(example_run) -> None:
+    from dataclasses import replace
+
+    names, attack = example_run.class_prompts.names, example_run.attack
+    clip = example_run.attacked.verdicts["clip"].label
+    other = next(k for k in range(len(names)) if k not in (clip, example_run.label))
+    for aim, word in ((clip, "fooled"), (other, "wrong now, but not the target")):
+        aimed = replace(example_run, attack=replace(attack, target=aim, fooled=aim == clip))
+        visitor = Session()
+        visitor.show(aimed)
+        printed = text_tables.run_table(aimed, "a picture")
+        for text in (verdict_table.table(visitor), printed):
+            assert ("but not the target" in text) == (aim == other)
+            assert word in text
+        assert f"and now {names[aim]}, the attack's target" in printed
+        sentence, kind = wording.summary(aimed)
+        assert kind == "good"  # RITA is right both times
+        assert ("CLIP was fooled" in sentence) == (aim == clip)
+        for given in (True, False):
+            sentence, _ = wording.summary(replace(aimed, label_given=given))
+            missed = f"CLIP now says {names[clip]}, but the attack was to make it say {names[aim]}."
+            assert (missed in sentence) == (aim == other)
+
+
+def test_a_term_without_an_explanation_raises_an_error() -> None:
+    with pytest.raises(KeyError):
+        wording.term_html("nonsense")
+
+
+def test_names_cannot_become_markup(example_run) -> None:
+    from dataclasses import replace
+
+    evil = "<img src=x onerror=alert(1)>"
+    names = (evil, *example_run.class_prompts.names[1:])
+    prompts = ((evil,) * len(example_run.class_prompts.prompts[0]), *example_run.class_prompts.prompts[1:])
+    visitor = Session()
+    visitor.show(replace(example_run, class_prompts=replace(example_run.class_prompts, names=names, prompts=prompts)))
+    visitor.selection = replace(visitor.selection, k=0, view=3, atom=0)
+    drawn = [
+        verdict_table.banner(visitor),
+        verdict_table.table(visitor),
+        verdict_table.cache_contents(visitor),
+        verdict_table.threat(visitor),
+        selection_details.view_detail(visitor),
+        selection_details.cell_detail(visitor),
+        verdict_table.headline_panel(4, wording.heading_costs, "")(visitor),
+    ]
+    assert not any("<img src=x" in html for html in drawn)
+
+
+def test_without_a_label_the_page_does_not_state_a_true_class(example_run, failed_run, defend_only_run) -> None:
+    from dataclasses import replace
+
+    nobody, gone = replace(example_run, label_given=False), replace(failed_run, label_given=False)
+    assert wording.summary(nobody) == ("CLIP was fooled. RITA still says motorbike.", "good")
+    sentence = "The defence fails on this picture: RITA said motorbike before the attack and says crab now."
+    assert wording.summary(gone) == (sentence, "bad")
+    assert wording.heading_costs(gone).endswith("crab.")
+    rival = replace(defend_only_run.attacked.verdicts["rita"], label=1)
+    restored = replace(
+        defend_only_run,
+        attacked=replace(defend_only_run.attacked, verdicts=defend_only_run.attacked.verdicts | {"rita": rival}),
+    )
+    assert wording.summary(restored) == ("CLIP says motorbike. RITA says crab.", "dim")
+    assert "fails" not in wording.heading_costs(restored)
+    assert "on their own" in wording.explanation(restored)
+    visitor = Session()
+    visitor.show(replace(restored, clean=restored.attacked))
+    assert "answer wrong" not in verdict_table.table(visitor)

@@ -1,0 +1,236 @@
+"""Truncated texts give exact features, and only contexts receive a gradient."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import open_clip
+import pytest
+import torch
+
+from rita_demo.records.errors import BackboneError, VocabularyError
+from rita_demo.settings import PAPER, RECOMMENDED
+from rita_demo.vlm import prompts as text_module
+from rita_demo.vlm.backbone import Backbone
+from rita_demo.vlm.prompts import build_prompts, encode_sentences
+from rita_demo.vlm.registry import load
+from rita_demo.vlm.shared_prefix import can_share_prefix
+from rita_demo.vlm.templates import CONTEXT_LENGTH, DEFAULT_START, TEMPLATES
+from tests.vlm.comparison import NAMES, assert_same_text_features, randomise_weights
+
+VISION = {"image_size": 32, "layers": 1, "width": 64, "patch_size": 16}
+TEXT = {"context_length": 77, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 2}
+TOWERS = {
+    "causal": {},
+    "quick gelu": {"quick_gelu": True},
+    "sixteen tokens": {"text_cfg": {"context_length": 16}},
+    "sees everything": {"text_cfg": {"no_causal_mask": True}},
+    "pooled at the last token": {"text_cfg": {"pool_type": "last"}},
+    "pooled at an end id": {"text_cfg": {"pool_type": "eos", "eos_id": 49407}},
+    "linear projection": {"text_cfg": {"proj_bias": True}},
+    "no projection": {"text_cfg": {"proj_type": "none"}},
+    "custom blocks": {"text_cfg": {"qk_norm": True, "scale_heads": True}},
+    "layer scale": {"text_cfg": {"ls_init_value": 0.1}},
+}
+
+
+def tiny_model(kind: type, changes: dict) -> torch.nn.Module:
+    config = {"embed_dim": 32, "vision_cfg": VISION, "text_cfg": TEXT} | changes
+    config["text_cfg"] = TEXT | changes.get("text_cfg", {})
+    torch.manual_seed(0)
+    return randomise_weights(kind(**config))
+
+
+def wrapped(model: torch.nn.Module, length: int = 77) -> Backbone:
+    return Backbone(model, open_clip.SimpleTokenizer(context_length=length), name="tiny", title="t")
+
+
+@pytest.fixture(scope="module")
+def backbone(tiny_model_dir: Path) -> Backbone:
+    return load(f"local-dir:{tiny_model_dir}", device="cpu", precision="float32")
+
+
+@pytest.mark.parametrize("kind", [open_clip.CLIP, open_clip.CustomTextCLIP])
+@pytest.mark.parametrize("changes", TOWERS.values(), ids=TOWERS)
+def test_text_features_equal_open_clip(kind: type, changes: dict) -> None:
+    model = tiny_model(kind, changes)
+    length = changes.get("text_cfg", {}).get("context_length", 77)
+    assert_same_text_features(model, wrapped(model, length))
+
+
+NOT_SHARED = {"sees everything", "pooled at the last token", "custom blocks"}
+
+
+@pytest.mark.parametrize("kind", [open_clip.CLIP, open_clip.CustomTextCLIP])
+@pytest.mark.parametrize("what", TOWERS)
+def test_the_shared_prefix_changes_neither_features_nor_gradients(
+    kind: type, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = wrapped(tiny_model(kind, TOWERS[what]), TOWERS[what].get("text_cfg", {}).get("context_length", 77))
+    assert can_share_prefix(ours.tower) == (what not in NOT_SHARED)
+    prompts = build_prompts(ours, NAMES, RECOMMENDED)
+    goal = torch.randn(prompts.features.shape, generator=torch.Generator().manual_seed(1))
+    results = []
+    for share in (can_share_prefix, lambda tower: False):
+        monkeypatch.setattr(text_module, "can_share_prefix", share)
+        context = prompts.context.clone().requires_grad_()
+        features = prompts.encode(context)
+        (gradient,) = torch.autograd.grad((features * goal).sum(), context)
+        results.append((features.detach(), gradient))
+    torch.testing.assert_close(results[0], results[1], atol=1e-5, rtol=1e-4)
+
+
+def test_the_prefix_passes_a_layer_once_and_the_last_one_sees_pooled_tokens_only(backbone: Backbone) -> None:
+    prompts = build_prompts(backbone, NAMES, RECOMMENDED)
+    blocks = backbone.tower.transformer.resblocks
+    tokens = [0] * len(blocks)
+
+    def counting(number: int):
+        def hook(module: torch.nn.Module, inputs: tuple) -> None:
+            tokens[number] += inputs[0].shape[:-1].numel()
+
+        return hook
+
+    handles = [b.mlp.register_forward_pre_hook(counting(i)) for i, b in enumerate(blocks)]
+    with torch.no_grad():
+        prompts.encode(prompts.context)
+    for handle in handles:
+        handle.remove()
+    prefix, longest = 1 + CONTEXT_LENGTH, int(prompts.position.max()) + 1
+    M, K = len(prompts.context), len(NAMES)
+    assert tokens[-1] == K * M
+    assert tokens[0] <= M * prefix + K * M * (longest - prefix)
+
+
+def test_a_tower_with_a_class_token_is_refused() -> None:
+    model = tiny_model(open_clip.CustomTextCLIP, {"text_cfg": {"embed_cls": True}})
+    with pytest.raises(BackboneError, match="not supported here"):
+        wrapped(model)
+
+
+def test_every_template_is_four_different_tokens_long() -> None:
+    tokenizer = open_clip.SimpleTokenizer()
+    assert len(TEMPLATES) == len(set(TEMPLATES)) == 32
+    assert TEMPLATES[0] == DEFAULT_START == "a photo of a"
+    assert {len(tokenizer.encode(start)) for start in TEMPLATES} == {CONTEXT_LENGTH}
+
+
+@pytest.mark.parametrize("settings", [RECOMMENDED, PAPER], ids=["templates", "noise"])
+def test_prompt_zero_is_the_hand_prompt(backbone: Backbone, settings) -> None:
+    prompts = build_prompts(backbone, NAMES, settings)
+    hand = encode_sentences(backbone, [f"a photo of a {name}." for name in NAMES])
+    torch.testing.assert_close(prompts.features[:, 0], hand, atol=1e-6, rtol=0)
+    torch.testing.assert_close(prompts.template_features, prompts.features[:, 0], atol=0, rtol=0)
+    assert prompts.features.shape == (len(NAMES), settings.prompts, 32)
+    assert [row[0] for row in prompts.prompts] == [f"a photo of a {name}." for name in NAMES]
+    torch.testing.assert_close(prompts.weight.sum(1), torch.ones(len(NAMES)))
+
+
+def test_noisy_contexts_differ_by_a_tenth_of_the_embeddings_spread(backbone: Backbone) -> None:
+    context = build_prompts(backbone, ("cat",), PAPER.replace(prompts=32)).context
+    spread = backbone.tower.token_embedding.weight.std()
+    assert abs(float((context[1:] - context[0]).std() / spread) - 0.1) < 0.01
+    again = build_prompts(backbone, ("dog",), PAPER.replace(prompts=32)).context
+    assert torch.equal(context, again)
+    other = build_prompts(backbone, ("dog",), PAPER.replace(prompts=32, context_seed=1)).context
+    assert torch.equal(context[0], other[0])
+    assert not torch.equal(context[1:], other[1:])
+
+
+def test_only_the_contexts_receive_a_gradient(backbone: Backbone) -> None:
+    prompts = build_prompts(backbone, NAMES, RECOMMENDED)
+    context = prompts.context.clone().requires_grad_()
+    prompts.encode(context)[..., 0].sum().backward()
+    assert (context.grad.abs().sum((1, 2)) > 0).all()
+    assert not prompts.context.requires_grad
+    assert all(p.grad is None for p in backbone.tower.transformer.parameters())
+    assert backbone.tower.token_embedding.weight.grad is None
+
+
+def test_the_contexts_gradient_agrees_with_finite_differences(backbone: Backbone) -> None:
+    prompts = build_prompts(backbone, ("cat", "soy milk carton"), RECOMMENDED)
+    torch.manual_seed(0)
+    goal = torch.randn(prompts.features.shape)
+    context = prompts.context.clone().requires_grad_()
+    (prompts.encode(context) * goal).sum().backward()
+    direction = context.grad / context.grad.norm()
+    step = 1e-3
+    with torch.no_grad():
+        ahead, behind = (prompts.encode(prompts.context + s * direction) for s in (step, -step))
+    slope = float(((ahead - behind).double() * goal).sum() / (2 * step))
+    assert abs(slope - float(context.grad.norm())) < 0.02 * abs(slope)
+
+
+def test_class_descriptions_as_one_prompt_are_their_mean_direction(backbone: Backbone) -> None:
+    sentences = (("a tail and two ears.", "it purrs"), ("many dots",))
+    prompts = build_prompts(backbone, ("cat", "polka-dotted"), RECOMMENDED, sentences)
+    assert prompts.features.shape == (2, 4 + 1, 32)
+    for k, own in enumerate(sentences):
+        mean = encode_sentences(backbone, list(own)).mean(0)
+        torch.testing.assert_close(prompts.features[k, 4], mean / mean.norm())
+    assert torch.equal(prompts.weight, torch.full((2, 5), 1 / 5))
+    assert prompts.prompts[0][4] == "a tail and two ears. (and 1 more: their mean)"
+    assert prompts.prompts[1][4] == "many dots"
+    assert torch.equal(prompts.encode(prompts.context + 0.1)[:, 4:], prompts.features[:, 4:])
+
+
+def test_descriptions_are_frozen_prompts_after_the_contexts(backbone: Backbone) -> None:
+    sentences = (("a tail and two ears.", "it purrs"), ("many dots",), ("black type on paper",))
+    names = ("cat", "polka-dotted", "soy milk carton")
+    plain = build_prompts(backbone, names, RECOMMENDED)
+    each = RECOMMENDED.replace(descriptions="built_in")
+    prompts = build_prompts(backbone, names, each, sentences)
+    assert prompts.features.shape == (3, 4 + 2, 32)
+    assert torch.equal(prompts.features[:, :4], plain.features)
+    for k, own in enumerate(sentences):
+        expected = encode_sentences(backbone, list(own))
+        torch.testing.assert_close(prompts.features[k, 4 : 4 + len(own)], expected)
+        torch.testing.assert_close(prompts.weight[k, : 4 + len(own)].unique(), torch.tensor([1 / (4 + len(own))]))
+        assert not prompts.features[k, 4 + len(own) :].any()
+        assert not prompts.weight[k, 4 + len(own) :].any()
+        assert prompts.prompts[k][4:] == own + ("",) * (2 - len(own))
+    moved = prompts.encode(prompts.context + 0.1)
+    assert torch.equal(moved[:, 4:], prompts.features[:, 4:])
+    assert not torch.equal(moved[:, :4], prompts.features[:, :4])
+
+
+def test_chunks_and_recomputation_change_nothing(backbone: Backbone, monkeypatch) -> None:
+    prompts = build_prompts(backbone, NAMES, RECOMMENDED)
+    results = []
+    for tokens, padding, graph in ((10**6, 10**6, 10**12), (64, 10**6, 0), (10**6, 0, 0)):
+        monkeypatch.setattr(text_module, "CHUNK_TOKENS", tokens)
+        monkeypatch.setattr(text_module, "MAX_PADDING_TOKENS", {"cpu": padding})
+        monkeypatch.setattr(text_module, "GRAPH_BYTES", graph)
+        context = prompts.context.clone().requires_grad_()
+        features = prompts.encode(context)
+        features[..., 0].sum().backward()
+        results.append((features.detach(), context.grad))
+    for other in results[1:]:
+        torch.testing.assert_close(results[0], other, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_chunks_have_little_padding_and_lose_no_row(seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(7, 40, (int(torch.randint(1, 90, (), generator=generator)),), generator=generator)
+    chunks = list(text_module._chunks(lengths, 200, torch.device("cpu")))
+    elsewhere = list(text_module._chunks(lengths, 200, torch.device("cuda")))
+    assert len(elsewhere) <= len(chunks)
+    assert torch.cat([rows for rows, _ in chunks]).sort().values.equal(torch.arange(len(lengths)))
+    for rows, length in chunks:
+        assert length == lengths[rows].max()
+        assert len(rows) * length <= 200
+        assert (length - lengths[rows]).sum() <= text_module.MAX_PADDING_TOKENS["cpu"]
+
+
+def test_unknown_words_are_named_and_only_for_the_embedded_model(backbone: Backbone) -> None:
+    prompts = build_prompts(backbone, ("cat", "brick xylophone", "grass"), RECOMMENDED)
+    assert prompts.unknown == ((), ("xylophone",), ())
+    plain = wrapped(tiny_model(open_clip.CLIP, {}))
+    assert build_prompts(plain, ("xylophone",), RECOMMENDED).unknown == ((),)
+
+
+@pytest.mark.parametrize("names", [(), ("cat", " "), ("cat", "x" * 1001)])
+def test_unusable_names_give_an_error_message(backbone: Backbone, names) -> None:
+    with pytest.raises(VocabularyError, match=r"\.$"):
+        build_prompts(backbone, names, RECOMMENDED)
