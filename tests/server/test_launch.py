@@ -71,7 +71,7 @@ def test_health_is_503_during_shutdown_and_when_the_queue_is_dead(
 ) -> None:
     dead = TestClient(Starlette(routes=[launch.health(lambda: False)])).get("/health")
     assert (dead.status_code, dead.json()) == (503, {"status": "no queue"})
-    monkeypatch.setattr(SHUTDOWN, "leaving", True)
+    monkeypatch.setattr(SHUTDOWN, "draining", True)
     answer = httpx.get(f"{locked_client}health")
     assert (answer.status_code, answer.json()) == (503, {"status": "going down"})
 

@@ -1,4 +1,4 @@
-"""The memory's tab as a stranger can reach it: forged events and files over real HTTP, no browser."""
+"""The memory's tab over HTTP without a browser: forged events and files."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ pytestmark = pytest.mark.slow
 
 
 class MemoryHttpClient(HttpClient):
-    """Somebody in front of the open tab."""
+    """A visitor who uses the tab."""
 
     def open_tab(self) -> str:
-        """Choose the tab."""
+        """Load the page and choose the tab: a tab that is open already is not drawn again."""
+        self.open()
         return self.choose_tab("memory")
 
     def upload(self, name: str, data: bytes) -> dict[str, Any]:
@@ -49,7 +50,6 @@ def address() -> Iterator[str]:
 @pytest.fixture
 def client(address: str) -> MemoryHttpClient:
     one = MemoryHttpClient(address)
-    one.open()
     assert "agreement" in one.open_tab()
     return one
 
