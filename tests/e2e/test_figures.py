@@ -124,7 +124,7 @@ def test_the_paper_table_can_be_filtered_and_marks_misprints(figures_page: Page)
 @pytest.mark.parametrize(
     ("tab", "panel", "says"),
     [
-        ("Figures of the paper", "#fig-brackets", "Theorem 1’s bracket"),
+        ("Figures of the paper", "#fig-brackets", "Theorem 1’s bounds"),
         ("Memory (cache)", "#compared", "With an empty one"),
     ],
 )
