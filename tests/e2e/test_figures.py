@@ -78,18 +78,6 @@ def lasso(page: Page) -> None:
     page.mouse.up()
 
 
-@pytest.mark.nightly
-def test_a_measurement_can_be_stopped_and_the_page_keeps_working(figures_page: Page) -> None:
-    figures_page.get_by_role("button", name="Measure this setting").click()
-    expect(figures_page.locator("#status")).to_contain_text(re.compile(r"of \d+"), timeout=LONG_TIMEOUT_MS)
-    figures_page.locator("#fig-stop-measuring").click()
-    expect(figures_page.locator("#status")).to_contain_text("Stopped", timeout=LONG_TIMEOUT_MS)
-    expect(figures_page.locator("#fig-stop-measuring")).to_be_hidden()
-    figures_page.get_by_role("tab", name="Attack & defend").click()
-    figures_page.locator("#samples button").nth(1).click()
-    expect(figures_page.locator("#status")).to_contain_text("Done in", timeout=LONG_TIMEOUT_MS)
-
-
 def test_collecting_can_be_stopped_and_the_page_keeps_working(figures_page: Page) -> None:
     collect_cloud(figures_page, 20, 20)
     expect(figures_page.locator("#status")).to_contain_text("of 400", timeout=LONG_TIMEOUT_MS)
@@ -97,41 +85,3 @@ def test_collecting_can_be_stopped_and_the_page_keeps_working(figures_page: Page
     expect(figures_page.locator("#status")).to_contain_text("Stopped", timeout=LONG_TIMEOUT_MS)
     expect(figures_page.locator("#fig-stop")).to_be_hidden()
     expect(figures_page.locator("#fig-cloud")).to_contain_text("No pictures yet")
-
-
-def test_a_class_of_the_theorem_bounds_is_selected_in_every_tab(figures_page: Page) -> None:
-    figure = figures_page.locator("#fig-brackets .rita-figure")
-    figure.focus()
-    for _ in range(3):
-        figure.press("ArrowRight")
-    figures_page.wait_for_timeout(500)  # what a screen reader is told follows the last step
-    name = figures_page.locator("#fig-brackets .rita-said").inner_text().split(",")[0]
-    figure.press("Enter")
-    figures_page.get_by_role("tab", name="Inside RITA").click()
-    expect(figures_page.locator("#in-class input")).to_have_value(name)
-
-
-def test_the_paper_table_can_be_filtered_and_marks_misprints(figures_page: Page) -> None:
-    table = figures_page.locator("#fig-printed")
-    expect(table).to_contain_text("printed cells")
-    for element, value in (("fig-table", "RN50"), ("fig-backbone", "RN50"), ("fig-dataset", "Avg")):
-        figures_page.locator(f"#{element} input").click()
-        shown = figures_page.locator(f"#{element}").get_by_role("option", name=value, exact=True)
-        shown.or_(figures_page.get_by_role("option", name=value, exact=True)).last.click()
-    expect(table).to_contain_text(re.compile(r"its row averages 44\.06"))
-
-
-@pytest.mark.parametrize(
-    ("tab", "panel", "says"),
-    [
-        ("Figures of the paper", "#fig-brackets", "Theorem 1’s bracket"),
-        ("Memory (cache)", "#compared", "With an empty one"),
-    ],
-)
-def test_a_run_that_finishes_while_the_tab_is_visible_is_shown_there(
-    page: Page, tab: str, panel: str, says: str
-) -> None:
-    page.locator("#samples button").nth(4).click()
-    page.get_by_role("tab", name=tab).click()
-    expect(page.locator("#status")).to_contain_text("Done in", timeout=LONG_TIMEOUT_MS)
-    expect(page.locator(panel)).to_contain_text(says)

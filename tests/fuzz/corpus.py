@@ -98,10 +98,9 @@ def history() -> History:
     """The memory through both pictures."""
     found = History()
     for run in runs():
-        events = run.attacked.trace.cache_update.events
         cut = ENGINE.view_pixels(run.attacked.picture, run.settings)
         key = run.clean.picture.key
-        found = found.with_picture("A picture", key, run.class_prompts, run.cache_before, run.cache_after, events, cut)
+        found = found.with_picture("A picture", key, run, cut)
     return found
 
 
@@ -113,6 +112,7 @@ def cache_state() -> CacheSnapshot:
     return now
 
 
+@cache
 def exported_cache() -> bytes:
     """The memory before the second picture, as the page exports it: what that one was decided from."""
     run, entry = runs()[1], history().entries[-2]

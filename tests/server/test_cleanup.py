@@ -43,7 +43,7 @@ def test_the_oldest_uploads_are_deleted_until_the_rest_fits(tmp_path: Path) -> N
 
 SCRIPT = """
 import threading, time
-from rita_demo.server.cleanup import keep_house
+from rita_demo.server.cleanup import start_cleanup
 from rita_demo.ui.session.store import Sessions
 
 def resident():
@@ -67,7 +67,7 @@ before = resident()
 threading.Thread(target=fill_and_free).start()
 freed.wait()
 held = resident()
-keep_house(page, Sessions(), every=0.05)
+start_cleanup(page, Sessions(), interval=0.05)
 until = time.monotonic() + 20
 while resident() > before + 50 and time.monotonic() < until:
     time.sleep(0.05)

@@ -18,9 +18,9 @@ NUMBER = count(1)
 
 
 @contextmanager
-def serve_fake_page(**options: Any) -> Iterator[str]:
+def serve_fake_page(engine: FakeEngine | None = None, **options: Any) -> Iterator[str]:
     """A page whose worked example is ready, until the end of the block; gives its address."""
-    engine = FakeEngine(spread=0.2)
+    engine = engine or FakeEngine(spread=0.2)
     example = WorkedExample(engine)
     page = build(engine, example=example, **options)
     assert example.wait(120, complete=True)

@@ -17,21 +17,15 @@ from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.ui.figures import feature_cloud, layout, measurements, theorem
 from rita_demo.ui.figures.jobs import FigureJobs
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.widgets.plotly_view import clicked, event_data, parse_int, selected_points
+from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int, selected_points
 
 #: Long jobs of this tab wait only for each other: they use the engine for one step at a time.
-LONG_EVENT: dict[str, Any] = {
-    "concurrency_id": "figures",
-    "concurrency_limit": 1,
-    "show_progress": "hidden",
-    "api_visibility": "private",
-}
-UMAP_EVENT: dict[str, Any] = LONG_EVENT | {"concurrency_id": "umap"}
+LONG_EVENT, UMAP_EVENT = queued_event("figures"), queued_event("umap")
 
 
 class FiguresTab:
@@ -121,8 +115,8 @@ class FiguresTab:
     def on_point(self, visitor: Any, event: gr.EventData) -> Updates:
         """A point was clicked: its picture is selected, and its class in every tab that has it."""
         session = self.context.sessions.get(visitor)
-        one, click = session.figures.placed_cloud, clicked(event)
-        i = click.integer(0, len(one.points.kind)) if one is not None and click else None
+        one = session.figures.placed_cloud
+        i = clicked_integer(event, len(one.points.kind) if one else 0)
         if one is None or i is None:
             return {}
         picture, k = int(one.points.picture[i]), int(one.points.label[i])
@@ -133,8 +127,8 @@ class FiguresTab:
     def on_hover(self, visitor: Any, event: gr.EventData) -> Updates:
         """The pointer is over a point: show its thumbnail."""
         session = self.context.sessions.get(visitor)
-        one, click = session.figures.placed_cloud, clicked(event)
-        i = click.integer(0, len(one.points.kind)) if one is not None and click else None
+        one = session.figures.placed_cloud
+        i = clicked_integer(event, len(one.points.kind) if one else 0)
         return {} if i is None else {self.parts["mark"]: feature_cloud.point_html(session, i)}
 
     def on_lasso(self, visitor: Any, event: gr.EventData) -> Updates:
@@ -162,8 +156,8 @@ class FiguresTab:
     def on_class(self, visitor: Any, event: gr.EventData) -> Updates:
         """A class was clicked among the KL values."""
         session = self.context.sessions.get(visitor)
-        one, click = session.figures.placed_cloud, clicked(event)
-        k = click.integer(0, len(one.cloud.class_prompts.names)) if one is not None and click else None
+        one = session.figures.placed_cloud
+        k = clicked_integer(event, len(one.cloud.class_prompts.names) if one else 0)
         return {} if k is None else self._select_class(session, k, session.figures.picture)
 
     def _select_class(self, session: Session, k: int, picture: int | None) -> Updates:
@@ -171,10 +165,8 @@ class FiguresTab:
         one, run = session.figures.placed_cloud, session.run
         assert one is not None
         name = one.cloud.class_prompts.names[k]
-        known = run is not None and name in run.class_prompts.names
-        if run is not None and known:
-            at = run.class_prompts.names.index(name)
-            session.selection = replace(session.selection, k=at, atom=None)
+        if run is not None and name in run.class_prompts.names:
+            session.select(k=run.class_prompts.names.index(name), atom=None)
             session.figures = replace(session.figures, k=k, picture=picture, released_class=None)
             return self.context.panels.redraw(session, "class", "cloud")
         session.figures = replace(session.figures, k=k, picture=picture, released_class=session.selection.k)
@@ -192,11 +184,10 @@ class FiguresTab:
     def on_bounds_class(self, visitor: Any, event: gr.EventData) -> Updates:
         """A class was clicked in the figure of Theorem 1."""
         session = self.context.sessions.get(visitor)
-        run, click = session.run, clicked(event)
-        k = click.integer(0, len(run.class_prompts.names)) if run is not None and click else None
+        k = clicked_integer(event, len(session.run.class_prompts.names) if session.run else 0)
         if k is None:
             return {}
-        session.selection = replace(session.selection, k=k, atom=None)
+        session.select(k=k, atom=None)
         return self.context.panels.redraw(session, "class")
 
     # --- measurements

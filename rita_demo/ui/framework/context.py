@@ -18,26 +18,23 @@ from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
 
+_NO_SPINNER: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
+
+
+def queued_event(queue: str, limit: int = 1) -> dict[str, Any]:
+    """A long event: at most ``limit`` of a ``queue`` run at a time; its progress is shown by the status line."""
+    return {"concurrency_id": queue, "concurrency_limit": limit} | _NO_SPINNER
+
+
 #: Events that use a model run one at a time (the engine has a lock as well).
 ENGINE_QUEUE: dict[str, Any] = {"concurrency_id": "engine", "concurrency_limit": 1}
-#: A long event that uses a model; its progress is shown by the status line.
-LONG_EVENT: dict[str, Any] = ENGINE_QUEUE | {"show_progress": "hidden", "api_visibility": "private"}
+LONG_EVENT = queued_event("engine")
 #: Of several events at the same time only the last one waits, instead of being dropped.
 QUEUE_LATEST: dict[str, Any] = {"trigger_mode": "always_last"}
 #: Background work waits until no answer is being computed; no visitor waits for it.
-BACKGROUND_EVENT: dict[str, Any] = QUEUE_LATEST | {
-    "concurrency_id": "film",
-    "concurrency_limit": 2,
-    "show_progress": "hidden",
-    "api_visibility": "private",
-}
+BACKGROUND_EVENT = QUEUE_LATEST | queued_event("film", 2)
 #: A quick event: outside the queue, and without Gradio's spinner.
-IMMEDIATE_EVENT: dict[str, Any] = {
-    "queue": False,
-    "show_progress": "hidden",
-    "api_visibility": "private",
-    "trigger_mode": "always_last",
-}
+IMMEDIATE_EVENT = QUEUE_LATEST | {"queue": False} | _NO_SPINNER
 
 
 class ModelPool:

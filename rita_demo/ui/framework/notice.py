@@ -12,8 +12,9 @@ from typing import Any
 import gradio as gr
 
 from rita_demo.process import logging as logs
+from rita_demo.process.shutdown import SHUTDOWN
 from rita_demo.records.errors import DemoError
-from rita_demo.ui.framework.event_log import EventLogger
+from rita_demo.ui.framework.event_log import logged_event
 from rita_demo.ui.widgets.html_buttons import HtmlWidget
 
 INTERNAL_ERROR = "Something went wrong on our side. It was written down."
@@ -53,10 +54,9 @@ def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any
     """Decorator for event handlers that return (or yield) ``{component: value}``.
 
     An error becomes a message in ``banner``; every other output keeps its value. ``extra_updates`` makes updates that
-    go with an error (for example, a cleared status line). Every event is counted and logged, see
-    :class:`rita_demo.ui.framework.event_log.EventLogger`; a generator is stopped when the server shuts down.
+    go with an error (for example, a cleared status line). Every event is counted and logged
+    (:func:`logged_event`); a generator is stopped when the server shuts down.
     """
-
     unchanged = {banner: gr.skip()}  # Gradio takes an empty dict for one output too few and answers 500
 
     def failed(error: Exception) -> dict[Any, Any]:
@@ -67,13 +67,13 @@ def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any
 
             @functools.wraps(handler)
             def generator(*args: Any, **kwargs: Any) -> Iterator[dict[Any, Any]]:
-                answered, event = False, EventLogger(handler, always_log=True)
+                answered = False
                 try:
-                    with event, closing(handler(*args, **kwargs)) as updates:
+                    with logged_event(handler, always_log=True), closing(handler(*args, **kwargs)) as updates:
                         for update in updates:
                             answered = True
                             yield update or unchanged
-                            event.check_shutdown()
+                            SHUTDOWN.check()
                 except Exception as error:
                     answered = True
                     yield failed(error)
@@ -85,7 +85,7 @@ def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any
         @functools.wraps(handler)
         def plain(*args: Any, **kwargs: Any) -> dict[Any, Any]:
             try:
-                with EventLogger(handler):
+                with logged_event(handler):
                     return handler(*args, **kwargs) or unchanged
             except Exception as error:
                 return failed(error)

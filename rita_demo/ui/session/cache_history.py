@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from PIL import Image
 
-from rita_demo.records import CacheEvent, CacheState, ClassPrompts
+from rita_demo.records import CacheEvent, CacheState, Run
 
 MAX_ENTRIES = 200
 THUMBNAIL_SIZE = 48  # pixels
@@ -139,57 +139,29 @@ class History:
         return None if snapshot is None else snapshot.to_cache_state()
 
     def with_picture(
-        self,
-        title: str,
-        picture_key: str,
-        class_prompts: ClassPrompts,
-        cache_before: CacheState,
-        cache_after: CacheState,
-        events: tuple[CacheEvent, ...],
-        crops: np.ndarray | None,
-        *,
-        replace_latest: bool = True,
+        self, title: str, picture_key: str, run: Run, crops: np.ndarray | None, *, replace_latest: bool = True
     ) -> History:
-        """The history after a picture; another vocabulary or model starts a new one.
-
-        Args:
-            cache_before: from :meth:`cache_before`.
-            crops: the picture's views for the screen, for thumbnails.
-            replace_latest: a repeated run of the latest picture replaces its moment. Otherwise, and for earlier
-                pictures, a moment is added in which the picture's earlier views are gone.
-        """
-        kept = self.entries
-        if not kept or kept[-1].snapshot.key != class_prompts.key:
-            kept = (HistoryEntry("The beginning", snapshot_of(cache_before, class_prompts.names, None, None)),)
+        """The history after the delivered picture of a run from :meth:`cache_before`; another vocabulary or model
+        starts a new one. ``crops``: its views for the screen, for thumbnails. ``replace_latest``: a repeated run of the
+        latest picture replaces its moment; otherwise a moment is added in which its earlier views are gone."""
+        kept, names = self.entries, run.class_prompts.names
+        if not kept or kept[-1].snapshot.key != run.class_prompts.key:
+            kept = (HistoryEntry("The beginning", snapshot_of(run.cache_before, names, None, None)),)
         elif replace_latest and picture_key and len(kept) > 1 and kept[-1].picture_key == picture_key:
             kept = kept[:-1]
         if picture_key and any(e.picture_key == picture_key for e in kept):
             title = f"{title}, again (its earlier views were taken out)"
-        snapshot = snapshot_of(cache_after, class_prompts.names, kept[-1].snapshot, crops)
-        return self._append(kept, HistoryEntry(title, snapshot, events, picture_key))
+        snapshot = snapshot_of(run.cache_after, names, kept[-1].snapshot, crops)
+        entry = HistoryEntry(title, snapshot, run.attacked.trace.cache_update.events, picture_key)
+        return History((*kept, entry)[-MAX_ENTRIES:])
 
-    def with_clear(self) -> History:
-        """The cache cleared; :meth:`undo` restores it."""
-        now = self.current
-        return self if now is None else self._append(self.entries, HistoryEntry("Emptied", now.cleared()))
-
-    def with_removal(self, title: str, state: CacheState) -> History:
-        """The cache is now ``state``, from which something was removed."""
-        assert self.current is not None
-        snapshot = snapshot_of(state, self.current.names, self.current, None)
-        return self._append(self.entries, HistoryEntry(title, snapshot))
-
-    def with_import(self, snapshot: CacheSnapshot) -> History:
-        """Another cache instead of this one."""
-        return self._append(self.entries, HistoryEntry("Imported from a file", snapshot))
+    def with_snapshot(self, title: str, snapshot: CacheSnapshot) -> History:
+        """Another cache instead of this one; :meth:`undo` restores this one."""
+        return History((*self.entries, HistoryEntry(title, snapshot))[-MAX_ENTRIES:])
 
     def undo(self) -> History:
         """Without the latest moment; the first one stays."""
         return History(self.entries[:-1]) if len(self.entries) > 1 else self
-
-    @staticmethod
-    def _append(entries: tuple[HistoryEntry, ...], entry: HistoryEntry) -> History:
-        return History((*entries, entry)[-MAX_ENTRIES:])
 
 
 def snapshot_of(

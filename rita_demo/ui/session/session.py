@@ -241,22 +241,16 @@ class Session:
     def add_to_history(self, run: Run, title: str) -> None:
         """Add what the run's delivered picture changed in the cache; its thumbnails come from ``crops``."""
         with self.lock:
-            self.history = self.history.with_picture(
-                title if run.attack is None else f"{title}, attacked",
-                run.clean.picture.key,
-                run.class_prompts,
-                run.cache_before,
-                run.cache_after,
-                run.attacked.trace.cache_update.events,
-                self.crops.get("attacked"),
-            )
+            title = title if run.attack is None else f"{title}, attacked"
+            self.history = self.history.with_picture(title, run.clean.picture.key, run, self.crops.get("attacked"))
 
     def size_bytes(self) -> int:
         """Bytes that only this visitor needs. Called from other threads: each field may change meanwhile, and is read
         once."""
         empty, cached = self.memory.empty_cache_result, self.memory.cache_result
+        shown = (self.run, self.attack_steps, self.crops, self.budget_variants)
         own = (
-            () if self.same_picture(self.shared_run) else self._own_results(),
+            () if self.same_picture(self.shared_run) else shown,
             self.attack_defend.view_seed_results,
             self.history,
             empty[1] if empty else None,
@@ -270,9 +264,6 @@ class Session:
         parts = [part for cache in image_caches for part in tuple(cache.values())]
         text = sum(len(part.get("src") or "") for part in parts)
         return len(self.attack_defend.source or b"") + text + self.stream.size_bytes() + array_bytes(own)
-
-    def _own_results(self) -> tuple[Any, ...]:
-        return self.run, self.attack_steps, self.crops, self.budget_variants
 
 
 def array_bytes(value: Any, seen: set[Any] | None = None) -> int:

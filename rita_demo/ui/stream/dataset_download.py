@@ -15,16 +15,11 @@ from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.records.errors import DataError
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
 
 #: Not the engine's queue: a download of minutes must not block other visitors.
-DOWNLOAD_QUEUE: dict[str, Any] = {
-    "concurrency_id": "fetch",
-    "concurrency_limit": 2,
-    "show_progress": "hidden",
-    "api_visibility": "private",
-}
+DOWNLOAD_QUEUE = queued_event("fetch", 2)
 UPDATE_INTERVAL = 0.3  # seconds between two updates of the page
 
 

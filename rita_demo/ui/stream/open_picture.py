@@ -7,7 +7,7 @@ from typing import Any
 from rita_demo.defences.registry import DEFENCES, default_methods
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
-from rita_demo.ui.session.cache_history import MAX_ENTRIES, History, HistoryEntry, snapshot_of
+from rita_demo.ui.session.cache_history import History, snapshot_of
 from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.stream_state import StreamState
 
@@ -29,6 +29,5 @@ def open_request(engine: Any, folders: DataFolders, stream: StreamState, before:
 
 def _history_with_cache(history: History, arrival: evaluation_page.StreamPicture, t: int) -> History:
     snapshot = snapshot_of(arrival.cache, arrival.names, None, None)
-    entry = HistoryEntry(f"A stream, before its picture {t}", snapshot)
-    kept = history.entries if history.current is not None and history.current.key == snapshot.key else ()
-    return History((*kept, entry)[-MAX_ENTRIES:])
+    kept = history if history.current is not None and history.current.key == snapshot.key else History()
+    return kept.with_snapshot(f"A stream, before its picture {t}", snapshot)

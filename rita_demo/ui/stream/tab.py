@@ -14,7 +14,7 @@ from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import MAX_PICTURES, DataFolders
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext
+from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.session.run_request import RunRequest, methods_of
 from rita_demo.ui.session.session import Session
@@ -23,16 +23,11 @@ from rita_demo.ui.stream import layout, open_picture
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.dataset_download import DatasetDownload, dataset_choices
 from rita_demo.ui.widgets.html_buttons import download_value
-from rita_demo.ui.widgets.plotly_view import clicked, event_data, parse_int
+from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int
 from rita_demo.ui.widgets.setting_controls import settings_from
 
 #: Not the engine's queue: between two pictures a stream of minutes leaves the engine to other visitors.
-STREAM_QUEUE: dict[str, Any] = {
-    "concurrency_id": "stream",
-    "concurrency_limit": 2,
-    "show_progress": "hidden",
-    "api_visibility": "private",
-}
+STREAM_QUEUE = queued_event("stream", 2)
 MAX_WAIT_SECONDS = 20.0  # longest wait for other visitors' pictures, between two of the stream
 PAUSE_SECONDS = 0.02  # between two pictures, for requests that wait for the engine
 
@@ -208,15 +203,13 @@ class StreamTab:
 
     def click_figure(self, visitor: Any, event: gr.EventData) -> Updates:
         """A point of a figure was clicked: its picture."""
-        click = clicked(event)
-        number = click.integer(0, 10**9) if click else None
-        return self._select_picture(self.context.sessions.get(visitor), number)
+        return self._select_picture(self.context.sessions.get(visitor), clicked_integer(event, 10**9))
 
     def click_class(self, visitor: Any, event: gr.EventData) -> Updates:
         """A class of the cache was clicked: it is selected in every tab, if the displayed run has it."""
-        session, click = self.context.sessions.get(visitor), clicked(event)
+        session = self.context.sessions.get(visitor)
         run, trajectory = session.run, session.stream.trajectory
-        k = click.integer(0, len(trajectory.names)) if trajectory is not None and click else None
+        k = clicked_integer(event, len(trajectory.names) if trajectory else 0)
         if k is None or trajectory is None or run is None or trajectory.names[k] not in run.class_prompts.names:
             return {}
         session.select(k=run.class_prompts.names.index(trajectory.names[k]), atom=None)

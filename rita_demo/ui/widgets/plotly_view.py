@@ -153,6 +153,12 @@ def clicked(event: Any) -> Click | None:
     return Click(curve, index, _number_or_text(raw.get("x")), _number_or_text(raw.get("y")), kept)
 
 
+def clicked_integer(event: Any, size: int) -> int | None:
+    """The first number of the mark that an untrusted event names, in ``range(size)``; else None."""
+    click = clicked(event)
+    return click.integer(0, size) if click else None
+
+
 def selected_points(event: Any, size: int) -> tuple[int, ...]:
     """The selected marks' first datum, each in ``range(size)``, sorted and unique."""
     points = event_data(event).get("points")

@@ -335,9 +335,3 @@ def test_the_paper_table_shows_a_newly_opened_run(client: FiguresClient, tmp_pat
     with (folder / "rows.jsonl").open("a") as file:
         file.write(rows[4])
     assert "n = 5" in open_tab(client.tab, client.name)[parts["printed"]]  # the run went on meanwhile
-
-
-def test_nothing_is_drawn_while_another_tab_is_visible(client: FiguresClient) -> None:
-    client.collected()
-    open_tab(client.tab, client.name, HOME_TAB)
-    assert client.context.panels.redraw(client.session, "cloud") == {}

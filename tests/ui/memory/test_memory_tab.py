@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from rita_demo.analysis import project_to_plane
-from rita_demo.records.errors import DemoError
 from rita_demo.ui.memory import html, panels
 from rita_demo.ui.session.cache_history import History
-from rita_demo.ui.session.session import HOME_TAB, Session
 from rita_demo.ui.widgets import wording
 from tests.ui.conftest import NAMES
-from tests.ui.memory_client import Event, MemoryClient, states_equal
-
-
-def saved(visit: MemoryClient, kind: Any) -> dict[str, str]:
-    """What the browser is told to save."""
-    return json.loads(visit.tab.on_export(visit.name, Event({"kind": kind}))[visit.tab.export_buttons])
+from tests.ui.memory_client import Event
 
 
 def test_the_first_tab_shows_the_memory_content_after_clearing(client) -> None:
@@ -60,36 +50,6 @@ def test_a_selected_item_selects_its_class_and_view_in_every_tab(client) -> None
     assert (at.item, at.k, at.view) == ((k, 0), k, client.current.items_by_class[k][0].view)
     assert 'aria-pressed="true"' in panels.moment_contents(client.session)
     assert "slot 0" in panels.detail(client.session)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        None,
-        "x",
-        [],
-        {},
-        {"k": 0},
-        {"k": 99, "slot": 0},
-        {"k": 0, "slot": 99},
-        {"k": "0", "slot": 0},
-        {"k": float("nan"), "slot": 0},
-        {"k": 10**400, "slot": 0},
-        {"k": 0.5, "slot": True},
-        {"curve": 0, "index": 0, "data": [10**9]},
-        {"curve": 0, "index": 0, "data": ["a"]},
-        {"curve": 0, "index": 0, "data": [float("nan")]},
-        {"curve": 0, "index": 0, "data": [[0]]},
-        {"k": [0], "slot": [0]},
-        {"k": {}, "slot": None},
-        {"curve": -1, "index": 0, "data": [0]},
-    ],
-)
-def test_forged_clicks_change_nothing(client, data: Any) -> None:
-    before = client.session.selection
-    for handler in (client.tab.click_item, client.tab.click_slot, client.tab.click_class):
-        assert handler(client.name, Event(data)) == {}
-    assert client.session.selection == before
 
 
 def test_answers_with_and_without_the_memory_are_shown(client, example_run) -> None:
@@ -161,32 +121,6 @@ def test_plane_points_and_distance_rows_are_selected_everywhere(client) -> None:
     assert client.session.selection.item == (k, 0)
 
 
-def test_export_and_import_give_the_same_memory(client, tmp_path: Path) -> None:
-    address = saved(client, None)["address"]
-    path = tmp_path / "memory.safetensors"
-    path.write_bytes(base64.b64decode(address.partition("base64,")[2]))
-    wanted = client.current.to_cache_state()
-    client.tab.on_clear(client.name)
-    client.tab.on_import(client.name, str(path))
-    assert states_equal(client.current.to_cache_state(), wanted)
-    path.write_bytes(b"not a memory at all")
-    with pytest.raises(DemoError, match="not a safetensors file"):
-        client.tab.on_import(client.name, str(path))
-    with pytest.raises(DemoError, match="No file"):
-        client.tab.on_import(client.name, ["x"])
-    assert states_equal(client.current.to_cache_state(), wanted)
-
-
-def test_the_json_is_saved_as_well(client) -> None:
-    data = base64.b64decode(saved(client, "json")["address"].partition("base64,")[2])
-    found = json.loads(data)
-    assert found["names"] == list(NAMES)
-    assert found["settings"]["slots"] == client.session.run.settings.slots
-    assert sum(len(c["items"]) for c in found["held"].values()) == client.current.count
-    for hostile in (None, 3, ["json"], {}):
-        assert saved(client, hostile)["name"] == "memory.safetensors"
-
-
 def test_items_show_class_entropy_and_age_and_classes_show_agreement(client) -> None:
     shown = panels.moment_contents(client.session)
     for k, items in client.current.items_by_class.items():
@@ -216,29 +150,3 @@ def test_names_cannot_become_markup_in_the_memory(client) -> None:
     client.session.selection = replace(client.session.selection, item=(0, 0))
     for draw in (panels.moment_contents, panels.detail, panels.log, panels.moment_heading):
         assert "<img src=x" not in draw(client.session)
-
-
-def test_nothing_is_drawn_before_the_tab_is_opened(client) -> None:
-    client.session.visible_tab = HOME_TAB
-    assert client.context.panels.redraw(client.session, "story") == {}
-    drawn = client.context.panels.open_tab(client.session, "memory")
-    assert json.dumps(drawn[client.tab.moment])
-
-
-def test_the_memory_counts_towards_the_session_size(client) -> None:
-    full = client.session.size_bytes()
-    client.session.history = History()
-    assert client.session.size_bytes() < full
-
-
-def test_a_session_without_a_run_shows_messages() -> None:
-    lonely = Session()
-    for draw in (
-        panels.moment_contents,
-        panels.detail,
-        panels.log,
-        panels.moment_heading,
-        panels.comparison,
-        panels.before_after,
-    ):
-        assert isinstance(draw(lonely), str)

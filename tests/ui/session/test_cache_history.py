@@ -102,16 +102,6 @@ def test_rerunning_the_current_picture_after_a_bulk_add_inserts_nothing_twice(cl
     assert sum(e.picture_key == example_run.clean.picture.key for e in client.session.history.entries[-2:]) == 1
 
 
-def test_another_attack_on_the_same_picture_replaces_its_insertions(client, example_run) -> None:
-    client.run(client.tab.add_attacked_samples(client.name))
-    result = run_again(client, example_run, budget=1)
-    own = [
-        i for items in client.current.items_by_class.values() for i in items if i.born == client.current.pictures - 1
-    ]
-    assert len(own) == len(result.attacked.trace.cache_update.events)
-    assert holds_the_latest_run_only(client, example_run.clean.picture.key)
-
-
 def test_the_same_uploads_are_stored_once(client, tmp_path: Path) -> None:
     path = tmp_path / "b.png"
     Image.fromarray(SAMPLES["coffee"].load().pixels).save(path)
@@ -168,19 +158,6 @@ def test_the_selected_view_stays_selected_across_snapshots(client) -> None:
         assert shelf_then.item(*place) is item
 
 
-def test_unchanged_items_are_shared_between_snapshots(client) -> None:
-    first = client.current
-    client.run(client.tab.add_attacked_samples(client.name))
-    shared = [
-        item
-        for k, items in client.current.items_by_class.items()
-        for item in items
-        if item in first.items_by_class.get(k, ())
-    ]
-    kept = [i for items in client.current.items_by_class.values() for i in items if i.born == 0]
-    assert len(shared) == len(kept)
-
-
 def test_another_vocabulary_starts_a_new_history(client) -> None:
     engine, picture = FakeEngine(), SAMPLES["coffee"].load()
     other = pipeline.run_picture(engine, picture, ("cup", "piano"), RECOMMENDED.replace(attack="none"))
@@ -193,7 +170,7 @@ def test_another_vocabulary_starts_a_new_history(client) -> None:
 def test_the_history_length_is_limited(client) -> None:
     history = client.session.history
     for _ in range(MAX_ENTRIES + 50):
-        history = history.with_import(client.current)
+        history = history.with_snapshot("Imported", client.current)
     assert len(history.entries) == MAX_ENTRIES
 
 

@@ -312,13 +312,3 @@ def test_the_figure_has_an_accessible_name_and_alt_text(screen):
     figure = screen.get_by_role("figure", name="Costs")
     described = figure.get_attribute("aria-describedby")
     assert "cheapest is cup" in screen.locator(f"#{described}").inner_text()
-
-
-@pytest.mark.e2e
-def test_views_are_selected_by_pointer_and_keyboard(screen):
-    screen.locator("#grid [data-index='9']").click()
-    _wait_for_text(screen, "view 9")
-    screen.keyboard.press("ArrowRight")
-    screen.keyboard.press("Enter")
-    _wait_for_text(screen, "view 10")
-    assert screen.locator("#grid [aria-pressed='true']").count() == 1
