@@ -20,7 +20,6 @@ from rita_demo.settings import PRESETS, SETTINGS
 
 
 def add_evaluate(commands: Any) -> None:
-    """The command and its options."""
     parser = commands.add_parser(
         "evaluate",
         help="measure methods on a dataset; started again, it goes on",
@@ -110,11 +109,7 @@ def add_evaluate(commands: Any) -> None:
 
 
 def request_of(args: argparse.Namespace) -> Request:
-    """The options as a request.
-
-    Raises:
-        SettingError: a name or number that is not allowed.
-    """
+    """The options as a request. Raises SettingError: a name or number that is not allowed."""
     settings, fixed = requests.points(
         start=args.preset,
         attacks=",".join(options.attack(name.strip()) for name in args.attack.split(",")),

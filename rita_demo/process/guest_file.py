@@ -31,7 +31,6 @@ class GuestError(DemoError):
 
     @property
     def for_owner(self) -> str:
-        """The sentence with the detail."""
         return f"{self}: {self.detail}" if self.detail else str(self)
 
 
@@ -41,11 +40,8 @@ def is_guest(text: str) -> bool:
 
 
 def load_guest(spec: str, kind: type[T]) -> T:
-    """Execute ``FILE.py`` and return its object ``NAME``.
-
-    Raises:
-        GuestError: no such file or name, an error in the file, or an object of another type.
-    """
+    """Execute ``FILE.py`` and return its object ``NAME``. Raises GuestError: no such file or name, an error in the
+    file, or an object of another type."""
     file, _, name = spec.rpartition(":")
     if not file.endswith(".py") or not name.isidentifier():
         raise GuestError(f"{spec!r} is not FILE.py:NAME.", f"NAME is the {kind.__name__} that FILE.py defines.")

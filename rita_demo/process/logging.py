@@ -22,12 +22,8 @@ _print_exc = traceback.print_exc
 
 
 def configure(style: str = "text", *, debug: bool = False) -> None:
-    """Send all log messages of this process, those of libraries too, to stderr in one format.
-
-    Args:
-        style: ``text`` or ``json``.
-        debug: log errors with their messages.
-    """
+    """Send all log messages of this process, those of libraries too, to stderr in one format. ``style``: ``text`` or
+    ``json``; ``debug``: log errors with their messages."""
     form = JsonFormatter(debug) if style == "json" else TextFormatter(debug)
     handler = logging.StreamHandler()
     handler.setFormatter(form)

@@ -87,7 +87,6 @@ def _remove_abandoned_uploads(page: Any) -> None:
 
 
 def drop_closed_sessions(page: Any) -> None:
-    """Delete what Gradio stores of closed pages."""
     kept = getattr(page, "state_holder", None)  # there is none before the page is served
     if kept is None:
         return

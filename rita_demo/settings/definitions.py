@@ -7,6 +7,7 @@ A setting of a single defence or attack is in that one's file and is added by :f
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
@@ -17,9 +18,12 @@ from rita_demo.settings.setting import Setting, short_repr
 DEFAULT_PROMPT_TEMPLATE = "a photo of a {}."  # what ``hand_prompt="photo"`` says
 
 
-def _setting(group: str, default: Any, label: str, help: str, **more: Any) -> Any:
+def _setting(
+    group: str, default: Any, label: str, help: str, bounds: tuple[float, float] = (-math.inf, math.inf), **more: Any
+) -> Any:
     kind = "choice" if "choices" in more else type(default).__name__
-    meta = {"kind": kind, "group": group, "label": label, "help": help, "paper": default} | more
+    meta = {"kind": kind, "group": group, "label": label, "help": help, "paper": default}
+    meta |= {"low": bounds[0], "high": bounds[1]} | more
     return field(default=default, metadata=meta)
 
 
@@ -35,11 +39,8 @@ _tuning = partial(_setting, "tuning")
 class Settings:
     """The value of every setting. Compare, hash and ``replace`` instances; the defaults are ``RECOMMENDED``.
 
-    ``own``: names and values of own settings of defences and attacks, sorted, only those not at their default.
-
-    Raises:
-        SettingError: an unknown name, or a value outside its range.
-    """
+    ``own``: names and values of own settings of defences and attacks, sorted, only those not at their default. Raises
+    SettingError: an unknown name, or a value outside its range."""
 
     # --- attack (method.md sections 0 and 3)
     attack: str = _attack(
@@ -49,16 +50,15 @@ class Settings:
         choices=("pgd",),  # the registry of attacks sets the others
     )
     budget: int = _attack(
-        4, "Strength", "No pixel value moves by more than this.", paper=1, low=0, high=64, symbol="ε", unit="/255"
+        4, "Strength", "No pixel value moves by more than this.", paper=1, bounds=(0, 64), symbol="ε", unit="/255"
     )
-    steps: int = _attack(7, "Steps", "How many gradient steps the attacker takes.", low=1, high=100)
-    attack_seed: int = _attack(0, "Attack seed", "Fixes the attack's random start.", low=0, high=2**31 - 1)
+    steps: int = _attack(7, "Steps", "How many gradient steps the attacker takes.", bounds=(1, 100))
+    attack_seed: int = _attack(0, "Attack seed", "Fixes the attack's random start.", bounds=(0, 2**31 - 1))
     attack_views: int = _attack(
         16,
         "Views per step",
         "How many new crops the attacks through crops and through the defence use in every step.",
-        low=1,
-        high=64,
+        bounds=(1, 64),
     )
     adversarial_roundtrip: str = _attack(
         "round",
@@ -84,10 +84,10 @@ class Settings:
         kind="sentence",
     )
     # --- views (row 2)
-    views: int = _views(64, "Views", "How many crops of the picture are encoded.", low=1, high=256, symbol="N")
-    view_seed: int = _views(0, "View seed", "Fixes which crops are drawn.", low=0, high=2**31 - 1)
+    views: int = _views(64, "Views", "How many crops of the picture are encoded.", bounds=(1, 256), symbol="N")
+    view_seed: int = _views(0, "View seed", "Fixes which crops are drawn.", bounds=(0, 2**31 - 1))
     view_scale: float = _views(
-        0.08, "Smallest crop", "The smallest share of the picture's area that a crop may cover.", low=0.01, high=1.0
+        0.08, "Smallest crop", "The smallest share of the picture's area that a crop may cover.", bounds=(0.01, 1.0)
     )
     views_augmix: bool = _views(
         False,
@@ -97,7 +97,7 @@ class Settings:
     )
     # --- prompts (row 3)
     prompts: int = _prompts(
-        4, "Prompts per class", "How many sentences describe each class.", low=1, high=32, symbol="M"
+        4, "Prompts per class", "How many sentences describe each class.", bounds=(1, 32), symbol="M"
     )
     context_init: str = _prompts(
         "templates",
@@ -106,7 +106,7 @@ class Settings:
         paper="noise",
         choices=("noise", "templates"),
     )
-    context_seed: int = _prompts(0, "Prompt seed", "Fixes the noise on the prompts.", low=0, high=2**31 - 1)
+    context_seed: int = _prompts(0, "Prompt seed", "Fixes the noise on the prompts.", bounds=(0, 2**31 - 1))
     descriptions: str = _prompts(
         "built_in_mean",
         "Class descriptions",
@@ -122,8 +122,7 @@ class Settings:
         "Confidence limit",
         "A view enters the memory only if its entropy is at most this, in the unit below.",
         paper=0.8,
-        low=0.0,
-        high=10.0,
+        bounds=(0.0, 10.0),
         symbol="γ",
     )
     entropy_unit: str = _cache(
@@ -134,14 +133,13 @@ class Settings:
         choices=("nats", "share_of_log_k"),
     )
     slots: int = _cache(
-        3, "Places per class", "How many views the memory keeps for each class.", low=1, high=32, symbol="J"
+        3, "Places per class", "How many views the memory keeps for each class.", bounds=(1, 32), symbol="J"
     )
     cache_weight: float = _cache(
         0.1,
         "Weight of the memory",
         "The weight of the transport cost to the memory; that of the cost to the prompts is 1.",
-        low=0.0,
-        high=10.0,
+        bounds=(0.0, 10.0),
         symbol="α",
     )
     empty_class: str = _cache(
@@ -176,8 +174,7 @@ class Settings:
         "Views from one picture",
         "How many views of one picture may enter the memory; 0 means no limit.",
         paper=0,
-        low=0,
-        high=256,
+        bounds=(0, 256),
     )
     protocol: str = _cache(
         "stream",
@@ -191,8 +188,7 @@ class Settings:
         "Entropic regularisation",
         "Large: every view is moved to all prompts equally. Small: every view is moved to the prompts it fits.",
         paper=0.1,
-        low=0.001,
-        high=10.0,
+        bounds=(0.001, 10.0),
         symbol="λ",
         log=True,
     )
@@ -207,8 +203,7 @@ class Settings:
         "Transported mass",
         "Below 1, each class may leave out the views that fit it worst.",
         paper=1.0,
-        low=0.05,
-        high=1.0,
+        bounds=(0.05, 1.0),
         symbol="ρ",
     )
     view_weight: str = _transport(
@@ -225,26 +220,24 @@ class Settings:
         "How far every view is moved against the offset of the whole picture from its crops: an attack on the whole "
         "picture causes such an offset.",
         paper=0.0,
-        low=0.0,
-        high=10.0,
+        bounds=(0.0, 10.0),
         symbol="κ",
     )
     sinkhorn_tolerance: float = _transport(
         1e-6,
         "Sinkhorn tolerance",
         "Stop when the largest error of the plan's marginals is at most this (fraction of the total mass).",
-        low=1e-9,
-        high=1e-2,
+        bounds=(1e-9, 1e-2),
         log=True,
     )
     sinkhorn_iterations: int = _transport(
-        1000, "Sinkhorn limit", "Stop after at most this many iterations.", low=1, high=100_000
+        1000, "Sinkhorn limit", "Stop after at most this many iterations.", bounds=(1, 100_000)
     )
     # --- prompt update (row 13)
     tuning_steps: int = _tuning(
-        1, "Tuning steps", "How often the prompts are adjusted to this picture.", low=0, high=20, symbol="s"
+        1, "Tuning steps", "How often the prompts are adjusted to this picture.", bounds=(0, 20), symbol="s"
     )
-    tuning_rate: float = _tuning(0.005, "Step length", "AdamW's learning rate on the contexts.", low=0.0, high=1.0)
+    tuning_rate: float = _tuning(0.005, "Step length", "AdamW's learning rate on the contexts.", bounds=(0.0, 1.0))
     tuning_loss: str = _tuning(
         "marginal",
         "Tuning loss",
@@ -252,7 +245,7 @@ class Settings:
         choices=("marginal", "pointwise", "transport", "none"),
     )
     subset_size: int = _tuning(
-        64, "Views in the loss", "The loss uses this many of the most confident views.", low=1, high=256, symbol="S"
+        64, "Views in the loss", "The loss uses this many of the most confident views.", bounds=(1, 256), symbol="S"
     )
     # --- own settings of single defences and attacks
     own: tuple[tuple[str, Any], ...] = ()
@@ -285,7 +278,6 @@ class Settings:
         return {name: getattr(self, name) for name in names} | {n: v for n, v in self.own if "." in n}
 
     def differs_from(self, other: Settings) -> tuple[str, ...]:
-        """Names of the settings whose values differ."""
         return tuple(n for n in SETTINGS if getattr(self, n) != getattr(other, n))
 
 
@@ -321,10 +313,7 @@ GROUPS: dict[str, str] = {
 
 def register(owner: str, setting: Setting) -> str:
     """Add an own setting of a defence or attack and return its full name, ``owner.name`` (or ``setting.flat_name``).
-
-    Raises:
-        SettingError: the name is taken, or the group does not exist.
-    """
+    Raises SettingError: the name is taken, or the group does not exist."""
     dotted = f"{owner}.{setting.name}"
     name = setting.flat_name or dotted
     if name in SETTINGS or dotted in _FLAT_NAMES:
@@ -338,7 +327,6 @@ def register(owner: str, setting: Setting) -> str:
 
 
 def unregister(name: str) -> None:
-    """Remove an own setting that was registered under this full name."""
     del SETTINGS[name]
 
 

@@ -42,11 +42,8 @@ class Setting:
             object.__setattr__(self, "paper", self.default)
 
     def parse(self, value: Any) -> Any:
-        """Turn what came from a slider or a terminal into a valid value.
-
-        Raises:
-            SettingError: naming the setting, what is allowed and what came.
-        """
+        """Turn what came from a slider or a terminal into a valid value. Raises SettingError: naming the setting, what
+        is allowed and what came."""
         if self.kind == "file":
             if isinstance(value, str) and value.strip() and "\0" not in value:
                 return value
@@ -69,11 +66,8 @@ class Setting:
         return self._parse_number(value)
 
     def parse_untrusted(self, value: Any) -> Any:
-        """The same for untrusted input: one of the choices, never a path on this machine.
-
-        Raises:
-            SettingError: as :meth:`parse`.
-        """
+        """The same for untrusted input: one of the choices, never a path on this machine. Raises SettingError: as
+        :meth:`parse`."""
         if self.kind == "file" and value not in self.choices:
             raise SettingError(f"{self.name} is one of {', '.join(self.choices)}; got {short_repr(value)}.")
         return self.parse(value)

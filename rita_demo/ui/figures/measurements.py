@@ -78,7 +78,6 @@ def _accuracy(cell: MeasuredCell) -> str:
 
 # --- printed beside measured
 def filters() -> dict[str, list[str]]:
-    """The choices of every filter."""
     cells = paper_results.paper_results()
     return {name: [ALL, *dict.fromkeys(getattr(cell, name) for cell in cells)] for name in DEFAULT_FILTERS}
 

@@ -29,12 +29,7 @@ LONG_EVENT, UMAP_EVENT = queued_event("figures"), queued_event("umap")
 
 
 class FiguresTab:
-    """The tab. Build it inside ``gr.Tab``; ``parts`` holds its components by name.
-
-    Args:
-        places: where stored runs are, and where small ones are kept.
-        worker: places points by UMAP; tests bring a quick one.
-    """
+    """The tab. Build it inside ``gr.Tab``; ``parts`` holds its components by name. ``worker`` places points by UMAP."""
 
     tab = "figures"
 
@@ -86,7 +81,6 @@ class FiguresTab:
         )
 
     def on_stopped(self, _: Session) -> Updates:
-        """A long job was stopped."""
         return {self.context.status: notice.done_html("Stopped. What was there before is still shown.")}
 
     # --- opening the tab
@@ -100,7 +94,6 @@ class FiguresTab:
         return lists
 
     def _compute_bounds(self, session: Session) -> None:
-        """Theorem 1 on the displayed run."""
         run, known = session.run, session.figures.theorem_bounds
         if run is not None and (known is None or known[0] is not run):
             made = theorem.bounds_by_side(self.context.engine_of(session), run)
@@ -125,14 +118,12 @@ class FiguresTab:
         return self._select_class(session, k, None if picture < 0 else picture)
 
     def on_hover(self, visitor: Any, event: gr.EventData) -> Updates:
-        """The pointer is over a point: show its thumbnail."""
         session = self.context.sessions.get(visitor)
         one = session.figures.placed_cloud
         i = clicked_integer(event, len(one.points.kind) if one else 0)
         return {} if i is None else {self.parts["mark"]: feature_cloud.point_html(session, i)}
 
     def on_lasso(self, visitor: Any, event: gr.EventData) -> Updates:
-        """Points were selected with the lasso: count them."""
         session = self.context.sessions.get(visitor)
         one = session.figures.placed_cloud
         if one is None:
@@ -154,7 +145,6 @@ class FiguresTab:
         return self._select_class(session, k, None)
 
     def on_class(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A class was clicked among the KL values."""
         session = self.context.sessions.get(visitor)
         one = session.figures.placed_cloud
         k = clicked_integer(event, len(one.cloud.class_prompts.names) if one else 0)
@@ -173,7 +163,6 @@ class FiguresTab:
         return self.context.panels.redraw(session, "cloud")
 
     def pick_projection(self, visitor: Any, projection: Any) -> Updates:
-        """PCA or UMAP."""
         session = self.context.sessions.get(visitor)
         if projection not in ("PCA", "UMAP"):
             return {}
@@ -182,7 +171,6 @@ class FiguresTab:
 
     # --- Theorem 1
     def on_bounds_class(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A class was clicked in the figure of Theorem 1."""
         session = self.context.sessions.get(visitor)
         k = clicked_integer(event, len(session.run.class_prompts.names) if session.run else 0)
         if k is None:
@@ -192,13 +180,11 @@ class FiguresTab:
 
     # --- measurements
     def pick_run(self, visitor: Any, run: Any) -> Updates:
-        """A run folder was chosen from the list."""
         session = self.context.sessions.get(visitor)
         self._load_run_folder(session, run or "")
         return {self.context.error_banner: "", **self.context.panels.redraw(session, "figures")}
 
     def pick_setting(self, visitor: Any, setting: Any) -> Updates:
-        """Another setting's ablation."""
         session = self.context.sessions.get(visitor)
         if setting not in small_ablations.VALUES:
             return {}
@@ -214,7 +200,6 @@ class FiguresTab:
         yield {**lists, **self.context.panels.redraw(session, "figures")}
 
     def on_filter(self, visitor: Any, *values: Any) -> Updates:
-        """A filter of the paper's table was changed."""
         session = self.context.sessions.get(visitor)
         chosen = measurements.chosen_filters(values)
         session.figures = replace(session.figures, filters=chosen)

@@ -38,12 +38,8 @@ IMMEDIATE_EVENT = QUEUE_LATEST | {"queue": False} | _NO_SPINNER
 
 
 class ModelPool:
-    """The loaded models by name: the one the server started with, and at most one other.
-
-    Args:
-        default: the engine of the first, which stays loaded.
-        load: makes an engine from a model's name; None: only the default can be used.
-    """
+    """The loaded models by name: the one the server started with, and at most one other. ``default``: the engine of the
+    first, which stays loaded; ``load``: makes an engine from a model's name; None: only the default can be used."""
 
     def __init__(self, default: Any, load: Callable[[str], Any] | None = None) -> None:
         self.default = default
@@ -57,15 +53,11 @@ class ModelPool:
         return other if other is not None and other.info.name == name else self.default
 
     def is_loaded(self, name: str) -> bool:
-        """Whether that model is loaded."""
         return self.get(name).info.name == name
 
     def load_steps(self, name: str) -> Iterator[float]:
-        """Load a model, yielding the seconds that have passed.
-
-        Raises:
-            BackboneError: the model cannot be loaded, or another one is being loaded.
-        """
+        """Load a model, yielding the seconds that have passed. Raises BackboneError: the model cannot be loaded, or
+        another one is being loaded."""
         if self.is_loaded(name):
             return
         if self._load is None:
@@ -130,7 +122,6 @@ class AppContext:
     downloads: DownloadSlots = field(default_factory=DownloadSlots)
 
     def outputs(self, *more: Any) -> list[Any]:
-        """Everything an event may change."""
         return [self.error_banner, self.status, *self.panels.components, *more]
 
     def outputs_of(self, *changed: str, tab: str | None = None) -> list[Any]:
@@ -165,11 +156,8 @@ class AppContext:
         return self.models.get(session.model)
 
     def chosen_engine(self, session: Session) -> Any:
-        """The engine that this visitor chose, never another.
-
-        Raises:
-            BackboneError: it was unloaded for another visitor's model.
-        """
+        """The engine that this visitor chose, never another. Raises BackboneError: it was unloaded for another
+        visitor's model."""
         if session.model and not self.models.is_loaded(session.model):
             raise BackboneError(
                 "The model you chose was unloaded for another visitor's.",

@@ -36,7 +36,6 @@ def logged_event(handler: Any, *, always_log: bool = False) -> Iterator[None]:
 
 
 def outcome(error: BaseException | None) -> str:
-    """How an event ended, in a word."""
     if error is None:
         return "done"
     if isinstance(error, GeneratorExit):

@@ -34,7 +34,6 @@ class ErrorBanner(HtmlWidget):
 
 
 def error_html(error: DemoError) -> str:
-    """HTML of an error."""
     hint = f"<span>{escape(error.hint)}</span>" if error.hint else ""
     return (
         f'<div class="notice" role="alert"><div><strong>{escape(error.message)}</strong>{hint}</div>'

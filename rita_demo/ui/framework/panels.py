@@ -122,7 +122,6 @@ class PanelRegistry:
         return updates | self._draw(session, [p for p in self._panels if stale and p.tab == tab])
 
     def of_tab(self, tab: str) -> list[Component]:
-        """The components in a tab."""
         return list(dict.fromkeys(p.component for p in self._panels if p.tab == tab))
 
     def draw_only(self, session: Session, components: Iterable[Component]) -> Updates:

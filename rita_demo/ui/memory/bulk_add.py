@@ -65,11 +65,8 @@ def current_run(session: Session, engine: Any) -> Run:
 
 
 def uploaded_pictures(session: Session, engine: Any, paths: Any, attack: bool) -> tuple[list[PictureToAdd], list[str]]:
-    """Uploaded files as pictures to add, and an error message for each file that is no picture.
-
-    Raises:
-        PictureError: no file, too many files, or no picture among them.
-    """
+    """Uploaded files as pictures to add, and an error message for each file that is no picture. Raises PictureError: no
+    file, too many files, or no picture among them."""
     run = current_run(session, engine)
     if not isinstance(paths, list) or not paths or not all(isinstance(p, str) for p in paths):
         raise PictureError("No file arrived.", "Choose one or more pictures.")

@@ -86,7 +86,6 @@ def _button(snapshot: CacheSnapshot, place: tuple[int, int], new: bool, pressed:
 
 
 def detail(entry: HistoryEntry, selected: tuple[int, int] | None) -> str:
-    """The selected item in words."""
     item = entry.snapshot.item(*selected) if selected else None
     if selected is None or item is None:
         return "<p class='empty'>Choose a stored view to see where it came from.</p>"

@@ -153,7 +153,6 @@ class MemoryTab:
         return panels.draw_only(session, panels.of_tab(str(self.tab.id)))
 
     def pick_moment(self, visitor: Any, number: Any) -> Updates:
-        """The time slider moved."""
         session = self.context.sessions.get(visitor)
         at = parse_int(number, 0, len(session.history.entries))
         if at is None:
@@ -174,7 +173,6 @@ class MemoryTab:
         return {} if entry is None or chosen is None else self._select_item(session, entry, chosen)
 
     def click_slot(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A view was clicked in the plane of its class."""
         session = self.context.sessions.get(visitor)
         entry, k = session.selected_entry, session.selection.k
         if entry is None or k is None:
@@ -183,7 +181,6 @@ class MemoryTab:
         return {} if slot is None else self._select_item(session, entry, (k, slot))
 
     def click_class(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A class was clicked in the figure of distances."""
         session = self.context.sessions.get(visitor)
         k = clicked_integer(event, len(session.run.class_prompts.names) if session.run else 0)
         return {} if k is None else self._select(session, "class", k=k, atom=None)
@@ -200,7 +197,6 @@ class MemoryTab:
         return self._select(session, "memory", "class", "view", "side", **changes)
 
     def on_undo(self, visitor: Any) -> Updates:
-        """Undo the last change."""
         session = self.context.sessions.get(visitor)
         if len(session.history.entries) < 2:
             raise DemoError("There is nothing to undo.")
@@ -208,7 +204,6 @@ class MemoryTab:
         return self._replace_history(session, session.history.undo(), f"Undone: {title}.")
 
     def on_clear(self, visitor: Any) -> Updates:
-        """Empty the cache; Undo brings its views back."""
         session = self.context.sessions.get(visitor)
         now = session.history.current
         if now is None or not now.count:
@@ -220,7 +215,6 @@ class MemoryTab:
         )
 
     def on_remove(self, visitor: Any) -> Updates:
-        """Remove the selected view; Undo brings it back."""
         session = self.context.sessions.get(visitor)
         history, item = session.history, session.selection.item
         now, one = history.current, session.selected_entry
@@ -238,7 +232,6 @@ class MemoryTab:
         return self._replace_history(session, history, f"{title}. Undo brings it back.")
 
     def on_export(self, visitor: Any, event: gr.EventData) -> Updates:
-        """The cache of the selected moment, as a file."""
         session = self.context.sessions.get(visitor)
         entry, run = session.selected_entry, session.run
         if entry is None or run is None:
@@ -255,7 +248,6 @@ class MemoryTab:
         }
 
     def on_import(self, visitor: Any, path: Any) -> Updates:
-        """Replace the cache by one from a file."""
         session = self.context.sessions.get(visitor)
         if not isinstance(path, str):
             raise cache_file.CacheFileError("No file arrived.", "Try again.")
@@ -269,13 +261,11 @@ class MemoryTab:
         return updates
 
     def add_uploads(self, visitor: Any, paths: Any, attack: Any) -> Iterator[Updates]:
-        """Add uploaded pictures."""
         session = self.context.sessions.get(visitor)
         found = bulk_add.uploaded_pictures(session, self.context.engine_of(session), paths, attack is True)
         yield from self._add_pictures(session, *found)
 
     def add_attacked_samples(self, visitor: Any) -> Iterator[Updates]:
-        """Add attacked versions of the samples."""
         session = self.context.sessions.get(visitor)
         yield from self._add_pictures(session, bulk_add.attacked_samples(session, self.context.engine_of(session)))
 

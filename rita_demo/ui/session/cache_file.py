@@ -127,11 +127,8 @@ def read_file(path: Path) -> bytes:
 
 
 def unpack(data: bytes, class_prompts: ClassPrompts, model: str) -> CacheSnapshot:
-    """A cache from a file, checked against the model and the classes in use.
-
-    Raises:
-        CacheFileError: one sentence on the first thing that is wrong.
-    """
+    """A cache from a file, checked against the model and the classes in use. Raises CacheFileError: one sentence on the
+    first thing that is wrong."""
     if len(data) > MAX_FILE_BYTES:
         raise CacheFileError("This file is larger than any memory of this page.", RETRY_HINT)
     try:

@@ -159,7 +159,6 @@ class Session:
             self.selection = Selection(k=k, step=last_step(run) if run.attack else None, side=side)
 
     def select(self, **changes: Any) -> None:
-        """Change the selection."""
         self.selection = replace(self.selection, **changes)
 
     def store_budget_variant(self, budget: int, variant: BudgetVariant) -> None:

@@ -88,11 +88,7 @@ def _selection(session: Session) -> list[tuple[str, str]]:
 
 
 def parse_link(params: Mapping[str, str]) -> ShareLink | None:
-    """The link in a page's query; None when there is none.
-
-    Raises:
-        DemoError: the first invalid part.
-    """
+    """The link in a page's query; None when there is none. Raises DemoError: the first invalid part."""
     given = {k: str(v) for k, v in params.items() if k not in GRADIO_KEYS and k != "tab"}
     if not given:
         return None

@@ -61,7 +61,6 @@ class DatasetDownload:
         self.parts = [self.dataset_menu, self.stop_button, self.status, dataset]
 
     def bind_events(self) -> None:
-        """Connect the events."""
         hidden = {self.status: "", self.stop_button: gr.update(visible=False)}
         safe = notice.handle_errors(self.context.error_banner, lambda: hidden)
         outputs = [self.context.error_banner, *self.parts]
@@ -70,7 +69,6 @@ class DatasetDownload:
         self.stop_button.click(safe(self.on_stop), visitor, outputs, **IMMEDIATE_EVENT)
 
     def on_download(self, visitor: Any, name: Any) -> Iterator[Updates]:
-        """Download the chosen dataset and show its progress."""
         view = self.context.sessions.get(visitor).stream
         archive = download.ARCHIVES.get(name) if isinstance(name, str) else None
         if archive is None:

@@ -14,12 +14,8 @@ from rita_demo.ui.session.stream_state import StreamState
 
 def open_request(engine: Any, folders: DataFolders, stream: StreamState, before: History) -> tuple[RunRequest, History]:
     """The run request of the selected picture, with every method of the stream; and the history whose latest entry is
-    the cache before that picture (Undo brings the visitor's own one back).
-
-    Raises:
-        SettingError: the engine is not the model that was streamed.
-        DataError, PictureError: the picture is not there.
-    """
+    the cache before that picture (Undo brings the visitor's own one back). Raises SettingError: the engine is not the
+    model that was streamed; DataError, PictureError: the picture is not there."""
     assert stream.recording is not None
     met = evaluation_page.open_stream_picture(engine, folders, stream.recording, stream.shown_picture)
     asked = tuple(m for m in DEFENCES if m in stream.recording.cells or m in default_methods())

@@ -51,7 +51,6 @@ def status(session: Session) -> str:
 
 
 def slider(session: Session) -> Any:
-    """The time slider."""
     view = session.stream
     last = 0 if view.trajectory is None else len(view.trajectory.pictures)
     return gr.update(minimum=1, maximum=max(last, 2), value=max(view.shown_picture, 1), visible=last > 1)

@@ -123,11 +123,9 @@ class StreamTab:
         yield from self._run_stream(visitor, session, request)
 
     def on_resume(self, visitor: Any) -> Iterator[Updates]:
-        """Resume the paused stream."""
         yield from self._run_stream(visitor, self.context.sessions.get(visitor))
 
     def on_step(self, visitor: Any) -> Iterator[Updates]:
-        """Decide one more picture."""
         yield from self._run_stream(visitor, self.context.sessions.get(visitor), most=1)
 
     def _run_stream(
@@ -190,19 +188,16 @@ class StreamTab:
 
     # --- selecting
     def pick_picture(self, visitor: Any, number: Any) -> Updates:
-        """The time slider moved."""
         session = self.context.sessions.get(visitor)
         updates = self._select_picture(session, parse_int(number, 1, 10**9))
         updates.pop(self.slider, None)  # the slider itself has the new value
         return updates
 
     def click_picture(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A thumbnail was clicked."""
         number = parse_int(event_data(event).get("t"), 1, 10**9)
         return self._select_picture(self.context.sessions.get(visitor), number)
 
     def click_figure(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A point of a figure was clicked: its picture."""
         return self._select_picture(self.context.sessions.get(visitor), clicked_integer(event, 10**9))
 
     def click_class(self, visitor: Any, event: gr.EventData) -> Updates:
@@ -224,7 +219,6 @@ class StreamTab:
         return self._draw(session)
 
     def open_stored(self, visitor: Any, name: Any) -> Updates:
-        """Open a stored run."""
         session = self.context.sessions.get(visitor)
         if session.stream.running:
             raise SettingError("A stream of yours is running.", "Pause it first.")

@@ -104,11 +104,9 @@ class PlotlyView(gr.HTML):
         return json.dumps(value)
 
     def preprocess(self, payload: Any) -> None:
-        """The figure that a browser sends back is not read."""
         return None
 
     def get_block_name(self) -> str:
-        """Gradio's own ``html`` component draws this one."""
         return "html"
 
 

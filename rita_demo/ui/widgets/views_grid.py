@@ -201,11 +201,9 @@ class ViewsGrid(HtmlWidget):
         )
 
     def postprocess(self, value: str | None) -> str:
-        """HTML of :func:`grid_value`, or the empty sentence."""
         return value or f'<p class="rita-views-empty">{html.escape(self.empty)}</p>'
 
     def preprocess(self, payload: Any) -> None:
-        """The value that a browser sends back is not read."""
         return None
 
 
