@@ -73,6 +73,8 @@ BAD_USAGE: list[tuple[list[str], str]] = [
     (["explain", "PHOTO", "--classes", "a,b", "--attack", "none", "--target", "a"], "needs an attack"),
     (["explain", "PHOTO", "--classes", "a,b", "--seed", "1e12"], "from 0 to 2147483647; got"),
     (["serve", "--port", "99999"], "a port is 1 to 65535; got 99999"),
+    (["open"], "FILE.zip"),
+    (["open", "x.zip", "--port", "0"], "a port is 1 to 65535; got 0"),
     (["serve", "--port", "abc"], "invalid port value: 'abc'"),
     (["train", "--data", "x", "--out", "y"], "--minutes"),
     (["train", "--data", "x", "--out", "y", "--minutes", "soon"], "invalid float"),

@@ -7,6 +7,7 @@ import json
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import numpy as np
 import open_clip
@@ -40,24 +41,12 @@ LISTS = {
     "classnames.txt": "dotted a dotted thing\nstriped a striped thing\n",
 }
 DESCRIPTIONS = {"cup": ["a cup has a handle", "one drinks from it"], "crab": ["it walks sideways"]}
-LINK = {
-    "sample": "motorcycle",
-    "classes": "motorbike,crab,cup",
-    "truth": "motorbike",
-    "target": "crab",
-    "attack": "pgd",
-    "budget": "4",
-    "views": "16",
-    "methods": "tpt",
-    "class": "cup",
-    "view": "3",
-    "step": "2",
-    "atom": "0",
-    "side": "clean",
-    "view_scale": "0.5",
-    "descriptions": "none",
-    "tab": "inside",
-}
+LINK = dict(
+    parse_qsl(
+        "sample=motorcycle&classes=motorbike,crab,cup&truth=motorbike&target=crab&attack=pgd&budget=4&views=16&methods=tpt"
+        "&class=cup&view=3&step=2&atom=0&side=clean&view_scale=0.5&descriptions=none&tab=inside"
+    )
+)
 EVENTS: tuple[Any, ...] = (
     {"curve": 0, "index": 3, "x": 0.5, "y": "cup", "data": [1, 0, "cup"]},
     {"points": [0, 1, 2, 5]},
@@ -155,16 +144,9 @@ def vision_tower() -> bytes:
 @cache
 def model_folder() -> tuple[tuple[str, bytes], ...]:
     """A folder like assets/model."""
+    side = {"mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5], "interpolation": "bicubic"}
     return (
-        (
-            "open_clip_config.json",
-            json.dumps(
-                {
-                    "model_cfg": TINY_CONFIG,
-                    "preprocess_cfg": {"mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5], "interpolation": "bicubic"},
-                }
-            ).encode(),
-        ),
+        ("open_clip_config.json", json.dumps({"model_cfg": TINY_CONFIG, "preprocess_cfg": side}).encode()),
         ("open_clip_model.safetensors", save_torch(tiny_model(49_408).state_dict())),
         ("seen_tokens.json", b"[49406, 49407, 320, 1125]"),
     )

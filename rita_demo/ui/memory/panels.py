@@ -12,7 +12,6 @@ from rita_demo import plots
 from rita_demo.analysis import project_to_plane, text_mean
 from rita_demo.plots.labels import escaped
 from rita_demo.records import ProcrustesPlane, Run, Trace
-from rita_demo.ui.memory import html
 from rita_demo.ui.session.cache_history import CacheItem
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -33,28 +32,12 @@ def moment_heading(session: Session) -> str:
     return f"<h3>Moment {session.selected_moment}: {escape(one.title)}. It held {count}.</h3>"
 
 
-def moment_contents(session: Session) -> str:
-    one, at = session.selected_entry, session.selection
-    if one is None:
-        return "<p class='empty'>The stored views appear here once a picture was decided.</p>"
-    return html.cards(one, at.item, at.k)
-
-
-def detail(session: Session) -> str:
-    one = session.selected_entry
-    return "" if one is None else html.detail(one, session.selection.item)
-
-
 def remove_button(session: Session) -> Any:
     """The button that removes the selected item, which only the latest moment allows."""
     one, item = session.selected_entry, session.selection.item
     there = one is not None and item is not None and one.snapshot.item(*item) is not None
     now = session.selected_moment == len(session.history.entries) - 1
     return gr.update(interactive=bool(there and now))
-
-
-def log(session: Session) -> str:
-    return html.log(session.history, session.selected_moment)
 
 
 def comparison(session: Session) -> str:

@@ -13,9 +13,8 @@ from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, LONG_EVENT, AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import StoppableJob
-from rita_demo.ui.memory import bulk_add
+from rita_demo.ui.memory import bulk_add, html
 from rita_demo.ui.memory import panels as memory_panels
-from rita_demo.ui.memory.html import CACHE_FORMATS, clicked_item
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.cache_history import History, HistoryEntry, snapshot_of
@@ -62,20 +61,20 @@ class MemoryTab:
         add(self.moment, memory_panels.slider, "memory")
         add(gr.HTML(elem_id="moment-title"), memory_panels.moment_heading, "memory")
         self.cards = HtmlButtons(elem_id="contents")
-        add(self.cards, memory_panels.moment_contents, "memory", "class")
+        add(self.cards, html.contents, "memory", "class")
         with gr.Row(elem_id="memory-buttons"):
             self.undo_button = gr.Button("Undo", size="sm", elem_id="undo")
             self.clear_button = gr.Button("Empty the memory", size="sm", elem_id="empty-memory")
             self.remove_button = gr.Button("Remove the chosen view", size="sm", elem_id="remove", interactive=False)
-            self.export_buttons = DownloadButtons(CACHE_FORMATS, elem_id="export")
+            self.export_buttons = DownloadButtons(html.CACHE_FORMATS, elem_id="export")
             self.import_button = gr.UploadButton("Import", type="filepath", size="sm", elem_id="import")
         add(self.remove_button, memory_panels.remove_button, "memory")
         left, right = build_columns(1, 2)
         with left:
-            add(gr.HTML(elem_id="item-detail"), memory_panels.detail, "memory")
+            add(gr.HTML(elem_id="item-detail"), html.detail, "memory")
         with right:
             gr.HTML("<h3>What happened</h3>")
-            add(gr.HTML(elem_id="log"), memory_panels.log, "memory")
+            add(gr.HTML(elem_id="log"), html.log, "memory")
 
     def _build_effect(self) -> None:
         add = self.context.panels.add
@@ -169,7 +168,7 @@ class MemoryTab:
         displayed picture."""
         session = self.context.sessions.get(visitor)
         entry = session.selected_entry
-        chosen = None if entry is None else clicked_item(event, entry.snapshot)
+        chosen = None if entry is None else html.clicked_item(event, entry.snapshot)
         return {} if entry is None or chosen is None else self._select_item(session, entry, chosen)
 
     def click_slot(self, visitor: Any, event: gr.EventData) -> Updates:
@@ -236,7 +235,10 @@ class MemoryTab:
         entry, run = session.selected_entry, session.run
         if entry is None or run is None:
             raise DemoError("There is no memory to export yet.", "Run a picture first.")
-        kind, entries = (clicked_format(event, CACHE_FORMATS), session.history.entries[: session.selected_moment + 1])
+        kind, entries = (
+            clicked_format(event, html.CACHE_FORMATS),
+            session.history.entries[: session.selected_moment + 1],
+        )
         about = cache_file.describe(entry.snapshot, run.backbone.name, run.settings, entries)
         with self.context.downloads.slot():
             made = (cache_file.to_json if kind == "json" else cache_file.pack)(entry.snapshot, about)

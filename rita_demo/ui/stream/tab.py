@@ -57,9 +57,8 @@ class StreamTab:
             self.dataset_download = DatasetDownload(context, folders, self.request_inputs["dataset"])
             self.stored_menu, self.open_button = layout.build_stored_runs()
             self.buttons = layout.build_buttons(self.panels)
-            shown = layout.build_result(self.panels, folders)
-        self.slider, self.thumbnails, self.figures = shown.slider, shown.thumbnails, shown.figures
-        self.buttons, self.classes = self.buttons | shown.buttons, shown.classes
+            self.slider, self.thumbnails, self.figures, self.classes, more = layout.build_result(self.panels, folders)
+        self.buttons |= more
         context.panels.on_open("stream", self.on_open)
 
     # --- events

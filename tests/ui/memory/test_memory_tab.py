@@ -35,9 +35,9 @@ def test_a_run_that_finishes_while_the_tab_is_visible_is_compared(client, failed
 
 
 def test_the_time_slider_shows_an_earlier_snapshot(client) -> None:
-    assert "memory is empty at this moment" not in panels.moment_contents(client.session)
+    assert "memory is empty at this moment" not in html.contents(client.session)
     client.tab.pick_moment(client.name, 0)
-    assert "memory is empty at this moment" in panels.moment_contents(client.session)
+    assert "memory is empty at this moment" in html.contents(client.session)
     assert client.session.selection.moment == 0
     for hostile in ("1", -1, 99, 0.5, None, float("nan"), [0], True):
         assert client.tab.pick_moment(client.name, hostile) == {}
@@ -48,8 +48,8 @@ def test_a_selected_item_selects_its_class_and_view_in_every_tab(client) -> None
     client.tab.click_item(client.name, Event({"k": k, "slot": 0}))
     at = client.session.selection
     assert (at.item, at.k, at.view) == ((k, 0), k, client.current.items_by_class[k][0].view)
-    assert 'aria-pressed="true"' in panels.moment_contents(client.session)
-    assert "slot 0" in panels.detail(client.session)
+    assert 'aria-pressed="true"' in html.contents(client.session)
+    assert "slot 0" in html.detail(client.session)
 
 
 def test_answers_with_and_without_the_memory_are_shown(client, example_run) -> None:
@@ -122,7 +122,7 @@ def test_plane_points_and_distance_rows_are_selected_everywhere(client) -> None:
 
 
 def test_items_show_class_entropy_and_age_and_classes_show_agreement(client) -> None:
-    shown = panels.moment_contents(client.session)
+    shown = html.contents(client.session)
     for k, items in client.current.items_by_class.items():
         total = np.linalg.norm(np.sum([i.feature for i in items], 0))
         assert f"r<sub>k</sub> = {total / len(items):.3f}" in shown
@@ -135,8 +135,8 @@ def test_items_show_class_entropy_and_age_and_classes_show_agreement(client) -> 
 def test_the_log_lists_insertions_and_replacements(client) -> None:
     entry = client.session.history.entries[-1]
     event = replace(entry.events[0], replaced_entropy=0.5, replaced_born=0)
-    history = History((*client.session.history.entries[:-1], replace(entry, events=(event,))))
-    said = html.log(history, 1)
+    client.session.history = History((*client.session.history.entries[:-1], replace(entry, events=(event,))))
+    said = html.log(client.session)
     assert "instead of one of picture 1 (0.50)" in said
     assert said.count("aria-current") == 1
 
@@ -148,5 +148,5 @@ def test_names_cannot_become_markup_in_the_memory(client) -> None:
     entry = replace(entry, title=evil, snapshot=replace(entry.snapshot, names=names))
     client.session.history = History((entry,))
     client.session.selection = replace(client.session.selection, item=(0, 0))
-    for draw in (panels.moment_contents, panels.detail, panels.log, panels.moment_heading):
+    for draw in (html.contents, html.detail, html.log, panels.moment_heading):
         assert "<img src=x" not in draw(client.session)

@@ -17,7 +17,7 @@ from rita_demo.pipeline import run as pipeline
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.memory import panels
+from rita_demo.ui.memory import html, panels
 from rita_demo.ui.session.cache_history import MAX_ENTRIES
 from tests.ui.conftest import NAMES
 from tests.ui.fake_engine import FakeEngine
@@ -125,7 +125,7 @@ def test_a_removed_view_can_be_restored(client) -> None:
     assert states_equal(client.current.to_cache_state(), to_numpy(wanted))
     assert client.current.count == held - 1
     assert all(i is not gone for items in client.current.items_by_class.values() for i in items)
-    assert f"Removed view {gone.view} of picture 1" in panels.log(client.session)
+    assert f"Removed view {gone.view} of picture 1" in html.log(client.session)
     assert panels.remove_button(client.session)["interactive"] is False
     client.tab.on_undo(client.name)
     assert states_equal(client.current.to_cache_state(), before)
