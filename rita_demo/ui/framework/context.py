@@ -64,11 +64,7 @@ class ModelPool:
             raise BackboneError("Only one model can be used here.", "Start the server with another.")
         if not self._lock.acquire(blocking=False):
             raise BackboneError("Another visitor is loading a model right now.", "Try again in a minute.")
-        yield from self._load_in_thread(name, self._load)
-
-    def _load_in_thread(self, name: str, load: Callable[[str], Any]) -> Iterator[float]:
-        """Loading continues when the visitor leaves: the thread holds the lock until it is done."""
-        failed: list[Exception] = []
+        load, failed = self._load, list[Exception]()
 
         def fetch() -> None:
             try:
@@ -79,6 +75,7 @@ class ModelPool:
                 self._lock.release()
 
         begin = time.perf_counter()
+        # loading continues when the visitor leaves: the thread holds the lock until it is done
         worker = threading.Thread(target=fetch, daemon=True)
         worker.start()
         while worker.is_alive():

@@ -48,7 +48,9 @@ def query(session: Session) -> str:
     run, sample = session.run, session.run_sample
     if run is None or sample is None:
         return ""
-    pairs = [("sample", sample), *_classes(run, sample), *_settings(run), *_selection(session)]
+    changed = run.settings.differs_from(RECOMMENDED)
+    settings = [(name, str(getattr(run.settings, name)).lower()) for name in changed]
+    pairs = [("sample", sample), *_classes(run, sample), *settings, *_selection(session)]
     text = urlencode(pairs)
     return text if len(text) <= MAX_QUERY_LENGTH else ""
 
@@ -66,11 +68,6 @@ def _classes(run: Run, sample: str) -> list[tuple[str, str]]:
         found.append(("target", names[run.attack.target]))
     more = [m for m in run.methods if m not in default_methods()]
     return found + ([("methods", ",".join(more))] if more else [])
-
-
-def _settings(run: Run) -> list[tuple[str, str]]:
-    changed = run.settings.differs_from(RECOMMENDED)
-    return [(name, str(getattr(run.settings, name)).lower()) for name in changed]
 
 
 def _selection(session: Session) -> list[tuple[str, str]]:

@@ -97,7 +97,7 @@ def build_result(
     with right:
         accuracy = _build_figure(panels, "Accuracy over the stream", p.accuracy_figure, "accuracy")
     near = HtmlButtons(elem_id="stream-pictures-near")
-    add(near, p.thumbnails(folders))
+    add(near, lambda session: p.thumbnails(session, folders))
     with gr.Row(elem_id="stream-open"):
         pressed = {
             "inside": gr.Button("Open in Inside RITA", size="sm", visible=False, elem_id="stream-inside"),

@@ -187,18 +187,14 @@ def cache_text(session: Session) -> str:
     )
 
 
-def thumbnails(folders: DataFolders) -> Any:
-    """A draw function: the last pictures up to the selected one, as buttons."""
-
-    def draw(session: Session) -> str:
-        view = session.stream
-        if view.trajectory is None or not view.shown_picture:
-            return ""
-        first = max(1, view.shown_picture - MAX_THUMBNAILS + 1)
-        found = "".join(_picture(view, folders, t) for t in range(first, view.shown_picture + 1))
-        return f"<div class='arrivals' role='group' aria-label='Pictures of the stream'>{found}</div>"
-
-    return draw
+def thumbnails(session: Session, folders: DataFolders) -> str:
+    """HTML: the last pictures up to the selected one, as buttons."""
+    view = session.stream
+    if view.trajectory is None or not view.shown_picture:
+        return ""
+    first = max(1, view.shown_picture - MAX_THUMBNAILS + 1)
+    found = "".join(_picture(view, folders, t) for t in range(first, view.shown_picture + 1))
+    return f"<div class='arrivals' role='group' aria-label='Pictures of the stream'>{found}</div>"
 
 
 def _picture(stream: StreamState, folders: DataFolders, t: int) -> str:
