@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
@@ -203,6 +204,13 @@ class Session:
         if self.run is None:
             return ()
         return (*(result.image_result for result in self.attack_steps), self.run.attacked)
+
+    def selected_class_in(self, names: Sequence[str]) -> int | None:
+        """The selected class as another list of ``names`` numbers it; None if the list does not have it."""
+        if self.run is None or self.selection.k is None:
+            return None
+        name = self.run.class_prompts.names[self.selection.k]
+        return names.index(name) if name in names else None
 
     @property
     def selected_moment(self) -> int:

@@ -143,10 +143,8 @@ class_cache = _figure(_class_cache)
 
 def selected_class(session: Session) -> int | None:
     """The selected class as the stream numbers it; None if the stream does not have it."""
-    run, k, trajectory = session.run, session.selection.k, session.stream.trajectory
-    if run is None or k is None or trajectory is None or run.class_prompts.names[k] not in trajectory.names:
-        return None
-    return trajectory.names.index(run.class_prompts.names[k])
+    trajectory = session.stream.trajectory
+    return None if trajectory is None else session.selected_class_in(trajectory.names)
 
 
 def cache_text(session: Session) -> str:

@@ -94,7 +94,7 @@ def test_distances_belong_to_the_selected_snapshot(client, example_run) -> None:
 
 
 def test_the_plane_belongs_to_the_selected_class_and_snapshot(client, example_run) -> None:
-    k = max(client.current.items_by_class, key=lambda c: len(client.current.items_by_class[c]))
+    k = client.fullest
     client.tab.click_item(client.name, Event({"k": k, "slot": 0}))
     items = client.current.items_by_class[k]
     zbar = (example_run.class_prompts.features[k] * example_run.class_prompts.weight[k][:, None]).sum(0)
@@ -114,7 +114,7 @@ def test_the_plane_belongs_to_the_selected_class_and_snapshot(client, example_ru
 
 
 def test_plane_points_and_distance_rows_are_selected_everywhere(client) -> None:
-    k = max(client.current.items_by_class, key=lambda c: len(client.current.items_by_class[c]))
+    k = client.fullest
     client.tab.click_class(client.name, Event({"curve": 0, "index": 0, "data": [k, 0.5, 1, "x"]}))
     assert client.session.selection.k == k
     client.tab.click_slot(client.name, Event({"curve": 0, "index": 0, "data": [0, 0.5]}))
