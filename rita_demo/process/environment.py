@@ -1,6 +1,6 @@
 """The environment variables of this project: each is read and checked here, and nowhere else.
 
-``docs/deployment.md`` shows :func:`table`; a test compares the two.
+``docs/deployment.md`` shows :func:`markdown_table`; a test compares the two.
 """
 
 from __future__ import annotations

@@ -37,9 +37,8 @@ _tuning = partial(_setting, "tuning")
 
 @dataclass(frozen=True, init=False)
 class Settings:
-    """The value of every setting. Compare, hash and ``replace`` instances; the defaults are ``RECOMMENDED``.
-
-    ``own``: names and values of own settings of defences and attacks, sorted, only those not at their default. Raises
+    """The value of every setting. Compare, hash and ``replace`` instances; the defaults are ``RECOMMENDED``. ``own``:
+    names and values of own settings of defences and attacks, sorted, only those not at their default. Raises
     SettingError: an unknown name, or a value outside its range."""
 
     # --- attack (method.md sections 0 and 3)

@@ -122,10 +122,8 @@ class AppContext:
         return [self.error_banner, self.status, *self.panels.components, *more]
 
     def outputs_of(self, *changed: str, tab: str | None = None) -> list[Any]:
-        """The outputs of an event that redraws only what depends on ``changed`` (with ``tab``: in that tab).
-
-        Gradio takes about a millisecond for every output, changed or not, and so does the browser.
-        """
+        """The outputs of an event that redraws only what depends on ``changed`` (with ``tab``: in that tab). Gradio
+        takes about a millisecond for every output, changed or not, and so does the browser."""
         return [self.error_banner, self.status, *self.panels.depending_on(*changed, tab=tab)]
 
     def bind_tab(self, tab: gr.Tab, extra_outputs: Sequence[Any] = ()) -> Any:

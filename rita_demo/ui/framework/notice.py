@@ -50,12 +50,10 @@ def exception_html(error: Exception) -> str:
 
 
 def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any]] = dict) -> Callable[[Any], Any]:
-    """Decorator for event handlers that return (or yield) ``{component: value}``.
-
-    An error becomes a message in ``banner``; every other output keeps its value. ``extra_updates`` makes updates that
-    go with an error (for example, a cleared status line). Every event is counted and logged
-    (:func:`logged_event`); a generator is stopped when the server shuts down.
-    """
+    """Decorator for event handlers that return (or yield) ``{component: value}``. An error becomes a message in
+    ``banner``; every other output keeps its value. ``extra_updates`` makes updates that go with an error (for example,
+    a cleared status line). Every event is counted and logged (:func:`logged_event`); a generator is stopped when the
+    server shuts down."""
     unchanged = {banner: gr.skip()}  # Gradio takes an empty dict for one output too few and answers 500
 
     def failed(error: Exception) -> dict[Any, Any]:
@@ -96,10 +94,8 @@ def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any
 
 def progress_html(text: str, fraction: float, elapsed: float, *, stale: bool = False, answered: bool = False) -> str:
     """HTML of the status line: what happens now, the fraction done, and the time left after ``elapsed`` seconds.
-
     ``stale``: the result on the page is of an earlier picture and is dimmed; ``answered``: its pictures and verdicts
-    are already the new ones.
-    """
+    are already the new ones."""
     left = ""
     if elapsed > 1.5 and 0.05 < fraction < 1:
         left = f", about {max(1, round(elapsed * (1 - fraction) / fraction))} s left"

@@ -83,10 +83,9 @@ def _log_row(entry: HistoryEntry) -> dict[str, Any]:
 
 
 def to_json(snapshot: CacheSnapshot, metadata: dict[str, Any]) -> bytes:
-    """A cache as JSON for other programs: the metadata, and every item without its feature.
-
-    ``entropy`` is in nats, ``picture`` counts from 0 in the order of the log, ``r`` is |sum of a class's features| /
-    count. It cannot be imported: only the safetensors file has the features."""
+    """A cache as JSON for other programs: the metadata, and every item without its feature. ``entropy`` is in nats,
+    ``picture`` counts from 0 in the order of the log, ``r`` is |sum of a class's features| / count. It cannot be
+    imported: only the safetensors file has the features."""
     held = sorted(snapshot.items_by_class.items())
     classes = {
         snapshot.names[k]: {

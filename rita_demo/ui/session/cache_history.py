@@ -93,7 +93,6 @@ class CacheSnapshot:
 @dataclass(frozen=True)
 class HistoryEntry:
     """One moment: what happened (``title``), the views that entered (``events``), and the cache after it.
-
     ``picture_key`` names the clean picture that was decided; "" for a reset or an import."""
 
     title: str
@@ -120,11 +119,9 @@ class History:
         return self.entries[-1].snapshot if self.entries else None
 
     def snapshot_without(self, picture_key: str, moment: int = -1) -> CacheSnapshot | None:
-        """The snapshot at ``moment`` without a picture's own views; None before the first picture.
-
-        If that picture made the moment, it is exactly the moment before; later, its own views are removed, and what they
-        replaced meanwhile does not come back.
-        """
+        """The snapshot at ``moment`` without a picture's own views; None before the first picture. If that picture made
+        the moment, it is exactly the moment before; later, its own views are removed, and what they replaced meanwhile
+        does not come back."""
         if not self.entries:
             return None
         moment = moment % len(self.entries)

@@ -32,8 +32,7 @@ class FiguresState:
     """``projection`` is "PCA" or "UMAP"; ``k`` the selected class of the cloud, ``picture`` one of its pictures,
     ``lasso_points`` the selected points; ``released_class``: the class of the selection of all tabs that was deselected
     here. ``theorem_bounds``: Theorem 1 on a run; ``ablation_points``: the measurements of ``run_folder`` ("": those
-    shipped with this copy). ``filters`` of the paper's table by name; those without an entry have their first value.
-    """
+    shipped with this copy). ``filters`` of the paper's table by name; those without an entry have their first value."""
 
     placed_cloud: PlacedCloud | None = None
     projection: str = "PCA"

@@ -29,12 +29,9 @@ HOME_TAB = "attack-defend"
 
 @dataclass(frozen=True)
 class Selection:
-    """What is selected, in every tab alike; None: nothing.
-
-    ``k`` is a class, ``atom`` one of its prompts, ``view`` a view, ``side`` one of ``SIDES``, ``step`` an attack step
-    (:attr:`Session.run_at_step` has the nearest one that is stored), ``item`` class and slot of a cached view at
-    ``moment`` of the cache history (None: the latest).
-    """
+    """What is selected, in every tab alike; None: nothing. ``k`` is a class, ``atom`` one of its prompts, ``view`` a
+    view, ``side`` one of ``SIDES``, ``step`` an attack step (:attr:`Session.run_at_step` has the nearest one that is
+    stored), ``item`` class and slot of a cached view at ``moment`` of the cache history (None: the latest)."""
 
     k: int | None = None
     view: int | None = None

@@ -142,10 +142,8 @@ def valid_selection(selection: Mapping[str, Any], run: Run) -> dict[str, Any]:
 
 
 class ShareButton(HtmlWidget):
-    """Keeps the address bar at the state on screen; a click copies it.
-
-    Its value is the query string; "" means that what is on screen has no link.
-    """
+    """Keeps the address bar at the state on screen; a click copies it. Its value is the query string; "" means that
+    what is on screen has no link."""
 
     def __init__(self, **html: Any) -> None:
         super().__init__(

@@ -44,10 +44,8 @@ class Runner:
 
 
 class StreamTab:
-    """The tab. Build it inside its ``gr.Tab``.
-
-    ``runner``: what it uses of the other tabs, for its settings and to open a picture.
-    """
+    """The tab. Build it inside its ``gr.Tab``. ``runner``: what it uses of the other tabs, for its settings and to open
+    a picture."""
 
     def __init__(self, context: AppContext, folders: DataFolders, runner: Runner) -> None:
         self.context, self.folders, self.runner = context, folders, runner

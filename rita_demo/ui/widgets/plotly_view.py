@@ -43,11 +43,8 @@ def figure_html(height: int, narrow_height: int) -> str:
 
 
 def with_constants(script: str, **constants: Any) -> str:
-    """The script after a line that defines its constants as ``fixed``.
-
-    Properties of the ``gr.HTML`` would not do: Gradio copies them for every event, and an event that arrives before
-    the tab was opened replaces them.
-    """
+    """The script after a line that defines its constants as ``fixed``. Properties of the ``gr.HTML`` would not do:
+    Gradio copies them for every event, and an event that arrives before the tab was opened replaces them."""
     code = json.dumps(constants).replace("<", "\\u003c")
     return f"const fixed = {code};\n{script}"
 
@@ -112,11 +109,9 @@ class PlotlyView(gr.HTML):
 
 @dataclass(frozen=True)
 class Click:
-    """One mark of a figure: number of its trace, its index there, its coordinates and its data.
-
-    ``x`` and ``y`` are finite floats, strings of at most 200 letters, or None;
-    ``data`` is the mark's ``customdata``, at most 8 of the same.
-    """
+    """One mark of a figure: number of its trace, its index there, its coordinates and its data. ``x`` and ``y`` are
+    finite floats, strings of at most 200 letters, or None; ``data`` is the mark's ``customdata``, at most 8 of the
+    same."""
 
     curve: int
     index: int

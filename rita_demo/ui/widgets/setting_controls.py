@@ -47,10 +47,8 @@ CHOICE_TEXT = {
 
 
 class LenientSlider(gr.Slider):
-    """A slider whose number box may hold anything while a number is being typed.
-
-    Gradio's own slider raises then, with a traceback in the log.
-    """
+    """A slider whose number box may hold anything while a number is being typed. Gradio's own slider raises then, with
+    a traceback in the log."""
 
     def preprocess(self, payload: Any) -> Any:
         """A number outside the range, clipped to it as the box is; anything else unchanged, for ``Setting.parse`` to

@@ -42,10 +42,8 @@ def magnified_perturbation(clean_pixels: np.ndarray, attacked_pixels: np.ndarray
 
 
 def sprite_value(views: np.ndarray | None, element_id: str) -> str:
-    """The pictures of a grid as HTML: a style rule for the element ``element_id``; "" without ``views``.
-
-    They are sent apart from the buttons (:func:`grid_value`): half a megabyte that no selection changes.
-    """
+    """The pictures of a grid as HTML: a style rule for the element ``element_id``; "" without ``views``. They are sent
+    apart from the buttons (:func:`grid_value`): half a megabyte that no selection changes."""
     return "" if views is None else f"<style>#{element_id} {{ --sheet: url({views_sprite(views)}) }}</style>"
 
 
@@ -96,12 +94,10 @@ def _cell(run: Run, side: ImageResult, n: int, vote: str, pressed: bool, focus: 
 
 
 class ViewsGrid(HtmlWidget):
-    """The views as buttons; ``click`` reports which one (read it with :func:`clicked_view`).
-
-    The bar under a crop shows its answer (true class: line, the attack's class: dashes, another: dots). Grey ones are
-    not confident, striped ones are left out, and the small square shows where the crop was.
-    ``aria``: the accessible name of the group; ``html``: any other argument of ``gr.HTML``.
-    """
+    """The views as buttons; ``click`` reports which one (read it with :func:`clicked_view`). The bar under a crop shows
+    its answer (true class: line, the attack's class: dashes, another: dots). Grey ones are not confident, striped ones
+    are left out, and the small square shows where the crop was. ``aria``: the accessible name of the group; ``html``:
+    any other argument of ``gr.HTML``."""
 
     def __init__(self, value: str | None = None, *, aria: str = "Views", **html: Any) -> None:
         self.aria = aria  # read back by Gradio, see PlotlyView
