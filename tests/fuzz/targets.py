@@ -27,6 +27,7 @@ from rita_demo.ui.widgets import html_buttons, plotly_view, sample_gallery
 from tests.fuzz import corpus, mutate
 from tests.ui.memory_client import Event
 
+SAMPLE = AttackDefendState(sample="motorcycle")
 Case = Any  # bytes of a file, or a value of an event
 
 
@@ -231,10 +232,6 @@ def _form(rng: random.Random) -> Any:
     return form
 
 
-def _parse_form(form: Any, _: Path) -> None:
-    run_request.parse_request(form, AttackDefendState(sample="motorcycle"), 32, attack=True)
-
-
 def _event(rng: random.Random) -> Any:
     return mutate.document(rng, rng.choice(corpus.EVENTS)) if rng.random() < 0.8 else mutate.value(rng)
 
@@ -265,6 +262,6 @@ TARGETS: dict[str, Target] = {
     "dataset lists": Target(_lists, _read_lists),
     "descriptions": Target(lambda rng: mutate.as_json(rng, corpus.DESCRIPTIONS), _described),
     "permalink": Target(_link, _open_link),
-    "form": Target(_form, _parse_form),
+    "form": Target(_form, lambda form, _: run_request.parse_request(form, SAMPLE, 32, attack=True)),
     "event": Target(_event, _click),
 }

@@ -81,7 +81,7 @@ class LoadClient(HttpClient):
         form = {f"knob_{name}": value for name, value in (FAST_SETTINGS | changes).items()}
         form |= {"vocabulary": "own", "own_names": ",".join(self.request.names), "truth": "not given"}
         if self.request.sample:
-            click = self._samples_event()
+            click = self.events("samples", "click")[0]
             self.call(click["id"], self._inputs(click, form), {"sample": self.request.sample})
         else:
             sent = self.http.post("gradio_api/upload", files={"files": ("mine.png", self.request.upload)})
@@ -116,13 +116,6 @@ class LoadClient(HttpClient):
     def _download(self, element: str, data: dict[str, Any]) -> bytes:
         code = re.findall(r"base64,([A-Za-z0-9+/=]+)", self.press(element, data=data))
         return base64.b64decode(code[0])
-
-    def _samples_event(self) -> dict[str, Any]:
-        for dependency in self.config["dependencies"]:
-            for target, name in dependency["targets"]:
-                if (self.components[target]["props"].get("elem_id"), name) == ("samples", "click"):
-                    return dependency
-        raise LookupError("samples")
 
     def _inputs(self, event: dict[str, Any], form: dict[str, Any]) -> list[Any]:
         return [self._value(number, form) for number in event["inputs"]]

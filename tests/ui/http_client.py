@@ -47,14 +47,21 @@ class HttpClient:
         self.components = {c["id"]: c for c in self.config["components"]}
         self.session_hash = f"client{next(NUMBER)}"
 
+    def events(self, element: str, kind: str) -> list[dict[str, Any]]:
+        """The events of an element: the note that it is queued, if there is one, and the job."""
+        found = [
+            dependency
+            for dependency in self.config["dependencies"]
+            for target, name in dependency["targets"]
+            if name == kind and self.components.get(target, {}).get("props", {}).get("elem_id") == element
+        ]
+        if not found:
+            raise LookupError(element)
+        return found
+
     def event(self, element: str, kind: str) -> dict[str, Any]:
-        """The last event of an element: the job, not the note that it is queued."""
-        for dependency in reversed(self.config["dependencies"]):
-            for target, name in dependency["targets"]:
-                here = self.components.get(target, {}).get("props", {}).get("elem_id")
-                if here == element and name == kind:
-                    return dependency
-        raise LookupError(element)
+        """The last event of an element: the job."""
+        return self.events(element, kind)[-1]
 
     def press(self, element: str, kind: str = "click", data: Any = None, **changes: Any) -> str:
         """All that the server answers, also to the events that follow; ``changes`` replace inputs by element id."""
@@ -68,11 +75,7 @@ class HttpClient:
 
     def press_first_event(self, element: str) -> str:
         """The first event of a button alone: what is said when it is pressed, before the job's turn."""
-        for one in self.config["dependencies"]:
-            for target, name in one["targets"]:
-                if (self.components[target]["props"].get("elem_id"), name) == (element, "click"):
-                    return self.call_unqueued(one["id"])
-        raise LookupError(element)
+        return self.call_unqueued(self.events(element, "click")[0]["id"])
 
     def tick(self) -> str:
         """The answer to the page's timer while a visitor waits."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rita_demo.ui.framework.waiting_position import GONE_AFTER_SECONDS, WaitingList, position_text
+from rita_demo.ui.framework.waiting_position import GONE_AFTER_SECONDS, WaitingList
 from rita_demo.ui.session.session import Session
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.http_client import HttpClient, serve_fake_page
@@ -34,11 +34,6 @@ def test_a_client_that_stops_polling_is_removed() -> None:
     now[0] = GONE_AFTER_SECONDS + 1
     assert line.position(here) == 0
     assert line.position(gone) is None
-
-
-def test_the_position_text_has_the_right_plural() -> None:
-    assert position_text(1) == "Another picture is being computed; yours is next"
-    assert position_text(3) == "3 pictures are computed before yours"
 
 
 @pytest.fixture
