@@ -1,22 +1,23 @@
-"""Error messages that stay until they are dismissed, and the status line."""
+"""Handlers of events: error messages that stay until they are dismissed, the log line, and the status line."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from html import escape
 from typing import Any
 
 import gradio as gr
 
 from rita_demo.process import logging as logs
-from rita_demo.process.shutdown import SHUTDOWN
+from rita_demo.process.shutdown import SHUTDOWN, ShuttingDown
 from rita_demo.records.errors import DemoError
-from rita_demo.ui.framework.event_log import logged_event
 from rita_demo.ui.widgets.html_buttons import HtmlWidget
 
+MIN_LOGGED_SECONDS = 1.0  # a shorter event gets no line in the log
 INTERNAL_ERROR = "Something went wrong on our side. It was written down."
 INTERNAL_ERROR_HINT = "What you saw before is still here; try again, or reset the page."
 
@@ -47,6 +48,37 @@ def exception_html(error: Exception) -> str:
         return error_html(error)
     number = logs.log_error("unexpected error in the page", error)
     return error_html(DemoError(INTERNAL_ERROR, f"{INTERNAL_ERROR_HINT} Its number is {number}."))
+
+
+@contextmanager
+def logged_event(handler: Any, *, always_log: bool = False) -> Iterator[None]:
+    """Entered while a handler runs. The log line has the handler's name, seconds, and ``outcome``: ``done``, ``refused``
+    (an error message for the visitor; with its kind), ``failed``, ``cut`` (the server shuts down) or ``left`` (the
+    visitor left). A short event is logged with ``always_log`` only."""
+    name = getattr(handler, "__qualname__", type(handler).__name__).replace("<locals>.", "")
+    error: BaseException | None = None
+    with SHUTDOWN.track_event():
+        started = time.perf_counter()
+        try:
+            yield
+        except BaseException as caught:
+            error = caught
+            raise
+        finally:
+            spent = round(time.perf_counter() - started, 3)
+            kind = {"kind": type(error).__name__} if isinstance(error, DemoError) else {}
+            if always_log or spent >= MIN_LOGGED_SECONDS:
+                logs.log_event("event", name=name, seconds=spent, outcome=outcome(error), **kind)
+
+
+def outcome(error: BaseException | None) -> str:
+    if error is None:
+        return "done"
+    if isinstance(error, GeneratorExit):
+        return "left"
+    if isinstance(error, ShuttingDown):
+        return "cut"
+    return "refused" if isinstance(error, DemoError) else "failed"
 
 
 def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any]] = dict) -> Callable[[Any], Any]:

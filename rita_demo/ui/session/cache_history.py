@@ -7,7 +7,7 @@ snapshots share their items.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from PIL import Image
@@ -39,12 +39,7 @@ class CacheSnapshot:
     slots: int
     width: int
     pictures: int = 0
-    items: Mapping[int, tuple[CacheItem, ...]] | None = None
-
-    @property
-    def items_by_class(self) -> dict[int, tuple[CacheItem, ...]]:
-        """Class -> its items, without empty classes."""
-        return dict(self.items or {})
+    items_by_class: Mapping[int, tuple[CacheItem, ...]] = field(default_factory=dict)  # without empty classes
 
     @property
     def count(self) -> int:
@@ -64,11 +59,11 @@ class CacheSnapshot:
     def without_items(self, item_ids: set[int]) -> CacheSnapshot:
         """Without the items of these ids (``id(item)``); later items of a class move up."""
         kept = {k: tuple(i for i in items if id(i) not in item_ids) for k, items in self.items_by_class.items()}
-        return replace(self, items={k: items for k, items in kept.items() if items})
+        return replace(self, items_by_class={k: items for k, items in kept.items() if items})
 
     def cleared(self) -> CacheSnapshot:
         """Without any items."""
-        return replace(self, items={})
+        return replace(self, items_by_class={})
 
     def to_cache_state(self) -> CacheState:
         """The cache as the engine's record."""

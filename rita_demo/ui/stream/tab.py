@@ -10,16 +10,18 @@ from typing import Any
 
 import gradio as gr
 
+from rita_demo.defences.registry import DEFENCES, default_methods
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import MAX_PICTURES, DataFolders
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
+from rita_demo.ui.session.cache_history import History, snapshot_of
 from rita_demo.ui.session.run_request import RunRequest, methods_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_state import StreamState
-from rita_demo.ui.stream import layout, open_picture
+from rita_demo.ui.stream import layout
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.dataset_download import DatasetDownload, dataset_choices
 from rita_demo.ui.widgets.html_buttons import download_value
@@ -248,8 +250,16 @@ class StreamTab:
                 self.context.error_banner: "",
                 self.context.status: notice.progress_html("Finding the picture", 0, 0),
             }
-            before = session.history
-            request, session.history = open_picture.open_request(engine, self.folders, view, before)
+            t, before = view.shown_picture, session.history
+            met = evaluation_page.open_stream_picture(engine, self.folders, view.recording, t)
+            methods = tuple(m for m in DEFENCES if m in view.recording.cells or m in default_methods())
+            request = RunRequest(
+                met.picture, met.names, met.settings, met.label, met.target, met.title, methods=methods
+            )
+            # the cache before that picture; Undo brings the visitor's own one back
+            snapshot = snapshot_of(met.cache, met.names, None, None)
+            kept = before if before.current is not None and before.current.key == snapshot.key else History()
+            session.history = kept.with_snapshot(f"A stream, before its picture {t}", snapshot)
             to_front: dict[Any, Any] = {self.runner.tabs: gr.update(selected="inside")}
             yield to_front
             session.visible_tab = "inside"
