@@ -118,8 +118,7 @@ class HttpClient:
 
     def open_link(self, query: dict[str, str]) -> tuple[str, list[int]]:
         """Open the page with a link: what is answered, and the events that the answer tells a browser to go on with."""
-        (load,) = (d for d in self.config["dependencies"] if [n for _, n in d["targets"]] == ["load"])
-        assert not self.enqueue(load["id"], [], query=query)
+        assert not self.enqueue(self.load_event, [], query=query)
         lines = list(self.answers())
         answers = [json.loads(line[5:]).get("output", {}) for line in lines]
         changed = {number for one in answers for number in one.get("changed_state_ids", ())}
@@ -130,11 +129,14 @@ class HttpClient:
         ]
         return "\n".join(lines), events
 
+    @property
+    def load_event(self) -> int:
+        """The number of the event of opening the page."""
+        (load,) = (d["id"] for d in self.config["dependencies"] if [n for _, n in d["targets"]] == ["load"])
+        return load
+
     def open(self) -> str:
-        for dependency in self.config["dependencies"]:
-            if any(name == "load" for _, name in dependency["targets"]):
-                return self.call(dependency["id"], [])
-        raise LookupError("load")
+        return self.call(self.load_event, [])
 
     def choose_tab(self, name: str) -> str:
         """A tab comes into sight, by its id, and every tab hears of it; all that they answer."""

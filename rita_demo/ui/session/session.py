@@ -266,8 +266,8 @@ class Session:
         )
         image_caches = (self.image_cache, *(v.image_cache for v in tuple(self.budget_variants.values())))
         parts = [part for cache in image_caches for part in tuple(cache.values())]
-        text = sum(len(part.get("src") or "") for part in parts)
-        return len(self.attack_defend.source or b"") + text + self.stream.size_bytes() + array_bytes(own)
+        text = sum(len(part.get("src") or "") for part in parts) + sum(map(len, self.stream.thumbnails.values()))
+        return len(self.attack_defend.source or b"") + text + array_bytes(own)
 
 
 def array_bytes(value: Any, seen: set[Any] | None = None) -> int:
