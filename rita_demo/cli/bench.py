@@ -12,7 +12,6 @@ from rita_demo.cli.terminal import check_writable, print_progress, write_errors
 
 
 def add_bench(commands: Any) -> None:
-    """The command and its options."""
     parser = commands.add_parser(
         "bench",
         help="speed, as ratios",

@@ -11,7 +11,6 @@ from rita_demo.cli.options import data_root
 
 
 def add_datasets(commands: Any) -> None:
-    """The command and its options."""
     parser = commands.add_parser("datasets", help="the datasets that are here, and what is missing")
     parser.add_argument(
         "--data-root",

@@ -20,7 +20,6 @@ from rita_demo.settings import PRESETS, SETTINGS
 
 
 def add_evaluate(commands: Any) -> None:
-    """The command and its options."""
     parser = commands.add_parser(
         "evaluate",
         help="measure methods on a dataset; started again, it goes on",
@@ -110,11 +109,7 @@ def add_evaluate(commands: Any) -> None:
 
 
 def request_of(args: argparse.Namespace) -> Request:
-    """The options as a request.
-
-    Raises:
-        SettingError: a name or number that is not allowed.
-    """
+    """The options as a request. Raises SettingError: a name or number that is not allowed."""
     settings, fixed = requests.points(
         start=args.preset,
         attacks=",".join(options.attack(name.strip()) for name in args.attack.split(",")),
@@ -134,26 +129,18 @@ def request_of(args: argparse.Namespace) -> Request:
         data_root=options.data_root(args.data_root),
         seeds=requests.seeds(args.seeds),
         fixed_seeds=fixed,
-        limit=_limit(args.limit),
+        limit=None if args.limit is None else _whole_number("--limit", "from 1", args.limit, 1),
         allow_partial=args.allow_partial,
         backbone=args.backbone,
         target=args.target.strip(),
         dataset_settings=requests.dataset_settings(args.preset, args.assignments, args.sweep),
-        traffic=Traffic(_share(args.attacked_share), args.stream_order),
+        traffic=Traffic(_whole_number("--attacked-share", "from 1 to 100", args.attacked_share), args.stream_order),
     )
 
 
-def _share(text: str) -> int:
-    if not text.isdecimal():
-        raise SettingError(f"--attacked-share is a whole number from 1 to 100; got {text[:40]!r}.")
-    return int(text)
-
-
-def _limit(text: str | None) -> int | None:
-    if text is None:
-        return None
-    if not text.isdecimal() or int(text) < 1:
-        raise SettingError(f"--limit is a whole number from 1; got {text[:40]!r}.")
+def _whole_number(option: str, range_text: str, text: str, low: int = 0) -> int:
+    if not text.isdecimal() or int(text) < low:
+        raise SettingError(f"{option} is a whole number {range_text}; got {text[:40]!r}.")
     return int(text)
 
 

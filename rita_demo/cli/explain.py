@@ -25,7 +25,6 @@ OWN_OPTIONS = ("attack", "budget", "steps", "square")  # settings with an option
 
 
 def add_explain(commands: Any) -> None:
-    """The command and its options."""
     explain = commands.add_parser("explain", help="attack one picture and defend it")
     add = explain.add_argument
     add("image", metavar="IMAGE", help="a PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF file")
@@ -72,11 +71,7 @@ def add_explain(commands: Any) -> None:
 
 def settings_of(args: argparse.Namespace) -> Settings:
     """The preset (``paper``: as it is for the chosen vocabulary), then the other options, then ``--set`` in order;
-    later ones win.
-
-    Raises:
-        SettingError: an unknown setting or a value outside its range.
-    """
+    later ones win. Raises SettingError: an unknown setting or a value outside its range."""
     from rita_demo.data.datasets import DATASETS
 
     changes: dict[str, Any] = {}

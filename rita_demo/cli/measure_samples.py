@@ -14,14 +14,8 @@ from rita_demo.settings import RECOMMENDED, Settings
 
 
 def measure_sample(engine: Engine, key: str, settings: Settings = RECOMMENDED) -> SampleOutcome:
-    """Attack and defend one sample with an empty memory.
-
-    Args:
-        engine: holds the model.  key: of the sample.  settings: attack and defence.
-
-    Raises:
-        PictureError: there is no such sample, or its file is missing.
-    """
+    """Attack and defend one sample with an empty memory. Raises PictureError: there is no such sample, or its file is
+    missing."""
     one = samples.sample(key)
     run = pipeline_run.run_picture(engine, one.load(), one.names, settings, label=one.names.index(one.label))
     assert run.attack is not None

@@ -9,7 +9,6 @@ from rita_demo.cli import text_tables
 
 
 def add_models(commands: Any) -> None:
-    """The command."""
     parser = commands.add_parser("models", help="the models that can be used here and now")
     parser.set_defaults(run=_models)
 

@@ -13,7 +13,6 @@ from rita_demo.process.guest_file import is_guest
 
 
 def add_backbone(parser: argparse.ArgumentParser) -> None:
-    """The option ``--backbone``."""
     parser.add_argument(
         "--backbone",
         default=environment.value("RITA_BACKBONE"),
@@ -31,11 +30,8 @@ def backbone(text: str) -> str:
 
 
 def guest_attack(text: str) -> str:
-    """The name of the attack ``FILE.py:NAME``, which is loaded.
-
-    Raises:
-        GuestError: the file or the attack cannot be used.
-    """
+    """The name of the attack ``FILE.py:NAME``, which is loaded. Raises GuestError: the file or the attack cannot be
+    used."""
     return add_guest(text).name
 
 
@@ -45,7 +41,6 @@ def attack(text: str) -> str:
 
 
 def add_defence(parser: argparse.ArgumentParser) -> None:
-    """The option ``--defence``."""
     parser.add_argument(
         "--defence",
         metavar="FILE.py:NAME",
@@ -56,11 +51,8 @@ def add_defence(parser: argparse.ArgumentParser) -> None:
 
 
 def guest_defence(text: str) -> str:
-    """The name of the defence ``FILE.py:NAME``, which is loaded.
-
-    Raises:
-        GuestError: the file or the defence cannot be used.
-    """
+    """The name of the defence ``FILE.py:NAME``, which is loaded. Raises GuestError: the file or the defence cannot be
+    used."""
     return registry.add_guest(text).name
 
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def add_serve(commands: Any) -> None:
-    """The command ``serve`` and its options."""
     parser = commands.add_parser("serve", help="the page; the same as app.py")
     _add_address(parser)
     parser.add_argument("--data-root", metavar="DIR", type=Path, help="the folder of the datasets")
@@ -31,7 +30,6 @@ def add_serve(commands: Any) -> None:
 
 
 def add_open(commands: Any) -> None:
-    """The command ``open`` and its options."""
     parser = commands.add_parser("open", help="the page with a run that was saved on it")
     parser.add_argument("file", metavar="FILE.zip", type=Path, help="what the button “Save this run” saved")
     _add_address(parser)

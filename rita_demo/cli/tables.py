@@ -8,7 +8,6 @@ from typing import Any
 
 
 def add_tables(commands: Any) -> None:
-    """The command and its options."""
     parser = commands.add_parser(
         "tables",
         help="tables from what evaluate has stored",

@@ -10,7 +10,6 @@ from rita_demo.records.errors import DataError
 
 
 def add_train(commands: Any) -> None:
-    """The command and its options."""
     parser = commands.add_parser("train", help="make the embedded model")
     parser.add_argument("--data", metavar="DIR", type=Path, required=True, help="labelled pictures")
     parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="where it is written")

@@ -18,11 +18,9 @@ R = TypeVar("R")
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """OpenMP uses this thread only. For hundreds of small operations, waking other threads takes longer than the
-    work (docs/performance.md has the numbers).
-
-    Not ``torch.set_num_threads``: it also changes every thread that first uses torch meanwhile, for good.
-    """
+    """OpenMP uses this thread only. For hundreds of small operations, waking other threads takes longer than the work
+    (docs/performance.md has the numbers). Not ``torch.set_num_threads``: it also changes every thread that first uses
+    torch meanwhile, for good."""
     torch.get_num_threads()  # sets this thread's number from torch's now, and not inside the block
     with _openmp().limit(limits=1):
         yield

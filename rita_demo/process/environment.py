@@ -1,6 +1,6 @@
 """The environment variables of this project: each is read and checked here, and nowhere else.
 
-``docs/deployment.md`` shows :func:`table`; a test compares the two.
+``docs/deployment.md`` shows :func:`markdown_table`; a test compares the two.
 """
 
 from __future__ import annotations
@@ -118,34 +118,24 @@ VARIABLES: dict[str, Variable] = {
 
 
 def value(name: str, environ: Mapping[str, str] | None = None) -> Any:
-    """The value of a variable, or its default.
-
-    Raises:
-        SettingError: the value is not allowed.
-    """
+    """The value of a variable, or its default. Raises SettingError: the value is not allowed."""
     one = VARIABLES[name]
     text = (os.environ if environ is None else environ).get(name, "").strip()
     return one.parse(name, text) if text else one.default_value
 
 
 def check(environ: Mapping[str, str] | None = None) -> None:
-    """Read all variables before the model is loaded.
-
-    Raises:
-        SettingError: the first value that is not allowed.
-    """
+    """Read all variables before the model is loaded. Raises SettingError: the first value that is not allowed."""
     for name in VARIABLES:
         value(name, environ)
 
 
 def host(environ: Mapping[str, str] | None = None) -> str:
-    """The address to listen on."""
     environ = os.environ if environ is None else environ
     return value("RITA_HOST", environ) or environ.get("GRADIO_SERVER_NAME") or "127.0.0.1"
 
 
 def markdown_table() -> str:
-    """All variables as a table in Markdown."""
     rows = ["| variable | type | default | meaning |", "|---|---|---|---|"]
     rows += [f"| `{name}` | {v.kind} | {v.default} | {v.meaning} |" for name, v in VARIABLES.items()]
     return "\n".join(rows)

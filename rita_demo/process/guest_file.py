@@ -21,9 +21,7 @@ T = TypeVar("T")
 
 class GuestError(DemoError):
     """A user's own file, or what it defines, cannot be used: one sentence with the file's name and the line.
-
-    ``detail``: the text of an exception in the file. It is for the owner of the file, not for visitors of the page.
-    """
+    ``detail``: the text of an exception in the file. It is for the owner of the file, not for visitors of the page."""
 
     def __init__(self, message: str, hint: str = "", detail: str = "") -> None:
         super().__init__(message, hint)
@@ -31,7 +29,6 @@ class GuestError(DemoError):
 
     @property
     def for_owner(self) -> str:
-        """The sentence with the detail."""
         return f"{self}: {self.detail}" if self.detail else str(self)
 
 
@@ -41,11 +38,8 @@ def is_guest(text: str) -> bool:
 
 
 def load_guest(spec: str, kind: type[T]) -> T:
-    """Execute ``FILE.py`` and return its object ``NAME``.
-
-    Raises:
-        GuestError: no such file or name, an error in the file, or an object of another type.
-    """
+    """Execute ``FILE.py`` and return its object ``NAME``. Raises GuestError: no such file or name, an error in the
+    file, or an object of another type."""
     file, _, name = spec.rpartition(":")
     if not file.endswith(".py") or not name.isidentifier():
         raise GuestError(f"{spec!r} is not FILE.py:NAME.", f"NAME is the {kind.__name__} that FILE.py defines.")
@@ -88,9 +82,7 @@ def place(spec: str, function: Callable[..., Any] | None = None) -> str:
 @contextmanager
 def guest_errors(spec: str) -> Iterator[None]:
     """Turn an exception that arises in the file of ``spec``, or below a call from it, into a :class:`GuestError`.
-
-    Errors of other code, and of a device without memory, pass through.
-    """
+    Errors of other code, and of a device without memory, pass through."""
     file = spec.rpartition(":")[0]
     try:
         yield

@@ -12,7 +12,6 @@ import secrets
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
@@ -22,15 +21,10 @@ _print_exc = traceback.print_exc
 
 
 def configure(style: str = "text", *, debug: bool = False) -> None:
-    """Send all log messages of this process, those of libraries too, to stderr in one format.
-
-    Args:
-        style: ``text`` or ``json``.
-        debug: log errors with their messages.
-    """
-    form = JsonFormatter(debug) if style == "json" else TextFormatter(debug)
+    """Send all log messages of this process, those of libraries too, to stderr in one format. ``style``: ``text`` or
+    ``json``; ``debug``: log errors with their messages."""
     handler = logging.StreamHandler()
-    handler.setFormatter(form)
+    handler.setFormatter(LogFormatter(style, debug))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     LOG.setLevel(logging.INFO)
     logging.captureWarnings(True)
@@ -81,63 +75,43 @@ def _log_uncaught(kind: type[BaseException], error: BaseException | None, trace:
         log_error("error that nothing caught", error)
 
 
-class _Formatter(logging.Formatter):
-    def __init__(self, debug: bool) -> None:
+class LogFormatter(logging.Formatter):
+    """One line of text per event, and the traceback of an error; or one JSON object per line, with ``time`` (UTC),
+    ``level``, ``event`` and the event's fields."""
+
+    def __init__(self, style: str, debug: bool) -> None:
         super().__init__()
-        self.debug = debug
-
-    def fields(self, record: logging.LogRecord) -> dict[str, Any]:
-        found = dict(getattr(record, "fields", {}))
-        if record.exc_info and record.exc_info[1] is not None:
-            found.setdefault("id", secrets.token_hex(4))
-        return found
-
-    def describe(self, error: BaseException) -> str:
-        """The error's type; with its message in debug mode."""
-        kind = type(error).__name__
-        return f"{kind}: {error}" if self.debug else kind
-
-
-class TextFormatter(_Formatter):
-    """One line of text per event, and the traceback of an error."""
+        self._as_json, self._debug = style == "json", debug
 
     def format(self, record: logging.LogRecord) -> str:
+        fields = dict(getattr(record, "fields", {}))
+        errors = _error_chain(record)
+        if errors:
+            fields.setdefault("id", secrets.token_hex(4))
+        kinds = [f"{type(e).__name__}: {e}" if self._debug else type(e).__name__ for e in errors]
+        level, event = record.levelname.lower(), record.getMessage()
+        if self._as_json:
+            now = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+            what = {"time": now, "level": level, "event": event, **fields}
+            if errors:
+                what |= {"error": kinds, "where": [place for error in errors for place in _frames(error)]}
+            return json.dumps(what, ensure_ascii=False, default=str)
         now = datetime.fromtimestamp(record.created).strftime("%H:%M:%S")
-        words = [now, record.levelname.lower(), record.getMessage()]
-        words += [f"{name}={value}" for name, value in self.fields(record).items()]
-        lines = [" ".join(words)]
-        for error in _error_chain(record):
-            lines += ["Traceback (most recent call last):"]
-            lines += ["".join(traceback.format_tb(error.__traceback__)).rstrip()]
-            lines += [self.describe(error)]
+        lines = [" ".join([now, level, event, *(f"{name}={value}" for name, value in fields.items())])]
+        for error, kind in zip(errors, kinds):
+            frames = "".join(traceback.format_tb(error.__traceback__)).rstrip()
+            lines += ["Traceback (most recent call last):", frames, kind]
         return "\n".join(lines)
 
 
-class JsonFormatter(_Formatter):
-    """One JSON object per line, with ``time`` (UTC), ``level``, ``event`` and the event's fields."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        what = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname.lower(),
-            "event": record.getMessage(),
-            **self.fields(record),
-        }
-        errors = list(_error_chain(record))
-        if errors:
-            what["error"] = [self.describe(error) for error in errors]
-            what["where"] = [place for error in errors for place in _frames(error)]
-        return json.dumps(what, ensure_ascii=False, default=str)
-
-
-def _error_chain(record: logging.LogRecord) -> Iterator[BaseException]:
+def _error_chain(record: logging.LogRecord) -> list[BaseException]:
     """The error and its causes, the first cause first, as in a traceback."""
     found: list[BaseException] = []
     error = record.exc_info[1] if record.exc_info else None
     while error is not None and error not in found:
         found.append(error)
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    yield from reversed(found)
+    return found[::-1]
 
 
 def _frames(error: BaseException) -> list[str]:

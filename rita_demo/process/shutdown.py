@@ -33,11 +33,7 @@ class ShutdownState:
 
     @contextmanager
     def track_event(self) -> Iterator[None]:
-        """Count an event while it runs.
-
-        Raises:
-            ShuttingDown: the server takes no new events.
-        """
+        """Count an event while it runs. Raises ShuttingDown: the server takes no new events."""
         with self._lock:
             if self.draining:
                 raise ShuttingDown
@@ -49,20 +45,13 @@ class ShutdownState:
                 self.running -= 1
 
     def check(self) -> None:
-        """Called between two steps of an event.
-
-        Raises:
-            ShuttingDown: the grace period is over.
-        """
+        """Called between two steps of an event. Raises ShuttingDown: the grace period is over."""
         if self.expired:
             raise ShuttingDown
 
     def drain(self, grace: float) -> int:
-        """Take no new events; wait ``grace`` seconds for the running ones to end, then for their next step.
-
-        Returns:
-            The number of events that did not end.
-        """
+        """Take no new events; wait ``grace`` seconds for the running ones to end, then for their next step. Returns the
+        number of events that did not end."""
         with self._lock:
             self.draining = True
         self._wait(grace, lambda: self.expired)
@@ -94,7 +83,6 @@ class SignalHandler:
                 signal.signal(number, self._on_signal)
 
     def wait(self) -> None:
-        """Block until the first signal."""
         while not self.received:
             time.sleep(0.1)
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -58,36 +57,27 @@ def _cleanup_loop(page: Any, sessions: Sessions, max_bytes: int, interval: float
         here = page()
         if here is None:
             return
-        for task in (
-            partial(_trim_page_uploads, max_bytes=max_bytes),
-            drop_closed_sessions,
-            drop_sent_files,
-            _remove_abandoned_uploads,
-        ):
-            _logged(task, here)
+        _clean_up(here, sessions, max_bytes)
         del here
-        _logged(sessions.evict)
-        _logged(malloc.trim)
 
 
-def _logged(task: Callable[..., Any], *arguments: Any) -> None:
-    """Run a task; an error is logged, and the cleanup continues."""
-    try:
-        task(*arguments)
-    except Exception as error:
-        logs.log_error("cleanup failed", error)
-
-
-def _trim_page_uploads(page: Any, max_bytes: int) -> None:
-    page.upload_file_set.difference_update(trim_uploads(page.upload_file_set, max_bytes))
-
-
-def _remove_abandoned_uploads(page: Any) -> None:
-    remove_abandoned(page.GRADIO_CACHE)
+def _clean_up(page: Any, sessions: Sessions, max_bytes: int) -> None:
+    """One round; an error of one task is logged, and the next task follows."""
+    for task in (
+        lambda: page.upload_file_set.difference_update(trim_uploads(page.upload_file_set, max_bytes)),
+        lambda: drop_closed_sessions(page),
+        lambda: drop_sent_files(page),
+        lambda: remove_abandoned(page.GRADIO_CACHE),
+        sessions.evict,
+        malloc.trim,
+    ):
+        try:
+            task()
+        except Exception as error:
+            logs.log_error("cleanup failed", error)
 
 
 def drop_closed_sessions(page: Any) -> None:
-    """Delete what Gradio stores of closed pages."""
     kept = getattr(page, "state_holder", None)  # there is none before the page is served
     if kept is None:
         return

@@ -50,10 +50,8 @@ def allow_surrogates() -> None:
 
 
 def disable_remote_fetch() -> None:
-    """Refuse to fetch addresses that a visitor names in place of a file.
-
-    Gradio only refuses private addresses. Downloads of models and datasets are our own code and still work.
-    """
+    """Refuse to fetch addresses that a visitor names in place of a file. Gradio only refuses private addresses.
+    Downloads of models and datasets are our own code and still work."""
     processing_utils.async_ssrf_protected_get = _refuse_fetch
     processing_utils.async_ssrf_protected_download = _refuse_fetch
     routes.secure_url_stream_response = _refuse_file
@@ -68,11 +66,9 @@ async def _refuse_file(*args: Any, **kwargs: Any) -> Any:
 
 
 def clean_uploads() -> None:
-    """Write every upload to a temporary folder first, and delete what is incomplete.
-
-    Gradio leaves files behind when a connection breaks, when a file arrives under another name than expected, or when
-    the second of two files cannot be stored. It also makes an empty file for each event with an upload.
-    """
+    """Write every upload to a temporary folder first, and delete what is incomplete. Gradio leaves files behind when a
+    connection breaks, when a file arrives under another name than expected, or when the second of two files cannot be
+    stored. It also makes an empty file for each event with an upload."""
     routes.upload_fn = _clean_upload
     setattr(gr.UploadButton, "_process_single_file", _path_only)  # noqa: B010, an assignment mypy forbids
 

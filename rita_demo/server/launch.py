@@ -33,12 +33,8 @@ EXIT_SECONDS = 10.0
 def launch_page(
     page: gr.Blocks, host: str, port: int, accounts: Accounts = (), sessions: Sessions | None = None
 ) -> str:
-    """Open the page and start its cleanup; returns its address.
-
-    Args:
-        accounts: names and passwords of those who may see it; none: everybody.
-        sessions: the page's sessions, which the cleanup keeps within their limits.
-    """
+    """Open the page and start its cleanup; returns its address. ``accounts``: names and passwords of those who may see
+    it; none: everybody; ``sessions``: the page's sessions, which the cleanup keeps within their limits."""
     disable_remote_fetch()
     clean_uploads()
     allow_surrogates()
@@ -64,10 +60,7 @@ def launch_page(
 
 def health(is_serving: Callable[[], bool]) -> Route:
     """The health check: 200 while visitors can be served, else 503. It needs no password and reveals nothing.
-
-    Args:
-        is_serving: whether the queue of events runs. The model is loaded before the page opens.
-    """
+    ``is_serving``: whether the queue of events runs. The model is loaded before the page opens."""
 
     async def state(request: Request) -> JSONResponse:
         said = "going down" if SHUTDOWN.draining else "ok" if is_serving() else "no queue"

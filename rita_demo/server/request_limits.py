@@ -75,7 +75,6 @@ def body_limit(method: str, path: str) -> int | None:
 
 
 def too_large_text(limit: int) -> str:
-    """The error message for a larger body."""
     said = f"{limit // MB} MB" if limit >= MB else f"{limit >> 10} KB"
     return f"This is more than the page takes at once ({said}). Send less."
 
@@ -89,7 +88,6 @@ class RequestLimits:
         self._bytes_in_use = 0  # bytes of large events, from when they arrive to the end of the answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
         most = body_limit(scope["method"], _path(scope))

@@ -7,7 +7,9 @@ A setting of a single defence or attack is in that one's file and is added by :f
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 
 from rita_demo.records.errors import SettingError
@@ -16,323 +18,233 @@ from rita_demo.settings.setting import Setting, short_repr
 DEFAULT_PROMPT_TEMPLATE = "a photo of a {}."  # what ``hand_prompt="photo"`` says
 
 
-def _setting(kind: str, default: Any, group: str, label: str, help: str, **more: Any) -> Any:
-    meta = {"kind": kind, "group": group, "label": label, "help": help, "paper": default} | more
+def _setting(
+    group: str, default: Any, label: str, help: str, bounds: tuple[float, float] = (-math.inf, math.inf), **more: Any
+) -> Any:
+    kind = "choice" if "choices" in more else type(default).__name__
+    meta = {"kind": kind, "group": group, "label": label, "help": help, "paper": default}
+    meta |= {"low": bounds[0], "high": bounds[1]} | more
     return field(default=default, metadata=meta)
+
+
+_attack = partial(_setting, "attack")
+_views = partial(_setting, "views")
+_prompts = partial(_setting, "prompts")
+_cache = partial(_setting, "cache")
+_transport = partial(_setting, "transport")
+_tuning = partial(_setting, "tuning")
 
 
 @dataclass(frozen=True, init=False)
 class Settings:
-    """The value of every setting. Compare, hash and ``replace`` instances; the defaults are ``RECOMMENDED``.
-
-    ``own``: names and values of own settings of defences and attacks, sorted, only those not at their default.
-
-    Raises:
-        SettingError: an unknown name, or a value outside its range.
-    """
+    """The value of every setting. Compare, hash and ``replace`` instances; the defaults are ``RECOMMENDED``. ``own``:
+    names and values of own settings of defences and attacks, sorted, only those not at their default. Raises
+    SettingError: an unknown name, or a value outside its range."""
 
     # --- attack (method.md sections 0 and 3)
-    attack: str = _setting(
-        "choice",
+    attack: str = _attack(
         "pgd",
-        "attack",
         "Attack",
         "How the picture is changed to fool CLIP.",
         choices=("pgd",),  # the registry of attacks sets the others
     )
-    budget: int = _setting(
-        "int",
-        4,
-        "attack",
-        "Strength",
-        "No pixel value moves by more than this.",
-        paper=1,
-        low=0,
-        high=64,
-        symbol="ε",
-        unit="/255",
+    budget: int = _attack(
+        4, "Strength", "No pixel value moves by more than this.", paper=1, bounds=(0, 64), symbol="ε", unit="/255"
     )
-    steps: int = _setting("int", 7, "attack", "Steps", "How many gradient steps the attacker takes.", low=1, high=100)
-    attack_seed: int = _setting(
-        "int", 0, "attack", "Attack seed", "Fixes the attack's random start.", low=0, high=2**31 - 1
-    )
-    attack_views: int = _setting(
-        "int",
+    steps: int = _attack(7, "Steps", "How many gradient steps the attacker takes.", bounds=(1, 100))
+    attack_seed: int = _attack(0, "Attack seed", "Fixes the attack's random start.", bounds=(0, 2**31 - 1))
+    attack_views: int = _attack(
         16,
-        "attack",
         "Views per step",
         "How many new crops the attacks through crops and through the defence use in every step.",
-        low=1,
-        high=64,
+        bounds=(1, 64),
     )
-    adversarial_roundtrip: str = _setting(
-        "choice",
+    adversarial_roundtrip: str = _attack(
         "round",
-        "attack",
         "Back to 8 bit",
         "A picture on disk has 256 levels; the attack must survive rounding to them.",
         paper="truncate",
         choices=("round", "truncate"),
     )
-    square: str = _setting(
-        "choice",
+    square: str = _attack(
         "picture",
-        "attack",
         "Attacked square",
         "Attack at the picture's own sharpness (up to 448 px) or at the model's input size.",
         paper="model",
         choices=("picture", "model"),
     )
     # in the attack's group because it belongs to the attacked model; Ensemble and MTA use it too
-    hand_prompt: str = _setting(
-        "sentence",
+    hand_prompt: str = _attack(
         "photo",
-        "attack",
         "CLIP's sentence",
         "The sentence around a class name for CLIP, the attacks on it, Ensemble and MTA: “a photo of a …”, or the one that "
         "CoOp wrote for the dataset, where it has one.",
         choices=("photo", "dataset"),
+        kind="sentence",
     )
     # --- views (row 2)
-    views: int = _setting(
-        "int", 64, "views", "Views", "How many crops of the picture are encoded.", low=1, high=256, symbol="N"
+    views: int = _views(64, "Views", "How many crops of the picture are encoded.", bounds=(1, 256), symbol="N")
+    view_seed: int = _views(0, "View seed", "Fixes which crops are drawn.", bounds=(0, 2**31 - 1))
+    view_scale: float = _views(
+        0.08, "Smallest crop", "The smallest share of the picture's area that a crop may cover.", bounds=(0.01, 1.0)
     )
-    view_seed: int = _setting("int", 0, "views", "View seed", "Fixes which crops are drawn.", low=0, high=2**31 - 1)
-    view_scale: float = _setting(
-        "float",
-        0.08,
-        "views",
-        "Smallest crop",
-        "The smallest share of the picture's area that a crop may cover.",
-        low=0.01,
-        high=1.0,
-    )
-    views_augmix: bool = _setting(
-        "bool",
+    views_augmix: bool = _views(
         False,
-        "views",
         "AugMix",
         "Also mix colour and shape changes into every crop (the paper does so on fine-grained sets).",
         paper=True,
     )
     # --- prompts (row 3)
-    prompts: int = _setting(
-        "int", 4, "prompts", "Prompts per class", "How many sentences describe each class.", low=1, high=32, symbol="M"
+    prompts: int = _prompts(
+        4, "Prompts per class", "How many sentences describe each class.", bounds=(1, 32), symbol="M"
     )
-    context_init: str = _setting(
-        "choice",
+    context_init: str = _prompts(
         "templates",
-        "prompts",
         "Prompt start",
         "Different hand-written sentences, or one sentence with small noise.",
         paper="noise",
         choices=("noise", "templates"),
     )
-    context_seed: int = _setting(
-        "int", 0, "prompts", "Prompt seed", "Fixes the noise on the prompts.", low=0, high=2**31 - 1
-    )
-    descriptions: str = _setting(
-        "file",
+    context_seed: int = _prompts(0, "Prompt seed", "Fixes the noise on the prompts.", bounds=(0, 2**31 - 1))
+    descriptions: str = _prompts(
         "built_in_mean",
-        "prompts",
         "Class descriptions",
         "Written sentences about each class as further prompts, which the prompt update does not change: each by itself, "
         "or their mean as one prompt (where every class has some).",
         paper="none",
         choices=("none", "built_in", "built_in_mean"),
+        kind="file",
     )
     # --- confident views and memory (rows 8-11)
-    max_entropy: float = _setting(
-        "float",
+    max_entropy: float = _cache(
         0.4,
-        "cache",
         "Confidence limit",
         "A view enters the memory only if its entropy is at most this, in the unit below.",
         paper=0.8,
-        low=0.0,
-        high=10.0,
+        bounds=(0.0, 10.0),
         symbol="γ",
     )
-    entropy_unit: str = _setting(
-        "choice",
+    entropy_unit: str = _cache(
         "share_of_log_k",
-        "cache",
         "Unit of the limit",
         "0.8 nats mean something else for 47 classes than for 1000; a share of log K does not.",
         paper="nats",
         choices=("nats", "share_of_log_k"),
     )
-    slots: int = _setting(
-        "int",
-        3,
-        "cache",
-        "Places per class",
-        "How many views the memory keeps for each class.",
-        low=1,
-        high=32,
-        symbol="J",
+    slots: int = _cache(
+        3, "Places per class", "How many views the memory keeps for each class.", bounds=(1, 32), symbol="J"
     )
-    cache_weight: float = _setting(
-        "float",
+    cache_weight: float = _cache(
         0.1,
-        "cache",
         "Weight of the memory",
         "The weight of the transport cost to the memory; that of the cost to the prompts is 1.",
-        low=0.0,
-        high=10.0,
+        bounds=(0.0, 10.0),
         symbol="α",
     )
-    empty_class: str = _setting(
-        "choice",
+    empty_class: str = _cache(
         "text_mean",
-        "cache",
         "Class without memory",
         "The cost of a class without a cached view: zero (an advantage for such classes) or the cost to its mean prompt.",
         paper="zero",
         choices=("zero", "text_mean"),
     )
-    completion: str = _setting(
-        "choice",
+    completion: str = _cache(
         "smallest_rotation",
-        "cache",
         "Alignment",
         "The alignment fixes one direction only. The others are filled by rounding noise of an SVD, or rotated as little as possible.",
         paper="svd",
         choices=("svd", "smallest_rotation"),
     )
-    order: str = _setting(
-        "choice",
+    order: str = _cache(
         "predict_first",
-        "cache",
         "Order",
         "Whether a picture enters the memory before or after its own decision.",
         paper="update_first",
         choices=("update_first", "predict_first"),
     )
-    cache_text: str = _setting(
-        "choice",
+    cache_text: str = _cache(
         "initial",
-        "cache",
         "Prompts for the memory",
         "Find the confident views with the initial prompts, or with those tuned on this picture.",
         choices=("initial", "tuned"),
     )
-    views_per_image: int = _setting(
-        "int",
+    views_per_image: int = _cache(
         1,
-        "cache",
         "Views from one picture",
         "How many views of one picture may enter the memory; 0 means no limit.",
         paper=0,
-        low=0,
-        high=256,
+        bounds=(0, 256),
     )
-    protocol: str = _setting(
-        "choice",
+    protocol: str = _cache(
         "stream",
-        "cache",
         "Cache scope",
         "No memory, one that is emptied before every picture, or one that is kept from picture to picture.",
         choices=("off", "reset", "stream"),
     )
     # --- transport (rows 4-7, section 7)
-    entropy_weight: float = _setting(
-        "float",
+    entropy_weight: float = _transport(
         0.01,
-        "transport",
         "Entropic regularisation",
         "Large: every view is moved to all prompts equally. Small: every view is moved to the prompts it fits.",
         paper=0.1,
-        low=0.001,
-        high=10.0,
+        bounds=(0.001, 10.0),
         symbol="λ",
         log=True,
     )
-    objective: str = _setting(
-        "choice",
+    objective: str = _transport(
         "linear",
-        "transport",
         "Cost of a class",
         "The plain transport cost, or the cost with an entropy term.",
         choices=("linear", "entropic", "kl"),
     )
-    transported_mass: float = _setting(
-        "float",
+    transported_mass: float = _transport(
         0.5,
-        "transport",
         "Transported mass",
         "Below 1, each class may leave out the views that fit it worst.",
         paper=1.0,
-        low=0.05,
-        high=1.0,
+        bounds=(0.05, 1.0),
         symbol="ρ",
     )
-    view_weight: str = _setting(
-        "choice",
+    view_weight: str = _transport(
         "shown",
-        "transport",
         "Weight of a view",
         "All views equal; or more weight for confident views, for views that agree with their neighbours, for views that "
         "show less of the picture (an attack on the whole picture moves them less), or for views that show more.",
         paper="uniform",
         choices=("uniform", "confidence", "agreement", "area", "shown"),
     )
-    step_back: float = _setting(
-        "float",
+    step_back: float = _transport(
         0.4,
-        "transport",
         "Step back",
         "How far every view is moved against the offset of the whole picture from its crops: an attack on the whole "
         "picture causes such an offset.",
         paper=0.0,
-        low=0.0,
-        high=10.0,
+        bounds=(0.0, 10.0),
         symbol="κ",
     )
-    sinkhorn_tolerance: float = _setting(
-        "float",
+    sinkhorn_tolerance: float = _transport(
         1e-6,
-        "transport",
         "Sinkhorn tolerance",
         "Stop when the largest error of the plan's marginals is at most this (fraction of the total mass).",
-        low=1e-9,
-        high=1e-2,
+        bounds=(1e-9, 1e-2),
         log=True,
     )
-    sinkhorn_iterations: int = _setting(
-        "int", 1000, "transport", "Sinkhorn limit", "Stop after at most this many iterations.", low=1, high=100_000
+    sinkhorn_iterations: int = _transport(
+        1000, "Sinkhorn limit", "Stop after at most this many iterations.", bounds=(1, 100_000)
     )
     # --- prompt update (row 13)
-    tuning_steps: int = _setting(
-        "int",
-        1,
-        "tuning",
-        "Tuning steps",
-        "How often the prompts are adjusted to this picture.",
-        low=0,
-        high=20,
-        symbol="s",
+    tuning_steps: int = _tuning(
+        1, "Tuning steps", "How often the prompts are adjusted to this picture.", bounds=(0, 20), symbol="s"
     )
-    tuning_rate: float = _setting(
-        "float", 0.005, "tuning", "Step length", "AdamW's learning rate on the contexts.", low=0.0, high=1.0
-    )
-    tuning_loss: str = _setting(
-        "choice",
+    tuning_rate: float = _tuning(0.005, "Step length", "AdamW's learning rate on the contexts.", bounds=(0.0, 1.0))
+    tuning_loss: str = _tuning(
         "marginal",
-        "tuning",
         "Tuning loss",
         "What the update lowers: entropy of the mean answer, mean entropy of the answers, entropy over transport costs, or nothing.",
         choices=("marginal", "pointwise", "transport", "none"),
     )
-    subset_size: int = _setting(
-        "int",
-        64,
-        "tuning",
-        "Views in the loss",
-        "The loss uses this many of the most confident views.",
-        low=1,
-        high=256,
-        symbol="S",
+    subset_size: int = _tuning(
+        64, "Views in the loss", "The loss uses this many of the most confident views.", bounds=(1, 256), symbol="S"
     )
     # --- own settings of single defences and attacks
     own: tuple[tuple[str, Any], ...] = ()
@@ -365,7 +277,6 @@ class Settings:
         return {name: getattr(self, name) for name in names} | {n: v for n, v in self.own if "." in n}
 
     def differs_from(self, other: Settings) -> tuple[str, ...]:
-        """Names of the settings whose values differ."""
         return tuple(n for n in SETTINGS if getattr(self, n) != getattr(other, n))
 
 
@@ -401,10 +312,7 @@ GROUPS: dict[str, str] = {
 
 def register(owner: str, setting: Setting) -> str:
     """Add an own setting of a defence or attack and return its full name, ``owner.name`` (or ``setting.flat_name``).
-
-    Raises:
-        SettingError: the name is taken, or the group does not exist.
-    """
+    Raises SettingError: the name is taken, or the group does not exist."""
     dotted = f"{owner}.{setting.name}"
     name = setting.flat_name or dotted
     if name in SETTINGS or dotted in _FLAT_NAMES:
@@ -418,7 +326,6 @@ def register(owner: str, setting: Setting) -> str:
 
 
 def unregister(name: str) -> None:
-    """Remove an own setting that was registered under this full name."""
     del SETTINGS[name]
 
 

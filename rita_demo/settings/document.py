@@ -17,7 +17,6 @@ KINDS = {"bool": "true, false", "file": "the path of a file", "sentence": "a sen
 
 
 def as_markdown() -> str:
-    """One table per group."""
     return "\n".join([HEAD, *(_table(group, title) for group, title in GROUPS.items())])
 
 

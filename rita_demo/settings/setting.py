@@ -42,68 +42,49 @@ class Setting:
             object.__setattr__(self, "paper", self.default)
 
     def parse(self, value: Any) -> Any:
-        """Turn what came from a slider or a terminal into a valid value.
-
-        Raises:
-            SettingError: naming the setting, what is allowed and what came.
-        """
-        if self.kind == "file":
-            if isinstance(value, str) and value.strip() and "\0" not in value:
-                return value
-            raise SettingError(
-                f"{self.name} is {' or '.join(self.choices)} or the path of a file; got {short_repr(value)}."
-            )
-        if self.kind == "sentence":
-            return self._parse_sentence(value)
-        if self.kind == "choice":
-            if isinstance(value, str) and value in self.choices:
-                return value
-            raise SettingError(f"{self.name} is one of {', '.join(self.choices)}; got {short_repr(value)}.")
+        """Turn what came from a slider or a terminal into a valid value. Raises SettingError: naming the setting, what
+        is allowed and what came."""
+        if self.kind in ("int", "float"):
+            return self._parse_number(value)
+        listed, text = " or ".join(self.choices), value if isinstance(value, str) else ""
         if self.kind == "bool":
             known = {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}
-            if isinstance(value, bool):
-                return value
             if str(value).lower() in known:
                 return known[str(value).lower()]
-            raise SettingError(f"{self.name} is true or false; got {short_repr(value)}.")
-        return self._parse_number(value)
+            allowed, valid = "true or false", False
+        elif self.kind == "file":
+            allowed, valid = f"{listed} or the path of a file", bool(text.strip()) and "\0" not in text
+        elif self.kind == "sentence":
+            allowed = (
+                f"{listed}, or a sentence of at most {MAX_SENTENCE_LENGTH} characters with one {{}} for the class name"
+            )
+            written = text.count("{}") == 1 and text.isprintable() and len(text) <= MAX_SENTENCE_LENGTH
+            valid = text in self.choices or written
+        else:
+            allowed, valid = f"one of {', '.join(self.choices)}", text in self.choices
+        if valid:
+            return text
+        raise SettingError(f"{self.name} is {allowed}; got {short_repr(value)}.")
 
     def parse_untrusted(self, value: Any) -> Any:
-        """The same for untrusted input: one of the choices, never a path on this machine.
-
-        Raises:
-            SettingError: as :meth:`parse`.
-        """
+        """The same for untrusted input: one of the choices, never a path on this machine. Raises SettingError: as
+        :meth:`parse`."""
         if self.kind == "file" and value not in self.choices:
             raise SettingError(f"{self.name} is one of {', '.join(self.choices)}; got {short_repr(value)}.")
         return self.parse(value)
 
-    def _parse_sentence(self, value: Any) -> str:
-        if isinstance(value, str):
-            written = value.count("{}") == 1 and value.isprintable()
-            if value in self.choices or (written and len(value) <= MAX_SENTENCE_LENGTH):
-                return value
-        raise SettingError(
-            f"{self.name} is {' or '.join(self.choices)}, or a sentence of at most {MAX_SENTENCE_LENGTH} "
-            f"characters with one {{}} for the class name; got {short_repr(value)}."
-        )
-
     def _parse_number(self, value: Any) -> int | float:
-        allowed = f"{'a whole number' if self.kind == 'int' else 'a number'} from {format_limit(self.low)} to {format_limit(self.high)}"
-        error = SettingError(f"{self.name} is {allowed}; got {short_repr(value)}.")
-        if isinstance(value, bool):
-            raise error
+        whole = self.kind == "int"
         try:
-            number = float(value)
+            number = math.nan if isinstance(value, bool) else float(value)
         except (TypeError, ValueError, OverflowError):
-            raise error from None
-        if not math.isfinite(number) or not (self.low <= number <= self.high):
-            raise error
-        if self.kind == "int":
-            if number != int(number):
-                raise error
-            return int(number)
-        return number
+            number = math.nan
+        if math.isfinite(number) and self.low <= number <= self.high and not (whole and number != int(number)):
+            return int(number) if whole else number
+        limits = f"from {format_limit(self.low)} to {format_limit(self.high)}"
+        raise SettingError(
+            f"{self.name} is {'a whole number' if whole else 'a number'} {limits}; got {short_repr(value)}."
+        )
 
 
 def format_limit(limit: float) -> str:

@@ -73,6 +73,8 @@ BAD_USAGE: list[tuple[list[str], str]] = [
     (["explain", "PHOTO", "--classes", "a,b", "--attack", "none", "--target", "a"], "needs an attack"),
     (["explain", "PHOTO", "--classes", "a,b", "--seed", "1e12"], "from 0 to 2147483647; got"),
     (["serve", "--port", "99999"], "a port is 1 to 65535; got 99999"),
+    (["open"], "FILE.zip"),
+    (["open", "x.zip", "--port", "0"], "a port is 1 to 65535; got 0"),
     (["serve", "--port", "abc"], "invalid port value: 'abc'"),
     (["train", "--data", "x", "--out", "y"], "--minutes"),
     (["train", "--data", "x", "--out", "y", "--minutes", "soon"], "invalid float"),
@@ -204,19 +206,6 @@ def test_defend_only_shows_one_answer_per_method(
     _, out, _ = run(capsys, "explain", photo, "--classes", "a,b", "--attack", "none")
     assert "attacked " not in out
     assert out.count(" %") == 3
-
-
-def test_json_and_arrays_are_written(
-    photo: str, recorded_call: list, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = tmp_path / "r.json", tmp_path / "r.safetensors"
-    words = ["--json", str(files[0]), "--arrays", str(files[1])]
-    assert run(capsys, "explain", photo, "--classes", "a,b", *words)[0] == 0
-    answers = json.loads(files[0].read_text("utf-8"))
-    assert {"classes", "settings", "threat_model", "device", "timings", "clean", "attacked"} <= set(answers)
-    arrays = load_file(files[1])
-    assert arrays["view_features"].dtype == np.float32
-    assert arrays["kept"].dtype == np.bool_
 
 
 def test_an_unavailable_model_gives_a_one_line_error(

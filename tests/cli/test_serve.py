@@ -52,10 +52,3 @@ def test_a_bad_file_exits_with_1_and_one_line(
         assert sentence in err
         assert (out, err.count("\n")) == ("", 1)
     assert serve_calls == []
-
-
-def test_open_requires_a_file(serve_calls: list[dict], capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["open"]) == 2
-    assert "FILE.zip" in capsys.readouterr().err
-    assert cli.main(["open", "x.zip", "--port", "0"]) == 2
-    assert serve_calls == []

@@ -78,18 +78,6 @@ def lasso(page: Page) -> None:
     page.mouse.up()
 
 
-@pytest.mark.nightly
-def test_a_measurement_can_be_stopped_and_the_page_keeps_working(figures_page: Page) -> None:
-    figures_page.get_by_role("button", name="Measure this setting").click()
-    expect(figures_page.locator("#status")).to_contain_text(re.compile(r"of \d+"), timeout=LONG_TIMEOUT_MS)
-    figures_page.locator("#fig-stop-measuring").click()
-    expect(figures_page.locator("#status")).to_contain_text("Stopped", timeout=LONG_TIMEOUT_MS)
-    expect(figures_page.locator("#fig-stop-measuring")).to_be_hidden()
-    figures_page.get_by_role("tab", name="Attack & defend").click()
-    figures_page.locator("#samples button").nth(1).click()
-    expect(figures_page.locator("#status")).to_contain_text("Done in", timeout=LONG_TIMEOUT_MS)
-
-
 def test_collecting_can_be_stopped_and_the_page_keeps_working(figures_page: Page) -> None:
     collect_cloud(figures_page, 20, 20)
     expect(figures_page.locator("#status")).to_contain_text("of 400", timeout=LONG_TIMEOUT_MS)
@@ -109,16 +97,6 @@ def test_a_class_of_the_theorem_bounds_is_selected_in_every_tab(figures_page: Pa
     figure.press("Enter")
     figures_page.get_by_role("tab", name="Inside RITA").click()
     expect(figures_page.locator("#in-class input")).to_have_value(name)
-
-
-def test_the_paper_table_can_be_filtered_and_marks_misprints(figures_page: Page) -> None:
-    table = figures_page.locator("#fig-printed")
-    expect(table).to_contain_text("printed cells")
-    for element, value in (("fig-table", "RN50"), ("fig-backbone", "RN50"), ("fig-dataset", "Avg")):
-        figures_page.locator(f"#{element} input").click()
-        shown = figures_page.locator(f"#{element}").get_by_role("option", name=value, exact=True)
-        shown.or_(figures_page.get_by_role("option", name=value, exact=True)).last.click()
-    expect(table).to_contain_text(re.compile(r"its row averages 44\.06"))
 
 
 @pytest.mark.parametrize(

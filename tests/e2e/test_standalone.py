@@ -15,19 +15,8 @@ pytestmark = pytest.mark.e2e
 
 def test_the_file_opens_offline_and_draws_its_figures(browser: Browser, tmp_path: Path) -> None:
     picture, html = SAMPLES["cat"].path, tmp_path / "story.html"
-    asked = [
-        "explain",
-        str(picture),
-        "--classes",
-        "cat,crab,piano",
-        "--label",
-        "cat",
-        "--methods",
-        "clip,ensemble,rita",
-        "--html",
-        str(html),
-    ]
-    assert cli.main(asked) == 0
+    asked = ["--classes", "cat,crab,piano", "--label", "cat", "--methods", "clip,ensemble,rita", "--html"]
+    assert cli.main(["explain", str(picture), *asked, str(html)]) == 0
     context = browser.new_context(offline=True, viewport={"width": 390, "height": 844})
     page = context.new_page()
     complaints: list[str] = []

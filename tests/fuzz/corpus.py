@@ -7,6 +7,7 @@ import json
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import numpy as np
 import open_clip
@@ -40,24 +41,12 @@ LISTS = {
     "classnames.txt": "dotted a dotted thing\nstriped a striped thing\n",
 }
 DESCRIPTIONS = {"cup": ["a cup has a handle", "one drinks from it"], "crab": ["it walks sideways"]}
-LINK = {
-    "sample": "motorcycle",
-    "classes": "motorbike,crab,cup",
-    "truth": "motorbike",
-    "target": "crab",
-    "attack": "pgd",
-    "budget": "4",
-    "views": "16",
-    "methods": "tpt",
-    "class": "cup",
-    "view": "3",
-    "step": "2",
-    "atom": "0",
-    "side": "clean",
-    "view_scale": "0.5",
-    "descriptions": "none",
-    "tab": "inside",
-}
+LINK = dict(
+    parse_qsl(
+        "sample=motorcycle&classes=motorbike,crab,cup&truth=motorbike&target=crab&attack=pgd&budget=4&views=16&methods=tpt"
+        "&class=cup&view=3&step=2&atom=0&side=clean&view_scale=0.5&descriptions=none&tab=inside"
+    )
+)
 EVENTS: tuple[Any, ...] = (
     {"curve": 0, "index": 3, "x": 0.5, "y": "cup", "data": [1, 0, "cup"]},
     {"points": [0, 1, 2, 5]},
@@ -98,10 +87,9 @@ def history() -> History:
     """The memory through both pictures."""
     found = History()
     for run in runs():
-        events = run.attacked.trace.cache_update.events
         cut = ENGINE.view_pixels(run.attacked.picture, run.settings)
         key = run.clean.picture.key
-        found = found.with_picture("A picture", key, run.class_prompts, run.cache_before, run.cache_after, events, cut)
+        found = found.with_picture("A picture", key, run, cut)
     return found
 
 
@@ -113,6 +101,7 @@ def cache_state() -> CacheSnapshot:
     return now
 
 
+@cache
 def exported_cache() -> bytes:
     """The memory before the second picture, as the page exports it: what that one was decided from."""
     run, entry = runs()[1], history().entries[-2]
@@ -155,16 +144,9 @@ def vision_tower() -> bytes:
 @cache
 def model_folder() -> tuple[tuple[str, bytes], ...]:
     """A folder like assets/model."""
+    side = {"mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5], "interpolation": "bicubic"}
     return (
-        (
-            "open_clip_config.json",
-            json.dumps(
-                {
-                    "model_cfg": TINY_CONFIG,
-                    "preprocess_cfg": {"mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5], "interpolation": "bicubic"},
-                }
-            ).encode(),
-        ),
+        ("open_clip_config.json", json.dumps({"model_cfg": TINY_CONFIG, "preprocess_cfg": side}).encode()),
         ("open_clip_model.safetensors", save_torch(tiny_model(49_408).state_dict())),
         ("seen_tokens.json", b"[49406, 49407, 320, 1125]"),
     )

@@ -163,10 +163,7 @@ def _link(rng: random.Random, visitor: FuzzClient) -> str:
 
     given = case("permalink", rng.randrange(100_000))
     query = {k.encode(errors="replace").decode(): v.encode(errors="replace").decode() for k, v in given.items()}
-    for one in visitor.config["dependencies"]:
-        if any(name == "load" for _, name in one["targets"]):
-            return visitor.send_event(one["id"], [], None, query)
-    raise LookupError("load")
+    return visitor.send_event(visitor.load_event, [], None, query)
 
 
 def _route(rng: random.Random, visitor: FuzzClient, method: str, path: str) -> str:

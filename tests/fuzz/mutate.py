@@ -16,66 +16,14 @@ import zipfile
 from collections.abc import Sequence
 from typing import Any
 
-NUMBERS = (
-    0,
-    1,
-    -1,
-    2,
-    7,
-    0.5,
-    -0.0,
-    255,
-    256,
-    65_535,
-    10**6,
-    2**31 - 1,
-    2**31,
-    2**32,
-    2**63 - 1,
-    2**63,
-    2**64,
-    10**30,
-    10**400,
-    -(2**63),
-    1e308,
-    -1e308,
-    5e-324,
-    math.nan,
-    math.inf,
-    -math.inf,
-)
-TEXTS = (
-    "",
-    " ",
-    "\0",
-    "\n",
-    "0",
-    "-1",
-    "1e999",
-    "NaN",
-    "true",
-    "null",
-    "a" * 5_000,
-    "ä" * 300,
-    "\ud800",
-    "\u202e",
-    "👩‍🚀" * 40,
-    "../../../etc/passwd",
-    "/etc/passwd",
-    "C:\\x",
-    "..",
-    "a/../../b",
-    "a\0b",
-    "%s%n{0}",
-    "<script>alert(1)</script>",
-    "'; --",
-    "__class__",
-    "cup, crab",
-    ",,,,",
-    "cup",
-    "pgd",
-    "attacked",
-)
+SMALL_NUMBERS = (0, 1, -1, 2, 7, 0.5, -0.0, 255, 256, 65_535, 10**6)
+WHOLE_NUMBER_LIMITS = (2**31 - 1, 2**31, 2**32, 2**63 - 1, 2**63, 2**64, 10**30, 10**400, -(2**63))
+NUMBERS = (*SMALL_NUMBERS, *WHOLE_NUMBER_LIMITS, 1e308, -1e308, 5e-324, math.nan, math.inf, -math.inf)
+NO_WORDS = ("", " ", "\0", "\n", "0", "-1", "1e999", "NaN", "true", "null")
+LONG_OR_ODD_LETTERS = ("a" * 5_000, "ä" * 300, "\ud800", "\u202e", "👩‍🚀" * 40)
+PATHS = ("../../../etc/passwd", "/etc/passwd", "C:\\x", "..", "a/../../b", "a\0b")
+CODE = ("%s%n{0}", "<script>alert(1)</script>", "'; --", "__class__")
+TEXTS = (*NO_WORDS, *LONG_OR_ODD_LETTERS, *PATHS, *CODE, "cup, crab", ",,,,", "cup", "pgd", "attacked")
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 

@@ -11,7 +11,6 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,9 @@ from rita_demo.ui.session import cache_file, run_request, share_link
 from rita_demo.ui.session.session import AttackDefendState
 from rita_demo.ui.widgets import html_buttons, plotly_view, sample_gallery
 from tests.fuzz import corpus, mutate
+from tests.ui.memory_client import Event
 
+SAMPLE = AttackDefendState(sample="motorcycle")
 Case = Any  # bytes of a file, or a value of an event
 
 
@@ -95,10 +96,8 @@ def _reopen(data: bytes, folder: Path) -> None:
 # --- models
 def _checkpoint(suffix: str) -> Target:
     def make(rng: random.Random) -> bytes:
-        data = corpus.checkpoints()[suffix]
-        if suffix == "safetensors":
-            return mutate.safetensors(rng, data)
-        return mutate.zipped(rng, data)
+        change = mutate.safetensors if suffix == "safetensors" else mutate.zipped
+        return change(rng, corpus.checkpoints()[suffix])
 
     def read(data: bytes, folder: Path) -> None:
         from rita_demo.vlm.checkpoint import load_weights
@@ -110,18 +109,12 @@ def _checkpoint(suffix: str) -> Target:
     return Target(make, read)
 
 
-def _vision_tower() -> Target:
-    def make(rng: random.Random) -> bytes:
-        return mutate.zipped(rng, corpus.vision_tower())
+def _load_tower(data: bytes, folder: Path) -> None:
+    from rita_demo.vlm.checkpoint import load_vision_weights
 
-    def read(data: bytes, folder: Path) -> None:
-        from rita_demo.vlm.checkpoint import load_vision_weights
-
-        path = folder / "tower.pt"
-        path.write_bytes(data)
-        load_vision_weights(corpus.tiny_model(), path, "rita-tiny:base.pt")
-
-    return Target(make, read)
+    path = folder / "tower.pt"
+    path.write_bytes(data)
+    load_vision_weights(corpus.tiny_model(), path, "rita-tiny:base.pt")
 
 
 def _model_folder(rng: random.Random) -> dict[str, bytes]:
@@ -159,10 +152,6 @@ def _load(files: dict[str, bytes], folder: Path) -> None:
 
 
 # --- datasets
-def _split(rng: random.Random) -> bytes:
-    return mutate.as_json(rng, corpus.SPLIT)
-
-
 def _dataset(data: bytes, folder: Path) -> None:
     place = folder / "data" / "dtd"
     corpus.draw(place / "images")
@@ -198,10 +187,6 @@ def _read_lists(files: dict[str, bytes], folder: Path) -> None:
             said.append(error)
     if said:
         raise said[0]
-
-
-def _descriptions(rng: random.Random) -> bytes:
-    return mutate.as_json(rng, corpus.DESCRIPTIONS)
 
 
 def _described(data: bytes, folder: Path) -> None:
@@ -247,17 +232,6 @@ def _form(rng: random.Random) -> Any:
     return form
 
 
-def _parse_form(form: Any, _: Path) -> None:
-    run_request.parse_request(form, AttackDefendState(sample="motorcycle"), 32, attack=True)
-
-
-@dataclass(frozen=True)
-class Event:
-    """What Gradio makes of what a browser reports."""
-
-    _data: Any
-
-
 def _event(rng: random.Random) -> Any:
     return mutate.document(rng, rng.choice(corpus.EVENTS)) if rng.random() < 0.8 else mutate.value(rng)
 
@@ -276,23 +250,18 @@ def _click(data: Any, _: Path) -> None:
     sample_gallery.clicked_sample(event)
 
 
-@cache
-def _memory_bytes() -> bytes:
-    return corpus.exported_cache()
-
-
 TARGETS: dict[str, Target] = {
     "picture": Target(_picture, _open),
-    "memory": Target(lambda rng: mutate.safetensors(rng, _memory_bytes(), "rita"), _import),
+    "memory": Target(lambda rng: mutate.safetensors(rng, corpus.exported_cache(), "rita"), _import),
     "saved run": Target(lambda rng: mutate.zipped(rng, corpus.saved_run()), _reopen),
     "model.safetensors": _checkpoint("safetensors"),
     "model.pt": _checkpoint("pt"),
-    "tower.pt": _vision_tower(),
+    "tower.pt": Target(lambda rng: mutate.zipped(rng, corpus.vision_tower()), _load_tower),
     "model folder": Target(_model_folder, _load),
-    "split file": Target(_split, _dataset),
+    "split file": Target(lambda rng: mutate.as_json(rng, corpus.SPLIT), _dataset),
     "dataset lists": Target(_lists, _read_lists),
-    "descriptions": Target(_descriptions, _described),
+    "descriptions": Target(lambda rng: mutate.as_json(rng, corpus.DESCRIPTIONS), _described),
     "permalink": Target(_link, _open_link),
-    "form": Target(_form, _parse_form),
+    "form": Target(_form, lambda form, _: run_request.parse_request(form, SAMPLE, 32, attack=True)),
     "event": Target(_event, _click),
 }

@@ -64,8 +64,7 @@ class LoadClient(HttpClient):
 
     def run(self, **changes: Any) -> str:
         """Hand the picture in and press the button."""
-        go = self.event("go", "click")
-        return self.call(go["id"], self._inputs(go, self._uploaded_form(changes)))
+        return "\n".join(self.stream_run(**changes))
 
     def stream_run(self, **changes: Any) -> Iterator[str]:
         """The same line by line; who stops reading has closed the page."""
@@ -74,24 +73,16 @@ class LoadClient(HttpClient):
 
     def stream_event(self, event: dict[str, Any], inputs: list[Any]) -> Iterator[str]:
         """What an event answers, line by line."""
-        body = {"fn_index": event["id"], "data": inputs, "session_hash": self.session_hash, "event_data": None}
-        assert self.http.post("gradio_api/queue/join", json=body).status_code == 200
-        listening = {"session_hash": self.session_hash}
-        with self.http.stream("GET", "gradio_api/queue/data", params=listening) as stream:
-            for line in stream.iter_lines():
-                if line.startswith("data:"):
-                    yield line
-                if '"process_completed"' in line:
-                    return
+        assert not self.enqueue(event["id"], inputs)
+        yield from self.answers()
 
     def _uploaded_form(self, changes: dict[str, Any]) -> dict[str, Any]:
         """The picture is on the server; the form that goes with it."""
         form = {f"knob_{name}": value for name, value in (FAST_SETTINGS | changes).items()}
         form |= {"vocabulary": "own", "own_names": ",".join(self.request.names), "truth": "not given"}
         if self.request.sample:
-            self.call(
-                self._samples_event()["id"], self._inputs(self._samples_event(), form), {"sample": self.request.sample}
-            )
+            click = self.events("samples", "click")[0]
+            self.call(click["id"], self._inputs(click, form), {"sample": self.request.sample})
         else:
             sent = self.http.post("gradio_api/upload", files={"files": ("mine.png", self.request.upload)})
             file = {"path": sent.json()[0], "orig_name": "mine.png", "meta": {"_type": "gradio.FileData"}}
@@ -115,23 +106,16 @@ class LoadClient(HttpClient):
 
     def saved_run(self) -> bundle_read.SavedRun:
         """The run as “Save this run” hands it over."""
-        answer = self.press("save-run", data={"figures": {}})
-        code = re.findall(r"base64,([A-Za-z0-9+/=]+)", answer)
-        return bundle_read.read(base64.b64decode(code[0]))
+        return bundle_read.read(self._download("save-run", {"figures": {}}))
 
     def exported_memory(self) -> dict[str, Any]:
         """What is remembered, as the JSON export."""
         self.choose_tab("memory")
-        answer = self.press("export", data={"kind": "json"})
-        code = re.findall(r"base64,([A-Za-z0-9+/=]+)", answer)
-        return json.loads(base64.b64decode(code[0]))
+        return json.loads(self._download("export", {"kind": "json"}))
 
-    def _samples_event(self) -> dict[str, Any]:
-        for dependency in self.config["dependencies"]:
-            for target, name in dependency["targets"]:
-                if (self.components[target]["props"].get("elem_id"), name) == ("samples", "click"):
-                    return dependency
-        raise LookupError("samples")
+    def _download(self, element: str, data: dict[str, Any]) -> bytes:
+        code = re.findall(r"base64,([A-Za-z0-9+/=]+)", self.press(element, data=data))
+        return base64.b64decode(code[0])
 
     def _inputs(self, event: dict[str, Any], form: dict[str, Any]) -> list[Any]:
         return [self._value(number, form) for number in event["inputs"]]

@@ -78,7 +78,7 @@ def running_proxy(name: str, servers: list[str], folder: Path) -> Iterator[Proxy
         pytest.skip(f"{name} is not installed (apt-get install {name})")
     port, pem = free_port(), folder / "page.pem"
     key, certificate = folder / "key", folder / "certificate"
-    made = [
+    asked = [
         "openssl",
         "req",
         "-x509",
@@ -90,13 +90,9 @@ def running_proxy(name: str, servers: list[str], folder: Path) -> Iterator[Proxy
         "-subj",
         "/CN=localhost",
         "-addext",
-        "subjectAltName=DNS:localhost,IP:127.0.0.1",
-        "-keyout",
-        key,
-        "-out",
-        certificate,
     ]
-    subprocess.run(made, check=True, capture_output=True)
+    files = ["subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate]
+    subprocess.run([*asked, *files], check=True, capture_output=True)
     pem.write_text(certificate.read_text() + key.read_text())
     lines = documented_config(name).replace("/etc/ssl/private/page.pem", str(pem))
     lines = lines.replace("bind :443", f"bind 127.0.0.1:{port}").replace("listen 443", f"listen 127.0.0.1:{port}")

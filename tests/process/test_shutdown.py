@@ -109,11 +109,8 @@ def in_background(work: Any, *arguments: Any, **more: Any) -> tuple[threading.Th
 def connected_client(address: str) -> HttpClient:
     """A visitor who does not wait for the worked example and disconnects at the first event of the page."""
     one = HttpClient(address)
-    loads = [d["id"] for d in one.config["dependencies"] if any(n == "load" for _, n in d["targets"])]
-    body = {"fn_index": loads[0], "data": [], "session_hash": one.session_hash}
-    one.http.post("gradio_api/queue/join", json=body).raise_for_status()
-    with one.http.stream("GET", "gradio_api/queue/data", params={"session_hash": one.session_hash}) as response:
-        next(line for line in response.iter_lines() if "process_generating" in line)
+    assert not one.enqueue(one.load_event, [])
+    next(line for line in one.answers() if "process_generating" in line)
     return one
 
 
@@ -151,7 +148,7 @@ def test_a_stream_stops_between_two_pictures_and_resumes_in_the_next_process(tmp
             assert time.monotonic() < until
             time.sleep(0.05)
         server.stop(signal.SIGINT)
-        assert server.events()["StreamTab.started"] == "cut"
+        assert server.events()["StreamTab.on_start"] == "cut"
         started.join(10)
         assert "what has been stored stays" in answers[0]
     before = server.rows()

@@ -18,9 +18,9 @@ NUMBER = count(1)
 
 
 @contextmanager
-def serve_fake_page(**options: Any) -> Iterator[str]:
+def serve_fake_page(engine: FakeEngine | None = None, **options: Any) -> Iterator[str]:
     """A page whose worked example is ready, until the end of the block; gives its address."""
-    engine = FakeEngine(spread=0.2)
+    engine = engine or FakeEngine(spread=0.2)
     example = WorkedExample(engine)
     page = build(engine, example=example, **options)
     assert example.wait(120, complete=True)
@@ -47,14 +47,21 @@ class HttpClient:
         self.components = {c["id"]: c for c in self.config["components"]}
         self.session_hash = f"client{next(NUMBER)}"
 
+    def events(self, element: str, kind: str) -> list[dict[str, Any]]:
+        """The events of an element: the note that it is queued, if there is one, and the job."""
+        found = [
+            dependency
+            for dependency in self.config["dependencies"]
+            for target, name in dependency["targets"]
+            if name == kind and self.components.get(target, {}).get("props", {}).get("elem_id") == element
+        ]
+        if not found:
+            raise LookupError(element)
+        return found
+
     def event(self, element: str, kind: str) -> dict[str, Any]:
-        """The last event of an element: the job, not the note that it is queued."""
-        for dependency in reversed(self.config["dependencies"]):
-            for target, name in dependency["targets"]:
-                here = self.components.get(target, {}).get("props", {}).get("elem_id")
-                if here == element and name == kind:
-                    return dependency
-        raise LookupError(element)
+        """The last event of an element: the job."""
+        return self.events(element, kind)[-1]
 
     def press(self, element: str, kind: str = "click", data: Any = None, **changes: Any) -> str:
         """All that the server answers, also to the events that follow; ``changes`` replace inputs by element id."""
@@ -68,11 +75,7 @@ class HttpClient:
 
     def press_first_event(self, element: str) -> str:
         """The first event of a button alone: what is said when it is pressed, before the job's turn."""
-        for one in self.config["dependencies"]:
-            for target, name in one["targets"]:
-                if (self.components[target]["props"].get("elem_id"), name) == (element, "click"):
-                    return self.call_unqueued(one["id"])
-        raise LookupError(element)
+        return self.call_unqueued(self.events(element, "click")[0]["id"])
 
     def tick(self) -> str:
         """The answer to the page's timer while a visitor waits."""
@@ -115,8 +118,7 @@ class HttpClient:
 
     def open_link(self, query: dict[str, str]) -> tuple[str, list[int]]:
         """Open the page with a link: what is answered, and the events that the answer tells a browser to go on with."""
-        (load,) = (d for d in self.config["dependencies"] if [n for _, n in d["targets"]] == ["load"])
-        assert not self.enqueue(load["id"], [], query=query)
+        assert not self.enqueue(self.load_event, [], query=query)
         lines = list(self.answers())
         answers = [json.loads(line[5:]).get("output", {}) for line in lines]
         changed = {number for one in answers for number in one.get("changed_state_ids", ())}
@@ -127,11 +129,14 @@ class HttpClient:
         ]
         return "\n".join(lines), events
 
+    @property
+    def load_event(self) -> int:
+        """The number of the event of opening the page."""
+        (load,) = (d["id"] for d in self.config["dependencies"] if [n for _, n in d["targets"]] == ["load"])
+        return load
+
     def open(self) -> str:
-        for dependency in self.config["dependencies"]:
-            if any(name == "load" for _, name in dependency["targets"]):
-                return self.call(dependency["id"], [])
-        raise LookupError("load")
+        return self.call(self.load_event, [])
 
     def choose_tab(self, name: str) -> str:
         """A tab comes into sight, by its id, and every tab hears of it; all that they answer."""

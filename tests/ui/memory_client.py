@@ -35,6 +35,16 @@ class MemoryClient:
     def current(self) -> Any:
         return self.session.history.current
 
+    @property
+    def items(self) -> list[Any]:
+        """Every stored view."""
+        return [item for items in self.current.items_by_class.values() for item in items]
+
+    @property
+    def fullest(self) -> int:
+        """The class that holds most views."""
+        return max(self.current.items_by_class, key=lambda k: len(self.current.items_by_class[k]))
+
     def run(self, job: Any) -> None:
         for _ in job:
             pass

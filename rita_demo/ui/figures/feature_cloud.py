@@ -43,7 +43,6 @@ def with_separability(one: PlacedCloud) -> PlacedCloud:
 
 
 def with_umap(one: PlacedCloud, coordinates: np.ndarray, neighbours: int) -> PlacedCloud:
-    """The same with UMAP's coordinates (P, 2)."""
     caption = (
         f"UMAP, {neighbours} neighbours, cosine distance, seed 0: approximate; distances between "
         f"groups mean little; {CENTRING_TEXT}."

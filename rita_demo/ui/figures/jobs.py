@@ -134,7 +134,6 @@ class FigureJobs:
 
 
 def _cloud_settings(attack: Any, budget: Any, views: Any) -> Settings:
-    """The settings of the collected pictures."""
     strength, count = SETTINGS["budget"].parse(budget), SETTINGS["views"].parse(views)
     if count < 2:
         raise SettingError(f"The figure needs at least 2 views of a picture; got {count}.")

@@ -20,6 +20,7 @@ from rita_demo.ui.widgets.setting_controls import ATTACK_CHOICES, setting_title
 
 Parts = dict[str, Any]  # components by name
 TEXTURES_CHOICE = ("Drawn textures, attacked now", "textures")
+POINT_TEXT = "<p class='empty'>Point at a mark, or select it with the arrow keys and Enter, to see its picture.</p>"
 SHIPPED_TITLE = "measured for this copy: drawn textures"
 
 
@@ -118,11 +119,7 @@ def _build_cloud(panels: PanelRegistry) -> Parts:
     )
     with gr.Row(elem_classes="pair"):
         parts["mark"] = _text(panels, "mark", _selected_point, "cloud")
-        parts[
-            "mark"
-        ].value = (
-            "<p class='empty'>Point at a mark, or select it with the arrow keys and Enter, to see its picture.</p>"
-        )
+        parts["mark"].value = POINT_TEXT
         parts["lassoed"] = _text(panels, "lassoed", feature_cloud.lasso_text, "cloud")
     _text(panels, "separation", feature_cloud.separability_table, "cloud")
     return parts

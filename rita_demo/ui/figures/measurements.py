@@ -78,7 +78,6 @@ def _accuracy(cell: MeasuredCell) -> str:
 
 # --- printed beside measured
 def filters() -> dict[str, list[str]]:
-    """The choices of every filter."""
     cells = paper_results.paper_results()
     return {name: [ALL, *dict.fromkeys(getattr(cell, name) for cell in cells)] for name in DEFAULT_FILTERS}
 
@@ -90,10 +89,8 @@ def chosen_filters(values: Sequence[Any]) -> dict[str, str]:
 
 
 def measured_cells(session: Session) -> dict[MeasuredCell, str]:
-    """Measured cell -> its settings in words: those of the chosen run and those shipped with this copy.
-
-    Cells with the recommended settings come first.
-    """
+    """Measured cell -> its settings in words: those of the chosen run and those shipped with this copy. Cells with the
+    recommended settings come first."""
     found: dict[MeasuredCell, str] = {}
     for point in session.figures.ablation_points:
         special = evaluation_page.non_default_settings(point)

@@ -17,30 +17,19 @@ from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.ui.figures import feature_cloud, layout, measurements, theorem
 from rita_demo.ui.figures.jobs import FigureJobs
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.widgets.plotly_view import clicked, event_data, parse_int, selected_points
+from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int, selected_points
 
 #: Long jobs of this tab wait only for each other: they use the engine for one step at a time.
-LONG_EVENT: dict[str, Any] = {
-    "concurrency_id": "figures",
-    "concurrency_limit": 1,
-    "show_progress": "hidden",
-    "api_visibility": "private",
-}
-UMAP_EVENT: dict[str, Any] = LONG_EVENT | {"concurrency_id": "umap"}
+LONG_EVENT, UMAP_EVENT = queued_event("figures"), queued_event("umap")
 
 
 class FiguresTab:
-    """The tab. Build it inside ``gr.Tab``; ``parts`` holds its components by name.
-
-    Args:
-        places: where stored runs are, and where small ones are kept.
-        worker: places points by UMAP; tests bring a quick one.
-    """
+    """The tab. Build it inside ``gr.Tab``; ``parts`` holds its components by name. ``worker`` places points by UMAP."""
 
     tab = "figures"
 
@@ -92,7 +81,6 @@ class FiguresTab:
         )
 
     def on_stopped(self, _: Session) -> Updates:
-        """A long job was stopped."""
         return {self.context.status: notice.done_html("Stopped. What was there before is still shown.")}
 
     # --- opening the tab
@@ -106,7 +94,6 @@ class FiguresTab:
         return lists
 
     def _compute_bounds(self, session: Session) -> None:
-        """Theorem 1 on the displayed run."""
         run, known = session.run, session.figures.theorem_bounds
         if run is not None and (known is None or known[0] is not run):
             made = theorem.bounds_by_side(self.context.engine_of(session), run)
@@ -121,8 +108,8 @@ class FiguresTab:
     def on_point(self, visitor: Any, event: gr.EventData) -> Updates:
         """A point was clicked: its picture is selected, and its class in every tab that has it."""
         session = self.context.sessions.get(visitor)
-        one, click = session.figures.placed_cloud, clicked(event)
-        i = click.integer(0, len(one.points.kind)) if one is not None and click else None
+        one = session.figures.placed_cloud
+        i = clicked_integer(event, len(one.points.kind) if one else 0)
         if one is None or i is None:
             return {}
         picture, k = int(one.points.picture[i]), int(one.points.label[i])
@@ -131,14 +118,12 @@ class FiguresTab:
         return self._select_class(session, k, None if picture < 0 else picture)
 
     def on_hover(self, visitor: Any, event: gr.EventData) -> Updates:
-        """The pointer is over a point: show its thumbnail."""
         session = self.context.sessions.get(visitor)
-        one, click = session.figures.placed_cloud, clicked(event)
-        i = click.integer(0, len(one.points.kind)) if one is not None and click else None
+        one = session.figures.placed_cloud
+        i = clicked_integer(event, len(one.points.kind) if one else 0)
         return {} if i is None else {self.parts["mark"]: feature_cloud.point_html(session, i)}
 
     def on_lasso(self, visitor: Any, event: gr.EventData) -> Updates:
-        """Points were selected with the lasso: count them."""
         session = self.context.sessions.get(visitor)
         one = session.figures.placed_cloud
         if one is None:
@@ -160,10 +145,9 @@ class FiguresTab:
         return self._select_class(session, k, None)
 
     def on_class(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A class was clicked among the KL values."""
         session = self.context.sessions.get(visitor)
-        one, click = session.figures.placed_cloud, clicked(event)
-        k = click.integer(0, len(one.cloud.class_prompts.names)) if one is not None and click else None
+        one = session.figures.placed_cloud
+        k = clicked_integer(event, len(one.cloud.class_prompts.names) if one else 0)
         return {} if k is None else self._select_class(session, k, session.figures.picture)
 
     def _select_class(self, session: Session, k: int, picture: int | None) -> Updates:
@@ -171,17 +155,14 @@ class FiguresTab:
         one, run = session.figures.placed_cloud, session.run
         assert one is not None
         name = one.cloud.class_prompts.names[k]
-        known = run is not None and name in run.class_prompts.names
-        if run is not None and known:
-            at = run.class_prompts.names.index(name)
-            session.selection = replace(session.selection, k=at, atom=None)
+        if run is not None and name in run.class_prompts.names:
+            session.select(k=run.class_prompts.names.index(name), atom=None)
             session.figures = replace(session.figures, k=k, picture=picture, released_class=None)
             return self.context.panels.redraw(session, "class", "cloud")
         session.figures = replace(session.figures, k=k, picture=picture, released_class=session.selection.k)
         return self.context.panels.redraw(session, "cloud")
 
     def pick_projection(self, visitor: Any, projection: Any) -> Updates:
-        """PCA or UMAP."""
         session = self.context.sessions.get(visitor)
         if projection not in ("PCA", "UMAP"):
             return {}
@@ -190,24 +171,20 @@ class FiguresTab:
 
     # --- Theorem 1
     def on_bounds_class(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A class was clicked in the figure of Theorem 1."""
         session = self.context.sessions.get(visitor)
-        run, click = session.run, clicked(event)
-        k = click.integer(0, len(run.class_prompts.names)) if run is not None and click else None
+        k = clicked_integer(event, len(session.run.class_prompts.names) if session.run else 0)
         if k is None:
             return {}
-        session.selection = replace(session.selection, k=k, atom=None)
+        session.select(k=k, atom=None)
         return self.context.panels.redraw(session, "class")
 
     # --- measurements
     def pick_run(self, visitor: Any, run: Any) -> Updates:
-        """A run folder was chosen from the list."""
         session = self.context.sessions.get(visitor)
         self._load_run_folder(session, run or "")
         return {self.context.error_banner: "", **self.context.panels.redraw(session, "figures")}
 
     def pick_setting(self, visitor: Any, setting: Any) -> Updates:
-        """Another setting's ablation."""
         session = self.context.sessions.get(visitor)
         if setting not in small_ablations.VALUES:
             return {}
@@ -223,7 +200,6 @@ class FiguresTab:
         yield {**lists, **self.context.panels.redraw(session, "figures")}
 
     def on_filter(self, visitor: Any, *values: Any) -> Updates:
-        """A filter of the paper's table was changed."""
         session = self.context.sessions.get(visitor)
         chosen = measurements.chosen_filters(values)
         session.figures = replace(session.figures, filters=chosen)

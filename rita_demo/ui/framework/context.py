@@ -18,35 +18,28 @@ from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
 
+_NO_SPINNER: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
+
+
+def queued_event(queue: str, limit: int = 1) -> dict[str, Any]:
+    """A long event: at most ``limit`` of a ``queue`` run at a time; its progress is shown by the status line."""
+    return {"concurrency_id": queue, "concurrency_limit": limit} | _NO_SPINNER
+
+
 #: Events that use a model run one at a time (the engine has a lock as well).
 ENGINE_QUEUE: dict[str, Any] = {"concurrency_id": "engine", "concurrency_limit": 1}
-#: A long event that uses a model; its progress is shown by the status line.
-LONG_EVENT: dict[str, Any] = ENGINE_QUEUE | {"show_progress": "hidden", "api_visibility": "private"}
+LONG_EVENT = queued_event("engine")
 #: Of several events at the same time only the last one waits, instead of being dropped.
 QUEUE_LATEST: dict[str, Any] = {"trigger_mode": "always_last"}
 #: Background work waits until no answer is being computed; no visitor waits for it.
-BACKGROUND_EVENT: dict[str, Any] = QUEUE_LATEST | {
-    "concurrency_id": "film",
-    "concurrency_limit": 2,
-    "show_progress": "hidden",
-    "api_visibility": "private",
-}
+BACKGROUND_EVENT = QUEUE_LATEST | queued_event("film", 2)
 #: A quick event: outside the queue, and without Gradio's spinner.
-IMMEDIATE_EVENT: dict[str, Any] = {
-    "queue": False,
-    "show_progress": "hidden",
-    "api_visibility": "private",
-    "trigger_mode": "always_last",
-}
+IMMEDIATE_EVENT = QUEUE_LATEST | {"queue": False} | _NO_SPINNER
 
 
 class ModelPool:
-    """The loaded models by name: the one the server started with, and at most one other.
-
-    Args:
-        default: the engine of the first, which stays loaded.
-        load: makes an engine from a model's name; None: only the default can be used.
-    """
+    """The loaded models by name: the one the server started with, and at most one other. ``default``: the engine of the
+    first, which stays loaded; ``load``: makes an engine from a model's name; None: only the default can be used."""
 
     def __init__(self, default: Any, load: Callable[[str], Any] | None = None) -> None:
         self.default = default
@@ -60,26 +53,18 @@ class ModelPool:
         return other if other is not None and other.info.name == name else self.default
 
     def is_loaded(self, name: str) -> bool:
-        """Whether that model is loaded."""
         return self.get(name).info.name == name
 
     def load_steps(self, name: str) -> Iterator[float]:
-        """Load a model, yielding the seconds that have passed.
-
-        Raises:
-            BackboneError: the model cannot be loaded, or another one is being loaded.
-        """
+        """Load a model, yielding the seconds that have passed. Raises BackboneError: the model cannot be loaded, or
+        another one is being loaded."""
         if self.is_loaded(name):
             return
         if self._load is None:
             raise BackboneError("Only one model can be used here.", "Start the server with another.")
         if not self._lock.acquire(blocking=False):
             raise BackboneError("Another visitor is loading a model right now.", "Try again in a minute.")
-        yield from self._load_in_thread(name, self._load)
-
-    def _load_in_thread(self, name: str, load: Callable[[str], Any]) -> Iterator[float]:
-        """Loading continues when the visitor leaves: the thread holds the lock until it is done."""
-        failed: list[Exception] = []
+        load, failed = self._load, list[Exception]()
 
         def fetch() -> None:
             try:
@@ -90,6 +75,7 @@ class ModelPool:
                 self._lock.release()
 
         begin = time.perf_counter()
+        # loading continues when the visitor leaves: the thread holds the lock until it is done
         worker = threading.Thread(target=fetch, daemon=True)
         worker.start()
         while worker.is_alive():
@@ -133,14 +119,11 @@ class AppContext:
     downloads: DownloadSlots = field(default_factory=DownloadSlots)
 
     def outputs(self, *more: Any) -> list[Any]:
-        """Everything an event may change."""
         return [self.error_banner, self.status, *self.panels.components, *more]
 
     def outputs_of(self, *changed: str, tab: str | None = None) -> list[Any]:
-        """The outputs of an event that redraws only what depends on ``changed`` (with ``tab``: in that tab).
-
-        Gradio takes about a millisecond for every output, changed or not, and so does the browser.
-        """
+        """The outputs of an event that redraws only what depends on ``changed`` (with ``tab``: in that tab). Gradio
+        takes about a millisecond for every output, changed or not, and so does the browser."""
         return [self.error_banner, self.status, *self.panels.depending_on(*changed, tab=tab)]
 
     def bind_tab(self, tab: gr.Tab, extra_outputs: Sequence[Any] = ()) -> Any:
@@ -168,11 +151,8 @@ class AppContext:
         return self.models.get(session.model)
 
     def chosen_engine(self, session: Session) -> Any:
-        """The engine that this visitor chose, never another.
-
-        Raises:
-            BackboneError: it was unloaded for another visitor's model.
-        """
+        """The engine that this visitor chose, never another. Raises BackboneError: it was unloaded for another
+        visitor's model."""
         if session.model and not self.models.is_loaded(session.model):
             raise BackboneError(
                 "The model you chose was unloaded for another visitor's.",

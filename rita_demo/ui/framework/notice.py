@@ -1,21 +1,23 @@
-"""Error messages that stay until they are dismissed, and the status line."""
+"""Handlers of events: error messages that stay until they are dismissed, the log line, and the status line."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from html import escape
 from typing import Any
 
 import gradio as gr
 
 from rita_demo.process import logging as logs
+from rita_demo.process.shutdown import SHUTDOWN, ShuttingDown
 from rita_demo.records.errors import DemoError
-from rita_demo.ui.framework.event_log import EventLogger
 from rita_demo.ui.widgets.html_buttons import HtmlWidget
 
+MIN_LOGGED_SECONDS = 1.0  # a shorter event gets no line in the log
 INTERNAL_ERROR = "Something went wrong on our side. It was written down."
 INTERNAL_ERROR_HINT = "What you saw before is still here; try again, or reset the page."
 
@@ -33,7 +35,6 @@ class ErrorBanner(HtmlWidget):
 
 
 def error_html(error: DemoError) -> str:
-    """HTML of an error."""
     hint = f"<span>{escape(error.hint)}</span>" if error.hint else ""
     return (
         f'<div class="notice" role="alert"><div><strong>{escape(error.message)}</strong>{hint}</div>'
@@ -49,14 +50,42 @@ def exception_html(error: Exception) -> str:
     return error_html(DemoError(INTERNAL_ERROR, f"{INTERNAL_ERROR_HINT} Its number is {number}."))
 
 
+@contextmanager
+def logged_event(handler: Any, *, always_log: bool = False) -> Iterator[None]:
+    """Entered while a handler runs. The log line has the handler's name, seconds, and ``outcome``: ``done``, ``refused``
+    (an error message for the visitor; with its kind), ``failed``, ``cut`` (the server shuts down) or ``left`` (the
+    visitor left). A short event is logged with ``always_log`` only."""
+    name = getattr(handler, "__qualname__", type(handler).__name__).replace("<locals>.", "")
+    error: BaseException | None = None
+    with SHUTDOWN.track_event():
+        started = time.perf_counter()
+        try:
+            yield
+        except BaseException as caught:
+            error = caught
+            raise
+        finally:
+            spent = round(time.perf_counter() - started, 3)
+            kind = {"kind": type(error).__name__} if isinstance(error, DemoError) else {}
+            if always_log or spent >= MIN_LOGGED_SECONDS:
+                logs.log_event("event", name=name, seconds=spent, outcome=outcome(error), **kind)
+
+
+def outcome(error: BaseException | None) -> str:
+    if error is None:
+        return "done"
+    if isinstance(error, GeneratorExit):
+        return "left"
+    if isinstance(error, ShuttingDown):
+        return "cut"
+    return "refused" if isinstance(error, DemoError) else "failed"
+
+
 def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any]] = dict) -> Callable[[Any], Any]:
-    """Decorator for event handlers that return (or yield) ``{component: value}``.
-
-    An error becomes a message in ``banner``; every other output keeps its value. ``extra_updates`` makes updates that
-    go with an error (for example, a cleared status line). Every event is counted and logged, see
-    :class:`rita_demo.ui.framework.event_log.EventLogger`; a generator is stopped when the server shuts down.
-    """
-
+    """Decorator for event handlers that return (or yield) ``{component: value}``. An error becomes a message in
+    ``banner``; every other output keeps its value. ``extra_updates`` makes updates that go with an error (for example,
+    a cleared status line). Every event is counted and logged (:func:`logged_event`); a generator is stopped when the
+    server shuts down."""
     unchanged = {banner: gr.skip()}  # Gradio takes an empty dict for one output too few and answers 500
 
     def failed(error: Exception) -> dict[Any, Any]:
@@ -67,13 +96,13 @@ def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any
 
             @functools.wraps(handler)
             def generator(*args: Any, **kwargs: Any) -> Iterator[dict[Any, Any]]:
-                answered, event = False, EventLogger(handler, always_log=True)
+                answered = False
                 try:
-                    with event, closing(handler(*args, **kwargs)) as updates:
+                    with logged_event(handler, always_log=True), closing(handler(*args, **kwargs)) as updates:
                         for update in updates:
                             answered = True
                             yield update or unchanged
-                            event.check_shutdown()
+                            SHUTDOWN.check()
                 except Exception as error:
                     answered = True
                     yield failed(error)
@@ -85,7 +114,7 @@ def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any
         @functools.wraps(handler)
         def plain(*args: Any, **kwargs: Any) -> dict[Any, Any]:
             try:
-                with EventLogger(handler):
+                with logged_event(handler):
                     return handler(*args, **kwargs) or unchanged
             except Exception as error:
                 return failed(error)
@@ -97,10 +126,8 @@ def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any
 
 def progress_html(text: str, fraction: float, elapsed: float, *, stale: bool = False, answered: bool = False) -> str:
     """HTML of the status line: what happens now, the fraction done, and the time left after ``elapsed`` seconds.
-
     ``stale``: the result on the page is of an earlier picture and is dimmed; ``answered``: its pictures and verdicts
-    are already the new ones.
-    """
+    are already the new ones."""
     left = ""
     if elapsed > 1.5 and 0.05 < fraction < 1:
         left = f", about {max(1, round(elapsed * (1 - fraction) / fraction))} s left"

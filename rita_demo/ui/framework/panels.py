@@ -65,11 +65,9 @@ class PanelRegistry:
         self._on_open_hooks: dict[str, Callable[[Session], Updates | None]] = {}
 
     def add(self, component: Component, draw: Callable[[Session], Any], *topics: str, immediate: bool = False) -> None:
-        """Draw ``component`` again whenever one of ``topics`` changes; a new run always does.
-
-        A component may be added more than once with draws that return ``gr.update`` of different properties: only
-        what depends on a change is sent to the browser.
-        """
+        """Draw ``component`` again whenever one of ``topics`` changes; a new run always does. A component may be added
+        more than once with draws that return ``gr.update`` of different properties: only what depends on a change is
+        sent to the browser."""
         unknown = set(topics) - set(TOPICS)
         if unknown:
             raise ValueError(f"a panel depends on {', '.join(TOPICS)}; got {sorted(unknown)}")
@@ -99,10 +97,8 @@ class PanelRegistry:
         return list(dict.fromkeys(found))
 
     def redraw(self, session: Session, *changed: str, tab: str | None = None, immediate: bool | None = None) -> Updates:
-        """The new values of the visible panels that depend on what changed; with ``immediate``, of one stage.
-
-        ``tab``: the tab of the event, which counts as visible; by default the tab that the visitor sees.
-        """
+        """The new values of the visible panels that depend on what changed; with ``immediate``, of one stage. ``tab``:
+        the tab of the event, which counts as visible; by default the tab that the visitor sees."""
         visible = tab or session.visible_tab
         with session.lock:
             session.stale_tabs |= {p.tab for p in self._panels if p.tab and p.depends_on(changed, None, None)} - {
@@ -122,7 +118,6 @@ class PanelRegistry:
         return updates | self._draw(session, [p for p in self._panels if stale and p.tab == tab])
 
     def of_tab(self, tab: str) -> list[Component]:
-        """The components in a tab."""
         return list(dict.fromkeys(p.component for p in self._panels if p.tab == tab))
 
     def draw_only(self, session: Session, components: Iterable[Component]) -> Updates:

@@ -11,7 +11,7 @@ from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.widgets.plotly_view import Click, clicked
+from rita_demo.ui.widgets.plotly_view import Click, clicked, clicked_integer
 from rita_demo.ui.widgets.views_grid import clicked_view
 
 NO_CLICK = Click(0, 0, None, None, ())
@@ -39,25 +39,20 @@ class SelectionEvents:
         return session, n, click
 
     def on_view(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A view was clicked in a figure."""
         session, n, _ = self._clicked_view(visitor, event)
         return {} if n is None else self._select(session, "view", view=n, atom=None)
 
     def on_grid(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A view was clicked in a grid."""
         session, run = self._session_and_run(visitor)
         n = clicked_view(event, len(run.attacked.encoded_views.features)) if run else None
         return {} if n is None else self._select(session, "view", view=n, atom=None)
 
     def on_class(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A class was clicked."""
         session, run = self._session_and_run(visitor)
-        click = clicked(event)
-        k = click.integer(0, len(run.class_prompts.names)) if run is not None and click else None
+        k = clicked_integer(event, len(run.class_prompts.names) if run else 0)
         return {} if k is None else self._select(session, "class", k=k, atom=None)
 
     def pick_class(self, visitor: Any, name: Any) -> Updates:
-        """A class was chosen in the menu."""
         session, run = self._session_and_run(visitor)
         if run is None or name not in run.class_prompts.names:
             return {}

@@ -18,13 +18,8 @@ STOPPING = "Stopping after this step …"
 
 
 class StoppableJob:
-    """The long jobs of one stop button.
-
-    Args:
-        button: visible while one of the visitor's jobs runs.
-        on_stopped: updates of the page once a job has been stopped.
-        while_running: entered while a job runs.
-    """
+    """The long jobs of one stop button. ``button``: visible while one of the visitor's jobs runs; ``on_stopped``:
+    updates of the page once a job has been stopped; ``while_running``: entered while a job runs."""
 
     def __init__(
         self,

@@ -30,12 +30,10 @@ class WaitingList:
         self._last_poll: dict[int, float] = {}  # id() of a session -> time of its last poll, in order
 
     def join(self, session: Session) -> None:
-        """Add a session at the end, unless it is there."""
         with self._lock:
             self._last_poll.setdefault(id(session), self._clock())
 
     def leave(self, session: Session) -> None:
-        """Remove a session."""
         with self._lock:
             self._last_poll.pop(id(session), None)
 
@@ -68,11 +66,9 @@ class QueueStatus:
         return self._status(session)
 
     def on_tick(self, visitor: Any) -> Updates:
-        """The position now; the timer stops once the visitor's job runs."""
         return self._status(self._context.sessions.get(visitor))
 
     def leave(self, session: Session) -> None:
-        """The visitor's job runs."""
         self._waiting_list.leave(session)
 
     def _status(self, session: Session) -> Updates:
@@ -86,7 +82,6 @@ class QueueStatus:
 
 
 def position_text(position: int) -> str:
-    """The sentence for that many pictures before this one."""
     if position == 1:
         return "Another picture is being computed; yours is next"
     return f"{position} pictures are computed before yours"

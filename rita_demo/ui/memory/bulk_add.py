@@ -14,7 +14,7 @@ import numpy as np
 
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
-from rita_demo.pipeline import run as telling
+from rita_demo.pipeline.run import RunProgress, run_picture_steps
 from rita_demo.plots.labels import sides_of
 from rita_demo.records import CacheState, ImageResult, Picture, Run, Trace
 from rita_demo.records.errors import PictureError, SettingError
@@ -65,11 +65,8 @@ def current_run(session: Session, engine: Any) -> Run:
 
 
 def uploaded_pictures(session: Session, engine: Any, paths: Any, attack: bool) -> tuple[list[PictureToAdd], list[str]]:
-    """Uploaded files as pictures to add, and an error message for each file that is no picture.
-
-    Raises:
-        PictureError: no file, too many files, or no picture among them.
-    """
+    """Uploaded files as pictures to add, and an error message for each file that is no picture. Raises PictureError: no
+    file, too many files, or no picture among them."""
     run = current_run(session, engine)
     if not isinstance(paths, list) or not paths or not all(isinstance(p, str) for p in paths):
         raise PictureError("No file arrived.", "Choose one or more pictures.")
@@ -134,8 +131,8 @@ def add_steps(
     before, summary = cache_without_current(session, run), AddSummary()
     for number, picture in enumerate(pictures):
         status = f"Adding {picture.title} ({number + 1} of {len(pictures)})"
-        for sentence in chain([""], _add_picture_steps(context, session, run, picture, summary)):
-            now = f"{status}: {sentence}" if sentence else status
+        for step in chain([None], _add_picture_steps(context, session, run, picture, summary)):
+            now = f"{status}: {step.sentence}" if step else status
             spent = time.perf_counter() - begin
             yield {context.status: notice.progress_html(now, number / len(pictures), spent)}
         if session.run is not run:
@@ -160,10 +157,10 @@ def cache_without_current(session: Session, run: Run) -> CacheState | None:
 
 def _add_picture_steps(
     context: AppContext, session: Session, run: Run, picture: PictureToAdd, summary: AddSummary
-) -> Iterator[str]:
-    """Run one picture, yielding a sentence per step; the displayed run stays."""
+) -> Iterator[RunProgress]:
+    """Run one picture; the displayed run stays."""
     engine, target = context.engine_of(session), run.attack.target if run.attack else None
-    steps = telling.run_picture_steps(
+    one = yield from run_picture_steps(
         engine,
         picture.picture,
         run.class_prompts.names,
@@ -172,27 +169,12 @@ def _add_picture_steps(
         target=None if target == picture.label else target,
         cache=session.history.cache_before(picture.key),
     )
-    while True:
-        try:
-            yield next(steps).sentence
-        except StopIteration as end:
-            one: Run = end.value
-            break
     if session.run is not run:
         return
     events = one.attacked.trace.cache_update.events
     crops = engine.view_pixels(one.attacked.picture, one.settings) if events else None
     with session.lock:
-        session.history = session.history.with_picture(
-            picture.title,
-            picture.key,
-            one.class_prompts,
-            one.cache_before,
-            one.cache_after,
-            events,
-            crops,
-            replace_latest=False,
-        )
+        session.history = session.history.with_picture(picture.title, picture.key, one, crops, replace_latest=False)
     summary.decided += 1
     if picture.label is not None:
         summary.inserted += len(events)

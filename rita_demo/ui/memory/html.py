@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from rita_demo.analysis import resultant_length
-from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, History, HistoryEntry
+from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, HistoryEntry
+from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import html_table
 from rita_demo.ui.widgets.data_uri import jpeg_uri, thumbnail_html
@@ -26,8 +27,11 @@ def clicked_item(event: Any, snapshot: CacheSnapshot) -> tuple[int, int] | None:
     return None if k is None or slot is None or snapshot.item(k, slot) is None else (k, slot)
 
 
-def cards(entry: HistoryEntry, selected: tuple[int, int] | None, k: int | None) -> str:
-    """Every class that holds something, most views first; new views are marked."""
+def contents(session: Session) -> str:
+    """Every class that holds something at the selected moment, most views first; new views are marked."""
+    entry, selected = session.selected_entry, session.selection.item
+    if entry is None:
+        return "<p class='empty'>The stored views appear here once a picture was decided.</p>"
     snapshot, held = entry.snapshot, entry.snapshot.items_by_class
     if not held:
         return (
@@ -37,7 +41,7 @@ def cards(entry: HistoryEntry, selected: tuple[int, int] | None, k: int | None) 
     order = sorted(held, key=lambda c: (-len(held[c]), snapshot.names[c]))
     if selected is not None and snapshot.item(*selected) is None:
         selected = None
-    cards = "".join(_card(entry, c, selected, selected or (order[0], 0), c == k) for c in order)
+    cards = "".join(_card(entry, c, selected, selected or (order[0], 0), c == session.selection.k) for c in order)
     rest = len(snapshot.names) - len(held)
     others = "1 other class holds" if rest == 1 else f"{rest} other classes hold"
     return (
@@ -85,8 +89,11 @@ def _button(snapshot: CacheSnapshot, place: tuple[int, int], new: bool, pressed:
     )
 
 
-def detail(entry: HistoryEntry, selected: tuple[int, int] | None) -> str:
+def detail(session: Session) -> str:
     """The selected item in words."""
+    entry, selected = session.selected_entry, session.selection.item
+    if entry is None:
+        return ""
     item = entry.snapshot.item(*selected) if selected else None
     if selected is None or item is None:
         return "<p class='empty'>Choose a stored view to see where it came from.</p>"
@@ -102,12 +109,12 @@ def detail(entry: HistoryEntry, selected: tuple[int, int] | None) -> str:
     )
 
 
-def log(history: History, at: int) -> str:
+def log(session: Session) -> str:
     """What was inserted and what it replaced, newest first; the selected moment is marked."""
-    if not history.entries:
+    numbered = list(enumerate(session.history.entries))[::-1]
+    if not numbered:
         return "<p class='empty'>Nothing has happened yet.</p>"
-    numbered = list(enumerate(history.entries))[::-1]
-    rows = (_row(number, entry, number == at) for number, entry in numbered[:MAX_ROWS])
+    rows = (_row(number, entry, number == session.selected_moment) for number, entry in numbered[:MAX_ROWS])
     more = len(numbered) - MAX_ROWS
     rest = f"<p class='quiet small'>{more} earlier moments: use the slider.</p>" if more > 0 else ""
     return html_table(("moment", "what", "entered", "held then"), rows, "log") + rest

@@ -12,7 +12,6 @@ from rita_demo import plots
 from rita_demo.analysis import project_to_plane, text_mean
 from rita_demo.plots.labels import escaped
 from rita_demo.records import ProcrustesPlane, Run, Trace
-from rita_demo.ui.memory import html
 from rita_demo.ui.session.cache_history import CacheItem
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -21,32 +20,16 @@ EMPTY_TEXT = "Drawn once a picture was decided with the model in use."
 
 
 def slider(session: Session) -> Any:
-    """The time slider."""
     last = len(session.history.entries) - 1
     return gr.update(maximum=max(last, 1), value=session.selected_moment, visible=last > 0)
 
 
 def moment_heading(session: Session) -> str:
-    """Which moment is selected."""
     one = session.selected_entry
     if one is None:
         return "<h3>Nothing has happened yet</h3>"
     count = wording.view_count(one.snapshot.count)
     return f"<h3>Moment {session.selected_moment}: {escape(one.title)}. It held {count}.</h3>"
-
-
-def moment_contents(session: Session) -> str:
-    """What the memory held at that moment."""
-    one, at = session.selected_entry, session.selection
-    if one is None:
-        return "<p class='empty'>The stored views appear here once a picture was decided.</p>"
-    return html.cards(one, at.item, at.k)
-
-
-def detail(session: Session) -> str:
-    """The selected item."""
-    one = session.selected_entry
-    return "" if one is None else html.detail(one, session.selection.item)
 
 
 def remove_button(session: Session) -> Any:
@@ -57,13 +40,7 @@ def remove_button(session: Session) -> Any:
     return gr.update(interactive=bool(there and now))
 
 
-def log(session: Session) -> str:
-    """The log."""
-    return html.log(session.history, session.selected_moment)
-
-
 def comparison(session: Session) -> str:
-    """The answers with and without the memory."""
     found = _both_traces(session)
     if found is None:
         return f"<p class='empty'>{EMPTY_TEXT}</p>"
@@ -183,5 +160,4 @@ def _shares_text(shares: np.ndarray) -> str:
 
 
 def before_after(session: Session) -> str:
-    """What adding pictures changed last."""
     return session.memory.before_after_html or "<p class='empty'>What added pictures change appears here.</p>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +13,16 @@ from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, LONG_EVENT, AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import StoppableJob
-from rita_demo.ui.memory import bulk_add
+from rita_demo.ui.memory import bulk_add, html
 from rita_demo.ui.memory import panels as memory_panels
-from rita_demo.ui.memory.html import CACHE_FORMATS, clicked_item
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session import cache_file
-from rita_demo.ui.session.cache_history import History, HistoryEntry
+from rita_demo.ui.session.cache_history import History, HistoryEntry, snapshot_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_columns, build_heading
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
-from rita_demo.ui.widgets.plotly_view import PlotlyView, clicked, parse_int
+from rita_demo.ui.widgets.plotly_view import PlotlyView, clicked_integer, parse_int
 
 
 class MemoryTab:
@@ -63,20 +61,20 @@ class MemoryTab:
         add(self.moment, memory_panels.slider, "memory")
         add(gr.HTML(elem_id="moment-title"), memory_panels.moment_heading, "memory")
         self.cards = HtmlButtons(elem_id="contents")
-        add(self.cards, memory_panels.moment_contents, "memory", "class")
+        add(self.cards, html.contents, "memory", "class")
         with gr.Row(elem_id="memory-buttons"):
             self.undo_button = gr.Button("Undo", size="sm", elem_id="undo")
             self.clear_button = gr.Button("Empty the memory", size="sm", elem_id="empty-memory")
             self.remove_button = gr.Button("Remove the chosen view", size="sm", elem_id="remove", interactive=False)
-            self.export_buttons = DownloadButtons(CACHE_FORMATS, elem_id="export")
+            self.export_buttons = DownloadButtons(html.CACHE_FORMATS, elem_id="export")
             self.import_button = gr.UploadButton("Import", type="filepath", size="sm", elem_id="import")
         add(self.remove_button, memory_panels.remove_button, "memory")
         left, right = build_columns(1, 2)
         with left:
-            add(gr.HTML(elem_id="item-detail"), memory_panels.detail, "memory")
+            add(gr.HTML(elem_id="item-detail"), html.detail, "memory")
         with right:
             gr.HTML("<h3>What happened</h3>")
-            add(gr.HTML(elem_id="log"), memory_panels.log, "memory")
+            add(gr.HTML(elem_id="log"), html.log, "memory")
 
     def _build_effect(self) -> None:
         add = self.context.panels.add
@@ -154,7 +152,6 @@ class MemoryTab:
         return panels.draw_only(session, panels.of_tab(str(self.tab.id)))
 
     def pick_moment(self, visitor: Any, number: Any) -> Updates:
-        """The time slider moved."""
         session = self.context.sessions.get(visitor)
         at = parse_int(number, 0, len(session.history.entries))
         if at is None:
@@ -171,40 +168,34 @@ class MemoryTab:
         displayed picture."""
         session = self.context.sessions.get(visitor)
         entry = session.selected_entry
-        chosen = None if entry is None else clicked_item(event, entry.snapshot)
+        chosen = None if entry is None else html.clicked_item(event, entry.snapshot)
         return {} if entry is None or chosen is None else self._select_item(session, entry, chosen)
 
     def click_slot(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A view was clicked in the plane of its class."""
-        session, click = self.context.sessions.get(visitor), clicked(event)
+        session = self.context.sessions.get(visitor)
         entry, k = session.selected_entry, session.selection.k
-        if entry is None or k is None or click is None:
+        if entry is None or k is None:
             return {}
-        slot = click.integer(0, len(entry.snapshot.items_by_class.get(k, ())))
+        slot = clicked_integer(event, len(entry.snapshot.items_by_class.get(k, ())))
         return {} if slot is None else self._select_item(session, entry, (k, slot))
 
     def click_class(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A class was clicked in the figure of distances."""
-        session, click = self.context.sessions.get(visitor), clicked(event)
-        run = session.run
-        k = click.integer(0, len(run.class_prompts.names)) if run is not None and click else None
+        session = self.context.sessions.get(visitor)
+        k = clicked_integer(event, len(session.run.class_prompts.names) if session.run else 0)
         return {} if k is None else self._select(session, "class", k=k, atom=None)
 
     def _select_item(self, session: Session, entry: HistoryEntry, chosen: tuple[int, int]) -> Updates:
         run, item = session.run, entry.snapshot.item(*chosen)
         if run is None or item is None or entry.snapshot.key != run.class_prompts.key:
             return self._select(session, "memory", item=chosen)
-        changes: dict[str, Any] = {"item": chosen, "k": chosen[0], "atom": None}
-        here = run.cache_after
-        born_here = item.born == here.pictures - 1 and bool(
-            (here.born[chosen[0]] == item.born)[here.view[chosen[0]] == item.view].any()
-        )
-        if born_here:
+        k, here = chosen[0], run.cache_after
+        changes: dict[str, Any] = {"item": chosen, "k": k, "atom": None}
+        same_view = (here.born[k] == item.born) & (here.view[k] == item.view)
+        if item.born == here.pictures - 1 and same_view.any():
             changes |= {"view": item.view, "side": "attacked"}
         return self._select(session, "memory", "class", "view", "side", **changes)
 
     def on_undo(self, visitor: Any) -> Updates:
-        """Undo the last change."""
         session = self.context.sessions.get(visitor)
         if len(session.history.entries) < 2:
             raise DemoError("There is nothing to undo.")
@@ -212,37 +203,42 @@ class MemoryTab:
         return self._replace_history(session, session.history.undo(), f"Undone: {title}.")
 
     def on_clear(self, visitor: Any) -> Updates:
-        """Empty the cache; Undo brings its views back."""
         session = self.context.sessions.get(visitor)
-        if session.history.current is None or not session.history.current.count:
+        now = session.history.current
+        if now is None or not now.count:
             raise DemoError("The memory is empty already.")
-        return self._replace_history(session, session.history.with_clear(), "The memory is empty. Undo brings it back.")
+        return self._replace_history(
+            session,
+            session.history.with_snapshot("Emptied", now.cleared()),
+            "The memory is empty. Undo brings it back.",
+        )
 
     def on_remove(self, visitor: Any) -> Updates:
-        """Remove the selected view; Undo brings it back."""
         session = self.context.sessions.get(visitor)
         history, item = session.history, session.selection.item
         now, one = history.current, session.selected_entry
-        if now is None or one is None or item is None or now.item(*item) is None:
+        gone = now.item(*item) if now and item else None
+        if now is None or one is None or item is None or gone is None:
             raise DemoError("No stored view is chosen.", "Choose one first.")
         if one.snapshot is not now:
             raise DemoError(
                 "This is an earlier moment: only what the memory holds now can be removed.",
                 "Move the slider to the latest moment.",
             )
-        name, gone = now.names[item[0]], now.item(*item)
-        assert gone is not None
-        title = f"Removed view {gone.view} of picture {gone.born + 1} from {name}"
+        title = f"Removed view {gone.view} of picture {gone.born + 1} from {now.names[item[0]]}"
         state = self.context.engine_of(session).remove_cache_item(now.to_cache_state(), *item)
-        return self._replace_history(session, history.with_removal(title, state), f"{title}. Undo brings it back.")
+        history = history.with_snapshot(title, snapshot_of(state, now.names, now, None))
+        return self._replace_history(session, history, f"{title}. Undo brings it back.")
 
     def on_export(self, visitor: Any, event: gr.EventData) -> Updates:
-        """The cache of the selected moment, as a file."""
         session = self.context.sessions.get(visitor)
         entry, run = session.selected_entry, session.run
         if entry is None or run is None:
             raise DemoError("There is no memory to export yet.", "Run a picture first.")
-        kind, entries = (clicked_format(event, CACHE_FORMATS), session.history.entries[: session.selected_moment + 1])
+        kind, entries = (
+            clicked_format(event, html.CACHE_FORMATS),
+            session.history.entries[: session.selected_moment + 1],
+        )
         about = cache_file.describe(entry.snapshot, run.backbone.name, run.settings, entries)
         with self.context.downloads.slot():
             made = (cache_file.to_json if kind == "json" else cache_file.pack)(entry.snapshot, about)
@@ -254,34 +250,29 @@ class MemoryTab:
         }
 
     def on_import(self, visitor: Any, path: Any) -> Updates:
-        """Replace the cache by one from a file."""
         session = self.context.sessions.get(visitor)
         if not isinstance(path, str):
             raise cache_file.CacheFileError("No file arrived.", "Try again.")
         run = bulk_add.current_run(session, self.context.engine_of(session))
         snapshot = cache_file.unpack(cache_file.read_file(Path(path)), run.class_prompts, run.backbone.name)
         message = f"Imported {wording.view_count(snapshot.count)}. The next picture is decided with them."
-        updates = self._replace_history(session, session.history.with_import(snapshot), message)
+        updates = self._replace_history(
+            session, session.history.with_snapshot("Imported from a file", snapshot), message
+        )
         self.context.sessions.evict()
         return updates
 
     def add_uploads(self, visitor: Any, paths: Any, attack: Any) -> Iterator[Updates]:
-        """Add uploaded pictures."""
         session = self.context.sessions.get(visitor)
-        engine = self.context.engine_of(session)
-        pictures, errors = bulk_add.uploaded_pictures(session, engine, paths, attack is True)
-        yield from self._add_pictures(session, pictures, errors)
+        found = bulk_add.uploaded_pictures(session, self.context.engine_of(session), paths, attack is True)
+        yield from self._add_pictures(session, *found)
 
     def add_attacked_samples(self, visitor: Any) -> Iterator[Updates]:
-        """Add attacked versions of the samples."""
         session = self.context.sessions.get(visitor)
-        engine = self.context.engine_of(session)
-        yield from self._add_pictures(session, bulk_add.attacked_samples(session, engine), [])
+        yield from self._add_pictures(session, bulk_add.attacked_samples(session, self.context.engine_of(session)))
 
-    def _add_pictures(
-        self, session: Session, pictures: list[bulk_add.PictureToAdd], errors: list[str]
-    ) -> Iterator[Updates]:
-        yield from bulk_add.add_steps(self.context, session, pictures, errors)
+    def _add_pictures(self, session: Session, *found: Any) -> Iterator[Updates]:
+        yield from bulk_add.add_steps(self.context, session, *found)
         yield self._select(session, "memory")
 
     def on_stopped(self, session: Session) -> Updates:
@@ -297,7 +288,7 @@ class MemoryTab:
         return {self.context.error_banner: "", self.context.status: notice.done_html(message), **updates}
 
     def _select(self, session: Session, *topics: str, **changes: Any) -> Updates:
-        session.selection = replace(session.selection, **changes)
+        session.select(**changes)
         if "memory" in topics:
             self._compare(session)
         return self.context.panels.redraw(session, *topics)

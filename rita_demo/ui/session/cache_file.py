@@ -83,10 +83,9 @@ def _log_row(entry: HistoryEntry) -> dict[str, Any]:
 
 
 def to_json(snapshot: CacheSnapshot, metadata: dict[str, Any]) -> bytes:
-    """A cache as JSON for other programs: the metadata, and every item without its feature.
-
-    ``entropy`` is in nats, ``picture`` counts from 0 in the order of the log, ``r`` is |sum of a class's features| /
-    count. It cannot be imported: only the safetensors file has the features."""
+    """A cache as JSON for other programs: the metadata, and every item without its feature. ``entropy`` is in nats,
+    ``picture`` counts from 0 in the order of the log, ``r`` is |sum of a class's features| / count. It cannot be
+    imported: only the safetensors file has the features."""
     held = sorted(snapshot.items_by_class.items())
     classes = {
         snapshot.names[k]: {
@@ -127,11 +126,8 @@ def read_file(path: Path) -> bytes:
 
 
 def unpack(data: bytes, class_prompts: ClassPrompts, model: str) -> CacheSnapshot:
-    """A cache from a file, checked against the model and the classes in use.
-
-    Raises:
-        CacheFileError: one sentence on the first thing that is wrong.
-    """
+    """A cache from a file, checked against the model and the classes in use. Raises CacheFileError: one sentence on the
+    first thing that is wrong."""
     if len(data) > MAX_FILE_BYTES:
         raise CacheFileError("This file is larger than any memory of this page.", RETRY_HINT)
     try:

@@ -7,12 +7,12 @@ snapshots share their items.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from PIL import Image
 
-from rita_demo.records import CacheEvent, CacheState, ClassPrompts
+from rita_demo.records import CacheEvent, CacheState, Run
 
 MAX_ENTRIES = 200
 THUMBNAIL_SIZE = 48  # pixels
@@ -39,12 +39,7 @@ class CacheSnapshot:
     slots: int
     width: int
     pictures: int = 0
-    items: Mapping[int, tuple[CacheItem, ...]] | None = None
-
-    @property
-    def items_by_class(self) -> dict[int, tuple[CacheItem, ...]]:
-        """Class -> its items, without empty classes."""
-        return dict(self.items or {})
+    items_by_class: Mapping[int, tuple[CacheItem, ...]] = field(default_factory=dict)  # without empty classes
 
     @property
     def count(self) -> int:
@@ -64,11 +59,11 @@ class CacheSnapshot:
     def without_items(self, item_ids: set[int]) -> CacheSnapshot:
         """Without the items of these ids (``id(item)``); later items of a class move up."""
         kept = {k: tuple(i for i in items if id(i) not in item_ids) for k, items in self.items_by_class.items()}
-        return replace(self, items={k: items for k, items in kept.items() if items})
+        return replace(self, items_by_class={k: items for k, items in kept.items() if items})
 
     def cleared(self) -> CacheSnapshot:
         """Without any items."""
-        return replace(self, items={})
+        return replace(self, items_by_class={})
 
     def to_cache_state(self) -> CacheState:
         """The cache as the engine's record."""
@@ -93,7 +88,6 @@ class CacheSnapshot:
 @dataclass(frozen=True)
 class HistoryEntry:
     """One moment: what happened (``title``), the views that entered (``events``), and the cache after it.
-
     ``picture_key`` names the clean picture that was decided; "" for a reset or an import."""
 
     title: str
@@ -120,11 +114,9 @@ class History:
         return self.entries[-1].snapshot if self.entries else None
 
     def snapshot_without(self, picture_key: str, moment: int = -1) -> CacheSnapshot | None:
-        """The snapshot at ``moment`` without a picture's own views; None before the first picture.
-
-        If that picture made the moment, it is exactly the moment before; later, its own views are removed, and what they
-        replaced meanwhile does not come back.
-        """
+        """The snapshot at ``moment`` without a picture's own views; None before the first picture. If that picture made
+        the moment, it is exactly the moment before; later, its own views are removed, and what they replaced meanwhile
+        does not come back."""
         if not self.entries:
             return None
         moment = moment % len(self.entries)
@@ -139,57 +131,29 @@ class History:
         return None if snapshot is None else snapshot.to_cache_state()
 
     def with_picture(
-        self,
-        title: str,
-        picture_key: str,
-        class_prompts: ClassPrompts,
-        cache_before: CacheState,
-        cache_after: CacheState,
-        events: tuple[CacheEvent, ...],
-        crops: np.ndarray | None,
-        *,
-        replace_latest: bool = True,
+        self, title: str, picture_key: str, run: Run, crops: np.ndarray | None, *, replace_latest: bool = True
     ) -> History:
-        """The history after a picture; another vocabulary or model starts a new one.
-
-        Args:
-            cache_before: from :meth:`cache_before`.
-            crops: the picture's views for the screen, for thumbnails.
-            replace_latest: a repeated run of the latest picture replaces its moment. Otherwise, and for earlier
-                pictures, a moment is added in which the picture's earlier views are gone.
-        """
-        kept = self.entries
-        if not kept or kept[-1].snapshot.key != class_prompts.key:
-            kept = (HistoryEntry("The beginning", snapshot_of(cache_before, class_prompts.names, None, None)),)
+        """The history after the delivered picture of a run from :meth:`cache_before`; another vocabulary or model
+        starts a new one. ``crops``: its views for the screen, for thumbnails. ``replace_latest``: a repeated run of the
+        latest picture replaces its moment; otherwise a moment is added in which its earlier views are gone."""
+        kept, names = self.entries, run.class_prompts.names
+        if not kept or kept[-1].snapshot.key != run.class_prompts.key:
+            kept = (HistoryEntry("The beginning", snapshot_of(run.cache_before, names, None, None)),)
         elif replace_latest and picture_key and len(kept) > 1 and kept[-1].picture_key == picture_key:
             kept = kept[:-1]
         if picture_key and any(e.picture_key == picture_key for e in kept):
             title = f"{title}, again (its earlier views were taken out)"
-        snapshot = snapshot_of(cache_after, class_prompts.names, kept[-1].snapshot, crops)
-        return self._append(kept, HistoryEntry(title, snapshot, events, picture_key))
+        snapshot = snapshot_of(run.cache_after, names, kept[-1].snapshot, crops)
+        entry = HistoryEntry(title, snapshot, run.attacked.trace.cache_update.events, picture_key)
+        return History((*kept, entry)[-MAX_ENTRIES:])
 
-    def with_clear(self) -> History:
-        """The cache cleared; :meth:`undo` restores it."""
-        now = self.current
-        return self if now is None else self._append(self.entries, HistoryEntry("Emptied", now.cleared()))
-
-    def with_removal(self, title: str, state: CacheState) -> History:
-        """The cache is now ``state``, from which something was removed."""
-        assert self.current is not None
-        snapshot = snapshot_of(state, self.current.names, self.current, None)
-        return self._append(self.entries, HistoryEntry(title, snapshot))
-
-    def with_import(self, snapshot: CacheSnapshot) -> History:
-        """Another cache instead of this one."""
-        return self._append(self.entries, HistoryEntry("Imported from a file", snapshot))
+    def with_snapshot(self, title: str, snapshot: CacheSnapshot) -> History:
+        """Another cache instead of this one; :meth:`undo` restores this one."""
+        return History((*self.entries, HistoryEntry(title, snapshot))[-MAX_ENTRIES:])
 
     def undo(self) -> History:
         """Without the latest moment; the first one stays."""
         return History(self.entries[:-1]) if len(self.entries) > 1 else self
-
-    @staticmethod
-    def _append(entries: tuple[HistoryEntry, ...], entry: HistoryEntry) -> History:
-        return History((*entries, entry)[-MAX_ENTRIES:])
 
 
 def snapshot_of(

@@ -32,8 +32,7 @@ class FiguresState:
     """``projection`` is "PCA" or "UMAP"; ``k`` the selected class of the cloud, ``picture`` one of its pictures,
     ``lasso_points`` the selected points; ``released_class``: the class of the selection of all tabs that was deselected
     here. ``theorem_bounds``: Theorem 1 on a run; ``ablation_points``: the measurements of ``run_folder`` ("": those
-    shipped with this copy). ``filters`` of the paper's table by name; those without an entry have their first value.
-    """
+    shipped with this copy). ``filters`` of the paper's table by name; those without an entry have their first value."""
 
     placed_cloud: PlacedCloud | None = None
     projection: str = "PCA"
@@ -50,10 +49,8 @@ class FiguresState:
 
 def selected_class(session: Session) -> int | None:
     """The selected class of the cloud: that of the selection of all tabs if the cloud has it, else the one chosen here."""
-    figures, run, k = session.figures, session.run, session.selection.k
+    figures = session.figures
     if figures.placed_cloud is None:
         return None
-    names = figures.placed_cloud.cloud.class_prompts.names
-    if run is not None and k is not None and k != figures.released_class and run.class_prompts.names[k] in names:
-        return names.index(run.class_prompts.names[k])
-    return figures.k
+    k = session.selected_class_in(figures.placed_cloud.cloud.class_prompts.names)
+    return figures.k if k is None or session.selection.k == figures.released_class else k

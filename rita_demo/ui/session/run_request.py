@@ -79,17 +79,9 @@ def title_of(chosen: AttackDefendState) -> str:
 
 
 def parse_request(form: Mapping[str, Any], chosen: AttackDefendState, side: int, *, attack: bool) -> RunRequest:
-    """The request of a form, checked.
-
-    Args:
-        form: component name -> value as it came from the browser.
-        chosen: the picture.
-        side: the model's input side in pixels.
-        attack: False only defends, whatever attack the form names.
-
-    Raises:
-        DemoError: the first invalid value.
-    """
+    """The request of a form (component name -> value as it came from the browser), checked, for the ``chosen`` picture;
+    ``side``: the model's input side in pixels. Without ``attack`` it only defends, whatever attack the form names.
+    Raises DemoError: the first invalid value."""
     settings = settings_from(form)
     if not attack:
         settings = settings.replace(attack="none")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
@@ -28,12 +29,9 @@ HOME_TAB = "attack-defend"
 
 @dataclass(frozen=True)
 class Selection:
-    """What is selected, in every tab alike; None: nothing.
-
-    ``k`` is a class, ``atom`` one of its prompts, ``view`` a view, ``side`` one of ``SIDES``, ``step`` an attack step
-    (:attr:`Session.run_at_step` has the nearest one that is stored), ``item`` class and slot of a cached view at
-    ``moment`` of the cache history (None: the latest).
-    """
+    """What is selected, in every tab alike; None: nothing. ``k`` is a class, ``atom`` one of its prompts, ``view`` a
+    view, ``side`` one of ``SIDES``, ``step`` an attack step (:attr:`Session.run_at_step` has the nearest one that is
+    stored), ``item`` class and slot of a cached view at ``moment`` of the cache history (None: the latest)."""
 
     k: int | None = None
     view: int | None = None
@@ -159,7 +157,6 @@ class Session:
             self.selection = Selection(k=k, step=last_step(run) if run.attack else None, side=side)
 
     def select(self, **changes: Any) -> None:
-        """Change the selection."""
         self.selection = replace(self.selection, **changes)
 
     def store_budget_variant(self, budget: int, variant: BudgetVariant) -> None:
@@ -205,6 +202,13 @@ class Session:
             return ()
         return (*(result.image_result for result in self.attack_steps), self.run.attacked)
 
+    def selected_class_in(self, names: Sequence[str]) -> int | None:
+        """The selected class as another list of ``names`` numbers it; None if the list does not have it."""
+        if self.run is None or self.selection.k is None:
+            return None
+        name = self.run.class_prompts.names[self.selection.k]
+        return names.index(name) if name in names else None
+
     @property
     def selected_moment(self) -> int:
         """Number of the selected moment of the cache history."""
@@ -241,22 +245,16 @@ class Session:
     def add_to_history(self, run: Run, title: str) -> None:
         """Add what the run's delivered picture changed in the cache; its thumbnails come from ``crops``."""
         with self.lock:
-            self.history = self.history.with_picture(
-                title if run.attack is None else f"{title}, attacked",
-                run.clean.picture.key,
-                run.class_prompts,
-                run.cache_before,
-                run.cache_after,
-                run.attacked.trace.cache_update.events,
-                self.crops.get("attacked"),
-            )
+            title = title if run.attack is None else f"{title}, attacked"
+            self.history = self.history.with_picture(title, run.clean.picture.key, run, self.crops.get("attacked"))
 
     def size_bytes(self) -> int:
         """Bytes that only this visitor needs. Called from other threads: each field may change meanwhile, and is read
         once."""
         empty, cached = self.memory.empty_cache_result, self.memory.cache_result
+        shown = (self.run, self.attack_steps, self.crops, self.budget_variants)
         own = (
-            () if self.same_picture(self.shared_run) else self._own_results(),
+            () if self.same_picture(self.shared_run) else shown,
             self.attack_defend.view_seed_results,
             self.history,
             empty[1] if empty else None,
@@ -268,11 +266,8 @@ class Session:
         )
         image_caches = (self.image_cache, *(v.image_cache for v in tuple(self.budget_variants.values())))
         parts = [part for cache in image_caches for part in tuple(cache.values())]
-        text = sum(len(part.get("src") or "") for part in parts)
-        return len(self.attack_defend.source or b"") + text + self.stream.size_bytes() + array_bytes(own)
-
-    def _own_results(self) -> tuple[Any, ...]:
-        return self.run, self.attack_steps, self.crops, self.budget_variants
+        text = sum(len(part.get("src") or "") for part in parts) + sum(map(len, self.stream.thumbnails.values()))
+        return len(self.attack_defend.source or b"") + text + array_bytes(own)
 
 
 def array_bytes(value: Any, seen: set[Any] | None = None) -> int:

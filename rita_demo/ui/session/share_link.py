@@ -48,7 +48,9 @@ def query(session: Session) -> str:
     run, sample = session.run, session.run_sample
     if run is None or sample is None:
         return ""
-    pairs = [("sample", sample), *_classes(run, sample), *_settings(run), *_selection(session)]
+    changed = run.settings.differs_from(RECOMMENDED)
+    settings = [(name, str(getattr(run.settings, name)).lower()) for name in changed]
+    pairs = [("sample", sample), *_classes(run, sample), *settings, *_selection(session)]
     text = urlencode(pairs)
     return text if len(text) <= MAX_QUERY_LENGTH else ""
 
@@ -68,11 +70,6 @@ def _classes(run: Run, sample: str) -> list[tuple[str, str]]:
     return found + ([("methods", ",".join(more))] if more else [])
 
 
-def _settings(run: Run) -> list[tuple[str, str]]:
-    changed = run.settings.differs_from(RECOMMENDED)
-    return [(name, str(getattr(run.settings, name)).lower()) for name in changed]
-
-
 def _selection(session: Session) -> list[tuple[str, str]]:
     run, at = session.run, session.selection
     assert run is not None
@@ -88,11 +85,7 @@ def _selection(session: Session) -> list[tuple[str, str]]:
 
 
 def parse_link(params: Mapping[str, str]) -> ShareLink | None:
-    """The link in a page's query; None when there is none.
-
-    Raises:
-        DemoError: the first invalid part.
-    """
+    """The link in a page's query; None when there is none. Raises DemoError: the first invalid part."""
     given = {k: str(v) for k, v in params.items() if k not in GRADIO_KEYS and k != "tab"}
     if not given:
         return None
@@ -149,10 +142,8 @@ def valid_selection(selection: Mapping[str, Any], run: Run) -> dict[str, Any]:
 
 
 class ShareButton(HtmlWidget):
-    """Keeps the address bar at the state on screen; a click copies it.
-
-    Its value is the query string; "" means that what is on screen has no link.
-    """
+    """Keeps the address bar at the state on screen; a click copies it. Its value is the query string; "" means that
+    what is on screen has no link."""
 
     def __init__(self, **html: Any) -> None:
         super().__init__(

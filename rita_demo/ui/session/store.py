@@ -22,13 +22,8 @@ class SessionLost(DemoError):
 
 
 class Sessions:
-    """All visitors. Thread-safe.
-
-    Args:
-        max_bytes: bytes of all sessions together.
-        idle_timeout: seconds after which an unused session is deleted.
-        clock: seconds, monotonic; tests use their own.
-    """
+    """All visitors. Thread-safe. ``max_bytes``: bytes of all sessions together; ``idle_timeout``: seconds after which
+    an unused session is deleted; ``clock``: seconds, monotonic; tests use their own."""
 
     def __init__(
         self, max_bytes: int = 1 << 30, idle_timeout: float = 3600.0, clock: Callable[[], float] = time.monotonic
@@ -50,11 +45,7 @@ class Sessions:
         return name
 
     def get(self, name: object) -> Session:
-        """The session of that id.
-
-        Raises:
-            SessionLost: there is none (any more).
-        """
+        """The session of that id. Raises SessionLost: there is none (any more)."""
         with self._lock:
             self._drop_idle()
             if not isinstance(name, str) or name not in self._sessions:
@@ -68,7 +59,6 @@ class Sessions:
             return session
 
     def close_page(self, page: str | None) -> None:
-        """Delete the session of a closed page."""
         with self._lock:
             self._sessions.pop(self._session_of_page.pop(page or "", ""), None)
 

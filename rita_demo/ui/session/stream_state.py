@@ -67,7 +67,3 @@ class StreamState:
             except DemoError:
                 self.thumbnails[picture] = ""
         return self.thumbnails.get(picture, "")
-
-    def size_bytes(self) -> int:
-        """Bytes beside the arrays of the trajectory."""
-        return sum(map(len, self.thumbnails.values()))

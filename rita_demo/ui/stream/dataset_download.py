@@ -15,16 +15,11 @@ from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.records.errors import DataError
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
 
 #: Not the engine's queue: a download of minutes must not block other visitors.
-DOWNLOAD_QUEUE: dict[str, Any] = {
-    "concurrency_id": "fetch",
-    "concurrency_limit": 2,
-    "show_progress": "hidden",
-    "api_visibility": "private",
-}
+DOWNLOAD_QUEUE = queued_event("fetch", 2)
 UPDATE_INTERVAL = 0.3  # seconds between two updates of the page
 
 
@@ -66,7 +61,6 @@ class DatasetDownload:
         self.parts = [self.dataset_menu, self.stop_button, self.status, dataset]
 
     def bind_events(self) -> None:
-        """Connect the events."""
         hidden = {self.status: "", self.stop_button: gr.update(visible=False)}
         safe = notice.handle_errors(self.context.error_banner, lambda: hidden)
         outputs = [self.context.error_banner, *self.parts]
@@ -75,7 +69,6 @@ class DatasetDownload:
         self.stop_button.click(safe(self.on_stop), visitor, outputs, **IMMEDIATE_EVENT)
 
     def on_download(self, visitor: Any, name: Any) -> Iterator[Updates]:
-        """Download the chosen dataset and show its progress."""
         view = self.context.sessions.get(visitor).stream
         archive = download.ARCHIVES.get(name) if isinstance(name, str) else None
         if archive is None:

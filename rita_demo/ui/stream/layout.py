@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
@@ -74,19 +73,11 @@ def build_buttons(panels: PanelRegistry) -> dict[str, Any]:
     return found
 
 
-@dataclass(frozen=True)
-class ResultParts:
-    """The parts of the result that have events; ``buttons`` by name."""
-
-    slider: gr.Slider
-    thumbnails: HtmlButtons
-    figures: tuple[PlotlyView, ...]  # their points are pictures
-    classes: PlotlyView  # its points are classes
-    buttons: dict[str, Any]
-
-
-def build_result(panels: PanelRegistry, folders: DataFolders) -> ResultParts:
-    """Accuracy over the stream, and what entered the cache."""
+def build_result(
+    panels: PanelRegistry, folders: DataFolders
+) -> tuple[gr.Slider, HtmlButtons, list[PlotlyView], PlotlyView, dict[str, Any]]:
+    """Accuracy over the stream, and what entered the cache. The parts that have events: the time slider, thumbnails, the
+    figures whose points are pictures, the one whose points are classes, and buttons by name."""
     add, p = panels.add, stream_panels
     add(gr.HTML(elem_id="stream-heading"), p.heading)
     slider = gr.Slider(
@@ -106,7 +97,7 @@ def build_result(panels: PanelRegistry, folders: DataFolders) -> ResultParts:
     with right:
         accuracy = _build_figure(panels, "Accuracy over the stream", p.accuracy_figure, "accuracy")
     near = HtmlButtons(elem_id="stream-pictures-near")
-    add(near, p.thumbnails(folders))
+    add(near, lambda session: p.thumbnails(session, folders))
     with gr.Row(elem_id="stream-open"):
         pressed = {
             "inside": gr.Button("Open in Inside RITA", size="sm", visible=False, elem_id="stream-inside"),
@@ -125,7 +116,7 @@ def build_result(panels: PanelRegistry, folders: DataFolders) -> ResultParts:
         entered = _build_figure(panels, "Entropy of the views that entered", p.insertions, "entered")
     gr.HTML("<h3>Class by class</h3>")
     classes = _build_figure(panels, "The memory per class", p.class_cache, "classes", "class")
-    return ResultParts(slider, near, (accuracy, growth, entered), classes, pressed)
+    return slider, near, [accuracy, growth, entered], classes, pressed
 
 
 def _build_figure(panels: PanelRegistry, aria: str, draw: Any, name: str, *needs: str) -> PlotlyView:

@@ -51,7 +51,6 @@ def status(session: Session) -> str:
 
 
 def slider(session: Session) -> Any:
-    """The time slider."""
     view = session.stream
     last = 0 if view.trajectory is None else len(view.trajectory.pictures)
     return gr.update(minimum=1, maximum=max(last, 2), value=max(view.shown_picture, 1), visible=last > 1)
@@ -144,10 +143,8 @@ class_cache = _figure(_class_cache)
 
 def selected_class(session: Session) -> int | None:
     """The selected class as the stream numbers it; None if the stream does not have it."""
-    run, k, trajectory = session.run, session.selection.k, session.stream.trajectory
-    if run is None or k is None or trajectory is None or run.class_prompts.names[k] not in trajectory.names:
-        return None
-    return trajectory.names.index(run.class_prompts.names[k])
+    trajectory = session.stream.trajectory
+    return None if trajectory is None else session.selected_class_in(trajectory.names)
 
 
 def cache_text(session: Session) -> str:
@@ -188,18 +185,14 @@ def cache_text(session: Session) -> str:
     )
 
 
-def thumbnails(folders: DataFolders) -> Any:
-    """A draw function: the last pictures up to the selected one, as buttons."""
-
-    def draw(session: Session) -> str:
-        view = session.stream
-        if view.trajectory is None or not view.shown_picture:
-            return ""
-        first = max(1, view.shown_picture - MAX_THUMBNAILS + 1)
-        found = "".join(_picture(view, folders, t) for t in range(first, view.shown_picture + 1))
-        return f"<div class='arrivals' role='group' aria-label='Pictures of the stream'>{found}</div>"
-
-    return draw
+def thumbnails(session: Session, folders: DataFolders) -> str:
+    """HTML: the last pictures up to the selected one, as buttons."""
+    view = session.stream
+    if view.trajectory is None or not view.shown_picture:
+        return ""
+    first = max(1, view.shown_picture - MAX_THUMBNAILS + 1)
+    found = "".join(_picture(view, folders, t) for t in range(first, view.shown_picture + 1))
+    return f"<div class='arrivals' role='group' aria-label='Pictures of the stream'>{found}</div>"
 
 
 def _picture(stream: StreamState, folders: DataFolders, t: int) -> str:

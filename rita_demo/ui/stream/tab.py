@@ -10,29 +10,26 @@ from typing import Any
 
 import gradio as gr
 
+from rita_demo.defences.registry import DEFENCES, default_methods
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import MAX_PICTURES, DataFolders
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext
+from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
+from rita_demo.ui.session.cache_history import History, snapshot_of
 from rita_demo.ui.session.run_request import RunRequest, methods_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_state import StreamState
-from rita_demo.ui.stream import layout, open_picture
+from rita_demo.ui.stream import layout
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.dataset_download import DatasetDownload, dataset_choices
 from rita_demo.ui.widgets.html_buttons import download_value
-from rita_demo.ui.widgets.plotly_view import clicked, event_data, parse_int
+from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int
 from rita_demo.ui.widgets.setting_controls import settings_from
 
 #: Not the engine's queue: between two pictures a stream of minutes leaves the engine to other visitors.
-STREAM_QUEUE: dict[str, Any] = {
-    "concurrency_id": "stream",
-    "concurrency_limit": 2,
-    "show_progress": "hidden",
-    "api_visibility": "private",
-}
+STREAM_QUEUE = queued_event("stream", 2)
 MAX_WAIT_SECONDS = 20.0  # longest wait for other visitors' pictures, between two of the stream
 PAUSE_SECONDS = 0.02  # between two pictures, for requests that wait for the engine
 
@@ -49,10 +46,8 @@ class Runner:
 
 
 class StreamTab:
-    """The tab. Build it inside its ``gr.Tab``.
-
-    ``runner``: what it uses of the other tabs, for its settings and to open a picture.
-    """
+    """The tab. Build it inside its ``gr.Tab``. ``runner``: what it uses of the other tabs, for its settings and to open
+    a picture."""
 
     def __init__(self, context: AppContext, folders: DataFolders, runner: Runner) -> None:
         self.context, self.folders, self.runner = context, folders, runner
@@ -62,9 +57,8 @@ class StreamTab:
             self.dataset_download = DatasetDownload(context, folders, self.request_inputs["dataset"])
             self.stored_menu, self.open_button = layout.build_stored_runs()
             self.buttons = layout.build_buttons(self.panels)
-            shown = layout.build_result(self.panels, folders)
-        self.slider, self.thumbnails, self.figures = shown.slider, shown.thumbnails, shown.figures
-        self.buttons, self.classes = self.buttons | shown.buttons, shown.classes
+            self.slider, self.thumbnails, self.figures, self.classes, more = layout.build_result(self.panels, folders)
+        self.buttons |= more
         context.panels.on_open("stream", self.on_open)
 
     # --- events
@@ -128,11 +122,9 @@ class StreamTab:
         yield from self._run_stream(visitor, session, request)
 
     def on_resume(self, visitor: Any) -> Iterator[Updates]:
-        """Resume the paused stream."""
         yield from self._run_stream(visitor, self.context.sessions.get(visitor))
 
     def on_step(self, visitor: Any) -> Iterator[Updates]:
-        """Decide one more picture."""
         yield from self._run_stream(visitor, self.context.sessions.get(visitor), most=1)
 
     def _run_stream(
@@ -195,28 +187,23 @@ class StreamTab:
 
     # --- selecting
     def pick_picture(self, visitor: Any, number: Any) -> Updates:
-        """The time slider moved."""
         session = self.context.sessions.get(visitor)
         updates = self._select_picture(session, parse_int(number, 1, 10**9))
         updates.pop(self.slider, None)  # the slider itself has the new value
         return updates
 
     def click_picture(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A thumbnail was clicked."""
         number = parse_int(event_data(event).get("t"), 1, 10**9)
         return self._select_picture(self.context.sessions.get(visitor), number)
 
     def click_figure(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A point of a figure was clicked: its picture."""
-        click = clicked(event)
-        number = click.integer(0, 10**9) if click else None
-        return self._select_picture(self.context.sessions.get(visitor), number)
+        return self._select_picture(self.context.sessions.get(visitor), clicked_integer(event, 10**9))
 
     def click_class(self, visitor: Any, event: gr.EventData) -> Updates:
         """A class of the cache was clicked: it is selected in every tab, if the displayed run has it."""
-        session, click = self.context.sessions.get(visitor), clicked(event)
+        session = self.context.sessions.get(visitor)
         run, trajectory = session.run, session.stream.trajectory
-        k = click.integer(0, len(trajectory.names)) if trajectory is not None and click else None
+        k = clicked_integer(event, len(trajectory.names) if trajectory else 0)
         if k is None or trajectory is None or run is None or trajectory.names[k] not in run.class_prompts.names:
             return {}
         session.select(k=run.class_prompts.names.index(trajectory.names[k]), atom=None)
@@ -231,7 +218,6 @@ class StreamTab:
         return self._draw(session)
 
     def open_stored(self, visitor: Any, name: Any) -> Updates:
-        """Open a stored run."""
         session = self.context.sessions.get(visitor)
         if session.stream.running:
             raise SettingError("A stream of yours is running.", "Pause it first.")
@@ -264,8 +250,16 @@ class StreamTab:
                 self.context.error_banner: "",
                 self.context.status: notice.progress_html("Finding the picture", 0, 0),
             }
-            before = session.history
-            request, session.history = open_picture.open_request(engine, self.folders, view, before)
+            t, before = view.shown_picture, session.history
+            met = evaluation_page.open_stream_picture(engine, self.folders, view.recording, t)
+            methods = tuple(m for m in DEFENCES if m in view.recording.cells or m in default_methods())
+            request = RunRequest(
+                met.picture, met.names, met.settings, met.label, met.target, met.title, methods=methods
+            )
+            # the cache before that picture; Undo brings the visitor's own one back
+            snapshot = snapshot_of(met.cache, met.names, None, None)
+            kept = before if before.current is not None and before.current.key == snapshot.key else History()
+            session.history = kept.with_snapshot(f"A stream, before its picture {t}", snapshot)
             to_front: dict[Any, Any] = {self.runner.tabs: gr.update(selected="inside")}
             yield to_front
             session.visible_tab = "inside"

@@ -29,10 +29,8 @@ def table_row(heading: str, *cells: str, css: str = "") -> str:
 
 
 def html_table(columns: Sequence[str], rows: Iterable[str], css: str = "", scrolls: str = "") -> str:
-    """A ``table`` of ``rows`` (each a ``tr``) below a row of column headings; "" is an unnamed column.
-
-    ``scrolls`` names a table that may be wider than the page: it gets a region of its own to scroll in.
-    """
+    """A ``table`` of ``rows`` (each a ``tr``) below a row of column headings; "" is an unnamed column. ``scrolls``
+    names a table that may be wider than the page: it gets a region of its own to scroll in."""
     head = "".join(f"<th scope='col'>{column}</th>" if column else "<th></th>" for column in columns)
     kind = f"verdicts {css}".strip()
     table = f"<table class='{kind}'><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

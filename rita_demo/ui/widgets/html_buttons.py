@@ -28,7 +28,6 @@ class HtmlWidget(gr.HTML):
     """``gr.HTML`` under another class name."""
 
     def get_block_name(self) -> str:
-        """Gradio's own ``html`` component draws this one."""
         return "html"
 
 

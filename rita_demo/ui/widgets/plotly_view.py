@@ -43,11 +43,8 @@ def figure_html(height: int, narrow_height: int) -> str:
 
 
 def with_constants(script: str, **constants: Any) -> str:
-    """The script after a line that defines its constants as ``fixed``.
-
-    Properties of the ``gr.HTML`` would not do: Gradio copies them for every event, and an event that arrives before
-    the tab was opened replaces them.
-    """
+    """The script after a line that defines its constants as ``fixed``. Properties of the ``gr.HTML`` would not do:
+    Gradio copies them for every event, and an event that arrives before the tab was opened replaces them."""
     code = json.dumps(constants).replace("<", "\\u003c")
     return f"const fixed = {code};\n{script}"
 
@@ -104,21 +101,17 @@ class PlotlyView(gr.HTML):
         return json.dumps(value)
 
     def preprocess(self, payload: Any) -> None:
-        """The figure that a browser sends back is not read."""
         return None
 
     def get_block_name(self) -> str:
-        """Gradio's own ``html`` component draws this one."""
         return "html"
 
 
 @dataclass(frozen=True)
 class Click:
-    """One mark of a figure: number of its trace, its index there, its coordinates and its data.
-
-    ``x`` and ``y`` are finite floats, strings of at most 200 letters, or None;
-    ``data`` is the mark's ``customdata``, at most 8 of the same.
-    """
+    """One mark of a figure: number of its trace, its index there, its coordinates and its data. ``x`` and ``y`` are
+    finite floats, strings of at most 200 letters, or None; ``data`` is the mark's ``customdata``, at most 8 of the
+    same."""
 
     curve: int
     index: int
@@ -151,6 +144,12 @@ def clicked(event: Any) -> Click | None:
         return None
     kept = tuple(v for v in values if v is not None)
     return Click(curve, index, _number_or_text(raw.get("x")), _number_or_text(raw.get("y")), kept)
+
+
+def clicked_integer(event: Any, size: int) -> int | None:
+    """The first number of the mark that an untrusted event names, in ``range(size)``; else None."""
+    click = clicked(event)
+    return click.integer(0, size) if click else None
 
 
 def selected_points(event: Any, size: int) -> tuple[int, ...]:

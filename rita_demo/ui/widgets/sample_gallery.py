@@ -27,7 +27,6 @@ def thumbnail(key: str) -> str | None:
 
 
 def gallery_html(selected: str | None) -> str:
-    """HTML of the gallery with one sample selected."""
     buttons = "".join(_button(key, one, key == selected) for key, one in samples.available().items())
     key = f"<p class='quiet small'>{MARKS_LEGEND}</p>" if _sample_outcomes() else ""
     return f'<div class="strip" role="group" aria-label="Sample pictures">{buttons}</div>{key}'
@@ -72,6 +71,5 @@ def _outcome(key: str) -> tuple[str, str]:
 
 
 def clicked_sample(event: Any) -> samples.Sample | None:
-    """The sample that an untrusted event names, or None."""
     key = event_data(event).get("sample")
     return samples.available().get(key) if isinstance(key, str) else None

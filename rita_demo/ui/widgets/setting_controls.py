@@ -47,10 +47,8 @@ CHOICE_TEXT = {
 
 
 class LenientSlider(gr.Slider):
-    """A slider whose number box may hold anything while a number is being typed.
-
-    Gradio's own slider raises then, with a traceback in the log.
-    """
+    """A slider whose number box may hold anything while a number is being typed. Gradio's own slider raises then, with
+    a traceback in the log."""
 
     def preprocess(self, payload: Any) -> Any:
         """A number outside the range, clipped to it as the box is; anything else unchanged, for ``Setting.parse`` to
@@ -60,7 +58,6 @@ class LenientSlider(gr.Slider):
         return payload
 
     def get_block_name(self) -> str:
-        """Gradio's own ``slider`` component draws this one."""
         return "slider"
 
 
@@ -69,7 +66,6 @@ ATTACK_CHOICES = [(ATTACKS[n].title, n) for n in SETTINGS["attack"].choices if n
 
 
 def choice_text(choice: str) -> str:
-    """A choice's value in plain words."""
     return CHOICE_TEXT.get(choice, choice.replace("_", " "))
 
 
@@ -131,11 +127,8 @@ def build_accordions(skip: tuple[str, ...]) -> dict[str, Any]:
 
 
 def settings_from(values: Mapping[str, Any]) -> Settings:
-    """The settings in a form; other names are ignored, missing ones keep their default.
-
-    Raises:
-        SettingError: on the first value that is not allowed.
-    """
+    """The settings in a form; other names are ignored, missing ones keep their default. Raises SettingError: on the
+    first value that is not allowed."""
     return Settings(**{n: SETTINGS[n].parse_untrusted(v) for n, v in values.items() if n in SETTINGS})
 
 
@@ -146,7 +139,6 @@ def preset_values(name: str) -> dict[str, Any]:
 
 
 def value_text(setting: Setting, value: Any) -> str:
-    """A value in words, with its unit."""
     if setting.kind == "sentence" and value not in setting.choices:
         return f"“{value}”"
     if setting.kind in ("choice", "file", "sentence"):

@@ -6,59 +6,33 @@ attacked pictures are PNG.
 
 from __future__ import annotations
 
-import base64
 import html
-import io
-import weakref
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
-from rita_demo.plots.decision.cells import view_order
 from rita_demo.plots.decision.views import view_answers
 from rita_demo.plots.labels import printable, truncated
 from rita_demo.records import ImageResult, Run
+from rita_demo.ui.widgets.data_uri import jpeg_uri
 from rita_demo.ui.widgets.html_buttons import HtmlWidget
 from rita_demo.ui.widgets.plotly_view import event_data, parse_int, with_constants
 
-SCRIPT = Path(__file__).with_name("views_grid.js").read_text(encoding="utf-8")
-_SPRITES: dict[tuple[int, int], tuple[weakref.ref, str]] = {}  # (id, columns) -> the array, its sprite
+SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+GRID_CSS = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
+COLUMNS = 8  # of the sprite (not of the page, which fits as many as it can)
 VOTE_TEXT = {"true": "the true class", "fooled": "the attack’s class", "another": "another class"}
 
 
-def sprite_jpeg(views: np.ndarray, columns: int = 8, quality: int = 85) -> bytes:
-    """``views`` (N, s, s, 3) uint8 side by side in rows of ``columns``, as one JPEG. Empty cells are grey."""
-    views = np.asarray(views)
-    if views.ndim != 4 or views.shape[-1] != 3 or views.dtype != np.uint8 or not len(views):
-        raise ValueError(f"views: (N, s, s, 3) uint8 expected, got {views.shape} {views.dtype}")
+def views_sprite(views: np.ndarray) -> str:
+    """``views`` (N, s, s, 3) uint8 side by side in rows of ``COLUMNS``, as one JPEG: a data URI. Empty cells are grey."""
     count, high, wide = views.shape[:3]
-    rows = -(-count // columns)
-    sheet = np.full((rows * columns, high, wide, 3), 128, np.uint8)
+    rows = -(-count // COLUMNS)
+    sheet = np.full((rows * COLUMNS, high, wide, 3), 128, np.uint8)
     sheet[:count] = views
-    sheet = sheet.reshape(rows, columns, high, wide, 3).transpose(0, 2, 1, 3, 4)
-    file = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(sheet).reshape(rows * high, columns * wide, 3)).save(
-        file, "JPEG", quality=quality
-    )
-    return file.getvalue()
-
-
-def views_sprite(views: np.ndarray, columns: int = 8) -> str:
-    """The sprite of :func:`sprite_jpeg` as a ``data:`` address, for CSS and ``img``.
-
-    It is made once per array and kept as long as the array: the views do not change, while their grid is drawn again
-    with every selection and what-if.
-    """
-    key = (id(views), columns)
-    kept = _SPRITES.get(key)
-    if kept is not None and kept[0]() is views:
-        return kept[1]
-    code = base64.b64encode(sprite_jpeg(views, columns)).decode("ascii")
-    uri = f"data:image/jpeg;base64,{code}"
-    _SPRITES[key] = weakref.ref(views, lambda _: _SPRITES.pop(key, None)), uri
-    return uri
+    sheet = sheet.reshape(rows, COLUMNS, high, wide, 3).transpose(0, 2, 1, 3, 4)
+    return jpeg_uri(sheet.reshape(rows * high, COLUMNS * wide, 3))
 
 
 def magnified_perturbation(clean_pixels: np.ndarray, attacked_pixels: np.ndarray, gain: float = 20) -> np.ndarray:
@@ -67,49 +41,26 @@ def magnified_perturbation(clean_pixels: np.ndarray, attacked_pixels: np.ndarray
     return np.clip(np.rint(128 + gain * change), 0, 255).astype(np.uint8)
 
 
-def sprite_value(views: np.ndarray | None, element_id: str, columns: int = 8) -> str:
-    """The pictures of a grid as HTML: a style rule for the element ``element_id``; "" without ``views``.
-
-    They are sent apart from the buttons (:func:`grid_value`): half a megabyte that no selection changes.
-    """
-    if views is None:
-        return ""
-    return f"<style>#{element_id} {{ --sheet: url({views_sprite(views, columns)}) }}</style>"
+def sprite_value(views: np.ndarray | None, element_id: str) -> str:
+    """The pictures of a grid as HTML: a style rule for the element ``element_id``; "" without ``views``. They are sent
+    apart from the buttons (:func:`grid_value`): half a megabyte that no selection changes."""
+    return "" if views is None else f"<style>#{element_id} {{ --sheet: url({views_sprite(views)}) }}</style>"
 
 
-def grid_value(
-    run: Run,
-    side: str,
-    *,
-    selected: int | None = None,
-    order: str = "index",
-    columns: int = 8,
-    excluded: frozenset[int] = frozenset(),
-) -> str:
-    """The buttons of one side's views as HTML: what a :class:`ViewsGrid` shows over :func:`sprite_value`.
-
-    Args:
-        run: where names, entropies, pseudo-labels and boxes come from.
-        side: ``"clean"`` or ``"attacked"``.
-        selected: the view that is pressed.
-        order: ``"index"``, or ``"entropy"`` with the lowest first.
-        columns: of the sprite (not of the page, which fits as many as it can).
-        excluded: views that a what-if leaves out: struck through and labelled, whatever their entropy.
-    """
+def grid_value(run: Run, side: str, *, selected: int | None = None, excluded: frozenset[int] = frozenset()) -> str:
+    """The buttons of one side's views as HTML: what a :class:`ViewsGrid` shows over :func:`sprite_value`. The
+    ``selected`` view is pressed; views that a what-if leaves out (``excluded``) are struck through and labelled."""
     one: ImageResult = getattr(run, side)
-    count = len(one.trace.confidence.entropy)
+    views = range(len(one.trace.confidence.entropy))
     says, _ = view_answers(run, side)
-    places = view_order(one, order).tolist()
-    current = selected if selected in places else places[0]
-    cells = "".join(_cell(run, one, n, says[n], n == selected, n == current, columns, n in excluded) for n in places)
-    rows = -(-count // columns)
-    style = f"--size:{columns * 100}% {rows * 100}%"
+    current = selected if selected in views else 0
+    cells = "".join(_cell(run, one, n, says[n], n == selected, n == current, n in excluded) for n in views)
+    rows = -(-len(views) // COLUMNS)
+    style = f"--size:{COLUMNS * 100}% {rows * 100}%"
     return f'<div class="rita-views" role="group" style="{style}">{cells}</div>'
 
 
-def _cell(
-    run: Run, side: ImageResult, n: int, vote: str, pressed: bool, focus: bool, columns: int, excluded: bool
-) -> str:
+def _cell(run: Run, side: ImageResult, n: int, vote: str, pressed: bool, focus: bool, excluded: bool) -> str:
     """One button. ``n`` selects its part of the sprite; the label repeats what colour and shade say."""
     confidence = side.trace.confidence
     name = run.class_prompts.names[int(confidence.label[n])]
@@ -117,9 +68,9 @@ def _cell(
     kept = entropy <= float(confidence.limit)  # a view that is left out may still be confident
     left, top, right, bottom = (float(v) for v in side.encoded_views.views.boxes[n])
     flipped = bool(side.encoded_views.views.flipped[n])
-    rows = -(-len(confidence.entropy) // columns)
-    at_x = 100 * (n % columns) / max(columns - 1, 1)
-    at_y = 100 * (n // columns) / max(rows - 1, 1)
+    rows = -(-len(confidence.entropy) // COLUMNS)
+    at_x = 100 * (n % COLUMNS) / (COLUMNS - 1)
+    at_y = 100 * (n // COLUMNS) / max(rows - 1, 1)
     words = (
         f"View {n}: says {truncated(name, 60)}, {VOTE_TEXT[vote]}; entropy {entropy:.2f} nats, "
         f"{'confident' if kept else 'not confident'}; covers "
@@ -142,70 +93,27 @@ def _cell(
     )
 
 
-GRID_CSS = """
-width: 100%; padding: 0;
-.rita-views { display: grid; grid-template-columns: repeat(auto-fill, minmax(52px, 1fr)); gap: 6px; }
-.rita-view { display: block; min-width: 0; padding: 2px; margin: 0; border: 0; border-radius: 4px;
-  background: none; color: var(--rita-text, #20242b); text-align: left; cursor: pointer;
-  font: inherit; font-size: 11px; line-height: 1.25; }
-.rita-view .crop { position: relative; display: block; aspect-ratio: 1; border-radius: 2px;
-  background-image: var(--sheet); background-size: var(--size); border-bottom: 3px solid; }
-.rita-view.true .crop { border-bottom-color: var(--rita-clean, #0072b2); }
-.rita-view.fooled .crop { border-bottom: 3px dashed var(--rita-attack, #d55e00); }
-.rita-view.another .crop { border-bottom: 3px dotted var(--rita-other, #b4b9c0); }
-.rita-view.left .crop { filter: grayscale(0.85); opacity: 0.5; }
-.rita-views:has([aria-pressed="true"]) [aria-pressed="false"] .crop { filter: grayscale(0.7); opacity: 0.7; }
-.rita-views:has([aria-pressed="true"]) [aria-pressed="false"].left .crop { opacity: 0.35; }
-.rita-view.out .crop::after { content: ""; position: absolute; inset: 0;
-  outline: 2px dashed var(--rita-text, #20242b); outline-offset: -2px;
-  background: repeating-linear-gradient(45deg, transparent 0 5px, rgba(255, 255, 255, 0.85) 5px 9px); }
-.rita-view.out .says { text-decoration: line-through; }
-.rita-view .map { position: absolute; right: 2px; top: 2px; width: 16px; height: 16px;
-  background: rgba(255, 255, 255, 0.65); outline: 1px solid rgba(0, 0, 0, 0.45); }
-.rita-view .map span { position: absolute; background: rgba(20, 24, 30, 0.75); }
-.rita-view .says, .rita-view .number { display: block; overflow: hidden; white-space: nowrap;
-  text-overflow: ellipsis; }
-.rita-view .number { color: var(--rita-quiet, #5f6670); font-variant-numeric: tabular-nums; }
-.rita-view:hover { background: var(--rita-grid, #e8eaee); }
-.rita-view[aria-pressed="true"] { background: var(--rita-faint, #d9dce1);
-  box-shadow: 0 0 0 2px var(--rita-text, #20242b); }
-.rita-view:focus-visible { outline: 2px solid var(--rita-clean, #0072b2); outline-offset: 2px; }
-.rita-views-empty { color: var(--rita-quiet, #5f6670); padding: 1rem; text-align: center; }
-"""
-
-
 class ViewsGrid(HtmlWidget):
-    """The views as buttons; ``click`` reports which one (read it with :func:`clicked_view`).
+    """The views as buttons; ``click`` reports which one (read it with :func:`clicked_view`). The bar under a crop shows
+    its answer (true class: line, the attack's class: dashes, another: dots). Grey ones are not confident, striped ones
+    are left out, and the small square shows where the crop was. ``aria``: the accessible name of the group; ``html``:
+    any other argument of ``gr.HTML``."""
 
-    The bar under a crop shows its answer (true class: line, the attack's class: dashes, another: dots). Grey ones are
-    not confident, striped ones are left out, and the small square shows where the crop was.
-
-    Args:
-        value: from :func:`grid_value`, or None.
-        aria: accessible name of the group.
-        empty: the sentence while there is nothing to show.
-        **html_arguments: any other argument of ``gr.HTML``.
-    """
-
-    def __init__(
-        self, value: str | None = None, *, aria: str = "Views", empty: str = "", **html_arguments: Any
-    ) -> None:
-        self.aria, self.empty = aria, empty  # read back by Gradio, see PlotlyView
+    def __init__(self, value: str | None = None, *, aria: str = "Views", **html: Any) -> None:
+        self.aria = aria  # read back by Gradio, see PlotlyView
         super().__init__(
             value,
             html_template="${value}",
             css_template=GRID_CSS,
             js_on_load=with_constants(SCRIPT, aria=aria),
             apply_default_css=False,
-            **html_arguments,
+            **html,
         )
 
     def postprocess(self, value: str | None) -> str:
-        """HTML of :func:`grid_value`, or the empty sentence."""
-        return value or f'<p class="rita-views-empty">{html.escape(self.empty)}</p>'
+        return value or '<p class="rita-views-empty"></p>'
 
     def preprocess(self, payload: Any) -> None:
-        """The value that a browser sends back is not read."""
         return None
 
 

@@ -73,7 +73,6 @@ def outcome(clean: Verdict, attacked: Verdict, label: int, target: int | None = 
 
 
 def margin(verdict: Verdict) -> str:
-    """How far the answer is ahead, with its unit."""
     if "distance" in verdict.margin_unit:
         return f"ahead by {verdict.margin:.4f} cosine distance"
     return f"ahead by {100 * verdict.margin:.1f} points"
@@ -105,7 +104,6 @@ def _name(run: Run, k: int) -> str:
 
 
 def votes(side: ImageResult, label: int) -> int:
-    """How many views answer with this class."""
     return int(np.sum(np.asarray(side.trace.confidence.label) == label))
 
 
@@ -122,7 +120,6 @@ class Headline:
 
 
 def heading_clean(run: Run) -> Headline:
-    """1. The clean picture."""
     said = run.clean.verdicts["clip"].label
     wrong = run.label_given and said != run.label
     tail = f". That is wrong: it is {_name(run, run.label)}." if wrong else "."
@@ -130,7 +127,6 @@ def heading_clean(run: Run) -> Headline:
 
 
 def heading_attacked(run: Run) -> Headline:
-    """2. The attacked picture."""
     before, after = run.clean.verdicts["clip"], run.attacked.verdicts["clip"]
     said = _name(run, after.label)
     if run.attack is None:
@@ -150,7 +146,6 @@ def step_suffix(run: Run) -> str:
 
 
 def heading_views(run: Run) -> str:
-    """3. The views."""
     n = len(run.attacked.encoded_views.features)
     truth, count = _name(run, run.label), votes(run.attacked, run.label)
     kind = "the picture" if run.attack is None else "the attacked picture" + step_suffix(run)
@@ -167,7 +162,6 @@ def heading_views(run: Run) -> str:
 
 
 def heading_costs(run: Run) -> str:
-    """4. The transport costs."""
     winner = run.attacked.verdicts["rita"].label
     at = "" if run.step is None else f" of step {run.step}"
     start = f"Moving this cloud of crops{at} onto each class's prompts costs least for "
@@ -196,7 +190,6 @@ def heading_cache(run: Run) -> str:
 
 
 def cache_effect(run: Run) -> str:
-    """Whether the cache changed this picture's answer."""
     held = int(np.sum(run.cache_before.count))
     if held == 0:
         return "It was empty until now, so it did not change this answer."
@@ -210,7 +203,6 @@ def cache_effect(run: Run) -> str:
 
 
 def heading_stronger(run: Run) -> str:
-    """6. A stronger attack."""
     return "What if the attacker knows the defence?"
 
 
@@ -249,7 +241,6 @@ def _missed_target(run: Run) -> str:
 
 
 def _summary_without_truth(run: Run) -> tuple[str, str]:
-    """What the attack changed, if the true class is not known."""
     assert run.attack is not None
     first, clip = (side.verdicts["clip"].label for side in (run.clean, run.attacked))
     before, rita = (side.verdicts["rita"].label for side in (run.clean, run.attacked))
@@ -316,7 +307,6 @@ def _difference(run: Run) -> str:
 
 
 def right_definition(run: Run) -> str:
-    """What counts as right in the table."""
     truth = _name(run, run.label)
     if run.label_given:
         return f"Right means the true class, {truth}."
@@ -341,7 +331,6 @@ def view_count(count: int) -> str:
 
 
 def cache_contents(run: Run) -> str:
-    """What the cache holds now, in words."""
     counts = np.asarray(run.cache_after.count)
     held = [(int(counts[k]), _name(run, int(k))) for k in np.flatnonzero(counts)]
     if not held:

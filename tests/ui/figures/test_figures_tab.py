@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -292,52 +291,3 @@ def test_measured_cells_of_the_same_backbone_come_first_beside_the_paper(
         "no limit on strength",
     ):
         assert said in here
-
-
-def test_the_paper_table_shows_a_newly_opened_run(client: FiguresClient, tmp_path) -> None:
-    columns = {
-        "dataset": "dtd",
-        "backbone": "mine",
-        "method": "rita",
-        "attack": "none",
-        "budget": 0,
-        "steps": 0,
-        "protocol": "stream",
-        "split": "test",
-        "settings": "x",
-    }
-    header = {
-        "columns": columns,
-        "pool": "p",
-        "seed": 0,
-        "knobs": {"attack": "none"},
-        "special": {},
-        "threat_model": {"sentences": [], "side": 224},
-        "pictures": 4,
-        "available": 4,
-        "classes": 47,
-        "classes_present": 47,
-        "names": [],
-        "weights": "w",
-    }
-    folder = tmp_path / "runs/measured/cells/one"
-    folder.mkdir(parents=True)
-    (folder / "header.json").write_text(json.dumps(header))
-    row = {"right": True, "already_wrong": None, "seconds": {"views": 0.2, "method": 0.1}}
-    rows = [json.dumps(row | {"picture": f"{number}.png"}) + "\n" for number in range(5)]
-    (folder / "rows.jsonl").write_text("".join(rows[:4]))
-    client.tab.on_filter(client.name, "main", "DTD", "RITA", "none", "ViT-B/32")
-    parts = client.tab.parts
-    before = open_tab(client.tab, client.name)
-    assert ("measured", "measured") in before[parts["run"]]["choices"]
-    assert "n = 4" not in before[parts["printed"]]
-    assert "n = 4" in client.tab.pick_run(client.name, "measured")[parts["printed"]]
-    with (folder / "rows.jsonl").open("a") as file:
-        file.write(rows[4])
-    assert "n = 5" in open_tab(client.tab, client.name)[parts["printed"]]  # the run went on meanwhile
-
-
-def test_nothing_is_drawn_while_another_tab_is_visible(client: FiguresClient) -> None:
-    client.collected()
-    open_tab(client.tab, client.name, HOME_TAB)
-    assert client.context.panels.redraw(client.session, "cloud") == {}

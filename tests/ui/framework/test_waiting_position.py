@@ -8,12 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from rita_demo.ui.background.worked_example import WorkedExample
-from rita_demo.ui.framework.waiting_position import GONE_AFTER_SECONDS, WaitingList, position_text
-from rita_demo.ui.page import build, launch_options
+from rita_demo.ui.framework.waiting_position import GONE_AFTER_SECONDS, WaitingList
 from rita_demo.ui.session.session import Session
 from tests.ui.fake_engine import FakeEngine
-from tests.ui.http_client import HttpClient
+from tests.ui.http_client import HttpClient, serve_fake_page
 
 
 def test_position_counts_earlier_requests() -> None:
@@ -38,21 +36,12 @@ def test_a_client_that_stops_polling_is_removed() -> None:
     assert line.position(gone) is None
 
 
-def test_the_position_text_has_the_right_plural() -> None:
-    assert position_text(1) == "Another picture is being computed; yours is next"
-    assert position_text(3) == "3 pictures are computed before yours"
-
-
 @pytest.fixture
 def address() -> Iterator[str]:
     engine = FakeEngine(spread=0.2)
-    example = WorkedExample(engine)
-    page = build(engine, example=example)
-    assert example.wait(120, complete=True)
-    engine.step_seconds = 0.4  # seconds of every step of an attack
-    _, local, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
-    yield local
-    page.close()
+    with serve_fake_page(engine) as local:
+        engine.step_seconds = 0.4  # seconds of every step of an attack
+        yield local
 
 
 @pytest.mark.slow

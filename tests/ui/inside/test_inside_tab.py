@@ -18,7 +18,7 @@ from rita_demo.ui.inside import cache_used, sections, what_if
 from rita_demo.ui.inside.cache_used import class_cards as inside_items
 from rita_demo.ui.inside.sections import NO_PROMPT, prompt_names
 from rita_demo.ui.inside.tab import InsideTab
-from rita_demo.ui.memory import panels
+from rita_demo.ui.memory import html
 from rita_demo.ui.panels import selection_details
 from rita_demo.ui.session.session import HOME_TAB, Selection
 from tests.ui.conftest import NAMES, both_updates, make_inside_tab, open_tab
@@ -144,7 +144,7 @@ def test_a_cached_view_is_selected_in_the_memory_tab_too(tab: InsideTab, engine)
     assert np.array_equal(item.feature, session.run.cache_before.features[k, 1])
     assert any(c.elem_id == "in-items" for c in updates)
     redrawn = {c.elem_id: value for c, value in open_tab(tab, name, "memory").items()}
-    assert redrawn["item-detail"] == panels.detail(session)
+    assert redrawn["item-detail"] == html.detail(session)
     tab.what_if_events.deciding_again(what_if.toggle_cache_item)(name)
     assert f"without slot 1 of the memory of {NAMES[k]}" in what_if.banner(session)
     assert "left out" in inside_items(session)

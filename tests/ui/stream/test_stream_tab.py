@@ -30,13 +30,7 @@ from rita_demo.ui.stream import dataset_download
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.tab import StreamTab
 from tests.ui.fake_engine import FakeEngine
-
-
-class Event:
-    """What the browser, or somebody who pretends to be one, reports."""
-
-    def __init__(self, data: Any) -> None:
-        self._data = data
+from tests.ui.memory_client import Event
 
 
 class StreamClient:

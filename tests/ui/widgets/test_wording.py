@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -81,8 +83,6 @@ def test_the_table_has_both_pictures_and_an_outcome_for_every_method(session) ->
 
 
 def test_an_attack_that_missed_its_target_is_reported_as_missed(example_run) -> None:
-    from dataclasses import replace
-
     names, attack = example_run.class_prompts.names, example_run.attack
     clip = example_run.attacked.verdicts["clip"].label
     other = next(k for k in range(len(names)) if k not in (clip, example_run.label))
@@ -110,8 +110,6 @@ def test_a_term_without_an_explanation_raises_an_error() -> None:
 
 
 def test_names_cannot_become_markup(example_run) -> None:
-    from dataclasses import replace
-
     evil = "<img src=x onerror=alert(1)>"
     names = (evil, *example_run.class_prompts.names[1:])
     prompts = ((evil,) * len(example_run.class_prompts.prompts[0]), *example_run.class_prompts.prompts[1:])
@@ -131,8 +129,6 @@ def test_names_cannot_become_markup(example_run) -> None:
 
 
 def test_without_a_label_the_page_does_not_state_a_true_class(example_run, failed_run, defend_only_run) -> None:
-    from dataclasses import replace
-
     nobody, gone = replace(example_run, label_given=False), replace(failed_run, label_given=False)
     assert wording.summary(nobody) == ("CLIP was fooled. RITA still says motorbike.", "good")
     sentence = "The defence fails on this picture: RITA said motorbike before the attack and says crab now."
