@@ -48,7 +48,7 @@ check: setup-dev
 test-quick: check
 	$(BIN)/python -m pytest -m "not slow and not e2e and not nightly" -n 2 --dist loadfile
 
-# everything but the browser in two processes, then the browser alone, so that nobody waits for a busy machine
+# everything but the browser in two processes, then the browser alone, so that no browser test waits for a busy machine
 test: check browser
 	$(BIN)/python -m pytest -m "not nightly and not e2e" -n 3 --dist loadfile
 	$(BIN)/python -m pytest -m "e2e and not nightly" -n 2 --dist loadfile

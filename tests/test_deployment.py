@@ -57,9 +57,9 @@ def test_files_copied_into_the_image_exist_and_are_not_ignored() -> None:
     allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"}
     assert set(copied()) == allowed
     for name in copied():
-        told = subprocess.run(["git", "ls-files", name], cwd=ROOT, capture_output=True, text=True)
+        listed = subprocess.run(["git", "ls-files", name], cwd=ROOT, capture_output=True, text=True)
         assert (ROOT / name).exists()
-        assert told.stdout, f"{name} is not part of the repository"
+        assert listed.stdout, f"{name} is not part of the repository"
 
 
 def test_the_image_runs_the_make_command_as_an_unprivileged_user() -> None:

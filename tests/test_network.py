@@ -1,4 +1,4 @@
-"""No request leaves the machine that nobody asked for: the process tells of every connection it tries."""
+"""The process makes no request that was not asked for: an audit hook records every connection."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ pytestmark = pytest.mark.slow
 #: Loaded by Python at its start, before anything else. Names are looked up before they are connected to.
 AUDIT_HOOK = """
 import os, sys
-def told(event, words):
+def record(event, words):
     if event in {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"}:
         place = words[1] if event in {"socket.connect", "socket.sendto"} else words[0]
         host = place[0] if isinstance(place, tuple) else place
         host = host.decode() if isinstance(host, bytes) else host
         if host not in {None, "", "localhost", "127.0.0.1", "::1", "0.0.0.0"}:
-            with open(os.environ["TOLD"], "a") as file:
+            with open(os.environ["RECORD"], "a") as file:
                 file.write(f"{event} {host}\\n")
-sys.addaudithook(told)
+sys.addaudithook(record)
 """
 
 
@@ -32,7 +32,7 @@ def audited_environment(tmp_path: Path) -> dict[str, str]:
     root = Path(__file__).resolve().parents[1]
     return {
         "PYTHONPATH": f"{tmp_path}:{root}",
-        "TOLD": str(tmp_path / "told.txt"),
+        "RECORD": str(tmp_path / "record.txt"),
         "HF_HUB_OFFLINE": "0",
         "HF_HOME": str(tmp_path / "hub"),
         "GRADIO_ANALYTICS_ENABLED": "True",
@@ -40,7 +40,7 @@ def audited_environment(tmp_path: Path) -> dict[str, str]:
 
 
 def connections(server: ServerProcess) -> str:
-    file = server.folder / "told.txt"
+    file = server.folder / "record.txt"
     return file.read_text() if file.exists() else ""
 
 

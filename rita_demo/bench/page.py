@@ -28,7 +28,7 @@ FIRST_PAINT_JS = """() => new Promise(done => {
   wait();
 })"""
 PLAN_SELECTOR = "#in-plan-attacked"
-BUDGETS_READY_JS = "() => document.querySelectorAll('#strength-shown input').length === 4"
+BUDGETS_READY_JS = "() => document.querySelectorAll('#budget-shown input').length === 4"
 # Seconds from a click to the changed panel (its text or its drawing) on the screen, by the browser's clock.
 TIME_CLICK_JS = """([button, panel]) => new Promise((done, failed) => {
   setTimeout(() => failed(new Error(`${panel} did not change`)), 60000);
@@ -83,7 +83,7 @@ def _in_browser(path: str, address: str, rounds: int) -> dict[str, float]:
                 rounds, lambda: _time_click(page, ["#views button", next(turn)], "#view-detail"), timed=False
             )
             page.wait_for_function(BUDGETS_READY_JS, timeout=TIMEOUT_SECONDS * 1000)
-            other = itertools.cycle([["#strength-shown input", 3], ["#strength-shown input", 2]])
+            other = itertools.cycle([["#budget-shown input", 3], ["#budget-shown input", 2]])
             strength = _median_of(rounds, lambda: _time_click(page, next(other), "#verdicts"), timed=False)
             page.get_by_role("tab", name="Inside RITA").click()
             page.wait_for_selector("#in-plan-attacked .heatmaplayer image")

@@ -74,7 +74,7 @@ def build(
             save = SaveButton(elem_id="save-run")
             reset = gr.Button("Reset", size="sm", elem_id="reset")
         build_caption(context.panels)
-        context.panels.add(share, share_link.query, "class", "view", "step", "side", "strength")
+        context.panels.add(share, share_link.query, "class", "view", "step", "side", "budget")
         with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
             with gr.Tab("Attack & defend", id="attack-defend") as first:
                 tab = AttackDefendTab(context, example.sample_key)
@@ -183,7 +183,7 @@ def _show_example(context: AppContext, tab: AttackDefendTab, example: WorkedExam
         status: notice.done_html(shown.message),
         **({context.error_banner: notice.error_html(shown.warning)} if shown.warning else {}),
         **tab.run_form_updates(shown.run, shown.sample),
-        **context.panels.redraw(session, "story"),
+        **context.panels.redraw(session, "run"),
     }
     complete = False
     while not complete:
@@ -199,7 +199,7 @@ def _show_example(context: AppContext, tab: AttackDefendTab, example: WorkedExam
             if complete:
                 session.pending_steps = 0
         if complete or kept != (len(session.attack_steps), len(session.budget_variants)):
-            yield context.panels.redraw(session, "film")
+            yield context.panels.redraw(session, "attack_steps")
 
 
 def launch_options() -> dict[str, Any]:

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.e2e
 
 #: What shows that a tab is filled; other tabs wait for nothing from the server.
 READY_SELECTORS = {"Inside RITA": "#in-plan-attacked .heatmaplayer image", "Memory (cache)": "#contents img"}
-#: Where the focus is, and whether somebody sees it there. The slider over a picture is invisible: its frame shows it.
+#: Where the focus is, and whether it is visible. The slider over a picture is invisible: its frame shows it.
 FOCUSED_ELEMENT_JS = """() => {
   const now = document.activeElement, probe = document.createElement("i");
   probe.style.color = "var(--rita-clean)";

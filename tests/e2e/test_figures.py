@@ -92,7 +92,7 @@ def test_a_class_of_the_theorem_bounds_is_selected_in_every_tab(figures_page: Pa
     figure.focus()
     for _ in range(3):
         figure.press("ArrowRight")
-    figures_page.wait_for_timeout(500)  # what a screen reader is told follows the last step
+    figures_page.wait_for_timeout(500)  # the text for screen readers follows the last step
     name = figures_page.locator("#fig-brackets .rita-said").inner_text().split(",")[0]
     figure.press("Enter")
     figures_page.get_by_role("tab", name="Inside RITA").click()

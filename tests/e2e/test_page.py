@@ -100,7 +100,7 @@ def test_the_last_of_two_quickly_chosen_samples_runs_with_attack_steps_and_budge
     expect(page.locator("#samples [data-sample=brick]")).to_have_attribute("aria-pressed", "true")
     note = page.locator("#scrubber-note")
     expect(note).to_contain_text("Kept: steps 0, 1, 2, 3, 5 and 7 of 7.", timeout=120_000)
-    expect(page.locator("#strength-shown input")).to_have_count(4, timeout=120_000)
+    expect(page.locator("#budget-shown input")).to_have_count(4, timeout=120_000)
 
 
 def test_a_cell_of_the_plan_of_a_selected_class_shows_crop_and_prompt(page: Page) -> None:
@@ -169,26 +169,26 @@ def test_the_attack_step_slider_updates_all_panels_in_both_tabs(page: Page) -> N
 
 
 def test_another_budget_is_shown_immediately_in_both_tabs_and_in_the_form(page: Page) -> None:
-    shown = page.locator("#strength-shown input")
+    shown = page.locator("#budget-shown input")
     expect(shown).to_have_count(4, timeout=120_000)  # 1, 2, 4 and 8 are there
     page.get_by_label("8/255").first.check()
     expect(page.locator(".pic.noise .says")).to_contain_text("8/255")
     expect(page.locator("#threat")).to_contain_text("by more than 8/255")
-    expect(page.locator("#knob-budget input[type=number]")).to_have_value("8")
+    expect(page.locator("#setting-budget input[type=number]")).to_have_value("8")
     attacked, clean = (square_shown(page, kind).astype(int) for kind in ("attacked", "clean"))
     assert np.abs(attacked - clean).max() == 8
     page.get_by_role("tab", name="Inside RITA").click()
-    expect(page.locator("#in-strength input[value='8']")).to_be_checked()
+    expect(page.locator("#in-budget input[value='8']")).to_be_checked()
     strip = page.locator("#inside-strip .attacked")
     before = strip.inner_html()
-    page.locator("#in-strength input[value='1']").check()
+    page.locator("#in-budget input[value='1']").check()
     expect(strip).not_to_have_js_property("innerHTML", before)
     page.get_by_role("tab", name="Attack & defend").click()
     expect(page.locator(".pic.noise .says")).to_contain_text("1/255")
 
 
 def test_a_budget_above_the_slider_range_is_clipped_and_the_page_keeps_working(page: Page) -> None:
-    box = page.locator("#knob-budget input[type=number]")
+    box = page.locator("#setting-budget input[type=number]")
     box.fill("99")
     box.press("Tab")
     expect(box).to_have_value("16")
@@ -248,8 +248,8 @@ def test_a_figure_is_saved_as_svg_with_its_name_and_the_runs_settings(page: Page
     assert path.suffix == ".svg"
     words = " ".join(re.findall(r">([^<>]+)<", path.read_text(encoding="utf-8")))
     assert (figure.get_attribute("aria-label") or "?") in words
-    for told in ("Embedded model", "motorbike", "4/255", "7 steps", "settings: recommended"):
-        assert told in words, told
+    for words_in_line in ("Embedded model", "motorbike", "4/255", "7 steps", "settings: recommended"):
+        assert words_in_line in words, words_in_line
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.scan import severe_findings
 
 pytestmark = pytest.mark.e2e
-PICTURES = 12  # a second each: nobody presses "Pause" before the end of four on a busy machine
+PICTURES = 12  # a second each: on a busy machine four end before "Pause" is pressed
 
 
 @pytest.fixture

@@ -120,10 +120,10 @@ def test_settings_that_a_method_does_not_have_are_not_measured_twice(tmp_path: P
 
 def test_descriptions_change_the_answer_and_are_keyed_by_content(run_evaluate, rows_of, tmp_path: Path) -> None:
     first, copy, other = (tmp_path / f"{name}.json" for name in ("first", "copy", "other"))
-    told = {"cat": ["it purrs"], "dog": ["it barks", "a tail"], "cup": ["it holds tea"]}
+    descriptions = {"cat": ["it purrs"], "dog": ["it barks", "a tail"], "cup": ["it holds tea"]}
     for path in (first, copy):
-        path.write_text(json.dumps(told))
-    other.write_text(json.dumps(told | {"cup": ["brick grass"]}))
+        path.write_text(json.dumps(descriptions))
+    other.write_text(json.dumps(descriptions | {"cup": ["brick grass"]}))
     few = ["--methods", "clip,rita", "--attack", "none", "--limit", "3"]
     found = rows_of(run_evaluate(tmp_path / "runs", *few, "--sweep", f"descriptions=none,{first},{copy},{other}"))
     assert len(found) == 1 + 3  # CLIP once; none, what two files say alike, and the other one

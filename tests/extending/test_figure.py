@@ -33,7 +33,7 @@ def test_a_function_and_a_row_are_a_figure_of_the_page(monkeypatch: pytest.Monke
     run = completed_run(FakeEngine(spread=0.2))
     session.show(run)
     session.visible_tab = "inside"
-    updates = inside.context.panels.redraw(session, "story")
+    updates = inside.context.panels.redraw(session, "run")
     drawn = {component.elem_id: value for component, value in updates.items()}
     for side in ("clean", "attacked"):
         labels = getattr(run, side).trace.confidence.label

@@ -1,6 +1,6 @@
-"""What a stranger can send to a running page: every event with odd inputs, files, links, and odd requests.
+"""Malformed input for a running page: every event, files, links and raw requests.
 
-A round is one visitor and ``EACH`` things he sends; its number is its seed. What one thing does may depend
+A round is one visitor and ``EACH`` things they send; its number is its seed. What one thing does may depend
 on those before it, so a round is repeated as a whole.
 """
 
@@ -22,7 +22,7 @@ from tests.ui.http_client import HttpClient
 
 EVENTS_PER_ROUND = 30
 JSON = {"Content-Type": "application/json"}
-TIMEOUT = 5.0  # seconds until he leaves in the middle of an answer
+TIMEOUT = 5.0  # seconds until the visitor leaves in the middle of an answer
 #: Beside every address that the app has: what leads out of a folder, or asks another machine.
 FOREIGN = (
     "gradio_api/file=/etc/passwd",
@@ -80,7 +80,7 @@ class FuzzClient(HttpClient):
         except httpx.ReadTimeout:
             answers.append("left")
         except (httpx.ReadError, httpx.RemoteProtocolError):
-            # Gradio's own complaint repeats the half character, which no answer can hold: his line ends
+            # Gradio's own complaint repeats the half character, which no answer can hold: the stream ends
             if "\\ud800" not in coded:
                 raise
             answers.append("left")
@@ -95,7 +95,7 @@ class FuzzClient(HttpClient):
 
 
 def run_round(address: str, number: int, report: FuzzReport, everything: Sequence[tuple[str, str]]) -> None:
-    """One visitor, and everything he sends; ``everything``: method and path of all that the app answers."""
+    """One visitor, and everything they send; ``everything``: method and path of all that the app answers."""
     rng = random.Random(f"round {number}")
     visitor, events = FuzzClient(address), 0
     events = len(visitor.config["dependencies"])
@@ -127,7 +127,7 @@ def run_round(address: str, number: int, report: FuzzReport, everything: Sequenc
 
 
 def check_normal_use(address: str) -> str:
-    """What somebody who sends nothing odd is answered."""
+    """The answer to a well-formed visit."""
     visitor = FuzzClient(address)
     event = visitor.event("vocabulary", "input")
     return visitor.send_event(event["id"], ["own", "cup, starfish", "", ""], None, {}, 60)

@@ -28,7 +28,7 @@ PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def value(rng: random.Random, deep: int = 2) -> Any:
-    """Any JSON value, mostly one that somebody forgot to think of."""
+    """Any JSON value, mostly an edge case."""
     kind = rng.randrange(8 if deep else 5)
     if kind == 0:
         return rng.choice((None, True, False))

@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def _write_json(path: Path, value: Any) -> None:
-    """At once or not at all: somebody may read it right now."""
+    """Atomic: another process may be reading the file."""
     path.with_suffix(".new").write_text(json.dumps(value))
     path.with_suffix(".new").replace(path)
 

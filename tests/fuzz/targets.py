@@ -1,4 +1,4 @@
-"""What a stranger can hand in, as a table: how a case is made from its seed, and who reads it.
+"""The fuzz targets as a table: how a case is made from its seed, and what reads it.
 
 A reader returns, or raises a :class:`DemoError` whose sentence names no folder of this machine. Anything else
 is a fault of ours.

@@ -1,4 +1,4 @@
-"""Every event of the running page, its uploads, links and routes, from strangers who send odd things.
+"""Every event of the running page, its uploads, links and routes, with malformed input.
 
 The page runs in a process with a home and a working directory of its own, so that anything it wrote there
 would be seen. A round that fails is repeated by its number: ``round_of(address, number, Heard())``.

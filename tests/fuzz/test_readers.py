@@ -1,4 +1,4 @@
-"""Every reader of what a stranger can hand in, with thousands of broken files: a result or a sentence.
+"""Every reader of visitors' files, with thousands of broken ones: a result or a sentence.
 
 A case that fails is repeated by its name and number: ``python -m tests.fuzz "saved run" 137``.
 """

@@ -1,4 +1,4 @@
-"""Visitors of the real server: each with a picture and class names of his own, and what he must be answered."""
+"""Visitors of the real server, each with their own picture and class names, and the expected answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CLASSES_PER_CLIENT = 5  # class names of one visitor
 
 @dataclass(frozen=True)
 class ClientRequest:
-    """What visitor ``number`` asks: five class names that nobody else has; a sample, or (odd numbers) an upload."""
+    """The request of visitor ``number``: five class names of their own; a sample, or (odd numbers) an upload."""
 
     number: int
 
@@ -47,14 +47,14 @@ class ClientRequest:
         return encoded(photo(96, 96, seed=self.number))
 
     def expected_run(self, engine: Engine) -> Run:
-        """The answer, computed by an engine that serves nobody else."""
+        """The answer, computed by a separate engine."""
         side = engine.info.side
         picture = SAMPLES[self.sample].load() if self.sample else open_picture(self.upload, side=side)
         return telling.run_picture(engine, picture, self.names, SETTINGS)
 
 
 class LoadClient(HttpClient):
-    """Somebody with a wish."""
+    """A visitor."""
 
     def __init__(self, address: str, request: ClientRequest, config: dict[str, Any] | None = None, **http: Any) -> None:
         super().__init__(address, config, **http)
@@ -91,12 +91,12 @@ class LoadClient(HttpClient):
 
     @contextmanager
     def connected(self) -> Iterator[None]:
-        """As long as the page is open its heartbeat listens; when that ends the server knows that he left."""
+        """The heartbeat stays open while the page is; when it ends the server ends the session."""
         with self.http.stream("GET", f"gradio_api/heartbeat/{self.session_hash}") as beat:
             lines = beat.iter_lines()
             next(lines)
             yield
-            lines.close()  # until here: an iterator that nobody holds hangs up at once
+            lines.close()  # keeps the connection open until here
 
     def select_view(self, view: int) -> str:
         """Choose a view; what the address bar shows then, "" where the picture is an upload."""

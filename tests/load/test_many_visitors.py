@@ -91,7 +91,7 @@ def test_a_disconnected_client_frees_the_queue(address: str, print_line: Any) ->
     begin = time.perf_counter()
     stays.run()
     after = time.perf_counter() - begin
-    print_line(f"a single picture: {alone:.1f} s alone, {after:.1f} s after somebody left an attack of 100 steps")
+    print_line(f"a single picture: {alone:.1f} s alone, {after:.1f} s after a visitor left an attack of 100 steps")
     assert after < alone + 15
 
 

@@ -27,7 +27,7 @@ from tests.live_server import ROOT, free_port, process_of, start_server
 from tests.load.clients import ClientRequest, LoadClient
 
 CLIENTS = 6
-#: What stands round the documented lines: where files lie, and how long nobody waits.
+#: Configuration around the documented lines: paths and timeouts.
 CONFIG_FRAMES = {
     "haproxy": "defaults\n    mode http\n    timeout connect 5s\n    timeout client 1h\n    timeout server 1m\n{lines}",
     "nginx": "user root;\ndaemon off;\npid {folder}/pid;\nerror_log {folder}/errors.txt;\nevents {{}}\nhttp {{\n    access_log off;\n"
@@ -55,7 +55,7 @@ class Proxy:
     trust: ssl.SSLContext
 
     def client(self, number: int) -> LoadClient:
-        """Somebody with a wish and an address of his own."""
+        """A visitor with an address of their own."""
         there = httpx.HTTPTransport(verify=self.trust, local_address=f"127.{number}.{7 * number}.9")
         return LoadClient(self.address, ClientRequest(number), transport=there)
 

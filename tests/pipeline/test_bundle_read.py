@@ -1,4 +1,4 @@
-"""Zips that somebody else wrote: a run, or one sentence, and nothing decompressed that is not needed."""
+"""Saved runs from other programs: a run, or one sentence; nothing unneeded is decompressed."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ HOSTILE: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("an unhashable method", with_request(methods=[["clip"]]), "no method"),
     ("a model that is no name", with_request(backbone=3), "has a wrong type"),
     ("a memory that is not there", with_request(memory=True), "memory or the attacked picture is missing"),
-    ("a memory nobody names", with_member("memory.safetensors", b"x"), "should not be there"),
+    ("a memory that is not listed", with_member("memory.safetensors", b"x"), "should not be there"),
     ("answers of other methods", with_request(methods=["tpt"]), "answer of every method"),
     ("an answer that is no class", lambda d: with_answer(d, label="house"), "answer of every method"),
     ("an answer that is no name", lambda d: with_answer(d, label=["crab"]), "answer of every method"),
@@ -207,8 +207,8 @@ def test_a_zip_bomb_with_a_false_size_is_never_decompressed(
     said = subprocess.run(
         [sys.executable, "-c", READING, str(path)], capture_output=True, text=True, check=True, cwd=ROOT
     ).stdout
-    grew, _, told = said.partition(" ")
-    assert sentence in told
+    grew, _, message = said.partition(" ")
+    assert sentence in message
     assert int(grew) * 1024 < MAX_GROWTH
 
 

@@ -1,4 +1,4 @@
-"""Uploads and forgotten sessions are kept within their budgets, whether anybody presses a button or not."""
+"""Uploads and idle sessions stay within their limits, also without any event."""
 
 from __future__ import annotations
 
@@ -130,11 +130,11 @@ def test_partial_uploads_of_a_killed_process_are_deleted_after_an_hour(tmp_path:
         for path in (aside / "half.png", aside):
             os.utime(path, (time.time() - seconds,) * 2)
     (tmp_path / f"{TEMP_PREFIX}still written to" / "half.png").write_bytes(b"xx")
-    (tmp_path / "somebody else's").mkdir()
-    os.utime(tmp_path / "somebody else's", (1000, 1000))
+    (tmp_path / "other program's").mkdir()
+    os.utime(tmp_path / "other program's", (1000, 1000))
     remove_abandoned(tmp_path)
     left = {path.name for path in tmp_path.iterdir()}
-    assert left == {f"{TEMP_PREFIX}new", f"{TEMP_PREFIX}still written to", "somebody else's"}
+    assert left == {f"{TEMP_PREFIX}new", f"{TEMP_PREFIX}still written to", "other program's"}
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")
@@ -185,7 +185,7 @@ def test_a_downloaded_file_is_not_retained() -> None:
         kept = page.state_holder
         for visitor in (one, two):
             assert "base64," in visitor.press("save-run", data={"figures": figures})
-        assert "base64," not in values_of(kept, one), "it stays when somebody else's is made"
+        assert "base64," not in values_of(kept, one), "another visitor's page does not replace it"
         assert "base64," in values_of(kept, two)
         cleanup.drop_sent_files(page)
         assert "base64," not in values_of(kept, two)

@@ -28,7 +28,7 @@ ACCOUNTS = (("me", "one:two"), ("you", "three"))
 #: What answers without a password, and why that is no harm. Everything else says 401, or 404 where the page has no use
 #: for it (tests/ui/test_walls.py).
 PUBLIC_PATHS = {
-    "/health": "for supervisors; tells nothing of anybody",
+    "/health": "for supervisors; no data of visitors",
     "/": "the form that asks for the password",
     "/login": "takes the password",
     "/logout": "forgets a cookie",
@@ -95,7 +95,7 @@ def test_without_the_password_all_but_public_paths_return_401(locked_client: str
 def test_the_login_form_reveals_nothing_about_the_page(locked_client: str) -> None:
     answer = httpx.get(locked_client)
     assert "auth_required" in answer.text
-    for part in ("motorbike", "knob-attack", "elem_id"):
+    for part in ("motorbike", "setting-attack", "elem_id"):
         assert part not in answer.text
 
 
@@ -163,11 +163,11 @@ def test_no_event_accepts_a_path_that_was_not_uploaded(locked_client: str, tmp_p
                 inputs = [visitor._value(i, {}) for i in by_id[number]["inputs"]]
                 inputs[place] = file
                 answer = visitor.call(number, inputs)
-                told = [json.loads(line[5:]) for line in answer.splitlines() if line[:5] == "data:"]
+                messages = [json.loads(line[5:]) for line in answer.splitlines() if line[:5] == "data:"]
                 assert "root:" not in answer
                 assert "8 x 8" not in answer
                 assert "Traceback" not in answer
-                for one in told:
+                for one in messages:
                     if one.get("success") and one["msg"] == "process_completed":
                         assert "notice" in json.dumps(one["output"]), (number, path)
     assert "Done in" in visitor.press("go")

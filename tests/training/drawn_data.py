@@ -40,9 +40,9 @@ def draw_data(root: Path) -> Path:
     generator = np.random.default_rng(9)
     (root / "extra" / "things" / "Soy_Milk_carton").mkdir(parents=True)
     make_picture(5, generator).save(root / "extra" / "things" / "Soy_Milk_carton" / "0.png")
-    (root / "extra" / "told" / "images").mkdir(parents=True)
-    make_picture(6, generator).save(root / "extra" / "told" / "images" / "0.png")
-    with (root / "extra" / "told" / "captions.csv").open("w", newline="") as handle:
+    (root / "extra" / "captioned" / "images").mkdir(parents=True)
+    make_picture(6, generator).save(root / "extra" / "captioned" / "images" / "0.png")
+    with (root / "extra" / "captioned" / "captions.csv").open("w", newline="") as handle:
         rows = [["file", "caption"], ["images/0.png", "A wave , seen from afar ."]]
         csv.writer(handle).writerows(rows)
     return root

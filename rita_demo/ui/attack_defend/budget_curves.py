@@ -22,7 +22,7 @@ def build_budget_curves() -> None:
         "How much does each strength do? Measured on many pictures",
         open=False,
         elem_classes="fold",
-        elem_id="strength-fold",
+        elem_id="budget-fold",
     ):
         gr.HTML(_LEAD)
         PlotlyView(
@@ -30,7 +30,7 @@ def build_budget_curves() -> None:
             aria="Accuracy of CLIP, Ensemble and RITA against the strength of the attack",
             height=520,
             narrow_height=520,
-            elem_id="strength-curves",
+            elem_id="budget-curves",
         )
 
 

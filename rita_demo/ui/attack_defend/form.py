@@ -130,7 +130,7 @@ def _build_attack() -> dict[str, Any]:
             label="Kind",
             filterable=False,
             info=ATTACKS[str(SETTINGS["attack"].default)].sentence,
-            elem_id="knob-attack",
+            elem_id="setting-attack",
         )
         budget = build_control(SETTINGS["budget"], maximum=16)
         knows = gr.HTML(wording.attacker_html(str(SETTINGS["attack"].default)), elem_id="attacker")

@@ -61,7 +61,7 @@ def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
             panels.add(table, verdict_table.table, "step", immediate=True)
         with gr.Column(scale=2, min_width=320, elem_id="along"):
             gr.HTML("<h3>Along the attack</h3>")
-            strength = build_budget_choice(panels, "strength-shown")
+            strength = build_budget_choice(panels, "budget-shown")
             steps = PlotlyView(
                 aria="Loss and every verdict, by attack step",
                 height=290,
@@ -71,13 +71,13 @@ def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
             )
             scrubber = AttackSliders(build_step_slider(panels, "scrubber", "step"), strength)
             follow = gr.Button("Look at the steps between", elem_id="follow", visible=False)
-            panels.add(steps, _steps, "step", "film")
-            panels.add(follow, _background_button, "film")
+            panels.add(steps, _steps, "step", "attack_steps")
+            panels.add(follow, _background_button, "attack_steps")
     threat, times = gr.HTML(elem_id="threat"), gr.HTML(elem_id="times")
     unknown = gr.HTML(elem_id="unknown")
-    panels.add(threat, verdict_table.threat, "strength")
+    panels.add(threat, verdict_table.threat, "budget")
     panels.add(unknown, verdict_table.unknown_words)
-    panels.add(times, verdict_table.times, "strength")
+    panels.add(times, verdict_table.times, "budget")
     return {
         "pictures": pictures,
         "early": [pictures, banner, table],
@@ -195,7 +195,7 @@ def build_transport(panels: PanelRegistry) -> dict[str, Any]:
                 elem_id="plan",
             )
             cell = gr.HTML(elem_id="cell-detail")
-    panels.add(costs, _costs, "class", "step", "film")
+    panels.add(costs, _costs, "class", "step", "attack_steps")
     panels.add(class_menu, _class_menu, "class")
     panels.add(plan, _plan, "class", "side", "view", "step")
     panels.add(cell, selection_details.cell_detail, "class", "side", "view", "step", immediate=True)
@@ -237,9 +237,9 @@ def build_view_seed_check(panels: PanelRegistry) -> dict[str, Any]:
                 height=200,
                 narrow_height=220,
                 empty="Not drawn again yet.",
-                elem_id="draws",
+                elem_id="view-seeds",
             )
-    panels.add(draws, _view_seed_figure, "draws")
+    panels.add(draws, _view_seed_figure, "view_seeds")
     return {"repeat_button": again}
 
 

@@ -43,7 +43,7 @@ class RunJobs:
             yield drawing | context.panels.draw_only(preview(run), self._early)
             crops = self._crops(engine, run)
         except Exception:
-            yield context.panels.redraw(session, "story")  # the result of before
+            yield context.panels.redraw(session, "run")  # the result of before
             raise
         session.show(run, sample=request.sample)
         session.crops = crops
@@ -51,7 +51,7 @@ class RunJobs:
         context.sessions.evict()
         yield {context.status: self._answered_html("Drawing the figures", 0.95, begin)}
         drawn = {context.status: self._progress_html("The figures are drawn", 0.97, begin)}
-        yield drawn | context.panels.redraw(session, "story")
+        yield drawn | context.panels.redraw(session, "run")
         spent = wording.format_seconds(time.perf_counter() - begin)
         yield {context.status: notice.done_html(f"Done in {spent}.")}
 
@@ -69,7 +69,7 @@ class RunJobs:
             now = f"Drawing the views again: {len(found)} of {VIEW_SEEDS}"
             yield {
                 context.status: self._progress_html(now, len(found) / VIEW_SEEDS, begin),
-                **context.panels.redraw(session, "draws"),
+                **context.panels.redraw(session, "view_seeds"),
             }
         yield {context.status: notice.done_html(f"{VIEW_SEEDS} draws of views compared.")}
 

@@ -149,7 +149,7 @@ class AttackDefendTab(SelectionEvents):
         assert run is not None
         session.select(**valid_selection(link.selection, run))
         self.context.crop_views(session, session.selection.side)
-        yield self.context.panels.redraw(session, "story")
+        yield self.context.panels.redraw(session, "run")
 
     def repeat_with_new_views(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         """Decide again with ten other sets of crops."""
@@ -179,7 +179,7 @@ class AttackDefendTab(SelectionEvents):
         """A job was stopped: show the result of before."""
         return {
             self.context.status: notice.done_html("Stopped. Nothing was lost."),
-            **self.context.panels.redraw(session, "story"),
+            **self.context.panels.redraw(session, "run"),
         }
 
     # --- choosing a picture

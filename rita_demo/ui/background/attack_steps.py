@@ -41,7 +41,7 @@ class BackgroundJobs:
         engine = self._context.engine_of(session)
         most = max_stored_steps(array_bytes(run.attacked), session.crops["attacked"].nbytes)
         session.pending_steps = len(filming.sampled_steps(filming.last_step(run), most))
-        yield panels.redraw(session, "film")
+        yield panels.redraw(session, "attack_steps")
         frames = filming.attack_step_results(engine, run, most)
         updated, moved = time.monotonic(), False
         try:
@@ -59,7 +59,7 @@ class BackgroundJobs:
                 moved = moved or displayed_step(session) != before
                 if session.pending_steps and time.monotonic() < updated + UPDATE_INTERVAL:
                     continue
-                yield panels.redraw(session, "film", *(STEP_TOPICS if moved else ()))
+                yield panels.redraw(session, "attack_steps", *(STEP_TOPICS if moved else ()))
                 updated, moved = time.monotonic(), False
         finally:
             if session.run is run:
@@ -101,7 +101,7 @@ class BackgroundJobs:
             more = budget != rerun.other_budgets(run)[-1]
             if more and time.monotonic() < updated + UPDATE_INTERVAL:
                 continue
-            yield panels.redraw(session, "film")
+            yield panels.redraw(session, "attack_steps")
             updated = time.monotonic()
 
 

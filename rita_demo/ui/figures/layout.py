@@ -188,11 +188,11 @@ def _build_ablations(panels: PanelRegistry) -> Parts:
     parts: dict[str, Any] = {}
     with gr.Row(elem_classes="ask-row"):
         parts["run"] = _menu("run", "Run", [(SHIPPED_TITLE, shipped)], shipped, "folders on the server")
-        parts["setting"] = _menu("knob", "Setting", settings, "transported_mass", "what is varied")
+        parts["setting"] = _menu("setting", "Setting", settings, "transported_mass", "what is varied")
         info = "24 are few: the intervals are wide"
         parts["pictures"] = _slider("pictures", "Pictures to measure", 4, most, 24, info)
         info = "of the measurement; PGD, 7 steps"
-        parts["strength"] = _slider("strength", setting_title(budget), 1, 16, budget.default, info)
+        parts["measured_budget"] = _slider("measured-budget", setting_title(budget), 1, 16, budget.default, info)
     with gr.Row(elem_classes="whatif-row"):
         parts["measure"] = _button("measure", "Measure this setting")
         parts["stop_measuring"] = _button("stop-measuring", "Stop", visible=False)

@@ -75,7 +75,7 @@ class FiguresTab:
         p["place"].click(cloud.handler(self.jobs.run_umap), near, outputs, **UMAP_EVENT)
         p["measure"].click(
             StoppableJob(self.context, p["stop_measuring"], self.on_stopped).handler(self.measure),
-            [visitor, p["setting"], p["pictures"], p["strength"]],
+            [visitor, p["setting"], p["pictures"], p["measured_budget"]],
             self.context.outputs(p["stop_measuring"], p["source"], p["run"]),
             **LONG_EVENT,
         )

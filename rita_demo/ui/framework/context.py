@@ -32,7 +32,7 @@ LONG_EVENT = queued_event("engine")
 #: Of several events at the same time only the last one waits, instead of being dropped.
 QUEUE_LATEST: dict[str, Any] = {"trigger_mode": "always_last"}
 #: Background work waits until no answer is being computed; no visitor waits for it.
-BACKGROUND_EVENT = QUEUE_LATEST | queued_event("film", 2)
+BACKGROUND_EVENT = QUEUE_LATEST | queued_event("attack_steps", 2)
 #: A quick event: outside the queue, and without Gradio's spinner.
 IMMEDIATE_EVENT = QUEUE_LATEST | {"queue": False} | _NO_SPINNER
 

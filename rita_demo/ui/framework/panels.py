@@ -1,7 +1,7 @@
 """What is on the page and which changes each piece depends on.
 
 A *panel* is a component and a pure function from the visitor's session to its value. An event names the topics that
-it changed ("story", "class", "view", ...). The registry then draws the panels that depend on them: those in the
+it changed ("run", "class", "view", ...). The registry then draws the panels that depend on them: those in the
 visible tab and those outside every tab. Other tabs with such panels become stale and are drawn when they are opened.
 """
 
@@ -16,14 +16,14 @@ from gradio.components import Component
 
 from rita_demo.ui.session.session import Session
 
-#: What an event can change. "story": the whole run; "film": the stored attack steps and budgets; "strength": the
-#: budget of the displayed attack; "draws": the results with new sets of crops; "inside": a what-if; "crops": the views
+#: What an event can change. "run": the whole run; "attack_steps": the stored attack steps and budgets; "budget": the
+#: budget of the displayed attack; "view_seeds": the results with new sets of crops; "inside": a what-if; "crops": the views
 #: of *Inside RITA* are another picture's; "figures", "cloud": the measurements and the feature cloud.
 TOPICS = (
-    "story",
-    "film",
-    "strength",
-    "draws",
+    "run",
+    "attack_steps",
+    "budget",
+    "view_seeds",
     "class",
     "view",
     "step",
@@ -71,7 +71,7 @@ class PanelRegistry:
         unknown = set(topics) - set(TOPICS)
         if unknown:
             raise ValueError(f"a panel depends on {', '.join(TOPICS)}; got {sorted(unknown)}")
-        self._panels.append(Panel(component, draw, frozenset(topics) | {"story"}, _tab_of(component), immediate))
+        self._panels.append(Panel(component, draw, frozenset(topics) | {"run"}, _tab_of(component), immediate))
         initial = draw(Session())
         if isinstance(initial, str):
             component.value = initial  # shown until there is a run
@@ -104,7 +104,7 @@ class PanelRegistry:
             session.stale_tabs |= {p.tab for p in self._panels if p.tab and p.depends_on(changed, None, None)} - {
                 visible
             }
-        if "story" in changed and visible in self._before_draw_hooks:
+        if "run" in changed and visible in self._before_draw_hooks:
             self._before_draw_hooks[visible](session)
         return self._draw(session, [p for p in self._panels if p.depends_on(changed, visible, immediate)])
 

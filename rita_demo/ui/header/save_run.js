@@ -26,7 +26,7 @@ async function figures() {
 button.addEventListener("click", async () => {
   button.disabled = true;
   said.textContent = "Making the file …";
-  waiting = setTimeout(quiet, 60000); // an error is told elsewhere
+  waiting = setTimeout(quiet, 60000); // the page shows errors elsewhere
   trigger("click", { figures: await figures() });
 });
 

@@ -76,7 +76,7 @@ def class_cards(session: Session) -> str:
         )
     buttons = "".join(_button(session, (k, slot)) for slot in range(int(cache.count[k])))
     return (
-        f"<div class='shelf'><section class='card here'><h3>{name}</h3><p class='quiet small'>"
+        f"<div class='stored-views'><section class='card here'><h3>{name}</h3><p class='quiet small'>"
         f"{wording.view_count(int(cache.count[k]))} of {wording.view_count(total)} in the memory, before this picture"
         f"</p><div class='items'>{buttons}</div></section></div>"
     )

@@ -41,7 +41,7 @@ class InsideTab(SelectionEvents):
         panels = context.panels
         strip = gr.HTML(elem_id="inside-strip")
         panels.add(strip, run_summary_bar.summary_bar, "inside")
-        strength = build_budget_choice(panels, "in-strength")
+        strength = build_budget_choice(panels, "in-budget")
         self.attack_sliders = AttackSliders(build_step_slider(panels, "in-scrubber", "inside"), strength)
         self.parts: dict[str, Any] = what_if.build_what_if(panels)
         for section in SECTIONS:

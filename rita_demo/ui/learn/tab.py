@@ -65,7 +65,7 @@ def build_learn(panels: PanelRegistry) -> None:
     """Build it inside its ``gr.Tab``."""
     with gr.Column(elem_id="learn"):
         gr.HTML(
-            "<h2 class='story'>Learn</h2><p class='lead'>A tour of nine stops leads through the page itself. Below it the "
+            "<h2 class='section-title'>Learn</h2><p class='lead'>A tour of nine stops leads through the page itself. Below it the "
             "formulas, with the numbers of what is on screen put in; exercises with answers; and every term in a sentence.</p>"
         )
         tour = gr.Button("Start the tour", variant="primary", elem_id="start-tour")

@@ -102,7 +102,7 @@ TOUR_STEPS = (
     TourStep(
         ATTACK_DEFEND,
         "#attack",
-        "#knob-attack",
+        "#setting-attack",
         "What if the attacker knows the defence?",
         "The attacker so far knew CLIP, not the crops. An attacker who averages the gradient over crops, or attacks "
         "RITA as a whole, is much stronger, and nothing on this page guarantees a defence against that.",

@@ -45,7 +45,7 @@ def contents(session: Session) -> str:
     rest = len(snapshot.names) - len(held)
     others = "1 other class holds" if rest == 1 else f"{rest} other classes hold"
     return (
-        f"<div class='shelf{' picked' if selected else ''}' role='group' "
+        f"<div class='stored-views{' picked' if selected else ''}' role='group' "
         f"aria-label='What the memory holds, by pseudo-label'>{cards}</div>"
         f"<p class='quiet small'>{others} nothing. Up to {snapshot.slots} views per class (J). Under each "
         f"view: its {wording.term_html('entropy')} in nats and its age in pictures. Arrow keys move between "

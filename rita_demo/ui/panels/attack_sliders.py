@@ -25,7 +25,7 @@ STEP_INFO = (
 )
 #: What another step changes; another budget changes ``BUDGET_TOPICS`` as well.
 STEP_TOPICS = ("step", "inside", "crops")
-BUDGET_TOPICS = ("film", "strength", "draws")
+BUDGET_TOPICS = ("attack_steps", "budget", "view_seeds")
 BUDGET_INFO = (
     "How far a pixel value may move (ε). Others are computed behind the answer; the memory keeps only the run."
 )
@@ -42,7 +42,7 @@ class AttackSliders:
 def build_budget_choice(panels: PanelRegistry, name: str) -> gr.Radio:
     """The choice of budgets; ``name`` is its element id."""
     strength = gr.Radio([], label="Strength shown", info=BUDGET_INFO, elem_id=name, visible=False)
-    panels.add(strength, _budget_choice, "film")
+    panels.add(strength, _budget_choice, "attack_steps")
     return strength
 
 
@@ -51,7 +51,7 @@ def build_step_slider(panels: PanelRegistry, name: str, topic: str) -> gr.Slider
     on when the step changes."""
     step = LenientSlider(0, 7, value=7, step=1, label="Attack step shown", info=STEP_INFO, elem_id=name, visible=False)
     panels.add(step, _step_slider, topic)
-    panels.add(gr.HTML(elem_id=f"{name}-note"), stored_steps_note, topic, "film")
+    panels.add(gr.HTML(elem_id=f"{name}-note"), stored_steps_note, topic, "attack_steps")
     return step
 
 

@@ -121,7 +121,7 @@ def unknown_words(session: Session) -> str:
 
 def heading_html(sentence: str, number: int) -> str:
     """A numbered heading."""
-    return f"<h2 class='story'><span class='step'>{number}</span>{escape(sentence)}</h2>"
+    return f"<h2 class='section-title'><span class='step'>{number}</span>{escape(sentence)}</h2>"
 
 
 def headline_panel(number: int, text: Callable[[Run], str], empty: str) -> Callable[[Session], str]:

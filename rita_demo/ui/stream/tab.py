@@ -98,7 +98,7 @@ class StreamTab:
     def _draw(self, session: Session) -> Updates:
         shown = stream_panels.buttons(session)
         updates = {self.buttons[name]: update for name, update in shown.items()}
-        return updates | self.panels.redraw(session, "story")
+        return updates | self.panels.redraw(session, "run")
 
     def _stored_choices(self) -> Any:
         found = evaluation_page.stream_runs(self.folders.runs)

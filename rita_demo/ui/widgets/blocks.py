@@ -12,7 +12,7 @@ import gradio as gr
 
 def build_heading(title: str, lead: str = "") -> None:
     """A heading and what to look at."""
-    gr.HTML(f"<h2 class='story'>{title}</h2>" + (f"<p class='lead'>{lead}</p>" if lead else ""))
+    gr.HTML(f"<h2 class='section-title'>{title}</h2>" + (f"<p class='lead'>{lead}</p>" if lead else ""))
 
 
 def build_columns(*scales: int, min_width: int = 320) -> list[gr.Column]:

@@ -92,7 +92,7 @@ def build_control(setting: Setting, **changes: Any) -> Component:
         "label": setting_title(setting),
         "info": setting.help,
         "value": setting.default,
-        "elem_id": f"knob-{setting.name}",
+        "elem_id": f"setting-{setting.name}",
     }
     if setting.kind == "bool":
         return gr.Checkbox(**(common | changes))

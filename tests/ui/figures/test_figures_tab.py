@@ -211,15 +211,15 @@ def test_theorem_1_reports_the_width_of_its_bounds_on_both_sides(client: Figures
 def test_theorem_1_updates_when_a_run_finishes_while_the_tab_is_visible(client: FiguresClient, failed_run: Run) -> None:
     brackets = client.tab.parts["brackets"]
     client.session.show(failed_run)
-    drawn = client.context.panels.redraw(client.session, "story")[brackets]
+    drawn = client.context.panels.redraw(client.session, "run")[brackets]
     assert [int(k) for k, _ in drawn.data[-1].customdata] == shown_classes(failed_run, client.session.selection.k)
     assert client.session.figures.theorem_bounds[0] is failed_run
     open_tab(client.tab, client.name, HOME_TAB)
-    client.session.show(told := replace(failed_run))
-    client.context.panels.redraw(client.session, "story")
+    client.session.show(newer := replace(failed_run))
+    client.context.panels.redraw(client.session, "run")
     assert client.session.figures.theorem_bounds[0] is failed_run  # out of sight nothing is computed
     open_tab(client.tab, client.name)
-    assert client.session.figures.theorem_bounds[0] is told
+    assert client.session.figures.theorem_bounds[0] is newer
 
 
 @pytest.mark.slow

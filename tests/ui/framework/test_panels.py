@@ -29,7 +29,7 @@ def test_only_the_panels_that_depend_on_a_change_are_drawn() -> None:
     panels.add(one, lambda s: "one", "view")
     panels.add(two, lambda s: "two", "class")
     assert panels.redraw(Session(), "view") == {one: "one"}
-    assert panels.redraw(Session(), "story") == {one: "one", two: "two"}
+    assert panels.redraw(Session(), "run") == {one: "one", two: "two"}
 
 
 def test_two_updates_of_one_component_become_one() -> None:
@@ -39,7 +39,7 @@ def test_two_updates_of_one_component_become_one() -> None:
     panels.add(one, lambda s: gr.update(value="a"), "step")
     panels.add(one, lambda s: gr.update(label="b"), "view")
     assert panels.redraw(Session(), "view")[one] == gr.update(label="b")
-    assert panels.redraw(Session(), "story")[one] == gr.update(value="a", label="b")
+    assert panels.redraw(Session(), "run")[one] == gr.update(value="a", label="b")
     assert panels.components == [one]
 
 
@@ -55,11 +55,11 @@ def test_only_the_visible_tab_is_drawn_and_another_one_when_it_is_opened() -> No
         panels.add(component, lambda s: "drawn", "view")
     panels.before_draw("second", computed.append)
     panels.on_open("second", lambda s: {outside: "opened"})
-    assert set(panels.redraw(session, "story")) == {outside, one}
+    assert set(panels.redraw(session, "run")) == {outside, one}
     assert panels.open_tab(session, "second") == {outside: "opened", two: "drawn"}
     assert panels.open_tab(session, "second") == {outside: "opened"}, "nothing changed meanwhile"
     assert computed == []
-    assert set(panels.redraw(session, "story")) == {outside, two}
+    assert set(panels.redraw(session, "run")) == {outside, two}
     assert computed == [session]
     assert panels.open_tab(session, "first") == {one: "drawn"}
 

@@ -45,7 +45,7 @@ FORGED: tuple[Any, ...] = (
 
 
 class RawJsonClient(HttpClient):
-    """A stranger whose JSON may hold what JSON may not: NaN."""
+    """A client whose JSON may hold NaN."""
 
     def call(self, number: int, inputs: list[Any], data: Any = None) -> str:
         post = self.http.post
@@ -75,7 +75,7 @@ def inside_client() -> Iterator[RawJsonClient]:
 
 
 def assert_no_error(answer: str) -> bool:
-    """No traceback, no failed call, no general sentence for an error nobody thought of."""
+    """No traceback, no failed call, no generic error message."""
     bad = ("Traceback", "Something went wrong", '"success":false', '"success": false')
     return bool(answer) and not any(text in answer for text in bad)
 

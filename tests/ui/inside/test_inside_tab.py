@@ -43,12 +43,12 @@ def click(*data: Any) -> SimpleNamespace:
 
 def test_nothing_is_drawn_while_another_tab_is_visible(tab: InsideTab, visitor: str) -> None:
     session = tab.context.sessions.get(visitor)
-    assert tab.parts["costs"] not in tab.context.panels.redraw(session, "story")
+    assert tab.parts["costs"] not in tab.context.panels.redraw(session, "run")
     opened = open_tab(tab, visitor)
     assert opened[tab.parts["costs"]].layout.meta["kind"] == "class_costs"
     assert set(session.crops) == {"clean", "attacked"}
     open_tab(tab, visitor, HOME_TAB)
-    assert tab.parts["costs"] not in tab.context.panels.redraw(session, "story")
+    assert tab.parts["costs"] not in tab.context.panels.redraw(session, "run")
 
 
 def test_every_figure_of_the_tab_is_drawn_for_an_attacked_and_a_defended_picture(

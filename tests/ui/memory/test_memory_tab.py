@@ -1,4 +1,4 @@
-"""The memory's tab with the fake engine: contents, figures, export, and what strangers send."""
+"""The memory's tab with the fake engine: contents, figures, export, malformed events."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_run_that_finishes_while_the_tab_is_visible_is_compared(client, failed
     client.session.show(failed_run)
     client.session.add_to_history(failed_run, "Another")
     assert panels.EMPTY_TEXT in panels.comparison(client.session)
-    updates = client.context.panels.redraw(client.session, "story")  # what a finished job draws
+    updates = client.context.panels.redraw(client.session, "run")  # what a finished job draws
     assert client.session.memory.empty_cache_result[0] is client.session.memory.cache_result[0] is failed_run
     assert updates[client.tab.distances] is not None
     assert any("With an empty one" in str(value) for value in updates.values())

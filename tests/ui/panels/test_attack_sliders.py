@@ -307,7 +307,7 @@ def test_other_budgets_are_computed_in_order_and_selectable(jobs: RunJobs, sessi
     list(jobs.background.attack_steps(session))
     offered = []
     for update in jobs.background.budget_steps(session):
-        radio = by_name(update).get("strength-shown")
+        radio = by_name(update).get("budget-shown")
         if radio is not None:
             offered.append([value for _, value in radio["choices"]])
     assert offered == [[1, 4], [1, 2, 4], [1, 2, 4, 8]]

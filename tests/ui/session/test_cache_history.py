@@ -149,11 +149,11 @@ def test_the_selected_view_stays_selected_across_snapshots(client) -> None:
     for at in range(1, len(client.session.history.entries)):
         client.tab.pick_moment(client.name, at)
         place = client.session.selection.item
-        shelf_then = client.session.history.entries[at].snapshot
+        snapshot_then = client.session.history.entries[at].snapshot
         if place is None:
-            assert shelf_then.find(item) is None
+            assert snapshot_then.find(item) is None
             return
-        assert shelf_then.item(*place) is item
+        assert snapshot_then.item(*place) is item
 
 
 def test_another_vocabulary_starts_a_new_history(client) -> None:

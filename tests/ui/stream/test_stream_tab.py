@@ -1,4 +1,4 @@
-"""The tab Stream with the fake engine: running, pausing, going back in time, stored runs, fetching, strangers."""
+"""The tab Stream with the fake engine: running, pausing, earlier pictures, stored runs, downloads, malformed requests."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_two_sessions_never_write_the_same_run(client: StreamClient) -> None:
 
 
 class RacingState(StreamState):
-    """Who finds that nothing runs waits a second for somebody else to find the same."""
+    """Two visitors see at the same time that no stream runs; one of them starts."""
 
     barrier = threading.Barrier(2, timeout=1)
 
@@ -329,7 +329,7 @@ def test_a_stream_of_another_model_is_shown_but_not_opened_inside(
 def test_the_stream_state_counts_towards_the_session_size(client: StreamClient) -> None:
     empty = client.session.size_bytes()
     client.stream()
-    client.tab.panels.redraw(client.session, "story")
+    client.tab.panels.redraw(client.session, "run")
     assert client.session.size_bytes() > empty + sum(map(len, client.view.thumbnails.values())) > empty
 
 
@@ -353,7 +353,7 @@ def test_a_download_shows_progress_can_be_stopped_and_reports_errors(
     client: StreamClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetch = client.tab.dataset_download
-    monkeypatch.setattr(dataset_download, "UPDATE_INTERVAL", -1.0)  # every piece is told
+    monkeypatch.setattr(dataset_download, "UPDATE_INTERVAL", -1.0)  # every chunk is reported
     monkeypatch.setattr(
         download,
         "download_steps",

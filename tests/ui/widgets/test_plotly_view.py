@@ -1,4 +1,4 @@
-"""PlotlyView and ViewsGrid: what a stranger may send, what is served, and a real browser."""
+"""PlotlyView and ViewsGrid: malformed events, served files, and a real browser."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _views(count: int = 64, side: int = 16) -> np.ndarray:
     return np.random.default_rng(0).integers(0, 256, (count, side, side, 3), np.uint8)
 
 
-# --- what a stranger may send
+# --- malformed events
 
 
 def test_a_valid_click_is_parsed():
@@ -196,7 +196,7 @@ def server() -> Iterator[str]:
 
 @pytest.fixture
 def screen(server: str, browser) -> Iterator:
-    """The page, which must neither complain nor ask anybody else for anything."""
+    """The page; no console errors and no requests to other hosts."""
     troubles: list[str] = []
     local = (server, "data:", "blob:")
     screen = browser.new_page(viewport={"width": 1200, "height": 900})

@@ -129,8 +129,8 @@ def test_names_cannot_become_markup(example_run) -> None:
 
 
 def test_without_a_label_the_page_does_not_state_a_true_class(example_run, failed_run, defend_only_run) -> None:
-    nobody, gone = replace(example_run, label_given=False), replace(failed_run, label_given=False)
-    assert wording.summary(nobody) == ("CLIP was fooled. RITA still says motorbike.", "good")
+    unlabelled, gone = replace(example_run, label_given=False), replace(failed_run, label_given=False)
+    assert wording.summary(unlabelled) == ("CLIP was fooled. RITA still says motorbike.", "good")
     sentence = "The defence fails on this picture: RITA said motorbike before the attack and says crab now."
     assert wording.summary(gone) == (sentence, "bad")
     assert wording.heading_costs(gone).endswith("crab.")
