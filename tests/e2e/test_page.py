@@ -234,7 +234,7 @@ def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(page: P
 @pytest.mark.nightly
 def test_ten_view_seeds_are_counted(page: Page) -> None:
     press_and_wait(page, "Right in how many of 10 view draws?")
-    expect(page.locator("#draws .js-plotly-plot svg").first).to_be_visible()
+    expect(page.locator("#view-seeds .js-plotly-plot svg").first).to_be_visible()
 
 
 def test_a_figure_is_saved_as_svg_with_its_name_and_the_runs_settings(page: Page, tmp_path: Path) -> None:
