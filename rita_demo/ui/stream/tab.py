@@ -159,10 +159,10 @@ class StreamTab:
         yield {self.stored_menu: self._stored_choices(), **self._draw(session)}
 
     def _reload(self, session: Session) -> None:
-        view = session.stream
-        found = view.request and evaluation_page.stream_run_of(self.folders, view.request)
-        if found is not None:
-            with session.lock:
+        view, request = session.stream, session.stream.request
+        found = request and evaluation_page.stream_run_of(self.folders, request)
+        with session.lock:
+            if found is not None and view.request is request:  # it may have been cancelled meanwhile
                 view.show(found)
 
     def _wait_for_others(self, stream: StreamState) -> Iterator[Updates]:
@@ -182,8 +182,12 @@ class StreamTab:
         """End the stream; what was decided stays among the stored runs."""
         session = self.context.sessions.get(visitor)
         session.stream.pause_requested = True
-        session.stream.close()
-        return {self.stored_menu: self._stored_choices(), **self._draw(session)}
+        with session.lock:
+            session.stream.close()
+        # The running event enables "Start" as it ends. An update here could arrive later and disable the button again.
+        updates = self._draw(session) | {self.buttons["pause"]: gr.update(visible=False)}
+        updates.pop(self.buttons["start"])
+        return {self.stored_menu: self._stored_choices(), **updates}
 
     # --- selecting
     def pick_picture(self, visitor: Any, number: Any) -> Updates:
