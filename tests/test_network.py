@@ -49,7 +49,7 @@ def test_starting_opening_and_defending_open_no_connection(tmp_path: Path, audit
         server.wait_until_open()
         visitor = HttpClient(server.address)
         visitor.open()
-        assert "Done in" in visitor.press("go", knob_steps=1)
+        assert "Done in" in visitor.press("go", setting_steps=1)
         for tab in ("inside", "memory", "stream", "figures", "learn-tab"):
             visitor.choose_tab(tab)
         assert connections(server) == ""

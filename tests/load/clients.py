@@ -78,7 +78,7 @@ class LoadClient(HttpClient):
 
     def _uploaded_form(self, changes: dict[str, Any]) -> dict[str, Any]:
         """The picture is on the server; the form that goes with it."""
-        form = {f"knob_{name}": value for name, value in (FAST_SETTINGS | changes).items()}
+        form = {f"setting_{name}": value for name, value in (FAST_SETTINGS | changes).items()}
         form |= {"vocabulary": "own", "own_names": ",".join(self.request.names), "truth": "not given"}
         if self.request.sample:
             click = self.events("samples", "click")[0]

@@ -119,7 +119,7 @@ def test_a_running_event_finishes_and_no_new_one_starts(tmp_path: Path) -> None:
         server.wait_until_open()
         visitor, other = HttpClient(server.address), HttpClient(server.address)
         visitor.open()
-        pressed, answers = in_background(visitor.press, "go", knob_steps=40)
+        pressed, answers = in_background(visitor.press, "go", setting_steps=40)
         time.sleep(1)  # of two
         assert pressed.is_alive(), "the event runs when the signal comes"
         server.process.send_signal(signal.SIGTERM)
@@ -188,7 +188,7 @@ def test_the_log_holds_no_visitor_data(tmp_path: Path) -> None:
         answer = visitor.press("go", vocabulary="own", own_names=f"{name}, cup, crab", truth="not given")
         assert "Done in" in answer
         visitor.press("go", vocabulary=f"no {name}")  # a value that Gradio itself refuses
-        visitor.press("go", vocabulary="own", own_names=name, knob_steps=name)
+        visitor.press("go", vocabulary="own", own_names=name, setting_steps=name)
         server.stop(signal.SIGTERM, 60)
     written = (tmp_path / "err.txt").read_text()
     assert "AttackDefendTab.attack_and_defend" in written

@@ -66,9 +66,9 @@ def test_selected_methods_are_run_too(http_client: HttpClient) -> None:
 @pytest.mark.parametrize(
     "hostile",
     [
-        {"knob_steps": "abc"},
-        {"knob_entropy_weight": -1},
-        {"knob_attack_seed": 1e300},
+        {"setting_steps": "abc"},
+        {"setting_entropy_weight": -1},
+        {"setting_attack_seed": 1e300},
         {"vocabulary": "own", "own_names": "<script>alert(1)</script>"},
         {"truth": "${alert(1)}"},
     ],

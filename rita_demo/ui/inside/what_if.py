@@ -178,7 +178,7 @@ def build_what_if(panels: PanelRegistry) -> dict[str, Any]:
     panels.add(prompt, _prompt_button, "view", "class", "inside")
     panels.add(item, _item_button, "memory", "class", "inside")
     fold = gr.Accordion("Change a setting", open=False, elem_classes="fold", elem_id="whatif-fold")
-    with fold, gr.Row(elem_id="whatif-knobs"):
+    with fold, gr.Row(elem_id="whatif-settings"):
         controls = {name: _build_control(name) for name in ADJUSTABLE}
         truth = gr.Dropdown(
             [],

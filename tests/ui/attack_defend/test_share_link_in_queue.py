@@ -75,7 +75,7 @@ def test_links_and_button_runs_are_queued_in_order(address: str, recorder: JobRe
         if number == 2:  # the one who presses
             said.append(one.press_first_event("go"))
             go = one.event("go", "click")
-            values = [one._value(i, {"knob_attack_seed": number}) for i in go["inputs"]]
+            values = [one._value(i, {"setting_attack_seed": number}) for i in go["inputs"]]
             assert not one.enqueue(go["id"], values)
         else:
             begin = time.monotonic()

@@ -169,7 +169,7 @@ def test_each_session_saves_its_own_run_without_server_paths() -> None:
         assert "Reload the page" in one.press("save-run")
         one.open()
         two.open()
-        two.press("go", knob_attack_seed=5)
+        two.press("go", setting_attack_seed=5)
         runs = []
         for visitor in (one, two):
             answer = visitor.press("save-run", data={"figures": {"rita-plan": "<svg/>"}})
