@@ -31,7 +31,7 @@ own_steps permalink photographed pieces places plane prefix prepared present pri
 recalled recalling recent recluse recordings reeling reels refused remembered reopened replayed rest result
 retelling returned room same_update saving scene schedule scrubber serving shaped sheets shelf sight sights
 single smallest_change sniff solver soon space special spoken sprite squaring stay_in stopping story
-stream_layout strip surest surveys sweep tell telling thread through through_crops through_defence tidy
+stream_layout strip surest surveys sweep tell pipeline_run thread through through_crops through_defence tidy
 to_levels to_linf_ball together toggle_item told turned twice_as_hard veils walls why wide without words worker
 working write_whole writing_alone
 """

@@ -13,7 +13,7 @@ import numpy as np
 from rita_demo.data import samples
 from rita_demo.pipeline import attack_steps as filming
 from rita_demo.pipeline import rerun
-from rita_demo.pipeline import run as telling
+from rita_demo.pipeline import run as pipeline_run
 from rita_demo.records import AttackStepResult, Picture, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED, Settings
@@ -109,10 +109,12 @@ class WorkedExample(BackgroundThread):
     def _run(self, key: str, settings: Settings) -> Run:
         one = samples.sample(key)
         picture = one.load(square=settings.square, side=self._engine.info.side)
-        steps = telling.run_picture_steps(self._engine, picture, one.names, settings, label=one.names.index(one.label))
-        return telling.run_to_end(steps, self._report)
+        steps = pipeline_run.run_picture_steps(
+            self._engine, picture, one.names, settings, label=one.names.index(one.label)
+        )
+        return pipeline_run.run_to_end(steps, self._report)
 
-    def _report(self, progress: telling.RunProgress) -> None:
+    def _report(self, progress: pipeline_run.RunProgress) -> None:
         self._check_stopped()
         self.sentence, self.fraction = progress.sentence, 0.6 * progress.fraction
 
@@ -130,7 +132,7 @@ class WorkedExample(BackgroundThread):
             self.result = replace(self.result, attack_steps=(*self.result.attack_steps, (frame, cut)))
             self._check_stopped()
         for budget in rerun.other_budgets(run):
-            variant = telling.run_to_end(budget_variant_steps(self._engine, run, budget), self._check_stopped)
+            variant = pipeline_run.run_to_end(budget_variant_steps(self._engine, run, budget), self._check_stopped)
             self.result = replace(self.result, budget_variants=(*self.result.budget_variants, (budget, variant)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from rita_demo.analysis import UmapProcess
 from rita_demo.data.samples import SAMPLES
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.evaluation.planned_cells import canonical_settings
-from rita_demo.pipeline import run as telling
+from rita_demo.pipeline import run as pipeline_run
 from rita_demo.records import MeasuredCell, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.records.measurement import AblationPoint
@@ -54,7 +55,7 @@ class FiguresClient:
         engine = self.context.engine_of(self.session)
         names = ("motorbike", "crab", "woven", "lined")
         picture = SAMPLES["motorcycle"].load()
-        self.session.show(telling.run_picture(engine, picture, names, RECOMMENDED, label=0))
+        self.session.show(pipeline_run.run_picture(engine, picture, names, RECOMMENDED, label=0))
         self.opened = open_tab(self.tab, self.name)
 
     def collected(self) -> FiguresClient:
@@ -291,3 +292,46 @@ def test_measured_cells_of_the_same_backbone_come_first_beside_the_paper(
         "no limit on strength",
     ):
         assert said in here
+
+
+def test_the_paper_table_shows_a_newly_opened_run(client: FiguresClient, tmp_path) -> None:
+    columns = {
+        "dataset": "dtd",
+        "backbone": "mine",
+        "method": "rita",
+        "attack": "none",
+        "budget": 0,
+        "steps": 0,
+        "protocol": "stream",
+        "split": "test",
+        "settings": "x",
+    }
+    header = {
+        "columns": columns,
+        "pool": "p",
+        "seed": 0,
+        "knobs": {"attack": "none"},
+        "special": {},
+        "threat_model": {"sentences": [], "side": 224},
+        "pictures": 4,
+        "available": 4,
+        "classes": 47,
+        "classes_present": 47,
+        "names": [],
+        "weights": "w",
+    }
+    folder = tmp_path / "runs/measured/cells/one"
+    folder.mkdir(parents=True)
+    (folder / "header.json").write_text(json.dumps(header))
+    row = {"right": True, "already_wrong": None, "seconds": {"views": 0.2, "method": 0.1}}
+    rows = [json.dumps(row | {"picture": f"{number}.png"}) + "\n" for number in range(5)]
+    (folder / "rows.jsonl").write_text("".join(rows[:4]))
+    client.tab.on_filter(client.name, "main", "DTD", "RITA", "none", "ViT-B/32")
+    parts = client.tab.parts
+    before = open_tab(client.tab, client.name)
+    assert ("measured", "measured") in before[parts["run"]]["choices"]
+    assert "n = 4" not in before[parts["printed"]]
+    assert "n = 4" in client.tab.pick_run(client.name, "measured")[parts["printed"]]
+    with (folder / "rows.jsonl").open("a") as file:
+        file.write(rows[4])
+    assert "n = 5" in open_tab(client.tab, client.name)[parts["printed"]]  # the run went on meanwhile
