@@ -47,6 +47,8 @@ def defined_names(path: Path) -> set[str]:
         if isinstance(node, ast.ClassDef):
             fields = [part.target for part in node.body if isinstance(part, ast.AnnAssign)]
             found |= {field.id for field in fields if isinstance(field, ast.Name)}
+        if isinstance(node, ast.alias) and node.asname:
+            found.add(node.asname)
     for node in tree.body:
         if isinstance(node, ast.Assign):
             found |= {target.id for target in node.targets if isinstance(target, ast.Name)}

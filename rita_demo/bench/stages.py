@@ -12,7 +12,7 @@ import torch
 from rita_demo import method
 from rita_demo.bench.fixture import BenchFixture
 from rita_demo.pipeline import rerun
-from rita_demo.pipeline import run as pipeline_run
+from rita_demo.pipeline import run as run_module
 from rita_demo.records import Exclusions
 from rita_demo.reference import ReferenceRita
 from rita_demo.views.boxes import area_fractions
@@ -67,7 +67,7 @@ def method_stages(scene: BenchFixture) -> Work:
 
 def rescoring(scene: BenchFixture) -> Callable[[], Any]:
     """A what-if on the clean and the attacked picture: one setting changed, one view excluded."""
-    done = pipeline_run.run_picture(
+    done = run_module.run_picture(
         scene.engine, scene.picture, scene.names, scene.settings.replace(attack="fgsm"), label=0
     )
     done = replace(done, cache_before=scene.cache)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rita_demo.data import samples, shipped_results
 from rita_demo.engine.engine import Engine
-from rita_demo.pipeline import run as pipeline_run
+from rita_demo.pipeline import run as run_module
 from rita_demo.records import SampleOutcome
 from rita_demo.settings import RECOMMENDED, Settings
 
@@ -17,7 +17,7 @@ def measure_sample(engine: Engine, key: str, settings: Settings = RECOMMENDED) -
     """Attack and defend one sample with an empty memory. Raises PictureError: there is no such sample, or its file is
     missing."""
     one = samples.sample(key)
-    run = pipeline_run.run_picture(engine, one.load(), one.names, settings, label=one.names.index(one.label))
+    run = run_module.run_picture(engine, one.load(), one.names, settings, label=one.names.index(one.label))
     assert run.attack is not None
     answer = {m: run.class_prompts.names[v.label] for m, v in run.attacked.verdicts.items()}
     return SampleOutcome(

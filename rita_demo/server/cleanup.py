@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rita_demo.process import logging as logs
+from rita_demo.process import logging as process_logging
 from rita_demo.process import malloc
 from rita_demo.server.gradio_patches import remove_abandoned
 from rita_demo.ui.framework.downloads import drop_sent_files
@@ -74,7 +74,7 @@ def _clean_up(page: Any, sessions: Sessions, max_bytes: int) -> None:
         try:
             task()
         except Exception as error:
-            logs.log_error("cleanup failed", error)
+            process_logging.log_error("cleanup failed", error)
 
 
 def drop_closed_sessions(page: Any) -> None:

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from rita_demo.process import logging as logs
+from rita_demo.process import logging as process_logging
 from rita_demo.process.environment import Accounts
 from rita_demo.process.shutdown import SHUTDOWN, SignalHandler
 from rita_demo.server.cleanup import start_cleanup
@@ -54,7 +54,7 @@ def launch_page(
     )
     if sessions is not None:
         start_cleanup(page, sessions)
-    logs.route_loggers("uvicorn", "uvicorn.error", "uvicorn.access")
+    process_logging.route_loggers("uvicorn", "uvicorn.error", "uvicorn.access")
     return address
 
 
@@ -73,7 +73,7 @@ def serve(page: gr.Blocks, signals: SignalHandler, grace: float) -> None:
     """Serve until a signal arrives; then let running events end, for ``grace`` seconds at most, and close the page."""
     signals.page_open = True
     signals.wait()
-    logs.log_event("stopping", running=SHUTDOWN.running, grace=grace)
+    process_logging.log_event("stopping", running=SHUTDOWN.running, grace=grace)
     left = SHUTDOWN.drain(grace)
     until = time.monotonic() + FLUSH_SECONDS
     while page._queue.get_active_worker_count() and time.monotonic() < until:
@@ -84,4 +84,4 @@ def serve(page: gr.Blocks, signals: SignalHandler, grace: float) -> None:
     last.daemon = True
     last.start()
     page.close(verbose=False)
-    logs.log_event("stopped", unfinished=left)
+    process_logging.log_event("stopped", unfinished=left)

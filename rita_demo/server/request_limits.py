@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rita_demo.process import logging as logs
+from rita_demo.process import logging as process_logging
 
 MB = 1 << 20
 SMALL_LIMIT = 64 << 10  # bytes of a request that names things
@@ -124,7 +124,7 @@ class RequestLimits:
         except Exception as error:
             if begun or scope["method"] != "POST":
                 raise  # there was no body that could be malformed
-            number = logs.log_bad_request("a request that could not be read", error)
+            number = process_logging.log_bad_request("a request that could not be read", error)
             said = UNREADABLE.format(number)
             await JSONResponse({"detail": said}, 400, CLOSE_HEADER)(scope, receive, send)
         finally:

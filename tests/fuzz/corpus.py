@@ -18,7 +18,7 @@ from safetensors.torch import save as save_torch
 from rita_demo.data.pictures import picture_of
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import bundle_write
-from rita_demo.pipeline import run as pipeline_run
+from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session import cache_file
@@ -78,7 +78,7 @@ def runs() -> tuple[Run, Run]:
     for name in ("motorcycle", "coffee"):
         square = SAMPLES[name].load() if name in SAMPLES else picture_of(photo(64, 64))
         before = made[-1].cache_after if made else None
-        made.append(pipeline_run.run_picture(ENGINE, square, NAMES, settings, label=0, cache=before))
+        made.append(run_module.run_picture(ENGINE, square, NAMES, settings, label=0, cache=before))
     return made[0], made[1]
 
 

@@ -16,7 +16,7 @@ from rita_demo.data.samples import SAMPLES
 from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline import bundle_read
-from rita_demo.pipeline import run as pipeline_run
+from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
 from tests.data.hostile import encoded, photo
@@ -50,7 +50,7 @@ class ClientRequest:
         """The answer, computed by a separate engine."""
         side = engine.info.side
         picture = SAMPLES[self.sample].load() if self.sample else open_picture(self.upload, side=side)
-        return pipeline_run.run_picture(engine, picture, self.names, SETTINGS)
+        return run_module.run_picture(engine, picture, self.names, SETTINGS)
 
 
 class LoadClient(HttpClient):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.process import environment
-from rita_demo.process import logging as logs
+from rita_demo.process import logging as process_logging
 from rita_demo.process.shutdown import SignalHandler
 from rita_demo.server import launch
 from rita_demo.ui.background.worked_example import WorkedExample
@@ -14,7 +14,7 @@ from tests.ui.fake_engine import FakeEngine
 if __name__ == "__main__":
     signal_handler, get_variable = SignalHandler(), environment.value
     signal_handler.install()
-    logs.configure(get_variable("RITA_LOG"))
+    process_logging.configure(get_variable("RITA_LOG"))
     engine = FakeEngine(spread=0.2)
     example = WorkedExample(engine)
     page = build(engine, example=example, folders=DataFolders(get_variable("RITA_DATA"), get_variable("RITA_RUNS")))

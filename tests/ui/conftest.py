@@ -8,7 +8,7 @@ import gradio as gr
 import pytest
 
 from rita_demo.data.samples import SAMPLES
-from rita_demo.pipeline import run as pipeline_run
+from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.background.worked_example import WorkedExample
@@ -30,7 +30,7 @@ NAMES = ("motorbike", "crab", "cup", "piano")
 def completed_run(engine: FakeEngine, *, attack: str = "pgd", label: int | None = 0) -> Run:
     """A motorbike that is attacked to look like a crab."""
     picture = SAMPLES["motorcycle"].load()
-    return pipeline_run.run_picture(engine, picture, NAMES, RECOMMENDED.replace(attack=attack), label=label)
+    return run_module.run_picture(engine, picture, NAMES, RECOMMENDED.replace(attack=attack), label=label)
 
 
 def make_inside_tab(engine: FakeEngine) -> InsideTab:

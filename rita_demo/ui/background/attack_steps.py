@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import gradio as gr
 
-from rita_demo.pipeline import attack_steps as filming
+from rita_demo.pipeline import attack_steps as pipeline_steps
 from rita_demo.pipeline import rerun
 from rita_demo.records import Run
 from rita_demo.ui.background.budgets import budget_variant_steps, max_stored_steps
@@ -40,9 +40,9 @@ class BackgroundJobs:
             return
         engine = self._context.engine_of(session)
         most = max_stored_steps(array_bytes(run.attacked), session.crops["attacked"].nbytes)
-        session.pending_steps = len(filming.sampled_steps(filming.last_step(run), most))
+        session.pending_steps = len(pipeline_steps.sampled_steps(pipeline_steps.last_step(run), most))
         yield panels.redraw(session, "attack_steps")
-        frames = filming.attack_step_results(engine, run, most)
+        frames = pipeline_steps.attack_step_results(engine, run, most)
         updated, moved = time.monotonic(), False
         try:
             for _ in range(session.pending_steps):
@@ -117,7 +117,7 @@ def _decide_seconds(run: Run) -> float:
 def attack_steps_seconds(run: Run) -> float:
     """Estimated seconds for the stored steps: each is defended like the delivered picture."""
     one = _decide_seconds(run)
-    return one * max(len(filming.sampled_steps(filming.last_step(run))) - 2, 0)
+    return one * max(len(pipeline_steps.sampled_steps(pipeline_steps.last_step(run))) - 2, 0)
 
 
 def budgets_seconds(run: Run) -> float:

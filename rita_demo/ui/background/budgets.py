@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from rita_demo.pipeline import attack_steps as filming
+from rita_demo.pipeline import attack_steps as pipeline_steps
 from rita_demo.pipeline import rerun
 from rita_demo.records import Run
 from rita_demo.ui.panels.picture_triptych import pictures_value
@@ -20,7 +20,7 @@ def budget_variant_steps(engine: Any, run: Run, budget: int) -> Generator[object
     other = yield from rerun.at_budget_steps(engine, run, budget)
     most = max_stored_steps(array_bytes(other.attacked), 0)
     results = []
-    for frame in filming.attack_step_results(engine, other, most):
+    for frame in pipeline_steps.attack_step_results(engine, other, most):
         results.append(frame)
         yield frame
     crops = {"attacked": engine.view_pixels(other.attacked.picture, other.settings)}
@@ -35,4 +35,4 @@ def max_stored_steps(record: int, crops: int) -> int:
     Args:
         record: bytes of one result. crops: bytes of its views for the screen.
     """
-    return min(filming.MAX_STEPS, 2 + ATTACK_STEPS_BYTES // max(record + crops, 1))
+    return min(pipeline_steps.MAX_STEPS, 2 + ATTACK_STEPS_BYTES // max(record + crops, 1))

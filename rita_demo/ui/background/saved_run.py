@@ -6,7 +6,7 @@ from typing import Any
 
 from rita_demo.data.pictures import open_picture
 from rita_demo.pipeline import bundle_read
-from rita_demo.pipeline import run as pipeline_run
+from rita_demo.pipeline import run as run_module
 from rita_demo.records import Picture, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.background.worked_example import Example, WorkedExample
@@ -37,7 +37,7 @@ class ReopenedRun(WorkedExample):
 
     def _compute(self) -> None:
         saved = self.saved
-        steps = pipeline_run.run_picture_steps(
+        steps = run_module.run_picture_steps(
             self._engine,
             self.first_picture(),
             saved.names,
@@ -47,7 +47,7 @@ class ReopenedRun(WorkedExample):
             methods=saved.methods,
             cache=None if self.cache_snapshot is None else self.cache_snapshot.to_cache_state(),
         )
-        run = pipeline_run.run_to_end(steps, self._report)
+        run = run_module.run_to_end(steps, self._report)
         said, warning = comparison(saved, run)
         self._finish(
             Example(

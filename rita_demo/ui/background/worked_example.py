@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from rita_demo.data import samples
-from rita_demo.pipeline import attack_steps as filming
+from rita_demo.pipeline import attack_steps as pipeline_steps
 from rita_demo.pipeline import rerun
-from rita_demo.pipeline import run as pipeline_run
+from rita_demo.pipeline import run as run_module
 from rita_demo.records import AttackStepResult, Picture, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED, Settings
@@ -109,12 +109,12 @@ class WorkedExample(BackgroundThread):
     def _run(self, key: str, settings: Settings) -> Run:
         one = samples.sample(key)
         picture = one.load(square=settings.square, side=self._engine.info.side)
-        steps = pipeline_run.run_picture_steps(
+        steps = run_module.run_picture_steps(
             self._engine, picture, one.names, settings, label=one.names.index(one.label)
         )
-        return pipeline_run.run_to_end(steps, self._report)
+        return run_module.run_to_end(steps, self._report)
 
-    def _report(self, progress: pipeline_run.RunProgress) -> None:
+    def _report(self, progress: run_module.RunProgress) -> None:
         self._check_stopped()
         self.sentence, self.fraction = progress.sentence, 0.6 * progress.fraction
 
@@ -127,12 +127,12 @@ class WorkedExample(BackgroundThread):
         }
         self.result = replace(example, crops=crops)
         self._viewable.set()
-        for frame in filming.attack_step_results(self._engine, run):
+        for frame in pipeline_steps.attack_step_results(self._engine, run):
             cut = self._engine.view_pixels(frame.image_result.picture, run.settings)
             self.result = replace(self.result, attack_steps=(*self.result.attack_steps, (frame, cut)))
             self._check_stopped()
         for budget in rerun.other_budgets(run):
-            variant = pipeline_run.run_to_end(budget_variant_steps(self._engine, run, budget), self._check_stopped)
+            variant = run_module.run_to_end(budget_variant_steps(self._engine, run, budget), self._check_stopped)
             self.result = replace(self.result, budget_variants=(*self.result.budget_variants, (budget, variant)))
 
 
@@ -141,7 +141,7 @@ def show_example(session: Session, example: Example) -> None:
     session.show(example.run, shared=True, sample=example.sample)
     session.attack_defend.sample, session.attack_defend.source = example.sample, example.source
     session.crops = dict(example.crops)
-    session.pending_steps = len(filming.sampled_steps(filming.last_step(example.run)))
+    session.pending_steps = len(pipeline_steps.sampled_steps(pipeline_steps.last_step(example.run)))
     for frame, cut in example.attack_steps:
         session.store_attack_step(frame, cut)
     for budget, variant in example.budget_variants:

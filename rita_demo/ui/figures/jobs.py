@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as StillWorking
+from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -100,7 +100,7 @@ class FigureJobs:
             try:
                 coordinates = asked.result(0.5)
                 break
-            except StillWorking:
+            except FutureTimeout:
                 spent = time.perf_counter() - begin
                 text = f"UMAP is placing {len(one.points.kind)} points, {spent:.0f} s so far"
                 yield {self._context.status: notice.done_html(text)}

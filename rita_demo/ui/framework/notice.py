@@ -12,7 +12,7 @@ from typing import Any
 
 import gradio as gr
 
-from rita_demo.process import logging as logs
+from rita_demo.process import logging as process_logging
 from rita_demo.process.shutdown import SHUTDOWN, ShuttingDown
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.widgets.html_buttons import HtmlWidget
@@ -46,7 +46,7 @@ def exception_html(error: Exception) -> str:
     """HTML: our own errors as they are; any other is logged and gets a general message with its number."""
     if isinstance(error, DemoError):
         return error_html(error)
-    number = logs.log_error("unexpected error in the page", error)
+    number = process_logging.log_error("unexpected error in the page", error)
     return error_html(DemoError(INTERNAL_ERROR, f"{INTERNAL_ERROR_HINT} Its number is {number}."))
 
 
@@ -68,7 +68,7 @@ def logged_event(handler: Any, *, always_log: bool = False) -> Iterator[None]:
             spent = round(time.perf_counter() - started, 3)
             kind = {"kind": type(error).__name__} if isinstance(error, DemoError) else {}
             if always_log or spent >= MIN_LOGGED_SECONDS:
-                logs.log_event("event", name=name, seconds=spent, outcome=outcome(error), **kind)
+                process_logging.log_event("event", name=name, seconds=spent, outcome=outcome(error), **kind)
 
 
 def outcome(error: BaseException | None) -> str:

@@ -11,7 +11,7 @@ import gradio as gr
 from rita_demo import plots
 from rita_demo.analysis import entropies
 from rita_demo.plots.decision import cost_and_plan_matrix as matrices
-from rita_demo.plots.decision import sinkhorn_and_tuning as solver
+from rita_demo.plots.decision import sinkhorn_and_tuning
 from rita_demo.plots.decision.all_classes import all_prompts, all_views
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import sides_of
@@ -165,7 +165,7 @@ def _sinkhorn_costs(run: Run, k: int, engine: Any) -> Figure:
         f"{side} {what}": engine.sinkhorn_history(transport, k, run.settings)
         for side, what, transport in _transports(run)
     }
-    return solver.sinkhorn_costs(run, k, histories)
+    return sinkhorn_and_tuning.sinkhorn_costs(run, k, histories)
 
 
 def _solver_outcomes(session: Session) -> str:
@@ -190,7 +190,7 @@ def _tuning_steps(session: Session) -> Any:
 def _entropy_change(run: Run, view: int | None = None) -> Figure:
     tau = run.class_prompts.temperature
     changes = {side: entropies(getattr(run, side), tau) for side in sides_of(run)}
-    return solver.entropy_change(run, changes, view=view)
+    return sinkhorn_and_tuning.entropy_change(run, changes, view=view)
 
 
 SECTIONS = (
@@ -281,7 +281,7 @@ SECTIONS = (
                 "residuals",
                 "Sinkhorn's marginal error by iteration",
                 260,
-                solver.sinkhorn_residuals,
+                sinkhorn_and_tuning.sinkhorn_residuals,
                 "Largest error of all classes",
                 "left",
             ),
@@ -309,12 +309,19 @@ SECTIONS = (
                 _entropy_change,
                 on_click="on_view",
             ),
-            FigureRow("loss", "Loss of the prompt update per step", 190, solver.tuning_loss, "Loss per step", "left"),
+            FigureRow(
+                "loss",
+                "Loss of the prompt update per step",
+                190,
+                sinkhorn_and_tuning.tuning_loss,
+                "Loss per step",
+                "left",
+            ),
             FigureRow(
                 "movement",
                 "Movement of each prompt's context",
                 190,
-                solver.context_movement,
+                sinkhorn_and_tuning.context_movement,
                 "How far each prompt’s context moved",
                 "left",
             ),
@@ -322,7 +329,7 @@ SECTIONS = (
                 "before-after",
                 "Costs before and after the prompt update",
                 400,
-                solver.cost_change,
+                sinkhorn_and_tuning.cost_change,
                 "Costs before and after",
                 "right",
                 on_click="on_class",

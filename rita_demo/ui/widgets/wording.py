@@ -9,7 +9,7 @@ import numpy as np
 
 from rita_demo.attacks import get_attack, knowledge_sentence
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.pipeline import run as pipeline_run
+from rita_demo.pipeline import run as run_module
 from rita_demo.plots.labels import percent as percent  # the page writes shares like the figures
 from rita_demo.records import ImageResult, Run, Verdict
 from rita_demo.records.errors import SettingError
@@ -68,7 +68,7 @@ def attacker_html(name: str) -> str:
 
 def outcome(clean: Verdict, attacked: Verdict, label: int, target: int | None = None) -> tuple[str, str, str]:
     """The outcome of the attack for one method: (word, css class, mark)."""
-    word = pipeline_run.outcome(clean, attacked, label, target)
+    word = run_module.outcome(clean, attacked, label, target)
     return word, *OUTCOME_MARKS[word]
 
 

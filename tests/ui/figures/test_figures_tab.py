@@ -15,7 +15,7 @@ from rita_demo.analysis import UmapProcess
 from rita_demo.data.samples import SAMPLES
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.evaluation.planned_cells import canonical_settings
-from rita_demo.pipeline import run as pipeline_run
+from rita_demo.pipeline import run as run_module
 from rita_demo.records import MeasuredCell, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.records.measurement import AblationPoint
@@ -55,7 +55,7 @@ class FiguresClient:
         engine = self.context.engine_of(self.session)
         names = ("motorbike", "crab", "woven", "lined")
         picture = SAMPLES["motorcycle"].load()
-        self.session.show(pipeline_run.run_picture(engine, picture, names, RECOMMENDED, label=0))
+        self.session.show(run_module.run_picture(engine, picture, names, RECOMMENDED, label=0))
         self.opened = open_tab(self.tab, self.name)
 
     def collected(self) -> FiguresClient:

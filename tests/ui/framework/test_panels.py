@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from rita_demo.pipeline import attack_steps as filming
+from rita_demo.pipeline import attack_steps as pipeline_steps
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.panels import PanelRegistry
@@ -79,7 +79,7 @@ def test_the_pictures_show_the_attacked_square_bit_for_bit(session) -> None:
 
 
 def test_the_attack_sliders_show_the_result_of_their_step(session) -> None:
-    frames = list(filming.attack_step_results(FakeEngine(spread=0.2), session.run))
+    frames = list(pipeline_steps.attack_step_results(FakeEngine(spread=0.2), session.run))
     session.attack_steps = tuple(frames)
     session.select(step=2)
     shown = pictures_value(session)

@@ -15,7 +15,7 @@ import pytest
 
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import bundle_read
-from rita_demo.pipeline import run as pipeline_run
+from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.background.saved_run import ReopenedRun, comparison
@@ -37,7 +37,7 @@ def visitor(example_run: Run) -> Session:
     session.crops["attacked"] = engine.view_pixels(example_run.attacked.picture, example_run.settings)
     session.add_to_history(example_run, "A motorbike")
     upload = SAMPLES["coffee"].load()
-    one = pipeline_run.run_picture(
+    one = run_module.run_picture(
         engine,
         upload,
         NAMES,

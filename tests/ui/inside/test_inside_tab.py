@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rita_demo.data.samples import SAMPLES
-from rita_demo.pipeline import run as pipeline_run
+from rita_demo.pipeline import run as run_module
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.inside import cache_used, sections, what_if
@@ -129,7 +129,7 @@ def test_a_cached_view_is_selected_in_the_memory_tab_too(tab: InsideTab, engine)
     for sample in ("motorcycle", "coffee"):
         picture = SAMPLES[sample].load()
         cache = session.history.cache_before(picture.key)
-        shown = pipeline_run.run_picture(engine, picture, NAMES, many, label=0, cache=cache)
+        shown = run_module.run_picture(engine, picture, NAMES, many, label=0, cache=cache)
         session.show(shown)
         open_tab(tab, name)
         session.add_to_history(shown, sample)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rita_demo.pipeline import rerun
-from rita_demo.pipeline import run as pipeline_run
+from rita_demo.pipeline import run as run_module
 from rita_demo.plots.decision.cells import ratio_to_product_plan
 from rita_demo.plots.decision.transport_plan import ratio_of_valid_prompts
 from rita_demo.records import Exclusions, Tuning
@@ -110,10 +110,10 @@ def test_a_logarithmic_slider_counts_in_powers_of_ten() -> None:
 def test_an_excluded_cached_view_equals_one_never_inserted(engine, example_run) -> None:
     picture, names = example_run.clean.picture, example_run.class_prompts.names
     many = example_run.settings.replace(views_per_image=0, max_entropy=1.0)
-    cache = pipeline_run.run_picture(engine, picture, names, many, label=0).cache_after
+    cache = run_module.run_picture(engine, picture, names, many, label=0).cache_after
     k = int(cache.count.argmax())
     assert cache.count[k] == 3
-    full = pipeline_run.run_picture(engine, picture, names, many, label=0, cache=cache)
+    full = run_module.run_picture(engine, picture, names, many, label=0, cache=cache)
     less = rerun.rescore(engine, full, exclusions=Exclusions(cache_items=frozenset({(k, 0), (k, 1)})))
     features = less.attacked.trace.cache.features[k]
     assert np.array_equal(features[0], cache.features[k, 2])

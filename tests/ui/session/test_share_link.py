@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from rita_demo.data.samples import SAMPLES
-from rita_demo.pipeline import run as pipeline_run
+from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED
@@ -45,7 +45,7 @@ def test_a_link_read_back_requests_the_same_run(example_run: Run) -> None:
 
 def test_a_link_to_a_sample_as_it_is_names_only_the_sample() -> None:
     engine, one = FakeEngine(spread=0.2), SAMPLES["motorcycle"]
-    run = pipeline_run.run_picture(engine, one.load(), one.names, RECOMMENDED, label=one.names.index(one.label))
+    run = run_module.run_picture(engine, one.load(), one.names, RECOMMENDED, label=one.names.index(one.label))
     assert query(make_session(run)) == "sample=motorcycle"
     link = parse_link({"sample": "motorcycle"})
     assert link is not None
