@@ -30,7 +30,7 @@ def serve(
 ) -> int:
     """Serve the page until SIGTERM or SIGINT, with a saved ``run`` on it if one is given; returns the exit status."""
     from rita_demo.process import environment
-    from rita_demo.process import logging as logs
+    from rita_demo.process import logging as process_logging
     from rita_demo.process.shutdown import SignalHandler
     from rita_demo.records.errors import DemoError
 
@@ -40,11 +40,11 @@ def serve(
     try:
         style = read("RITA_LOG")
         environment.check()
-        logs.configure(style, debug=read("RITA_DEBUG"))
+        process_logging.configure(style, debug=read("RITA_DEBUG"))
         host = host or environment.host()
         number = _free_port(host, port or read("RITA_PORT"))
         backbone = backbone or read("RITA_BACKBONE")
-        logs.log_event("start", python=platform.python_version(), model=os.path.basename(backbone))
+        process_logging.log_event("start", python=platform.python_version(), model=os.path.basename(backbone))
         begin = time.perf_counter()
         from rita_demo.engine import Engine
         from rita_demo.evaluation.page import DataFolders
@@ -55,7 +55,7 @@ def serve(
 
         engine = Engine(backbone, device, VIEW_PIXEL_BYTES)
         spent = round(time.perf_counter() - begin, 1)
-        logs.log_event("model", device=engine.info.device, precision=engine.info.precision, seconds=spent)
+        process_logging.log_event("model", device=engine.info.device, precision=engine.info.precision, seconds=spent)
         sessions = Sessions()
         page = build(
             engine,
@@ -66,14 +66,14 @@ def serve(
         )
     except DemoError as error:
         if style == "json":
-            logs.configure(style)
-            logs.LOG.error(str(error))
+            process_logging.configure(style)
+            process_logging.LOG.error(str(error))
         else:
             print(error, file=sys.stderr)
         return 1
     accounts = read("RITA_AUTH")
     address = launch.launch_page(page, host, number, accounts, sessions)
-    logs.log_event("open", address=address, accounts=len(accounts))
+    process_logging.log_event("open", address=address, accounts=len(accounts))
     launch.serve(page, signals, read("RITA_GRACE"))
     return 0
 
