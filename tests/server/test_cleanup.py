@@ -160,7 +160,7 @@ def test_a_failing_cleanup_task_is_logged_and_cleanup_continues(
         return trim_uploads(*arguments)
 
     monkeypatch.setattr(cleanup, "trim_uploads", fail_at_first)
-    monkeypatch.setattr(cleanup.logs, "log_error", lambda what, error: logged.append(repr(error)))
+    monkeypatch.setattr(cleanup.process_logging, "log_error", lambda what, error: logged.append(repr(error)))
     monkeypatch.setattr(sessions, "evict", lambda: fits.append("evicted"))
     page = FakePage(files(tmp_path, [50, 40]))
     start_cleanup(page, sessions, max_bytes=45, interval=0.01)
