@@ -65,6 +65,19 @@ def margin(answer: Tensor, label: Tensor, target: Tensor | None) -> Tensor:
     return (rest - own if target is None else own - rest).clamp(max=KAPPA)
 
 
+def dlr(answer: Tensor, label: Tensor, target: Tensor | None) -> Tensor:
+    """``-(z_y - max_{i != y} z_i) / (z_1st - z_3rd)``: the margin without its scale (Croce and Hein 2020).
+
+    Only away from the label. With fewer than three classes it is the :func:`margin`.
+    """
+    if answer.shape[1] < 3:
+        return margin(answer, label, None)
+    first, _, third = answer.topk(3, dim=1).values.unbind(1)
+    own = answer.gather(1, label[:, None])[:, 0]
+    rest = answer.masked_fill(F.one_hot(label, answer.shape[1]).bool(), -torch.inf).amax(1)
+    return (rest - own) / (first - third).clamp(min=1e-12)
+
+
 # --- steps: (iterate, gradient, step size) -> the next iterate, before projection
 
 
@@ -103,7 +116,7 @@ def quantise(iterate: Tensor, roundtrip: str = "round") -> Tensor:
 
 COMPONENTS: dict[str, dict[str, Callable[..., Tensor]]] = {
     "start": {"clean": start_clean, "uniform": start_uniform, "signs": start_signs},
-    "goal": {"cross_entropy": cross_entropy, "margin": margin},
+    "goal": {"cross_entropy": cross_entropy, "margin": margin, "dlr": dlr},
     "step": {"sign": sign_step, "none": no_step},
     "project": {"linf": project_linf},
 }

@@ -25,7 +25,7 @@ STRONGER_CAVEAT = "An attacker who knows the defence as well is stronger than th
 #: The names of the components; rita_demo/attacks/components.py has the functions.
 COMPONENT_NAMES = {
     "start": ("clean", "uniform", "signs"),
-    "goal": ("cross_entropy", "margin"),
+    "goal": ("cross_entropy", "margin", "dlr"),
     "step": ("sign", "none"),
     "project": ("linf",),
 }
@@ -42,7 +42,7 @@ class Attack:
     Components of the gradient loop (array shapes in :mod:`rita_demo.attacks.components`):
 
     - ``start``: "clean", "uniform", "signs", or ``(pixels, radius, seeds) -> pixels``.
-    - ``goal``: the number to raise. "cross_entropy", "margin", or ``(logits, label, target) -> (B,)``.
+    - ``goal``: the number to raise. "cross_entropy", "margin", "dlr", or ``(logits, label, target) -> (B,)``.
     - ``step``: "sign", "none", or ``(pixels, gradient, step_size) -> pixels``.
     - ``project``: "linf", or ``(pixels, clean pixels, radius) -> pixels``.
     - ``relative_step_size``: the step size as a fraction of the radius.
@@ -51,11 +51,11 @@ class Attack:
     - ``loop``: a whole loop instead of the gradient loop (see ``AttackLoop``).
 
     Properties: ``targetable``: it can aim at a class; ``stochastic``: another seed gives another result;
-    ``bounded``: it has a budget; ``iterative``: it takes the number of steps in the settings (otherwise
-    ``default_steps``). ``loss_unit``: of its goal. ``steps_note`` and ``progress_unit``: words for its steps.
+    ``bounded``: it has a budget; ``iterative``: it takes the number of steps in the setting ``steps_setting``
+    (otherwise ``default_steps``). ``loss_unit``: of its goal. ``steps_note`` and ``progress_unit``: words for its steps.
 
     ``access``: what the attacker differentiates. "" the model with one view; "crops" the model on fresh random
-    crops; "defence" RITA as a whole. A function of the settings where they decide it.
+    crops; "defence" a defence as a whole. A function of the settings where they decide it.
 
     ``settings``: settings that only this attack has. ``details``: settings -> further sentences of the threat model.
     ``guest``: "FILE:NAME" of an attack that was loaded from a file, else "".
@@ -84,6 +84,7 @@ class Attack:
     bounded: bool = True
     iterative: bool = False
     default_steps: int = 1
+    steps_setting: str = "steps"
     loss_unit: str = "nats"
     steps_note: str = ""
     progress_unit: str = "step"
@@ -129,6 +130,10 @@ class Attack:
         aimed = self.sentence.replace(RAISES_ERROR, f"raises CLIP's probability of “{target}” most")
         return aimed if aimed != self.sentence else f"{aimed} Here it aims at “{target}”."
 
-    def step_count(self, requested: int) -> int:
-        """How many steps it takes with ``steps=requested`` (AutoAttack: each of its parts)."""
-        return requested if self.iterative else self.default_steps
+    def step_count(self, settings: Settings) -> int:
+        """How many steps it takes with these settings (AutoAttack: each of its parts)."""
+        return getattr(settings, self.steps_setting) if self.iterative else self.default_steps
+
+    def own_values(self, settings: Settings) -> dict[str, Any]:
+        """Short names and values of its own settings."""
+        return {one.name: getattr(settings, name) for one, name in zip(self.settings, self.setting_names)}

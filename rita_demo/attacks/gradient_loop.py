@@ -11,8 +11,8 @@ An attacker may differentiate the model behind something random: resizes, crops,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -65,7 +65,8 @@ class AttackRequest:
     ``budget`` in 1/255: 0 is the identity, also where truncation alone would change pixels. ``steps`` S, at least 0.
     ``seeds``: B whole numbers. ``label`` (B,) classes to leave; None: the model's own answer on the clean squares.
     ``target`` (B,) classes to reach, or None. ``roundtrip``: ``round`` or ``truncate``, how the iterate becomes
-    8-bit. ``sampled_logits``: what the attacker differentiates; None: the model itself.
+    8-bit. ``sampled_logits``: what the attacker differentiates; None: the model itself. ``own``: values of the
+    attack's own settings.
     """
 
     budget: int
@@ -75,6 +76,7 @@ class AttackRequest:
     target: Tensor | None = None
     roundtrip: str = "round"
     sampled_logits: SampledLogits | None = None
+    own: Mapping[str, Any] = field(default_factory=dict)
 
 
 #: (model, pixels (B, 3, H, W) float in [0, 1] on the 8-bit grid, request); yields after every step, returns the batch.

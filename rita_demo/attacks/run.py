@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -28,6 +29,7 @@ def attack(
     target: int | None = None,
     roundtrip: str = "round",
     sampled_logits: SampledLogits | None = None,
+    own: Mapping[str, Any] | None = None,
 ) -> Generator[AttackProgress, None, AttackTrace]:
     """Attack one square: yields an :class:`AttackProgress` after every step, returns the trace.
 
@@ -43,6 +45,7 @@ def attack(
         roundtrip: ``round`` or ``truncate`` (may leave the ball by one level; ``linf`` shows it).
         sampled_logits: what the attacker differentiates; ``eot`` and ``defence`` need it, with it
             ``autoattack`` is its version ``rand``.
+        own: values of the attack's own settings by short name; None: their defaults.
 
     Raises:
         SettingError: a value that is not allowed, before the first step.
@@ -51,7 +54,7 @@ def attack(
     if pixels.ndim != 3 or pixels.shape[0] != 3 or not pixels.is_floating_point():
         raise ValueError(f"pixels are (3, H, W) float in [0, 1]; got {tuple(pixels.shape)}")
     row, request = _make_request(
-        logits, pixels[None], [label], name, budget, steps, [seed], [target], roundtrip, sampled_logits
+        logits, pixels[None], [label], name, budget, steps, [seed], [target], roundtrip, sampled_logits, own
     )
     return _attack_one_steps(logits, pixels, row, request, target)
 
@@ -71,7 +74,7 @@ def attack_batch(
     """:func:`attack` on B squares (B, 3, H, W) as one batch, each with its own label, seed and target: the same
     results up to rounding. ``seconds`` is each one's share. Not for attacks that need sampled logits."""
     aims: Sequence[int | None] = [None] * len(pixels) if targets is None else targets
-    row, request = _make_request(logits, pixels, labels, name, budget, steps, seeds, aims, roundtrip, None)
+    row, request = _make_request(logits, pixels, labels, name, budget, steps, seeds, aims, roundtrip, None, None)
     started = time.perf_counter()
     loop = _start_loop(row, logits, pixels, request)
     while True:
@@ -100,6 +103,7 @@ def _make_request(
     targets: Sequence[int | None],
     roundtrip: str,
     sampled_logits: SampledLogits | None,
+    own: Mapping[str, Any] | None,
 ) -> tuple[Attack, AttackRequest]:
     """The attack of that name, and a checked request for B squares."""
     row = get_attack(name)
@@ -116,12 +120,13 @@ def _make_request(
 
     return row, AttackRequest(
         budget=budget if row.bounded else 0,
-        steps=row.step_count(steps),
+        steps=steps if row.iterative else row.default_steps,
         seeds=list(seeds),
         label=to_tensor(labels),
         target=to_tensor(targets),
         roundtrip=roundtrip,
         sampled_logits=sampled_logits,
+        own={one.name: one.default for one in row.settings} | dict(own or {}),
     )
 
 

@@ -44,7 +44,7 @@ def _victim(settings: Settings, row: Attack) -> str:
 
 
 def _budget_text(settings: Settings, row: Attack) -> str:
-    steps = row.step_count(settings.steps)
+    steps = row.step_count(settings)
     taken = f"in {steps} step{'s' * (steps != 1)}{row.steps_note}"
     if row.access_with(settings) in ("crops", "defence"):
         crops = settings.attack_views

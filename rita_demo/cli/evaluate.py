@@ -37,7 +37,13 @@ def add_evaluate(commands: Any) -> None:
     )
     add("--split", default="val", help="train, val, test, or all for a folder without splits (default val)")
     add("--methods", metavar="M[,M]", required=True, help=", ".join(DEFENCES))
-    add("--attack", metavar="A[,A]", required=True, help=f"{', '.join(ATTACKS)}; or FILE.py:NAME, your own")
+    add(
+        "--attack",
+        metavar="A[,A]",
+        required=True,
+        help=f"{', '.join(ATTACKS)} (every method by an attacker who knows it; adaptive:METHOD: by one who knows that "
+        "method); or FILE.py:NAME, your own",
+    )
     add("--budget", metavar="N[,N]", required=True, help="strength in 1/255, always written down")
     add(
         "--target",

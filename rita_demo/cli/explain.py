@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rita_demo.attacks.adaptive import parse_attack
 from rita_demo.attacks.registry import ATTACKS
 from rita_demo.cli import options, text_tables
 from rita_demo.cli.terminal import check_writable, print_progress, write_errors
@@ -38,9 +39,10 @@ def add_explain(commands: Any) -> None:
     default = {name: f"default {SETTINGS[name].default}" for name in OWN_OPTIONS}
     add(
         "--attack",
-        choices=ATTACKS,  # the dict itself: an attack of a file is added when its name is parsed
+        metavar=f"{{{','.join(ATTACKS)}}}",
         type=options.attack,
-        help=f"{help['attack']} ({default['attack']}); or FILE.py:NAME, an attack of your own",
+        help=f"{help['attack']} ({default['attack']}); adaptive:METHOD, made by an attacker who knows that method; or "
+        "FILE.py:NAME, an attack of your own",
     )
     add("--budget", metavar="N", help=f"{help['budget']} ({low_high['budget']}, in 1/255; {default['budget']})")
     add("--steps", metavar="N", help=f"{help['steps']} ({low_high['steps']}; {default['steps']})")
@@ -78,6 +80,10 @@ def settings_of(args: argparse.Namespace) -> Settings:
     if args.preset == "paper" and args.vocabulary in DATASETS:
         changes |= DATASETS[args.vocabulary].paper_settings
     changes |= {name: getattr(args, name) for name in OWN_OPTIONS if getattr(args, name) is not None}
+    if args.attack is not None:
+        changes |= parse_attack(args.attack)
+    if args.steps is not None:
+        changes["adaptive.steps"] = args.steps
     if args.seed is not None:
         changes |= {"attack_seed": args.seed, "view_seed": args.seed}
     changes |= dict(parse_assignment(text) for text in args.assignments)

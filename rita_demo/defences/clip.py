@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rita_demo.defences.contract import Defence, DefenceInput, verdict_of
+from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, verdict_of
 from rita_demo.records import Verdict
 
 if TYPE_CHECKING:
@@ -22,6 +22,11 @@ def zero_shot(view_features: Tensor, template_features: Tensor, temperature: flo
     return verdict_of((view_features[0] @ template_features.T / temperature).softmax(-1))
 
 
+def logits(inputs: DefenceInput) -> Tensor:
+    """``cos(x_0, z_k) / tau`` (K,)."""
+    return inputs.views[0] @ inputs.template_features.T / inputs.temperature
+
+
 def answer(inputs: DefenceInput) -> Verdict:
     """CLIP's answer."""
     return zero_shot(inputs.views, inputs.template_features, inputs.temperature)
@@ -36,6 +41,7 @@ DEFENCE = Defence(
     sees="picture",
     input_description="1 view",
     answer=answer,
+    adaptive=Adaptive("exact", logits, "The gradient is exact."),
     role="text",
     dash="dot",
     symbol="square",

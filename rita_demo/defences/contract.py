@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from rita_demo.method import Prompts
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+TUNING_SENTENCE = (
+    "The prompts are tuned for each draw of crops and held fixed in the gradient: the first step of AdamW is a sign, "
+    "whose derivative is zero almost everywhere."
+)
 GROUPS_OF_RITA = frozenset({"attack", "views", "prompts", "tuning", "transport", "cache"})
 
 
@@ -57,11 +61,13 @@ class Adaptive:
 
     ``kind``: the gradient is exact, straight-through (a step without gradient is passed as if it did nothing), or
     identity (the whole defence is; Athalye et al. 2018, BPDA). ``logits``: an input whose ``views`` carry a gradient
-    -> logits (K,).
+    -> logits (K,), with the label of the defence's own answer. ``sentence``: what is differentiated and what is held
+    fixed.
     """
 
     kind: Literal["exact", "straight-through", "identity"]
     logits: Callable[[DefenceInput], Tensor]
+    sentence: str = ""
 
 
 @dataclass(frozen=True)
@@ -151,11 +157,19 @@ class Defence:
 
     def run(self, inputs: DefenceInput) -> Verdict | None:
         """The answer, from what the defence sees and with its own settings."""
+        return self.answer(self._own_inputs(inputs))
+
+    def attacked_logits(self, inputs: DefenceInput) -> Tensor:
+        """Logits (K,) for an attacker who knows it, from what it sees and with its own settings."""
+        assert self.adaptive is not None, f"no attack knows {self.name}"
+        return self.adaptive.logits(self._own_inputs(inputs))
+
+    def _own_inputs(self, inputs: DefenceInput) -> DefenceInput:
         settings = inputs.settings.replace(**self.setting_changes)
         own = {short: getattr(settings, name) for short, name in self.own_names.items()}
         n = 1 if self.sees == "picture" else len(inputs.views)
         views, area_fraction = inputs.views[:n], inputs.area_fraction[:n]
-        return self.answer(replace(inputs, views=views, area_fraction=area_fraction, settings=settings, own=own))
+        return replace(inputs, views=views, area_fraction=area_fraction, settings=settings, own=own)
 
 
 def verdict_of(probability: Tensor) -> Verdict:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from rita_demo.defences.contract import Defence, DefenceInput
-from rita_demo.defences.tpt import tpt
+from typing import TYPE_CHECKING
+
+from rita_demo.defences.contract import TUNING_SENTENCE, Adaptive, Defence, DefenceInput
+from rita_demo.defences.tpt import tpt, tuned_logits
 from rita_demo.records import Verdict
 from rita_demo.settings.setting import Setting
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def answer(inputs: DefenceInput) -> Verdict:
     """TPT with the own setting ``weight``; the authors use 50, on ImageNet's variants 20."""
     return tpt(inputs, inputs.own["weight"])
+
+
+def logits(inputs: DefenceInput) -> Tensor:
+    """:func:`rita_demo.defences.tpt.tuned_logits` with the own setting ``weight``."""
+    return tuned_logits(inputs, inputs.own["weight"])
 
 
 DEFENCE = Defence(
@@ -22,6 +32,7 @@ DEFENCE = Defence(
     sees="prompts",
     input_description="1 view, tuned on the surest of {n}",
     answer=answer,
+    adaptive=Adaptive("exact", logits, TUNING_SENTENCE),
     uses=(),
     role="quiet",
     dash="longdash",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rita_demo.defences.contract import Defence, DefenceInput, verdict_of
+from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, verdict_of
 from rita_demo.records import Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings
@@ -30,18 +30,33 @@ def ensemble(
         average: "probability", "logit" or "feature".
         weight: (N,) weight of each view, sums to 1; None: all views count the same.
     """
+    if average == "probability":
+        probability = (view_features @ template_features.T / temperature).softmax(-1)
+        return verdict_of(probability.mean(0) if weight is None else weight.to(probability) @ probability)
+    return verdict_of(mean_logits(view_features, template_features, temperature, average, weight).softmax(-1))
+
+
+def mean_logits(
+    view_features: Tensor,
+    template_features: Tensor,
+    temperature: float,
+    average: str = "probability",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Logits (K,) whose softmax is the probability of :func:`ensemble`, with the same arguments; differentiable."""
     from torch.nn.functional import normalize
 
     def mean(of: Tensor) -> Tensor:
         return of.mean(0) if weight is None else weight.to(of) @ of
 
     if average == "feature":
-        centre = normalize(mean(view_features), dim=-1)
-        return verdict_of((centre @ template_features.T / temperature).softmax(-1))
+        return normalize(mean(view_features), dim=-1) @ template_features.T / temperature
     logits = view_features @ template_features.T / temperature
     if average == "logit":
-        return verdict_of(mean(logits).softmax(-1))
-    return verdict_of(mean(logits.softmax(-1)))
+        return mean(logits)
+    n = len(logits)
+    share = logits.new_full((n,), 1 / n) if weight is None else weight.to(logits)
+    return (logits.log_softmax(-1) + share.log()[:, None]).logsumexp(0)
 
 
 def answer(inputs: DefenceInput) -> Verdict:
@@ -50,6 +65,16 @@ def answer(inputs: DefenceInput) -> Verdict:
     Raises:
         SettingError: descriptions are asked for, but there are none.
     """
+    return ensemble(*_arguments(inputs))
+
+
+def logits(inputs: DefenceInput) -> Tensor:
+    """The logarithm of the mean probability (or the mean logits, or those of the mean feature), (K,)."""
+    return mean_logits(*_arguments(inputs))
+
+
+def _arguments(inputs: DefenceInput) -> tuple[Tensor, Tensor, float, str, Tensor | None]:
+    """Views after the step, sentences, temperature, average and weights: the arguments of :func:`ensemble`."""
     from rita_demo.method.confidence import area_based_weight
     from rita_demo.method.step_back import step_back
 
@@ -62,7 +87,7 @@ def answer(inputs: DefenceInput) -> Verdict:
         )
     views = step_back(inputs.views, own["step_back"], inputs.area_fraction)
     weight = None if kind == "uniform" else area_based_weight(kind, inputs.area_fraction)
-    return ensemble(views, text, inputs.temperature, own["average"], weight)
+    return views, text, inputs.temperature, own["average"], weight
 
 
 def _ignored_settings(settings: Settings) -> frozenset[str]:
@@ -75,6 +100,7 @@ DEFENCE = Defence(
     title="Ensemble",
     sentence="The same CLIP asked about 64 random crops of the picture; the answers are averaged.",
     answer=answer,
+    adaptive=Adaptive("exact", logits, "The gradient goes through the average over fresh crops."),
     uses=("hand_prompt", "descriptions"),
     ignored_settings=_ignored_settings,
     role="quiet",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rita_demo.defences.contract import Defence, DefenceInput, verdict_of
+from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, verdict_of
 from rita_demo.records import Verdict
 
 if TYPE_CHECKING:
@@ -24,11 +24,16 @@ def mta(inputs: DefenceInput) -> Verdict:
     lambda_q A y) / lambda_y)``, then mode ``m <- normalised sum_n y_n K_n(m) x_n``, each at most 5 times or until it
     moves by less than 1e-6, both 5 times over. y starts uniform and m at view 0. A single view is its own mode.
     """
+    return verdict_of(logits(inputs).softmax(-1))
+
+
+def logits(inputs: DefenceInput) -> Tensor:
+    """CLIP's logits (K,) of the mode, differentiable in the views."""
     from rita_demo.method.dtypes import unit
 
     x, z, temperature = unit(inputs.views), inputs.template_features, inputs.temperature
     mode = _mode(x, (x @ z.T / temperature).softmax(-1)) if len(x) > 1 else x[0]
-    return verdict_of((mode @ z.T / temperature).softmax(-1))
+    return mode @ z.T / temperature
 
 
 def _mode(x: Tensor, probability: Tensor) -> Tensor:
@@ -75,6 +80,7 @@ DEFENCE = Defence(
     cites="Zanella and Ben Ayed 2024",
     url="https://arxiv.org/abs/2405.02266",
     answer=mta,
+    adaptive=Adaptive("exact", logits, "The gradient goes through all iterations of the mean shift."),
     role="quiet",
     dash="longdashdot",
     symbol="pentagon",

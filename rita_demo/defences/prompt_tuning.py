@@ -32,7 +32,7 @@ def tuned_prompts(inputs: DefenceInput, loss: Callable[[Tensor], Tensor], spread
 
     # The page may run under inference_mode, whose tensors cannot take part in a gradient.
     with torch.inference_mode(False), torch.enable_grad():
-        x, start = unit(inputs.views).clone(), inputs.context.detach().clone()
+        x, start = unit(inputs.views.detach()).clone(), inputs.context.detach().clone()
         count = max(1, int(CONFIDENT_FRACTION * len(x)))
         with torch.no_grad():
             z = inputs.encode(start)

@@ -14,11 +14,12 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from rita_demo import defences as package
+from rita_demo.attacks.adaptive import EACH, attacked_defence
 from rita_demo.defences.contract import Defence, DefenceInput
 from rita_demo.process.guest_file import GuestError, guest_errors, load_guest, place
 from rita_demo.records import DefenceFault, Verdict
 from rita_demo.records.errors import SettingError
-from rita_demo.settings import register, unregister
+from rita_demo.settings import Settings, register, register_choices, unregister
 
 ABLATIONS = ("rita_prompts", "rita_memory", "rita_reset", "rita_untuned")
 #: The order of tables and figures; other defences follow.
@@ -61,6 +62,36 @@ def add_entry_points() -> list[str]:
         except Exception as error:  # whatever the package does: the other defences stay usable
             faults.append(f"The entry point {point.name} ({point.value}) gives no defence: {error}")
     return faults
+
+
+def known_defence(settings: Settings) -> Defence:
+    """The defence that the attack ``adaptive`` knows.
+
+    Raises:
+        SettingError: the defence does not say what an attacker who knows it differentiates.
+    """
+    defence = DEFENCES[attacked_defence(settings)]
+    if defence.adaptive is None:
+        raise SettingError(
+            f"No attack knows {defence.title}: it does not say what an attacker differentiates.",
+            f"Give it an Adaptive (docs/extending.md), or choose {', '.join(_known())}.",
+        )
+    return defence
+
+
+def attacker_sentences(settings: Settings) -> tuple[str, ...]:
+    """Sentences of the threat model about the defence that the attacker knows, if the attack knows one."""
+    if settings.attack != "adaptive":
+        return ()
+    defence = known_defence(settings)
+    assert defence.adaptive is not None  # known_defence checks it
+    return (
+        f"The attacker knows {defence.title}. Its gradient is {defence.adaptive.kind}. {defence.adaptive.sentence}",
+    )
+
+
+def _known() -> list[str]:
+    return [name for name, defence in DEFENCES.items() if defence.adaptive is not None]
 
 
 def guest_specs() -> tuple[str, ...]:
@@ -145,6 +176,7 @@ def _add(defence: Defence) -> None:
             unregister(name)
         raise
     DEFENCES[defence.name] = defence
+    register_choices("adaptive.against", (EACH, *DEFENCES))
 
 
 def _add_guest(spec: str, defence: Defence) -> Defence:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rita_demo.defences.contract import Adaptive, Defence, DefenceInput
+from rita_demo.defences.contract import TUNING_SENTENCE, Adaptive, Defence, DefenceInput
 from rita_demo.records import Verdict
 
 if TYPE_CHECKING:
@@ -17,12 +17,14 @@ def answer(inputs: DefenceInput) -> Verdict:
 
 
 def logits(inputs: DefenceInput) -> Tensor:
-    """``-(d_OT + alpha d_cOT) / ((1 + alpha) tau)`` (K,), differentiable in the views; prompts and cache stay as they are."""
+    """``-(d_OT + alpha d_cOT) / ((1 + alpha) tau)`` (K,), differentiable in the views; tuned prompts and cache are constants."""
     from rita_demo.method import decision_logits
 
     assert inputs.prompts is not None, "the attacker's engine gives prompts and cache"
     assert inputs.cache is not None
-    return decision_logits(inputs.views, inputs.prompts, inputs.cache, inputs.settings, inputs.area_fraction)
+    return decision_logits(
+        inputs.views, inputs.prompts, inputs.cache, inputs.settings, inputs.area_fraction, through_plan=True
+    )
 
 
 DEFENCE = Defence(
@@ -34,7 +36,12 @@ DEFENCE = Defence(
     input_description="{n} views, transport",
     answer=answer,
     uses=(),
-    adaptive=Adaptive("exact", logits),
+    adaptive=Adaptive(
+        "exact",
+        logits,
+        "The gradient goes through the transport plans of prompts and memory, by the implicit function theorem; the "
+        f"memory and weights of views that depend on their features are held fixed. {TUNING_SENTENCE}",
+    ),
     role="defence",
     dash="solid",
     symbol="circle",

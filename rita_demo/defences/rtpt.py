@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rita_demo.defences.contract import Defence, DefenceInput, verdict_of
+from rita_demo.defences.contract import TUNING_SENTENCE, Adaptive, Defence, DefenceInput, verdict_of
 from rita_demo.records import Verdict
 
 if TYPE_CHECKING:
@@ -16,6 +16,11 @@ def rtpt(inputs: DefenceInput) -> Verdict:
 
     ``w = softmax(mean cosine to the 20 nearest other views / 0.01)``.
     """
+    return verdict_of(logits(inputs).softmax(-1))
+
+
+def logits(inputs: DefenceInput) -> Tensor:
+    """``sum_n w_n logits_n`` (K,), differentiable in the views; the tuned prompt is a constant."""
     from rita_demo.defences.prompt_tuning import tuned_prompts
     from rita_demo.method import agreement_weight
     from rita_demo.method.confidence import entropy_of
@@ -25,7 +30,7 @@ def rtpt(inputs: DefenceInput) -> Verdict:
         return entropy_of(log_probability).mean()
 
     z, x = tuned_prompts(inputs, mean_entropy), unit(inputs.views)
-    return verdict_of((agreement_weight(x) @ (x @ z.T / inputs.temperature)).softmax(-1))
+    return agreement_weight(x) @ (x @ z.T / inputs.temperature)
 
 
 DEFENCE = Defence(
@@ -38,6 +43,7 @@ DEFENCE = Defence(
     sees="prompts",
     input_description="{n} views, tuned on the surest",
     answer=rtpt,
+    adaptive=Adaptive("exact", logits, f"The gradient goes through the weights of the crops. {TUNING_SENTENCE}"),
     uses=(),
     role="quiet",
     dash="solid",

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from rita_demo.defences.contract import Defence, DefenceInput
+from typing import TYPE_CHECKING
+
+from rita_demo.defences.contract import TUNING_SENTENCE, Adaptive, Defence, DefenceInput, verdict_of
 from rita_demo.records import Verdict
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def tpt(inputs: DefenceInput, spread: float = 0.0) -> Verdict:
@@ -11,11 +16,15 @@ def tpt(inputs: DefenceInput, spread: float = 0.0) -> Verdict:
 
     ``spread`` is w: 0 is TPT, more than 0 is C-TPT.
     """
-    from rita_demo.defences.clip import zero_shot
+    return verdict_of(tuned_logits(inputs, spread).softmax(-1))
+
+
+def tuned_logits(inputs: DefenceInput, spread: float = 0.0) -> Tensor:
+    """CLIP's logits (K,) of view 0 with the tuned prompts, which are constants in its gradient."""
     from rita_demo.defences.prompt_tuning import tuned_prompts
     from rita_demo.method.tuning import entropy_of_mean
 
-    return zero_shot(inputs.views, tuned_prompts(inputs, entropy_of_mean, spread), inputs.temperature)
+    return inputs.views[0] @ tuned_prompts(inputs, entropy_of_mean, spread).T / inputs.temperature
 
 
 DEFENCE = Defence(
@@ -28,6 +37,7 @@ DEFENCE = Defence(
     sees="prompts",
     input_description="1 view, tuned on the surest of {n}",
     answer=tpt,
+    adaptive=Adaptive("exact", tuned_logits, TUNING_SENTENCE),
     uses=(),
     role="quiet",
     dash="dashdot",

@@ -6,12 +6,14 @@ Built here because it needs the model, the views and the method at once; these f
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from rita_demo.attacks.gradient_loop import Logits, SampledLogits
+from rita_demo.defences.contract import Defence, DefenceInput
 from rita_demo.method import Prompts, decision_logits
 from rita_demo.records import CacheState
 from rita_demo.settings import Settings
@@ -61,6 +63,23 @@ def defence_logits(encode: Encode, prompts: Prompts, cache: CacheState, settings
         for square, seed in zip(pixels, seeds):
             views, shown = _random_views(square, seed, settings, side, settings.attack_views)
             answers.append(decision_logits(encode(views), prompts, cache, settings, shown))
+        return torch.stack(answers)[:, None]
+
+    return sampled_logits
+
+
+def adaptive_logits(encode: Encode, defence: Defence, inputs: DefenceInput, side: int) -> SampledLogits:
+    """A defence's own logits (B, 1, K) on ``attack_views`` fresh views (only the whole square where the defence sees no
+    more). ``inputs``: everything but the views."""
+    settings = inputs.settings
+    count = 1 if defence.sees == "picture" else settings.attack_views
+
+    def sampled_logits(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
+        answers = []
+        for square, seed in zip(pixels, seeds):
+            views, shown = _random_views(square, seed, settings, side, count)
+            seen = replace(inputs, views=encode(views), area_fraction=shown.to(square.device))
+            answers.append(defence.attacked_logits(seen))
         return torch.stack(answers)[:, None]
 
     return sampled_logits

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import torch
 
-from rita_demo.attacks import access_of
+from rita_demo.attacks import access_of, get_attack
 from rita_demo.attacks import run as attacks
 from rita_demo.attacks.gradient_loop import Logits, SampledLogits
+from rita_demo.defences.registry import known_defence
 from rita_demo.engine import attack_models
 from rita_demo.engine.conversion import to_numpy, to_torch
 from rita_demo.engine.encoding import EncodingEngine
@@ -60,11 +61,12 @@ class AttackEngine(EncodingEngine):
             label,
             name=settings.attack,
             budget=settings.budget,
-            steps=settings.steps,
+            steps=get_attack(settings.attack).step_count(settings),
             seed=settings.attack_seed,
             target=target,
             roundtrip=settings.adversarial_roundtrip,
             sampled_logits=self._attack_model(class_prompts, settings, cache),
+            own=get_attack(settings.attack).own_values(settings),
         )
         while True:
             with self._model_lock():
@@ -96,7 +98,7 @@ class AttackEngine(EncodingEngine):
                 labels,
                 name=settings.attack,
                 budget=settings.budget,
-                steps=settings.steps,
+                steps=get_attack(settings.attack).step_count(settings),
                 seeds=seeds,
                 targets=targets,
                 roundtrip=settings.adversarial_roundtrip,
@@ -134,5 +136,12 @@ class AttackEngine(EncodingEngine):
         if access == "defence":
             state = to_torch(self.compatible_cache(cache, class_prompts, settings), model.device)
             prompts = self._method_prompts(class_prompts, settings)
+            if settings.attack == "adaptive":
+                nothing = torch.empty(0)  # the views are drawn anew in every step
+                inputs = self._defence_input(nothing, nothing, class_prompts, settings)
+                inputs = replace(inputs, prompts=prompts, cache=state)
+                return attack_models.adaptive_logits(
+                    model.encode_pixels, known_defence(settings), inputs, self.info.side
+                )
             return attack_models.defence_logits(model.encode_pixels, prompts, state, settings, self.info.side)
         return None

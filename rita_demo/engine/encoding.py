@@ -15,6 +15,7 @@ import torch
 from rita_demo import method
 from rita_demo.data.descriptions import descriptions_for
 from rita_demo.data.prompt_templates import prompt_template
+from rita_demo.defences.contract import DefenceInput
 from rita_demo.engine.caches import EngineCaches, class_prompts_key, hash_key
 from rita_demo.engine.conversion import array_to_tensor, tensor_to_numpy, to_numpy
 from rita_demo.process import malloc
@@ -147,6 +148,22 @@ class EncodingEngine:
             features=prompts.features,
             weight=prompts.weight,
             temperature=self._backbone.temperature,
+        )
+
+    def _defence_input(
+        self, views: torch.Tensor, area_fraction: torch.Tensor, class_prompts: ClassPrompts, settings: Settings
+    ) -> DefenceInput:
+        """Features of views (N, D) and the classes, as a defence sees them."""
+        prompts = self._checked_prompts(class_prompts, settings)
+        return DefenceInput(
+            views=views,
+            area_fraction=area_fraction,
+            template_features=self._tensor(class_prompts.template_features),
+            description_features=prompts.mean_description_features(),
+            context=prompts.context[:1],
+            encode=prompts.encode_contexts,
+            temperature=class_prompts.temperature,
+            settings=settings,
         )
 
     def _encode_picture(self, picture: Picture, settings: Settings, key: str) -> EncodedViews:

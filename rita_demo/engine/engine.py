@@ -13,7 +13,6 @@ import numpy as np
 import torch
 
 from rita_demo import method
-from rita_demo.defences.contract import DefenceInput
 from rita_demo.defences.registry import run_defence
 from rita_demo.engine.attacking import AttackEngine
 from rita_demo.engine.caches import class_prompts_key
@@ -139,26 +138,12 @@ class Engine(AttackEngine):
             SettingError: a setting of a defence that cannot be used with these classes.
         """
         with self._model_lock():
-            inputs = self._defence_input(encoded_views, class_prompts, settings)
+            views, shown = self._tensor(encoded_views.features), self._area_fraction(encoded_views)
+            inputs = self._defence_input(views, shown, class_prompts, settings)
             if decide is not None:
                 inputs = replace(inputs, decide=decide)
             found = {name: run_defence(name, inputs) for name in names}
         return {name: to_numpy(answer) for name, answer in found.items() if answer is not None}
-
-    def _defence_input(
-        self, encoded_views: EncodedViews, class_prompts: ClassPrompts, settings: Settings
-    ) -> DefenceInput:
-        prompts = self._checked_prompts(class_prompts, settings)
-        return DefenceInput(
-            views=self._tensor(encoded_views.features),
-            area_fraction=self._area_fraction(encoded_views),
-            template_features=self._tensor(class_prompts.template_features),
-            description_features=prompts.mean_description_features(),
-            context=prompts.context[:1],
-            encode=prompts.encode_contexts,
-            temperature=class_prompts.temperature,
-            settings=settings,
-        )
 
     # --- numbers of the paper's figures, from features alone
 

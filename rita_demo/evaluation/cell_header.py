@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from rita_demo.attacks import get_attack, threat_sentences
-from rita_demo.defences.registry import DEFENCES, guest_sentences
+from rita_demo.attacks import access_of, get_attack, threat_sentences
+from rita_demo.defences.registry import DEFENCES, attacker_sentences, guest_sentences
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.pictures import PictureSet
 from rita_demo.evaluation.planned_cells import COLUMNS, FORMAT, Cell, ModelIdentity
@@ -53,7 +53,8 @@ def _sentences(cell: Cell, side: int) -> tuple[str, ...]:
     sentences = threat_sentences(settings, goal, where, aim)
     if cell.target not in ("", NEXT_CLASS):
         sentences += (f"Pictures of {cell.target!r} itself are left out of everything measured with it.",)
-    if settings.attack == "defence" and not cell.attack_uses_cache:
+    sentences += attacker_sentences(cell.attack_settings)
+    if access_of(settings) == "defence" and not cell.attack_uses_cache:
         sentences += ("The attack uses an empty memory for every picture.",)
     if (share := cell.traffic.share) != 100:
         sentences += (

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rita_demo.attacks import ATTACKS, access_of, get_attack
+from rita_demo.attacks.adaptive import AGAINST, EACH, attack_text, attacked_defence
 from rita_demo.data.descriptions import BUILT_IN_MEAN, descriptions_for
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.grouping import group_by
@@ -71,7 +72,7 @@ class Cell:
         """The attack as the tables name it: ``pgd``; targeted ``pgd@next``; on half of the pictures ``pgd:50``."""
         share = self.traffic.share
         target = f"@{self.target}" if self.target else ""
-        return self.settings.attack + target + (f":{share}" if share != 100 else "")
+        return attack_text(self.requested) + target + (f":{share}" if share != 100 else "")
 
     def target_index(self, label: int, names: Sequence[str]) -> int | None:
         """Index in ``names`` of the class that the attack on a picture of class ``label`` moves towards, if any."""
@@ -82,17 +83,20 @@ class Cell:
     @property
     def steps(self) -> int:
         """Number of gradient steps: 0 without an attack, 1 for a one-step attack."""
-        return get_attack(self.requested.attack).step_count(self.requested.steps)
+        return get_attack(self.requested.attack).step_count(self.requested)
 
     @property
     def attack_settings(self) -> Settings:
-        """The settings of the attack, with the cache protocol of this cell."""
-        return self.requested.replace(protocol=self.settings.protocol)
+        """The settings of the attack: the cache protocol of this cell, and its method where each is attacked by itself."""
+        settings = self.requested.replace(protocol=self.settings.protocol)
+        own = settings.attack == "adaptive" and getattr(settings, AGAINST) == EACH
+        return settings.replace(**{AGAINST: self.method}) if own else settings
 
     @property
     def attack_uses_cache(self) -> bool:
         """Whether the attack depends on the cache of this cell."""
-        return access_of(self.requested) == "defence" and self.settings.protocol == "stream"
+        through = access_of(self.requested) == "defence" and self.settings.protocol == "stream"
+        return through and DEFENCES[attacked_defence(self.attack_settings)].uses_cache
 
     @property
     def stochastic(self) -> bool:
@@ -127,7 +131,9 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
     requested = requested.replace(**row.setting_changes)
     through = access_of(requested)
     groups = row.groups | (DEFENCE_GROUPS if through == "defence" else frozenset())
-    used = row.used_settings(requested)
+    used = set(row.used_settings(requested))
+    if requested.attack == "adaptive":
+        used |= {*attack.setting_names, *DEFENCES[attacked_defence(requested)].setting_names}
     irrelevant = {n for n, setting in SETTINGS.items() if setting.group not in groups and n not in used}
     if requested.tuning_steps == 0 or requested.tuning_loss == "none":
         irrelevant |= {"tuning_rate", "subset_size"}
@@ -136,7 +142,7 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
     irrelevant |= set(SEEDS) - fixed_seeds
     if not attack.stochastic:
         irrelevant.add("attack_seed")
-    if not attack.iterative:
+    if not attack.iterative or attack.steps_setting != "steps":
         irrelevant.add("steps")
     if through in ("crops", "defence"):
         irrelevant.discard("view_scale")
@@ -268,10 +274,13 @@ def _attack_dependencies(cell: Cell, picture_set: PictureSet, model: ModelIdenti
     """What an attack depends on beyond the settings that all attacks have."""
     through = access_of(cell.requested)
     attack = get_attack(cell.requested.attack)
-    own = {setting.name: getattr(cell.requested, name) for setting, name in zip(attack.settings, attack.setting_names)}
+    own: dict[str, Any] = attack.own_values(cell.attack_settings)
     if through != "defence":
         return own | _crop_settings(cell, through)
     groups = _group_settings(cell.settings, DEFENCE_GROUPS)
+    if cell.requested.attack == "adaptive":
+        known = DEFENCES[attacked_defence(cell.attack_settings)]
+        groups |= {name: getattr(cell.requested, name) for name in known.setting_names}
     memory = cell_key(cell, picture_set, model) if cell.attack_uses_cache else ""
     return own | _crop_settings(cell, through) | {"defence": groups, "memory": memory}
 

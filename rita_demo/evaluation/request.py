@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rita_demo.attacks import ATTACKS, get_attack
+from rita_demo.attacks.adaptive import parse_attack
 from rita_demo.data.datasets import DATASETS
 from rita_demo.defences.registry import DEFENCES, validated
 from rita_demo.records.errors import SettingError
@@ -121,16 +122,20 @@ def points(
         SettingError: an unknown name or a value outside its range.
     """
     axes = {
-        name: _values(name, text)
-        for name, text in (("attack", attacks), ("budget", budget), ("square", square), ("protocol", protocols))
+        name: _values(name, text) for name, text in (("budget", budget), ("square", square), ("protocol", protocols))
     }
+    axes = {"attack": list(_listed(attacks, "attack"))} | axes
     if steps is not None:
         axes["steps"] = _values("steps", steps)
     given = dict(parse_assignment(text) for text in assignments)
     axes |= {name: [value] for name, value in given.items()}
     axes |= _sweeps(sweeps)
     base = preset(start)
-    found = [base.replace(**dict(zip(axes, values))) for values in product(*axes.values())]
+    found = []
+    for values in product(*axes.values()):
+        chosen = dict(zip(axes, values))
+        steps_of_all = {} if steps is None else {"adaptive.steps": chosen["steps"]}
+        found.append(base.replace(**parse_attack(chosen.pop("attack")) | steps_of_all | chosen))
     return tuple(dict.fromkeys(found)), frozenset(name for name in SEEDS if name in axes)
 
 

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import ParamSpec, TypeVar
 
-from rita_demo.attacks import get_attack
+from rita_demo.attacks import access_of, get_attack
+from rita_demo.attacks.adaptive import attacked_defence
 from rita_demo.data.pictures import picture_of
 from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, with_defaults
 from rita_demo.engine.protocol import Engine
@@ -207,7 +208,7 @@ def attack_picture_steps(
     cache: CacheState,
 ) -> Generator[RunProgress, None, AttackTrace]:
     steps = engine.attack_steps(clean.picture, class_prompts, settings, label, target, cache)
-    victim = "RITA" if settings.attack == "defence" else "CLIP"
+    victim = DEFENCES[attacked_defence(settings)].title if access_of(settings) == "defence" else "CLIP"
     unit = get_attack(settings.attack).progress_unit
     while True:
         try:

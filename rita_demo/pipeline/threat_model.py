@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rita_demo.attacks import get_attack, threat_sentences
-from rita_demo.defences.registry import guest_sentences
+from rita_demo.defences.registry import attacker_sentences, guest_sentences
 from rita_demo.records import ClassPrompts, Picture, ThreatModel
 from rita_demo.settings import Settings
 
@@ -29,7 +29,7 @@ def threat_model(
     return ThreatModel(
         attack=settings.attack,
         budget=settings.budget if row.bounded else 0,
-        steps=row.step_count(settings.steps),
+        steps=row.step_count(settings),
         seed=settings.attack_seed,
         square=settings.square,
         side=side,
@@ -37,6 +37,7 @@ def threat_model(
         knows=row.knows,
         does_not_know=row.does_not_know,
         sentences=_sentences(settings.replace(hand_prompt=class_prompts.prompt_template), side, goal, aim)
+        + attacker_sentences(settings)
         + guest_sentences(methods),
     )
 

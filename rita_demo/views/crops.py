@@ -23,7 +23,7 @@ STRIPS = 4  # of a crop on a CPU: more strips mean less arithmetic and more call
 def crop(pixels: Tensor, boxes: Tensor | np.ndarray, flipped: Tensor | np.ndarray, side: int) -> Tensor:
     """Cut boxes out of a picture and resize each to ``side`` x ``side``.
 
-    Differentiable with respect to ``pixels`` (where the result is not clamped). Equal to PIL's
+    Differentiable with respect to ``pixels`` (where the result is not outside [0, 1]). Equal to PIL's
     ``resize((side, side), BICUBIC, box=box)`` up to PIL's rounding to 8 bit.
 
     Args:
@@ -53,7 +53,7 @@ def crop(pixels: Tensor, boxes: Tensor | np.ndarray, flipped: Tensor | np.ndarra
         return _banded(rows[view, :, used], squeezed.transpose(1, 2), top, bottom)
 
     def cut_all(views: range) -> Tensor:
-        return torch.stack([cut(view) for view in views]).clamp(0, 1)
+        return _clamp(torch.stack([cut(view) for view in views]))
 
     if pixels.device.type != "cpu":
         upright = cut_all(range(len(where)))
@@ -63,6 +63,11 @@ def crop(pixels: Tensor, boxes: Tensor | np.ndarray, flipped: Tensor | np.ndarra
     else:
         upright = torch.cat(parallel_chunks(cut_all, len(where)))
     return torch.where(mirrored[:, None, None, None], upright.flip(3), upright)
+
+
+def _clamp(values: Tensor) -> Tensor:
+    """Into [0, 1], with gradient 1 at 0 and 1: ``clamp`` has none there, and an attack could not move such pixels."""
+    return torch.where((values < 0) | (values > 1), values.clamp(0, 1), values)
 
 
 def _banded(matrix: Tensor, values: Tensor, low: float, high: float) -> Tensor:

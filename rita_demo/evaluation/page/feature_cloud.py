@@ -110,5 +110,5 @@ def attack_text(settings: Settings) -> str:
     if row.name == "none":
         return "not attacked"
     budget = f" {settings.budget}/255" if row.bounded else ""
-    steps = f", {row.step_count(settings.steps)} steps" if row.iterative else ""
+    steps = f", {row.step_count(settings)} steps" if row.iterative else ""
     return f"{row.title}{budget}{steps}"

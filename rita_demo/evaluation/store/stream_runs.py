@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ class StreamRun:
     def title(self) -> str:
         """One line for a list."""
         c, traffic = self.columns, self.header.get("traffic", {})
-        attack, _, share = str(c["attack"]).partition(":")
+        attack, _, share = re.fullmatch(r"(.*?)(:(\d+))?", str(c["attack"])).groups()  # type: ignore[union-attr]
         traffic_text = "clean" if attack == "none" else f"{attack} {c['budget']}/255"
         traffic_text += f" on {share} %" if share else ""
         traffic_text += ", class by class" if traffic.get("order") == "classes" else ""

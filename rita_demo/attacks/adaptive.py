@@ -1,0 +1,203 @@
+"""The attacker who knows the defence: gradient ascent on the defence's own logits over fresh views.
+
+APGD (Croce and Hein 2020) halves its step where the loss does not grow. Over fresh views the loss is noisy, which halves
+it too early: momentum and a step size that falls from the budget to 1/32 of it are stronger (docs/results.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rita_demo.attacks.contract import KNOWS_MODEL, Attack
+from rita_demo.settings import Settings
+from rita_demo.settings.setting import Setting
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from rita_demo.attacks.gradient_loop import AttackBatch, AttackProgress, AttackRequest, Logits
+
+AGAINST, EACH = "adaptive.against", "each"
+MOMENTUM = 0.75
+LAST_STEP_SIZE = 1 / 32  # of the budget; the first is the budget
+DRAWS = 4  # fresh draws of views on which a finished restart is judged
+JUDGING, STARTING, RESTARTING = 10_000, 20_000, 1_000  # offsets of seeds: no draw is used for two purposes
+
+Progress = Generator["AttackProgress", None, "_Restart"]
+
+
+def adaptive(logits: Logits, pixels: Tensor, request: AttackRequest) -> Generator[AttackProgress, None, AttackBatch]:
+    """An ``AttackLoop``: restarts of sign ascent with momentum on ``request.sampled_logits``.
+
+    Every step has fresh views and raises the mean over its samples: restart 0 of the margin, restart 1 of DLR (towards
+    a target: of log p), restart 2 of the margin again. The restart with the highest mean margin on fresh draws of views
+    is delivered; there is no further one after a picture that fools the model in every draw. ``loss`` is the margin in
+    logits; ``frames`` are those of the delivered restart.
+    """
+    import torch
+
+    from rita_demo.attacks.gradient_loop import as_batch
+
+    found = []
+    for number, seed in enumerate(request.seeds):
+        label, target = (None if one is None else one[number, None] for one in (request.label, request.target))
+        alone = replace(request, seeds=[seed], label=label, target=target)
+        found.append((yield from _Attacker(logits, pixels[number, None], alone).attack()))
+    frames, losses, answers = (
+        [torch.cat(step) for step in zip(*parts, strict=True)]
+        for parts in ([one.frames for one in found], [one.margins for one in found], [one.answers for one in found])
+    )
+    return as_batch(frames, losses, answers, torch.cat([one.label for one in found]))
+
+
+@dataclass
+class _Restart:
+    """S+1 frames (1, 3, H, W), margins (1,) and plain logits (1, K); whether the last frame fools the model in every
+    draw, and its mean margin there."""
+
+    frames: list[Tensor]
+    margins: list[Tensor]
+    answers: list[Tensor]
+    label: Tensor
+    strength: tuple[bool, float] = (False, 0.0)
+
+
+class _Attacker:
+    """The attack on one square (1, 3, H, W)."""
+
+    def __init__(self, logits: Logits, pixels: Tensor, request: AttackRequest) -> None:
+        from rita_demo.attacks.gradient_loop import prepare
+
+        self.logits, self.request = logits, request
+        self.clean, self.answer, self.leave, self.reach = prepare(logits, pixels, request)
+
+    def attack(self) -> Progress:
+        """All restarts; returns the one that is delivered."""
+        restarts = self.request.own["restarts"] if self.request.budget else 1
+        best = yield from self.ascend(0, restarts)
+        for number in range(1, restarts):
+            if best.strength[0]:
+                break
+            again = yield from self.ascend(number, restarts)
+            best = max(best, again, key=lambda one: one.strength)
+        return best
+
+    def ascend(self, number: int, restarts: int) -> Progress:
+        """One restart."""
+        from rita_demo.attacks import components
+        from rita_demo.attacks.gradient_loop import AttackProgress, fresh_seed
+
+        request, radius, steps = self.request, self.request.budget / 255, self.request.steps
+        second = components.dlr if self.reach is None else components.cross_entropy
+        goal = (components.margin, second)[number % 2]
+        at = components.start_uniform(self.clean, radius, [fresh_seed(request.seeds[0], STARTING + number)])
+        at = components.project_linf(at, self.clean, radius)
+        done = _Restart([components.quantise(self.clean)], [self.measure(self.clean, 0)[0]], [self.answer], self.leave)
+        direction = self.clean.new_zeros(())
+        _, slope = self.measure(at, RESTARTING * (number + 1), goal)
+        for step in range(1, steps + 1):
+            direction = MOMENTUM * direction + slope / slope.abs().mean().clamp(min=1e-30)
+            step_size = radius * LAST_STEP_SIZE ** ((step - 1) / max(steps - 1, 1))
+            at = components.project_linf(at + step_size * direction.sign(), self.clean, radius)
+            frame = components.quantise(at, request.roundtrip if request.budget else "round")
+            seen, wanted = (frame.float() / 255, None) if step == steps else (at, goal)
+            margin, slope = self.measure(seen, RESTARTING * (number + 1) + step, wanted)
+            done.frames.append(frame)
+            done.margins.append(margin)
+            done.answers.append(self.plain_logits(seen))
+            now = done.answers[-1].softmax(1)
+            yield AttackProgress(number * steps + step, restarts * steps, done.margins[-1], now, frame)
+        draws = range(JUDGING, JUDGING + (DRAWS if request.sampled_logits else 1))
+        margins = [float(self.measure(done.frames[-1].float() / 255, draw)[0]) for draw in draws]
+        done.strength = min(margins) > 0, sum(margins) / len(margins)
+        return done
+
+    def measure(self, at: Tensor, draw: int, goal: Callable[..., Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        """The mean margin over the samples of a draw (1,), and the gradient of the goal's mean (none without a goal)."""
+        from rita_demo.attacks import components
+        from rita_demo.attacks.gradient_loop import fresh_seed, loss_and_gradient, mean_over_samples
+
+        def mean(goal: Callable[..., Tensor]) -> Callable[[Tensor], Tensor]:
+            return mean_over_samples(lambda answer: goal(answer, self.leave, self.reach))
+
+        seeds, sampled = [fresh_seed(self.request.seeds[0], draw)], self.request.sampled_logits
+        model = (lambda p: sampled(p, seeds)) if sampled else (lambda p: self.logits(p)[:, None])
+        answers, _, slope = loss_and_gradient(model, at, mean(goal or components.margin), goal is not None)
+        return mean(components.margin)(answers), slope
+
+    def plain_logits(self, at: Tensor) -> Tensor:
+        """The plain model's logits (1, K)."""
+        from rita_demo.attacks.gradient_loop import loss_and_gradient
+
+        return loss_and_gradient(self.logits, at, lambda answer: answer[:, 0], False)[0]
+
+
+def attacked_defence(settings: Settings) -> str:
+    """The name of the defence that the attacker knows; RITA where a table has not chosen one for every row."""
+    name = getattr(settings, AGAINST)
+    return "rita" if name == EACH else name
+
+
+def parse_attack(text: str) -> dict[str, str]:
+    """Settings of an attack as a terminal names it: ``pgd``, or ``adaptive:mta`` for the attacker who knows MTA."""
+    name, _, against = text.partition(":")
+    return {"attack": name, AGAINST: against} if name == ATTACK.name and against else {"attack": text}
+
+
+def attack_text(settings: Settings) -> str:
+    """The attack as a terminal names it; the inverse of :func:`parse_attack`."""
+    against = getattr(settings, AGAINST)
+    return f"{settings.attack}:{against}" if settings.attack == ATTACK.name and against != EACH else settings.attack
+
+
+ATTACK = Attack(
+    name="adaptive",
+    title="By an attacker who knows the defence (adaptive)",
+    short_title="adaptive",
+    sentence="Many steps of falling length against the defence itself on fresh crops, from several starts: the "
+    "attacker knows everything but the random seed.",
+    cites="Tramèr et al. 2020",
+    url="https://arxiv.org/abs/2002.08347",
+    victim="the defence itself, on its own answer",
+    knows=(*KNOWS_MODEL, "how crops are drawn", "every setting of the defence", "the memory"),
+    does_not_know=("the view seed",),
+    caveat="AugMix is left out. An attacker with more steps or restarts may be stronger.",
+    loop=adaptive,
+    iterative=True,
+    steps_setting="adaptive.steps",
+    loss_unit="logits",
+    access="defence",
+    settings=(
+        Setting(
+            "against",
+            "choice",
+            EACH,
+            "Known defence",
+            "The defence that the attacker knows. each: in a table, every defence is attacked by itself; elsewhere RITA.",
+            group="attack",
+            choices=(EACH,),  # the registry of defences sets the others
+        ),
+        Setting(
+            "steps",
+            "int",
+            30,
+            "Steps of a restart",
+            "How many steps the attacker who knows the defence takes.",
+            group="attack",
+            low=1,
+            high=1000,
+        ),
+        Setting(
+            "restarts",
+            "int",
+            2,
+            "Restarts",
+            "How often the attacker starts anew, with another loss, while the defence stands.",
+            group="attack",
+            low=1,
+            high=20,
+        ),
+    ),
+)
