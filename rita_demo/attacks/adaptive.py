@@ -23,7 +23,7 @@ AGAINST, EACH = "adaptive.against", "each"
 MOMENTUM = 0.75
 LAST_STEP_SIZE = 1 / 32  # of the budget; the first is the budget
 DRAWS = 4  # fresh draws of views on which a finished restart is judged
-JUDGING, STARTING, RESTARTING = 10_000, 20_000, 1_000  # offsets of seeds: no draw is used for two purposes
+RESTART, START, JUDGE = 10_000, 1_000_000, 2_000_000  # offsets of seeds: no draw is used for two purposes
 
 Progress = Generator["AttackProgress", None, "_Restart"]
 
@@ -92,24 +92,29 @@ class _Attacker:
         request, radius, steps = self.request, self.request.budget / 255, self.request.steps
         second = components.dlr if self.reach is None else components.cross_entropy
         goal = (components.margin, second)[number % 2]
-        at = components.start_uniform(self.clean, radius, [fresh_seed(request.seeds[0], STARTING + number)])
+        at = components.start_uniform(self.clean, radius, [fresh_seed(request.seeds[0], START + number)])
         at = components.project_linf(at, self.clean, radius)
-        done = _Restart([components.quantise(self.clean)], [self.measure(self.clean, 0)[0]], [self.answer], self.leave)
+        done = _Restart(
+            [components.quantise(self.clean)],
+            [self.measure(self.clean, RESTART * number)[0]],
+            [self.answer],
+            self.leave,
+        )
         direction = self.clean.new_zeros(())
-        _, slope = self.measure(at, RESTARTING * (number + 1), goal)
+        _, slope = self.measure(at, RESTART * number, goal)
         for step in range(1, steps + 1):
             direction = MOMENTUM * direction + slope / slope.abs().mean().clamp(min=1e-30)
             step_size = radius * LAST_STEP_SIZE ** ((step - 1) / max(steps - 1, 1))
             at = components.project_linf(at + step_size * direction.sign(), self.clean, radius)
             frame = components.quantise(at, request.roundtrip if request.budget else "round")
             seen, wanted = (frame.float() / 255, None) if step == steps else (at, goal)
-            margin, slope = self.measure(seen, RESTARTING * (number + 1) + step, wanted)
+            margin, slope = self.measure(seen, RESTART * number + step, wanted)
             done.frames.append(frame)
             done.margins.append(margin)
             done.answers.append(self.plain_logits(seen))
             now = done.answers[-1].softmax(1)
             yield AttackProgress(number * steps + step, restarts * steps, done.margins[-1], now, frame)
-        draws = range(JUDGING, JUDGING + (DRAWS if request.sampled_logits else 1))
+        draws = range(JUDGE, JUDGE + (DRAWS if request.sampled_logits else 1))
         margins = [float(self.measure(done.frames[-1].float() / 255, draw)[0]) for draw in draws]
         done.strength = min(margins) > 0, sum(margins) / len(margins)
         return done

@@ -137,9 +137,7 @@ class AttackEngine(EncodingEngine):
             state = to_torch(self.compatible_cache(cache, class_prompts, settings), model.device)
             prompts = self._method_prompts(class_prompts, settings)
             if settings.attack == "adaptive":
-                nothing = torch.empty(0)  # the views are drawn anew in every step
-                inputs = self._defence_input(nothing, nothing, class_prompts, settings)
-                inputs = replace(inputs, prompts=prompts, cache=state)
+                inputs = replace(self._defence_input(None, class_prompts, settings), prompts=prompts, cache=state)
                 return attack_models.adaptive_logits(
                     model.encode_pixels, known_defence(settings), inputs, self.info.side
                 )

@@ -151,13 +151,13 @@ class EncodingEngine:
         )
 
     def _defence_input(
-        self, views: torch.Tensor, area_fraction: torch.Tensor, class_prompts: ClassPrompts, settings: Settings
+        self, encoded_views: EncodedViews | None, class_prompts: ClassPrompts, settings: Settings
     ) -> DefenceInput:
-        """Features of views (N, D) and the classes, as a defence sees them."""
-        prompts = self._checked_prompts(class_prompts, settings)
+        """What a defence sees; without views for an attacker, who draws fresh ones."""
+        prompts, nothing = self._checked_prompts(class_prompts, settings), torch.empty(0)
         return DefenceInput(
-            views=views,
-            area_fraction=area_fraction,
+            views=nothing if encoded_views is None else self._tensor(encoded_views.features),
+            area_fraction=nothing if encoded_views is None else self._area_fraction(encoded_views),
             template_features=self._tensor(class_prompts.template_features),
             description_features=prompts.mean_description_features(),
             context=prompts.context[:1],

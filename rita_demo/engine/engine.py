@@ -138,8 +138,7 @@ class Engine(AttackEngine):
             SettingError: a setting of a defence that cannot be used with these classes.
         """
         with self._model_lock():
-            views, shown = self._tensor(encoded_views.features), self._area_fraction(encoded_views)
-            inputs = self._defence_input(views, shown, class_prompts, settings)
+            inputs = self._defence_input(encoded_views, class_prompts, settings)
             if decide is not None:
                 inputs = replace(inputs, decide=decide)
             found = {name: run_defence(name, inputs) for name in names}

@@ -174,7 +174,34 @@ def test_an_attacker_who_knows_rita_has_its_probabilities_and_a_gradient() -> No
     np.testing.assert_allclose(logits.softmax(-1).detach(), expected, atol=1e-6)
     assert adaptive.kind == "exact"
     assert gradient.abs().sum() > 0
-    assert [name for name, defence in DEFENCES.items() if defence.adaptive is not None] == ["rita"]
+
+
+@pytest.mark.parametrize("name", [name for name, defence in DEFENCES.items() if name != "rita_memory"])
+@pytest.mark.parametrize("average", ["probability", "logit", "feature"])
+def test_an_attacker_who_knows_a_defence_has_its_answer_and_the_exact_gradient(name: str, average: str) -> None:
+    """Against central differences of the defence's own logits, with the prompt untuned."""
+    defence = DEFENCES[name]
+    if average != "probability" and name != "ensemble":
+        pytest.skip("an average of Ensemble alone")
+    settings = RECOMMENDED.replace(protocol="off", tuning_steps=0, ensemble_average=average, ensemble_step_back=0.3)
+    views = tensor(TOY.pictures[0]).double().requires_grad_()
+    context = tensor(TOY.context)
+    prompts = method.Prompts(TOY.encode_torch, context, TOY.encode_torch(context), tensor(TOY.z_weight), TAU)
+
+    def logits(views: torch.Tensor) -> torch.Tensor:
+        cache = method.empty(K, settings.slots, D, "toy", dtype=views.dtype)
+        return defence.attacked_logits(defence_input(views=views, settings=settings, prompts=prompts, cache=cache))
+
+    if defence.baseline:
+        expected = run_defence(name, defence_input(settings=settings)).probability
+        np.testing.assert_allclose(logits(views).softmax(-1).detach(), expected, atol=1e-5)
+    assert defence.adaptive is not None
+    assert defence.adaptive.kind == "exact"
+    (gradient,) = torch.autograd.grad(logits(views)[0], views)
+    move = torch.randn(views.shape, generator=torch.manual_seed(0), dtype=views.dtype)
+    with torch.no_grad():
+        slope = (logits(views + 1e-5 * move)[0] - logits(views - 1e-5 * move)[0]) / 2e-5
+    assert float((gradient * move).sum()) == pytest.approx(float(slope), rel=0.02, abs=0.02)
 
 
 def test_the_registry_keeps_its_order_and_rejects_unknown_names() -> None:
