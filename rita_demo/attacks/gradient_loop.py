@@ -66,7 +66,7 @@ class AttackRequest:
     ``seeds``: B whole numbers. ``label`` (B,) classes to leave; None: the model's own answer on the clean squares.
     ``target`` (B,) classes to reach, or None. ``roundtrip``: ``round`` or ``truncate``, how the iterate becomes
     8-bit. ``sampled_logits``: what the attacker differentiates; None: the model itself. ``own``: values of the
-    attack's own settings.
+    attack's own settings. ``names``: of the K classes.
     """
 
     budget: int
@@ -77,6 +77,7 @@ class AttackRequest:
     roundtrip: str = "round"
     sampled_logits: SampledLogits | None = None
     own: Mapping[str, Any] = field(default_factory=dict)
+    names: Sequence[str] = ()
 
 
 #: (model, pixels (B, 3, H, W) float in [0, 1] on the 8-bit grid, request); yields after every step, returns the batch.

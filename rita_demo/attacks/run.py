@@ -30,6 +30,7 @@ def attack(
     roundtrip: str = "round",
     sampled_logits: SampledLogits | None = None,
     own: Mapping[str, Any] | None = None,
+    names: Sequence[str] = (),
 ) -> Generator[AttackProgress, None, AttackTrace]:
     """Attack one square: yields an :class:`AttackProgress` after every step, returns the trace.
 
@@ -46,6 +47,7 @@ def attack(
         sampled_logits: what the attacker differentiates; ``eot`` and ``defence`` need it, with it
             ``autoattack`` is its version ``rand``.
         own: values of the attack's own settings by short name; None: their defaults.
+        names: of the K classes, for an attack that writes one.
 
     Raises:
         SettingError: a value that is not allowed, before the first step.
@@ -54,7 +56,7 @@ def attack(
     if pixels.ndim != 3 or pixels.shape[0] != 3 or not pixels.is_floating_point():
         raise ValueError(f"pixels are (3, H, W) float in [0, 1]; got {tuple(pixels.shape)}")
     row, request = _make_request(
-        logits, pixels[None], [label], name, budget, steps, [seed], [target], roundtrip, sampled_logits, own
+        logits, pixels[None], [label], name, budget, steps, [seed], [target], roundtrip, sampled_logits, own, names
     )
     return _attack_one_steps(logits, pixels, row, request, target)
 
@@ -70,11 +72,13 @@ def attack_batch(
     seeds: Sequence[int],
     targets: Sequence[int | None] | None = None,
     roundtrip: str = "round",
+    own: Mapping[str, Any] | None = None,
+    names: Sequence[str] = (),
 ) -> list[AttackTrace]:
     """:func:`attack` on B squares (B, 3, H, W) as one batch, each with its own label, seed and target: the same
     results up to rounding. ``seconds`` is each one's share. Not for attacks that need sampled logits."""
     aims: Sequence[int | None] = [None] * len(pixels) if targets is None else targets
-    row, request = _make_request(logits, pixels, labels, name, budget, steps, seeds, aims, roundtrip, None, None)
+    row, request = _make_request(logits, pixels, labels, name, budget, steps, seeds, aims, roundtrip, None, own, names)
     started = time.perf_counter()
     loop = _start_loop(row, logits, pixels, request)
     while True:
@@ -104,6 +108,7 @@ def _make_request(
     roundtrip: str,
     sampled_logits: SampledLogits | None,
     own: Mapping[str, Any] | None,
+    names: Sequence[str] = (),
 ) -> tuple[Attack, AttackRequest]:
     """The attack of that name, and a checked request for B squares."""
     row = get_attack(name)
@@ -127,6 +132,7 @@ def _make_request(
         roundtrip=roundtrip,
         sampled_logits=sampled_logits,
         own={one.name: one.default for one in row.settings} | dict(own or {}),
+        names=names,
     )
 
 

@@ -67,6 +67,7 @@ class AttackEngine(EncodingEngine):
             roundtrip=settings.adversarial_roundtrip,
             sampled_logits=self._attack_model(class_prompts, settings, cache),
             own=get_attack(settings.attack).own_values(settings),
+            names=class_prompts.names,
         )
         while True:
             with self._model_lock():
@@ -102,6 +103,8 @@ class AttackEngine(EncodingEngine):
                 seeds=seeds,
                 targets=targets,
                 roundtrip=settings.adversarial_roundtrip,
+                own=get_attack(settings.attack).own_values(settings),
+                names=class_prompts.names,
             )
         return [to_numpy(trace) for trace in traces]
 

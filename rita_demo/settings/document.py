@@ -13,7 +13,7 @@ Every setting, made from the code with `python -m rita_demo.settings > docs/sett
 has a control for each. The presets are `recommended` (the defaults) and `paper` (the closest literal reading of the paper). A setting of a single
 defence can also be written with a dot: `ensemble.average`. docs/method.md says why a default is what it is.
 """
-KINDS = {"bool": "true, false", "file": "the path of a file", "sentence": "a sentence with {}"}
+KINDS = {"bool": "true, false", "file": "the path of a file", "sentence": "a sentence with {}", "word": "a short text"}
 
 
 def as_markdown() -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rita_demo.records.errors import SettingError
 
+MAX_WORD_LENGTH = 40  # characters of a text that is written on a picture
 MAX_SENTENCE_LENGTH = 200  # characters of a prompt with its {}: the model reads about 70 tokens
 
 
@@ -17,7 +18,7 @@ class Setting:
 
     ``kind`` is ``"int"``, ``"float"``, ``"bool"``, ``"choice"``, ``"file"`` (one of ``choices`` or,
     from a terminal, the path of a file) or ``"sentence"`` (one of ``choices``, or a sentence with ``{}``
-    where a class name goes). ``low`` and ``high`` of a number are inclusive. ``log`` asks for a
+    where a class name goes) or ``"word"`` (one of ``choices``, or a short text). ``low`` and ``high`` of a number are inclusive. ``log`` asks for a
     logarithmic slider. ``paper`` is the preset "paper"'s value, without one the default. ``flat_name`` replaces
     ``defence.name`` in stored files of an own setting.
     """
@@ -60,6 +61,9 @@ class Setting:
             )
             written = text.count("{}") == 1 and text.isprintable() and len(text) <= MAX_SENTENCE_LENGTH
             valid = text in self.choices or written
+        elif self.kind == "word":
+            allowed = f"{listed}, or a text of at most {MAX_WORD_LENGTH} characters"
+            valid = len(text.strip()) > 0 and len(text) <= MAX_WORD_LENGTH and text.isprintable()
         else:
             allowed, valid = f"one of {', '.join(self.choices)}", text in self.choices
         if valid:

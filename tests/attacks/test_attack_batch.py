@@ -9,7 +9,7 @@ from rita_demo.attacks import ATTACKS
 from rita_demo.attacks.run import attack_batch
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import RECOMMENDED
-from tests.attacks.test_attacks import TinyModel, model, picture, run
+from tests.attacks.test_attacks import QUICK, TinyModel, model, picture, run
 
 __all__ = ["model"]  # the fixture
 BATCHABLE = [name for name, row in ATTACKS.items() if not row.access_with(RECOMMENDED)]
@@ -18,7 +18,7 @@ BATCHABLE = [name for name, row in ATTACKS.items() if not row.access_with(RECOMM
 @pytest.mark.parametrize("name", BATCHABLE)
 def test_batch_results_equal_single_picture_results(model: TinyModel, name: str) -> None:
     pictures, labels, seeds = [picture(n) for n in range(3)], [0, 3, 4], [5, 6, 7]
-    asked = {"name": name, "budget": 8, "steps": 4}
+    asked = {"name": name, "budget": 8, "steps": 4, "own": QUICK.get(name)}
     found = attack_batch(model, torch.stack(pictures), labels, seeds=seeds, **asked)
     for one, pixels, label, seed in zip(found, pictures, labels, seeds, strict=True):
         given = {"pixels": pixels, "label": label, "seed": seed, "budget": 8, "steps": 4}

@@ -17,6 +17,8 @@ from rita_demo.attacks import ATTACKS
 from rita_demo.settings import GROUPS, PRESETS, SETTINGS, Settings
 from rita_demo.settings.setting import Setting
 
+FREE_KINDS = ("sentence", "word")  # a menu into which other values can be typed
+MENU_KINDS = ("choice", "file", *FREE_KINDS)
 MAX_SLIDER_STEPS = 1000  # a setting with more is a number field
 
 #: Choices in plain words; others show their code name with spaces.
@@ -96,9 +98,9 @@ def build_control(setting: Setting, **changes: Any) -> Component:
     }
     if setting.kind == "bool":
         return gr.Checkbox(**(common | changes))
-    if setting.kind in ("choice", "file", "sentence"):
+    if setting.kind in MENU_KINDS:
         choices = [(choice_text(c), c) for c in setting.choices]
-        free = {"allow_custom_value": True} if setting.kind == "sentence" else {"filterable": False}
+        free = {"allow_custom_value": True} if setting.kind in FREE_KINDS else {"filterable": False}
         return gr.Dropdown(**(common | {"choices": choices} | free | changes))
     low, high = setting.low, setting.high
     whole = setting.kind == "int"
@@ -139,9 +141,9 @@ def preset_values(name: str) -> dict[str, Any]:
 
 
 def value_text(setting: Setting, value: Any) -> str:
-    if setting.kind == "sentence" and value not in setting.choices:
+    if setting.kind in FREE_KINDS and value not in setting.choices:
         return f"“{value}”"
-    if setting.kind in ("choice", "file", "sentence"):
+    if setting.kind in MENU_KINDS:
         return choice_text(str(value))
     if setting.kind == "bool":
         return "on" if value else "off"

@@ -1,0 +1,119 @@
+"""A typographic attack: the name of a wrong class, written on the picture (Goh et al. 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+from rita_demo.attacks.contract import DEFENCE_UNKNOWN, Attack
+from rita_demo.records.errors import SettingError
+from rita_demo.settings.setting import Setting
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from rita_demo.attacks.gradient_loop import AttackBatch, AttackProgress, AttackRequest, Logits
+
+WRONG_CLASS = "wrong_class"
+WIDTH, HEIGHT = 0.9, 0.25  # of the picture, at most, for the label
+BOTTOM = 0.06  # of the picture's height below the label
+SMALLEST_FONT = 6  # px; smaller letters cannot be read
+
+
+def typographic(logits: Logits, pixels: Tensor, request: AttackRequest) -> Generator[AttackProgress, None, AttackBatch]:
+    """An ``AttackLoop`` with one step: black letters on a white label at the bottom.
+
+    The word is the setting ``word``, or the name of the target, or that of the most probable wrong class. ``loss`` is
+    the margin in logits.
+
+    Raises:
+        SettingError: the word has a character that the font does not have, or does not fit.
+    """
+    import torch
+
+    from rita_demo.attacks.components import margin, quantise
+    from rita_demo.attacks.gradient_loop import AttackProgress, as_batch, loss_and_gradient, prepare
+
+    def measure(at: Tensor) -> tuple[Tensor, Tensor]:
+        answer, loss, _ = loss_and_gradient(logits, at, lambda a: margin(a, leave, reach), False)
+        return answer, loss
+
+    clean, answer, leave, reach = prepare(logits, pixels, request)
+    wrong = answer.scatter(1, leave[:, None], -torch.inf).argmax(1) if reach is None else reach
+    chosen = request.own["word"]
+    words = [
+        chosen if chosen != WRONG_CLASS else request.names[k] if request.names else f"class {k}" for k in wrong.tolist()
+    ]
+    written = [write_word(one, word) for one, word in zip(quantise(clean), words)]
+    frames = [quantise(clean), torch.stack(written)]
+    after, loss = measure(frames[1].float() / 255)
+    yield AttackProgress(1, 1, loss, after.softmax(1), frames[1])
+    return as_batch(frames, [measure(clean)[1], loss], [answer, after], leave)
+
+
+def write_word(levels: Tensor, word: str) -> Tensor:
+    """A picture (3, H, W) uint8 with the word on a label.
+
+    Raises:
+        SettingError: see :func:`typographic`.
+    """
+    import numpy as np
+    import torch
+    from PIL import Image, ImageDraw, ImageFont
+
+    def load(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+        return ImageFont.load_default(size)
+
+    missing = bytes(load(20).getmask("\uffff"))
+    unknown = [letter for letter in word if not letter.isspace() and bytes(load(20).getmask(letter)) == missing]
+    if unknown or not word.strip() or not word.isprintable():
+        raise SettingError(
+            f"The word {word[:40]!r} cannot be drawn: the font has no {unknown[0] if unknown else 'letters'!r}.",
+            "Write it with Latin letters.",
+        )
+    _, height, width = levels.shape
+    size = max(SMALLEST_FONT, round(HEIGHT * height * 0.7))
+    while size > SMALLEST_FONT and load(size).getlength(word) > WIDTH * width * 0.94:
+        size -= 1
+    font = load(size)
+    if font.getlength(word) > width:
+        raise SettingError(
+            f"The word {word[:40]!r} does not fit on {width} × {height} pixels.", "Choose a shorter one."
+        )
+    picture = Image.fromarray(np.ascontiguousarray(levels.permute(1, 2, 0).cpu().numpy()))
+    draw = ImageDraw.Draw(picture)
+    centre, middle = width / 2, height * (1 - BOTTOM) - size * 0.7
+    left, top, right, bottom = draw.textbbox((centre, middle), word, font, anchor="mm")
+    pad = size * 0.25
+    draw.rectangle((left - pad, top - pad, right + pad, bottom + pad), fill="white")
+    draw.text((centre, middle), word, fill="black", font=font, anchor="mm")
+    return torch.from_numpy(np.asarray(picture).copy()).permute(2, 0, 1).to(levels.device)
+
+
+ATTACK = Attack(
+    name="typographic",
+    title="A wrong word on the picture",
+    short_title="wrong word",
+    sentence="The name of a wrong class is written on the picture; CLIP reads it.",
+    cites="Goh et al. 2021",
+    url="https://distill.pub/2021/multimodal-neurons",
+    knows=("the class names",),
+    does_not_know=("the model and its weights", *DEFENCE_UNKNOWN),
+    caveat="Everybody sees the word. A model that was trained on few pictures with text cannot read it.",
+    loop=typographic,
+    uses_gradient=False,
+    stochastic=False,
+    bounded=False,
+    loss_unit="logits",
+    settings=(
+        Setting(
+            "word",
+            "word",
+            WRONG_CLASS,
+            "Written word",
+            "What is written on the picture: a text, or the target (without one the most probable wrong class).",
+            group="attack",
+            choices=(WRONG_CLASS,),
+        ),
+    ),
+)
