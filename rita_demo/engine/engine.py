@@ -1,7 +1,6 @@
 """The engine: one loaded model for everybody; numpy above it, torch below it.
 
-It keeps no visitor's state: a cache (the page's memory) is an argument and a result. ``protocol.py`` lists the methods
-that other folders use; ``encoding.py`` and ``attacking.py`` have the first two parts.
+It keeps no visitor's state: a cache (the page's memory) is an argument and a result. ``encoding.py`` and ``attacking.py`` have the first two parts.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rita_demo.settings.definitions import GROUPS, SETTINGS
+from rita_demo.settings import GROUPS, SETTINGS
 from rita_demo.settings.setting import Setting, format_limit
 
 HEAD = """# Settings

@@ -45,7 +45,7 @@ def test_a_setting_of_one_defence_is_in_its_file(tmp_path: Path) -> None:
 def test_a_setting_of_several_parts_is_one_field(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "rita_demo", tmp_path / "rita_demo", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "assets").symlink_to(ROOT / "assets")
-    file = tmp_path / "rita_demo" / "settings" / "definitions.py"
+    file = tmp_path / "rita_demo" / "settings" / "__init__.py"
     head, end = "    # --- own settings of single defences and attacks\n", code_blocks("A setting")[1]
     file.write_text(file.read_text("utf-8").replace(head, end + head), encoding="utf-8")
     code = """
