@@ -33,12 +33,11 @@ SampledLogits = Callable[[Tensor, Sequence[int]], Tensor]
 
 @dataclass(frozen=True)
 class AttackProgress:
-    """After one step. From a loop over a batch: ``loss`` (B,), ``probability`` (B, K), ``frame``
-    (B, 3, H, W) uint8; from :func:`rita_demo.attacks.run.attack`: a float, (K,) and (H, W, 3)."""
+    """After one step: ``loss`` (B,), ``probability`` (B, K), ``frame`` (B, 3, H, W) uint8."""
 
     step: int
     steps: int
-    loss: Tensor | float
+    loss: Tensor
     probability: Tensor
     frame: Tensor
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator, Sequence
-from dataclasses import replace
 
 import torch
 
-from rita_demo.attacks import access_of
-from rita_demo.attacks import run as attacks
+from rita_demo.attacks import access_of, run
 from rita_demo.attacks.gradient_loop import Logits, SampledLogits
 from rita_demo.engine import attack_models
 from rita_demo.engine.conversion import to_numpy, to_torch
 from rita_demo.engine.encoding import EncodingEngine
 from rita_demo.method import empty
+from rita_demo.process.generators import run_to_end
 from rita_demo.records import AttackTrace, CacheState, ClassPrompts, Picture
 from rita_demo.settings import Settings
 
@@ -32,12 +30,7 @@ class AttackEngine(EncodingEngine):
         cache: CacheState | None = None,
     ) -> AttackTrace:
         """Attack the square. See :meth:`attack_steps`."""
-        steps = self.attack_steps(picture, class_prompts, settings, label, target, cache)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                return end.value
+        return run_to_end(self.attack_steps(picture, class_prompts, settings, label, target, cache))
 
     def attack_steps(
         self,
@@ -53,25 +46,21 @@ class AttackEngine(EncodingEngine):
         The lock is held during a step, not between two, so that a visitor who leaves does not block others. ``cache``: what
         the defence decides from, for the attack through the defence; None: an empty one.
         """
-        begin = time.perf_counter()
-        loop = attacks.attack(
+        loop = run.attack_steps(
             self._single_view_logits(class_prompts),
-            self._pixels(picture),
-            label,
-            name=settings.attack,
-            budget=settings.budget,
-            steps=settings.steps,
-            seed=settings.attack_seed,
-            target=target,
-            roundtrip=settings.adversarial_roundtrip,
-            sampled_logits=self._attack_model(class_prompts, settings, cache),
+            self._pixels(picture)[None],
+            settings,
+            [label],
+            [settings.attack_seed],
+            [target],
+            self._attack_model(class_prompts, settings, cache),
         )
         while True:
             with self._model_lock():
                 try:
                     progress = next(loop)
                 except StopIteration as end:
-                    trace: AttackTrace = replace(to_numpy(end.value), seconds=time.perf_counter() - begin)
+                    trace: AttackTrace = to_numpy(end.value[0])
                     break
             yield progress.step, progress.steps
         return trace
@@ -90,17 +79,15 @@ class AttackEngine(EncodingEngine):
         Not for attacks through crops or the defence.
         """
         with self._model_lock():
-            traces = attacks.attack_batch(
+            steps = run.attack_steps(
                 self._single_view_logits(class_prompts),
                 torch.stack([self._pixels(picture) for picture in pictures]),
+                settings,
                 labels,
-                name=settings.attack,
-                budget=settings.budget,
-                steps=settings.steps,
-                seeds=seeds,
-                targets=targets,
-                roundtrip=settings.adversarial_roundtrip,
+                seeds,
+                targets,
             )
+            traces = run_to_end(steps)
         return [to_numpy(trace) for trace in traces]
 
     def empty_cache(self, class_prompts: ClassPrompts, settings: Settings) -> CacheState:

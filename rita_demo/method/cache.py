@@ -17,8 +17,6 @@ from rita_demo.method.dtypes import at_least_float32, unit
 from rita_demo.method.sinkhorn import transport
 from rita_demo.records import Alignment, CacheEvent, CacheState, CacheUpdate, Confidence, Transport
 
-EMPTY_CLASS_RULES = ("zero", "text_mean")
-
 
 def empty(
     K: int, J: int, D: int, key: str = "", device: torch.device | str | None = None, dtype: torch.dtype = torch.float32
@@ -186,8 +184,6 @@ def cache_transport(
 
 def cache_atoms(state: CacheState, alignment: Alignment, text_mean: Tensor, empty_class: str) -> tuple[Tensor, Tensor]:
     """The atoms of :func:`cache_transport` (K, J, D) and their weights (K, J), 1 where filled."""
-    if empty_class not in EMPTY_CLASS_RULES:
-        raise ValueError(f"empty_class is one of {', '.join(EMPTY_CLASS_RULES)}; got {empty_class!r}.")
     atoms = at_least_float32(alignment.aligned).clone()
     weight = (torch.arange(atoms.shape[1], device=atoms.device) < state.count[:, None]).to(atoms)
     if empty_class == "text_mean":

@@ -27,9 +27,6 @@ from rita_demo.process.cpu_threads import single_threaded
 from rita_demo.records import Alignment, CacheState, CacheUpdate, Confidence, Trace, Transport, Tuning, Verdict
 from rita_demo.settings import Settings
 
-PROTOCOLS = ("off", "reset", "stream")
-ORDERS = ("update_first", "predict_first")
-
 
 @dataclass(frozen=True)
 class Prompts:
@@ -165,8 +162,6 @@ def _starting_cache(
             f"The cache must hold {K} classes of width {D}; got shape {tuple(cache.features.shape)}. "
             "Start from an empty one when the class names or the model change."
         )
-    if settings.protocol not in PROTOCOLS or settings.order not in ORDERS:
-        raise ValueError(f"Unknown protocol {settings.protocol!r} or order {settings.order!r}.")
     resized = cache_state.resize(cache, settings.slots)
     return resized if settings.protocol == "stream" else cache_state.cleared(resized)
 

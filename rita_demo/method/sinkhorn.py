@@ -12,12 +12,10 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from rita_demo.method.dtypes import at_least_float32, to_float64
-from rita_demo.method.sinkhorn_newton import Solution, schur, solve
+from rita_demo.method.dtypes import at_least_float32
+from rita_demo.method.sinkhorn_newton import Solution, solve
 from rita_demo.records import SinkhornHistory, Transport
 from rita_demo.settings import Settings
-
-OBJECTIVES = ("linear", "entropic", "kl")
 
 
 def transport_options(settings: Settings) -> dict[str, Any]:
@@ -136,62 +134,24 @@ def entropic_value(
     The gradient is the plan's real columns divided by rho (envelope theorem); Sinkhorn is not unrolled. The objective
     ``kl`` has the same gradient without the offset ``lambda log(N M)``. ``options`` are those of :func:`transport`.
     """
-    if objective == "linear":
-        raise ValueError("objective of entropic_value is entropic or kl; see linear_value.")
     return _TransportValue.apply(cost, row_weight, column_weight, {"objective": objective} | options)
 
 
-def linear_value(cost: Tensor, row_weight: Tensor, column_weight: Tensor, **options: Any) -> Tensor:
-    """``d_OT(k) = <T_k, C_k>`` per unit of moved mass (definition 7): (K,), differentiable in ``cost``.
-
-    The plan depends on the cost, so the gradient is not the plan. Differentiating the marginals of
-    ``T = exp((f + g - C) / lambda)`` gives the linear system ``[diag(a) T; T' diag(b)] [u; v] = [(C*T) 1; (C*T)' 1]``
-    of size N + M, and then ``d<T, C> = T * (1 + (u + v - C) / lambda)``. ``options`` are those of :func:`transport`,
-    without ``objective``.
-    """
-    return _TransportValue.apply(cost, row_weight, column_weight, options | {"objective": "linear"})
-
-
 class _TransportValue(Function):
-    """The transport distance (K,) with the gradient of its objective."""
+    """The transport distance (K,) with the plan as its gradient."""
 
     @staticmethod
     def forward(ctx: Any, cost: Tensor, rows: Tensor, columns: Tensor, options: dict) -> Tensor:
         result = transport(cost.detach(), rows.detach(), columns.detach(), **options)
-        ctx.save_for_backward(result.cost, result.plan, result.row_weight)
-        ctx.mass, ctx.options, ctx.dtype = result.mass, options, cost.dtype
+        ctx.save_for_backward(result.plan)
+        ctx.mass, ctx.dtype = result.mass, cost.dtype
         return result.distance
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None, None]:
-        cost, plan, rows = ctx.saved_tensors
-        gradient = plan / ctx.mass
-        if ctx.options["objective"] == "linear":
-            gradient = linear_gradient(cost, plan, rows, ctx.mass, ctx.options["entropy_weight"])
-        return (upstream[:, None, None] * gradient).to(ctx.dtype), None, None, None
-
-
-def linear_gradient(cost: Tensor, plan: Tensor, rows: Tensor, mass: float, entropy_weight: float) -> Tensor:
-    """Gradient (K, N, M) of ``<T, C> / rho`` through the plan; see :func:`linear_value`.
-
-    Eliminating the N row unknowns leaves M (+ 1) unknowns per class.
-    """
-    if mass < 1:  # the extra column of the mass that is not moved
-        rest = (rows - plan.sum(2)).clamp(min=0)
-        plan = torch.cat([plan, rest[:, :, None]], 2)
-        cost = torch.nn.functional.pad(cost, (0, 1))
-    T, C, a = to_float64(plan), to_float64(cost), to_float64(rows)[:, :, None]
-    share = torch.where(a > 0, T / a, 0)
-    r, q = (C * T).sum(2, keepdim=True), (C * T).sum(1)[:, :, None]
-    system = schur(T.transpose(1, 2), share.transpose(1, 2), T.sum(1)[:, :, None])
-    # The system is singular (a constant can move from u to v), and nearly singular for a hard plan:
-    # directions below the precision of the plan are ignored.
-    rtol = 1e-12 if plan.dtype == torch.float64 else 1e-6
-    v = torch.linalg.pinv(system, rtol=rtol, hermitian=True) @ (q - share.transpose(1, 2) @ r)
-    u = torch.where(a > 0, r / a, 0) - share @ v
-    gradient = T * (1 + (u + v.transpose(1, 2) - C) / entropy_weight) / mass
-    return (gradient[:, :, :-1] if mass < 1 else gradient).to(plan.dtype)
+        (plan,) = ctx.saved_tensors
+        return (upstream[:, None, None] * (plan / ctx.mass)).to(ctx.dtype), None, None, None
 
 
 def _problem(
@@ -225,11 +185,9 @@ def _objective(
     negative_entropy = torch.special.xlogy(plan, plan).sum((1, 2))
     if objective == "entropic":
         return linear + entropy_weight * negative_entropy
-    if objective == "kl":
-        # With these marginals KL(T || rows x columns) is a sum of three entropies.
-        marginals = sum(torch.special.xlogy(w, w).sum(1) for w in (plan.sum(2), plan.sum(1)))
-        return linear + entropy_weight * (negative_entropy - marginals)
-    raise ValueError(f"objective is one of {', '.join(OBJECTIVES)}; got {objective!r}.")
+    # With these marginals KL(T || rows x columns) is a sum of three entropies.
+    marginals = sum(torch.special.xlogy(w, w).sum(1) for w in (plan.sum(2), plan.sum(1)))
+    return linear + entropy_weight * (negative_entropy - marginals)
 
 
 def _scatter_classes(values: Tensor, has_mass: Tensor) -> Tensor:

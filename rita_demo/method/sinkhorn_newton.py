@@ -247,11 +247,12 @@ def _newton(problem: _Problem, old: _Iterate) -> Tensor:
     """Damped Newton step (K, M, 1), in units of lambda, on the dual of the column potentials.
 
     The dual is ``<b, g> - lambda sum_n a_n logsumexp_m(...)`` with gradient ``b - column mass`` and minus the Hessian
-    :func:`schur`. The damping ``log(1 + range) / range`` increases the dual from any point and tends to 1 near the
+    ``diag(column mass) - T^T diag(1/a) T`` (K, M, M), which is singular. The damping ``log(1 + range) / range`` increases the dual from any point and tends to 1 near the
     solution, without a line search (generalised self-concordance, Sun and Tran-Dinh 2019).
     """
     share = old.kernel.exp()
-    hessian = schur(share * problem.a, share, old.log_column.exp())
+    column = to_float64(old.log_column.exp())[..., 0]
+    hessian = torch.diag_embed(column) - to_float64((share * problem.a) @ share.transpose(1, 2))
     b = to_float64(problem.b)
     alive = b > 0
     # Adding the constant direction and the atoms without mass makes the system solvable.
@@ -261,12 +262,3 @@ def _newton(problem: _Problem, old: _Iterate) -> Tensor:
     step = torch.where(alive, step, 0)
     span = (step.amax(1, keepdim=True) - step.amin(1, keepdim=True)).clamp(min=1e-12)
     return (step * (torch.log1p(span) / span)).to(problem.cost.dtype)
-
-
-def schur(plan: Tensor, share: Tensor, column: Tensor) -> Tensor:
-    """``diag(column) - T^T diag(1/a) T`` (K, M, M): the (N + M) marginal system without its rows.
-
-    ``plan`` (K, M, N) is T transposed, ``share`` the plan divided by the row weights, ``column`` (K, M, 1) the column
-    sums. Singular: every row sums to zero.
-    """
-    return torch.diag_embed(to_float64(column)[..., 0]) - to_float64(plan @ share.transpose(1, 2))

@@ -14,7 +14,6 @@ from rita_demo.method.sinkhorn import entropic_value, transport_options
 from rita_demo.records import Tuning
 from rita_demo.settings import Settings
 
-TUNING_LOSSES = ("marginal", "pointwise", "transport", "none")
 Encode = Callable[[Tensor], Tensor]  # contexts (M, L, E) -> prompt features (K, M, D)
 
 
@@ -42,8 +41,6 @@ def tune(
     Returns:
         Without steps, or with the loss ``none``: exactly the initial features and one loss (0 for ``none``).
     """
-    if settings.tuning_loss not in TUNING_LOSSES:
-        raise ValueError(f"tuning_loss is one of {', '.join(TUNING_LOSSES)}.")
     # The caller may use inference_mode, whose tensors cannot take part in a gradient.
     with torch.inference_mode(False), torch.enable_grad():
         x, z_weight, start = (t.detach().clone() for t in (x, z_weight, context))

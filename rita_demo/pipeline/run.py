@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import ParamSpec, TypeVar
+from typing import Any
 
 from rita_demo.attacks import get_attack
 from rita_demo.data.pictures import picture_of
 from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, with_defaults
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.threat_model import threat_model
+from rita_demo.process.generators import run_to_end
 from rita_demo.records import (
     AttackTrace,
     CacheState,
@@ -32,10 +33,6 @@ from rita_demo.records import (
 )
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS, Settings
-
-P = ParamSpec("P")
-Y = TypeVar("Y")
-R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -116,24 +113,9 @@ def run_picture_steps(
     )
 
 
-def run_to_end(steps: Generator[Y, None, R], on_progress: Callable[[Y], object] = lambda _: None) -> R:
-    """Run a generator to its end and return its value; every progress goes to ``on_progress``."""
-    while True:
-        try:
-            on_progress(next(steps))
-        except StopIteration as end:
-            return end.value
-
-
-def _without_progress(steps: Callable[P, Generator[RunProgress, None, Run]]) -> Callable[P, Run]:
-    def run_all(*args: P.args, **named: P.kwargs) -> Run:
-        """:func:`run_picture_steps` without the progress."""
-        return run_to_end(steps(*args, **named))
-
-    return run_all
-
-
-run_picture = _without_progress(run_picture_steps)
+def run_picture(*args: Any, **named: Any) -> Run:
+    """:func:`run_picture_steps` without the progress."""
+    return run_to_end(run_picture_steps(*args, **named))
 
 
 def defend(

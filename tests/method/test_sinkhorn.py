@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from rita_demo.method import entropic_value, linear_value, transport
+from rita_demo.method import entropic_value, transport
 
 
 def cost(K=3, N=8, M=4, seed=0):
@@ -84,7 +84,7 @@ def test_objectives_differ_by_the_entropy_of_the_marginals():
 
 
 @pytest.mark.parametrize("rho", [1.0, 0.4])
-def test_entropic_gradient_is_the_plan_and_linear_gradient_is_not(rho):
+def test_entropic_gradient_is_the_plan(rho):
     kw = {"entropy_weight": 0.02, "transported_mass": rho}
     C = cost().requires_grad_()
     plan = transport(C, torch.ones(8), torch.ones(3, 4), **kw).plan / rho
@@ -92,15 +92,9 @@ def test_entropic_gradient_is_the_plan_and_linear_gradient_is_not(rho):
         value = entropic_value(C, torch.ones(8), torch.ones(3, 4), objective=objective, **kw)
         (gradient,) = torch.autograd.grad(value.sum(), C)
         torch.testing.assert_close(gradient, plan)
-    value = linear_value(C, torch.ones(8), torch.ones(3, 4), **kw)
-    (gradient,) = torch.autograd.grad(value.sum(), C)
-    assert gradient.isfinite().all()
-    assert (gradient - plan).abs().max() > 1e-3
-    # Raising every cost alike raises the cost alike, whatever the plan does.
-    torch.testing.assert_close(gradient.sum((1, 2)), torch.ones(3), atol=1e-4, rtol=0)
 
 
-@pytest.mark.parametrize("wrong", [{"transported_mass": 0.0}, {"entropy_weight": 0.0}, {"objective": "cheap"}])
+@pytest.mark.parametrize("wrong", [{"transported_mass": 0.0}, {"entropy_weight": 0.0}])
 def test_invalid_settings_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         transport(cost(), torch.ones(8), torch.ones(3, 4), **({"entropy_weight": 0.1} | wrong))
