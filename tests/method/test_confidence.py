@@ -15,15 +15,6 @@ def test_one_class_is_certain():
     assert c.kept.all()
 
 
-def test_padding_atoms_do_not_count():
-    p = prompts()
-    padded = torch.cat([p.features, torch.zeros(5, 2, 16)], 1)
-    weight = torch.cat([p.weight, torch.zeros(5, 2)], 1)
-    x = units(0, 4, 16)
-    c = assess(x, padded, weight, temperature=0.05, max_entropy=0.8)
-    torch.testing.assert_close(c.probability, confidence_of(x, p).probability)
-
-
 @pytest.mark.parametrize("kind", ["uniform", "confidence", "agreement"])
 @pytest.mark.parametrize("N", [1, 2, 30])
 def test_view_weights_sum_to_one(kind, N):

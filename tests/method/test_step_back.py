@@ -22,21 +22,6 @@ def attacked(towards: int = 3) -> torch.Tensor:
     return x
 
 
-def test_every_view_moves_towards_the_crops_and_away_from_the_whole_square() -> None:
-    x = attacked()
-    moved = step_back(x, 2.0, AREA_FRACTION)
-    rest = 1 - AREA_FRACTION[1:]
-    d = (rest[:, None] * x[1:]).sum(0) / rest.sum() - x[0]
-    assert ((moved @ d) > (x @ d)).all()
-    torch.testing.assert_close(moved.norm(dim=1), torch.ones(12))
-
-
-def test_no_step_when_the_whole_square_matches_its_crops() -> None:
-    x = views(prompts().features[0, 0], N=12)
-    x[0] = (((1 - AREA_FRACTION[1:]) @ x[1:]) / (1 - AREA_FRACTION[1:]).sum()) * 5
-    torch.testing.assert_close(step_back(x, 0.3, AREA_FRACTION)[1:], x[1:], atol=0.03, rtol=0)
-
-
 @pytest.mark.parametrize("case", ["no strength", "no shares", "no whole square", "no crop"])
 def test_without_a_whole_square_and_crops_no_step_is_taken(case: str) -> None:
     x, strength, shown, present = attacked(), 2.0, AREA_FRACTION, None
