@@ -165,7 +165,7 @@ def cache_transport(
     *,
     empty_class: str,
     **options: Any,
-) -> tuple[Transport, Tensor]:
+) -> Transport:
     """``d_cOT(k)``: the views' transport onto the aligned cache of each class (definition 11).
 
     Args:
@@ -175,11 +175,10 @@ def cache_transport(
         options: as for :func:`~rita_demo.method.sinkhorn.transport`.
 
     Returns:
-        The transport over (K, N, J) and the distances (K,).
+        The transport over (K, N, J); its ``distance`` is d_cOT (K,).
     """
     atoms, weight = cache_atoms(state, alignment, text_mean, empty_class)
-    result = transport(cosine_cost(x, atoms), view_weight, weight, **options)
-    return result, result.distance
+    return transport(cosine_cost(x, atoms), view_weight, weight, **options)
 
 
 def cache_atoms(state: CacheState, alignment: Alignment, text_mean: Tensor, empty_class: str) -> tuple[Tensor, Tensor]:

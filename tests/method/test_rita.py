@@ -1,11 +1,11 @@
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 import torch
 
 from rita_demo.method import Prompts, decide, empty, tune
 from rita_demo.settings import PAPER, RECOMMENDED
-from tests.method.toy_models import prompts, units, views
+from tests.method.toy_models import prompts, views
 
 TENSORS = ("features", "entropy", "born", "view", "count")
 
@@ -122,12 +122,3 @@ def test_a_given_tuning_result_is_not_recomputed():
 
     again, _ = decide(x, replace(p, encode=never), cache, RECOMMENDED, tuning=first.tuning)
     assert torch.equal(again.total, first.total)
-
-
-def test_incompatible_views_and_cache_are_refused():
-    p = prompts()
-    with pytest.raises(ValueError, match="5 classes of width 16"):
-        decide(units(0, 8, 16), p, empty(4, 3, 16), RECOMMENDED)
-    with pytest.raises(ValueError, match="N >= 1"):
-        decide(units(0, 8, 12), p, empty(5, 3, 16), RECOMMENDED)
-    assert {f.name for f in fields(p)} == {"encode", "context", "features", "weight", "temperature"}
