@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rita_demo.attacks.contract import STRONGER_CAVEAT, Attack
@@ -131,8 +131,7 @@ def _stochastic_model(sampled_logits: SampledLogits, seed: int) -> Logits:
 
 
 class _QueryCounter:
-    """A model that counts its queries, pauses at intervals, and keeps its parameters' ``.grad`` untouched by the
-    package's ``backward``."""
+    """A model that counts its queries and pauses at intervals."""
 
     def __init__(self, logits: Logits) -> None:
         self.count = 0
@@ -140,38 +139,11 @@ class _QueryCounter:
         self._logits, self._since = logits, time.perf_counter()
 
     def __call__(self, pixels: Tensor) -> Tensor:
-        import torch
-
         self.count += 1
         if time.perf_counter() - self._since > PAUSE_SECONDS:
             self.pause()
             self._since = time.perf_counter()
-        if torch.is_grad_enabled() and pixels.requires_grad:
-            return _pixel_gradient().apply(pixels, self._logits)
-        with torch.no_grad():
-            return self._logits(pixels).float().clone()  # the package writes into it
-
-
-@cache
-def _pixel_gradient() -> Any:
-    """A torch function: the model's logits with a gradient for the pixels and nothing else."""
-    import torch
-
-    class PixelGradient(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, pixels: Tensor, logits: Logits) -> Tensor:
-            with torch.enable_grad():
-                ctx.leaf = pixels.detach().requires_grad_()
-                ctx.answer = logits(ctx.leaf).float()
-            return ctx.answer.detach().clone()
-
-        @staticmethod
-        @torch.autograd.function.once_differentiable
-        def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None]:
-            (slope,) = torch.autograd.grad(ctx.answer, ctx.leaf, upstream, retain_graph=True)
-            return slope, None
-
-    return PixelGradient
+        return self._logits(pixels).float().clone()  # the package writes into it
 
 
 class _Cancelled(BaseException):

@@ -68,5 +68,5 @@ def defence_logits(encode: Encode, prompts: Prompts, cache: CacheState, settings
 
 def _random_views(square: Tensor, seed: int, settings: Settings, side: int, count: int) -> tuple[Tensor, Tensor]:
     """Fresh views, and the fraction of the square's area that each shows."""
-    boxes, flipped = draw_boxes(count, seed, (settings.view_scale, 1.0))
+    boxes, flipped = draw_boxes(count, seed, settings.view_scale)
     return crop(square, boxes, flipped, side), torch.from_numpy(area_fractions(boxes))

@@ -12,7 +12,6 @@ import json
 import re
 import struct
 import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,19 +112,9 @@ def read(data: bytes) -> SavedRun:
             members = {info.filename: info for info in file.infolist()}
             _check_members(file.infolist())
             return _read_run(lambda name: _member(file, members, name), set(members))
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        RuntimeError,
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        OverflowError,
-        struct.error,
-    ) as error:
+    except (DemoError, MemoryError):
+        raise
+    except Exception as error:  # what zipfile, zlib, json and the readers of members raise
         raise BundleError("This saved run is damaged, or it was changed.", RETRY_HINT) from error
 
 

@@ -104,13 +104,12 @@ def _sides(run: Run) -> list[tuple[str, ImageResult]]:
 def _costs(run: Run) -> list[list[Any]]:
     """Rows of ``costs.csv``: head, then one per class."""
     columns: dict[str, Iterable[Any]] = {"class": run.class_prompts.names}
-    weight = run.settings.cache_weight
     for name, side in _sides(run):
         trace = side.trace
-        columns[f"{name}_prompt_distance"] = trace.prompt_transport.distance
-        columns[f"{name}_weighted_cache_distance"] = weight * trace.cache_distance
-        columns[f"{name}_total"] = trace.total
-    return [list(columns), *([_csv_value(v) for v in row] for row in zip(*columns.values()))]
+        columns[f"{name}_prompt_distance"] = trace.prompt_transport.distance.tolist()
+        columns[f"{name}_weighted_cache_distance"] = (run.settings.cache_weight * trace.cache_distance).tolist()
+        columns[f"{name}_total"] = trace.total.tolist()
+    return [list(columns), *map(list, zip(*columns.values()))]
 
 
 def _verdicts(run: Run) -> list[list[Any]]:
@@ -126,10 +125,6 @@ def _verdicts(run: Run) -> list[list[Any]]:
             row += [run.class_prompts.names[said.label], share, float(said.margin)]
         rows.append([*row, run.clean.verdicts[method].margin_unit])
     return rows
-
-
-def _csv_value(value: Any) -> Any:
-    return value if isinstance(value, str) else float(value)
 
 
 def _json(value: Any) -> bytes:

@@ -20,15 +20,6 @@ from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.prompts import initial_contexts
 from rita_demo.vlm.templates import CONTEXT_LENGTH, DEFAULT_START, sentence
 
-#: The only supported values of these settings.
-SUPPORTED_SETTINGS = {
-    "objective": "linear",
-    "tuning_loss": "marginal",
-    "cache_text": "initial",
-    "completion": "svd",
-    "descriptions": "none",
-}
-
 
 @dataclass(frozen=True)
 class ReferenceResult:
@@ -45,14 +36,11 @@ class ReferenceRita:
 
     ``cache``: for every class a list of at most ``settings.slots`` pairs (feature (D,), entropy in nats).
 
-    Raises:
-        ValueError: an unsupported setting (``SUPPORTED_SETTINGS`` and :func:`view_weights`).
+    It supports objective ``linear``, tuning_loss ``marginal``, cache_text ``initial``, completion ``svd``, descriptions
+    ``none``, and view_weight ``uniform``, ``area`` and ``shown``.
     """
 
     def __init__(self, backbone: Backbone, names: tuple[str, ...], settings: Settings) -> None:
-        for name, value in SUPPORTED_SETTINGS.items():
-            if getattr(settings, name) != value:
-                raise ValueError(f"The reference implementation supports {name}={value} only.")
         self.backbone, self.settings = backbone.unfused(), settings
         self.tokens = backbone.tower.tokens([sentence(DEFAULT_START, name) for name in names])
         self.initial_contexts = initial_contexts(backbone.tower, settings)

@@ -15,7 +15,7 @@ from rita_demo.views.boxes import draw_boxes
 def cut_views(square: np.ndarray, settings: Settings, side: int) -> list[Image.Image]:
     """Definition 2: N views (side, side) of a square (H, H, 3) uint8, the same boxes as the engine's."""
     picture = Image.fromarray(square)
-    boxes, mirrored = draw_boxes(settings.views, settings.view_seed, (settings.view_scale, 1.0))
+    boxes, mirrored = draw_boxes(settings.views, settings.view_seed, settings.view_scale)
     views = []
     for number, (box, mirror) in enumerate(zip(boxes, mirrored)):
         left, top, right, bottom = (float(edge) * picture.width for edge in box)
@@ -30,13 +30,7 @@ def cut_views(square: np.ndarray, settings: Settings, side: int) -> list[Image.I
 
 
 def view_weights(settings: Settings) -> Tensor:
-    """The mass (N,) of the views: uniform, or in proportion to the area of the square that a view hides or shows.
-
-    Raises:
-        ValueError: another setting ``view_weight``.
-    """
-    if settings.view_weight not in ("uniform", "area", "shown"):
-        raise ValueError("The reference implementation supports view_weight=uniform, area and shown only.")
+    """The mass (N,) of the views: uniform, or in proportion to the area of the square that a view hides or shows."""
     if settings.view_weight == "uniform":
         return torch.full((settings.views,), 1 / settings.views)
     parts = hidden_fraction(settings)
@@ -49,7 +43,7 @@ def view_weights(settings: Settings) -> Tensor:
 
 def hidden_fraction(settings: Settings) -> list[float]:
     """The fraction of the square's area that each of the N views hides; 0 for view 0."""
-    boxes, _ = draw_boxes(settings.views, settings.view_seed, (settings.view_scale, 1.0))
+    boxes, _ = draw_boxes(settings.views, settings.view_seed, settings.view_scale)
     return [1 - (right - left) * (low - top) for left, top, right, low in boxes.tolist()]
 
 

@@ -19,7 +19,7 @@ from tests.attacks.test_attacks import TinyModel, noisy, picture, run
 
 @pytest.fixture(scope="module")
 def model() -> TinyModel:
-    return TinyModel().eval()
+    return TinyModel().eval().requires_grad_(False)
 
 
 @pytest.mark.parametrize("budget", [pytest.param(2, marks=pytest.mark.slow), 8])

@@ -48,7 +48,7 @@ def test_random_crops_match_the_defence_differ_per_seed_and_are_differentiable()
     pixels = squares().requires_grad_()
     answer = sampled(pixels, [4, 9])
     assert answer.shape == (2, 3, 5)
-    boxes, flipped = draw_boxes(4, 9, (0.3, 1.0))
+    boxes, flipped = draw_boxes(4, 9, 0.3)
     expected = encode(crop(pixels[1], boxes[1:], flipped[1:], SIDE)) @ hand.T / 0.5
     assert torch.allclose(answer[1], expected, atol=1e-5)
     assert not torch.allclose(answer, sampled(pixels, [5, 10]))
@@ -69,7 +69,7 @@ def test_defence_logits_equal_the_decision_on_the_same_views() -> None:
     answer = sampled(pixels, [4, 9])
     assert answer.shape == (2, 1, 5)
     for row, seed in enumerate((4, 9)):
-        boxes, flipped = draw_boxes(6, seed, (0.08, 1.0))
+        boxes, flipped = draw_boxes(6, seed, 0.08)
         views = crop(pixels[row].detach(), boxes, flipped, SIDE)
         shown = torch.from_numpy(area_fractions(boxes))
         trace, _ = decide(encode(views), prompts, cache, settings, area_fraction=shown)

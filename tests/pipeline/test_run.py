@@ -59,13 +59,6 @@ def test_a_cache_of_another_vocabulary_is_not_used(engine: Engine, coffee: Pictu
     assert other.cache_before.features.shape[0] == 2
 
 
-def test_the_attack_stays_within_its_budget_and_both_sides_differ(example_run: Run) -> None:
-    assert example_run.attack is not None
-    moved = np.abs(example_run.attacked.picture.pixels.astype(int) - example_run.clean.picture.pixels)
-    assert 0 < moved.max() <= QUICK.budget
-    assert example_run.attack.linf == moved.max()
-
-
 def test_defend_only_does_not_change_the_picture(engine: Engine, coffee: Picture) -> None:
     run = run_picture(engine, coffee, NAMES, QUICK.replace(attack="none"))
     assert run.attack is None
@@ -163,40 +156,27 @@ def test_a_repeat_with_the_seed_of_the_run_equals_the_run(engine: Engine, exampl
 
 
 @pytest.mark.parametrize(
-    ("clean", "attacked", "word"),
+    ("target", "clean", "attacked", "word"),
     [
-        (0, 0, "holds"),
-        (0, 1, "fooled"),
-        (1, 1, "was already wrong"),
-        (1, 2, "was already wrong, now another"),
-        (1, 0, "was wrong, now right"),
+        (None, 0, 0, "holds"),
+        (None, 0, 1, "fooled"),
+        (None, 1, 1, "was already wrong"),
+        (None, 1, 2, "was already wrong, now another"),
+        (None, 1, 0, "was wrong, now right"),
+        (2, 0, 0, "holds"),
+        (2, 0, 2, "fooled"),
+        (2, 0, 1, "wrong now, but not the target"),
+        (2, 1, 1, "was already wrong"),
+        (2, 2, 2, "was already wrong"),
+        (2, 1, 2, "was already wrong, now the target"),
+        (2, 2, 1, "was already wrong, now another"),
+        (2, 1, 0, "was wrong, now right"),
     ],
 )
-def test_outcomes_are_named(clean: int, attacked: int, word: str) -> None:
+def test_outcomes_are_named(target: int | None, clean: int, attacked: int, word: str) -> None:
     before, after = (Verdict(k, np.ones(3) / 3, 0.0, "probability") for k in (clean, attacked))
-    assert outcome(before, after, 0) == word
+    assert outcome(before, after, 0, target) == word
     assert word in OUTCOMES
-
-
-@pytest.mark.parametrize(
-    ("clean", "attacked", "word"),
-    [
-        (0, 0, "holds"),
-        (0, 2, "fooled"),
-        (0, 1, "wrong now, but not the target"),
-        (1, 1, "was already wrong"),
-        (2, 2, "was already wrong"),
-        (1, 2, "was already wrong, now the target"),
-        (2, 1, "was already wrong, now another"),
-        (1, 0, "was wrong, now right"),
-    ],
-)
-def test_with_a_target_only_the_target_is_fooled(clean: int, attacked: int, word: str) -> None:
-    before, after = (Verdict(k, np.ones(3) / 3, 0.0, "probability") for k in (clean, attacked))
-    assert outcome(before, after, 0, 2) == word
-    assert word in OUTCOMES
-    fooled = clean == 0 and attacked == 2  # as AttackTrace says it of CLIP
-    assert (word == "fooled") == fooled
 
 
 @pytest.mark.parametrize(("label", "target"), [(6, None), (-1, None), (0, 9), (0, 0)])

@@ -69,9 +69,3 @@ def test_reference_views_equal_engine_views_rounded_to_8_bit(tiny_model_dir: Pat
     theirs = engine.view_pixels(picture_of(square), settings.replace(views=12))
     difference = np.abs(np.stack([np.asarray(v) for v in ours]).astype(int) - theirs)
     assert np.quantile(difference, 0.99) <= 1
-
-
-def test_an_unsupported_setting_is_refused(tiny_model_dir: Path) -> None:
-    backbone = load(f"local-dir:{tiny_model_dir}", "cpu")
-    with pytest.raises(ValueError, match="completion=svd"):
-        ReferenceRita(backbone, NAMES, RECOMMENDED)
