@@ -24,7 +24,7 @@ from rita_demo.settings.setting import Setting
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from rita_demo.attacks.gradient_loop import AttackBatch, AttackProgress, AttackRequest, Logits, SampledLogits
+    from rita_demo.attacks.gradient_loop import AttackRequest, AttackSteps, Logits, SampledLogits
 
 T = TypeVar("T")
 MIN_CLASSES = 4  # the loss of APGD-T compares the four most probable classes
@@ -35,7 +35,7 @@ PAUSE_SECONDS = 0.2  # seconds between two reports of progress
 EXPECTED_QUERIES = {"standard": 5100 + 400 * MAX_TARGETS, "rand": 2 * 20 * 101}
 
 
-def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> Generator[AttackProgress, None, AttackBatch]:
+def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
     """An ``AttackLoop`` with S = 1: it returns no steps in between.
 
     Version ``standard`` (APGD-CE, APGD-T, FAB-T, Square) on the model. With ``sampled_logits``: version ``rand``
@@ -57,7 +57,13 @@ def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> Genera
             f"AutoAttack needs at least {MIN_CLASSES} classes; got {answer.shape[1]}.",
             "Its loss compares the four most probable classes. Add classes or choose another attack.",
         )
-    package = _import_package()
+    try:
+        package = importlib.import_module("pyautoattack")
+    except ImportError as error:
+        raise DemoError(
+            "AutoAttack needs the package pyautoattack, which is not installed.",
+            "Install it (pip install pyautoattack==0.2.0), or choose another attack.",
+        ) from error
     version = "standard" if sampled is None else "rand"
     classes, each = answer.shape[1], EXPECTED_QUERIES[version]
     total, frames, delivered = each * len(seeds), [components.quantise(clean)], []
@@ -77,11 +83,11 @@ def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> Genera
                     own = end.value
                     break
                 done = each * number + min(queries.count, each - 1)
-                yield gradient_loop.AttackProgress(done, total, goal(answer), answer.softmax(1), frames[0])
+                yield done, total
         delivered.append(components.quantise(own, request.roundtrip if budget else "round"))
     frames.append(torch.cat(delivered))
     after, loss, _ = gradient_loop.loss_and_gradient(logits, frames[1].float() / 255.0, goal, False)
-    yield gradient_loop.AttackProgress(total, total, loss, after.softmax(1), frames[1])
+    yield total, total
     return gradient_loop.as_batch(frames, [goal(answer), loss], [answer, after], leave)
 
 
@@ -104,16 +110,6 @@ def _run_package(
     attack.logger.disabled = True  # its advice is for the command line
     found, _ = attack.run_standard_evaluation(clean, label, batch_size=1)
     return found
-
-
-def _import_package() -> Any:
-    try:
-        return importlib.import_module("pyautoattack")
-    except ImportError as error:
-        raise DemoError(
-            "AutoAttack needs the package pyautoattack, which is not installed.",
-            "Install it (pip install pyautoattack==0.2.0), or choose another attack.",
-        ) from error
 
 
 def _stochastic_model(sampled_logits: SampledLogits, seed: int) -> Logits:

@@ -32,17 +32,6 @@ SampledLogits = Callable[[Tensor, Sequence[int]], Tensor]
 
 
 @dataclass(frozen=True)
-class AttackProgress:
-    """After one step: ``loss`` (B,), ``probability`` (B, K), ``frame`` (B, 3, H, W) uint8."""
-
-    step: int
-    steps: int
-    loss: Tensor
-    probability: Tensor
-    frame: Tensor
-
-
-@dataclass(frozen=True)
 class AttackBatch:
     """A batch of finished attacks.
 
@@ -76,8 +65,10 @@ class AttackRequest:
     sampled_logits: SampledLogits | None = None
 
 
-#: (model, pixels (B, 3, H, W) float in [0, 1] on the 8-bit grid, request); yields after every step, returns the batch.
-AttackLoop = Callable[[Logits, Tensor, AttackRequest], Generator[AttackProgress, None, AttackBatch]]
+#: Yields (steps done, steps) after every step, returns the batch.
+AttackSteps = Generator[tuple[int, int], None, AttackBatch]
+#: (model, pixels (B, 3, H, W) float in [0, 1] on the 8-bit grid, request)
+AttackLoop = Callable[[Logits, Tensor, AttackRequest], AttackSteps]
 
 
 def loop_of(attack: Attack) -> AttackLoop:
@@ -85,9 +76,7 @@ def loop_of(attack: Attack) -> AttackLoop:
     return attack.loop or partial(gradient_attack, attack=attack)
 
 
-def gradient_attack(
-    logits: Logits, pixels: Tensor, request: AttackRequest, *, attack: Attack
-) -> Generator[AttackProgress, None, AttackBatch]:
+def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, attack: Attack) -> AttackSteps:
     """Attack a batch by gradient; an :data:`AttackLoop` once ``attack`` is given.
 
     Args:
@@ -126,7 +115,7 @@ def gradient_attack(
             answer, loss, gradient = evaluate(iterate, step, True)
         losses.append(loss)
         answers.append(answer)
-        yield AttackProgress(step, steps, loss, answer.softmax(dim=1), frames[-1])
+        yield step, steps
     return as_batch(frames, losses, answers, leave)
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rita_demo.attacks.contract import Attack
-from rita_demo.attacks.gradient_loop import AttackBatch, AttackProgress, AttackRequest, Logits, SampledLogits, loop_of
+from rita_demo.attacks.gradient_loop import AttackBatch, AttackRequest, Logits, SampledLogits, loop_of
 from rita_demo.attacks.guest_checks import checked_loop
 from rita_demo.attacks.registry import ATTACKS, get_attack
 from rita_demo.records import AttackTrace
@@ -25,8 +25,8 @@ def attack_steps(
     seeds: Sequence[int],
     targets: Sequence[int | None] | None = None,
     sampled_logits: SampledLogits | None = None,
-) -> Generator[AttackProgress, None, list[AttackTrace]]:
-    """Attack B squares: yields after every step, returns their traces. ``seconds`` is each one's share.
+) -> Generator[tuple[int, int], None, list[AttackTrace]]:
+    """Attack B squares: yields (steps done, steps) after every step, returns their traces. ``seconds`` is each one's share.
 
     Args:
         logits: (B, 3, H, W) in [0, 1] to (B, K), differentiable.

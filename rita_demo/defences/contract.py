@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from rita_demo.records import CacheState, Trace, Verdict
+from rita_demo.records import Trace, Verdict
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from rita_demo.method import Prompts
-
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 GROUPS_OF_RITA = frozenset({"attack", "views", "prompts", "tuning", "transport", "cache"})
 
 
@@ -34,7 +30,6 @@ class DefenceInput:
     (1, L, E) the token embeddings of "a photo of a"; ``encode`` turns contexts (1, L, E) into prompts (K, 1, D) and
     is differentiable; ``temperature`` = 1 / CLIP's logit scale. ``own``: the values of the defence's own settings.
     ``decide``: RITA's decision (numpy arrays) under the given settings, for a defence with ``uses_decision``.
-    ``prompts``, ``cache``: RITA's prompts and cache, only there for an attacker (:class:`Adaptive`).
     """
 
     views: Tensor
@@ -45,23 +40,8 @@ class DefenceInput:
     encode: Callable[[Tensor], Tensor]
     temperature: float
     settings: Settings
-    own: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    own: Mapping[str, Any] = field(default_factory=dict)
     decide: Callable[[Settings], Trace] = _no_decision
-    prompts: Prompts | None = None
-    cache: CacheState | None = None
-
-
-@dataclass(frozen=True)
-class Adaptive:
-    """What an attacker who knows the defence differentiates.
-
-    ``kind``: the gradient is exact, straight-through (a step without gradient is passed as if it did nothing), or
-    identity (the whole defence is; Athalye et al. 2018, BPDA). ``logits``: an input whose ``views`` carry a gradient
-    -> logits (K,).
-    """
-
-    kind: Literal["exact", "straight-through", "identity"]
-    logits: Callable[[DefenceInput], Tensor]
 
 
 @dataclass(frozen=True)
@@ -72,7 +52,6 @@ class Defence:
     ``input_description``: the same in words, ``{n}`` the number of views. ``uses``: names of shared settings that
     the answer depends on beside those of the attack and the views. ``settings``: its own settings.
     ``answer``: a :class:`DefenceInput` -> :class:`Verdict`, or None for no answer under these settings.
-    ``adaptive``: None means that no attack knows the defence.
     ``role``: its colour in the palette of ``plots/theme.py``; "" takes the next free colour. ``dash``, ``symbol``:
     Plotly's names of its line and its marker. ``paper_name``: its name in the paper's tables.
 
@@ -92,7 +71,6 @@ class Defence:
     input_description: str = "{n} views"
     uses: tuple[str, ...] = ("hand_prompt",)
     settings: tuple[Setting, ...] = ()
-    adaptive: Adaptive | None = None
     role: str = ""
     dash: str = "solid"
     symbol: str = "circle"
@@ -100,7 +78,7 @@ class Defence:
     uses_decision: bool = False
     uses_cache: bool = False
     cache_only: bool = False
-    setting_changes: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    setting_changes: Mapping[str, Any] = field(default_factory=dict)
     ignored_settings: Callable[[Settings], frozenset[str]] = lambda settings: frozenset()
     guest: str = ""
 

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from rita_demo.defences.contract import Adaptive, Defence, DefenceInput
+from rita_demo.defences.contract import Defence, DefenceInput
 from rita_demo.records import Verdict
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 def answer(inputs: DefenceInput) -> Verdict:
     """The decision by the lowest total cost."""
     return inputs.decide(inputs.settings).verdict
-
-
-def logits(inputs: DefenceInput) -> Tensor:
-    """``-(d_OT + alpha d_cOT) / ((1 + alpha) tau)`` (K,), differentiable in the views; prompts and cache stay as they are."""
-    from rita_demo.method import decision_logits
-
-    assert inputs.prompts is not None, "the attacker's engine gives prompts and cache"
-    assert inputs.cache is not None
-    return decision_logits(inputs.views, inputs.prompts, inputs.cache, inputs.settings, inputs.area_fraction)
 
 
 DEFENCE = Defence(
@@ -34,7 +20,6 @@ DEFENCE = Defence(
     input_description="{n} views, transport",
     answer=answer,
     uses=(),
-    adaptive=Adaptive("exact", logits),
     role="defence",
     dash="solid",
     symbol="circle",

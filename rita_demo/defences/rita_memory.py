@@ -11,7 +11,6 @@ DEFENCE = replace(
     sentence="A part of RITA: the transport cost to the remembered views alone.",
     input_description="{n} views, without the sentences’ cost",
     answer=lambda inputs: inputs.decide(inputs.settings).cache_verdict,
-    adaptive=None,
     dash="dot",
     symbol="square-open",
     paper_name="",

@@ -10,7 +10,6 @@ DEFENCE = replace(
     title="RITA, prompts only",
     sentence="A part of RITA: the transport cost to the class's sentences alone.",
     input_description="{n} views, without the memory",
-    adaptive=None,
     dash="dash",
     symbol="circle-open",
     paper_name="",

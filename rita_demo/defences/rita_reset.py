@@ -10,7 +10,6 @@ DEFENCE = replace(
     title="RITA, fresh memory",
     sentence="RITA with a memory that is emptied before every picture.",
     input_description="{n} views, memory of this picture only",
-    adaptive=None,
     dash="dashdot",
     symbol="diamond-open",
     paper_name="",

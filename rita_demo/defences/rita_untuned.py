@@ -10,7 +10,6 @@ DEFENCE = replace(
     title="RITA, untuned",
     sentence="RITA without the prompt update: views, transport and memory only.",
     input_description="{n} views, no prompt update",
-    adaptive=None,
     dash="longdash",
     symbol="triangle-up-open",
     paper_name="",

@@ -14,7 +14,7 @@ import torch
 
 from rita_demo import method
 from rita_demo.attacks import access_of, run
-from rita_demo.attacks.gradient_loop import Logits, SampledLogits
+from rita_demo.attacks.gradient_loop import SampledLogits
 from rita_demo.defences.contract import DefenceInput
 from rita_demo.defences.registry import run_defence
 from rita_demo.engine import attack_models
@@ -87,7 +87,7 @@ class Engine(EncodingEngine):
         the defence decides from, for the attack through the defence; None: an empty one.
         """
         loop = run.attack_steps(
-            self._single_view_logits(class_prompts),
+            attack_models.single_view_logits(self._backbone, self._tensor(class_prompts.template_features)),
             self._pixels(picture)[None],
             settings,
             [label],
@@ -101,7 +101,7 @@ class Engine(EncodingEngine):
                     progress = next(loop)
                 except StopIteration as end:
                     return to_numpy(end.value[0])
-            yield progress.step, progress.steps
+            yield progress
 
     def attack_batch(
         self,
@@ -118,7 +118,7 @@ class Engine(EncodingEngine):
         """
         with self._model_lock():
             steps = run.attack_steps(
-                self._single_view_logits(class_prompts),
+                attack_models.single_view_logits(self._backbone, self._tensor(class_prompts.template_features)),
                 torch.stack([self._pixels(picture) for picture in pictures]),
                 settings,
                 labels,
@@ -128,27 +128,18 @@ class Engine(EncodingEngine):
             traces = run_to_end(steps)
         return [to_numpy(trace) for trace in traces]
 
-    def _single_view_logits(self, class_prompts: ClassPrompts) -> Logits:
-        """Plain CLIP as an attack queries it: pixels (B, 3, H, W) -> logits (B, K)."""
-        template_features = self._tensor(class_prompts.template_features)
-        return attack_models.single_view_logits(
-            self._backbone.encode_pixels, template_features, self._backbone.temperature, self.info.side
-        )
-
     def _attack_model(
         self, class_prompts: ClassPrompts, settings: Settings, cache: CacheState | None
     ) -> SampledLogits | None:
         """What the attacker of these settings differentiates; None: plain CLIP."""
-        access, model = access_of(settings), self._backbone
+        access = access_of(settings)
         if access == "crops":
-            template_features = self._tensor(class_prompts.template_features)
-            return attack_models.random_crop_logits(
-                model.encode_pixels, template_features, model.temperature, settings, self.info.side
-            )
+            hand = self._tensor(class_prompts.template_features)
+            return attack_models.random_crop_logits(self._backbone, hand, settings)
         if access == "defence":
-            state = to_torch(self.compatible_cache(cache, class_prompts, settings), model.device)
+            state = to_torch(self.compatible_cache(cache, class_prompts, settings), self._backbone.device)
             prompts = self._method_prompts(class_prompts, settings)
-            return attack_models.defence_logits(model.encode_pixels, prompts, state, settings, self.info.side)
+            return attack_models.defence_logits(self._backbone, prompts, state, settings)
         return None
 
     # --- RITA's cache and decision

@@ -87,7 +87,7 @@ def transport(
         mass=float(transported_mass),
         potentials=(_scatter_classes(f, has_mass), _scatter_classes(g, has_mass)[:, :atoms]),
         residual=solution.residual,
-        checks=solution.checks,
+        checks=torch.arange(len(solution.residual), device=C.device),
         converged=bool(solution.converged.all()),
         outcome=_outcome_sentence(solution, tolerance),
     )
@@ -118,7 +118,7 @@ def sinkhorn_history(solved: Transport, k: int, settings: Settings) -> SinkhornH
         on_check=lambda level, plan, g: seen.append((level, (plan * C).sum() / solved.mass, g)),
     )
     return SinkhornHistory(
-        checks=solution.checks,
+        checks=torch.arange(len(solution.residual), device=C.device),
         residual=solution.residual,
         entropy_weight=C.new_tensor([level for level, _, _ in seen]),
         cost=C.new_tensor([float(cost) for _, cost, _ in seen]),
@@ -202,7 +202,7 @@ def _outcome_sentence(solution: Solution, tolerance: float) -> str:
     total = len(solution.converged)
     if total == 0:
         return "Nothing to transport: no class has any mass."
-    steps, worst = int(solution.checks[-1]), float(solution.residual[-1])
+    steps, worst = len(solution.residual) - 1, float(solution.residual[-1])
     where = f"after {steps} step{'' if steps == 1 else 's'} (largest marginal error {worst:.1e})"
     missing = total - int(solution.converged.sum())
     if missing == 0:

@@ -35,13 +35,12 @@ STALL_STEPS = 25  # steps without a 10 % smaller residual that count as stalled
 @dataclass(frozen=True)
 class Solution:
     """``plan`` (K, N, M), rows exact; ``potentials`` f (K, N), g (K, M) with
-    ``plan = rows * columns * exp((f + g - cost) / lambda)``; ``residual`` and ``checks`` (T,); ``converged`` (K,) bool;
+    ``plan = rows * columns * exp((f + g - cost) / lambda)``; ``residual`` (T,), one per step; ``converged`` (K,) bool;
     ``stalled``: stopped because the residual no longer fell."""
 
     plan: Tensor
     potentials: tuple[Tensor, Tensor]
     residual: Tensor
-    checks: Tensor
     converged: Tensor
     stalled: bool
 
@@ -137,7 +136,7 @@ def solve(
     """
     if len(cost) == 0:
         none = cost.new_zeros(0)
-        return Solution(cost, (rows, columns), none, none.long(), none.bool(), False)
+        return Solution(cost, (rows, columns), none, none.bool(), False)
     problem, f0, g0 = _centred(cost, rows, columns)
 
     def report_check(iterate: _Iterate, level: Tensor) -> None:
@@ -145,7 +144,7 @@ def solve(
             on_check(float(level[0]), problem.plan(iterate), (iterate.g + g0).flatten())
 
     with single_threaded():
-        iterate, residual, checks, converged, stalled = _descend(
+        iterate, residual, converged, stalled = _descend(
             problem, entropy_weight, tolerance, max_iterations, report_check
         )
         plan = problem.plan(iterate)
@@ -155,7 +154,6 @@ def solve(
         plan,
         (f, (iterate.g + g0).flatten(1)),
         torch.tensor(residual, dtype=cost.dtype, device=cost.device),
-        torch.tensor(checks, device=cost.device),
         converged,
         stalled,
     )
@@ -180,20 +178,19 @@ def _descend(
     tolerance: float,
     max_iterations: int,
     on_check: Callable[[_Iterate, Tensor], None],
-) -> tuple[_Iterate, list[float], list[int], Tensor, bool]:
+) -> tuple[_Iterate, list[float], Tensor, bool]:
     """Iterate every class from a large lambda down to ``target``, and then to within the tolerance."""
     level = _first_level(problem, target)
     final = iterate = problem.iterate_at(torch.zeros_like(problem.b), level)
     active = torch.arange(len(level), device=level.device)
     error = iterate.error.clone()
-    residual, checks = [], []
+    residual: list[float] = []
     best, waited = math.inf, 0
     for number in range(max_iterations + 1):
         if 2 * number >= max_iterations:  # half of the steps are used: the rest at the target
             iterate, level = _lower_entropy(problem, iterate, level, target, level > target, jump=True)
         error[active] = iterate.error
         residual.append(float(error.max()))
-        checks.append(number)
         on_check(iterate, level)
         arrived = level <= target
         moving = residual[-1] < 0.9 * best or not bool(arrived.all())
@@ -208,7 +205,7 @@ def _descend(
         iterate = _step(problem, iterate, level)
         near = iterate.error < LEVEL_TOLERANCE * problem.b.where(problem.b > 0, 1).amin((1, 2))
         iterate, level = _lower_entropy(problem, iterate, level, target, near & (level > target))
-    return final.put(active, iterate), residual, checks, error <= tolerance, waited >= STALL_STEPS
+    return final.put(active, iterate), residual, error <= tolerance, waited >= STALL_STEPS
 
 
 def _first_level(problem: _Problem, target: float) -> Tensor:

@@ -186,7 +186,9 @@ def _read_run(member: Any, member_names: set[str]) -> SavedRun:
         cache_file=member("memory.safetensors") if memory else None,
         answers=_answers(result, wanted, names),
     )
-    _check_pictures(run)
+    clean = open_picture(run.clean)
+    if run.attacked is not None and open_picture(run.attacked).pixels.shape != clean.pixels.shape:
+        raise BundleError("The attacked picture in this zip is not as large as the clean one.", RETRY_HINT)
     return run
 
 
@@ -245,12 +247,6 @@ def answers_of(result: Mapping[str, Any]) -> Answers:
         for side in SIDES
         for method, said in result[side]["methods"].items()
     }
-
-
-def _check_pictures(run: SavedRun) -> None:
-    clean = open_picture(run.clean)
-    if run.attacked is not None and open_picture(run.attacked).pixels.shape != clean.pixels.shape:
-        raise BundleError("The attacked picture in this zip is not as large as the clean one.", RETRY_HINT)
 
 
 def differences(saved: SavedRun, run: Run) -> list[str]:

@@ -76,7 +76,10 @@ def run_picture_steps(
         class_prompts = engine.encode_classes(names, settings)
     check_index("label", label, class_prompts)
     check_index("target", target, class_prompts)
-    before = _starting_cache(engine, class_prompts, settings, picture, cache, previous)
+    if cache is None and previous is not None:
+        again = previous.clean.picture.key == picture.key
+        cache = previous.cache_before if again else previous.cache_after
+    before = engine.compatible_cache(cache, class_prompts, settings)
     yield RunProgress("Cutting the picture into views", 0.1, class_prompts)
     with _timed(seconds, "views and encoding"):
         engine.encode_views(picture, settings)  # cached for defend()
@@ -227,21 +230,6 @@ def decider(
 def same_prompt_update(one: Settings, other: Settings) -> bool:
     """Whether both settings adjust the prompts in the same way."""
     return not any(SETTINGS[name].group == "tuning" for name in one.differs_from(other))
-
-
-def _starting_cache(
-    engine: Engine,
-    class_prompts: ClassPrompts,
-    settings: Settings,
-    picture: Picture,
-    cache: CacheState | None,
-    previous: Run | None,
-) -> CacheState:
-    """The cache that both pictures are decided from."""
-    if cache is None and previous is not None:
-        again = previous.clean.picture.key == picture.key
-        cache = previous.cache_before if again else previous.cache_after
-    return engine.compatible_cache(cache, class_prompts, settings)
 
 
 def check_index(what: str, index: int | None, class_prompts: ClassPrompts) -> None:

@@ -32,8 +32,6 @@ def augmix(views: np.ndarray, seed: int, first: int = 0) -> np.ndarray:
     Returns:
         (N, H, W, 3) float32 in [0, 1].
     """
-    if views.dtype != np.uint8 or views.ndim != 4 or views.shape[-1] != 3:
-        raise ValueError(f"Expected uint8 (N, H, W, 3); got {views.dtype} {views.shape}")
     mixed = np.empty(views.shape, dtype=np.float32)
     for place, view in enumerate(views):
         mixed[place] = _mix(view, np.random.default_rng([seed, first + place]))

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from rita_demo.attacks import ATTACKS, components, get_attack
 from rita_demo.attacks.contract import COMPONENT_NAMES
-from rita_demo.attacks.gradient_loop import AttackProgress, SampledLogits, fresh_seed
+from rita_demo.attacks.gradient_loop import SampledLogits, fresh_seed
 from rita_demo.attacks.run import attack_steps
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import AttackTrace
@@ -71,8 +71,8 @@ def sampled_logits_of(model: nn.Module, name: str) -> SampledLogits | None:
     return noisy(model) if row.access_with(RECOMMENDED) else None
 
 
-def run(model: nn.Module, name: str, **changes: object) -> tuple[list[AttackProgress], AttackTrace]:
-    progress: list[AttackProgress] = []
+def run(model: nn.Module, name: str, **changes: object) -> tuple[list[tuple[int, int]], AttackTrace]:
+    progress: list[tuple[int, int]] = []
     asked = {"budget": 4, "steps": 5, "seed": 3, "label": None, "target": None, "pixels": picture()} | changes
     label, target, pixels, seed = (asked.pop(part) for part in ("label", "target", "pixels", "seed"))
     crops = name in ATTACKS and ATTACKS[name].access_with(RECOMMENDED)
@@ -119,15 +119,11 @@ def test_another_seed_changes_pixels_only_for_stochastic_attacks(model: TinyMode
 def test_the_trace_has_one_entry_per_step_and_one_before(model: TinyModel, name: str) -> None:
     progress, trace = run(model, name)
     steps = ATTACKS[name].step_count(5)
-    assert [p.step for p in progress] == list(range(1, steps + 1))
+    assert progress == [(step, steps) for step in range(1, steps + 1)]
     assert trace.frames.shape == (steps + 1, SIDE, SIDE, 3)
     assert trace.loss.shape == (steps + 1,)
     assert trace.probability.shape == (steps + 1, CLASSES)
     assert torch.allclose(trace.probability.sum(1), torch.ones(steps + 1))
-    for at in progress:
-        assert at.steps == steps
-        assert torch.equal(at.frame[0].permute(1, 2, 0), trace.frames[at.step])
-        assert float(at.loss) == pytest.approx(float(trace.loss[at.step]))
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -222,7 +218,6 @@ def test_the_callers_grad_mode_neither_matters_nor_changes(model: TinyModel, nam
     loop = attack_steps(model, picture()[None], RECOMMENDED.replace(steps=3), [None], [0])
     next(loop)
     assert torch.is_grad_enabled()
-    assert not next(loop).probability.requires_grad
 
 
 def test_without_a_label_the_prediction_of_the_model_is_attacked(model: TinyModel) -> None:

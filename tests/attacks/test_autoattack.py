@@ -87,7 +87,7 @@ def test_closing_the_generator_ends_the_attack_thread(model: TinyModel, monkeypa
     monkeypatch.setattr("rita_demo.attacks.autoattack.PAUSE_SECONDS", -1.0)  # pause at every query
     before = threading.active_count()
     loop = attack_steps(model, picture()[None], RECOMMENDED.replace(attack="autoattack"), [None], [0])
-    steps = [next(loop).step for _ in range(20)]
+    steps = [next(loop)[0] for _ in range(20)]
     assert steps == sorted(steps)
     assert threading.active_count() == before + 1
     loop.close()

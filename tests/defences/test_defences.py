@@ -150,23 +150,6 @@ def test_ensemble_uses_descriptions_when_set() -> None:
         run_defence("ensemble", defence_input(settings=settings))
 
 
-def test_an_attacker_who_knows_rita_has_its_probabilities_and_a_gradient() -> None:
-    settings = RECOMMENDED.replace(protocol="off", tuning_steps=0, step_back=0.0)
-    views = tensor(TOY.pictures[0]).requires_grad_()
-    context = tensor(TOY.context)
-    prompts = method.Prompts(TOY.encode_torch, context, TOY.encode_torch(context), tensor(TOY.z_weight), TAU)
-    cache = method.empty(K, settings.slots, D, "toy", dtype=views.dtype)
-    inputs = defence_input(views=views, settings=settings, prompts=prompts, cache=cache)
-    adaptive = DEFENCES["rita"].adaptive
-    logits = adaptive.logits(inputs)
-    (gradient,) = torch.autograd.grad(logits[0], views)
-    expected = run_defence("rita", defence_input(settings=settings)).probability
-    np.testing.assert_allclose(logits.softmax(-1).detach(), expected, atol=1e-6)
-    assert adaptive.kind == "exact"
-    assert gradient.abs().sum() > 0
-    assert [name for name, defence in DEFENCES.items() if defence.adaptive is not None] == ["rita"]
-
-
 def test_the_registry_keeps_its_order_and_rejects_unknown_names() -> None:
     assert compared() == ("clip", "ensemble", "tpt", "ctpt", "mta", "rtpt", "rita")
     assert with_defaults(["mta", "tpt"]) == ("clip", "ensemble", "tpt", "mta", "rita")

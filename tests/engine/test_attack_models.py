@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -37,6 +38,9 @@ def encode(pixels: Tensor) -> Tensor:
     return torch.nn.functional.normalize((pixels.flatten(1) - 0.5) @ table, dim=-1)
 
 
+MODEL = SimpleNamespace(encode_pixels=encode, temperature=0.5, side=SIDE)
+
+
 def squares() -> Tensor:
     return torch.rand(2, 3, 20, 20, generator=torch.Generator().manual_seed(1))
 
@@ -44,7 +48,7 @@ def squares() -> Tensor:
 def test_random_crops_match_the_defence_differ_per_seed_and_are_differentiable() -> None:
     hand = torch.nn.functional.normalize(torch.randn(5, D), dim=-1)
     settings = Settings(attack_views=3, view_scale=0.3)
-    sampled = random_crop_logits(encode, hand, 0.5, settings, SIDE)
+    sampled = random_crop_logits(MODEL, hand, settings)
     pixels = squares().requires_grad_()
     answer = sampled(pixels, [4, 9])
     assert answer.shape == (2, 3, 5)
@@ -64,7 +68,7 @@ def test_defence_logits_equal_the_decision_on_the_same_views() -> None:
     prompts = Prompts(world.encode_torch, context, features, torch.full((5, 3), 1 / 3), TAU)
     settings = RECOMMENDED.replace(attack_views=6)
     cache = empty(5, settings.slots, D)
-    sampled = defence_logits(encode, prompts, cache, settings, SIDE)
+    sampled = defence_logits(MODEL, prompts, cache, settings)
     pixels = squares().requires_grad_()
     answer = sampled(pixels, [4, 9])
     assert answer.shape == (2, 1, 5)

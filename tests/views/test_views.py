@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import pytest
 import torch
 from PIL import Image
 from torchvision.transforms import RandomResizedCrop
@@ -89,12 +88,6 @@ def test_view_zero_is_resized_as_the_encoder_resizes() -> None:
     whole, flipped = draw_boxes(1, seed=0)
     expected = torch.nn.functional.interpolate(pixels[None], size=(64, 64), mode="bicubic", antialias=True).clamp(0, 1)
     torch.testing.assert_close(crop(pixels, whole, flipped, 64), expected, atol=1e-5, rtol=0)
-
-
-def test_crop_refuses_whole_numbers() -> None:
-    boxes, flipped = draw_boxes(2, seed=0)
-    with pytest.raises(ValueError, match="float"):
-        crop(torch.zeros(3, 8, 8, dtype=torch.uint8), boxes, flipped, 4)
 
 
 def test_views_are_deterministic_per_seed() -> None:
