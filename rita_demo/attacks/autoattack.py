@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rita_demo.attacks.contract import STRONGER_CAVEAT, Attack
 from rita_demo.records.errors import DemoError, SettingError
-from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
 
 if TYPE_CHECKING:
@@ -198,12 +197,10 @@ def as_generator(work: Callable[[Callable[[], None]], T]) -> Generator[None, Non
         thread.join()
 
 
-def _version_sentence(settings: Settings) -> tuple[str, ...]:
-    if settings.autoattack == "rand":
-        return ("Version rand (APGD-CE, APGD-DLR, 20 gradients averaged), against random crops.",)
-    return ("Version standard (APGD-CE, APGD-T, FAB-T, Square).",)
-
-
+VERSIONS = {
+    "standard": "Version standard (APGD-CE, APGD-T, FAB-T, Square).",
+    "rand": "Version rand (APGD-CE, APGD-DLR, 20 gradients averaged), against random crops.",
+}
 ATTACK = Attack(
     name="autoattack",
     title="Four attacks in turn (AutoAttack)",
@@ -233,5 +230,5 @@ ATTACK = Attack(
             choices=("standard", "rand"),
         ),
     ),
-    details=_version_sentence,
+    details=lambda settings: (VERSIONS[settings.autoattack],),
 )

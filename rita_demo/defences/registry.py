@@ -14,15 +14,27 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from rita_demo import defences as package
+from rita_demo.defences import rita
 from rita_demo.defences.contract import Defence, DefenceInput
 from rita_demo.process.guest_file import GuestError, guest_errors, load_guest, place
 from rita_demo.records import DefenceFault, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import register, unregister
 
-ABLATIONS = ("rita_prompts", "rita_memory", "rita_reset", "rita_untuned")
 #: The order of tables and figures; other defences follow.
-ORDER = ("clip", "ensemble", "tpt", "ctpt", "mta", "rtpt", "rita", *ABLATIONS)
+ORDER = (
+    "clip",
+    "ensemble",
+    "tpt",
+    "ctpt",
+    "mta",
+    "rtpt",
+    "rita",
+    "rita_prompts",
+    "rita_memory",
+    "rita_reset",
+    "rita_untuned",
+)
 NO_DEFENCES = {"contract", "prompt_tuning", "registry"}
 DEFAULT_METHODS = ("clip", "ensemble", "rita")  # always shown
 ENTRY_POINTS = "rita_demo.defences"  # the group of installed packages that bring a defence
@@ -32,11 +44,12 @@ DEFENCES: dict[str, Defence] = {}
 
 
 def discover() -> None:
-    """Register the defence of every module of this folder."""
+    """Register the defence of every module of this folder, and RITA's ablations."""
     modules = {module.name for module in pkgutil.iter_modules(package.__path__)} - NO_DEFENCES
-    found = {name: importlib.import_module(f"rita_demo.defences.{name}").DEFENCE for name in sorted(modules)}
-    for name in sorted(found, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER)):
-        _add(found[name])
+    found = [importlib.import_module(f"rita_demo.defences.{name}").DEFENCE for name in sorted(modules)]
+    found += rita.ABLATIONS
+    for defence in sorted(found, key=lambda one: ORDER.index(one.name) if one.name in ORDER else len(ORDER)):
+        _add(defence)
 
 
 def add_guest(spec: str) -> Defence:

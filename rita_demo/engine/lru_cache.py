@@ -25,18 +25,13 @@ class LRUCache(Generic[V]):
 
     def get_or_create(self, key: str, create: Callable[[], V]) -> V:
         """The value under the key, created where it is missing."""
-        value = self.get(key)
-        if value is None:
-            value = create()  # outside the lock: this may take seconds and may use the cache itself
-            self.put(key, value)
-        return value
-
-    def get(self, key: str) -> V | None:
-        """The value under the key, if there is one."""
         with self._lock:
             if key in self._items:
                 self._items.move_to_end(key)
-            return self._items.get(key)
+                return self._items[key]
+        value = create()  # outside the lock: this may take seconds and may use the cache itself
+        self.put(key, value)
+        return value
 
     def put(self, key: str, value: V) -> None:
         """Store a value, and evict others until the limit holds."""

@@ -50,11 +50,10 @@ def resize(state: CacheState, slots: int) -> CacheState:
     if slots == J:
         return state
     if slots > J:
-        fresh = empty(K, slots, D, state.key, state.features.device, state.features.dtype)
-        grown = {name: getattr(fresh, name).clone() for name in ("features", "entropy", "born", "view")}
-        for name, values in grown.items():
-            values[:, :J] = getattr(state, name)
-        return replace(state, **grown)
+        grown = empty(K, slots, D, state.key, state.features.device, state.features.dtype)
+        for name in ("features", "entropy", "born", "view"):
+            getattr(grown, name)[:, :J] = getattr(state, name)
+        return replace(grown, count=state.count, pictures=state.pictures)
     keep = state.entropy.sort(dim=1, stable=True).indices[:, :slots].sort(dim=1).values
     return replace(
         state,

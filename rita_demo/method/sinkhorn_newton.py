@@ -137,7 +137,14 @@ def solve(
     if len(cost) == 0:
         none = cost.new_zeros(0)
         return Solution(cost, (rows, columns), none, none.bool(), False)
-    problem, f0, g0 = _centred(cost, rows, columns)
+    # Without the means of the cost the potentials start at zero and stay small, and so does rounding. At large lambda
+    # these means are the potentials, and the product plan is the first iterate.
+    a, b = rows[:, None, :], columns[:, :, None]
+    C = cost.transpose(1, 2).contiguous()
+    f0 = (C * b).sum(1, keepdim=True)
+    C = C - f0
+    g0 = (C * a).sum(2, keepdim=True)
+    problem = _Problem(C - g0, a, b, a.log(), b.log())
 
     def report_check(iterate: _Iterate, level: Tensor) -> None:
         if on_check is not None:
@@ -159,19 +166,6 @@ def solve(
     )
 
 
-def _centred(cost: Tensor, rows: Tensor, columns: Tensor) -> tuple[_Problem, Tensor, Tensor]:
-    """Subtract the means of the cost: the potentials then start at zero and stay small, and so does rounding.
-
-    At large lambda these means are the potentials, and the product plan is the first iterate.
-    """
-    a, b = rows[:, None, :], columns[:, :, None]
-    C = cost.transpose(1, 2).contiguous()
-    f0 = (C * b).sum(1, keepdim=True)
-    C = C - f0
-    g0 = (C * a).sum(2, keepdim=True)
-    return _Problem(C - g0, a, b, a.log(), b.log()), f0, g0
-
-
 def _descend(
     problem: _Problem,
     target: float,
@@ -180,7 +174,9 @@ def _descend(
     on_check: Callable[[_Iterate, Tensor], None],
 ) -> tuple[_Iterate, list[float], Tensor, bool]:
     """Iterate every class from a large lambda down to ``target``, and then to within the tolerance."""
-    level = _first_level(problem, target)
+    # The first lambda is that of the largest cost among entries with mass.
+    spread = (problem.cost.abs() * (problem.a > 0) * (problem.b > 0)).amax((1, 2))
+    level = (spread / ANNEALING_START).clamp(min=target)
     final = iterate = problem.iterate_at(torch.zeros_like(problem.b), level)
     active = torch.arange(len(level), device=level.device)
     error = iterate.error.clone()
@@ -206,12 +202,6 @@ def _descend(
         near = iterate.error < LEVEL_TOLERANCE * problem.b.where(problem.b > 0, 1).amin((1, 2))
         iterate, level = _lower_entropy(problem, iterate, level, target, near & (level > target))
     return final.put(active, iterate), residual, error <= tolerance, waited >= STALL_STEPS
-
-
-def _first_level(problem: _Problem, target: float) -> Tensor:
-    """(K,) first lambda, from the largest cost among entries with mass."""
-    spread = (problem.cost.abs() * (problem.a > 0) * (problem.b > 0)).amax((1, 2))
-    return (spread / ANNEALING_START).clamp(min=target)
 
 
 def _lower_entropy(

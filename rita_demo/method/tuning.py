@@ -24,7 +24,7 @@ def tune(
     z_weight: Tensor,
     settings: Settings,
     temperature: float,
-    features: Tensor | None = None,
+    features: Tensor,
 ) -> Tuning:
     """s steps of AdamW on the contexts only (definition 13). Contexts and optimiser start anew for every picture.
 
@@ -36,7 +36,7 @@ def tune(
         context: (M, L, E) initial contexts; not changed.
         x: (N, D) view features. z_weight: (K, M), rows sum to 1.
         settings: tuning_steps, tuning_rate, tuning_loss, subset_size; for ``transport`` also those of the transport.
-        features: (K, M, D) of the initial contexts, if known.
+        features: (K, M, D) of the initial contexts.
 
     Returns:
         Without steps, or with the loss ``none``: exactly the initial features and one loss (0 for ``none``).
@@ -44,9 +44,6 @@ def tune(
     # The caller may use inference_mode, whose tensors cannot take part in a gradient.
     with torch.inference_mode(False), torch.enable_grad():
         x, z_weight, start = (t.detach().clone() for t in (x, z_weight, context))
-        if features is None:
-            with torch.no_grad():
-                features = encode(start)
         steps = 0 if settings.tuning_loss == "none" else settings.tuning_steps
         with torch.no_grad():
             x = most_confident(x, features, z_weight, temperature, settings.subset_size)

@@ -132,15 +132,13 @@ def _json(value: Any) -> bytes:
 
 
 def _csv(rows: list[list[Any]]) -> bytes:
+    """Rows as CSV; a text that a spreadsheet would run as a formula gets an apostrophe in front."""
+    formula = ("=", "+", "-", "@")
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([[_escape_formula(cell) for cell in row] for row in rows])
+    for row in rows:
+        cells = [f"'{cell}" if isinstance(cell, str) and cell.startswith(formula) else cell for cell in row]
+        csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue().encode()
-
-
-def _escape_formula(cell: Any) -> Any:
-    """A text that a spreadsheet would run as a formula, with an apostrophe in front."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@")) else cell
 
 
 def _zip(members: Mapping[str, bytes]) -> bytes:
