@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -17,7 +18,6 @@ from rita_demo import method
 from rita_demo.data.descriptions import descriptions_for
 from rita_demo.data.prompt_templates import prompt_template
 from rita_demo.engine.conversion import array_to_tensor, tensor_to_numpy, to_numpy
-from rita_demo.engine.lru_cache import LRUCache
 from rita_demo.process import malloc
 from rita_demo.records import BackboneInfo, ClassPrompts, EncodedViews, Picture, ViewSet
 from rita_demo.records.errors import SettingError
@@ -28,9 +28,42 @@ from rita_demo.vlm.backbone import Backbone, check_finite, is_out_of_memory, out
 from rita_demo.vlm.prompts import build_prompts
 from rita_demo.vlm.registry import load
 
+V = TypeVar("V")
 PROMPT_SETTINGS = ("prompts", "context_init", "context_seed", "descriptions", "hand_prompt")
 VIEW_SETTINGS = ("views", "view_seed", "view_scale", "views_augmix")
 ENCODED_VIEWS_BYTES = 64 << 20  # of features: 512 pictures at 64 views of 512 numbers
+
+
+class LRUCache(Generic[V]):
+    """Values by key; the least recently used ones are evicted first. Thread-safe.
+
+    Args:
+        limit: the largest size of all values together.
+        size_of: the size of one value; by default 1.
+    """
+
+    def __init__(self, limit: int, size_of: Callable[[V], int] = lambda _: 1) -> None:
+        self._limit, self._size_of = limit, size_of
+        self._items: OrderedDict[str, V] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get_or_create(self, key: str, create: Callable[[], V]) -> V:
+        """The value under the key, created where it is missing."""
+        with self._lock:
+            if key in self._items:
+                self._items.move_to_end(key)
+                return self._items[key]
+        value = create()  # outside the lock: this may take seconds and may use the cache itself
+        self.put(key, value)
+        return value
+
+    def put(self, key: str, value: V) -> None:
+        """Store a value, and evict others until the limit holds."""
+        with self._lock:
+            self._items[key] = value
+            size = sum(map(self._size_of, self._items.values()))
+            while size > self._limit:
+                size -= self._size_of(self._items.popitem(last=False)[1])
 
 
 class EncodingEngine:

@@ -32,9 +32,7 @@ def tensor(values: np.ndarray) -> torch.Tensor:
 
 def decision(views, settings):
     """RITA's decision from a cache that has seen another picture."""
-    context = tensor(TOY.context).to(views)
-    weight = tensor(TOY.z_weight).to(views)
-    prompts = method.Prompts(TOY.encode_torch, context, TOY.encode_torch(context), weight, TAU)
+    prompts = TOY.prompts(views.dtype)
     empty = method.empty(K, settings.slots, D, "toy", dtype=views.dtype)
     _, cache = method.decide(tensor(TOY.pictures[5]).to(views), prompts, empty, settings, area_fraction=AREA_FRACTION)
     area_fraction = AREA_FRACTION[: len(views)].to(views)

@@ -14,11 +14,11 @@ from rita_demo.data.pictures import open_picture
 from rita_demo.data.samples import SAMPLES
 from rita_demo.engine.attack_models import defence_logits, random_crop_logits
 from rita_demo.engine.engine import Engine
-from rita_demo.method import Prompts, decide, empty
+from rita_demo.method import decide, empty
 from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.views.boxes import area_fractions, draw_boxes
 from rita_demo.views.crops import crop
-from tests.oracles.toy_model import TAU, make_toy_model
+from tests.oracles.toy_model import make_toy_model
 
 SIDE, D = 8, 16
 
@@ -63,9 +63,7 @@ def test_random_crops_match_the_defence_differ_per_seed_and_are_differentiable()
 
 def test_defence_logits_equal_the_decision_on_the_same_views() -> None:
     world = make_toy_model()
-    context = torch.tensor(world.context).float()
-    features = world.encode_torch(context)
-    prompts = Prompts(world.encode_torch, context, features, torch.full((5, 3), 1 / 3), TAU)
+    prompts = world.prompts(torch.float32)
     settings = RECOMMENDED.replace(attack_views=6)
     cache = empty(5, settings.slots, D)
     sampled = defence_logits(MODEL, prompts, cache, settings)

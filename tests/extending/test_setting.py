@@ -52,7 +52,7 @@ def test_a_setting_of_several_parts_is_one_field(tmp_path: Path) -> None:
 from rita_demo.settings import Settings, parse_assignment
 name, value = parse_assignment("view_margin=0.25")
 assert Settings(**{name: value}).as_dict()["view_margin"] == 0.25
-from rita_demo.settings.document import as_markdown
+from rita_demo.settings.__main__ import as_markdown
 assert "| `view_margin` |  | 0 to 0.4 | `0.0` | same | Margin of a view." in as_markdown()
 from rita_demo.ui.attack_defend.form import build_form
 import gradio as gr

@@ -12,7 +12,7 @@ import torch
 from rita_demo.defences.clip import zero_shot
 from rita_demo.method import cache as cache_state
 from rita_demo.method.kl import kl_to_one_hot
-from rita_demo.method.rita import Prompts, decide
+from rita_demo.method.rita import decide
 from rita_demo.records import CacheState, Trace
 from rita_demo.settings import PRESETS, SETTINGS, Settings
 from tests.oracles import algorithm1 as slow
@@ -102,14 +102,7 @@ def toy_model_of(padded: bool) -> ToyModel:
 def ours(x: F, toy: ToyModel, state: CacheState, settings: Settings) -> tuple[Trace, CacheState]:
     """The implementation, in the number type of the given cache."""
     dtype = state.features.dtype
-    context = torch.tensor(toy.context, dtype=dtype)
-    prompts = Prompts(
-        encode=toy.encode_torch,
-        context=context,
-        features=toy.encode_torch(context),
-        weight=torch.tensor(toy.z_weight, dtype=dtype),
-        temperature=TAU,
-    )
+    prompts = toy.prompts(dtype)
     shown = torch.tensor(toy.area_fraction)
     return decide(torch.tensor(x, dtype=dtype), prompts, state, settings, area_fraction=shown)
 

@@ -12,14 +12,14 @@ from scipy.linalg import orthogonal_procrustes
 from rita_demo.method import cache as cache_state
 from rita_demo.method.cost import cosine_cost
 from rita_demo.method.procrustes import align
-from rita_demo.method.rita import Prompts, decide
+from rita_demo.method.rita import decide
 from rita_demo.method.sinkhorn import transport
 from rita_demo.method.theorem import theorem_bounds
 from rita_demo.records import Confidence, Transport
 from rita_demo.settings import PRESETS
 from tests.oracles import theorem
 from tests.oracles.algorithm1 import plane_rotation
-from tests.oracles.toy_model import TAU, D, K, make_toy_model, unit
+from tests.oracles.toy_model import D, K, make_toy_model, unit
 from tests.oracles.transport import cost_matrix, exact_value
 
 F = np.ndarray
@@ -154,9 +154,7 @@ def test_the_cache_holds_the_j_most_confident_views(seed: int, slots: int, pictu
 @pytest.mark.parametrize("preset", list(PRESETS))
 def test_the_order_of_the_views_changes_nothing(preset: str) -> None:
     toy = make_toy_model()
-    context = torch.tensor(toy.context)
-    weight = torch.tensor(toy.z_weight)
-    prompts = Prompts(toy.encode_torch, context, toy.encode_torch(context), weight, TAU)
+    prompts = toy.prompts()
     state = cache_state.empty(K, 3, D, "toy", torch.device("cpu"), torch.float64)
     x = torch.tensor(toy.pictures[0])
     mixed = torch.tensor(np.random.default_rng(2).permutation(len(x)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from rita_demo.method import Prompts, decide, decision_logits, empty, step_back
+from rita_demo.method import decide, decision_logits, empty, step_back
 from rita_demo.settings import RECOMMENDED
 from tests.method.toy_models import prompts, views
 from tests.oracles.toy_model import TAU, make_toy_model
@@ -65,8 +65,7 @@ def test_the_attack_gradient_includes_the_step() -> None:
         objective="kl", entropy_weight=0.05, sinkhorn_tolerance=1e-9, sinkhorn_iterations=5000, view_weight="uniform"
     )
     toy = make_toy_model()
-    context = torch.tensor(toy.context)
-    p = Prompts(toy.encode_torch, context, toy.encode_torch(context), torch.tensor(toy.z_weight), TAU)
+    p = toy.prompts()
     x, shown = (torch.tensor(toy.pictures[4], requires_grad=True), torch.tensor(toy.area_fraction))
     state = empty(len(p.features), 3, x.shape[1], dtype=torch.float64)
     (slope,) = torch.autograd.grad(decision_logits(x, p, state, settings, shown)[1], x)

@@ -11,7 +11,7 @@ import pytest
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
 from rita_demo.reference import ReferenceRita
-from rita_demo.reference.views import cut_views
+from rita_demo.reference.algorithm1 import cut_views
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
 from rita_demo.vlm.registry import load
 
