@@ -18,18 +18,8 @@ def test_a_setting_of_one_defence_is_in_its_file(tmp_path: Path) -> None:
     picture(tmp_path)
     margins = []
     for value in ("1", "2"):
-        words = [
-            "--classes",
-            "cup,crab",
-            "--attack",
-            "none",
-            "--set",
-            "views=4",
-            "--methods",
-            "clip",
-            "--json",
-            "r.json",
-        ]
+        words = ["--classes", "cup,crab", "--attack", "none", "--set", "views=4"]
+        words += ["--methods", "clip", "--json", "r.json"]
         words += ["--defence", "median.py:DEFENCE", "--set", f"median.sharpness={value}"]
         done = rita(tmp_path, "explain", "photo.png", *words)
         assert (done.returncode, done.stderr) == (0, "")

@@ -42,32 +42,9 @@ ALTERNATIVES: dict[str, tuple[Any, ...]] = {
     "tuning_loss": ("marginal", "pointwise", "transport", "none"),
     "subset_size": (1, 8, 64),
 }
-TESTED_ELSEWHERE = {  # pixels, crops, texts and limits of the solver: they do not act on given features
-    "attack",
-    "attack_views",
-    "autoattack",
-    "budget",
-    "steps",
-    "attack_seed",
-    "adversarial_roundtrip",
-    "square",
-    "views",
-    "view_seed",
-    "view_scale",
-    "views_augmix",
-    "prompts",
-    "context_init",
-    "context_seed",
-    "sinkhorn_tolerance",
-    "sinkhorn_iterations",
-    "descriptions",
-    "ensemble_average",
-    "ensemble_weight",
-    "ensemble_step_back",
-    "ensemble_text",
-    "ctpt_weight",
-    "hand_prompt",
-}
+#: Pixels, crops, texts and limits of the solver do not act on given features; they are tested elsewhere.
+TESTED_ELSEWHERE = {n for n, s in SETTINGS.items() if s.group in ("attack", "views", "prompts", "baselines")}
+TESTED_ELSEWHERE |= {"sinkhorn_tolerance", "sinkhorn_iterations"}
 ROWS: list[tuple[str, dict[str, Any]]] = [
     (base, {name: value})
     for base, settings in PRESETS.items()

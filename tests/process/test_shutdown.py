@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 class ServerProcess:
     """``python`` with these arguments, and a log of JSON lines."""
 
-    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, cwd: Path = ROOT, **environment: str) -> None:
         port = free_port()
         self.folder, self.address = folder, f"http://127.0.0.1:{port}/"
         variables = os.environ | {
@@ -47,7 +47,7 @@ class ServerProcess:
         self.err = (folder / "err.txt").open("w")
         self.process = subprocess.Popen(
             [sys.executable, *arguments],
-            cwd=ROOT,
+            cwd=cwd,
             env=variables | environment,
             stdout=subprocess.DEVNULL,
             stderr=self.err,
@@ -89,8 +89,8 @@ class ServerProcess:
 
 
 @contextmanager
-def server_process(folder: Path, *arguments: str, **environment: str) -> Iterator[ServerProcess]:
-    one = ServerProcess(folder, *arguments, **environment)
+def server_process(folder: Path, *arguments: str, **more: Any) -> Iterator[ServerProcess]:
+    one = ServerProcess(folder, *arguments, **more)
     try:
         yield one
     finally:
