@@ -7,7 +7,6 @@ on purpose.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -20,16 +19,6 @@ from rita_demo.views.boxes import draw_boxes
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.prompts import initial_contexts
 from rita_demo.vlm.templates import CONTEXT_LENGTH, DEFAULT_START, sentence
-
-
-@dataclass(frozen=True)
-class ReferenceResult:
-    """``label``, and per class (K,) float32 ``prompt_distance``, ``cache_distance`` and ``total``."""
-
-    label: int
-    prompt_distance: np.ndarray
-    cache_distance: np.ndarray
-    total: np.ndarray
 
 
 class ReferenceRita:
@@ -50,8 +39,8 @@ class ReferenceRita:
         with torch.no_grad():
             self.initial_prompts = self.encode_text(self.initial_contexts)
 
-    def __call__(self, square: np.ndarray) -> ReferenceResult:
-        """Decide on a square (H, H, 3) uint8 and, unless the protocol is ``off``, update the cache."""
+    def __call__(self, square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """d_OT, d_cOT and their total (K,) of a square (H, H, 3) uint8; unless the protocol is ``off``, update the cache."""
         s = self.settings
         views = cut_views(square, s, self.backbone.side)
         if s.protocol == "reset":
@@ -64,7 +53,7 @@ class ReferenceRita:
         total = prompt + s.cache_weight * cache
         if s.protocol != "off" and s.order == "predict_first":
             self.update_cache(views)
-        return ReferenceResult(int(total.argmin()), prompt.numpy(), cache.numpy(), total.numpy())
+        return prompt.numpy(), cache.numpy(), total.numpy()
 
     def encode_image(self, views: list) -> Tensor:
         """Unit features (N, D) of PIL views."""
