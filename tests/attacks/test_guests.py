@@ -49,10 +49,6 @@ def test_a_guest_runs_like_the_attack_it_equals(model: TinyModel, tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("1 +", "mine.py, line 1: SyntaxError"),
-        ("import nowhere_to_be_found", "mine.py, line 1: ModuleNotFoundError"),
-        ("x = 1", "mine.py defines no ATTACK"),
-        ("x = 1\nATTACK = 3", "mine.py, line 2: ATTACK is a int; expected Attack"),
         (IMPORT + "ATTACK = Attack('guest')", "mine.py, line 2: TypeError"),
         (
             IMPORT + f"ATTACK = Attack({TEXTS}step='sgin')",
