@@ -64,17 +64,25 @@ def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> Attack
             "Install it (pip install pyautoattack==0.2.0), or choose another attack.",
         ) from error
     version = "standard" if sampled is None else "rand"
-    classes, each = answer.shape[1], EXPECTED_QUERIES[version]
+    each = EXPECTED_QUERIES[version]
     total, frames, delivered = each * len(seeds), [components.quantise(clean)], []
 
     def goal(answer: Tensor) -> Tensor:
         return components.margin(answer, leave, None)
 
+    def run_package(model: _QueryCounter, own: Tensor, label: Tensor, pause: Callable[[], None]) -> Tensor:
+        """The package's own protocol on one picture: (1, 3, H, W) in [0, 1]."""
+        model.pause = pause
+        radius, seed = budget / 255.0, model.seed
+        attack = package.AutoAttack(model, norm="Linf", eps=radius, version=version, seed=seed, device=own.device)
+        attack.apgd_targeted.n_target_classes = attack.fab.n_target_classes = min(MAX_TARGETS, answer.shape[1] - 1)
+        attack.logger.disabled = True  # its advice is for the command line
+        return attack.run_standard_evaluation(own, label, batch_size=1)[0]
+
     for number, seed in enumerate(seeds):
         own, true = clean[number, None], leave[number, None]
-        queries = _QueryCounter(logits if sampled is None else _stochastic_model(sampled, seed))
-        work = partial(_run_package, package, queries, own, true, classes, budget, seed, version)
-        with closing(as_generator(work)) as pauses:
+        queries = _QueryCounter(logits, sampled, seed)
+        with closing(as_generator(partial(run_package, queries, own, true))) as pauses:
             while budget:  # the package divides by the budget
                 try:
                     next(pauses)
@@ -90,55 +98,28 @@ def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> Attack
     return gradient_loop.as_batch(frames, [goal(answer), loss], [answer, after], leave)
 
 
-def _run_package(
-    package: Any,
-    model: _QueryCounter,
-    clean: Tensor,
-    label: Tensor,
-    classes: int,
-    budget: int,
-    seed: int,
-    version: str,
-    pause: Callable[[], None],
-) -> Tensor:
-    """The package's own protocol on one picture: (1, 3, H, W) in [0, 1]."""
-    model.pause = pause
-    attack = package.AutoAttack(model, norm="Linf", eps=budget / 255.0, version=version, seed=seed, device=clean.device)
-    targets = min(MAX_TARGETS, classes - 1)
-    attack.apgd_targeted.n_target_classes = attack.fab.n_target_classes = targets
-    attack.logger.disabled = True  # its advice is for the command line
-    found, _ = attack.run_standard_evaluation(clean, label, batch_size=1)
-    return found
-
-
-def _stochastic_model(sampled_logits: SampledLogits, seed: int) -> Logits:
-    """The samples' mean logits as a random model: new samples at every query."""
-    from rita_demo.attacks.gradient_loop import fresh_seed
-
-    count = iter(range(1, 1 << 62))
-
-    def logits(pixels: Tensor) -> Tensor:
-        query = next(count)
-        seeds = [fresh_seed(fresh_seed(seed, query), row) for row in range(len(pixels))]
-        return sampled_logits(pixels, seeds).mean(1)
-
-    return logits
-
-
 class _QueryCounter:
-    """A model that counts its queries and pauses at intervals."""
+    """A model that counts its queries and pauses at intervals; with ``sampled_logits`` it is their mean, a random model
+    with new samples at every query."""
 
-    def __init__(self, logits: Logits) -> None:
-        self.count = 0
+    def __init__(self, logits: Logits, sampled_logits: SampledLogits | None, seed: int) -> None:
+        self.count, self.seed = 0, seed
         self.pause: Callable[[], None] = lambda: None
-        self._logits, self._since = logits, time.perf_counter()
+        self._logits, self._sampled_logits, self._since = logits, sampled_logits, time.perf_counter()
 
     def __call__(self, pixels: Tensor) -> Tensor:
         self.count += 1
         if time.perf_counter() - self._since > PAUSE_SECONDS:
             self.pause()
             self._since = time.perf_counter()
-        return self._logits(pixels).float().clone()  # the package writes into it
+        if self._sampled_logits is None:
+            answer = self._logits(pixels)
+        else:
+            from rita_demo.attacks.gradient_loop import fresh_seed
+
+            seeds = [fresh_seed(fresh_seed(self.seed, self.count), row) for row in range(len(pixels))]
+            answer = self._sampled_logits(pixels, seeds).mean(1)
+        return answer.float().clone()  # the package writes into it
 
 
 class _Cancelled(BaseException):
