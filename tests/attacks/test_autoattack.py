@@ -14,12 +14,9 @@ from rita_demo.attacks.autoattack import as_generator
 from rita_demo.attacks.run import attack_steps
 from rita_demo.records.errors import DemoError, SettingError
 from rita_demo.settings import RECOMMENDED
-from tests.attacks.test_attacks import TinyModel, noisy, picture, run
+from tests.attacks.test_attacks import TinyModel, model, noisy, picture, run
 
-
-@pytest.fixture(scope="module")
-def model() -> TinyModel:
-    return TinyModel().eval().requires_grad_(False)
+__all__ = ["model"]  # the fixture
 
 
 @pytest.mark.parametrize("budget", [pytest.param(2, marks=pytest.mark.slow), 8])

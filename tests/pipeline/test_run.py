@@ -26,11 +26,6 @@ QUICK = RECOMMENDED.replace(views=16, steps=3, square="model")
 
 
 @pytest.fixture(scope="module")
-def engine() -> Engine:
-    return Engine()
-
-
-@pytest.fixture(scope="module")
 def coffee(engine: Engine) -> Picture:
     return SAMPLES["coffee"].load(square="model", side=engine.info.side)
 
