@@ -22,19 +22,7 @@ from rita_demo.records.errors import SettingError
 from rita_demo.settings import register, unregister
 
 #: The order of tables and figures; other defences follow.
-ORDER = (
-    "clip",
-    "ensemble",
-    "tpt",
-    "ctpt",
-    "mta",
-    "rtpt",
-    "rita",
-    "rita_prompts",
-    "rita_memory",
-    "rita_reset",
-    "rita_untuned",
-)
+ORDER = ("clip", "ensemble", "tpt", "ctpt", "mta", "rtpt", "rita", *(part.name for part in rita.ABLATIONS))
 NO_DEFENCES = {"contract", "prompt_tuning", "registry"}
 DEFAULT_METHODS = ("clip", "ensemble", "rita")  # always shown
 ENTRY_POINTS = "rita_demo.defences"  # the group of installed packages that bring a defence
@@ -89,12 +77,6 @@ def guest_sentences(names: Iterable[str]) -> tuple[str, ...]:
         "the attacker does not know it."
         for guest in guests
     )
-
-
-def remove(name: str) -> None:
-    """Remove a defence and its own settings."""
-    for setting in DEFENCES.pop(name).own_names.values():
-        unregister(setting)
 
 
 def run_defence(name: str, inputs: DefenceInput) -> Verdict | DefenceFault | None:

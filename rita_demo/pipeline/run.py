@@ -157,7 +157,7 @@ def with_answers(result: ImageResult, answers: Mapping[str, Verdict | DefenceFau
 
 
 def outcome(clean: Verdict, attacked: Verdict, label: int, target: int | None = None) -> str:
-    """What the attack did to one method's answer, one of ``OUTCOMES``.
+    """What the attack did to one method's answer, in words.
 
     A targeted attack has fooled a method only when the answer is the target (as in ``AttackTrace.fooled``).
     """
@@ -169,17 +169,6 @@ def outcome(clean: Verdict, attacked: Verdict, label: int, target: int | None = 
     if attacked.label == clean.label:
         return "was already wrong"
     return f"was already wrong, now {'the target' if aimed else 'another'}"
-
-
-OUTCOMES = (
-    "holds",
-    "fooled",
-    "wrong now, but not the target",
-    "was already wrong",
-    "was already wrong, now another",
-    "was already wrong, now the target",
-    "was wrong, now right",
-)
 
 
 def attack_picture_steps(

@@ -19,7 +19,7 @@ from rita_demo.pipeline.rerun import rescore
 from rita_demo.pipeline.run import run_picture
 from rita_demo.plots.theme import METHOD_STYLES
 from rita_demo.records import Picture
-from rita_demo.settings import RECOMMENDED, SETTINGS
+from rita_demo.settings import RECOMMENDED, SETTINGS, unregister
 from rita_demo.ui.attack_defend.form import build_form
 from rita_demo.ui.panels import verdict_table
 from rita_demo.ui.session.session import Session
@@ -47,7 +47,8 @@ DEFENCE = Defence(name="mine", title="Mine", sentence="CLIP again.", answer=answ
 def no_guests_afterwards() -> Iterator[None]:
     yield
     for name in [name for name, defence in DEFENCES.items() if defence.guest]:
-        registry.remove(name)
+        for setting in DEFENCES.pop(name).own_names.values():
+            unregister(setting)
 
 
 def write(folder: Path, old: str = "", new: str = "") -> str:

@@ -15,10 +15,11 @@ from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline.export import to_arrays, to_json
 from rita_demo.pipeline.rerun import repeat_view_seeds, rescore
-from rita_demo.pipeline.run import OUTCOMES, outcome, run_picture, run_picture_steps
+from rita_demo.pipeline.run import outcome, run_picture, run_picture_steps
 from rita_demo.records import Picture, Run, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
+from rita_demo.ui.widgets.wording import OUTCOME_MARKS
 from tests.oracles.transport import cost_matrix, solve
 
 NAMES = ("cup", "crab", "cat", "dog", "face", "rocket")
@@ -171,7 +172,7 @@ def test_a_repeat_with_the_seed_of_the_run_equals_the_run(engine: Engine, exampl
 def test_outcomes_are_named(target: int | None, clean: int, attacked: int, word: str) -> None:
     before, after = (Verdict(k, np.ones(3) / 3, 0.0, "probability") for k in (clean, attacked))
     assert outcome(before, after, 0, target) == word
-    assert word in OUTCOMES
+    assert word in OUTCOME_MARKS  # the page has a sign for it
 
 
 @pytest.mark.parametrize(("label", "target"), [(6, None), (-1, None), (0, 9), (0, 0)])
