@@ -11,4 +11,4 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # Settings are checked against the names of all attacks and the own settings of all defences. Loads no torch.
 import rita_demo.attacks.registry
-import rita_demo.defences.registry  # noqa: F401
+import rita_demo.defences.registry

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -61,6 +61,14 @@ def process_of(address: str) -> Path:
             if mark in (place / "environ").read_bytes() + b"\0":
                 return place
     raise LookupError(address)
+
+
+def wait_until(reached: Callable[[], object], seconds: float = 20, pause: float = 0.05) -> bool:
+    """Whether ``reached()`` becomes true within this time."""
+    until = time.monotonic() + seconds
+    while not (done := bool(reached())) and time.monotonic() < until:
+        time.sleep(pause)
+    return done
 
 
 def free_port() -> int:

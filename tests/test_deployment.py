@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -16,7 +17,7 @@ import yaml
 
 from rita_demo.process import environment
 from rita_demo.server.launch import HEALTH
-from tests.process.test_shutdown import ServerProcess
+from tests.process.test_shutdown import server_process
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -92,23 +93,19 @@ def test_the_image_files_serve_the_page_and_pass_the_health_check(tmp_path: Path
     mine = declared_variables() | {"PYTHONPATH": ""}
     for name in ("RITA_HOST", "RITA_PORT", "RITA_DATA", "RITA_RUNS"):
         del mine[name]  # the test's own
-    server = ServerProcess(tmp_path, *json.loads(command)[1:], cwd=app, **mine)
+    with server_process(tmp_path, *json.loads(command)[1:], cwd=app, **mine) as server:
 
-    def healthy() -> bool:
-        port = server.address.rsplit(":", 1)[1].strip("/")
-        words = [sys.executable, *json.loads(check)[1:]]
-        asked = subprocess.run(words, env=os.environ | {"RITA_PORT": port}, capture_output=True)
-        return asked.returncode == 0
+        def healthy() -> bool:
+            port = server.address.rsplit(":", 1)[1].strip("/")
+            words = [sys.executable, *json.loads(check)[1:]]
+            asked = subprocess.run(words, env=os.environ | {"RITA_PORT": port}, capture_output=True)
+            return asked.returncode == 0
 
-    try:
         assert not healthy()
         server.wait_until_open()
         assert healthy()
-    finally:
-        server.process.terminate()
-        assert server.wait(40) == 0
-        server.err.close()
-    assert not healthy()
+        server.stop(signal.SIGTERM, 40)
+        assert not healthy()
 
 
 def front_matter() -> dict[str, object]:

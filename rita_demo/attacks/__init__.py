@@ -6,5 +6,3 @@ This package loads no torch; the functions that run an attack are in :mod:`rita_
 from rita_demo.attacks.contract import Attack
 from rita_demo.attacks.registry import ATTACKS, access_of, get_attack
 from rita_demo.attacks.threat_text import knowledge_sentence, threat_sentences
-
-__all__ = ["ATTACKS", "Attack", "access_of", "get_attack", "knowledge_sentence", "threat_sentences"]

@@ -17,7 +17,7 @@ from rita_demo.settings.setting import Setting
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from rita_demo.attacks.gradient_loop import AttackBatch, AttackProgress, AttackRequest, Logits
+    from rita_demo.attacks.gradient_loop import AttackRequest, AttackSteps, Logits
 
 AGAINST, EACH = "adaptive.against", "each"
 MOMENTUM = 0.75
@@ -25,10 +25,10 @@ LAST_STEP_SIZE = 1 / 32  # of the budget; the first is the budget
 DRAWS = 4  # fresh draws of views on which a finished restart is judged
 RESTART, START, JUDGE = 10_000, 1_000_000, 2_000_000  # offsets of seeds: no draw is used for two purposes
 
-Progress = Generator["AttackProgress", None, "_Restart"]
+Steps = Generator[tuple[int, int], None, "_Restart"]
 
 
-def adaptive(logits: Logits, pixels: Tensor, request: AttackRequest) -> Generator[AttackProgress, None, AttackBatch]:
+def adaptive(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
     """An ``AttackLoop``: restarts of sign ascent with momentum on ``request.sampled_logits``.
 
     Every step has fresh views and raises the mean over its samples: restart 0 of the margin, restart 1 of DLR (towards
@@ -73,7 +73,7 @@ class _Attacker:
         self.logits, self.request = logits, request
         self.clean, self.answer, self.leave, self.reach = prepare(logits, pixels, request)
 
-    def attack(self) -> Progress:
+    def attack(self) -> Steps:
         """All restarts; returns the one that is delivered."""
         restarts = self.request.own["restarts"] if self.request.budget else 1
         best = yield from self.ascend(0, restarts)
@@ -84,10 +84,10 @@ class _Attacker:
             best = max(best, again, key=lambda one: one.strength)
         return best
 
-    def ascend(self, number: int, restarts: int) -> Progress:
+    def ascend(self, number: int, restarts: int) -> Steps:
         """One restart."""
         from rita_demo.attacks import components
-        from rita_demo.attacks.gradient_loop import AttackProgress, fresh_seed
+        from rita_demo.attacks.gradient_loop import fresh_seed
 
         request, radius, steps = self.request, self.request.budget / 255, self.request.steps
         second = components.dlr if self.reach is None else components.cross_entropy
@@ -112,8 +112,7 @@ class _Attacker:
             done.frames.append(frame)
             done.margins.append(margin)
             done.answers.append(self.plain_logits(seen))
-            now = done.answers[-1].softmax(1)
-            yield AttackProgress(number * steps + step, restarts * steps, done.margins[-1], now, frame)
+            yield number * steps + step, restarts * steps
         draws = range(JUDGE, JUDGE + (DRAWS if request.sampled_logits else 1))
         margins = [float(self.measure(done.frames[-1].float() / 255, draw)[0]) for draw in draws]
         done.strength = min(margins) > 0, sum(margins) / len(margins)

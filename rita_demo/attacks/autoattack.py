@@ -13,18 +13,17 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rita_demo.attacks.contract import STRONGER_CAVEAT, Attack
 from rita_demo.records.errors import DemoError, SettingError
-from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from rita_demo.attacks.gradient_loop import AttackBatch, AttackProgress, AttackRequest, Logits, SampledLogits
+    from rita_demo.attacks.gradient_loop import AttackRequest, AttackSteps, Logits, SampledLogits
 
 T = TypeVar("T")
 MIN_CLASSES = 4  # the loss of APGD-T compares the four most probable classes
@@ -35,7 +34,7 @@ PAUSE_SECONDS = 0.2  # seconds between two reports of progress
 EXPECTED_QUERIES = {"standard": 5100 + 400 * MAX_TARGETS, "rand": 2 * 20 * 101}
 
 
-def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> Generator[AttackProgress, None, AttackBatch]:
+def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
     """An ``AttackLoop`` with S = 1: it returns no steps in between.
 
     Version ``standard`` (APGD-CE, APGD-T, FAB-T, Square) on the model. With ``sampled_logits``: version ``rand``
@@ -57,19 +56,33 @@ def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> Genera
             f"AutoAttack needs at least {MIN_CLASSES} classes; got {answer.shape[1]}.",
             "Its loss compares the four most probable classes. Add classes or choose another attack.",
         )
-    package = _import_package()
+    try:
+        package = importlib.import_module("pyautoattack")
+    except ImportError as error:
+        raise DemoError(
+            "AutoAttack needs the package pyautoattack, which is not installed.",
+            "Install it (pip install pyautoattack==0.2.0), or choose another attack.",
+        ) from error
     version = "standard" if sampled is None else "rand"
-    classes, each = answer.shape[1], EXPECTED_QUERIES[version]
+    each = EXPECTED_QUERIES[version]
     total, frames, delivered = each * len(seeds), [components.quantise(clean)], []
 
     def goal(answer: Tensor) -> Tensor:
         return components.margin(answer, leave, None)
 
+    def run_package(model: _QueryCounter, own: Tensor, label: Tensor, pause: Callable[[], None]) -> Tensor:
+        """The package's own protocol on one picture: (1, 3, H, W) in [0, 1]."""
+        model.pause = pause
+        radius, seed = budget / 255.0, model.seed
+        attack = package.AutoAttack(model, norm="Linf", eps=radius, version=version, seed=seed, device=own.device)
+        attack.apgd_targeted.n_target_classes = attack.fab.n_target_classes = min(MAX_TARGETS, answer.shape[1] - 1)
+        attack.logger.disabled = True  # its advice is for the command line
+        return attack.run_standard_evaluation(own, label, batch_size=1)[0]
+
     for number, seed in enumerate(seeds):
         own, true = clean[number, None], leave[number, None]
-        queries = _QueryCounter(logits if sampled is None else _stochastic_model(sampled, seed))
-        work = partial(_run_package, package, queries, own, true, classes, budget, seed, version)
-        with closing(as_generator(work)) as pauses:
+        queries = _QueryCounter(logits, sampled, seed)
+        with closing(as_generator(partial(run_package, queries, own, true))) as pauses:
             while budget:  # the package divides by the budget
                 try:
                     next(pauses)
@@ -77,101 +90,36 @@ def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> Genera
                     own = end.value
                     break
                 done = each * number + min(queries.count, each - 1)
-                yield gradient_loop.AttackProgress(done, total, goal(answer), answer.softmax(1), frames[0])
+                yield done, total
         delivered.append(components.quantise(own, request.roundtrip if budget else "round"))
     frames.append(torch.cat(delivered))
     after, loss, _ = gradient_loop.loss_and_gradient(logits, frames[1].float() / 255.0, goal, False)
-    yield gradient_loop.AttackProgress(total, total, loss, after.softmax(1), frames[1])
+    yield total, total
     return gradient_loop.as_batch(frames, [goal(answer), loss], [answer, after], leave)
 
 
-def _run_package(
-    package: Any,
-    model: _QueryCounter,
-    clean: Tensor,
-    label: Tensor,
-    classes: int,
-    budget: int,
-    seed: int,
-    version: str,
-    pause: Callable[[], None],
-) -> Tensor:
-    """The package's own protocol on one picture: (1, 3, H, W) in [0, 1]."""
-    model.pause = pause
-    attack = package.AutoAttack(model, norm="Linf", eps=budget / 255.0, version=version, seed=seed, device=clean.device)
-    targets = min(MAX_TARGETS, classes - 1)
-    attack.apgd_targeted.n_target_classes = attack.fab.n_target_classes = targets
-    attack.logger.disabled = True  # its advice is for the command line
-    found, _ = attack.run_standard_evaluation(clean, label, batch_size=1)
-    return found
-
-
-def _import_package() -> Any:
-    try:
-        return importlib.import_module("pyautoattack")
-    except ImportError as error:
-        raise DemoError(
-            "AutoAttack needs the package pyautoattack, which is not installed.",
-            "Install it (pip install pyautoattack==0.2.0), or choose another attack.",
-        ) from error
-
-
-def _stochastic_model(sampled_logits: SampledLogits, seed: int) -> Logits:
-    """The samples' mean logits as a random model: new samples at every query."""
-    from rita_demo.attacks.gradient_loop import fresh_seed
-
-    count = iter(range(1, 1 << 62))
-
-    def logits(pixels: Tensor) -> Tensor:
-        query = next(count)
-        seeds = [fresh_seed(fresh_seed(seed, query), row) for row in range(len(pixels))]
-        return sampled_logits(pixels, seeds).mean(1)
-
-    return logits
-
-
 class _QueryCounter:
-    """A model that counts its queries, pauses at intervals, and keeps its parameters' ``.grad`` untouched by the
-    package's ``backward``."""
+    """A model that counts its queries and pauses at intervals; with ``sampled_logits`` it is their mean, a random model
+    with new samples at every query."""
 
-    def __init__(self, logits: Logits) -> None:
-        self.count = 0
+    def __init__(self, logits: Logits, sampled_logits: SampledLogits | None, seed: int) -> None:
+        self.count, self.seed = 0, seed
         self.pause: Callable[[], None] = lambda: None
-        self._logits, self._since = logits, time.perf_counter()
+        self._logits, self._sampled_logits, self._since = logits, sampled_logits, time.perf_counter()
 
     def __call__(self, pixels: Tensor) -> Tensor:
-        import torch
-
         self.count += 1
         if time.perf_counter() - self._since > PAUSE_SECONDS:
             self.pause()
             self._since = time.perf_counter()
-        if torch.is_grad_enabled() and pixels.requires_grad:
-            return _pixel_gradient().apply(pixels, self._logits)
-        with torch.no_grad():
-            return self._logits(pixels).float().clone()  # the package writes into it
+        if self._sampled_logits is None:
+            answer = self._logits(pixels)
+        else:
+            from rita_demo.attacks.gradient_loop import fresh_seed
 
-
-@cache
-def _pixel_gradient() -> Any:
-    """A torch function: the model's logits with a gradient for the pixels and nothing else."""
-    import torch
-
-    class PixelGradient(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, pixels: Tensor, logits: Logits) -> Tensor:
-            with torch.enable_grad():
-                ctx.leaf = pixels.detach().requires_grad_()
-                ctx.answer = logits(ctx.leaf).float()
-            return ctx.answer.detach().clone()
-
-        @staticmethod
-        @torch.autograd.function.once_differentiable
-        def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None]:
-            (slope,) = torch.autograd.grad(ctx.answer, ctx.leaf, upstream, retain_graph=True)
-            return slope, None
-
-    return PixelGradient
+            seeds = [fresh_seed(fresh_seed(self.seed, self.count), row) for row in range(len(pixels))]
+            answer = self._sampled_logits(pixels, seeds).mean(1)
+        return answer.float().clone()  # the package writes into it
 
 
 class _Cancelled(BaseException):
@@ -230,12 +178,10 @@ def as_generator(work: Callable[[Callable[[], None]], T]) -> Generator[None, Non
         thread.join()
 
 
-def _version_sentence(settings: Settings) -> tuple[str, ...]:
-    if settings.autoattack == "rand":
-        return ("Version rand (APGD-CE, APGD-DLR, 20 gradients averaged), against random crops.",)
-    return ("Version standard (APGD-CE, APGD-T, FAB-T, Square).",)
-
-
+VERSIONS = {
+    "standard": "Version standard (APGD-CE, APGD-T, FAB-T, Square).",
+    "rand": "Version rand (APGD-CE, APGD-DLR, 20 gradients averaged), against random crops.",
+}
 ATTACK = Attack(
     name="autoattack",
     title="Four attacks in turn (AutoAttack)",
@@ -265,5 +211,5 @@ ATTACK = Attack(
             choices=("standard", "rand"),
         ),
     ),
-    details=_version_sentence,
+    details=lambda settings: (VERSIONS[settings.autoattack],),
 )

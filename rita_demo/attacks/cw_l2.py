@@ -7,7 +7,6 @@ The result is the smallest candidate that fools the model; if none does, the one
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from rita_demo.attacks.contract import KNOWS_MODEL, STRONGER_CAVEAT, Attack
@@ -15,15 +14,13 @@ from rita_demo.attacks.contract import KNOWS_MODEL, STRONGER_CAVEAT, Attack
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from rita_demo.attacks.gradient_loop import AttackBatch, AttackProgress, AttackRequest, Logits
+    from rita_demo.attacks.gradient_loop import AttackRequest, AttackSteps, Logits
 
 C, RATE = 1.0, 0.01  # weight of being fooled against the squared norm; Adam's learning rate
 TANH_SCALE = 0.999999  # keeps black and white pixels at a finite w (the authors' own constant)
 
 
-def carlini_wagner_l2(
-    logits: Logits, pixels: Tensor, request: AttackRequest
-) -> Generator[AttackProgress, None, AttackBatch]:
+def carlini_wagner_l2(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
     """An ``AttackLoop``; budget, seeds and sampled logits of the request are not used.
 
     ``loss`` is ``-|x' - x|_2^2 + c * margin`` (no unit), kappa = 0, of the 8-bit candidates, like ``probability``.
@@ -52,7 +49,7 @@ def carlini_wagner_l2(
         best.update(frames[-1], components.margin(answer, leave, reach), losses[-1], answer, frames[0])
         if step == request.steps:
             frames[-1], losses[-1], answers[-1] = best.frame, best.loss, best.answer
-        yield gradient_loop.AttackProgress(step, request.steps, losses[-1], answers[-1].softmax(dim=1), frames[-1])
+        yield step, request.steps
     return gradient_loop.as_batch(frames, losses, answers, leave)
 
 

@@ -32,18 +32,6 @@ SampledLogits = Callable[[Tensor, Sequence[int]], Tensor]
 
 
 @dataclass(frozen=True)
-class AttackProgress:
-    """After one step. From a loop over a batch: ``loss`` (B,), ``probability`` (B, K), ``frame``
-    (B, 3, H, W) uint8; from :func:`rita_demo.attacks.run.attack`: a float, (K,) and (H, W, 3)."""
-
-    step: int
-    steps: int
-    loss: Tensor | float
-    probability: Tensor
-    frame: Tensor
-
-
-@dataclass(frozen=True)
 class AttackBatch:
     """A batch of finished attacks.
 
@@ -80,8 +68,10 @@ class AttackRequest:
     names: Sequence[str] = ()
 
 
-#: (model, pixels (B, 3, H, W) float in [0, 1] on the 8-bit grid, request); yields after every step, returns the batch.
-AttackLoop = Callable[[Logits, Tensor, AttackRequest], Generator[AttackProgress, None, AttackBatch]]
+#: Yields (steps done, steps) after every step, returns the batch.
+AttackSteps = Generator[tuple[int, int], None, AttackBatch]
+#: (model, pixels (B, 3, H, W) float in [0, 1] on the 8-bit grid, request)
+AttackLoop = Callable[[Logits, Tensor, AttackRequest], AttackSteps]
 
 
 def loop_of(attack: Attack) -> AttackLoop:
@@ -89,9 +79,7 @@ def loop_of(attack: Attack) -> AttackLoop:
     return attack.loop or partial(gradient_attack, attack=attack)
 
 
-def gradient_attack(
-    logits: Logits, pixels: Tensor, request: AttackRequest, *, attack: Attack
-) -> Generator[AttackProgress, None, AttackBatch]:
+def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, attack: Attack) -> AttackSteps:
     """Attack a batch by gradient; an :data:`AttackLoop` once ``attack`` is given.
 
     Args:
@@ -130,7 +118,7 @@ def gradient_attack(
             answer, loss, gradient = evaluate(iterate, step, True)
         losses.append(loss)
         answers.append(answer)
-        yield AttackProgress(step, steps, loss, answer.softmax(dim=1), frames[-1])
+        yield step, steps
     return as_batch(frames, losses, answers, leave)
 
 

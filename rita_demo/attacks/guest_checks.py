@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,7 +12,7 @@ from rita_demo.attacks.contract import Attack
 from rita_demo.process.guest_file import GuestError, guest_errors, place
 
 if TYPE_CHECKING:
-    from rita_demo.attacks.gradient_loop import AttackBatch, AttackProgress, AttackRequest
+    from rita_demo.attacks.gradient_loop import AttackRequest, AttackSteps
 
 TOLERANCE = 1e-5  # float rounding of pixels in [0, 1]
 
@@ -36,9 +36,7 @@ def checked_component(attack: Attack, kind: str, function: Callable[..., Any]) -
     return call
 
 
-def checked_loop(
-    attack: Attack, loop: Generator[AttackProgress, None, AttackBatch], pixels: Tensor, request: AttackRequest
-) -> Generator[AttackProgress, None, AttackBatch]:
+def checked_loop(attack: Attack, loop: AttackSteps, pixels: Tensor, request: AttackRequest) -> AttackSteps:
     """A guest's running attack: its exceptions and a wrong result become a :class:`GuestError`."""
     with guest_errors(attack.guest):
         batch = yield from loop

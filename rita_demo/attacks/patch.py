@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from rita_demo.settings.setting import Setting
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from rita_demo.attacks.gradient_loop import AttackBatch, AttackProgress, AttackRequest, Logits
+    from rita_demo.attacks.gradient_loop import AttackRequest, AttackSteps, Logits
 
 STEP_SIZE = 16 / 255  # of a pixel value in [0, 1]
 
@@ -30,7 +30,7 @@ def patch_mask(height: int, width: int, area: float, seed: int) -> Tensor:
     return mask
 
 
-def patch(logits: Logits, pixels: Tensor, request: AttackRequest) -> Generator[AttackProgress, None, AttackBatch]:
+def patch(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
     """An ``AttackLoop``: sign ascent on the error, from uniform noise inside the square."""
     import torch
 

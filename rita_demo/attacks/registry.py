@@ -15,7 +15,7 @@ from rita_demo.settings import Settings, register, register_choices
 
 NO_ATTACKS = {"components", "contract", "gradient_loop", "guest_checks", "registry", "run", "threat_text"}
 #: The order of menus and tables; others follow in the order of the alphabet.
-_ORDER = "none noise fgsm pgd cw_linf cw_l2 di patch typographic reverse autoattack eot defence adaptive"
+ORDER = "none noise fgsm pgd cw_linf cw_l2 di patch typographic reverse autoattack eot defence adaptive".split()  # noqa: SIM905
 ATTACKS: dict[str, Attack] = {}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from rita_demo.attacks.contract import DEFENCE_UNKNOWN, Attack
@@ -12,7 +11,7 @@ from rita_demo.settings.setting import Setting
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from rita_demo.attacks.gradient_loop import AttackBatch, AttackProgress, AttackRequest, Logits
+    from rita_demo.attacks.gradient_loop import AttackRequest, AttackSteps, Logits
 
 WRONG_CLASS = "wrong_class"
 WIDTH, HEIGHT = 0.9, 0.25  # of the picture, at most, for the label
@@ -20,7 +19,7 @@ BOTTOM = 0.06  # of the picture's height below the label
 SMALLEST_FONT = 6  # px; smaller letters cannot be read
 
 
-def typographic(logits: Logits, pixels: Tensor, request: AttackRequest) -> Generator[AttackProgress, None, AttackBatch]:
+def typographic(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
     """An ``AttackLoop`` with one step: black letters on a white label at the bottom.
 
     The word is the setting ``word``, or the name of the target, or that of the most probable wrong class. ``loss`` is
@@ -32,7 +31,7 @@ def typographic(logits: Logits, pixels: Tensor, request: AttackRequest) -> Gener
     import torch
 
     from rita_demo.attacks.components import margin, quantise
-    from rita_demo.attacks.gradient_loop import AttackProgress, as_batch, loss_and_gradient, prepare
+    from rita_demo.attacks.gradient_loop import as_batch, loss_and_gradient, prepare
 
     def measure(at: Tensor) -> tuple[Tensor, Tensor]:
         answer, loss, _ = loss_and_gradient(logits, at, lambda a: margin(a, leave, reach), False)
@@ -47,7 +46,7 @@ def typographic(logits: Logits, pixels: Tensor, request: AttackRequest) -> Gener
     written = [write_word(one, word) for one, word in zip(quantise(clean), words)]
     frames = [quantise(clean), torch.stack(written)]
     after, loss = measure(frames[1].float() / 255)
-    yield AttackProgress(1, 1, loss, after.softmax(1), frames[1])
+    yield 1, 1
     return as_batch(frames, [measure(clean)[1], loss], [answer, after], leave)
 
 

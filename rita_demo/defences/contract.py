@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from rita_demo.records import CacheState, Trace, Verdict
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 
     from rita_demo.method import Prompts
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 TUNING_SENTENCE = (
     "The prompts are tuned for each draw of crops and held fixed in the gradient: the first step of AdamW is a sign, "
     "whose derivative is zero almost everywhere."
@@ -49,7 +47,7 @@ class DefenceInput:
     encode: Callable[[Tensor], Tensor]
     temperature: float
     settings: Settings
-    own: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    own: Mapping[str, Any] = field(default_factory=dict)
     decide: Callable[[Settings], Trace] = _no_decision
     prompts: Prompts | None = None
     cache: CacheState | None = None
@@ -106,7 +104,7 @@ class Defence:
     uses_decision: bool = False
     uses_cache: bool = False
     cache_only: bool = False
-    setting_changes: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    setting_changes: Mapping[str, Any] = field(default_factory=dict)
     ignored_settings: Callable[[Settings], frozenset[str]] = lambda settings: frozenset()
     guest: str = ""
 

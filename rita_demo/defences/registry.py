@@ -15,15 +15,15 @@ from pathlib import Path
 
 from rita_demo import defences as package
 from rita_demo.attacks.adaptive import EACH, attacked_defence
+from rita_demo.defences import rita
 from rita_demo.defences.contract import Defence, DefenceInput
 from rita_demo.process.guest_file import GuestError, guest_errors, load_guest, place
 from rita_demo.records import DefenceFault, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings, register, register_choices, unregister
 
-ABLATIONS = ("rita_prompts", "rita_memory", "rita_reset", "rita_untuned")
 #: The order of tables and figures; other defences follow.
-ORDER = ("clip", "ensemble", "tpt", "ctpt", "mta", "rtpt", "rita", *ABLATIONS)
+ORDER = ("clip", "ensemble", "tpt", "ctpt", "mta", "rtpt", "rita", *(part.name for part in rita.ABLATIONS))
 NO_DEFENCES = {"contract", "prompt_tuning", "registry"}
 DEFAULT_METHODS = ("clip", "ensemble", "rita")  # always shown
 ENTRY_POINTS = "rita_demo.defences"  # the group of installed packages that bring a defence
@@ -33,11 +33,12 @@ DEFENCES: dict[str, Defence] = {}
 
 
 def discover() -> None:
-    """Register the defence of every module of this folder."""
+    """Register the defence of every module of this folder, and RITA's ablations."""
     modules = {module.name for module in pkgutil.iter_modules(package.__path__)} - NO_DEFENCES
-    found = {name: importlib.import_module(f"rita_demo.defences.{name}").DEFENCE for name in sorted(modules)}
-    for name in sorted(found, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER)):
-        _add(found[name])
+    found = [importlib.import_module(f"rita_demo.defences.{name}").DEFENCE for name in sorted(modules)]
+    found += rita.ABLATIONS
+    for defence in sorted(found, key=lambda one: ORDER.index(one.name) if one.name in ORDER else len(ORDER)):
+        _add(defence)
 
 
 def add_guest(spec: str) -> Defence:
@@ -72,9 +73,10 @@ def known_defence(settings: Settings) -> Defence:
     """
     defence = DEFENCES[attacked_defence(settings)]
     if defence.adaptive is None:
+        known = ", ".join(name for name, one in DEFENCES.items() if one.adaptive is not None)
         raise SettingError(
             f"No attack knows {defence.title}: it does not say what an attacker differentiates.",
-            f"Give it an Adaptive (docs/extending.md), or choose {', '.join(_known())}.",
+            f"Give it an Adaptive (docs/extending.md), or choose {known}.",
         )
     return defence
 
@@ -90,10 +92,6 @@ def attacker_sentences(settings: Settings) -> tuple[str, ...]:
     )
 
 
-def _known() -> list[str]:
-    return [name for name, defence in DEFENCES.items() if defence.adaptive is not None]
-
-
 def guest_specs() -> tuple[str, ...]:
     """``FILE.py:NAME`` of every defence that came from a file."""
     return tuple(defence.guest for defence in DEFENCES.values() if defence.guest)
@@ -107,12 +105,6 @@ def guest_sentences(names: Iterable[str]) -> tuple[str, ...]:
         "the attacker does not know it."
         for guest in guests
     )
-
-
-def remove(name: str) -> None:
-    """Remove a defence and its own settings."""
-    for setting in DEFENCES.pop(name).own_names.values():
-        unregister(setting)
 
 
 def run_defence(name: str, inputs: DefenceInput) -> Verdict | DefenceFault | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rita_demo.defences.contract import TUNING_SENTENCE, Adaptive, Defence, DefenceInput
@@ -48,4 +49,52 @@ DEFENCE = Defence(
     paper_name="RITA",
     uses_decision=True,
     uses_cache=True,
+)
+
+_PART = replace(DEFENCE, paper_name="")
+#: RITA without one of its parts.
+ABLATIONS = (
+    replace(
+        _PART,
+        name="rita_prompts",
+        title="RITA, prompts only",
+        sentence="A part of RITA: the transport cost to the class's sentences alone.",
+        input_description="{n} views, without the memory",
+        dash="dash",
+        symbol="circle-open",
+        uses_cache=False,
+        setting_changes={"protocol": "off"},
+    ),
+    replace(
+        _PART,
+        name="rita_memory",
+        title="RITA, memory only",
+        sentence="A part of RITA: the transport cost to the remembered views alone.",
+        input_description="{n} views, without the sentences’ cost",
+        answer=lambda inputs: inputs.decide(inputs.settings).cache_verdict,
+        adaptive=None,
+        dash="dot",
+        symbol="square-open",
+        cache_only=True,
+    ),
+    replace(
+        _PART,
+        name="rita_reset",
+        title="RITA, fresh memory",
+        sentence="RITA with a memory that is emptied before every picture.",
+        input_description="{n} views, memory of this picture only",
+        dash="dashdot",
+        symbol="diamond-open",
+        setting_changes={"protocol": "reset"},
+    ),
+    replace(
+        _PART,
+        name="rita_untuned",
+        title="RITA, untuned",
+        sentence="RITA without the prompt update: views, transport and memory only.",
+        input_description="{n} views, no prompt update",
+        dash="longdash",
+        symbol="triangle-up-open",
+        setting_changes={"tuning_steps": 0},
+    ),
 )

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rita_demo.engine.engine import Engine
 
-__all__ = ["Engine"]
-
 
 def __getattr__(name: str) -> Any:
     if name == "Engine":  # when it is first used: this imports torch

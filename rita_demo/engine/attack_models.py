@@ -1,11 +1,11 @@
-"""What an attacker differentiates: the model with one view, random crops, or RITA as a whole.
+"""What an attacker differentiates: the model with one view, random crops, or a defence as a whole.
 
 Built here because it needs the model, the views and the method at once; these folders do not import each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,27 +19,25 @@ from rita_demo.records import CacheState
 from rita_demo.settings import Settings
 from rita_demo.views.boxes import area_fractions, draw_boxes
 from rita_demo.views.crops import crop
+from rita_demo.vlm.backbone import Backbone
 
-Encode = Callable[[Tensor], Tensor]  # pixels (B, 3, side, side) to unit features (B, D), differentiable
 WHOLE_SQUARE_BOX = (np.array([[0.0, 0.0, 1.0, 1.0]], np.float32), np.array([False]))  # box, mirrored
 
 
-def single_view_logits(encode: Encode, template_features: Tensor, temperature: float, side: int) -> Logits:
+def single_view_logits(model: Backbone, template_features: Tensor) -> Logits:
     """Plain CLIP's logits ``cos / tau`` (B, K) of pixels (B, 3, H, W), with the resize of view 0.
 
     ``template_features`` (K, D): plain CLIP's prompt of every class.
     """
 
     def logits(pixels: Tensor) -> Tensor:
-        view_zero = [crop(square, *WHOLE_SQUARE_BOX, side)[0] for square in pixels]
-        return encode(torch.stack(view_zero)) @ template_features.T / temperature
+        view_zero = [crop(square, *WHOLE_SQUARE_BOX, model.side)[0] for square in pixels]
+        return model.encode_pixels(torch.stack(view_zero)) @ template_features.T / model.temperature
 
     return logits
 
 
-def random_crop_logits(
-    encode: Encode, template_features: Tensor, temperature: float, settings: Settings, side: int
-) -> SampledLogits:
+def random_crop_logits(model: Backbone, template_features: Tensor, settings: Settings) -> SampledLogits:
     """Plain CLIP's logits on ``attack_views`` fresh crops, (B, n, K).
 
     Crops are drawn like the defence's views, without view 0 and without AugMix, which has no gradient.
@@ -47,28 +45,28 @@ def random_crop_logits(
 
     def sampled_logits(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
         count = settings.attack_views
-        crops = [_random_views(p, s, settings, side, count + 1)[0][1:] for p, s in zip(pixels, seeds)]
-        features = encode(torch.cat(crops))
-        return (features @ template_features.T / temperature).reshape(len(pixels), count, -1)
+        crops = [_random_views(p, s, settings, model.side, count + 1)[0][1:] for p, s in zip(pixels, seeds)]
+        features = model.encode_pixels(torch.cat(crops))
+        return (features @ template_features.T / model.temperature).reshape(len(pixels), count, -1)
 
     return sampled_logits
 
 
-def defence_logits(encode: Encode, prompts: Prompts, cache: CacheState, settings: Settings, side: int) -> SampledLogits:
+def defence_logits(model: Backbone, prompts: Prompts, cache: CacheState, settings: Settings) -> SampledLogits:
     """RITA's own logits (B, 1, K) on ``attack_views`` fresh views (the whole square and crops), decided
     from ``cache``, which does not change: see :func:`rita_demo.method.decision_logits`."""
 
     def sampled_logits(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
         answers = []
         for square, seed in zip(pixels, seeds):
-            views, shown = _random_views(square, seed, settings, side, settings.attack_views)
-            answers.append(decision_logits(encode(views), prompts, cache, settings, shown))
+            views, shown = _random_views(square, seed, settings, model.side, settings.attack_views)
+            answers.append(decision_logits(model.encode_pixels(views), prompts, cache, settings, shown))
         return torch.stack(answers)[:, None]
 
     return sampled_logits
 
 
-def adaptive_logits(encode: Encode, defence: Defence, inputs: DefenceInput, side: int) -> SampledLogits:
+def adaptive_logits(model: Backbone, defence: Defence, inputs: DefenceInput) -> SampledLogits:
     """A defence's own logits (B, 1, K) on ``attack_views`` fresh views (only the whole square where the defence sees no
     more). ``inputs``: everything but the views."""
     settings = inputs.settings
@@ -77,8 +75,8 @@ def adaptive_logits(encode: Encode, defence: Defence, inputs: DefenceInput, side
     def sampled_logits(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
         answers = []
         for square, seed in zip(pixels, seeds):
-            views, shown = _random_views(square, seed, settings, side, count)
-            seen = replace(inputs, views=encode(views), area_fraction=shown.to(square.device))
+            views, shown = _random_views(square, seed, settings, model.side, count)
+            seen = replace(inputs, views=model.encode_pixels(views), area_fraction=shown.to(square.device))
             answers.append(defence.attacked_logits(seen))
         return torch.stack(answers)[:, None]
 
@@ -87,5 +85,5 @@ def adaptive_logits(encode: Encode, defence: Defence, inputs: DefenceInput, side
 
 def _random_views(square: Tensor, seed: int, settings: Settings, side: int, count: int) -> tuple[Tensor, Tensor]:
     """Fresh views, and the fraction of the square's area that each shows."""
-    boxes, flipped = draw_boxes(count, seed, (settings.view_scale, 1.0))
+    boxes, flipped = draw_boxes(count, seed, settings.view_scale)
     return crop(square, boxes, flipped, side), torch.from_numpy(area_fractions(boxes))

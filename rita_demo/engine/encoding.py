@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -15,8 +17,6 @@ import torch
 from rita_demo import method
 from rita_demo.data.descriptions import descriptions_for
 from rita_demo.data.prompt_templates import prompt_template
-from rita_demo.defences.contract import DefenceInput
-from rita_demo.engine.caches import EngineCaches, class_prompts_key, hash_key
 from rita_demo.engine.conversion import array_to_tensor, tensor_to_numpy, to_numpy
 from rita_demo.process import malloc
 from rita_demo.records import BackboneInfo, ClassPrompts, EncodedViews, Picture, ViewSet
@@ -28,6 +28,43 @@ from rita_demo.vlm.backbone import Backbone, check_finite, is_out_of_memory, out
 from rita_demo.vlm.prompts import build_prompts
 from rita_demo.vlm.registry import load
 
+V = TypeVar("V")
+PROMPT_SETTINGS = ("prompts", "context_init", "context_seed", "descriptions", "hand_prompt")
+VIEW_SETTINGS = ("views", "view_seed", "view_scale", "views_augmix")
+ENCODED_VIEWS_BYTES = 64 << 20  # of features: 512 pictures at 64 views of 512 numbers
+
+
+class LRUCache(Generic[V]):
+    """Values by key; the least recently used ones are evicted first. Thread-safe.
+
+    Args:
+        limit: the largest size of all values together.
+        size_of: the size of one value; by default 1.
+    """
+
+    def __init__(self, limit: int, size_of: Callable[[V], int] = lambda _: 1) -> None:
+        self._limit, self._size_of = limit, size_of
+        self._items: OrderedDict[str, V] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get_or_create(self, key: str, create: Callable[[], V]) -> V:
+        """The value under the key, created where it is missing."""
+        with self._lock:
+            if key in self._items:
+                self._items.move_to_end(key)
+                return self._items[key]
+        value = create()  # outside the lock: this may take seconds and may use the cache itself
+        self.put(key, value)
+        return value
+
+    def put(self, key: str, value: V) -> None:
+        """Store a value, and evict others until the limit holds."""
+        with self._lock:
+            self._items[key] = value
+            size = sum(map(self._size_of, self._items.values()))
+            while size > self._limit:
+                size -= self._size_of(self._items.popitem(last=False)[1])
+
 
 class EncodingEngine:
     """A frozen model that encodes class names and pictures. :class:`rita_demo.engine.engine.Engine` is the whole."""
@@ -37,7 +74,10 @@ class EncodingEngine:
     ) -> None:
         self._backbone = load(backbone, device) if isinstance(backbone, str) else backbone
         self._lock = threading.RLock()
-        self._caches = EngineCaches(self.info.name, view_pixel_bytes)
+        self._keeps_pixels = view_pixel_bytes > 0
+        self._prompts: LRUCache[Any] = LRUCache(16)
+        self._encoded_views: LRUCache[EncodedViews] = LRUCache(ENCODED_VIEWS_BYTES, lambda v: v.features.nbytes)
+        self._view_pixels: LRUCache[np.ndarray] = LRUCache(view_pixel_bytes, lambda pixels: pixels.nbytes)
 
     @property
     def info(self) -> BackboneInfo:
@@ -71,8 +111,8 @@ class EncodingEngine:
 
     def encode_views(self, picture: Picture, settings: Settings) -> EncodedViews:
         """Draw the views of a picture and encode each; cached by content."""
-        key = self._caches.views_key(picture, settings)
-        return self._caches.encoded_views.get_or_create(key, lambda: self._encode_picture(picture, settings, key))
+        key = self._views_key(picture, settings)
+        return self._encoded_views.get_or_create(key, lambda: self._encode_picture(picture, settings, key))
 
     def encode_views_batch(
         self, pictures: Sequence[Picture], settings: Settings, seeds: Sequence[int]
@@ -90,7 +130,7 @@ class EncodingEngine:
             EncodedViews(
                 to_numpy(replace(one, pixels=None)),
                 own,
-                hash_key("together", self.info.name, picture.key, str(settings), str(seed)),
+                _hash_key("together", self.info.name, picture.key, str(settings), str(seed)),
             )
             for one, own, picture, seed in zip(drawn, each, pictures, seeds)
         ]
@@ -102,7 +142,10 @@ class EncodingEngine:
             with self._model_lock():
                 return _display_pixels(make_views(self._pixels(picture), settings, self.info.side))
 
-        return self._caches.view_pixels.get_or_create(self._caches.views_key(picture, settings), draw)
+        return self._view_pixels.get_or_create(self._views_key(picture, settings), draw)
+
+    def _views_key(self, picture: Picture, settings: Settings) -> str:
+        return _hash_key(self.info.name, picture.key, *(str(getattr(settings, name)) for name in VIEW_SETTINGS))
 
     @contextmanager
     def _model_lock(self) -> Iterator[None]:
@@ -137,7 +180,8 @@ class EncodingEngine:
             return prompts
 
         with self._model_lock():
-            return self._caches.prompts.get_or_create(self._caches.prompts_key(names, settings), build)
+            key = _hash_key(*names, *(str(getattr(settings, name)) for name in PROMPT_SETTINGS))
+            return self._prompts.get_or_create(key, build)
 
     def _method_prompts(self, class_prompts: ClassPrompts, settings: Settings) -> method.Prompts:
         """The prompts as an argument of the method."""
@@ -150,22 +194,6 @@ class EncodingEngine:
             temperature=self._backbone.temperature,
         )
 
-    def _defence_input(
-        self, encoded_views: EncodedViews | None, class_prompts: ClassPrompts, settings: Settings
-    ) -> DefenceInput:
-        """What a defence sees; without views for an attacker, who draws fresh ones."""
-        prompts, nothing = self._checked_prompts(class_prompts, settings), torch.empty(0)
-        return DefenceInput(
-            views=nothing if encoded_views is None else self._tensor(encoded_views.features),
-            area_fraction=nothing if encoded_views is None else self._area_fraction(encoded_views),
-            template_features=self._tensor(class_prompts.template_features),
-            description_features=prompts.mean_description_features(),
-            context=prompts.context[:1],
-            encode=prompts.encode_contexts,
-            temperature=class_prompts.temperature,
-            settings=settings,
-        )
-
     def _encode_picture(self, picture: Picture, settings: Settings, key: str) -> EncodedViews:
         with self._model_lock():
             begin = time.perf_counter()
@@ -174,8 +202,8 @@ class EncodingEngine:
             assert drawn.pixels is not None  # just made
             features = tensor_to_numpy(check_finite(self._backbone.encode_views(drawn.pixels)))
             end = time.perf_counter()
-            if self._caches.keeps_pixels:
-                self._caches.view_pixels.put(key, _display_pixels(drawn))
+            if self._keeps_pixels:
+                self._view_pixels.put(key, _display_pixels(drawn))
         views = to_numpy(replace(drawn, pixels=None))
         del drawn
         malloc.trim_if_grown()
@@ -190,6 +218,16 @@ class EncodingEngine:
     def _pixels(self, picture: Picture) -> torch.Tensor:
         """(H, W, 3) uint8 -> (3, H, W) float32 in [0, 1] on the device."""
         return self._tensor(picture.pixels).permute(2, 0, 1).float() / 255
+
+
+def class_prompts_key(model: str, names: tuple[str, ...]) -> str:
+    """Names the classes of a model; a cache (memory) belongs to one of these."""
+    return _hash_key(model, *names)
+
+
+def _hash_key(*parts: str) -> str:
+    """24 hexadecimal digits of all parts together."""
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:24]
 
 
 def _display_pixels(drawn: ViewSet) -> np.ndarray:

@@ -1,29 +1,35 @@
 """The engine: one loaded model for everybody; numpy above it, torch below it.
 
-It keeps no visitor's state: a cache (the page's memory) is an argument and a result. ``protocol.py`` lists the methods
-that other folders use; ``encoding.py`` and ``attacking.py`` have the first two parts.
+It keeps no visitor's state: a cache (the page's memory) is an argument and a result. ``encoding.py`` has
+the first part: the model, its lock and caches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 import torch
 
 from rita_demo import method
-from rita_demo.defences.registry import run_defence
-from rita_demo.engine.attacking import AttackEngine
-from rita_demo.engine.caches import class_prompts_key
+from rita_demo.attacks import access_of, run
+from rita_demo.attacks.gradient_loop import SampledLogits
+from rita_demo.defences.contract import DefenceInput
+from rita_demo.defences.registry import known_defence, run_defence
+from rita_demo.engine import attack_models
 from rita_demo.engine.conversion import tensor_to_numpy, to_numpy, to_torch
+from rita_demo.engine.encoding import EncodingEngine, class_prompts_key
+from rita_demo.process.generators import run_to_end
 from rita_demo.records import (
+    AttackTrace,
     BackboneInfo,
     CacheState,
     ClassPrompts,
     DefenceFault,
     EncodedViews,
     Exclusions,
+    Picture,
     SinkhornHistory,
     TheoremBounds,
     Trace,
@@ -36,7 +42,7 @@ from rita_demo.settings import Settings
 CPU = torch.device("cpu")
 
 
-class Engine(AttackEngine):
+class Engine(EncodingEngine):
     """A frozen model. Thread-safe: one lock guards the model.
 
     Args:
@@ -52,7 +58,107 @@ class Engine(AttackEngine):
             or the model's output is not finite.
     """
 
+    # --- attacks
+
+    def attack(
+        self,
+        picture: Picture,
+        class_prompts: ClassPrompts,
+        settings: Settings,
+        label: int,
+        target: int | None = None,
+        cache: CacheState | None = None,
+    ) -> AttackTrace:
+        """Attack the square. See :meth:`attack_steps`."""
+        return run_to_end(self.attack_steps(picture, class_prompts, settings, label, target, cache))
+
+    def attack_steps(
+        self,
+        picture: Picture,
+        class_prompts: ClassPrompts,
+        settings: Settings,
+        label: int,
+        target: int | None = None,
+        cache: CacheState | None = None,
+    ) -> Generator[tuple[int, int], None, AttackTrace]:
+        """The same one step at a time: yields (steps done, steps), returns the trace.
+
+        The lock is held during a step, not between two, so that a visitor who leaves does not block others. ``cache``: what
+        the defence decides from, for the attack through the defence; None: an empty one.
+        """
+        loop = run.attack_steps(
+            attack_models.single_view_logits(self._backbone, self._tensor(class_prompts.template_features)),
+            self._pixels(picture)[None],
+            settings,
+            [label],
+            [settings.attack_seed],
+            [target],
+            self._attack_model(class_prompts, settings, cache),
+            class_prompts.names,
+        )
+        while True:
+            with self._model_lock():
+                try:
+                    progress = next(loop)
+                except StopIteration as end:
+                    return to_numpy(end.value[0])
+            yield progress
+
+    def attack_batch(
+        self,
+        pictures: Sequence[Picture],
+        class_prompts: ClassPrompts,
+        settings: Settings,
+        labels: Sequence[int],
+        seeds: Sequence[int],
+        targets: Sequence[int | None] | None = None,
+    ) -> list[AttackTrace]:
+        """:meth:`attack` on squares of one size as one batch, each with its own seed: the same up to rounding.
+
+        Not for attacks through crops or the defence.
+        """
+        with self._model_lock():
+            steps = run.attack_steps(
+                attack_models.single_view_logits(self._backbone, self._tensor(class_prompts.template_features)),
+                torch.stack([self._pixels(picture) for picture in pictures]),
+                settings,
+                labels,
+                seeds,
+                targets,
+                names=class_prompts.names,
+            )
+            traces = run_to_end(steps)
+        return [to_numpy(trace) for trace in traces]
+
+    def _attack_model(
+        self, class_prompts: ClassPrompts, settings: Settings, cache: CacheState | None
+    ) -> SampledLogits | None:
+        """What the attacker of these settings differentiates; None: plain CLIP."""
+        access = access_of(settings)
+        if access == "crops":
+            hand = self._tensor(class_prompts.template_features)
+            return attack_models.random_crop_logits(self._backbone, hand, settings)
+        if access == "defence":
+            state = to_torch(self.compatible_cache(cache, class_prompts, settings), self._backbone.device)
+            prompts = self._method_prompts(class_prompts, settings)
+            if settings.attack == "adaptive":
+                inputs = replace(self._defence_input(None, class_prompts, settings), prompts=prompts, cache=state)
+                return attack_models.adaptive_logits(self._backbone, known_defence(settings), inputs)
+            return attack_models.defence_logits(self._backbone, prompts, state, settings)
+        return None
+
     # --- RITA's cache and decision
+
+    def empty_cache(self, class_prompts: ClassPrompts, settings: Settings) -> CacheState:
+        """A cache without any views."""
+        classes, width = class_prompts.template_features.shape
+        return to_numpy(method.empty(classes, settings.slots, width, class_prompts.key))
+
+    def compatible_cache(self, cache: CacheState | None, class_prompts: ClassPrompts, settings: Settings) -> CacheState:
+        """The given cache, or an empty one if it is missing or of other classes or another model."""
+        if cache is None or cache.key != class_prompts.key:
+            return self.empty_cache(class_prompts, settings)
+        return cache
 
     def remove_cache_item(self, cache: CacheState, k: int, slot: int) -> CacheState:
         """A cache without one of its items; see :func:`rita_demo.method.remove`."""
@@ -143,6 +249,22 @@ class Engine(AttackEngine):
                 inputs = replace(inputs, decide=decide)
             found = {name: run_defence(name, inputs) for name in names}
         return {name: to_numpy(answer) for name, answer in found.items() if answer is not None}
+
+    def _defence_input(
+        self, encoded_views: EncodedViews | None, class_prompts: ClassPrompts, settings: Settings
+    ) -> DefenceInput:
+        """What a defence sees; without views for an attacker, who draws fresh ones."""
+        prompts, nothing = self._checked_prompts(class_prompts, settings), torch.empty(0)
+        return DefenceInput(
+            views=nothing if encoded_views is None else self._tensor(encoded_views.features),
+            area_fraction=nothing if encoded_views is None else self._area_fraction(encoded_views),
+            template_features=self._tensor(class_prompts.template_features),
+            description_features=prompts.mean_description_features(),
+            context=prompts.context[:1],
+            encode=prompts.encode_contexts,
+            temperature=class_prompts.temperature,
+            settings=settings,
+        )
 
     # --- numbers of the paper's figures, from features alone
 

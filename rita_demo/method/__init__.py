@@ -1,7 +1,7 @@
 """The paper's method: pure functions on feature tensors, independent of the model. Start with ``rita.py``."""
 
 from rita_demo.method.attack_gradient import decision_logits
-from rita_demo.method.cache import cache_transport, cleared, empty, remove, resize, update
+from rita_demo.method.cache import cache_transport, empty, remove, resize, update
 from rita_demo.method.confidence import agreement_weight, assess, view_log_probability, view_weight
 from rita_demo.method.cost import cosine_cost, text_mean
 from rita_demo.method.dtypes import unit
@@ -9,40 +9,7 @@ from rita_demo.method.exclusions import apply_to_cache, apply_to_views
 from rita_demo.method.kl import kl_to_one_hot
 from rita_demo.method.procrustes import align
 from rita_demo.method.rita import Prompts, decide
-from rita_demo.method.sinkhorn import entropic_value, linear_value, sinkhorn_history, transport, transport_options
+from rita_demo.method.sinkhorn import entropic_value, sinkhorn_history, transport, transport_options
 from rita_demo.method.step_back import step_back
-from rita_demo.method.theorem import WassersteinBounds, theorem_bounds
+from rita_demo.method.theorem import theorem_bounds
 from rita_demo.method.tuning import optimise_contexts, tune
-
-__all__ = [
-    "Prompts",
-    "WassersteinBounds",
-    "agreement_weight",
-    "align",
-    "apply_to_cache",
-    "apply_to_views",
-    "assess",
-    "cache_transport",
-    "cleared",
-    "cosine_cost",
-    "decide",
-    "decision_logits",
-    "empty",
-    "entropic_value",
-    "kl_to_one_hot",
-    "linear_value",
-    "optimise_contexts",
-    "remove",
-    "resize",
-    "sinkhorn_history",
-    "step_back",
-    "text_mean",
-    "theorem_bounds",
-    "transport",
-    "transport_options",
-    "tune",
-    "unit",
-    "update",
-    "view_log_probability",
-    "view_weight",
-]

@@ -33,7 +33,7 @@ def decision_logits(
         x: (N, D) unit view features, view 0 first, part of a graph.
         prompts, cache, settings, area_fraction: as for :func:`rita_demo.method.rita.decide`.
         through_plan: the plan also depends on the cost, as the ``linear`` objective needs
-            (:func:`rita_demo.method.sinkhorn.linear_value`). Without it the plan is a constant.
+            (:func:`rita_demo.method.sinkhorn.linear_gradient`). Without it the plan is a constant.
     """
     lam = settings.entropy_weight if through_plan and settings.objective == "linear" else None
     trace, _ = decide(x.detach(), prompts, cache, settings, area_fraction=area_fraction)

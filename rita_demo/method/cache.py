@@ -17,8 +17,6 @@ from rita_demo.method.dtypes import at_least_float32, unit
 from rita_demo.method.sinkhorn import transport
 from rita_demo.records import Alignment, CacheEvent, CacheState, CacheUpdate, Confidence, Transport
 
-EMPTY_CLASS_RULES = ("zero", "text_mean")
-
 
 def empty(
     K: int, J: int, D: int, key: str = "", device: torch.device | str | None = None, dtype: torch.dtype = torch.float32
@@ -52,11 +50,10 @@ def resize(state: CacheState, slots: int) -> CacheState:
     if slots == J:
         return state
     if slots > J:
-        fresh = empty(K, slots, D, state.key, state.features.device, state.features.dtype)
-        grown = {name: getattr(fresh, name).clone() for name in ("features", "entropy", "born", "view")}
-        for name, values in grown.items():
-            values[:, :J] = getattr(state, name)
-        return replace(state, **grown)
+        grown = empty(K, slots, D, state.key, state.features.device, state.features.dtype)
+        for name in ("features", "entropy", "born", "view"):
+            getattr(grown, name)[:, :J] = getattr(state, name)
+        return replace(grown, count=state.count, pictures=state.pictures)
     keep = state.entropy.sort(dim=1, stable=True).indices[:, :slots].sort(dim=1).values
     return replace(
         state,
@@ -167,7 +164,7 @@ def cache_transport(
     *,
     empty_class: str,
     **options: Any,
-) -> tuple[Transport, Tensor]:
+) -> Transport:
     """``d_cOT(k)``: the views' transport onto the aligned cache of each class (definition 11).
 
     Args:
@@ -177,17 +174,14 @@ def cache_transport(
         options: as for :func:`~rita_demo.method.sinkhorn.transport`.
 
     Returns:
-        The transport over (K, N, J) and the distances (K,).
+        The transport over (K, N, J); its ``distance`` is d_cOT (K,).
     """
     atoms, weight = cache_atoms(state, alignment, text_mean, empty_class)
-    result = transport(cosine_cost(x, atoms), view_weight, weight, **options)
-    return result, result.distance
+    return transport(cosine_cost(x, atoms), view_weight, weight, **options)
 
 
 def cache_atoms(state: CacheState, alignment: Alignment, text_mean: Tensor, empty_class: str) -> tuple[Tensor, Tensor]:
     """The atoms of :func:`cache_transport` (K, J, D) and their weights (K, J), 1 where filled."""
-    if empty_class not in EMPTY_CLASS_RULES:
-        raise ValueError(f"empty_class is one of {', '.join(EMPTY_CLASS_RULES)}; got {empty_class!r}.")
     atoms = at_least_float32(alignment.aligned).clone()
     weight = (torch.arange(atoms.shape[1], device=atoms.device) < state.count[:, None]).to(atoms)
     if empty_class == "text_mean":

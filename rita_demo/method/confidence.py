@@ -11,8 +11,6 @@ from rita_demo.method.cost import text_mean
 from rita_demo.method.dtypes import unit
 from rita_demo.records import Confidence
 
-ENTROPY_UNITS = ("nats", "share_of_log_k")
-VIEW_WEIGHTS = ("uniform", "confidence", "agreement", "area", "shown")
 CONFIDENCE_TEMPERATURE = 0.5  # nats; AWT
 AGREEMENT_NEIGHBOURS, AGREEMENT_TEMPERATURE = 20, 0.01  # R-TPT
 MIN_AREA_WEIGHT = 1e-3  # above 0, so that a single view of the whole square has a weight
@@ -41,8 +39,6 @@ def assess(
         temperature: tau, 0.01 for CLIP.
         max_entropy: gamma, in nats, or as a share of log K with ``entropy_unit="share_of_log_k"``.
     """
-    if entropy_unit not in ENTROPY_UNITS:
-        raise ValueError(f"entropy_unit is one of {', '.join(ENTROPY_UNITS)}; got {entropy_unit!r}.")
     log_p = view_log_probability(x, z, z_weight, temperature)
     limit = max_entropy * (math.log(len(z)) if entropy_unit == "share_of_log_k" else 1.0)
     entropy = entropy_of(log_p)
@@ -67,9 +63,7 @@ def view_weight(x: Tensor, confidence: Confidence, kind: str, area_fraction: Ten
         return (-confidence.entropy.to(x) / CONFIDENCE_TEMPERATURE).softmax(0)
     if kind == "agreement":
         return agreement_weight(x)
-    if kind in ("area", "shown"):
-        return area_based_weight(kind, x.new_ones(N) if area_fraction is None else area_fraction.to(x))
-    raise ValueError(f"view_weight is one of {', '.join(VIEW_WEIGHTS)}; got {kind!r}.")
+    return area_based_weight(kind, x.new_ones(N) if area_fraction is None else area_fraction.to(x))
 
 
 def area_based_weight(kind: str, area_fraction: Tensor) -> Tensor:

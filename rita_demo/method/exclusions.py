@@ -39,9 +39,8 @@ def apply_to_cache(exclusions: Exclusions, cache: CacheState) -> CacheState:
     Raises:
         SettingError: one of the items does not exist.
     """
-    for k, slot in sorted(
-        exclusions.cache_items, reverse=True
-    ):  # later slots first, so that the earlier ones keep their number
+    # Later slots first, so that the earlier ones keep their number.
+    for k, slot in sorted(exclusions.cache_items, reverse=True):
         try:
             cache = remove(cache, k, slot)
         except ValueError as error:

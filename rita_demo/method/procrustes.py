@@ -12,7 +12,6 @@ from torch import Tensor
 from rita_demo.method.dtypes import at_least_float32, to_float64, unit
 from rita_demo.records import Alignment
 
-COMPLETIONS = ("svd", "smallest_rotation")
 MIN_MEAN_LENGTH = 1e-6  # a mean of views that is shorter has no direction
 OPPOSITE_TOLERANCE = 1e-4  # unit vectors with a smaller |u + v| are opposite and define no plane of rotation
 
@@ -30,8 +29,6 @@ def align(features: Tensor, count: Tensor, text_mean: Tensor, completion: str = 
     Returns:
         (K, J, D) aligned unit rows, zeros where empty; resultant length r_k in [0, 1]; angle in [0, pi].
     """
-    if completion not in COMPLETIONS:
-        raise ValueError(f"completion is one of {', '.join(COMPLETIONS)}; got {completion!r}.")
     X = at_least_float32(features)
     filled = torch.arange(X.shape[1], device=X.device) < count[:, None]
     X = torch.where(filled[..., None], X, 0)

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,11 +23,8 @@ from rita_demo.method.sinkhorn import transport, transport_options
 from rita_demo.method.step_back import crop_offset, step_back
 from rita_demo.method.tuning import Encode, tune
 from rita_demo.process.cpu_threads import single_threaded
-from rita_demo.records import Alignment, CacheState, CacheUpdate, Confidence, Trace, Transport, Tuning, Verdict
+from rita_demo.records import CacheState, CacheUpdate, Confidence, Trace, Tuning, Verdict
 from rita_demo.settings import Settings
-
-PROTOCOLS = ("off", "reset", "stream")
-ORDERS = ("update_first", "predict_first")
 
 
 @dataclass(frozen=True)
@@ -45,16 +41,6 @@ class Prompts:
     features: Tensor
     weight: Tensor
     temperature: float
-
-
-class _Views(NamedTuple):
-    """The views after the step back: unit features (N, D), which of them take part (N,), their area fractions (N,),
-    and how far the whole square was from the mean of its crops."""
-
-    x: Tensor
-    mask: Tensor | None
-    area_fraction: Tensor | None
-    crop_offset: float
 
 
 def decide(
@@ -83,12 +69,11 @@ def decide(
     Returns:
         The trace, and the cache after this picture. The caller decides whether to keep that cache: the clean and the
         attacked picture are both decided from the same earlier cache.
-
-    Raises:
-        ValueError: the shapes of views, prompts and cache do not match.
     """
     stage = _StageTimer(view_features.device)
-    before = _starting_cache(view_features, prompts, cache, settings, view_mask)
+    before = cache_state.resize(cache, settings.slots)
+    if settings.protocol != "stream":
+        before = cache_state.cleared(before)
     with torch.no_grad():
         with stage("views"):
             x = unit(view_features)  # x_1..x_N, at least float32
@@ -100,38 +85,70 @@ def decide(
         with stage("views"):
             offset = float(crop_offset(x, area_fraction, view_mask).norm())
             x = step_back(x, settings.step_back, area_fraction, view_mask)
-        views = _Views(x, view_mask, area_fraction, offset)
         with single_threaded():  # dozens of small operations per stage
-            trace, after = _decide_with_prompts(views, tuning, prompts, before, settings, stage)
+            trace, after = _decide_with_prompts(
+                x, offset, tuning, prompts, before, settings, stage, view_mask, area_fraction
+            )
     return trace, cache if settings.protocol == "off" else after
 
 
 def _decide_with_prompts(
-    views: _Views, tuning: Tuning, prompts: Prompts, before: CacheState, settings: Settings, stage: _StageTimer
+    x: Tensor,
+    offset: float,
+    tuning: Tuning,
+    prompts: Prompts,
+    before: CacheState,
+    settings: Settings,
+    stage: _StageTimer,
+    view_mask: Tensor | None,
+    area_fraction: Tensor | None,
 ) -> tuple[Trace, CacheState]:
-    """Algorithm 1 after the prompt update: confidence, cache, d_OT, d_cOT, argmin. ``before`` has J slots per class."""
-    x, z = views.x, tuning.features
+    """Algorithm 1 after the prompt update: confidence, cache, d_OT, d_cOT, argmin.
+
+    ``x`` (N, D): the views after the step back; ``offset``: how far the whole square was from the mean of its crops;
+    ``before`` has J slots per class.
+    """
+    z, off, options = tuning.features, settings.protocol == "off", transport_options(settings)
+    judges = z if settings.cache_text == "tuned" else prompts.features
     with stage("confidence"):  # p_n, H_n, pseudo-labels
-        confidence, zbar = _assess_views(views, z, prompts, settings)
-        a = _weigh_views(views, confidence, settings.view_weight)
+        confidence = assess(
+            x,
+            judges,
+            prompts.weight,
+            temperature=prompts.temperature,
+            max_entropy=settings.max_entropy,
+            entropy_unit=settings.entropy_unit,
+        )
+        if view_mask is not None:
+            confidence = replace(confidence, kept=confidence.kept & view_mask)
+        zbar = text_mean(judges, prompts.weight)
+        a = _weigh_views(x, confidence, settings.view_weight, view_mask, area_fraction)
     with stage("cache"):  # the confident views enter
-        after, cache_update = _update_cache(before, x, confidence, settings)
+        after, cache_update = before, CacheUpdate((), ())
+        if not off:
+            after, cache_update = cache_state.update(before, x, confidence, views_per_image=settings.views_per_image)
         used = after if settings.order == "update_first" else before
         alignment = align(used.features, used.count, zbar, settings.completion)
     with stage("prompt transport"):  # d_OT(k) for all k
-        prompt_transport = transport(cosine_cost(x, z), a, prompts.weight, **transport_options(settings))
-        untuned = _untuned_transport(prompt_transport, views, z, prompts, a, settings)
+        untuned = prompt_transport = transport(cosine_cost(x, z), a, prompts.weight, **options)
+        if not torch.equal(z, prompts.features):
+            untuned = transport(cosine_cost(x, prompts.features), a, prompts.weight, **options)
     with stage("cache transport"):  # d_cOT(k) for all k
-        cache_transport, cache_distance = _cache_transport(x, a, used, alignment, zbar, settings)
+        cache_transport, cache_distance = None, x.new_zeros(len(zbar))
+        if not off:
+            cache_transport = cache_state.cache_transport(
+                x, a, used, alignment, zbar, empty_class=settings.empty_class, **options
+            )
+            cache_distance = cache_transport.distance
     with stage("decision"):  # argmin
-        alpha = 0.0 if settings.protocol == "off" else settings.cache_weight
+        alpha = 0.0 if off else settings.cache_weight
         total = prompt_transport.distance + alpha * cache_distance
         verdict = _verdict(total, alpha, prompts.temperature)
         cache_verdict = None if cache_transport is None else _verdict(cache_distance, 0.0, prompts.temperature)
     return Trace(
         view_features=x,
-        crop_offset=views.crop_offset,
-        step_back_distance=settings.step_back * views.crop_offset**3,
+        crop_offset=offset,
+        step_back_distance=settings.step_back * offset**3,
         confidence=confidence,
         view_weight=a,
         tuning=tuning,
@@ -151,80 +168,16 @@ def _decide_with_prompts(
     ), after
 
 
-def _starting_cache(
-    view_features: Tensor, prompts: Prompts, cache: CacheState, settings: Settings, view_mask: Tensor | None
-) -> CacheState:
-    """The cache that this decision starts from, with J slots per class; empty unless the protocol is ``stream``."""
-    K, _, D = prompts.features.shape
-    if view_features.ndim != 2 or len(view_features) == 0 or view_features.shape[1] != D:
-        raise ValueError(f"Views are (N, {D}), N >= 1; got shape {tuple(view_features.shape)}.")
-    if view_mask is not None and (view_mask.shape != view_features.shape[:1] or not view_mask.any()):
-        raise ValueError(f"view_mask is ({len(view_features)},) bool with at least one view that takes part.")
-    if (len(cache.count), cache.features.shape[2]) != (K, D):
-        raise ValueError(
-            f"The cache must hold {K} classes of width {D}; got shape {tuple(cache.features.shape)}. "
-            "Start from an empty one when the class names or the model change."
-        )
-    if settings.protocol not in PROTOCOLS or settings.order not in ORDERS:
-        raise ValueError(f"Unknown protocol {settings.protocol!r} or order {settings.order!r}.")
-    resized = cache_state.resize(cache, settings.slots)
-    return resized if settings.protocol == "stream" else cache_state.cleared(resized)
-
-
-def _assess_views(views: _Views, z: Tensor, prompts: Prompts, settings: Settings) -> tuple[Confidence, Tensor]:
-    """Definition 8 by the prompts that ``cache_text`` names, and their mean zbar (K, D). Masked views are not kept."""
-    judges = z if settings.cache_text == "tuned" else prompts.features
-    confidence = assess(
-        views.x,
-        judges,
-        prompts.weight,
-        temperature=prompts.temperature,
-        max_entropy=settings.max_entropy,
-        entropy_unit=settings.entropy_unit,
-    )
-    if views.mask is not None:
-        confidence = replace(confidence, kept=confidence.kept & views.mask)
-    return confidence, text_mean(judges, prompts.weight)
-
-
-def _weigh_views(views: _Views, confidence: Confidence, kind: str) -> Tensor:
+def _weigh_views(
+    x: Tensor, confidence: Confidence, kind: str, mask: Tensor | None, area_fraction: Tensor | None
+) -> Tensor:
     """The weight of every view (N,): masked views have 0, the others the weight they have without them."""
-    x, mask, area_fraction = views.x, views.mask, views.area_fraction
     if mask is None:
         return view_weight(x, confidence, kind, area_fraction)
     a = torch.zeros(len(x), dtype=x.dtype, device=x.device)
     remaining = replace(confidence, entropy=confidence.entropy[mask])
     a[mask] = view_weight(x[mask], remaining, kind, None if area_fraction is None else area_fraction[mask])
     return a
-
-
-def _update_cache(
-    before: CacheState, x: Tensor, confidence: Confidence, settings: Settings
-) -> tuple[CacheState, CacheUpdate]:
-    """Definition 9; nothing changes when the cache is off."""
-    if settings.protocol == "off":
-        return before, CacheUpdate((), ())
-    return cache_state.update(before, x, confidence, views_per_image=settings.views_per_image)
-
-
-def _untuned_transport(
-    tuned: Transport, views: _Views, z: Tensor, prompts: Prompts, a: Tensor, settings: Settings
-) -> Transport:
-    """The transport to the initial prompts; the same one when the prompt update changed nothing."""
-    if torch.equal(z, prompts.features):
-        return tuned
-    cost = cosine_cost(views.x, prompts.features)
-    return transport(cost, a, prompts.weight, **transport_options(settings))
-
-
-def _cache_transport(
-    x: Tensor, a: Tensor, used: CacheState, alignment: Alignment, zbar: Tensor, settings: Settings
-) -> tuple[Transport | None, Tensor]:
-    """Definition 11: the transport to the aligned cache, and d_cOT (K,); None and zeros when the cache is off."""
-    if settings.protocol == "off":
-        return None, x.new_zeros(len(zbar))
-    options = transport_options(settings)
-    return cache_state.cache_transport(x, a, used, alignment, zbar, empty_class=settings.empty_class, **options)
 
 
 def _verdict(total: Tensor, alpha: float, temperature: float) -> Verdict:

@@ -13,11 +13,9 @@ from torch import Tensor
 from torch.autograd import Function
 
 from rita_demo.method.dtypes import at_least_float32, to_float64
-from rita_demo.method.sinkhorn_newton import Solution, schur, solve
+from rita_demo.method.sinkhorn_newton import Solution, solve
 from rita_demo.records import SinkhornHistory, Transport
 from rita_demo.settings import Settings
-
-OBJECTIVES = ("linear", "entropic", "kl")
 
 
 def transport_options(settings: Settings) -> dict[str, Any]:
@@ -61,13 +59,8 @@ def transport(
 
     Returns:
         A record with the real columns of the plan, total mass rho.
-
-    Raises:
-        ValueError: invalid shapes, weights or settings.
     """
     C, rows, columns, has_mass = _problem(cost, row_weight, column_weight, transported_mass)
-    if not entropy_weight > 0:
-        raise ValueError(f"entropy_weight must be above 0, got {entropy_weight}.")
     atoms = cost.shape[2]
     with torch.no_grad():
         solution = solve(
@@ -89,7 +82,7 @@ def transport(
         mass=float(transported_mass),
         potentials=(_scatter_classes(f, has_mass), _scatter_classes(g, has_mass)[:, :atoms]),
         residual=solution.residual,
-        checks=solution.checks,
+        checks=torch.arange(len(solution.residual), device=C.device),
         converged=bool(solution.converged.all()),
         outcome=_outcome_sentence(solution, tolerance),
     )
@@ -120,7 +113,7 @@ def sinkhorn_history(solved: Transport, k: int, settings: Settings) -> SinkhornH
         on_check=lambda level, plan, g: seen.append((level, (plan * C).sum() / solved.mass, g)),
     )
     return SinkhornHistory(
-        checks=solution.checks,
+        checks=torch.arange(len(solution.residual), device=C.device),
         residual=solution.residual,
         entropy_weight=C.new_tensor([level for level, _, _ in seen]),
         cost=C.new_tensor([float(cost) for _, cost, _ in seen]),
@@ -136,46 +129,32 @@ def entropic_value(
     The gradient is the plan's real columns divided by rho (envelope theorem); Sinkhorn is not unrolled. The objective
     ``kl`` has the same gradient without the offset ``lambda log(N M)``. ``options`` are those of :func:`transport`.
     """
-    if objective == "linear":
-        raise ValueError("objective of entropic_value is entropic or kl; see linear_value.")
     return _TransportValue.apply(cost, row_weight, column_weight, {"objective": objective} | options)
 
 
-def linear_value(cost: Tensor, row_weight: Tensor, column_weight: Tensor, **options: Any) -> Tensor:
-    """``d_OT(k) = <T_k, C_k>`` per unit of moved mass (definition 7): (K,), differentiable in ``cost``.
-
-    The plan depends on the cost, so the gradient is not the plan. Differentiating the marginals of
-    ``T = exp((f + g - C) / lambda)`` gives the linear system ``[diag(a) T; T' diag(b)] [u; v] = [(C*T) 1; (C*T)' 1]``
-    of size N + M, and then ``d<T, C> = T * (1 + (u + v - C) / lambda)``. ``options`` are those of :func:`transport`,
-    without ``objective``.
-    """
-    return _TransportValue.apply(cost, row_weight, column_weight, options | {"objective": "linear"})
-
-
 class _TransportValue(Function):
-    """The transport distance (K,) with the gradient of its objective."""
+    """The transport distance (K,) with the plan as its gradient."""
 
     @staticmethod
     def forward(ctx: Any, cost: Tensor, rows: Tensor, columns: Tensor, options: dict) -> Tensor:
         result = transport(cost.detach(), rows.detach(), columns.detach(), **options)
-        ctx.save_for_backward(result.cost, result.plan, result.row_weight)
-        ctx.mass, ctx.options, ctx.dtype = result.mass, options, cost.dtype
+        ctx.save_for_backward(result.plan)
+        ctx.mass, ctx.dtype = result.mass, cost.dtype
         return result.distance
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None, None]:
-        cost, plan, rows = ctx.saved_tensors
-        gradient = plan / ctx.mass
-        if ctx.options["objective"] == "linear":
-            gradient = linear_gradient(cost, plan, rows, ctx.mass, ctx.options["entropy_weight"])
-        return (upstream[:, None, None] * gradient).to(ctx.dtype), None, None, None
+        (plan,) = ctx.saved_tensors
+        return (upstream[:, None, None] * (plan / ctx.mass)).to(ctx.dtype), None, None, None
 
 
 def linear_gradient(cost: Tensor, plan: Tensor, rows: Tensor, mass: float, entropy_weight: float) -> Tensor:
-    """Gradient (K, N, M) of ``<T, C> / rho`` through the plan; see :func:`linear_value`.
+    """Gradient (K, N, M) of the linear cost ``<T, C> / rho`` (definition 7) through the plan, which depends on the cost.
 
-    Eliminating the N row unknowns leaves M (+ 1) unknowns per class.
+    Differentiating the marginals of ``T = exp((f + g - C) / lambda)`` gives the linear system ``[diag(a) T; T' diag(b)]
+    [u; v] = [(C*T) 1; (C*T)' 1]`` of size N + M, and then ``d<T, C> = T * (1 + (u + v - C) / lambda)``. Eliminating
+    the N row unknowns leaves M (+ 1) unknowns per class. Arguments are those of a ``Transport``.
     """
     if mass < 1:  # the extra column of the mass that is not moved
         rest = (rows - plan.sum(2)).clamp(min=0)
@@ -184,7 +163,7 @@ def linear_gradient(cost: Tensor, plan: Tensor, rows: Tensor, mass: float, entro
     T, C, a = to_float64(plan), to_float64(cost), to_float64(rows)[:, :, None]
     share = torch.where(a > 0, T / a, 0)
     r, q = (C * T).sum(2, keepdim=True), (C * T).sum(1)[:, :, None]
-    system = schur(T.transpose(1, 2), share.transpose(1, 2), T.sum(1)[:, :, None])
+    system = torch.diag_embed(T.sum(1)) - T.transpose(1, 2) @ share  # without the rows' unknowns
     # The system is singular (a constant can move from u to v), and nearly singular for a hard plan:
     # directions below the precision of the plan are ignored.
     rtol = 1e-12 if plan.dtype == torch.float64 else 1e-6
@@ -197,16 +176,10 @@ def linear_gradient(cost: Tensor, plan: Tensor, rows: Tensor, mass: float, entro
 def _problem(
     cost: Tensor, row_weight: Tensor, column_weight: Tensor, rho: float
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Check, widen and normalise; add the extra column. The last result (K,) tells which classes have mass."""
-    if cost.ndim != 3 or 0 in cost.shape[1:]:
-        raise ValueError(f"cost is (K, N, M), got shape {tuple(cost.shape)}.")
-    if not 0 < rho <= 1:
-        raise ValueError(f"transported_mass is above 0 and at most 1, got {rho}.")
+    """Widen and normalise; add the extra column. The last result (K,) tells which classes have mass."""
     K, N, M = cost.shape
     C = at_least_float32(cost.detach())
     rows, columns = (w.detach().to(C).expand(K, n) for w, n in ((row_weight, N), (column_weight, M)))
-    if bool((rows < 0).any()) or bool((columns < 0).any()):
-        raise ValueError("Weights must not be negative.")
     totals = rows.sum(1, keepdim=True), columns.sum(1, keepdim=True)
     has_mass = ((totals[0] > 0) & (totals[1] > 0))[:, 0]
     rows, columns = (w / t.where(t > 0, 1) for w, t in zip((rows, columns), totals, strict=True))
@@ -225,11 +198,9 @@ def _objective(
     negative_entropy = torch.special.xlogy(plan, plan).sum((1, 2))
     if objective == "entropic":
         return linear + entropy_weight * negative_entropy
-    if objective == "kl":
-        # With these marginals KL(T || rows x columns) is a sum of three entropies.
-        marginals = sum(torch.special.xlogy(w, w).sum(1) for w in (plan.sum(2), plan.sum(1)))
-        return linear + entropy_weight * (negative_entropy - marginals)
-    raise ValueError(f"objective is one of {', '.join(OBJECTIVES)}; got {objective!r}.")
+    # With these marginals KL(T || rows x columns) is a sum of three entropies.
+    marginals = sum(torch.special.xlogy(w, w).sum(1) for w in (plan.sum(2), plan.sum(1)))
+    return linear + entropy_weight * (negative_entropy - marginals)
 
 
 def _scatter_classes(values: Tensor, has_mass: Tensor) -> Tensor:
@@ -244,7 +215,7 @@ def _outcome_sentence(solution: Solution, tolerance: float) -> str:
     total = len(solution.converged)
     if total == 0:
         return "Nothing to transport: no class has any mass."
-    steps, worst = int(solution.checks[-1]), float(solution.residual[-1])
+    steps, worst = len(solution.residual) - 1, float(solution.residual[-1])
     where = f"after {steps} step{'' if steps == 1 else 's'} (largest marginal error {worst:.1e})"
     missing = total - int(solution.converged.sum())
     if missing == 0:

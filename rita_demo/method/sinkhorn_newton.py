@@ -35,13 +35,12 @@ STALL_STEPS = 25  # steps without a 10 % smaller residual that count as stalled
 @dataclass(frozen=True)
 class Solution:
     """``plan`` (K, N, M), rows exact; ``potentials`` f (K, N), g (K, M) with
-    ``plan = rows * columns * exp((f + g - cost) / lambda)``; ``residual`` and ``checks`` (T,); ``converged`` (K,) bool;
+    ``plan = rows * columns * exp((f + g - cost) / lambda)``; ``residual`` (T,), one per step; ``converged`` (K,) bool;
     ``stalled``: stopped because the residual no longer fell."""
 
     plan: Tensor
     potentials: tuple[Tensor, Tensor]
     residual: Tensor
-    checks: Tensor
     converged: Tensor
     stalled: bool
 
@@ -137,15 +136,22 @@ def solve(
     """
     if len(cost) == 0:
         none = cost.new_zeros(0)
-        return Solution(cost, (rows, columns), none, none.long(), none.bool(), False)
-    problem, f0, g0 = _centred(cost, rows, columns)
+        return Solution(cost, (rows, columns), none, none.bool(), False)
+    # Without the means of the cost the potentials start at zero and stay small, and so does rounding. At large lambda
+    # these means are the potentials, and the product plan is the first iterate.
+    a, b = rows[:, None, :], columns[:, :, None]
+    C = cost.transpose(1, 2).contiguous()
+    f0 = (C * b).sum(1, keepdim=True)
+    C = C - f0
+    g0 = (C * a).sum(2, keepdim=True)
+    problem = _Problem(C - g0, a, b, a.log(), b.log())
 
     def report_check(iterate: _Iterate, level: Tensor) -> None:
         if on_check is not None:
             on_check(float(level[0]), problem.plan(iterate), (iterate.g + g0).flatten())
 
     with single_threaded():
-        iterate, residual, checks, converged, stalled = _descend(
+        iterate, residual, converged, stalled = _descend(
             problem, entropy_weight, tolerance, max_iterations, report_check
         )
         plan = problem.plan(iterate)
@@ -155,23 +161,9 @@ def solve(
         plan,
         (f, (iterate.g + g0).flatten(1)),
         torch.tensor(residual, dtype=cost.dtype, device=cost.device),
-        torch.tensor(checks, device=cost.device),
         converged,
         stalled,
     )
-
-
-def _centred(cost: Tensor, rows: Tensor, columns: Tensor) -> tuple[_Problem, Tensor, Tensor]:
-    """Subtract the means of the cost: the potentials then start at zero and stay small, and so does rounding.
-
-    At large lambda these means are the potentials, and the product plan is the first iterate.
-    """
-    a, b = rows[:, None, :], columns[:, :, None]
-    C = cost.transpose(1, 2).contiguous()
-    f0 = (C * b).sum(1, keepdim=True)
-    C = C - f0
-    g0 = (C * a).sum(2, keepdim=True)
-    return _Problem(C - g0, a, b, a.log(), b.log()), f0, g0
 
 
 def _descend(
@@ -180,20 +172,21 @@ def _descend(
     tolerance: float,
     max_iterations: int,
     on_check: Callable[[_Iterate, Tensor], None],
-) -> tuple[_Iterate, list[float], list[int], Tensor, bool]:
+) -> tuple[_Iterate, list[float], Tensor, bool]:
     """Iterate every class from a large lambda down to ``target``, and then to within the tolerance."""
-    level = _first_level(problem, target)
+    # The first lambda is that of the largest cost among entries with mass.
+    spread = (problem.cost.abs() * (problem.a > 0) * (problem.b > 0)).amax((1, 2))
+    level = (spread / ANNEALING_START).clamp(min=target)
     final = iterate = problem.iterate_at(torch.zeros_like(problem.b), level)
     active = torch.arange(len(level), device=level.device)
     error = iterate.error.clone()
-    residual, checks = [], []
+    residual: list[float] = []
     best, waited = math.inf, 0
     for number in range(max_iterations + 1):
         if 2 * number >= max_iterations:  # half of the steps are used: the rest at the target
             iterate, level = _lower_entropy(problem, iterate, level, target, level > target, jump=True)
         error[active] = iterate.error
         residual.append(float(error.max()))
-        checks.append(number)
         on_check(iterate, level)
         arrived = level <= target
         moving = residual[-1] < 0.9 * best or not bool(arrived.all())
@@ -208,13 +201,7 @@ def _descend(
         iterate = _step(problem, iterate, level)
         near = iterate.error < LEVEL_TOLERANCE * problem.b.where(problem.b > 0, 1).amin((1, 2))
         iterate, level = _lower_entropy(problem, iterate, level, target, near & (level > target))
-    return final.put(active, iterate), residual, checks, error <= tolerance, waited >= STALL_STEPS
-
-
-def _first_level(problem: _Problem, target: float) -> Tensor:
-    """(K,) first lambda, from the largest cost among entries with mass."""
-    spread = (problem.cost.abs() * (problem.a > 0) * (problem.b > 0)).amax((1, 2))
-    return (spread / ANNEALING_START).clamp(min=target)
+    return final.put(active, iterate), residual, error <= tolerance, waited >= STALL_STEPS
 
 
 def _lower_entropy(
@@ -247,11 +234,12 @@ def _newton(problem: _Problem, old: _Iterate) -> Tensor:
     """Damped Newton step (K, M, 1), in units of lambda, on the dual of the column potentials.
 
     The dual is ``<b, g> - lambda sum_n a_n logsumexp_m(...)`` with gradient ``b - column mass`` and minus the Hessian
-    :func:`schur`. The damping ``log(1 + range) / range`` increases the dual from any point and tends to 1 near the
+    ``diag(column mass) - T^T diag(1/a) T`` (K, M, M), which is singular. The damping ``log(1 + range) / range`` increases the dual from any point and tends to 1 near the
     solution, without a line search (generalised self-concordance, Sun and Tran-Dinh 2019).
     """
     share = old.kernel.exp()
-    hessian = schur(share * problem.a, share, old.log_column.exp())
+    column = to_float64(old.log_column.exp())[..., 0]
+    hessian = torch.diag_embed(column) - to_float64((share * problem.a) @ share.transpose(1, 2))
     b = to_float64(problem.b)
     alive = b > 0
     # Adding the constant direction and the atoms without mass makes the system solvable.
@@ -261,12 +249,3 @@ def _newton(problem: _Problem, old: _Iterate) -> Tensor:
     step = torch.where(alive, step, 0)
     span = (step.amax(1, keepdim=True) - step.amin(1, keepdim=True)).clamp(min=1e-12)
     return (step * (torch.log1p(span) / span)).to(problem.cost.dtype)
-
-
-def schur(plan: Tensor, share: Tensor, column: Tensor) -> Tensor:
-    """``diag(column) - T^T diag(1/a) T`` (K, M, M): the (N + M) marginal system without its rows.
-
-    ``plan`` (K, M, N) is T transposed, ``share`` the plan divided by the row weights, ``column`` (K, M, 1) the column
-    sums. Singular: every row sums to zero.
-    """
-    return torch.diag_embed(to_float64(column)[..., 0]) - to_float64(plan @ share.transpose(1, 2))

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
 
 from rita_demo.method.dtypes import to_float64, unit
 
 
-class WassersteinBounds(NamedTuple):
-    """``lower <= W2^2 <= upper``, each (K,), squared distances between unit vectors, in [0, 4].
-
-    ``mean_gap`` is ``|mu_x - mu_z|^2``, ``bures`` is ``B^2(S_x, S_z)``; lower is their sum.
-    """
-
-    lower: Tensor
-    upper: Tensor
-    mean_gap: Tensor
-    bures: Tensor
-
-
-def theorem_bounds(
-    x: Tensor, z: Tensor, x_weight: Tensor | None = None, z_weight: Tensor | None = None
-) -> WassersteinBounds:
+def theorem_bounds(x: Tensor, z: Tensor, z_weight: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """``|mu gap|^2 + B^2(S_x, S_z) <= 2 d_OT(lambda -> 0) <= |mu gap|^2 + tr S_x + tr S_z`` (definition 14).
 
     ``B^2(A, B) = tr(A + B - 2 (A^1/2 B A^1/2)^1/2)``: exact for Gaussians, a lower bound otherwise.
@@ -34,11 +18,16 @@ def theorem_bounds(
 
     Args:
         x: (N, D) views. z: (K, M, D) prompts. Both are scaled to length 1.
-        x_weight, z_weight: (N,) and (K, M), scaled to sum to 1, 0 for padding; None: uniform.
+        z_weight: (K, M), scaled to sum to 1, 0 for padding; None: uniform.
+
+    Returns:
+        ``lower <= W2^2 <= upper``, ``|mu_x - mu_z|^2`` and ``B^2(S_x, S_z)``, each (K,), squared distances between
+        unit vectors, in [0, 4]; lower is the sum of the last two.
     """
     x, z = to_float64(unit(x)), to_float64(unit(z))
-    a = _normalised(x.new_ones(len(x)) if x_weight is None else x_weight.to(x))
-    b = _normalised(z.new_ones(z.shape[:2]) if z_weight is None else z_weight.to(z))
+    a = x.new_ones(len(x)) / len(x)
+    b = z.new_ones(z.shape[:2]) if z_weight is None else z_weight.to(z)
+    b = b / b.sum(-1, keepdim=True)
     mu_x, mu_z = a @ x, torch.einsum("km,kmd->kd", b, z)
     X = (x - mu_x) * a.sqrt()[:, None]
     Z = (z - mu_z[:, None]) * b.sqrt()[..., None]
@@ -47,8 +36,4 @@ def theorem_bounds(
     traces = X.square().sum() + Z.square().sum((1, 2))
     mean_gap = (mu_x - mu_z).square().sum(-1)
     bures = (traces - 2 * nuclear).clamp(min=0)
-    return WassersteinBounds(mean_gap + bures, mean_gap + traces, mean_gap, bures)
-
-
-def _normalised(weight: Tensor) -> Tensor:
-    return weight / weight.sum(-1, keepdim=True)
+    return mean_gap + bures, mean_gap + traces, mean_gap, bures

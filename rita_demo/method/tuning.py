@@ -14,7 +14,6 @@ from rita_demo.method.sinkhorn import entropic_value, transport_options
 from rita_demo.records import Tuning
 from rita_demo.settings import Settings
 
-TUNING_LOSSES = ("marginal", "pointwise", "transport", "none")
 Encode = Callable[[Tensor], Tensor]  # contexts (M, L, E) -> prompt features (K, M, D)
 
 
@@ -25,7 +24,7 @@ def tune(
     z_weight: Tensor,
     settings: Settings,
     temperature: float,
-    features: Tensor | None = None,
+    features: Tensor,
 ) -> Tuning:
     """s steps of AdamW on the contexts only (definition 13). Contexts and optimiser start anew for every picture.
 
@@ -37,19 +36,14 @@ def tune(
         context: (M, L, E) initial contexts; not changed.
         x: (N, D) view features. z_weight: (K, M), rows sum to 1.
         settings: tuning_steps, tuning_rate, tuning_loss, subset_size; for ``transport`` also those of the transport.
-        features: (K, M, D) of the initial contexts, if known.
+        features: (K, M, D) of the initial contexts.
 
     Returns:
         Without steps, or with the loss ``none``: exactly the initial features and one loss (0 for ``none``).
     """
-    if settings.tuning_loss not in TUNING_LOSSES:
-        raise ValueError(f"tuning_loss is one of {', '.join(TUNING_LOSSES)}.")
     # The caller may use inference_mode, whose tensors cannot take part in a gradient.
     with torch.inference_mode(False), torch.enable_grad():
         x, z_weight, start = (t.detach().clone() for t in (x, z_weight, context))
-        if features is None:
-            with torch.no_grad():
-                features = encode(start)
         steps = 0 if settings.tuning_loss == "none" else settings.tuning_steps
         with torch.no_grad():
             x = most_confident(x, features, z_weight, temperature, settings.subset_size)

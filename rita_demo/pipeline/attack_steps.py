@@ -37,8 +37,13 @@ def attack_step_results(engine: Engine, run: Run, max_steps: int = MAX_STEPS) ->
     """The results at :func:`sampled_steps`, in order; each costs about as much as defending the delivered picture."""
     if run.attack is None:
         return
+    known = _first_and_last(run)
     for step in sampled_steps(last_step(run), max_steps):
-        yield AttackStepResult(step, _first_and_last(run).get(step) or _defend_step(engine, run, step))
+        result = known.get(step)
+        if result is None:
+            picture = picture_of(run.attack.frames[step])
+            result, _ = defend(engine, picture, run.class_prompts, run.cache_before, run.settings, methods=run.methods)
+        yield AttackStepResult(step, result)
 
 
 def run_at_step(run: Run, results: Iterable[AttackStepResult], step: int | None) -> Run:
@@ -62,10 +67,3 @@ def run_at_step(run: Run, results: Iterable[AttackStepResult], step: int | None)
 
 def _first_and_last(run: Run) -> dict[int, ImageResult]:
     return {0: run.clean, last_step(run): run.attacked}
-
-
-def _defend_step(engine: Engine, run: Run, step: int) -> ImageResult:
-    assert run.attack is not None
-    picture = picture_of(run.attack.frames[step])
-    side, _ = defend(engine, picture, run.class_prompts, run.cache_before, run.settings, methods=run.methods)
-    return side

@@ -12,7 +12,6 @@ import json
 import re
 import struct
 import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,19 +112,9 @@ def read(data: bytes) -> SavedRun:
             members = {info.filename: info for info in file.infolist()}
             _check_members(file.infolist())
             return _read_run(lambda name: _member(file, members, name), set(members))
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        RuntimeError,
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        OverflowError,
-        struct.error,
-    ) as error:
+    except (DemoError, MemoryError):
+        raise
+    except Exception as error:  # what zipfile, zlib, json and the readers of members raise
         raise BundleError("This saved run is damaged, or it was changed.", RETRY_HINT) from error
 
 
@@ -197,7 +186,9 @@ def _read_run(member: Any, member_names: set[str]) -> SavedRun:
         cache_file=member("memory.safetensors") if memory else None,
         answers=_answers(result, wanted, names),
     )
-    _check_pictures(run)
+    clean = open_picture(run.clean)
+    if run.attacked is not None and open_picture(run.attacked).pixels.shape != clean.pixels.shape:
+        raise BundleError("The attacked picture in this zip is not as large as the clean one.", RETRY_HINT)
     return run
 
 
@@ -256,12 +247,6 @@ def answers_of(result: Mapping[str, Any]) -> Answers:
         for side in SIDES
         for method, said in result[side]["methods"].items()
     }
-
-
-def _check_pictures(run: SavedRun) -> None:
-    clean = open_picture(run.clean)
-    if run.attacked is not None and open_picture(run.attacked).pixels.shape != clean.pixels.shape:
-        raise BundleError("The attacked picture in this zip is not as large as the clean one.", RETRY_HINT)
 
 
 def differences(saved: SavedRun, run: Run) -> list[str]:

@@ -104,13 +104,12 @@ def _sides(run: Run) -> list[tuple[str, ImageResult]]:
 def _costs(run: Run) -> list[list[Any]]:
     """Rows of ``costs.csv``: head, then one per class."""
     columns: dict[str, Iterable[Any]] = {"class": run.class_prompts.names}
-    weight = run.settings.cache_weight
     for name, side in _sides(run):
         trace = side.trace
-        columns[f"{name}_prompt_distance"] = trace.prompt_transport.distance
-        columns[f"{name}_weighted_cache_distance"] = weight * trace.cache_distance
-        columns[f"{name}_total"] = trace.total
-    return [list(columns), *([_csv_value(v) for v in row] for row in zip(*columns.values()))]
+        columns[f"{name}_prompt_distance"] = trace.prompt_transport.distance.tolist()
+        columns[f"{name}_weighted_cache_distance"] = (run.settings.cache_weight * trace.cache_distance).tolist()
+        columns[f"{name}_total"] = trace.total.tolist()
+    return [list(columns), *map(list, zip(*columns.values()))]
 
 
 def _verdicts(run: Run) -> list[list[Any]]:
@@ -128,24 +127,18 @@ def _verdicts(run: Run) -> list[list[Any]]:
     return rows
 
 
-def _csv_value(value: Any) -> Any:
-    return value if isinstance(value, str) else float(value)
-
-
 def _json(value: Any) -> bytes:
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode()
 
 
 def _csv(rows: list[list[Any]]) -> bytes:
+    """Rows as CSV; a text that a spreadsheet would run as a formula gets an apostrophe in front."""
+    formula = ("=", "+", "-", "@")
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([[_escape_formula(cell) for cell in row] for row in rows])
+    for row in rows:
+        cells = [f"'{cell}" if isinstance(cell, str) and cell.startswith(formula) else cell for cell in row]
+        csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue().encode()
-
-
-def _escape_formula(cell: Any) -> Any:
-    """A text that a spreadsheet would run as a formula, with an apostrophe in front."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@")) else cell
 
 
 def _zip(members: Mapping[str, bytes]) -> bytes:

@@ -28,7 +28,7 @@ def to_json(run: Run) -> dict[str, Any]:
         "label_given": run.label_given,
         "unknown_words": {n: list(w) for n, w in zip(run.class_prompts.names, run.class_prompts.unknown) if w},
         "settings": run.settings.as_dict(),
-        "threat_model": _to_json_value(asdict(run.threat_model)),
+        "threat_model": asdict(run.threat_model),
         "backbone": run.backbone.name,
         "device": run.backbone.device,
         "timings": {name: round(value, 6) for name, value in run.seconds.items()},
@@ -41,9 +41,9 @@ def _result_json(side: ImageResult, run: Run) -> dict[str, Any]:
     methods = {name: _verdict_json(v, run.class_prompts.names) for name, v in side.verdicts.items()}
     trace = side.trace
     methods["rita"] |= {
-        "prompt_distance": _to_json_value(trace.prompt_transport.distance),
-        "cache_distance": _to_json_value(trace.cache_distance),
-        "total": _to_json_value(trace.total),
+        "prompt_distance": trace.prompt_transport.distance.tolist(),
+        "cache_distance": trace.cache_distance.tolist(),
+        "total": trace.total.tolist(),
     }
     faults = {name: str(fault) for name, fault in side.faults.items()}
     return {"methods": methods} | ({"faults": faults} if faults else {})
@@ -56,16 +56,6 @@ def _verdict_json(verdict: Verdict, names: tuple[str, ...]) -> dict[str, Any]:
         "margin": float(verdict.margin),
         "margin_unit": verdict.margin_unit,
     }
-
-
-def _to_json_value(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return [float(v) for v in value]
-    if isinstance(value, dict):
-        return {k: _to_json_value(v) for k, v in value.items()}
-    if isinstance(value, tuple | list):
-        return [_to_json_value(v) for v in value]
-    return value
 
 
 def to_arrays(run: Run) -> dict[str, np.ndarray]:

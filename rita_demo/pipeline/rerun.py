@@ -28,8 +28,6 @@ from rita_demo.settings import SETTINGS, Settings
 
 #: Groups of settings that need features only; the others need new pixels, views or prompts.
 FEATURE_GROUPS = ("transport", "cache")
-#: The group that needs the prompts encoded again, but no picture.
-PROMPT_UPDATE_GROUPS = ("tuning",)
 #: Budgets in 1/255 that the page precomputes: those of the measured curve.
 BUDGETS = (1, 2, 4, 8)
 
@@ -48,7 +46,7 @@ def rescore(
     prompts and takes about a second.
 
     Args:
-        settings: may differ from the run's in ``FEATURE_GROUPS`` and ``PROMPT_UPDATE_GROUPS``; None: the run's.
+        settings: may differ from the run's in ``FEATURE_GROUPS`` and in the prompt update; None: the run's.
         exclusions: views and prompts without mass, and cache items to remove.
         label: another true class; None: the run's.
 
@@ -92,8 +90,7 @@ def rescore(
 
 def settings_needing_rerun(one: Settings, other: Settings) -> tuple[str, ...]:
     """The settings that differ and need more than features."""
-    cheap = FEATURE_GROUPS + PROMPT_UPDATE_GROUPS
-    return tuple(n for n in one.differs_from(other) if SETTINGS[n].group not in cheap)
+    return tuple(n for n in one.differs_from(other) if SETTINGS[n].group not in (*FEATURE_GROUPS, "tuning"))
 
 
 def decide_with_new_views(engine: Engine, run: Run, settings: Settings) -> Trace:

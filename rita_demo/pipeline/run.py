@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import ParamSpec, TypeVar
+from typing import Any
 
 from rita_demo.attacks import access_of, get_attack
 from rita_demo.attacks.adaptive import attacked_defence
@@ -18,6 +18,7 @@ from rita_demo.data.pictures import picture_of
 from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, with_defaults
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.threat_model import threat_model
+from rita_demo.process.generators import run_to_end
 from rita_demo.records import (
     AttackTrace,
     CacheState,
@@ -33,10 +34,6 @@ from rita_demo.records import (
 )
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS, Settings
-
-P = ParamSpec("P")
-Y = TypeVar("Y")
-R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,10 @@ def run_picture_steps(
         class_prompts = engine.encode_classes(names, settings)
     check_index("label", label, class_prompts)
     check_index("target", target, class_prompts)
-    before = _starting_cache(engine, class_prompts, settings, picture, cache, previous)
+    if cache is None and previous is not None:
+        again = previous.clean.picture.key == picture.key
+        cache = previous.cache_before if again else previous.cache_after
+    before = engine.compatible_cache(cache, class_prompts, settings)
     yield RunProgress("Cutting the picture into views", 0.1, class_prompts)
     with _timed(seconds, "views and encoding"):
         engine.encode_views(picture, settings)  # cached for defend()
@@ -117,24 +117,9 @@ def run_picture_steps(
     )
 
 
-def run_to_end(steps: Generator[Y, None, R], on_progress: Callable[[Y], object] = lambda _: None) -> R:
-    """Run a generator to its end and return its value; every progress goes to ``on_progress``."""
-    while True:
-        try:
-            on_progress(next(steps))
-        except StopIteration as end:
-            return end.value
-
-
-def _without_progress(steps: Callable[P, Generator[RunProgress, None, Run]]) -> Callable[P, Run]:
-    def run_all(*args: P.args, **named: P.kwargs) -> Run:
-        """:func:`run_picture_steps` without the progress."""
-        return run_to_end(steps(*args, **named))
-
-    return run_all
-
-
-run_picture = _without_progress(run_picture_steps)
+def run_picture(*args: Any, **named: Any) -> Run:
+    """:func:`run_picture_steps` without the progress."""
+    return run_to_end(run_picture_steps(*args, **named))
 
 
 def defend(
@@ -173,7 +158,7 @@ def with_answers(result: ImageResult, answers: Mapping[str, Verdict | DefenceFau
 
 
 def outcome(clean: Verdict, attacked: Verdict, label: int, target: int | None = None) -> str:
-    """What the attack did to one method's answer, one of ``OUTCOMES``.
+    """What the attack did to one method's answer, in words.
 
     A targeted attack has fooled a method only when the answer is the target (as in ``AttackTrace.fooled``).
     """
@@ -185,17 +170,6 @@ def outcome(clean: Verdict, attacked: Verdict, label: int, target: int | None = 
     if attacked.label == clean.label:
         return "was already wrong"
     return f"was already wrong, now {'the target' if aimed else 'another'}"
-
-
-OUTCOMES = (
-    "holds",
-    "fooled",
-    "wrong now, but not the target",
-    "was already wrong",
-    "was already wrong, now another",
-    "was already wrong, now the target",
-    "was wrong, now right",
-)
 
 
 def attack_picture_steps(
@@ -246,21 +220,6 @@ def decider(
 def same_prompt_update(one: Settings, other: Settings) -> bool:
     """Whether both settings adjust the prompts in the same way."""
     return not any(SETTINGS[name].group == "tuning" for name in one.differs_from(other))
-
-
-def _starting_cache(
-    engine: Engine,
-    class_prompts: ClassPrompts,
-    settings: Settings,
-    picture: Picture,
-    cache: CacheState | None,
-    previous: Run | None,
-) -> CacheState:
-    """The cache that both pictures are decided from."""
-    if cache is None and previous is not None:
-        again = previous.clean.picture.key == picture.key
-        cache = previous.cache_before if again else previous.cache_after
-    return engine.compatible_cache(cache, class_prompts, settings)
 
 
 def check_index(what: str, index: int | None, class_prompts: ClassPrompts) -> None:

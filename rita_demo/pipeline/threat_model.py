@@ -26,6 +26,13 @@ def threat_model(
         goal = f"towards “{aim}”"
     row = get_attack(settings.attack)
     side = int(picture.pixels.shape[0])
+    if settings.attack == "none":
+        sentences: tuple[str, ...] = (
+            "No attack was made here; if the picture was attacked before, we cannot know how.",
+        )
+    else:
+        where = f"on a square of {side} × {side} pixels ({settings.square} protocol), seed {settings.attack_seed}"
+        sentences = threat_sentences(settings.replace(hand_prompt=class_prompts.prompt_template), goal, where, aim)
     return ThreatModel(
         attack=settings.attack,
         budget=settings.budget if row.bounded else 0,
@@ -36,14 +43,5 @@ def threat_model(
         goal=goal if settings.attack != "none" else "none",
         knows=row.knows,
         does_not_know=row.does_not_know,
-        sentences=_sentences(settings.replace(hand_prompt=class_prompts.prompt_template), side, goal, aim)
-        + attacker_sentences(settings)
-        + guest_sentences(methods),
+        sentences=sentences + attacker_sentences(settings) + guest_sentences(methods),
     )
-
-
-def _sentences(settings: Settings, side: int, goal: str, aim: str | None) -> tuple[str, ...]:
-    if settings.attack == "none":
-        return ("No attack was made here; if the picture was attacked before, we cannot know how.",)
-    square = f"on a square of {side} × {side} pixels ({settings.square} protocol)"
-    return threat_sentences(settings, goal, f"{square}, seed {settings.attack_seed}", aim)

@@ -28,7 +28,7 @@ def single_threaded() -> Iterator[None]:
 
 def parallel_chunks(work: Callable[[range], R], count: int) -> list[R]:
     """``work`` on consecutive chunks of ``range(count)``, one thread per core, without gradients; results in order."""
-    parts = min(_core_count(), count)
+    parts = min(torch.get_num_threads(), os.cpu_count() or 1, count)
     edges = [count * n // parts for n in range(parts + 1)]
     chunks = [range(first, last) for first, last in pairwise(edges)]
 
@@ -43,10 +43,6 @@ def parallel_chunks(work: Callable[[range], R], count: int) -> list[R]:
     except RuntimeError:  # the interpreter exits and starts no threads
         return [run_chunk(chunk) for chunk in chunks]
     return [one.result() for one in waiting]
-
-
-def _core_count() -> int:
-    return max(1, min(torch.get_num_threads(), os.cpu_count() or 1))
 
 
 @cache

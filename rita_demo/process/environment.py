@@ -21,81 +21,70 @@ TRUE_WORDS, FALSE_WORDS = ("1", "true", "yes", "on"), ("0", "false", "no", "off"
 @dataclass(frozen=True)
 class Variable:
     """``kind``, ``default`` and ``meaning``: the columns of the table. ``default_value``: its value where it is not
-    set, or empty. ``parse``: (name, text) -> value; raises :class:`SettingError`."""
+    set, or empty. ``parse``: text -> value; raises ValueError with the end of a sentence."""
 
     kind: str
     default: str
     meaning: str
     default_value: Any
-    parse: Callable[[str, str], Any]
+    parse: Callable[[str], Any]
 
 
-def _text(name: str, text: str) -> str:
-    return text
-
-
-def _folder(name: str, text: str) -> Path:
-    return Path(text)
-
-
-def _boolean(name: str, text: str) -> bool:
+def _boolean(text: str) -> bool:
     word = text.lower()
     if word not in TRUE_WORDS + FALSE_WORDS:
-        raise SettingError(f"{name} is 1 (yes) or 0 (no); got {text[:20]!r}.")
+        raise ValueError(f"is 1 (yes) or 0 (no); got {text[:20]!r}")
     return word in TRUE_WORDS
 
 
-def _integer(low: int, high: int) -> Callable[[str, str], int]:
-    def parse(name: str, text: str) -> int:
+def _integer(low: int, high: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
         digits = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
         if not digits or not low <= int(text) <= high:
-            raise SettingError(f"{name} is a number from {low} to {high}; got {text[:20]!r}.")
+            raise ValueError(f"is a number from {low} to {high}; got {text[:20]!r}")
         return int(text)
 
     return parse
 
 
-def _choice(*words: str) -> Callable[[str, str], str]:
-    def parse(name: str, text: str) -> str:
-        if text not in words:
-            raise SettingError(f"{name} is {' or '.join(words)}; got {text[:20]!r}.")
-        return text
-
-    return parse
+def _log_style(text: str) -> str:
+    if text not in ("text", "json"):
+        raise ValueError(f"is text or json; got {text[:20]!r}")
+    return text
 
 
-def _accounts(name: str, text: str) -> Accounts:
+def _accounts(text: str) -> Accounts:
     """``user:password[,user2:password2]``. No message repeats any of it."""
     found: dict[str, str] = {}
     for number, one in enumerate(text.split(","), 1):
         user, colon, password = one.partition(":")
         user = user.strip()
         if not (colon and user and password):
-            raise SettingError(
-                f"{name} is user:password, several of them with commas between; part {number} is not "
-                "(a password cannot hold a comma)."
+            raise ValueError(
+                f"is user:password, several of them with commas between; part {number} is not "
+                "(a password cannot hold a comma)"
             )
         if user in found:
-            raise SettingError(f"{name} names a user twice; look at part {number}.")
+            raise ValueError(f"names a user twice; look at part {number}")
         found[user] = password
     return tuple(found.items())
 
 
 VARIABLES: dict[str, Variable] = {
     "RITA_BACKBONE": Variable(
-        "model", "`embedded`", "the model at the start: `embedded`, `ARCH:TAG` or `ARCH:checkpoint`", "embedded", _text
+        "model", "`embedded`", "the model at the start: `embedded`, `ARCH:TAG` or `ARCH:checkpoint`", "embedded", str
     ),
-    "RITA_DEVICE": Variable("device", "the fastest", "`cpu`, `cuda`, `cuda:1` or `mps`", None, _text),
+    "RITA_DEVICE": Variable("device", "the fastest", "`cpu`, `cuda`, `cuda:1` or `mps`", None, str),
     "RITA_HOST": Variable(
         "address",
         "`127.0.0.1`",
         "where to listen; `0.0.0.0` lets others in. Where it is not set `GRADIO_SERVER_NAME` counts, which Spaces sets",
         None,
-        _text,
+        str,
     ),
     "RITA_PORT": Variable("1 to 65535", "`7860`", "the port", 7860, _integer(1, 65535)),
-    "RITA_DATA": Variable("folder", "`data`", "the datasets; downloaded ones are stored here", Path("data"), _folder),
-    "RITA_RUNS": Variable("folder", "`runs`", "the runs that the page writes and opens", Path("runs"), _folder),
+    "RITA_DATA": Variable("folder", "`data`", "the datasets; downloaded ones are stored here", Path("data"), Path),
+    "RITA_RUNS": Variable("folder", "`runs`", "the runs that the page writes and opens", Path("runs"), Path),
     "RITA_AUTH": Variable(
         "accounts",
         "none",
@@ -103,16 +92,16 @@ VARIABLES: dict[str, Variable] = {
         (),
         _accounts,
     ),
-    "RITA_LOG": Variable("`text` or `json`", "`text`", "format of the log on stderr", "text", _choice("text", "json")),
+    "RITA_LOG": Variable("`text` or `json`", "`text`", "format of the log on stderr", "text", _log_style),
     "RITA_GRACE": Variable(
         "0 to 600", "`5`", "seconds that running events still have after SIGTERM or SIGINT", 5, _integer(0, 600)
     ),
     "RITA_DEBUG": Variable(
         "0 or 1", "`0`", "errors in full, messages included: they may contain what a visitor typed", False, _boolean
     ),
-    "RITA_BROWSER": Variable("file", "searched", "the Chromium of the tests and of `bench`", None, _text),
+    "RITA_BROWSER": Variable("file", "searched", "the Chromium of the tests and of `bench`", None, str),
     "RITA_URL": Variable(
-        "address", "none", "a running page that the browser tests use instead of starting one", None, _text
+        "address", "none", "a running page that the browser tests use instead of starting one", None, str
     ),
 }
 
@@ -121,7 +110,10 @@ def value(name: str, environ: Mapping[str, str] | None = None) -> Any:
     """The value of a variable, or its default. Raises SettingError: the value is not allowed."""
     one = VARIABLES[name]
     text = (os.environ if environ is None else environ).get(name, "").strip()
-    return one.parse(name, text) if text else one.default_value
+    try:
+        return one.parse(text) if text else one.default_value
+    except ValueError as error:
+        raise SettingError(f"{name} {error}.") from None
 
 
 def check(environ: Mapping[str, str] | None = None) -> None:

@@ -1,5 +1,3 @@
 """A direct implementation of the paper. ``bench`` compares the speed of the engine with it, tests the results."""
 
-from rita_demo.reference.algorithm1 import ReferenceResult, ReferenceRita
-
-__all__ = ["ReferenceResult", "ReferenceRita"]
+from rita_demo.reference.algorithm1 import ReferenceRita

@@ -7,37 +7,18 @@ on purpose.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import torch
+from PIL import Image, ImageOps
 from torch import Tensor
 
-from rita_demo.reference.transport import distance, rotation
-from rita_demo.reference.views import cut_views, hidden_fraction, to_tensor, view_weights
 from rita_demo.settings import Settings
+from rita_demo.views.augmix import augmix
+from rita_demo.views.boxes import draw_boxes
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.prompts import initial_contexts
 from rita_demo.vlm.templates import CONTEXT_LENGTH, DEFAULT_START, sentence
-
-#: The only supported values of these settings.
-SUPPORTED_SETTINGS = {
-    "objective": "linear",
-    "tuning_loss": "marginal",
-    "cache_text": "initial",
-    "completion": "svd",
-    "descriptions": "none",
-}
-
-
-@dataclass(frozen=True)
-class ReferenceResult:
-    """``label``, and per class (K,) float32 ``prompt_distance``, ``cache_distance`` and ``total``."""
-
-    label: int
-    prompt_distance: np.ndarray
-    cache_distance: np.ndarray
-    total: np.ndarray
 
 
 class ReferenceRita:
@@ -45,14 +26,11 @@ class ReferenceRita:
 
     ``cache``: for every class a list of at most ``settings.slots`` pairs (feature (D,), entropy in nats).
 
-    Raises:
-        ValueError: an unsupported setting (``SUPPORTED_SETTINGS`` and :func:`view_weights`).
+    It supports objective ``linear``, tuning_loss ``marginal``, cache_text ``initial``, completion ``svd``, descriptions
+    ``none``, and view_weight ``uniform``, ``area`` and ``shown``.
     """
 
     def __init__(self, backbone: Backbone, names: tuple[str, ...], settings: Settings) -> None:
-        for name, value in SUPPORTED_SETTINGS.items():
-            if getattr(settings, name) != value:
-                raise ValueError(f"The reference implementation supports {name}={value} only.")
         self.backbone, self.settings = backbone.unfused(), settings
         self.tokens = backbone.tower.tokens([sentence(DEFAULT_START, name) for name in names])
         self.initial_contexts = initial_contexts(backbone.tower, settings)
@@ -61,8 +39,8 @@ class ReferenceRita:
         with torch.no_grad():
             self.initial_prompts = self.encode_text(self.initial_contexts)
 
-    def __call__(self, square: np.ndarray) -> ReferenceResult:
-        """Decide on a square (H, H, 3) uint8 and, unless the protocol is ``off``, update the cache."""
+    def __call__(self, square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """d_OT, d_cOT and their total (K,) of a square (H, H, 3) uint8; unless the protocol is ``off``, update the cache."""
         s = self.settings
         views = cut_views(square, s, self.backbone.side)
         if s.protocol == "reset":
@@ -75,7 +53,7 @@ class ReferenceRita:
         total = prompt + s.cache_weight * cache
         if s.protocol != "off" and s.order == "predict_first":
             self.update_cache(views)
-        return ReferenceResult(int(total.argmin()), prompt.numpy(), cache.numpy(), total.numpy())
+        return prompt.numpy(), cache.numpy(), total.numpy()
 
     def encode_image(self, views: list) -> Tensor:
         """Unit features (N, D) of PIL views."""
@@ -162,3 +140,79 @@ class ReferenceRita:
             else:
                 found.append(distance(x, (mean / mean.norm())[None], self.weight, self.settings))
         return torch.tensor(found)
+
+
+def cut_views(square: np.ndarray, settings: Settings, side: int) -> list[Image.Image]:
+    """Definition 2: N views (side, side) of a square (H, H, 3) uint8, the same boxes as the engine's."""
+    picture = Image.fromarray(square)
+    boxes, mirrored = draw_boxes(settings.views, settings.view_seed, settings.view_scale)
+    views = []
+    for number, (box, mirror) in enumerate(zip(boxes, mirrored)):
+        left, top, right, bottom = (float(edge) * picture.width for edge in box)
+        view = picture.resize((side, side), Image.Resampling.BICUBIC, (left, top, right, bottom))
+        if mirror:
+            view = ImageOps.mirror(view)
+        if settings.views_augmix and number > 0:
+            mixed = augmix(np.asarray(view)[None], settings.view_seed, first=number)[0]
+            view = Image.fromarray((mixed * 255).round().astype(np.uint8))
+        views.append(view)
+    return views
+
+
+def view_weights(settings: Settings) -> Tensor:
+    """The mass (N,) of the views: uniform, or in proportion to the area of the square that a view hides or shows."""
+    if settings.view_weight == "uniform":
+        return torch.full((settings.views,), 1 / settings.views)
+    parts = hidden_fraction(settings)
+    if settings.view_weight == "shown":
+        mass = torch.tensor([1 - part for part in parts])
+    else:
+        mass = torch.tensor([max(part, 0.001) for part in parts])
+    return mass / mass.sum()
+
+
+def hidden_fraction(settings: Settings) -> list[float]:
+    """The fraction of the square's area that each of the N views hides; 0 for view 0."""
+    boxes, _ = draw_boxes(settings.views, settings.view_seed, settings.view_scale)
+    return [1 - (right - left) * (low - top) for left, top, right, low in boxes.tolist()]
+
+
+def to_tensor(views: list[Image.Image]) -> Tensor:
+    """(N, 3, side, side) float32 in [0, 1]."""
+    stacked = np.stack([np.asarray(view, np.float32) / 255 for view in views])
+    return torch.from_numpy(stacked).permute(0, 3, 1, 2).contiguous()
+
+
+def distance(x: Tensor, z: Tensor, weight: Tensor, settings: Settings) -> float:
+    """Definitions 5 to 7 for one class: ``<T, 1 - x z'> / rho``, views x (N, D) of mass weight (N,), atoms z (M, D)."""
+    cost = 1 - x @ z.T
+    plan = sinkhorn(cost, weight, settings)
+    return float((plan * cost).sum()) / settings.transported_mass
+
+
+def sinkhorn(cost: Tensor, weight: Tensor, settings: Settings) -> Tensor:
+    """The plan (N, M) of one cost matrix: log-domain Sinkhorn until the marginals fit.
+
+    With rho < 1 an extra column of mass 1 - rho and cost zero takes the mass that is not transported.
+    """
+    blur, rho, atoms = settings.entropy_weight, settings.transported_mass, cost.shape[1]
+    b = torch.full((atoms,), rho / atoms)
+    if rho < 1:
+        cost = torch.cat([cost, torch.zeros(len(cost), 1)], dim=1)
+        b = torch.cat([b, torch.tensor([1 - rho])])
+    a, b = weight.to(cost), b.to(cost)
+    g = torch.zeros_like(b)
+    for _ in range(settings.sinkhorn_iterations):
+        f = blur * (a.log() - ((g - cost) / blur).logsumexp(1))
+        g = blur * (b.log() - ((f[:, None] - cost) / blur).logsumexp(0))
+        plan = ((f[:, None] + g - cost) / blur).exp()
+        if (plan.sum(1) - a).abs().max() <= settings.sinkhorn_tolerance:
+            break
+    return plan[:, :atoms]
+
+
+def rotation(cached: Tensor, text_mean: Tensor) -> Tensor:
+    """Definition 10: the orthogonal W (D, D) with the smallest ``||X W - 1 zbar'||``, X (J, D), by SVD."""
+    target = text_mean.expand(len(cached), -1)
+    u, _, v = torch.linalg.svd(cached.T @ target)
+    return u @ v

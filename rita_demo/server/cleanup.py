@@ -46,19 +46,18 @@ def start_cleanup(
     page: Any, sessions: Sessions, *, max_bytes: int = MAX_UPLOAD_BYTES, interval: float = INTERVAL_SECONDS
 ) -> None:
     """Start the cleanup thread; it ends with the page. ``max_bytes``: of uploads; ``interval``: seconds between rounds."""
-    threading.Thread(
-        target=_cleanup_loop, args=(weakref.ref(page), sessions, max_bytes, interval), daemon=True, name="cleanup"
-    ).start()
+    there = weakref.ref(page)
 
+    def clean_up_until_closed() -> None:
+        while True:
+            time.sleep(interval)
+            here = there()
+            if here is None:
+                return
+            _clean_up(here, sessions, max_bytes)
+            del here
 
-def _cleanup_loop(page: Any, sessions: Sessions, max_bytes: int, interval: float) -> None:
-    while True:
-        time.sleep(interval)
-        here = page()
-        if here is None:
-            return
-        _clean_up(here, sessions, max_bytes)
-        del here
+    threading.Thread(target=clean_up_until_closed, daemon=True, name="cleanup").start()
 
 
 def _clean_up(page: Any, sessions: Sessions, max_bytes: int) -> None:

@@ -1,33 +1,350 @@
-"""Every setting once, and the presets."""
+"""Every setting that more than one method uses, once, and the two presets.
 
-from rita_demo.settings.definitions import (
-    DEFAULT_PROMPT_TEMPLATE,
-    GROUPS,
-    PAPER,
-    PRESETS,
-    RECOMMENDED,
-    SETTINGS,
-    Settings,
-    get_setting,
-    parse_assignment,
-    preset,
-    register,
-    register_choices,
-    unregister,
-)
+A setting is one field of :class:`Settings`. Its range, unit, symbol, label and help sentence are in the field's
+metadata: the page's controls, ``--set name=value``, the exported JSON and docs/settings.md come from this file.
+A setting of a single defence or attack is in that one's file and is added by :func:`register`.
+"""
 
-__all__ = [
-    "DEFAULT_PROMPT_TEMPLATE",
-    "GROUPS",
-    "PAPER",
-    "PRESETS",
-    "RECOMMENDED",
-    "SETTINGS",
-    "Settings",
-    "get_setting",
-    "parse_assignment",
-    "preset",
-    "register",
-    "register_choices",
-    "unregister",
-]
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import Any
+
+from rita_demo.records.errors import SettingError
+from rita_demo.settings.setting import Setting, short_repr
+
+DEFAULT_PROMPT_TEMPLATE = "a photo of a {}."  # what ``hand_prompt="photo"`` says
+
+
+def _setting(
+    group: str, default: Any, label: str, help: str, bounds: tuple[float, float] = (-math.inf, math.inf), **more: Any
+) -> Any:
+    kind = "choice" if "choices" in more else type(default).__name__
+    meta = {"kind": kind, "group": group, "label": label, "help": help, "paper": default}
+    meta |= {"low": bounds[0], "high": bounds[1]} | more
+    return field(default=default, metadata=meta)
+
+
+_attack = partial(_setting, "attack")
+_views = partial(_setting, "views")
+_prompts = partial(_setting, "prompts")
+_cache = partial(_setting, "cache")
+_transport = partial(_setting, "transport")
+_tuning = partial(_setting, "tuning")
+
+
+@dataclass(frozen=True, init=False)
+class Settings:
+    """The value of every setting. Compare, hash and ``replace`` instances; the defaults are ``RECOMMENDED``. ``own``:
+    names and values of own settings of defences and attacks, sorted, only those not at their default. Raises
+    SettingError: an unknown name, or a value outside its range."""
+
+    # --- attack (method.md sections 0 and 3)
+    attack: str = _attack(
+        "pgd",
+        "Attack",
+        "How the picture is changed to fool CLIP.",
+        choices=("pgd",),  # the registry of attacks sets the others
+    )
+    budget: int = _attack(
+        4, "Strength", "No pixel value moves by more than this.", paper=1, bounds=(0, 64), symbol="ε", unit="/255"
+    )
+    steps: int = _attack(7, "Steps", "How many gradient steps the attacker takes.", bounds=(1, 100))
+    attack_seed: int = _attack(0, "Attack seed", "Fixes the attack's random start.", bounds=(0, 2**31 - 1))
+    attack_views: int = _attack(
+        16,
+        "Views per step",
+        "How many new crops the attacks through crops and through the defence use in every step.",
+        bounds=(1, 64),
+    )
+    adversarial_roundtrip: str = _attack(
+        "round",
+        "Back to 8 bit",
+        "A picture on disk has 256 levels; the attack must survive rounding to them.",
+        paper="truncate",
+        choices=("round", "truncate"),
+    )
+    square: str = _attack(
+        "picture",
+        "Attacked square",
+        "Attack at the picture's own sharpness (up to 448 px) or at the model's input size.",
+        paper="model",
+        choices=("picture", "model"),
+    )
+    # in the attack's group because it belongs to the attacked model; Ensemble and MTA use it too
+    hand_prompt: str = _attack(
+        "photo",
+        "CLIP's sentence",
+        "The sentence around a class name for CLIP, the attacks on it, Ensemble and MTA: “a photo of a …”, or the one that "
+        "CoOp wrote for the dataset, where it has one.",
+        choices=("photo", "dataset"),
+        kind="sentence",
+    )
+    # --- views (row 2)
+    views: int = _views(64, "Views", "How many crops of the picture are encoded.", bounds=(1, 256), symbol="N")
+    view_seed: int = _views(0, "View seed", "Fixes which crops are drawn.", bounds=(0, 2**31 - 1))
+    view_scale: float = _views(
+        0.08, "Smallest crop", "The smallest share of the picture's area that a crop may cover.", bounds=(0.01, 1.0)
+    )
+    views_augmix: bool = _views(
+        False,
+        "AugMix",
+        "Also mix colour and shape changes into every crop (the paper does so on fine-grained sets).",
+        paper=True,
+    )
+    # --- prompts (row 3)
+    prompts: int = _prompts(
+        4, "Prompts per class", "How many sentences describe each class.", bounds=(1, 32), symbol="M"
+    )
+    context_init: str = _prompts(
+        "templates",
+        "Prompt start",
+        "Different hand-written sentences, or one sentence with small noise.",
+        paper="noise",
+        choices=("noise", "templates"),
+    )
+    context_seed: int = _prompts(0, "Prompt seed", "Fixes the noise on the prompts.", bounds=(0, 2**31 - 1))
+    descriptions: str = _prompts(
+        "built_in_mean",
+        "Class descriptions",
+        "Written sentences about each class as further prompts, which the prompt update does not change: each by itself, "
+        "or their mean as one prompt (where every class has some).",
+        paper="none",
+        choices=("none", "built_in", "built_in_mean"),
+        kind="file",
+    )
+    # --- confident views and memory (rows 8-11)
+    max_entropy: float = _cache(
+        0.4,
+        "Confidence limit",
+        "A view enters the memory only if its entropy is at most this, in the unit below.",
+        paper=0.8,
+        bounds=(0.0, 10.0),
+        symbol="γ",
+    )
+    entropy_unit: str = _cache(
+        "share_of_log_k",
+        "Unit of the limit",
+        "0.8 nats mean something else for 47 classes than for 1000; a share of log K does not.",
+        paper="nats",
+        choices=("nats", "share_of_log_k"),
+    )
+    slots: int = _cache(
+        3, "Places per class", "How many views the memory keeps for each class.", bounds=(1, 32), symbol="J"
+    )
+    cache_weight: float = _cache(
+        0.1,
+        "Weight of the memory",
+        "The weight of the transport cost to the memory; that of the cost to the prompts is 1.",
+        bounds=(0.0, 10.0),
+        symbol="α",
+    )
+    empty_class: str = _cache(
+        "text_mean",
+        "Class without memory",
+        "The cost of a class without a cached view: zero (an advantage for such classes) or the cost to its mean prompt.",
+        paper="zero",
+        choices=("zero", "text_mean"),
+    )
+    completion: str = _cache(
+        "smallest_rotation",
+        "Alignment",
+        "The alignment fixes one direction only. The others are filled by rounding noise of an SVD, or rotated as little as possible.",
+        paper="svd",
+        choices=("svd", "smallest_rotation"),
+    )
+    order: str = _cache(
+        "predict_first",
+        "Order",
+        "Whether a picture enters the memory before or after its own decision.",
+        paper="update_first",
+        choices=("update_first", "predict_first"),
+    )
+    cache_text: str = _cache(
+        "initial",
+        "Prompts for the memory",
+        "Find the confident views with the initial prompts, or with those tuned on this picture.",
+        choices=("initial", "tuned"),
+    )
+    views_per_image: int = _cache(
+        1,
+        "Views from one picture",
+        "How many views of one picture may enter the memory; 0 means no limit.",
+        paper=0,
+        bounds=(0, 256),
+    )
+    protocol: str = _cache(
+        "stream",
+        "Cache scope",
+        "No memory, one that is emptied before every picture, or one that is kept from picture to picture.",
+        choices=("off", "reset", "stream"),
+    )
+    # --- transport (rows 4-7, section 7)
+    entropy_weight: float = _transport(
+        0.01,
+        "Entropic regularisation",
+        "Large: every view is moved to all prompts equally. Small: every view is moved to the prompts it fits.",
+        paper=0.1,
+        bounds=(0.001, 10.0),
+        symbol="λ",
+        log=True,
+    )
+    objective: str = _transport(
+        "linear",
+        "Cost of a class",
+        "The plain transport cost, or the cost with an entropy term.",
+        choices=("linear", "entropic", "kl"),
+    )
+    transported_mass: float = _transport(
+        0.5,
+        "Transported mass",
+        "Below 1, each class may leave out the views that fit it worst.",
+        paper=1.0,
+        bounds=(0.05, 1.0),
+        symbol="ρ",
+    )
+    view_weight: str = _transport(
+        "shown",
+        "Weight of a view",
+        "All views equal; or more weight for confident views, for views that agree with their neighbours, for views that "
+        "show less of the picture (an attack on the whole picture moves them less), or for views that show more.",
+        paper="uniform",
+        choices=("uniform", "confidence", "agreement", "area", "shown"),
+    )
+    step_back: float = _transport(
+        0.4,
+        "Step back",
+        "How far every view is moved against the offset of the whole picture from its crops: an attack on the whole "
+        "picture causes such an offset.",
+        paper=0.0,
+        bounds=(0.0, 10.0),
+        symbol="κ",
+    )
+    sinkhorn_tolerance: float = _transport(
+        1e-6,
+        "Sinkhorn tolerance",
+        "Stop when the largest error of the plan's marginals is at most this (fraction of the total mass).",
+        bounds=(1e-9, 1e-2),
+        log=True,
+    )
+    sinkhorn_iterations: int = _transport(
+        1000, "Sinkhorn limit", "Stop after at most this many iterations.", bounds=(1, 100_000)
+    )
+    # --- prompt update (row 13)
+    tuning_steps: int = _tuning(
+        1, "Tuning steps", "How often the prompts are adjusted to this picture.", bounds=(0, 20), symbol="s"
+    )
+    tuning_rate: float = _tuning(0.005, "Step length", "AdamW's learning rate on the contexts.", bounds=(0.0, 1.0))
+    tuning_loss: str = _tuning(
+        "marginal",
+        "Tuning loss",
+        "What the update lowers: entropy of the mean answer, mean entropy of the answers, entropy over transport costs, or nothing.",
+        choices=("marginal", "pointwise", "transport", "none"),
+    )
+    subset_size: int = _tuning(
+        64, "Views in the loss", "The loss uses this many of the most confident views.", bounds=(1, 256), symbol="S"
+    )
+    # --- own settings of single defences and attacks
+    own: tuple[tuple[str, Any], ...] = ()
+
+    def __init__(self, **values: Any) -> None:
+        values = dict(values.pop("own", ())) | values
+        checked = {}
+        for name, value in values.items():
+            setting = get_setting(name)
+            checked[setting.name] = setting.parse(value)
+        for name in _CORE:
+            object.__setattr__(self, name, checked.pop(name, SETTINGS[name].default))
+        changed = sorted((name, value) for name, value in checked.items() if value != SETTINGS[name].default)
+        object.__setattr__(self, "own", tuple(changed))
+
+    def __getattr__(self, name: str) -> Any:
+        """The value of an own setting: ``getattr(settings, "ensemble.average")``, or by its flat name."""
+        name = _FLAT_NAMES.get(name, name)
+        if name in SETTINGS:
+            return dict(self.own).get(name, SETTINGS[name].default)
+        raise AttributeError(name)
+
+    def replace(self, **changes: Any) -> Settings:
+        """A copy with some settings changed; unknown names and bad values raise :class:`SettingError`."""
+        return Settings(**{name: getattr(self, name) for name in (*_CORE, "own")} | changes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """``{name: value}``, JSON-ready. A name with a dot is present only when its value is not the default."""
+        names = [name for name in SETTINGS if "." not in name]
+        return {name: getattr(self, name) for name in names} | {n: v for n, v in self.own if "." in n}
+
+    def differs_from(self, other: Settings) -> tuple[str, ...]:
+        return tuple(n for n in SETTINGS if getattr(self, n) != getattr(other, n))
+
+
+_CORE: tuple[str, ...] = tuple(f.name for f in fields(Settings) if f.metadata)
+_FLAT_NAMES: dict[str, str] = {}  # "ensemble.average" -> "ensemble_average"
+#: Every setting by name: the fields of Settings, then the own settings that defences and attacks register.
+SETTINGS: dict[str, Setting] = {
+    f.name: Setting(name=f.name, default=f.default, **f.metadata) for f in fields(Settings) if f.metadata
+}
+
+
+def get_setting(name: str) -> Setting:
+    """The setting of that name (flat or dotted), or a :class:`SettingError` that lists the valid ones."""
+    name = _FLAT_NAMES.get(name, name)
+    if name not in SETTINGS:
+        raise SettingError(f"There is no setting {short_repr(name)}.", f"Settings: {', '.join(SETTINGS)}.")
+    return SETTINGS[name]
+
+
+RECOMMENDED = Settings()
+PAPER = Settings(**{setting.name: setting.paper for setting in SETTINGS.values()})
+PRESETS: dict[str, Settings] = {"recommended": RECOMMENDED, "paper": PAPER}
+GROUPS: dict[str, str] = {
+    "attack": "The attack",
+    "views": "The views",
+    "prompts": "The prompts",
+    "transport": "The transport",
+    "cache": "The memory (cache)",
+    "tuning": "The prompt update",
+    "baselines": "The other methods",
+}
+
+
+def register(owner: str, setting: Setting) -> str:
+    """Add an own setting of a defence or attack and return its full name, ``owner.name`` (or ``setting.flat_name``).
+    Raises SettingError: the name is taken, or the group does not exist."""
+    dotted = f"{owner}.{setting.name}"
+    name = setting.flat_name or dotted
+    if name in SETTINGS or dotted in _FLAT_NAMES:
+        raise SettingError(f"There already is a setting {name}.", "Choose another name.")
+    if setting.group not in GROUPS:
+        raise SettingError(f"The group of the setting {name} is one of {', '.join(GROUPS)}.")
+    SETTINGS[name] = replace(setting, name=name, paper=setting.default)
+    if name != dotted:
+        _FLAT_NAMES[dotted] = name
+    return name
+
+
+def unregister(name: str) -> None:
+    del SETTINGS[name]
+
+
+def register_choices(name: str, choices: tuple[str, ...]) -> None:
+    """Set the choices of a setting whose choices are found elsewhere: the names of the attacks."""
+    SETTINGS[name] = replace(SETTINGS[name], choices=choices)
+
+
+def parse_assignment(text: str) -> tuple[str, Any]:
+    """``"name=value"`` from a command line to a checked pair."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise SettingError(f"A setting is written name=value; got {short_repr(text)}.")
+    setting = get_setting(name.strip())
+    return setting.name, setting.parse(value.strip())
+
+
+def preset(name: str) -> Settings:
+    """A preset by name, or a :class:`SettingError` that lists the valid ones."""
+    if name not in PRESETS:
+        raise SettingError(f"The preset is one of {', '.join(PRESETS)}; got {short_repr(name)}.")
+    return PRESETS[name]

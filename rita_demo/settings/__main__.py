@@ -1,5 +1,47 @@
 """``python -m rita_demo.settings > docs/settings.md``: the reference of all settings."""
 
-from rita_demo.settings.document import as_markdown
+from __future__ import annotations
 
-print(as_markdown(), end="")
+from typing import Any
+
+from rita_demo.settings import GROUPS, SETTINGS
+from rita_demo.settings.setting import Setting, format_limit
+
+HEAD = """# Settings
+
+Every setting, made from the code with `python -m rita_demo.settings > docs/settings.md`. On the command line it is `--set name=value`; the page
+has a control for each. The presets are `recommended` (the defaults) and `paper` (the closest literal reading of the paper). A setting of a single
+defence can also be written with a dot: `ensemble.average`. docs/method.md says why a default is what it is.
+"""
+KINDS = {"bool": "true, false", "file": "the path of a file", "sentence": "a sentence with {}", "word": "a short text"}
+
+
+def as_markdown() -> str:
+    return "\n".join([HEAD, *(_table(group, title) for group, title in GROUPS.items())])
+
+
+def _table(group: str, title: str) -> str:
+    rows = [_row(setting) for setting in SETTINGS.values() if setting.group == group]
+    head = "| setting | symbol | values | default | paper | what it is |\n|---|---|---|---|---|---|"
+    return f"## {title}\n\n{head}\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _row(setting: Setting) -> tuple[str, ...]:
+    paper = "same" if setting.paper == setting.default else _value(setting.paper)
+    sentence = f"{setting.label}. {setting.help}"
+    return f"`{setting.name}`", setting.symbol, _values(setting), _value(setting.default), paper, sentence
+
+
+def _values(setting: Setting) -> str:
+    choices = [f"`{choice}`" for choice in setting.choices]
+    if setting.kind in ("int", "float"):
+        return f"{format_limit(setting.low)} to {format_limit(setting.high)} {setting.unit}".strip()
+    return ", ".join([*choices, *([KINDS[setting.kind]] if setting.kind in KINDS else [])])
+
+
+def _value(value: Any) -> str:
+    return f"`{str(value).lower()}`" if isinstance(value, bool) else f"`{value}`"
+
+
+if __name__ == "__main__":
+    print(as_markdown(), end="")

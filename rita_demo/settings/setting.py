@@ -1,4 +1,4 @@
-"""One setting: how it is shown, parsed and checked. The settings themselves are in ``definitions.py``."""
+"""One setting: how it is shown, parsed and checked. The settings themselves are in ``__init__.py``."""
 
 from __future__ import annotations
 

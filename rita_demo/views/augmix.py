@@ -32,8 +32,6 @@ def augmix(views: np.ndarray, seed: int, first: int = 0) -> np.ndarray:
     Returns:
         (N, H, W, 3) float32 in [0, 1].
     """
-    if views.dtype != np.uint8 or views.ndim != 4 or views.shape[-1] != 3:
-        raise ValueError(f"Expected uint8 (N, H, W, 3); got {views.dtype} {views.shape}")
     mixed = np.empty(views.shape, dtype=np.float32)
     for place, view in enumerate(views):
         mixed[place] = _mix(view, np.random.default_rng([seed, first + place]))
@@ -67,50 +65,15 @@ def _affine(image: Image.Image, matrix: tuple[float, ...]) -> Image.Image:
     return image.transform(image.size, Image.Transform.AFFINE, matrix, Image.Resampling.BILINEAR)
 
 
-def _autocontrast(image: Image.Image, generator: np.random.Generator) -> Image.Image:
-    return ImageOps.autocontrast(image)
-
-
-def _equalize(image: Image.Image, generator: np.random.Generator) -> Image.Image:
-    return ImageOps.equalize(image)
-
-
-def _posterize(image: Image.Image, generator: np.random.Generator) -> Image.Image:
-    return ImageOps.posterize(image, 4 - int(_level(generator, 4)))
-
-
-def _solarize(image: Image.Image, generator: np.random.Generator) -> Image.Image:
-    return ImageOps.solarize(image, 256 - int(_level(generator, 256)))
-
-
-def _rotate(image: Image.Image, generator: np.random.Generator) -> Image.Image:
-    return image.rotate(int(_signed(generator, 30)), Image.Resampling.BILINEAR)
-
-
-def _shear_x(image: Image.Image, generator: np.random.Generator) -> Image.Image:
-    return _affine(image, (1, _signed(generator, 0.3), 0, 0, 1, 0))
-
-
-def _shear_y(image: Image.Image, generator: np.random.Generator) -> Image.Image:
-    return _affine(image, (1, 0, 0, _signed(generator, 0.3), 1, 0))
-
-
-def _translate_x(image: Image.Image, generator: np.random.Generator) -> Image.Image:
-    return _affine(image, (1, 0, int(_signed(generator, image.width / 3)), 0, 1, 0))
-
-
-def _translate_y(image: Image.Image, generator: np.random.Generator) -> Image.Image:
-    return _affine(image, (1, 0, 0, 0, 1, int(_signed(generator, image.height / 3))))
-
-
 OPERATIONS: tuple[Operation, ...] = (
-    _autocontrast,
-    _equalize,
-    _posterize,
-    _rotate,
-    _solarize,
-    _shear_x,
-    _shear_y,
-    _translate_x,
-    _translate_y,
+    lambda image, generator: ImageOps.autocontrast(image),
+    lambda image, generator: ImageOps.equalize(image),
+    lambda image, generator: ImageOps.posterize(image, 4 - int(_level(generator, 4))),
+    lambda image, generator: image.rotate(int(_signed(generator, 30)), Image.Resampling.BILINEAR),
+    lambda image, generator: ImageOps.solarize(image, 256 - int(_level(generator, 256))),
+    # shear along x and y, shift along x and y
+    lambda image, generator: _affine(image, (1, _signed(generator, 0.3), 0, 0, 1, 0)),
+    lambda image, generator: _affine(image, (1, 0, 0, _signed(generator, 0.3), 1, 0)),
+    lambda image, generator: _affine(image, (1, 0, int(_signed(generator, image.width / 3)), 0, 1, 0)),
+    lambda image, generator: _affine(image, (1, 0, 0, 0, 1, int(_signed(generator, image.height / 3)))),
 )

@@ -7,36 +7,32 @@ import math
 import numpy as np
 
 TRIES = 10  # draws of a box until one fits, as in torchvision's RandomResizedCrop
+LOG_RATIO = math.log(3 / 4), math.log(4 / 3)  # of width and height
 
 
-def draw_boxes(
-    n: int, seed: int, scale: tuple[float, float] = (0.08, 1.0), ratio: tuple[float, float] = (3 / 4, 4 / 3)
-) -> tuple[np.ndarray, np.ndarray]:
+def draw_boxes(n: int, seed: int, min_scale: float = 0.08) -> tuple[np.ndarray, np.ndarray]:
     """Boxes of random resized crops of a square, and which of them are mirrored (method.md row 2).
 
-    The rule is that of torchvision's ``RandomResizedCrop``: area uniform in ``scale``, width : height log-uniform in
-    ``ratio``, position uniform; after ten boxes that do not fit, the largest centred box with an allowed ratio;
-    mirrored with probability 1/2. Edges are real numbers, not whole pixels. View 0 is the whole square, not mirrored.
+    The rule is that of torchvision's ``RandomResizedCrop``: area uniform from ``min_scale`` to 1, width : height
+    log-uniform from 3/4 to 4/3, position uniform; after ten boxes that do not fit, the whole square; mirrored with
+    probability 1/2. Edges are real numbers, not whole pixels. View 0 is the whole square, not mirrored.
     The first n views of a seed are the same for every larger n.
 
     Args:
         n: number of views, at least 1.
         seed: seed of numpy's PCG64.
-        scale: smallest and largest fraction of the square's area, in (0, 1].
-        ratio: smallest and largest width : height.
+        min_scale: smallest fraction of the square's area, in (0, 1].
 
     Returns:
         ``boxes`` (n, 4) float32: left, top, right, bottom as fractions of the side, in [0, 1];
         ``flipped`` (n,) bool.
     """
-    if n < 1 or not 0 < scale[0] <= scale[1] <= 1 or not 0 < ratio[0] <= ratio[1]:
-        raise ValueError(f"Expected n >= 1, scales in (0, 1], ratios > 0; got {n}, {scale}, {ratio}")
     generator = np.random.Generator(np.random.PCG64(seed))
     boxes = np.zeros((n, 4))
     flipped = np.zeros(n, dtype=bool)
     boxes[0] = 0, 0, 1, 1
     for view in range(1, n):
-        boxes[view] = _draw(generator, scale, ratio)
+        boxes[view] = _draw(generator, min_scale)
         flipped[view] = generator.random() < 0.5
     return boxes.astype(np.float32), flipped
 
@@ -47,16 +43,12 @@ def area_fractions(boxes: np.ndarray) -> np.ndarray:
     return (width * height).astype(np.float32)
 
 
-def _draw(
-    generator: np.random.Generator, scale: tuple[float, float], ratio: tuple[float, float]
-) -> tuple[float, float, float, float]:
+def _draw(generator: np.random.Generator, min_scale: float) -> tuple[float, float, float, float]:
     for _ in range(TRIES):
-        area = generator.uniform(*scale)
-        shape = math.exp(generator.uniform(math.log(ratio[0]), math.log(ratio[1])))
+        area = generator.uniform(min_scale, 1.0)
+        shape = math.exp(generator.uniform(*LOG_RATIO))
         width, height = math.sqrt(area * shape), math.sqrt(area / shape)
         if width <= 1 and height <= 1:
             left, top = generator.uniform(0, 1 - width), generator.uniform(0, 1 - height)
             return left, top, left + width, top + height
-    shape = min(max(1.0, ratio[0]), ratio[1])
-    width, height = min(1.0, shape), min(1.0, 1 / shape)
-    return (1 - width) / 2, (1 - height) / 2, (1 + width) / 2, (1 + height) / 2
+    return 0.0, 0.0, 1.0, 1.0

@@ -35,8 +35,6 @@ def crop(pixels: Tensor, boxes: Tensor | np.ndarray, flipped: Tensor | np.ndarra
     Returns:
         (N, 3, side, side) in [0, 1], dtype and device of ``pixels``.
     """
-    if pixels.ndim != 3 or not pixels.is_floating_point():
-        raise ValueError(f"Expected float (3, H, W); got {pixels.dtype} {tuple(pixels.shape)}")
     where = torch.as_tensor(boxes).detach().cpu().double()
     mirrored = torch.as_tensor(flipped).bool().to(pixels.device)
     _, height, width = pixels.shape
@@ -102,8 +100,6 @@ def resize_matrix(low: Tensor, high: Tensor, source: int, side: int) -> Tensor:
         low, high: (N,) float64 on the CPU, fractions of the source's length, low < high.
         source: length of the source in pixels. side: length of the output in pixels.
     """
-    if not bool((high > low).all()):
-        raise ValueError("Every box needs a positive width and height")
     zoom = (high - low) * source / side  # source pixels per output pixel
     stretch = zoom.clamp(min=1.0)
     centre = (low * source)[:, None] + (torch.arange(side, dtype=torch.float64) + 0.5) * zoom[:, None]

@@ -26,7 +26,7 @@ def make_views(pixels: Tensor, settings: Settings, side: int) -> ViewSet:
         A :class:`ViewSet` of torch tensors: ``boxes`` (N, 4) and ``flipped`` (N,) on the CPU,
         ``pixels`` (N, 3, side, side) float32 in [0, 1] on the device of ``pixels``.
     """
-    boxes, flipped = draw_boxes(settings.views, settings.view_seed, (settings.view_scale, 1.0))
+    boxes, flipped = draw_boxes(settings.views, settings.view_seed, settings.view_scale)
     views = crop(pixels.float(), boxes, flipped, side)
     if settings.views_augmix and len(views) > 1:
         crops = views[1:].detach().mul(255).round().byte().permute(0, 2, 3, 1).cpu().numpy()

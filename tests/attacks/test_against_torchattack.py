@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 import torchattack
 from torch import Tensor, nn
 
-from rita_demo.attacks.run import attack
+from rita_demo.attacks.run import attack_steps
+from rita_demo.process.generators import run_to_end
 from rita_demo.records import AttackTrace
+from rita_demo.settings import RECOMMENDED
 
 SIDE, CLASSES = 16, 5
 
@@ -35,13 +39,8 @@ def square(seed: int, kind: str) -> Tensor:
     return (levels * 255).round() / 255
 
 
-def drain(model: RecordingModel, pixels: Tensor, label: int, **options: object) -> AttackTrace:
-    steps = attack(model, pixels, label, **options)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            return done.value
+def drain(model: RecordingModel, pixels: Tensor, seed: int = 0, target: int | None = None, **asked: Any) -> AttackTrace:
+    return run_to_end(attack_steps(model, pixels[None], RECOMMENDED.replace(**asked), [2], [seed], [target]))[0]
 
 
 def first_perturbed(model: RecordingModel, pixels: Tensor) -> Tensor:
@@ -59,7 +58,7 @@ def to_bytes(pixels: Tensor) -> Tensor:
 @pytest.mark.parametrize("target", [None, 3])
 def test_fgsm_pixels_equal_torchattack(budget: int, kind: str, target: int | None) -> None:
     model, pixels = RecordingModel(0), square(1, kind)
-    ours = drain(model, pixels, 2, name="fgsm", budget=budget, steps=1, seed=0, target=target)
+    ours = drain(model, pixels, target=target, attack="fgsm", budget=budget)
     theirs = torchattack.FGSM(model, device=torch.device("cpu"), eps=budget / 255, targeted=target is not None)
     expected = theirs(pixels[None], torch.tensor([2 if target is None else target]))
     assert torch.equal(ours.pixels, to_bytes(expected))
@@ -73,7 +72,7 @@ def test_pgd_pixels_equal_torchattack_from_the_same_start(
     monkeypatch: pytest.MonkeyPatch, steps: int, budget: int, kind: str, target: int | None
 ) -> None:
     model, pixels = RecordingModel(3), square(4, kind)
-    ours = drain(model, pixels, 2, name="pgd", budget=budget, steps=steps, seed=5, target=target)
+    ours = drain(model, pixels, 5, target, budget=budget, steps=steps)
     start = first_perturbed(model, pixels) - pixels[None]
     assert float(start.abs().max()) <= budget / 255 + 1e-7
     monkeypatch.setattr(Tensor, "uniform_", lambda self, low, high: self.copy_(start))
@@ -97,7 +96,7 @@ def test_the_random_start_fills_the_ball_evenly_and_follows_the_seed() -> None:
     for seed in (0, 0, 1):
         model, pixels = RecordingModel(3), square(4, "grey") * 0.8 + 0.1
         pixels = (pixels * 255).round() / 255
-        drain(model, pixels, 2, name="pgd", budget=4, steps=1, seed=seed)
+        drain(model, pixels, seed, steps=1)
         starts.append((first_perturbed(model, pixels)[0] - pixels) * 255 / 4)
     assert torch.equal(starts[0], starts[1])
     assert not torch.equal(starts[0], starts[2])

@@ -11,14 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from rita_demo.attacks.autoattack import as_generator
-from rita_demo.attacks.run import attack
+from rita_demo.attacks.run import attack_steps
 from rita_demo.records.errors import DemoError, SettingError
-from tests.attacks.test_attacks import TinyModel, noisy, picture, run
+from rita_demo.settings import RECOMMENDED
+from tests.attacks.test_attacks import TinyModel, model, noisy, picture, run
 
-
-@pytest.fixture(scope="module")
-def model() -> TinyModel:
-    return TinyModel().eval()
+__all__ = ["model"]  # the fixture
 
 
 @pytest.mark.parametrize("budget", [pytest.param(2, marks=pytest.mark.slow), 8])
@@ -85,8 +83,8 @@ def test_global_random_state_does_not_change(model: TinyModel) -> None:
 def test_closing_the_generator_ends_the_attack_thread(model: TinyModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rita_demo.attacks.autoattack.PAUSE_SECONDS", -1.0)  # pause at every query
     before = threading.active_count()
-    loop = attack(model, picture(), None, name="autoattack", budget=4, steps=1, seed=0)
-    steps = [next(loop).step for _ in range(20)]
+    loop = attack_steps(model, picture()[None], RECOMMENDED.replace(attack="autoattack"), [None], [0])
+    steps = [next(loop)[0] for _ in range(20)]
     assert steps == sorted(steps)
     assert threading.active_count() == before + 1
     loop.close()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,11 +37,6 @@ def guest(folder: Path, options: str = "", functions: str = "") -> str:
     return write(folder, f"{IMPORT}{functions}\nATTACK = Attack({TEXTS}{options})\n")
 
 
-def test_the_catalogue_loads_no_torch() -> None:
-    code = "import sys, rita_demo.attacks.registry; print('torch' in sys.modules, 'numpy' in sys.modules)"
-    assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == ["False", "False"]
-
-
 def test_a_guest_runs_like_the_attack_it_equals(model: TinyModel, tmp_path: Path) -> None:
     functions = "def step(iterate, gradient, step_size):\n    return iterate + step_size * gradient.sign()\n"
     spec = guest(tmp_path, "step=step, start='uniform', relative_step_size=0.25, iterative=True", functions)
@@ -56,10 +49,6 @@ def test_a_guest_runs_like_the_attack_it_equals(model: TinyModel, tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("1 +", "mine.py, line 1: SyntaxError"),
-        ("import nowhere_to_be_found", "mine.py, line 1: ModuleNotFoundError"),
-        ("x = 1", "mine.py defines no ATTACK"),
-        ("x = 1\nATTACK = 3", "mine.py, line 2: ATTACK is a int; expected Attack"),
         (IMPORT + "ATTACK = Attack('guest')", "mine.py, line 2: TypeError"),
         (
             IMPORT + f"ATTACK = Attack({TEXTS}step='sgin')",

@@ -11,6 +11,7 @@ from rita_demo.attacks import components
 from rita_demo.attacks.cw_l2 import carlini_wagner_l2
 from rita_demo.attacks.di import input_diversity_logits, resized_and_padded
 from rita_demo.attacks.gradient_loop import AttackRequest, fresh_seed, mean_over_samples
+from rita_demo.process.generators import run_to_end
 from tests.oracles import attack_goals as slow
 
 K = 6
@@ -96,12 +97,7 @@ def test_cw_l2_follows_the_reference_steps_and_returns_the_smallest_fooling_chan
         torch.tensor(picture).float()[None],
         AttackRequest(budget=0, steps=50, seeds=[0], label=torch.tensor([label])),
     )
-    while True:
-        try:
-            next(loop)
-        except StopIteration as end:
-            found = end.value
-            break
+    found = run_to_end(loop)
     for mine, theirs in zip(found.frames[1:-1, 0].numpy(), candidates):
         # float32 may round to another level where float64 is within 1e-4 of the middle of two
         assert np.abs(mine - theirs).max() <= 1

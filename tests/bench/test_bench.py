@@ -68,9 +68,9 @@ def test_the_image_stage_is_a_whole_decision_without_caching(bench_fixture: Benc
 
 
 def test_the_reference_is_timed_on_the_same_input_with_the_same_answer(bench_fixture: BenchFixture) -> None:
-    answer = stages.algorithm1_reading(bench_fixture)()
-    assert answer.label == bench_fixture.image().verdict.label
-    np.testing.assert_allclose(answer.total, bench_fixture.trace.total, atol=0.02)
+    _, _, total = stages.algorithm1_reading(bench_fixture)()
+    assert total.argmin() == bench_fixture.image().verdict.label
+    np.testing.assert_allclose(total, bench_fixture.trace.total, atol=0.02)
 
 
 @pytest.mark.slow

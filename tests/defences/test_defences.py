@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -34,9 +32,7 @@ def tensor(values: np.ndarray) -> torch.Tensor:
 
 def decision(views, settings):
     """RITA's decision from a cache that has seen another picture."""
-    context = tensor(TOY.context).to(views)
-    weight = tensor(TOY.z_weight).to(views)
-    prompts = method.Prompts(TOY.encode_torch, context, TOY.encode_torch(context), weight, TAU)
+    prompts = TOY.prompts(views.dtype)
     empty = method.empty(K, settings.slots, D, "toy", dtype=views.dtype)
     _, cache = method.decide(tensor(TOY.pictures[5]).to(views), prompts, empty, settings, area_fraction=AREA_FRACTION)
     area_fraction = AREA_FRACTION[: len(views)].to(views)
@@ -75,14 +71,6 @@ def test_a_defence_gives_probabilities_and_leaves_no_state(name: str) -> None:
     assert not inputs.context.requires_grad
     assert defence.uses_decision or defence.setting_names <= set(SETTINGS)
     assert set(defence.own_names.values()) <= set(SETTINGS)
-
-
-def test_defences_give_different_probabilities() -> None:
-    found = {name: probabilities(name, 0) for name in DEFENCES if name != "rita_reset"}  # equal in an empty cache
-    names = list(found)
-    for i, one in enumerate(names):
-        for other in names[i + 1 :]:
-            assert np.abs(found[one] - found[other]).max() > 1e-6, (one, other)
 
 
 @pytest.mark.parametrize("name", DEFENCES)
@@ -160,26 +148,10 @@ def test_ensemble_uses_descriptions_when_set() -> None:
         run_defence("ensemble", defence_input(settings=settings))
 
 
-def test_an_attacker_who_knows_rita_has_its_probabilities_and_a_gradient() -> None:
-    settings = RECOMMENDED.replace(protocol="off", tuning_steps=0, step_back=0.0)
-    views = tensor(TOY.pictures[0]).requires_grad_()
-    context = tensor(TOY.context)
-    prompts = method.Prompts(TOY.encode_torch, context, TOY.encode_torch(context), tensor(TOY.z_weight), TAU)
-    cache = method.empty(K, settings.slots, D, "toy", dtype=views.dtype)
-    inputs = defence_input(views=views, settings=settings, prompts=prompts, cache=cache)
-    adaptive = DEFENCES["rita"].adaptive
-    logits = adaptive.logits(inputs)
-    (gradient,) = torch.autograd.grad(logits[0], views)
-    expected = run_defence("rita", defence_input(settings=settings)).probability
-    np.testing.assert_allclose(logits.softmax(-1).detach(), expected, atol=1e-6)
-    assert adaptive.kind == "exact"
-    assert gradient.abs().sum() > 0
-
-
-@pytest.mark.parametrize("name", [name for name, defence in DEFENCES.items() if name != "rita_memory"])
+@pytest.mark.parametrize("name", [name for name, defence in DEFENCES.items() if defence.adaptive is not None])
 @pytest.mark.parametrize("average", ["probability", "logit", "feature"])
 def test_an_attacker_who_knows_a_defence_has_its_answer_and_the_exact_gradient(name: str, average: str) -> None:
-    """Against central differences of the defence's own logits, with the prompt untuned."""
+    """Against central differences of the defence's own logits; RITA's prompts are not tuned here."""
     defence = DEFENCES[name]
     if average != "probability" and name != "ensemble":
         pytest.skip("an average of Ensemble alone")
@@ -192,9 +164,8 @@ def test_an_attacker_who_knows_a_defence_has_its_answer_and_the_exact_gradient(n
         cache = method.empty(K, settings.slots, D, "toy", dtype=views.dtype)
         return defence.attacked_logits(defence_input(views=views, settings=settings, prompts=prompts, cache=cache))
 
-    if defence.baseline:
-        expected = run_defence(name, defence_input(settings=settings)).probability
-        np.testing.assert_allclose(logits(views).softmax(-1).detach(), expected, atol=1e-5)
+    expected = run_defence(name, defence_input(settings=settings)).probability
+    np.testing.assert_allclose(logits(views).softmax(-1).detach(), expected, atol=1e-5)
     assert defence.adaptive is not None
     assert defence.adaptive.kind == "exact"
     (gradient,) = torch.autograd.grad(logits(views)[0], views)
@@ -214,11 +185,6 @@ def test_the_registry_keeps_its_order_and_rejects_unknown_names() -> None:
 def test_names_in_the_papers_tables_are_those_of_the_defences() -> None:
     names = {defence.paper_name: name for name, defence in DEFENCES.items() if defence.paper_name}
     assert names.items() <= paper_results.METHODS.items()
-
-
-def test_the_catalogue_of_defences_loads_no_torch() -> None:
-    code = "import rita_demo, sys; from rita_demo.defences.registry import DEFENCES; assert len(DEFENCES) >= 11; "
-    subprocess.run([sys.executable, "-c", code + "assert 'torch' not in sys.modules"], check=True)
 
 
 def test_a_verdict_of_one_class_has_no_margin() -> None:

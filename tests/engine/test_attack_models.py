@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,11 +14,11 @@ from rita_demo.data.pictures import open_picture
 from rita_demo.data.samples import SAMPLES
 from rita_demo.engine.attack_models import defence_logits, random_crop_logits
 from rita_demo.engine.engine import Engine
-from rita_demo.method import Prompts, decide, empty
+from rita_demo.method import decide, empty
 from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.views.boxes import area_fractions, draw_boxes
 from rita_demo.views.crops import crop
-from tests.oracles.toy_model import TAU, make_toy_model
+from tests.oracles.toy_model import make_toy_model
 
 SIDE, D = 8, 16
 
@@ -37,6 +38,9 @@ def encode(pixels: Tensor) -> Tensor:
     return torch.nn.functional.normalize((pixels.flatten(1) - 0.5) @ table, dim=-1)
 
 
+MODEL = SimpleNamespace(encode_pixels=encode, temperature=0.5, side=SIDE)
+
+
 def squares() -> Tensor:
     return torch.rand(2, 3, 20, 20, generator=torch.Generator().manual_seed(1))
 
@@ -44,11 +48,11 @@ def squares() -> Tensor:
 def test_random_crops_match_the_defence_differ_per_seed_and_are_differentiable() -> None:
     hand = torch.nn.functional.normalize(torch.randn(5, D), dim=-1)
     settings = Settings(attack_views=3, view_scale=0.3)
-    sampled = random_crop_logits(encode, hand, 0.5, settings, SIDE)
+    sampled = random_crop_logits(MODEL, hand, settings)
     pixels = squares().requires_grad_()
     answer = sampled(pixels, [4, 9])
     assert answer.shape == (2, 3, 5)
-    boxes, flipped = draw_boxes(4, 9, (0.3, 1.0))
+    boxes, flipped = draw_boxes(4, 9, 0.3)
     expected = encode(crop(pixels[1], boxes[1:], flipped[1:], SIDE)) @ hand.T / 0.5
     assert torch.allclose(answer[1], expected, atol=1e-5)
     assert not torch.allclose(answer, sampled(pixels, [5, 10]))
@@ -59,17 +63,15 @@ def test_random_crops_match_the_defence_differ_per_seed_and_are_differentiable()
 
 def test_defence_logits_equal_the_decision_on_the_same_views() -> None:
     world = make_toy_model()
-    context = torch.tensor(world.context).float()
-    features = world.encode_torch(context)
-    prompts = Prompts(world.encode_torch, context, features, torch.full((5, 3), 1 / 3), TAU)
+    prompts = world.prompts(torch.float32)
     settings = RECOMMENDED.replace(attack_views=6)
     cache = empty(5, settings.slots, D)
-    sampled = defence_logits(encode, prompts, cache, settings, SIDE)
+    sampled = defence_logits(MODEL, prompts, cache, settings)
     pixels = squares().requires_grad_()
     answer = sampled(pixels, [4, 9])
     assert answer.shape == (2, 1, 5)
     for row, seed in enumerate((4, 9)):
-        boxes, flipped = draw_boxes(6, seed, (0.08, 1.0))
+        boxes, flipped = draw_boxes(6, seed, 0.08)
         views = crop(pixels[row].detach(), boxes, flipped, SIDE)
         shown = torch.from_numpy(area_fractions(boxes))
         trace, _ = decide(encode(views), prompts, cache, settings, area_fraction=shown)

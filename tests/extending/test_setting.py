@@ -18,18 +18,8 @@ def test_a_setting_of_one_defence_is_in_its_file(tmp_path: Path) -> None:
     picture(tmp_path)
     margins = []
     for value in ("1", "2"):
-        words = [
-            "--classes",
-            "cup,crab",
-            "--attack",
-            "none",
-            "--set",
-            "views=4",
-            "--methods",
-            "clip",
-            "--json",
-            "r.json",
-        ]
+        words = ["--classes", "cup,crab", "--attack", "none", "--set", "views=4"]
+        words += ["--methods", "clip", "--json", "r.json"]
         words += ["--defence", "median.py:DEFENCE", "--set", f"median.sharpness={value}"]
         done = rita(tmp_path, "explain", "photo.png", *words)
         assert (done.returncode, done.stderr) == (0, "")
@@ -45,14 +35,14 @@ def test_a_setting_of_one_defence_is_in_its_file(tmp_path: Path) -> None:
 def test_a_setting_of_several_parts_is_one_field(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "rita_demo", tmp_path / "rita_demo", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "assets").symlink_to(ROOT / "assets")
-    file = tmp_path / "rita_demo" / "settings" / "definitions.py"
+    file = tmp_path / "rita_demo" / "settings" / "__init__.py"
     head, end = "    # --- own settings of single defences and attacks\n", code_blocks("A setting")[1]
     file.write_text(file.read_text("utf-8").replace(head, end + head), encoding="utf-8")
     code = """
 from rita_demo.settings import Settings, parse_assignment
 name, value = parse_assignment("view_margin=0.25")
 assert Settings(**{name: value}).as_dict()["view_margin"] == 0.25
-from rita_demo.settings.document import as_markdown
+from rita_demo.settings.__main__ import as_markdown
 assert "| `view_margin` |  | 0 to 0.4 | `0.0` | same | Margin of a view." in as_markdown()
 from rita_demo.ui.attack_defend.form import build_form
 import gradio as gr

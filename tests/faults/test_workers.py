@@ -12,6 +12,7 @@ import pytest
 
 from rita_demo.analysis import UmapProcess
 from rita_demo.records.errors import DemoError
+from tests.live_server import wait_until
 
 
 def slow_work(mark: str, seconds: float) -> int:
@@ -26,9 +27,7 @@ def test_a_killed_worker_gives_an_error_message_and_the_next_call_works(tmp_path
     worker, mark = UmapProcess(slow_work), tmp_path / "begun"
 
     def kill() -> None:
-        until = time.monotonic() + 60
-        while not (mark.exists() and mark.read_text()) and time.monotonic() < until:
-            time.sleep(0.02)
+        wait_until(lambda: mark.exists() and mark.read_text(), 60, 0.02)
         os.kill(int(mark.read_text()), signal.SIGKILL)
 
     threading.Thread(target=kill).start()

@@ -50,16 +50,10 @@ def main() -> None:
     """The process."""
     from rita_demo.evaluation.page import DataFolders
     from rita_demo.server.launch import launch_page
-    from rita_demo.ui.background.worked_example import WorkedExample
-    from rita_demo.ui.page import build
     from tests.ui.addresses import addresses
-    from tests.ui.fake_engine import FakeEngine
+    from tests.ui.http_client import build_fake_page
 
-    engine = FakeEngine(spread=0.2)
-    example = WorkedExample(engine)
-    folders = DataFolders(Path(os.environ["RITA_DATA"]), Path(os.environ["RITA_RUNS"]))
-    page = build(engine, example=example, folders=folders)
-    assert example.wait(120, complete=True)
+    page = build_fake_page(folders=DataFolders(Path(os.environ["RITA_DATA"]), Path(os.environ["RITA_RUNS"])))
     launch_page(page, "127.0.0.1", int(os.environ["RITA_PORT"]))
     watched = Path(os.environ["FUZZ_WATCHED"])
     everything = [[*one] for one in addresses(page.app.routes)]

@@ -15,6 +15,7 @@ import pytest
 
 from tests.fuzz.endpoints import EVENTS_PER_ROUND, FuzzReport, our_tracebacks, run_round
 from tests.fuzz.page import FOLDERS, isolated_page
+from tests.live_server import wait_until
 
 QUICK_ROUNDS = (5,)  # rounds in `make test`, of EACH things
 MANY_ROUNDS = 40  # at night: every event several times
@@ -38,9 +39,7 @@ def fuzz_clients(place: Path, rounds: Iterable[int]) -> FuzzReport:
 
 def written(path: Path) -> str:
     """What the page's process writes there, as soon as it does."""
-    until = monotonic() + 30
-    while not path.exists() and monotonic() < until:
-        sleep(0.1)
+    wait_until(path.exists, 30, 0.1)
     return path.read_text()
 
 

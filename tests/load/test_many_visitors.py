@@ -16,7 +16,7 @@ import pytest
 
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline import bundle_read
-from tests.live_server import start_server
+from tests.live_server import start_server, wait_until
 from tests.load.clients import ClientRequest, LoadClient, view_in
 
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(1800)]
@@ -111,16 +111,11 @@ def test_a_stream_does_not_starve_single_pictures(address: str, print_line: Any)
     done = threading.Event()
     running = threading.Thread(target=stream)
     running.start()
-    until = time.monotonic() + 120
-    while len(lines) < 5 and time.monotonic() < until:
-        time.sleep(0.2)
+    assert wait_until(lambda: len(lines) >= 5, 120, 0.2), "the stream does not run"
     before = len(lines)
-    assert before >= 5, "the stream does not run"
     beside = statistics.median(_seconds(single) for _ in range(5))
     kept_on = len(lines) - before
-    until = time.monotonic() + 60
-    while len(lines) < before + kept_on + 3 and time.monotonic() < until:
-        time.sleep(0.2)
+    wait_until(lambda: len(lines) >= before + kept_on + 3, 60, 0.2)
     after = len(lines) - before - kept_on
     done.set()
     print_line(

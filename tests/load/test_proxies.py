@@ -78,19 +78,8 @@ def running_proxy(name: str, servers: list[str], folder: Path) -> Iterator[Proxy
         pytest.skip(f"{name} is not installed (apt-get install {name})")
     port, pem = free_port(), folder / "page.pem"
     key, certificate = folder / "key", folder / "certificate"
-    asked = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=localhost",
-        "-addext",
-    ]
+    asked = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    asked += ["-subj", "/CN=localhost", "-addext"]
     files = ["subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate]
     subprocess.run([*asked, *files], check=True, capture_output=True)
     pem.write_text(certificate.read_text() + key.read_text())

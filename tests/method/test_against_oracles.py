@@ -12,7 +12,7 @@ import torch
 from rita_demo.defences.clip import zero_shot
 from rita_demo.method import cache as cache_state
 from rita_demo.method.kl import kl_to_one_hot
-from rita_demo.method.rita import Prompts, decide
+from rita_demo.method.rita import decide
 from rita_demo.records import CacheState, Trace
 from rita_demo.settings import PRESETS, SETTINGS, Settings
 from tests.oracles import algorithm1 as slow
@@ -42,32 +42,9 @@ ALTERNATIVES: dict[str, tuple[Any, ...]] = {
     "tuning_loss": ("marginal", "pointwise", "transport", "none"),
     "subset_size": (1, 8, 64),
 }
-TESTED_ELSEWHERE = {  # pixels, crops, texts and limits of the solver: they do not act on given features
-    "attack",
-    "attack_views",
-    "autoattack",
-    "budget",
-    "steps",
-    "attack_seed",
-    "adversarial_roundtrip",
-    "square",
-    "views",
-    "view_seed",
-    "view_scale",
-    "views_augmix",
-    "prompts",
-    "context_init",
-    "context_seed",
-    "sinkhorn_tolerance",
-    "sinkhorn_iterations",
-    "descriptions",
-    "ensemble_average",
-    "ensemble_weight",
-    "ensemble_step_back",
-    "ensemble_text",
-    "ctpt_weight",
-    "hand_prompt",
-}
+#: Pixels, crops, texts and limits of the solver do not act on given features; they are tested elsewhere.
+TESTED_ELSEWHERE = {n for n, s in SETTINGS.items() if s.group in ("attack", "views", "prompts", "baselines")}
+TESTED_ELSEWHERE |= {"sinkhorn_tolerance", "sinkhorn_iterations"}
 ROWS: list[tuple[str, dict[str, Any]]] = [
     (base, {name: value})
     for base, settings in PRESETS.items()
@@ -102,14 +79,7 @@ def toy_model_of(padded: bool) -> ToyModel:
 def ours(x: F, toy: ToyModel, state: CacheState, settings: Settings) -> tuple[Trace, CacheState]:
     """The implementation, in the number type of the given cache."""
     dtype = state.features.dtype
-    context = torch.tensor(toy.context, dtype=dtype)
-    prompts = Prompts(
-        encode=toy.encode_torch,
-        context=context,
-        features=toy.encode_torch(context),
-        weight=torch.tensor(toy.z_weight, dtype=dtype),
-        temperature=TAU,
-    )
+    prompts = toy.prompts(dtype)
     shown = torch.tensor(toy.area_fraction)
     return decide(torch.tensor(x, dtype=dtype), prompts, state, settings, area_fraction=shown)
 

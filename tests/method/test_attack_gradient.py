@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from rita_demo.method import Prompts, decide, decision_logits, empty
+from rita_demo.method import decide, decision_logits, empty
 from rita_demo.method.cache import cache_atoms
 from rita_demo.method.cost import text_mean
 from rita_demo.records import CacheState
@@ -17,22 +17,11 @@ from tests.oracles.toy_model import TAU, ToyModel, make_toy_model
 TIGHT = {"sinkhorn_tolerance": 1e-9, "sinkhorn_iterations": 5000, "max_entropy": 0.6}
 
 
-def prompts_of(toy: ToyModel) -> Prompts:
-    context = torch.tensor(toy.context)
-    return Prompts(
-        encode=toy.encode_torch,
-        context=context,
-        features=toy.encode_torch(context),
-        weight=torch.tensor(toy.z_weight),
-        temperature=TAU,
-    )
-
-
 def cache_after(toy: ToyModel, settings: Settings, pictures: int = 3) -> CacheState:
     K, _, D = toy.encode(toy.context).shape
     state = empty(K, settings.slots, D, dtype=torch.float64)
     for cloud in toy.pictures[:pictures]:
-        _, state = decide(torch.tensor(cloud), prompts_of(toy), state, settings)
+        _, state = decide(torch.tensor(cloud), toy.prompts(), state, settings)
     return state
 
 
@@ -50,7 +39,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_forward_equals_the_decision_and_backward_uses_the_fixed_plan(case: str, padded: bool) -> None:
     toy, settings = make_toy_model(padded=padded), CASES[case].replace(**TIGHT)
-    prompts, cache = prompts_of(toy), cache_after(toy, settings)
+    prompts, cache = toy.prompts(), cache_after(toy, settings)
     x = torch.tensor(toy.pictures[4], requires_grad=True)
     trace, _ = decide(x.detach(), prompts, cache, settings)
     answer = decision_logits(x, prompts, cache, settings)
@@ -76,7 +65,7 @@ def test_gradient_is_exact_when_every_term_is_a_transport_value() -> None:
     """Without tuning, with uniform weights and the kl value, finite differences of the decision agree."""
     toy = make_toy_model()
     settings = RECOMMENDED.replace(objective="kl", tuning_steps=0, cache_weight=0.7, entropy_weight=0.05, **TIGHT)
-    prompts, cache = prompts_of(toy), cache_after(toy, settings)
+    prompts, cache = toy.prompts(), cache_after(toy, settings)
     x = torch.tensor(toy.pictures[4], requires_grad=True)
     (slope,) = torch.autograd.grad(decision_logits(x, prompts, cache, settings)[1], x)
     rng = np.random.default_rng(0)

@@ -2,7 +2,7 @@ import math
 
 import torch
 
-from rita_demo.method import align, cache_transport, empty, resize, update
+from rita_demo.method import empty, resize, update
 from rita_demo.records import Confidence
 from tests.method.toy_models import units
 
@@ -37,13 +37,6 @@ def test_limit_per_image_holds_and_ties_prefer_the_earlier_view():
     assert same.pictures == 2
 
 
-def test_nothing_confident_changes_nothing_but_the_count_of_pictures():
-    state, change = update(empty(3, 2, 8), units(0, 2, 8), confident_views([0.9, 1.0], [0, 1]))
-    assert change.candidates == change.events == ()
-    assert state.count.sum() == 0
-    assert state.pictures == 1
-
-
 def test_resize_grows_with_padding_and_shrinks_to_the_lowest_entropies():
     state, _ = update(empty(3, 3, 8), units(0, 3, 8), confident_views([0.3, 0.1, 0.2], [0] * 3))
     state, _ = update(resize(state, 4), units(1, 1, 8), confident_views([0.05], [0]))
@@ -55,20 +48,3 @@ def test_resize_grows_with_padding_and_shrinks_to_the_lowest_entropies():
     big = resize(small, 5)
     assert big.view[0].tolist()[2:] == [-1] * 3
     assert resize(big, 5) is big
-
-
-def test_empty_class_costs_nothing_or_what_a_one_view_class_costs():
-    x, zbar = units(3, 6, 8), 0.9 * units(4, 3, 8)
-    state, _ = update(empty(3, 2, 8), x, confident_views([0.1] + [2.0] * 5, [0] * 6))
-    alignment = align(state.features, state.count, zbar)
-    kw = {"entropy_weight": 0.01, "transported_mass": 0.5}
-    w = torch.full((6,), 1 / 6)
-    _, zero = cache_transport(x, w, state, alignment, zbar, empty_class="zero", **kw)
-    _, mean = cache_transport(x, w, state, alignment, zbar, empty_class="text_mean", **kw)
-    no_items = empty(3, 2, 8)
-    _, bare = cache_transport(
-        x, w, no_items, align(no_items.features, no_items.count, zbar), zbar, empty_class="text_mean", **kw
-    )
-    assert zero[1] == zero[2] == 0
-    assert zero[0] == mean[0]
-    torch.testing.assert_close(mean, bare, atol=1e-6, rtol=0)

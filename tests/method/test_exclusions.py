@@ -3,7 +3,9 @@
 import pytest
 import torch
 
-from rita_demo.method import decide, empty, remove
+from rita_demo.method import apply_to_views, decide, empty, remove
+from rita_demo.records import Exclusions
+from rita_demo.records.errors import SettingError
 from rita_demo.settings import PAPER, RECOMMENDED
 from tests.method.toy_models import prompts, views
 
@@ -24,13 +26,6 @@ def test_an_excluded_view_equals_a_view_that_never_existed(preset, weights) -> N
     assert not trace.confidence.kept[~present].any()
 
 
-def test_excluding_every_view_is_refused() -> None:
-    p = prompts()
-    x, none = views(p.features[0, 0]), torch.zeros(8, dtype=torch.bool)
-    with pytest.raises(ValueError, match="at least one"):
-        decide(x, p, empty(5, 3, 16), RECOMMENDED, view_mask=none)
-
-
 def test_removing_a_cache_item_leaves_no_gap() -> None:
     p, settings = prompts(), PAPER.replace(slots=3, max_entropy=10.0)
     _, state = decide(views(p.features[2, 0]), p, empty(5, 3, 16), settings)
@@ -45,3 +40,9 @@ def test_removing_a_cache_item_leaves_no_gap() -> None:
     assert int(state.count[k]) == 3, "the input is not changed"
     with pytest.raises(ValueError, match="is empty"):
         remove(less, k, 2)
+
+
+@pytest.mark.parametrize("left_out", [{"views": frozenset(range(4))}, {"prompts": frozenset({(0, 0), (0, 1)})}])
+def test_excluding_everything_is_refused(left_out) -> None:
+    with pytest.raises(SettingError, match="must stay"):
+        apply_to_views(Exclusions(**left_out), 4, torch.full((2, 2), 0.5))

@@ -30,7 +30,5 @@ def test_opposite_directions_and_cancelling_views_are_not_rotated_and_reported()
     assert result.aligned.isfinite().all()
 
 
-def test_half_precision_and_unknown_names():
+def test_half_precision():
     assert align(units(0, 2, 2, 8).half(), torch.tensor([2, 0]), units(1, 2, 8).half()).aligned.dtype == (torch.float32)
-    with pytest.raises(ValueError, match="smallest_rotation"):
-        align(units(0, 2, 2, 8), torch.tensor([2, 0]), units(1, 2, 8), "largest")

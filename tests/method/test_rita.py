@@ -1,11 +1,11 @@
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 import torch
 
 from rita_demo.method import Prompts, decide, empty, tune
 from rita_demo.settings import PAPER, RECOMMENDED
-from tests.method.toy_models import prompts, units, views
+from tests.method.toy_models import prompts, views
 
 TENSORS = ("features", "entropy", "born", "view", "count")
 
@@ -97,7 +97,9 @@ def test_tuning_without_steps_leaves_every_bit_and_tuning_lowers_its_loss():
         assert trace.tuning.gradient.shape == (0,)
         assert (trace.tuning.movement == 0).all()
     for loss in ("marginal", "pointwise", "transport"):
-        tuning = tune(p.encode, p.context, x, p.weight, RECOMMENDED.replace(tuning_loss=loss, tuning_steps=4), 0.05)
+        tuning = tune(
+            p.encode, p.context, x, p.weight, RECOMMENDED.replace(tuning_loss=loss, tuning_steps=4), 0.05, p.features
+        )
         assert tuning.loss.shape == (5,)
         assert tuning.loss[-1] < tuning.loss[0]
         assert tuning.movement.shape == (3,)
@@ -108,8 +110,8 @@ def test_tuning_works_where_gradients_are_switched_off():
     p = prompts()
     x = views(p.features[1, 0])
     with torch.inference_mode():
-        inside = tune(p.encode, p.context, x * 1, p.weight, RECOMMENDED, 0.05)
-    assert torch.equal(inside.features, tune(p.encode, p.context, x, p.weight, RECOMMENDED, 0.05).features)
+        inside = tune(p.encode, p.context, x * 1, p.weight, RECOMMENDED, 0.05, p.features)
+    assert torch.equal(inside.features, tune(p.encode, p.context, x, p.weight, RECOMMENDED, 0.05, p.features).features)
 
 
 def test_a_given_tuning_result_is_not_recomputed():
@@ -122,12 +124,3 @@ def test_a_given_tuning_result_is_not_recomputed():
 
     again, _ = decide(x, replace(p, encode=never), cache, RECOMMENDED, tuning=first.tuning)
     assert torch.equal(again.total, first.total)
-
-
-def test_incompatible_views_and_cache_are_refused():
-    p = prompts()
-    with pytest.raises(ValueError, match="5 classes of width 16"):
-        decide(units(0, 8, 16), p, empty(4, 3, 16), RECOMMENDED)
-    with pytest.raises(ValueError, match="N >= 1"):
-        decide(units(0, 8, 12), p, empty(5, 3, 16), RECOMMENDED)
-    assert {f.name for f in fields(p)} == {"encode", "context", "features", "weight", "temperature"}

@@ -12,7 +12,7 @@ import numpy as np
 
 from rita_demo.settings import Settings
 from tests.oracles.prompt_update import Update, update_prompts
-from tests.oracles.transport import Solution, cosine, cosines, cost_matrix, solve
+from tests.oracles.transport import Solution, cosine, cosines, cost_matrix, shannon, softmax, solve
 
 F = np.ndarray
 
@@ -62,17 +62,6 @@ class Decision:
     margin: float
     entered: list[tuple[int, int]]
     free: bool  # whether the alignment was given
-
-
-def softmax(logits: F) -> F:
-    shifted = np.exp(logits - logits.max())
-    return shifted / shifted.sum()
-
-
-def shannon(p: F) -> float:
-    """Entropy in nats, 0 log 0 = 0."""
-    inside = p[p > 0]
-    return float(-(inside * np.log(inside)).sum())
 
 
 def zero_shot(x: F, hand: F, tau: float) -> F:

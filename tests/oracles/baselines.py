@@ -10,18 +10,10 @@ from collections.abc import Callable
 import numpy as np
 
 from tests.oracles.prompt_update import gradient_of
+from tests.oracles.transport import shannon, softmax
 
 F = np.ndarray
 Encode = Callable[[F], F]  # contexts (1, L, E) -> unit prompts (K, 1, D)
-
-
-def softmax(logits: F) -> F:
-    shifted = np.exp(logits - np.max(logits))
-    return shifted / shifted.sum()
-
-
-def entropy(p: F) -> float:
-    return float(sum(-v * np.log(v) for v in p if v > 0))
 
 
 def answers(x: F, z: F, tau: float) -> F:
@@ -31,18 +23,18 @@ def answers(x: F, z: F, tau: float) -> F:
 
 def most_confident_tenth(x: F, z: F, tau: float) -> list[int]:
     """The tenth of the views, rounded down but at least one, with the lowest entropies."""
-    order = sorted(range(len(x)), key=lambda n: entropy(answers(x[n : n + 1], z, tau)[0]))
+    order = sorted(range(len(x)), key=lambda n: shannon(answers(x[n : n + 1], z, tau)[0]))
     return order[: max(1, len(x) // 10)]
 
 
 def marginal(p: F) -> float:
     """TPT's loss: entropy of the mean answer."""
-    return entropy(p.mean(0))
+    return shannon(p.mean(0))
 
 
 def pointwise(p: F) -> float:
     """R-TPT's loss: mean of the answers' entropies."""
-    return float(np.mean([entropy(row) for row in p]))
+    return float(np.mean([shannon(row) for row in p]))
 
 
 def dispersion(z: F) -> float:

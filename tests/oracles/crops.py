@@ -8,7 +8,7 @@ from PIL import Image
 F = np.ndarray
 
 
-def crop_one(pixels: F, box: F, flipped: bool, side: int, *, cubic: bool = True) -> F:
+def crop_one(pixels: F, box: F, flipped: bool, side: int) -> F:
     """(3, H, W) floats in [0, 1] and a box (left, top, right, bottom) in shares -> (3, side, side).
 
     Pillow's filter uses pixels just outside the box, so the edge of a crop differs from cutting before resizing. Its
@@ -16,16 +16,15 @@ def crop_one(pixels: F, box: F, flipped: bool, side: int, *, cubic: bool = True)
     """
     height, width = pixels.shape[1:]
     edges = tuple(np.asarray(box, dtype=float) * [width, height, width, height])
-    how = Image.Resampling.BICUBIC if cubic else Image.Resampling.BILINEAR
     channels = []
     for channel in pixels:
         image = Image.fromarray(np.ascontiguousarray(channel, dtype=np.float32), mode="F")
-        resized = image.resize((side, side), how, box=edges, reducing_gap=None)
+        resized = image.resize((side, side), Image.Resampling.BICUBIC, box=edges, reducing_gap=None)
         channels.append(np.asarray(resized, dtype=float))
     out = np.stack(channels)
     return out[:, :, ::-1] if flipped else out
 
 
-def crop_all(pixels: F, boxes: F, flipped: F, side: int, *, cubic: bool = True) -> F:
+def crop_all(pixels: F, boxes: F, flipped: F, side: int) -> F:
     """(N, 3, side, side)."""
-    return np.stack([crop_one(pixels, b, bool(f), side, cubic=cubic) for b, f in zip(boxes, flipped)])
+    return np.stack([crop_one(pixels, b, bool(f), side) for b, f in zip(boxes, flipped)])

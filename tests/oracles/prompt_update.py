@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rita_demo.settings import Settings
-from tests.oracles.transport import cosines, cost_matrix, solve
+from tests.oracles.transport import cosines, cost_matrix, shannon, softmax, solve
 
 F = np.ndarray
 
@@ -31,36 +31,26 @@ class Update:
     context: F
 
 
-def _softmax(logits: F) -> F:
-    shifted = np.exp(logits - logits.max())
-    return shifted / shifted.sum()
-
-
-def _entropy(p: F) -> float:
-    inside = p[p > 0]
-    return float(-(inside * np.log(inside)).sum())
-
-
 def _probabilities(x: F, z: F, z_weight: F, tau: float) -> F:
     logits = np.zeros((len(x), len(z)))
     for k in range(len(z)):
         atoms = z_weight[k] > 0
         logits[:, k] = cosines(x, z[k, atoms]) @ z_weight[k, atoms]
-    return np.array([_softmax(row / tau) for row in logits])
+    return np.array([softmax(row / tau) for row in logits])
 
 
 def most_confident(x: F, z: F, z_weight: F, tau: float, size: int) -> list[int]:
     """The views S of the loss: the ``size`` of lowest entropy, under the initial prompts."""
-    entropy = [_entropy(p) for p in _probabilities(x, z, z_weight, tau)]
+    entropy = [shannon(p) for p in _probabilities(x, z, z_weight, tau)]
     return sorted(range(len(x)), key=lambda n: entropy[n])[:size]
 
 
 def loss_of(z: F, x: F, z_weight: F, tau: float, s: Settings) -> float:
     """The tuning loss in nats of prompts z for the views x that are in the loss."""
     if s.tuning_loss == "marginal":
-        return _entropy(_probabilities(x, z, z_weight, tau).mean(0))
+        return shannon(_probabilities(x, z, z_weight, tau).mean(0))
     if s.tuning_loss == "pointwise":
-        return float(np.mean([_entropy(p) for p in _probabilities(x, z, z_weight, tau)]))
+        return float(np.mean([shannon(p) for p in _probabilities(x, z, z_weight, tau)]))
     if s.tuning_loss == "transport":
         # The gradient of the entropic and of the KL value is the plan. They differ by an offset that depends on the
         # number of prompts of a class, so KL is used unless the objective is entropic.
@@ -71,7 +61,7 @@ def loss_of(z: F, x: F, z_weight: F, tau: float, s: Settings) -> float:
             cost = cost_matrix(x, z[k])
             solution = solve(cost, uniform, z_weight[k], s.entropy_weight, s.transported_mass, objective)
             value[k] = solution.value
-        return _entropy(_softmax(-value / tau))
+        return shannon(softmax(-value / tau))
     raise ValueError(s.tuning_loss)
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from rita_demo.method import Prompts
+
 F = np.ndarray
 
 K, M, L, E, D, N = 5, 3, 1, 4, 16, 24
@@ -47,6 +49,12 @@ class ToyModel:
         part = torch.as_tensor(self.class_part, dtype=context.dtype)
         own = context.flatten(1) @ torch.as_tensor(self.mixing, dtype=context.dtype)
         return torch.nn.functional.normalize(part[:, None] + 0.25 * torch.tanh(own[None] + 2 * part[:, None]), dim=-1)
+
+    def prompts(self, dtype: torch.dtype = torch.float64) -> Prompts:
+        """What the implementation decides with."""
+        context = torch.tensor(self.context, dtype=dtype)
+        weight = torch.tensor(self.z_weight, dtype=dtype)
+        return Prompts(self.encode_torch, context, self.encode_torch(context), weight, TAU)
 
 
 def make_toy_model(seed: int = 7, padded: bool = False) -> ToyModel:

@@ -19,6 +19,17 @@ class Solution:
     residual: float
 
 
+def softmax(logits: F) -> F:
+    shifted = np.exp(logits - logits.max())
+    return shifted / shifted.sum()
+
+
+def shannon(p: F) -> float:
+    """Entropy in nats, 0 log 0 = 0; of all entries of a plan, too."""
+    inside = p[p > 0]
+    return float(-(inside * np.log(inside)).sum())
+
+
 def cosine(a: F, b: F) -> float:
     """cos(a, b) of two vectors of any length."""
     return float(np.dot(a, b) / (np.linalg.norm(a) * np.linalg.norm(b)))
@@ -57,12 +68,6 @@ def sinkhorn(
     return plan, error
 
 
-def entropy_of_plan(plan: F) -> float:
-    """h(T) = -sum T log T, with 0 log 0 = 0."""
-    mass = plan[plan > 0]
-    return float(-(mass * np.log(mass)).sum())
-
-
 def solve(cost: F, a: F, b: F, entropy_weight: float, rho: float = 1.0, objective: str = "linear") -> Solution:
     """Rows 6-7 with section 7's partial transport.
 
@@ -78,7 +83,7 @@ def solve(cost: F, a: F, b: F, entropy_weight: float, rho: float = 1.0, objectiv
     full, residual = sinkhorn(inner, aa, bb, entropy_weight)
     value = float((full * inner).sum())
     if objective == "entropic":
-        value -= entropy_weight * entropy_of_plan(full)
+        value -= entropy_weight * shannon(full)
     elif objective == "kl":
         product = np.outer(aa, bb)
         inside = full > 0

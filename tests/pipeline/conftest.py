@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 
+from rita_demo.engine.engine import Engine
 from rita_demo.pipeline.bundle_write import write_bundle
 from rita_demo.records import Run
 from tests.ui.conftest import completed_run
@@ -14,6 +15,11 @@ from tests.ui.fake_engine import FakeEngine
 
 Members = dict[str, bytes]
 PAGE, FIGURES = "<p>page</p>", {"rita-costs": "<svg/>"}
+
+
+@pytest.fixture(scope="session")
+def engine() -> Engine:
+    return Engine()
 
 
 @pytest.fixture(scope="session")

@@ -23,11 +23,6 @@ QUICK = RECOMMENDED.replace(views=8, steps=7, square="model", views_per_image=0,
 
 
 @pytest.fixture(scope="module")
-def engine() -> Engine:
-    return Engine()
-
-
-@pytest.fixture(scope="module")
 def example_run(engine: Engine) -> Run:
     """A cup that is attacked, decided from a memory that already holds another picture."""
     cup = SAMPLES["coffee"].load(square="model", side=engine.info.side)

@@ -15,19 +15,15 @@ from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline.export import to_arrays, to_json
 from rita_demo.pipeline.rerun import repeat_view_seeds, rescore
-from rita_demo.pipeline.run import OUTCOMES, outcome, run_picture, run_picture_steps
+from rita_demo.pipeline.run import outcome, run_picture, run_picture_steps
 from rita_demo.records import Picture, Run, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
+from rita_demo.ui.widgets.wording import OUTCOME_MARKS
 from tests.oracles.transport import cost_matrix, solve
 
 NAMES = ("cup", "crab", "cat", "dog", "face", "rocket")
 QUICK = RECOMMENDED.replace(views=16, steps=3, square="model")
-
-
-@pytest.fixture(scope="module")
-def engine() -> Engine:
-    return Engine()
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +53,6 @@ def test_a_cache_of_another_vocabulary_is_not_used(engine: Engine, coffee: Pictu
     other = run_picture(engine, coffee, ("dotted", "banded"), QUICK, cache=example_run.cache_after)
     assert other.cache_before.pictures == 0
     assert other.cache_before.features.shape[0] == 2
-
-
-def test_the_attack_stays_within_its_budget_and_both_sides_differ(example_run: Run) -> None:
-    assert example_run.attack is not None
-    moved = np.abs(example_run.attacked.picture.pixels.astype(int) - example_run.clean.picture.pixels)
-    assert 0 < moved.max() <= QUICK.budget
-    assert example_run.attack.linf == moved.max()
 
 
 def test_defend_only_does_not_change_the_picture(engine: Engine, coffee: Picture) -> None:
@@ -163,40 +152,27 @@ def test_a_repeat_with_the_seed_of_the_run_equals_the_run(engine: Engine, exampl
 
 
 @pytest.mark.parametrize(
-    ("clean", "attacked", "word"),
+    ("target", "clean", "attacked", "word"),
     [
-        (0, 0, "holds"),
-        (0, 1, "fooled"),
-        (1, 1, "was already wrong"),
-        (1, 2, "was already wrong, now another"),
-        (1, 0, "was wrong, now right"),
+        (None, 0, 0, "holds"),
+        (None, 0, 1, "fooled"),
+        (None, 1, 1, "was already wrong"),
+        (None, 1, 2, "was already wrong, now another"),
+        (None, 1, 0, "was wrong, now right"),
+        (2, 0, 0, "holds"),
+        (2, 0, 2, "fooled"),
+        (2, 0, 1, "wrong now, but not the target"),
+        (2, 1, 1, "was already wrong"),
+        (2, 2, 2, "was already wrong"),
+        (2, 1, 2, "was already wrong, now the target"),
+        (2, 2, 1, "was already wrong, now another"),
+        (2, 1, 0, "was wrong, now right"),
     ],
 )
-def test_outcomes_are_named(clean: int, attacked: int, word: str) -> None:
+def test_outcomes_are_named(target: int | None, clean: int, attacked: int, word: str) -> None:
     before, after = (Verdict(k, np.ones(3) / 3, 0.0, "probability") for k in (clean, attacked))
-    assert outcome(before, after, 0) == word
-    assert word in OUTCOMES
-
-
-@pytest.mark.parametrize(
-    ("clean", "attacked", "word"),
-    [
-        (0, 0, "holds"),
-        (0, 2, "fooled"),
-        (0, 1, "wrong now, but not the target"),
-        (1, 1, "was already wrong"),
-        (2, 2, "was already wrong"),
-        (1, 2, "was already wrong, now the target"),
-        (2, 1, "was already wrong, now another"),
-        (1, 0, "was wrong, now right"),
-    ],
-)
-def test_with_a_target_only_the_target_is_fooled(clean: int, attacked: int, word: str) -> None:
-    before, after = (Verdict(k, np.ones(3) / 3, 0.0, "probability") for k in (clean, attacked))
-    assert outcome(before, after, 0, 2) == word
-    assert word in OUTCOMES
-    fooled = clean == 0 and attacked == 2  # as AttackTrace says it of CLIP
-    assert (word == "fooled") == fooled
+    assert outcome(before, after, 0, target) == word
+    assert word in OUTCOME_MARKS  # the page has a sign for it
 
 
 @pytest.mark.parametrize(("label", "target"), [(6, None), (-1, None), (0, 9), (0, 0)])

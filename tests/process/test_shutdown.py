@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from rita_demo.evaluation.store import files
-from tests.live_server import free_port
+from tests.live_server import free_port, wait_until
 from tests.ui.http_client import HttpClient
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 class ServerProcess:
     """``python`` with these arguments, and a log of JSON lines."""
 
-    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, cwd: Path = ROOT, **environment: str) -> None:
         port = free_port()
         self.folder, self.address = folder, f"http://127.0.0.1:{port}/"
         variables = os.environ | {
@@ -47,7 +47,7 @@ class ServerProcess:
         self.err = (folder / "err.txt").open("w")
         self.process = subprocess.Popen(
             [sys.executable, *arguments],
-            cwd=ROOT,
+            cwd=cwd,
             env=variables | environment,
             stdout=subprocess.DEVNULL,
             stderr=self.err,
@@ -89,8 +89,8 @@ class ServerProcess:
 
 
 @contextmanager
-def server_process(folder: Path, *arguments: str, **environment: str) -> Iterator[ServerProcess]:
-    one = ServerProcess(folder, *arguments, **environment)
+def server_process(folder: Path, *arguments: str, **more: Any) -> Iterator[ServerProcess]:
+    one = ServerProcess(folder, *arguments, **more)
     try:
         yield one
     finally:
@@ -123,9 +123,7 @@ def test_a_running_event_finishes_and_no_new_one_starts(tmp_path: Path) -> None:
         time.sleep(1)  # of two
         assert pressed.is_alive(), "the event runs when the signal comes"
         server.process.send_signal(signal.SIGTERM)
-        until = time.monotonic() + 5
-        while server.health() != (503, "going down"):
-            assert time.monotonic() < until
+        assert wait_until(lambda: server.health() == (503, "going down"), 5)
         assert "The server is going down" in other.open()
         pressed.join(120)
         assert "Done in" in answers[0]
@@ -142,11 +140,8 @@ def test_a_stream_stops_between_two_pictures_and_resumes_in_the_next_process(tmp
         server.wait_until_open()
         visitor = connected_client(server.address)
         started, answers = in_background(visitor.press, "stream-start", **choices)
-        until = time.monotonic() + 120
-        while len(server.rows()) < 4:
-            assert started.is_alive(), answers
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        assert wait_until(lambda: len(server.rows()) >= 4 or not started.is_alive(), 120)
+        assert started.is_alive(), answers
         server.stop(signal.SIGINT)
         assert server.events()["StreamTab.on_start"] == "cut"
         started.join(10)
@@ -165,10 +160,7 @@ def test_a_stream_stops_between_two_pictures_and_resumes_in_the_next_process(tmp
 
 def test_a_starting_process_stops_immediately(tmp_path: Path) -> None:
     with server_process(tmp_path, *REAL_APP) as server:
-        until = time.monotonic() + 60
-        while not server.log():
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        assert wait_until(server.log, 60)
         server.stop(signal.SIGTERM)
         assert [one["event"] for one in server.log()] == ["start"]
 

@@ -7,18 +7,15 @@ from rita_demo.process import environment
 from rita_demo.process import logging as process_logging
 from rita_demo.process.shutdown import SignalHandler
 from rita_demo.server import launch
-from rita_demo.ui.background.worked_example import WorkedExample
-from rita_demo.ui.page import build
 from tests.ui.fake_engine import FakeEngine
+from tests.ui.http_client import build_fake_page
 
 if __name__ == "__main__":
     signal_handler, get_variable = SignalHandler(), environment.value
     signal_handler.install()
     process_logging.configure(get_variable("RITA_LOG"))
     engine = FakeEngine(spread=0.2)
-    example = WorkedExample(engine)
-    page = build(engine, example=example, folders=DataFolders(get_variable("RITA_DATA"), get_variable("RITA_RUNS")))
-    example.wait(120, complete=True)
+    page = build_fake_page(engine, folders=DataFolders(get_variable("RITA_DATA"), get_variable("RITA_RUNS")))
     engine.step_seconds = 0.05  # seconds a step of an attack
     launch.launch_page(page, "127.0.0.1", get_variable("RITA_PORT"), get_variable("RITA_AUTH"))
     launch.serve(page, signal_handler, get_variable("RITA_GRACE"))

@@ -19,6 +19,7 @@ from rita_demo.server import cleanup
 from rita_demo.server.cleanup import start_cleanup, trim_uploads
 from rita_demo.server.gradio_patches import TEMP_PREFIX, remove_abandoned
 from rita_demo.ui.session.store import Sessions
+from tests.live_server import wait_until
 from tests.ui.http_client import HttpClient, serve_fake_page
 
 
@@ -92,10 +93,7 @@ def test_cleanup_runs_without_user_events(tmp_path: Path) -> None:
     sessions.open("page")
     start_cleanup(page, sessions, max_bytes=35, interval=0.02)
     now[0] = 20.0
-    until = time.monotonic() + 10
-    while (len(sessions) or len(page.upload_file_set) > 1) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert len(sessions) == 0
+    assert wait_until(lambda: not len(sessions) and len(page.upload_file_set) == 1)
     assert [p.name for p in tmp_path.iterdir()] == ["2.png"]
     assert page.upload_file_set == {str(tmp_path / "2.png")}
 
@@ -112,10 +110,7 @@ def test_gradio_state_of_a_closed_page_is_deleted() -> None:
         assert {stays.session_hash, leaves.session_hash} <= set(kept.session_data)
         with leaves.http.stream("GET", f"gradio_api/heartbeat/{leaves.session_hash}") as beat:
             next(beat.iter_lines())
-        until = time.monotonic() + 30
-        while leaves.session_hash in kept.session_data and time.monotonic() < until:
-            time.sleep(0.05)
-        assert leaves.session_hash not in kept.session_data
+        assert wait_until(lambda: leaves.session_hash not in kept.session_data, 30)
         assert stays.session_hash in kept.session_data
         assert set(kept.time_last_used) == set(kept.session_data)
         assert len(sessions) == 1
@@ -164,9 +159,7 @@ def test_a_failing_cleanup_task_is_logged_and_cleanup_continues(
     monkeypatch.setattr(sessions, "evict", lambda: fits.append("evicted"))
     page = FakePage(files(tmp_path, [50, 40]))
     start_cleanup(page, sessions, max_bytes=45, interval=0.01)
-    until = time.monotonic() + 20
-    while len(list(tmp_path.iterdir())) > 1 and time.monotonic() < until:
-        time.sleep(0.01)
+    assert wait_until(lambda: len(list(tmp_path.iterdir())) == 1, pause=0.01)
     assert [p.name for p in tmp_path.iterdir()] == ["1.png"]
     assert len(logged) == 3
     assert "PermissionError" in logged[0]

@@ -15,18 +15,16 @@ from rita_demo.data.pictures import LARGEST_PICTURE
 from rita_demo.process.shutdown import SHUTDOWN
 from rita_demo.server import launch
 from rita_demo.server.request_limits import body_limit
-from rita_demo.ui.background.worked_example import WorkedExample
-from rita_demo.ui.page import MAX_UPLOAD_SIZE, build
+from rita_demo.ui.page import MAX_UPLOAD_SIZE
 from tests.data.hostile import png_header
 from tests.live_server import free_port
 from tests.ui.addresses import every_route, filled
-from tests.ui.fake_engine import FakeEngine
-from tests.ui.http_client import HttpClient
+from tests.ui.http_client import HttpClient, build_fake_page
 
 pytestmark = pytest.mark.slow
 ACCOUNTS = (("me", "one:two"), ("you", "three"))
 #: What answers without a password, and why that is no harm. Everything else says 401, or 404 where the page has no use
-#: for it (tests/ui/test_walls.py).
+#: for it (tests/server/test_request_limits.py).
 PUBLIC_PATHS = {
     "/health": "for supervisors; no data of visitors",
     "/": "the form that asks for the password",
@@ -48,11 +46,7 @@ PUBLIC_PATHS = {
 
 @pytest.fixture(scope="module")
 def page() -> gr.Blocks:
-    engine = FakeEngine(spread=0.2)
-    example = WorkedExample(engine)
-    page = build(engine, example=example)
-    assert example.wait(120, complete=True)
-    return page
+    return build_fake_page()
 
 
 @pytest.fixture(scope="module")

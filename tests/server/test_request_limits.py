@@ -16,12 +16,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from rita_demo.server import launch, request_limits
-from rita_demo.ui.background.worked_example import WorkedExample
-from rita_demo.ui.page import build
-from tests.live_server import free_port
+from tests.live_server import free_port, wait_until
 from tests.ui.addresses import addresses, filled
-from tests.ui.fake_engine import FakeEngine
-from tests.ui.http_client import HttpClient
+from tests.ui.http_client import HttpClient, build_fake_page
 
 pytestmark = pytest.mark.slow
 API = "/gradio_api"
@@ -63,10 +60,7 @@ def temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]
 
 @pytest.fixture(scope="module")
 def page(temporary_folder: Path) -> Iterator[gr.Blocks]:
-    engine = FakeEngine(spread=0.2)
-    example = WorkedExample(engine)
-    page = build(engine, example=example)
-    assert example.wait(120, complete=True)
+    page = build_fake_page()
     yield page
     page.close(verbose=False)
 
@@ -204,20 +198,14 @@ def test_a_broken_or_invalid_upload_leaves_no_file(address: str, page: gr.Blocks
             b"Content-Type: multipart/form-data; boundary=b\r\n\r\n"
             b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.png"\r\n\r\n' + bytes(99_999)
         )
-        until = time.monotonic() + 20
-        while not leftover_files(page, temporary_folder) and time.monotonic() < until:
-            time.sleep(0.02)
-        assert leftover_files(page, temporary_folder), "it was not being written"
+        assert wait_until(lambda: leftover_files(page, temporary_folder), pause=0.02), "it was not being written"
     for files in (
         [("other", ("a.png", b"1"))],
         [("files", ("a.png", b"2")), ("files", ("..", b"3"))],
         [("files", ("a.png", b"4")), ("other", ("a.png", b"5"))],
     ):
         assert visitor.http.post("gradio_api/upload", files=files).status_code in (200, 400)
-    until = time.monotonic() + 20
-    while leftover_files(page, temporary_folder) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert leftover_files(page, temporary_folder) == []
+    assert wait_until(lambda: not leftover_files(page, temporary_folder))
     assert not list((temporary_folder / "uploads").glob("*arriving-*"))
 
 
@@ -249,18 +237,13 @@ def test_large_concurrent_events_share_a_limit_and_small_ones_pass(
             b"POST /gradio_api/run/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
             b"Content-Length: 20000000\r\n\r\n" + large
         )
-    until = time.monotonic() + 20
-    while (answer := send_large()).status_code != 503 and time.monotonic() < until:
-        time.sleep(0.05)
-    assert answer.status_code == 503
+    assert wait_until(lambda: send_large().status_code == 503)
+    answer = send_large()
     assert answer.json() == {"detail": request_limits.BUSY}
     assert "agreement" in visitor.choose_tab("memory"), "a small event passes"
     for line in waiting:
         line.close()
-    until = time.monotonic() + 20
-    while (answer := send_large()).status_code == 503 and time.monotonic() < until:
-        time.sleep(0.05)
-    assert answer.status_code != 503, "what was held is not free again"
+    assert wait_until(lambda: send_large().status_code != 503), "what was held is not free again"
 
 
 JSON_HEADERS = {"Content-Type": "application/json"}

@@ -10,7 +10,7 @@ import pytest
 from rita_demo import settings
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS, Settings, parse_assignment
-from rita_demo.settings.document import as_markdown
+from rita_demo.settings.__main__ import as_markdown
 from rita_demo.settings.setting import Setting
 
 OWN = {"ensemble_average", "ensemble_weight", "ensemble_step_back", "ensemble_text", "ctpt_weight"}

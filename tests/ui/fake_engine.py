@@ -19,6 +19,7 @@ from rita_demo import method
 from rita_demo.defences.contract import DefenceInput
 from rita_demo.engine.conversion import to_numpy, to_torch
 from rita_demo.engine.engine import Engine
+from rita_demo.process.generators import run_to_end
 from rita_demo.records import (
     AttackTrace,
     BackboneInfo,
@@ -67,12 +68,7 @@ class FakeEngine:
         )
 
     def attack(self, picture, class_prompts, settings, label, target=None, cache=None) -> AttackTrace:
-        steps = self.attack_steps(picture, class_prompts, settings, label, target, cache)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                return end.value
+        return run_to_end(self.attack_steps(picture, class_prompts, settings, label, target, cache))
 
     def attack_steps(
         self, picture: Picture, class_prompts: ClassPrompts, settings: Settings, label: int, target=None, cache=None
@@ -183,10 +179,8 @@ class FakeEngine:
             settings,
         )
 
-    theorem_bounds, kl_to_one_hot = (
-        Engine.theorem_bounds,
-        Engine.kl_to_one_hot,
-    )  # from features alone: nothing to fake
+    theorem_bounds = Engine.theorem_bounds  # from features alone, as the next: nothing to fake
+    kl_to_one_hot = Engine.kl_to_one_hot
 
     def _clip(self, picture: Picture, class_prompts: ClassPrompts) -> np.ndarray:
         one = Settings(views=1)

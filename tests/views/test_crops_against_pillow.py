@@ -38,13 +38,6 @@ def test_drawn_crops_are_pillows(height: int, width: int, side: int, kind: str) 
     np.testing.assert_allclose(ours, slow, atol=2e-4)
 
 
-def test_a_flip_mirrors_the_crop_left_to_right() -> None:
-    boxes = np.array([[0.1, 0.2, 0.7, 0.9]] * 2, dtype=np.float32)
-    ours, slow = both(picture(50, 50, "noise"), boxes, np.array([False, True]), 16)
-    np.testing.assert_array_equal(ours[1], ours[0][:, :, ::-1])
-    np.testing.assert_allclose(ours, slow, atol=2e-4)
-
-
 @pytest.mark.parametrize("side", [16, 50, 70])
 def test_view_zero_is_the_whole_square(side: int) -> None:
     boxes, flipped = draw_boxes(4, 11)
@@ -55,15 +48,6 @@ def test_view_zero_is_the_whole_square(side: int) -> None:
     np.testing.assert_allclose(ours, slow, atol=2e-4)
     if side == 50:
         np.testing.assert_allclose(ours[0], pixels, atol=1e-6)
-
-
-def test_a_linear_ramp_is_read_at_the_middle_of_each_target_pixel() -> None:
-    """No resampler involved: away from the border every symmetric filter reproduces a ramp."""
-    ramp = np.broadcast_to((np.arange(100) + 0.5) / 100, (3, 100, 100)).astype(np.float32)
-    box = np.array([[0.23, 0.31, 0.65, 0.73]], dtype=np.float32)
-    ours = crop(torch.tensor(ramp.copy()), torch.tensor(box), torch.tensor([False]), 20).numpy()
-    expected = 0.23 + (np.arange(20) + 0.5) / 20 * 0.42
-    np.testing.assert_allclose(ours[0, 0, 10], expected, atol=2e-4)
 
 
 def test_the_gradient_of_a_crop_is_its_filter_transposed() -> None:

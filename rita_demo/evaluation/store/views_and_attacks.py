@@ -76,7 +76,7 @@ class EncodedPictureStore(HalfPrecisionStore):
         if (stored := self.read(item)) is None:
             return None
         row, features = stored
-        boxes, flipped = draw_boxes(len(features), row["seed"], (self.view_scale, 1.0))
+        boxes, flipped = draw_boxes(len(features), row["seed"], self.view_scale)
         views = ViewSet(boxes, flipped, row["seed"])
         encoded_views = EncodedViews(views, features, f"{self.store.name}/{item.id}")
         return EncodedPicture(encoded_views, AttackOutcome(**row["attacked"]), row["seconds"])

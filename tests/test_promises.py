@@ -1,0 +1,25 @@
+"""Every promise of SECURITY.md and docs/reliability.md names the tests that hold it, and those tests exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+NAMED_TESTS = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+HEADS = ("| promise", "| what", "| reader")
+
+
+@pytest.mark.parametrize(("page", "least"), [("SECURITY.md", 12), ("docs/reliability.md", 16)])
+def test_every_promise_names_tests_that_exist(page: str, least: int) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "---" not in line]
+    promises = [row for row in rows if not row.lower().startswith(HEADS)]
+    assert len(promises) >= least
+    assert [row for row in promises if not NAMED_TESTS.search(row)] == []
+    for file, name in NAMED_TESTS.findall(text):
+        tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, (file, name)
