@@ -47,6 +47,11 @@ def side_bar(side: str, **marker: Any) -> dict[str, Any]:
     return {"color": colour} | marker | ({"pattern": pattern} if side == "attacked" else {})
 
 
+def outlined(symbol: Any, colour: Any, size: Any) -> dict[str, Any]:
+    """The marker of a symbol with an outline of 2 pixels in its colour; each value is one or a list."""
+    return {"symbol": symbol, "size": size, "color": colour, "line": {"width": 2, "color": colour}}
+
+
 def accuracy_bars(cells: Iterable[MeasuredCell], colour: str) -> dict[str, Any]:
     """Wilson's 95 % intervals of measured accuracies as error bars."""
     cells = list(cells)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rita_demo.plots import alt_text, plan_heatmap
-from rita_demo.plots.decision.cells import COLOUR_RANGE, moved_shares
-from rita_demo.plots.decision.transport_plan import flatness, ratio_of_valid_prompts
+from rita_demo.plots.decision.cells import COLOUR_RANGE, moved_shares, ratio_to_product_plan, view_order
+from rita_demo.plots.decision.transport_plan import flatness
 from rita_demo.records import Run
 from rita_demo.settings import PAPER
 from tests.plots.synthetic import make_run
@@ -23,9 +23,9 @@ def _with_transport(run: Run, **changes) -> Run:
 
 def test_colours_are_the_logarithm_of_t_n_m_over_rho(example_run: Run):
     transport = example_run.attacked.trace.prompt_transport
-    figure = plan_heatmap(example_run, "attacked", 2, order="index")
+    figure = plan_heatmap(example_run, "attacked", 2)
     views, atoms = transport.plan.shape[1:]
-    times = transport.plan[2] * views * atoms / transport.mass
+    times = transport.plan[2][view_order(example_run.attacked)] * views * atoms / transport.mass
     wanted = np.clip(np.log2(np.maximum(times, 1e-9)), -COLOUR_RANGE, COLOUR_RANGE).T
     assert np.asarray(figure.data[0].z) == pytest.approx(wanted)
 
@@ -52,15 +52,15 @@ def test_the_most_confident_view_is_first_by_entropy(example_run: Run):
 def test_the_strip_shows_the_moved_share_of_each_view(example_run: Run):
     moved = moved_shares(example_run.attacked, 0)
     assert moved.mean() == pytest.approx(example_run.attacked.trace.prompt_transport.mass, abs=1e-6)
-    strip = plan_heatmap(example_run, "attacked", 0, order="index").data[1]
-    assert strip.y == pytest.approx(100 * moved)
+    strip = plan_heatmap(example_run, "attacked", 0).data[1]
+    assert strip.y == pytest.approx(100 * moved[view_order(example_run.attacked)])
 
 
 def test_a_product_plan_is_called_flat_and_the_reason_given(example_run: Run):
     shape = example_run.attacked.trace.prompt_transport.plan.shape
     rho = example_run.attacked.trace.prompt_transport.mass
     even = _with_transport(example_run, plan=np.full(shape, rho / (shape[1] * shape[2])))
-    assert ratio_of_valid_prompts(even, "attacked", 0) == pytest.approx(1.0)
+    assert ratio_to_product_plan(even, "attacked", 0) == pytest.approx(1.0)
     assert flatness(even, "attacked", 0).startswith("Flat:")
     assert "λ" in alt_text(plan_heatmap(even, "attacked", 0))
 
@@ -80,7 +80,8 @@ def test_padding_atoms_are_not_drawn(example_run: Run):
 
 
 def test_the_selected_cell_and_its_view_are_framed(example_run: Run):
-    figure = plan_heatmap(example_run, "attacked", 0, order="index", selected=(5, 1))
+    view = int(view_order(example_run.attacked)[5])
+    figure = plan_heatmap(example_run, "attacked", 0, selected=(view, 1))
     *pale, strip, cell = figure.layout.shapes
     assert [(s.x0, s.x1) for s in pale] == [(-0.5, 4.5), (5.5, 63.5)]
     assert (strip.x0, strip.x1, strip.yref) == (4.5, 5.5, "y2")
