@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
-from typing import Any
 
 import torch
 from torch.nn import functional as F
@@ -50,19 +48,17 @@ def full_cache(K: int, J: int, class_prompts: ClassPrompts, device: torch.device
 
 @dataclass(frozen=True)
 class BenchFixture:
-    """One configuration. ``backbone`` is the engine's own model."""
+    """One configuration: ``backbone`` is the engine's own model, ``side`` the side of the square in pixels."""
 
-    engine: Engine
     backbone: Backbone
+    engine: Engine
     settings: Settings
     classes: int
-    picture: Picture
+    side: int
 
-    @classmethod
-    def create(cls, backbone: Backbone, engine: Engine, settings: Settings, classes: int, side: int) -> BenchFixture:
-        """The sample picture as a square of ``side`` pixels."""
-        picture = sample(PICTURE).load(square="model", side=side)
-        return cls(engine, backbone, settings, classes, picture)
+    @cached_property
+    def picture(self) -> Picture:
+        return sample(PICTURE).load(square="model", side=self.side)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -75,12 +71,6 @@ class BenchFixture:
     @cached_property
     def prompts(self) -> PromptSet:
         return build_prompts(self.backbone, self.names, self.settings)
-
-    @cached_property
-    def pixels(self) -> torch.Tensor:
-        """(3, H, H) float in [0, 1] on the device."""
-        on_device = torch.from_numpy(self.picture.pixels).to(self.backbone.device)
-        return on_device.permute(2, 0, 1).float() / 255
 
     @cached_property
     def view_pixels(self) -> torch.Tensor:
@@ -104,14 +94,14 @@ class BenchFixture:
     def trace(self) -> Trace:
         return self.engine.decide(self.encoded_views, self.class_prompts, self.cache, self.settings)[0]
 
-    @cached_property
-    def new_picture(self) -> Callable[[], Picture]:
-        """Gives the picture with a new key at every call, so that the engine has no cached result for it."""
-        return lambda: replace(self.picture, key=f"{self.picture.key}-{next(_NUMBER)}")
+    def new_picture(self) -> Picture:
+        """The picture with a new key at every call, so that the engine has no cached result for it."""
+        return replace(self.picture, key=f"{self.picture.key}-{next(_NUMBER)}")
 
     def cut_views(self) -> torch.Tensor:
         """Views of the square (N, 3, side, side)."""
-        drawn = make_views(self.pixels, self.settings, self.backbone.side).pixels
+        pixels = torch.from_numpy(self.picture.pixels).to(self.backbone.device).permute(2, 0, 1).float() / 255
+        drawn = make_views(pixels, self.settings, self.backbone.side).pixels
         assert drawn is not None
         return drawn
 
@@ -140,10 +130,3 @@ class BenchFixture:
         """From features and updated prompts to the decision."""
         tuning = self.trace.tuning
         return self.engine.decide(self.encoded_views, self.class_prompts, self.cache, self.settings, tuning)[0]
-
-    def tensors(self) -> dict[str, Any]:
-        """Input of the method's stages: views x (N, D), prompts z (K, M, D), their weights (K, M), zbar (K, D)."""
-        device = self.backbone.device
-        x, z = (torch.from_numpy(a).to(device) for a in (self.encoded_views.features, self.class_prompts.features))
-        weight = torch.from_numpy(self.class_prompts.weight).to(device)
-        return {"x": x, "z": z, "weight": weight, "zbar": method.text_mean(z, weight)}

@@ -13,8 +13,8 @@ from rita_demo.records import ImageResult, Run
 
 COLOUR_RANGE = 2.0  # the plan's colours go from a quarter (2^-2) to four times (2^2) an even share
 PLAN_SCALE: dict[str, Any] = {"zmin": -COLOUR_RANGE, "zmax": COLOUR_RANGE, "colorscale": DIVERGING}
-MASS_SCALE = {"zmin": 0, "zmax": 1, "colorscale": [[0.0, COLOURS["surface"]], [1.0, COLOURS["defence"]]]}
-COST_SCALE = [[0.0, COLOURS["surface"]], [1.0, COLOURS["quiet"]]]
+COST_COLOURS, MASS_COLOURS = ([[0.0, COLOURS["surface"]], [1.0, COLOURS[role]]] for role in ("quiet", "defence"))
+MASS_SCALE: dict[str, Any] = {"zmin": 0, "zmax": 1, "colorscale": MASS_COLOURS}
 MASS_TICKS: dict[str, Any] = {"tickvals": [0, 0.5, 1], "ticktext": ["0 %", "50 %", "100 %"]}
 VIEWS_TITLE = "views, lowest entropy on the delivered picture first"
 
@@ -49,7 +49,7 @@ def plan_colours(ratio: np.ndarray) -> np.ndarray:
 def cost_scale(costs: list[np.ndarray]) -> dict[str, Any]:
     """The scale of both sides' costs; darker costs more."""
     low, high = float(min(map(np.nanmin, costs))), float(max(map(np.nanmax, costs)))
-    return {"zmin": low, "zmax": max(high, low + 1e-6), "colorscale": COST_SCALE, "colorbar": colour_bar(nticks=4)}
+    return {"zmin": low, "zmax": max(high, low + 1e-6), "colorscale": COST_COLOURS, "colorbar": colour_bar(nticks=4)}
 
 
 def colour_bar(**more: Any) -> dict[str, Any]:

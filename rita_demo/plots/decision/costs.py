@@ -43,7 +43,8 @@ def class_costs(
     seen = [cost[shown] for side in (run.clean, run.attacked, *along) for cost in _costs(side)[::2]]
     values = np.concatenate([*seen, *(list(totals.values()) for totals in earlier.values())])
     low, span = float(values.min()), max(float(values.max()) - float(values.min()), 1e-3)
-    figure, layout = Figure(), {}
+    figure = Figure()
+    layout: dict[str, Any] = {}
     legend = (
         f'○ prompts d<sub>OT</sub>   <span style="color:{COLOURS["cache"]}"><b>━</b></span> '
         f"memory α·d<sub>cOT</sub>   ◆ total{'   □ pinned total' if pinned else ''}"
@@ -128,7 +129,7 @@ def _draw_side(
     prompt, memory, total = _costs(getattr(run, name))
     style, y = SIDE_STYLES[name], list(rows.values())
     names = [escaped(one) for one in run.class_prompts.names]
-    data = [[k, float(prompt[k]), float(memory[k]), float(total[k]), names[k]] for k in rows]
+    data: list[list[Any]] = [[k, float(prompt[k]), float(memory[k]), float(total[k]), names[k]] for k in rows]
     opacity = dim_marks(rows, selected)
     figure.add_scatter(
         x=segments((d[1] for d in data), (d[3] for d in data)),
