@@ -21,10 +21,22 @@ def sweeps(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep
     groups: dict[tuple, list[AblationPoint]] = {}
     for point in points:
         if setting in point.settings:
-            groups.setdefault(_group_key(point, setting), []).append(point)
-    lines = [group for group in map(list, groups.values()) if len(_values(group, setting)) >= 2]
-    apart = _distinguishing_settings([group[0].settings for group in lines], setting)
-    found = [_sweep(group, setting, apart) for group in lines]
+            cell = tuple(getattr(point.cell, name) for name in MATCHED_FIELDS if name != setting)
+            groups.setdefault((*cell, _setting_values(point.settings, setting)), []).append(point)
+    lines = []
+    for group in groups.values():
+        cells = {p.settings[setting]: p.cell for p in sorted(group, key=lambda p: p.cell.n)}
+        if len(cells) >= 2:
+            lines.append(
+                (dict(sorted(cells.items(), key=lambda at: (isinstance(at[0], str), at[0]))), group[0].settings)
+            )
+    apart = _distinguishing_settings([settings for _, settings in lines], setting)
+    found = [
+        AblationSweep(
+            setting, tuple(cells), tuple(cells.values()), tuple((name, kept[name]) for name in apart if name in kept)
+        )
+        for cells, kept in lines
+    ]
     return tuple(sorted(found, key=lambda one: (-len(one.values), str(one.others))))
 
 
@@ -33,44 +45,21 @@ def budget_curves(points: Iterable[AblationPoint], setting: str) -> tuple[Ablati
 
     The returned sweeps have ``setting="budget"`` and one entry in ``others``: the value of ``setting``.
     """
-    groups: dict[tuple, list[AblationPoint]] = {}
+    groups: dict[tuple, dict[int, MeasuredCell]] = {}
     for point in points:
         cell = point.cell
         if cell.method == "rita" and setting in point.settings and cell.attack in ("none", "pgd"):
-            key = (cell.dataset, cell.backbone, cell.protocol, cell.split, point.settings[setting])
             rest = _setting_values(point.settings, "budget", "steps", "attack", "adversarial_roundtrip")
-            groups.setdefault((*key, rest), []).append(point)
-    found = []
-    for key, group in groups.items():
-        cells = {_budget(p.cell): p.cell for p in group}
-        if len(cells) >= 2:
-            values = tuple(sorted(cells))
-            found.append(AblationSweep("budget", values, tuple(cells[v] for v in values), ((setting, key[4]),)))
-    return tuple(found)
-
-
-def _budget(cell: MeasuredCell) -> int:
-    return 0 if cell.attack == "none" else cell.budget
-
-
-def _group_key(point: AblationPoint, setting: str) -> tuple:
-    cell = tuple(getattr(point.cell, name) for name in MATCHED_FIELDS if name != setting)
-    return (*cell, _setting_values(point.settings, setting))
+            key = (point.settings[setting], cell.dataset, cell.backbone, cell.protocol, cell.split, rest)
+            groups.setdefault(key, {})[0 if cell.attack == "none" else cell.budget] = cell
+    curves = [(key[0], dict(sorted(cells.items()))) for key, cells in groups.items() if len(cells) >= 2]
+    return tuple(
+        AblationSweep("budget", tuple(cells), tuple(cells.values()), ((setting, value),)) for value, cells in curves
+    )
 
 
 def _setting_values(settings: dict[str, Any], *without: str) -> tuple:
     return tuple(sorted((k, v) for k, v in settings.items() if k not in without))
-
-
-def _values(group: Sequence[AblationPoint], setting: str) -> dict[Any, MeasuredCell]:
-    return {p.settings[setting]: p.cell for p in sorted(group, key=lambda p: p.cell.n)}
-
-
-def _sweep(group: Sequence[AblationPoint], setting: str, apart: Sequence[str]) -> AblationSweep:
-    cells = _values(group, setting)
-    values = tuple(sorted(cells, key=lambda v: (isinstance(v, str), v)))
-    others = tuple((name, group[0].settings[name]) for name in apart if name in group[0].settings)
-    return AblationSweep(setting, values, tuple(cells[v] for v in values), others)
 
 
 def _distinguishing_settings(settings: Sequence[dict[str, Any]], setting: str) -> list[str]:

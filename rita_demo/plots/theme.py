@@ -150,15 +150,17 @@ def axis(**more: Any) -> dict[str, Any]:
     return quiet | more
 
 
-def category_axis(titles: list[str]) -> dict[str, Any]:
-    """A vertical axis of named rows, the first at the bottom."""
+def category_axis(titles: list[str], *, top_first: bool = False, size: int = 13, **more: Any) -> dict[str, Any]:
+    """A vertical axis of named rows, the first at the bottom or at the top; ``size`` of the letters in pixels."""
+    places = list(range(len(titles)))
     return axis(
         range=[-0.5, len(titles) - 0.5],
-        tickvals=list(range(len(titles))),
+        tickvals=places[::-1] if top_first else places,
         ticktext=titles,
         showgrid=False,
         ticks="",
-        tickfont={"color": COLOURS["text"], "size": 13},
+        tickfont={"color": COLOURS["text"], "size": size},
+        **more,
     )
 
 

@@ -15,32 +15,24 @@ def _trace(figure, name):
     return next(t for t in figure.data if t.name == name)
 
 
-def test_every_method_is_drawn_at_its_probability_of_the_true_class(example_run: Run):
+def test_every_method_is_drawn_at_its_probability_of_the_true_class_and_wrong_answers_are_crosses(example_run: Run):
     step_results = make_attack_steps(example_run)
     figure = attack_steps(example_run, step_results, 3)
     for method, name in (("clip", "CLIP"), ("ensemble", "Ensemble"), ("rita", "RITA")):
         wanted = [100 * f.image_result.verdicts[method].probability[example_run.label] for f in step_results]
         assert _trace(figure, name).y == pytest.approx(wanted)
         assert list(_trace(figure, name).x) == [f.step for f in step_results]
+        right = [f.image_result.verdicts[method].label == example_run.label for f in step_results]
+        assert list(_trace(figure, name).marker.symbol) == ["circle" if r else "x-thin" for r in right]
+        assert all(right) == (method != "clip")
 
 
-def test_the_loss_is_that_of_the_attack_in_nats(example_run: Run):
+def test_without_step_results_loss_and_clip_are_drawn_from_the_attack(example_run: Run):
     figure = attack_steps(example_run, [], 0)
     assert _trace(figure, "loss").y == pytest.approx(np.asarray(example_run.attack.loss))
     assert figure.layout.yaxis2.title.text == "nats"
-
-
-def test_without_step_results_clip_is_drawn_from_the_attack(example_run: Run):
-    figure = attack_steps(example_run, [], 0)
     assert _trace(figure, "CLIP").y == pytest.approx(100 * example_run.attack.probability[:, example_run.label])
     assert len(_trace(figure, "RITA").x or ()) == 0
-
-
-def test_a_wrong_answer_is_a_cross_and_a_right_one_a_circle(example_run: Run):
-    trace = _trace(attack_steps(example_run, make_attack_steps(example_run), 0), "CLIP")
-    right = [f.image_result.verdicts["clip"].label == example_run.label for f in make_attack_steps(example_run)]
-    assert list(trace.marker.symbol) == ["circle" if r else "x-thin" for r in right]
-    assert not all(right)
 
 
 @pytest.mark.parametrize(("asked", "marked"), [(-5, 0), (3, 3), (99, 7)])

@@ -8,7 +8,7 @@ import numpy as np
 
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.shapes import frame
-from rita_demo.plots.theme import COLOURS, DIVERGING, SIDE_STYLES, axis, dim_columns
+from rita_demo.plots.theme import COLOURS, DIVERGING, SIDE_STYLES, axis, category_axis, dim_columns
 from rita_demo.records import ImageResult, Run
 
 COLOUR_RANGE = 2.0  # the plan's colours go from a quarter (2^-2) to four times (2^2) an even share
@@ -76,16 +76,7 @@ def view_axis(count: int, title: str = VIEWS_TITLE, **more: Any) -> dict[str, An
 
 def row_axis(labels: list[str], max_large: int = 12, **more: Any) -> dict[str, Any]:
     """The vertical axis of named rows, the first at the top; small letters for more than ``max_large`` rows."""
-    count = len(labels)
-    return axis(
-        range=[-0.5, count - 0.5],
-        showgrid=False,
-        ticks="",
-        tickvals=list(range(count))[::-1],
-        ticktext=labels,
-        tickfont={"size": 12 if count <= max_large else 8, "color": COLOURS["text"]},
-        **more,
-    )
+    return category_axis(labels, top_first=True, size=12 if len(labels) <= max_large else 8, **more)
 
 
 def position(order: np.ndarray, number: int | None) -> int | None:

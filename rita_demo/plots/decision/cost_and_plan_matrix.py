@@ -87,25 +87,38 @@ def _matrix(
             text[j].append(f"view {n} → “{sentence}”<br>cost {cost[n, m]:.4f} (cosine distance)<br>{carried}")
     figure = Figure()
     add_cells(figure, z, customdata=data, text=text, hoverongaps=True, **scale)
+    labels = [[escaped(sentences[m], letters) for m in atoms] for letters in (24, 14)]
+    shapes = selection_shapes(views, atoms, selected)
+    alt = f", {run.class_prompts.names[k]}, {head}"
+    narrow = {"margin.t": 52, "data.0.xgap": 0}
+    return _finalise_cells(figure, side, kind, alt, head, labels, (LEFT_MARGIN, LEFT_MARGIN_NARROW), shapes, **narrow)
+
+
+def _finalise_cells(
+    figure: Figure,
+    side: str,
+    kind: str,
+    alt: str,
+    head: str,
+    labels: list[list[str]],
+    left: tuple[int, int],
+    shapes: list[dict],
+    **narrow: Any,
+) -> Figure:
+    """``labels`` of the rows and ``left`` margin in a wide and in a narrow view."""
     return finalise(
         figure,
         kind=kind,
-        alt=f"{SIDE_STYLES[side]['title']} picture, {run.class_prompts.names[k]}, {head}.",
+        alt=f"{SIDE_STYLES[side]['title']} picture{alt}.",
         pickable=True,
         wrap=[0],
-        narrow={
-            "margin.l": LEFT_MARGIN_NARROW,
-            "margin.t": 52,
-            "data.0.xgap": 0,
-            "annotations.0.xshift": 8 - LEFT_MARGIN_NARROW,
-            "yaxis.ticktext": [escaped(sentences[m], 14) for m in atoms],
-        },
-        annotations=[annotation(side_title(side, head), 0, 1, yshift=6, xshift=8 - LEFT_MARGIN)],
-        shapes=selection_shapes(views, atoms, selected),
+        narrow={"margin.l": left[1], "annotations.0.xshift": 8 - left[1], "yaxis.ticktext": labels[1]} | narrow,
+        annotations=[annotation(side_title(side, head), 0, 1, yshift=6, xshift=8 - left[0])],
+        shapes=shapes,
         plot_bgcolor=COLOURS["faint"],
-        margin={"l": LEFT_MARGIN, "r": 52, "t": 34, "b": 28},
-        xaxis=view_axis(len(views)),
-        yaxis=row_axis([escaped(sentences[m], 24) for m in atoms]),
+        margin={"l": left[0], "r": 52, "t": 34, "b": 28},
+        xaxis=view_axis(len(figure.traces[0]["x"])),
+        yaxis=row_axis(labels[0]),
     )
 
 
@@ -127,24 +140,10 @@ def view_mass(run: Run, side: str, *, k: int | None = None, view: int | None = N
     figure = Figure()
     add_cells(figure, z, customdata=data, text=text, colorbar=colour_bar(**MASS_TICKS), **MASS_SCALE)
     head = f"share of each view that moves, ρ = {percent(float(one.trace.prompt_transport.mass))}"
-    return finalise(
-        figure,
-        kind="view_mass",
-        alt=f"{SIDE_STYLES[side]['title']} picture: which share of each view moves to each of {len(classes)} classes.",
-        pickable=True,
-        wrap=[0],
-        narrow={
-            "margin.l": 112,
-            "annotations.0.xshift": -104,
-            "yaxis.ticktext": [class_label(run, c, 13) for c in classes],
-        },
-        annotations=[annotation(side_title(side, head), 0, 1, yshift=6, xshift=8 - 130)],
-        shapes=selection_shapes(views, np.array(classes), None if view is None else (view, k)),
-        plot_bgcolor=COLOURS["faint"],
-        margin={"l": 130, "r": 52, "t": 34, "b": 28},
-        xaxis=view_axis(len(views)),
-        yaxis=row_axis([class_label(run, c, 16) for c in classes]),
-    )
+    labels = [[class_label(run, c, letters) for c in classes] for letters in (16, 13)]
+    shapes = selection_shapes(views, np.array(classes), None if view is None else (view, k))
+    alt = f": which share of each view moves to each of {len(classes)} classes"
+    return _finalise_cells(figure, side, "view_mass", alt, head, labels, (130, 112), shapes)
 
 
 def prompt_shares(run: Run, k: int, *, atom: int | None = None) -> Figure:

@@ -10,25 +10,15 @@ from rita_demo.plots.decision.cells import (
     colour_bar,
     moved_shares,
     plan_colours,
-    position,
     ratio_to_product_plan,
     row_axis,
+    selection_shapes,
     view_axis,
     view_order,
 )
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, percent
-from rita_demo.plots.shapes import frame
-from rita_demo.plots.theme import (
-    COLOURS,
-    SIDE_STYLES,
-    add_hit_area,
-    annotation,
-    axis,
-    dim_columns,
-    finalise,
-    percent_ticks,
-)
+from rita_demo.plots.theme import COLOURS, SIDE_STYLES, add_hit_area, annotation, axis, finalise, percent_ticks
 from rita_demo.records import ImageResult, Run
 
 FLAT_TOLERANCE = 0.05  # a plan whose every cell is this close to an even share is called flat
@@ -152,10 +142,9 @@ def _prompt_label(run: Run, k: int, atom: int, letters: int) -> str:
 
 def _selection_shapes(views: np.ndarray, atoms: np.ndarray, selected: tuple[int, int] | None) -> list[dict]:
     """Frames around the selected view in the strip and around the selected cell; the other views are dimmed."""
-    column = None if selected is None else position(views, selected[0])
-    if selected is None or column is None:
+    shapes = selection_shapes(views, atoms, selected)
+    if selected is None or not shapes:
         return []
-    width = (column - 0.5, column + 0.5)
-    shapes = [*dim_columns(column, len(views)), frame(width, (0, 100), yref="y2")]
-    row = position(atoms[::-1], selected[1])
-    return shapes if row is None else [*shapes, frame(width, (row - 0.5, row + 0.5))]
+    *dimmed, cell = shapes
+    strip = cell | {"y0": 0, "y1": 100, "yref": "y2"}
+    return [*dimmed, strip, cell] if selected[1] in atoms else [*dimmed, strip]
