@@ -19,7 +19,6 @@ import numpy as np
 
 from rita_demo.bench.fixture import BenchFixture
 from rita_demo.bench.run import machine_of
-from rita_demo.bench.stages import whole_attack
 from rita_demo.bench.timing import medians
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
@@ -44,7 +43,7 @@ def measure(backbone: Backbone, group: int = 16, rounds: int = 9) -> dict[str, A
     results: dict[str, list[Trace]] = {}
     work: dict[str, Callable[[], Any]] = {
         "image": scene.image,
-        "PGD-7": whole_attack(scene),
+        "PGD-7": lambda: scene.engine.attack(scene.picture, scene.class_prompts, settings, 0),
         "stream, one by one": lambda: results.update(single=run_one_by_one(scene, squares)),
         f"stream, groups of {group}": lambda: results.update(grouped=run_grouped(scene, squares)),
     }

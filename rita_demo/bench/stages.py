@@ -19,7 +19,6 @@ from rita_demo.reference import ReferenceRita
 from rita_demo.views.boxes import area_fractions
 
 Work = dict[str, Callable[[], Any]]
-ATTACK_STEPS = 7
 
 
 def model_stages(scene: BenchFixture) -> Work:
@@ -84,12 +83,6 @@ def attack_step(scene: BenchFixture) -> Callable[[], Any]:
     steps = scene.engine.attack_steps(scene.picture, scene.class_prompts, settings, 0)
     next(steps)  # the first one also evaluates the clean picture and the start
     return lambda: next(steps)
-
-
-def whole_attack(scene: BenchFixture) -> Callable[[], Any]:
-    """PGD with seven steps, from the clean to the attacked square."""
-    settings = scene.settings.replace(attack="pgd", steps=ATTACK_STEPS)
-    return lambda: scene.engine.attack(scene.picture, scene.class_prompts, settings, 0)
 
 
 def umap_layout(scene: BenchFixture) -> Callable[[], Any]:

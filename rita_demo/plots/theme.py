@@ -260,14 +260,15 @@ def add_hit_area(figure: Figure, height: float, data: list, hover: str, **more: 
     )
 
 
+def stacked_panels(upper: list[float], lower: list[float]) -> dict[str, Any]:
+    """``narrow`` for a figure of two panels side by side: one above the other; annotation 1 is the right one's title."""
+    titles = {"annotations.1.x": 0, "annotations.1.y": lower[1]}
+    return titles | {"xaxis.domain": [0, 1], "xaxis2.domain": [0, 1], "yaxis.domain": upper, "yaxis2.domain": lower}
+
+
 def message_figure(sentence: str) -> Figure:
     """A figure with a message instead of data; ``sentence`` must not contain user input that is not escaped."""
     centred = {"xanchor": "center", "yanchor": "middle", "align": "center"}
     text = annotation(sentence, 0.5, 0.5, font={"size": 14, "color": COLOURS["quiet"]}, **centred)
     hidden = {"visible": False}
     return finalise(Figure(), kind="empty", alt=sentence, wrap=[0], annotations=[text], xaxis=hidden, yaxis=hidden)
-
-
-def alt_text(figure: Figure) -> str:
-    """The text alternative of a figure."""
-    return figure.meta["alt"]

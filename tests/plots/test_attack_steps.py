@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rita_demo.plots import alt_text, attack_steps
+from rita_demo.plots import attack_steps
 from rita_demo.plots.attack.attack_steps import MIN_LABEL_GAP, _spread_labels
 from rita_demo.records import Run
 from tests.plots.synthetic import make_attack_steps, make_run
@@ -52,7 +52,7 @@ def test_step_results_may_be_unordered_and_incomplete(example_run: Run):
 
 
 def test_a_run_without_an_attack_shows_a_message():
-    assert "only defended" in alt_text(attack_steps(make_run(attack=False), [], 0))
+    assert "only defended" in attack_steps(make_run(attack=False), [], 0).meta["alt"]
 
 
 def test_labels_that_would_overlap_are_moved_apart_in_their_order():

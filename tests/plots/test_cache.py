@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rita_demo.analysis import project_to_plane
-from rita_demo.plots import COLOURS, alt_text, cache_distances, procrustes_plane
+from rita_demo.plots import COLOURS, cache_distances, procrustes_plane
 from rita_demo.records import ProcrustesPlane, Run
 
 
@@ -22,7 +22,7 @@ def test_every_class_shows_its_cost_with_and_without_the_memory(example_run: Run
     assert list(with_.x) == pytest.approx(list(trace.cache_distance[classes]))
     assert list(without.x) == pytest.approx(list(empty.cache_distance[classes]))
     assert list(with_.y) == list(without.y)
-    assert "instead of" in alt_text(figure)
+    assert "instead of" in figure.meta["alt"]
 
 
 def test_a_memory_from_another_run_can_be_projected(example_run: Run) -> None:
@@ -34,7 +34,7 @@ def test_a_memory_from_another_run_can_be_projected(example_run: Run) -> None:
 
 
 def test_a_memory_without_effect_is_described_as_such(example_run: Run) -> None:
-    assert "changes no class" in alt_text(cache_distances(example_run, example_run.attacked.trace))
+    assert "changes no class" in cache_distances(example_run, example_run.attacked.trace).meta["alt"]
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_the_plane_draws_every_view_three_times(example_plane: ProcrustesPlane) 
         assert [d[0] for d in marks[stage].customdata] == [0, 1, 2]
         assert marks[stage].marker.size[1] > marks[stage].marker.size[0]
     assert not any("<b>cup" in a.text for a in figure.layout.annotations)
-    assert f"{np.degrees(example_plane.angle):.0f} degrees" in alt_text(figure)
+    assert f"{np.degrees(example_plane.angle):.0f} degrees" in figure.meta["alt"]
     assert f"({100 * example_plane.share[0, 0]:.0f} % before)" in figure.layout.xaxis.title.text
     assert f"({100 * example_plane.share[0, 1]:.0f} % before)" in figure.layout.yaxis.title.text
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rita_demo.plots import alt_text, class_costs
+from rita_demo.plots import class_costs
 from rita_demo.plots.decision.costs import shown_classes
 from rita_demo.records import Run
 from tests.plots.synthetic import make_run
@@ -57,7 +57,7 @@ def test_labels_mark_the_answers_and_the_text_alternative_names_the_cheapest_cla
     figure = class_costs(example_run)
     words = [a.text for a in figure.layout.annotations]
     assert [sum(method in w for w in words) for method in ("RITA", "CLIP")] == [2, 2]
-    assert "cheapest is cup" in alt_text(figure)
+    assert "cheapest is cup" in figure.meta["alt"]
 
 
 def test_a_run_without_an_attack_has_one_panel():

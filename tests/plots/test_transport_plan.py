@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rita_demo.plots import alt_text, plan_heatmap
+from rita_demo.plots import plan_heatmap
 from rita_demo.plots.decision.cells import COLOUR_RANGE, moved_shares, ratio_to_product_plan, view_order
 from rita_demo.plots.decision.transport_plan import flatness
 from rita_demo.records import Run
@@ -50,7 +50,7 @@ def test_a_product_plan_is_called_flat_and_the_reason_given(example_run: Run):
     even = _with_transport(example_run, plan=np.full(shape, rho / (shape[1] * shape[2])))
     assert ratio_to_product_plan(even, "attacked", 0) == pytest.approx(1.0)
     assert flatness(even, "attacked", 0).startswith("Flat:")
-    assert "λ" in alt_text(plan_heatmap(even, "attacked", 0))
+    assert "λ" in plan_heatmap(even, "attacked", 0).meta["alt"]
 
 
 def test_a_selective_plan_reports_its_concentration_and_unused_views(example_run: Run):

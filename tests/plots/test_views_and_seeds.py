@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from rita_demo.plots import alt_text, view_answers, view_entropies, view_seed_results
+from rita_demo.plots import view_answers, view_entropies, view_seed_results
 from rita_demo.records import Run
 from tests.plots.synthetic import make_run, make_view_seed_results
 
@@ -58,9 +58,9 @@ def test_view_seed_results_are_counted_in_marks_and_text(example_run: Run):
     figure = view_seed_results(example_run, repeats)
     rita = next(t for t in figure.data if t.name == "RITA")
     assert list(rita.marker.symbol).count("circle") == right
-    assert f"RITA {right} of 10" in alt_text(figure)
+    assert f"RITA {right} of 10" in figure.meta["alt"]
     assert any(a.text == f"<b>{right}</b> of 10" for a in figure.layout.annotations)
-    assert "not been tried" in alt_text(view_seed_results(example_run, []))
+    assert "not been tried" in view_seed_results(example_run, []).meta["alt"]
 
 
 def test_a_class_without_a_given_label_is_called_assumed(example_run: Run):

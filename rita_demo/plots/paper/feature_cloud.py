@@ -9,7 +9,16 @@ import numpy as np
 
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped
-from rita_demo.plots.theme import COLOURS, annotation, axis, class_style, finalise, legend_entry, message_figure
+from rita_demo.plots.theme import (
+    COLOURS,
+    annotation,
+    axis,
+    class_style,
+    finalise,
+    legend_entry,
+    message_figure,
+    stacked_panels,
+)
 from rita_demo.records.measurement import CloudPoints
 
 #: axes of a panel -> the kinds of points that it shows
@@ -86,15 +95,7 @@ def feature_cloud(
         alt=_alt_text(points, names, projection, k),
         pickable=True,
         select=True,
-        narrow={
-            "xaxis.domain": [0, 1],
-            "xaxis2.domain": [0, 1],
-            "yaxis.domain": [0.54, 1],
-            "yaxis2.domain": [0, 0.46],
-            "annotations.1.x": 0,
-            "annotations.1.y": 0.46,
-            "margin.t": 84,
-        },
+        narrow=stacked_panels([0.54, 1], [0, 0.46]) | {"margin.t": 84},
         hovermode="closest",
         annotations=[
             annotation(f"<b>(a)</b> {points.pictures_name}", 0, 1, yshift=3),

@@ -8,7 +8,16 @@ import numpy as np
 
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, percent
-from rita_demo.plots.theme import COLOURS, GLYPHS, annotation, axis, finalise, legend_entry, message_figure
+from rita_demo.plots.theme import (
+    COLOURS,
+    GLYPHS,
+    annotation,
+    axis,
+    finalise,
+    legend_entry,
+    message_figure,
+    stacked_panels,
+)
 from rita_demo.records.measurement import KlToOneHot
 
 #: field of the record -> title (empty: the record's name of the pictures), colour, dash, marker.
@@ -85,16 +94,7 @@ def kl_to_one_hot(
         pickable=True,
         hovermode="closest",
         wrap=[0],
-        narrow={
-            "xaxis.domain": [0, 1],
-            "xaxis2.domain": [0, 1],
-            "yaxis.domain": [0.7, 1],
-            "yaxis3.domain": [0.56, 0.69],
-            "yaxis2.domain": [0, 0.4],
-            "annotations.1.x": 0,
-            "annotations.1.y": 0.4,
-            "margin.t": 76,
-        },
+        narrow=stacked_panels([0.7, 1], [0, 0.4]) | {"yaxis3.domain": [0.56, 0.69], "margin.t": 76},
         annotations=[
             annotation(f"medians: {legend}", 0, 1, yshift=6),
             annotation("below the line: closer to one-hot in the memory", 0.58, 0.93, yshift=4),
