@@ -88,18 +88,13 @@ def components(points: Sequence[AblationPoint]) -> dict[str, dict[str, AblationP
     """
     table: dict[str, dict[str, AblationPoint]] = {}
     for title, methods, protocol, about in COMPONENTS:
-        here = [p for p in points if p.cell.method in methods]
-        wanted = [p for p in here if p.cell.protocol == protocol]
+        wanted = [p for p in points if p.cell.method in methods and p.cell.protocol == protocol]
         for point in sorted(wanted, key=lambda p: (len(non_recommended(p, about)), -p.cell.n)):
             if all(point.settings.get(name) == value for name, value in about.items()):
-                table.setdefault(title, {}).setdefault(column_title(point.cell), point)
+                cell = point.cell
+                attack = "clean" if cell.attack == "none" else f"{cell.attack} {cell.budget}/255"
+                table.setdefault(title, {}).setdefault(f"{cell.dataset} ({cell.split}), {attack}", point)
     return table
-
-
-def column_title(cell: MeasuredCell) -> str:
-    """Dataset and attack as text."""
-    attack = "clean" if cell.attack == "none" else f"{cell.attack} {cell.budget}/255"
-    return f"{cell.dataset} ({cell.split}), {attack}"
 
 
 def non_recommended(point: AblationPoint, about: dict[str, Any]) -> tuple[str, ...]:

@@ -30,22 +30,6 @@ def class_names(count: int) -> tuple[str, ...]:
     return tuple(both)[:count]
 
 
-def full_cache(K: int, J: int, class_prompts: ClassPrompts, device: torch.device) -> CacheState:
-    """A cache with all J slots of K classes full, which takes the most time; random unit features."""
-    generator = torch.Generator().manual_seed(0)
-    empty = method.empty(K, J, class_prompts.template_features.shape[1], class_prompts.key, device)
-    drawn = F.normalize(torch.randn(empty.features.shape, generator=generator), dim=-1)
-    return replace(
-        empty,
-        features=drawn.to(device),
-        entropy=torch.full_like(empty.entropy, 0.5),
-        born=torch.zeros_like(empty.born),
-        view=torch.zeros_like(empty.view),
-        count=torch.full_like(empty.count, J),
-        pictures=J * K,
-    )
-
-
 @dataclass(frozen=True)
 class BenchFixture:
     """One configuration: ``backbone`` is the engine's own model, ``side`` the side of the square in pixels."""
@@ -82,8 +66,19 @@ class BenchFixture:
 
     @cached_property
     def cache_tensors(self) -> CacheState:
-        """A full cache as tensors, for the method."""
-        return full_cache(self.classes, self.settings.slots, self.class_prompts, self.backbone.device)
+        """A full cache as tensors, for the method: it takes the most time. Its unit features are random."""
+        K, J, prompts, device = self.classes, self.settings.slots, self.class_prompts, self.backbone.device
+        empty = method.empty(K, J, prompts.template_features.shape[1], prompts.key, device)
+        drawn = torch.randn(empty.features.shape, generator=torch.Generator().manual_seed(0))
+        return replace(
+            empty,
+            features=F.normalize(drawn, dim=-1).to(device),
+            entropy=torch.full_like(empty.entropy, 0.5),
+            born=torch.zeros_like(empty.born),
+            view=torch.zeros_like(empty.view),
+            count=torch.full_like(empty.count, J),
+            pictures=J * K,
+        )
 
     @cached_property
     def cache(self) -> CacheState:

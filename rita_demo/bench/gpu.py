@@ -39,7 +39,8 @@ def measure(backbone: Backbone, group: int = 16, rounds: int = 9) -> dict[str, A
     scene = BenchFixture(backbone, Engine(backbone), settings, CLASSES, backbone.side)
     exact = backbone.unfused()
     plain = BenchFixture(exact, Engine(exact), settings, CLASSES, exact.side)
-    squares = _squares(scene.picture.pixels, group)
+    shifts = [np.roll(scene.picture.pixels, 7 * n, axis=(0, 1)) for n in range(group)]
+    squares = np.stack(shifts)  # (group, H, H, 3): the picture shifted by multiples of 7 pixels
     results: dict[str, list[Trace]] = {}
     work: dict[str, Callable[[], Any]] = {
         "image": scene.image,
@@ -89,11 +90,6 @@ def _decisions(scene: BenchFixture, encoded_views: Iterable[EncodedViews]) -> li
         trace, cache = scene.engine.decide(one, scene.class_prompts, cache, scene.settings)
         traces.append(trace)
     return traces
-
-
-def _squares(square: np.ndarray, count: int) -> np.ndarray:
-    """(count, H, H, 3): the picture shifted by multiples of 7 pixels."""
-    return np.stack([np.roll(square, 7 * n, axis=(0, 1)) for n in range(count)])
 
 
 def _agreement(single: list[Trace], grouped: list[Trace]) -> dict[str, float]:

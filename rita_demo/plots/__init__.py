@@ -14,4 +14,4 @@ from rita_demo.plots.paper.ablations import sweep_lines
 from rita_demo.plots.paper.feature_cloud import feature_cloud
 from rita_demo.plots.paper.kl_to_one_hot import kl_to_one_hot
 from rita_demo.plots.paper.theorem import theorem_bounds
-from rita_demo.plots.theme import COLOURS, METHOD_STYLES, SIDE_STYLES, class_style, css_variables, message_figure
+from rita_demo.plots.theme import class_style, css_variables, message_figure

@@ -68,12 +68,12 @@ def make_run(seed: int = 0, settings: Settings = RECOMMENDED, attack: bool = Tru
     return run_picture(engine, picture, NAMES, settings, label=0, cache=first.cache_after)
 
 
-def make_attack_steps(run: Run, seed: int = 1) -> list[AttackStepResult]:
+def make_attack_steps(run: Run) -> list[AttackStepResult]:
     """TEST DATA: every method's answer moving from the clean to the attacked side."""
     frames = []
-    steps = 0 if run.attack is None else len(run.attack.loss) - 1
-    for step in range(steps + 1):
-        share = (step / max(steps, 1)) ** 0.5
+    last = len(run.attack.loss) - 1
+    for step in range(last + 1):
+        share = (step / last) ** 0.5
         verdicts = {}
         for method in ("clip", "ensemble", "rita"):
             ends = [np.log(s.verdicts[method].probability + 1e-9) for s in (run.clean, run.attacked)]

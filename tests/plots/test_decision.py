@@ -106,14 +106,9 @@ def test_the_update_shows_loss_movement_and_costs_of_both_sides(example_run: Run
 
 
 def make_history(*costs: float) -> SinkhornHistory:
-    count = len(costs)
-    return SinkhornHistory(
-        np.arange(count),
-        np.geomspace(0.1, 0.01, count),
-        np.array(costs),
-        np.geomspace(1e-1, 1e-7, count),
-        np.zeros((count, 4)),
-    )
+    n = len(costs)
+    weights, residuals = np.geomspace(0.1, 0.01, n), np.geomspace(1e-1, 1e-7, n)
+    return SinkhornHistory(np.arange(n), weights, np.array(costs), residuals, np.zeros((n, 4)))
 
 
 def test_the_cost_of_every_iteration_is_drawn_and_an_empty_history_is_not(example_run: Run):

@@ -23,11 +23,8 @@ def traces(figure, name: str, x: str):
 
 def test_pictures_are_left_views_right_at_the_positions_of_the_record() -> None:
     figure = plots.feature_cloud(POINTS, POSITIONS, NAMES, projection="PCA", ids=CLOUD.ids)
-    (left,), (right,), (held,) = (
-        traces(figure, "attacked", "x"),
-        traces(figure, "view", "x2"),
-        traces(figure, "cached", "x2"),
-    )
+    shown = (("attacked", "x"), ("view", "x2"), ("cached", "x2"))
+    (left,), (right,), (held,) = (traces(figure, kind, panel) for kind, panel in shown)
     assert not traces(figure, "view", "x")
     assert len(right.x) == len(left.x) * VIEWS_SHOWN
     for trace in (left, right, held):

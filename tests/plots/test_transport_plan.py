@@ -44,20 +44,16 @@ def test_the_most_confident_view_is_first_and_the_strip_shows_the_share_it_moves
     assert figure.data[1].y == pytest.approx(100 * moved[order])
 
 
-def test_a_product_plan_is_called_flat_and_the_reason_given(example_run: Run):
+def test_a_product_plan_is_called_flat_and_a_selective_one_leaves_views_out(example_run: Run):
+    left = int((moved_shares(example_run.attacked, 0) < 0.05).sum())
+    assert left > 0
+    assert f"{left} of 64 views are left out" in flatness(example_run, "attacked", 0)
     shape = example_run.attacked.trace.prompt_transport.plan.shape
     rho = example_run.attacked.trace.prompt_transport.mass
     even = _with_transport(example_run, plan=np.full(shape, rho / (shape[1] * shape[2])))
     assert ratio_to_product_plan(even, "attacked", 0) == pytest.approx(1.0)
     assert flatness(even, "attacked", 0).startswith("Flat:")
     assert "λ" in plan_heatmap(even, "attacked", 0).meta["alt"]
-
-
-def test_a_selective_plan_reports_its_concentration_and_unused_views(example_run: Run):
-    words = flatness(example_run, "attacked", 0)
-    left = int((moved_shares(example_run.attacked, 0) < 0.05).sum())
-    assert f"{left} of 64 views are left out" in words
-    assert left > 0
 
 
 def test_padding_atoms_are_not_drawn(example_run: Run):

@@ -35,6 +35,9 @@ def test_views_are_split_into_the_true_class_the_attacks_class_and_others(exampl
     assert wrong == example_run.attacked.verdicts["clip"].label == 1
     assert [s == "true" for s in says] == [k == example_run.label for k in labels]
     assert [s == "fooled" for s in says] == [k == 1 for k in labels]
+    says, wrong = view_answers(make_run(attack=False), "clean")
+    assert wrong is None
+    assert "fooled" not in says
 
 
 def test_the_limit_is_a_line_whose_label_does_not_overlap_a_bar(example_run: Run):
@@ -44,12 +47,6 @@ def test_the_limit_is_a_line_whose_label_does_not_overlap_a_bar(example_run: Run
     assert words.text.startswith("limit γ")
     assert (words.xref, words.x, words.xanchor) == ("paper", 1, "left")
     assert words.y == layout.shapes[0].y0 == limit
-
-
-def test_without_an_attack_no_view_counts_as_fooled():
-    says, wrong = view_answers(make_run(attack=False), "clean")
-    assert wrong is None
-    assert "fooled" not in says
 
 
 def test_view_seed_results_are_counted_in_marks_and_text(example_run: Run):

@@ -95,6 +95,18 @@ def _finalise_history(figure: Figure, kind: str, alt: str, head: str, left: int,
     )
 
 
+def _add_changes(
+    figure: Figure, side: str, axes: str, places: list[float], data: list[list], hover: str, markers: list, line: dict
+) -> None:
+    """Marks before and after (columns 1 and 2 of ``data``), joined by lines; ``axes``: that of the places, the other."""
+    ends = [[row[column] for row in data] for column in (1, 2)]
+    lines = zip(axes, (segments(places, places), segments(*ends)), strict=True)
+    figure.add_scatter(**dict(lines), mode="lines", hoverinfo="skip", line=line)
+    for when, marker, values in zip(("before", "after"), markers, ends, strict=True):
+        marks = dict(zip(axes, (places, values), strict=True))
+        figure.add_marks(hover, **marks, customdata=data, marker=marker, name=f"{side} {when}")
+
+
 def entropy_change(run: Run, changes: dict[str, tuple[np.ndarray, np.ndarray]], *, view: int | None = None) -> Figure:
     """Entropy of every view before (ring) and after (dot) the prompt update, joined by a line; one scale.
 
@@ -113,22 +125,10 @@ def entropy_change(run: Run, changes: dict[str, tuple[np.ndarray, np.ndarray]], 
         places = [i + (0.0 if len(changes) == 1 else 0.36 * number - 0.18) for i in range(len(order))]
         data = [[int(n), float(before[n]), float(after[n])] for n in order]
         colours = [style["colour"] if view in (None, int(n)) else COLOURS["other"] for n in order]
-        figure.add_scatter(
-            x=segments(places, places),
-            y=segments([d[1] for d in data], [d[2] for d in data]),
-            mode="lines",
-            hoverinfo="skip",
-            line={"color": COLOURS["other"] if view is not None else style["colour"], "width": 1},
-        )
-        for when, symbol, at in (("before", f"{style['symbol']}-open", 1), ("after", style["symbol"], 2)):
-            figure.add_marks(
-                f"{style['title']}, view %{{customdata[0]}}: %{{customdata[1]:.3f}} → %{{customdata[2]:.3f}} nats",
-                x=places,
-                y=[d[at] for d in data],
-                customdata=data,
-                marker={"symbol": symbol, "size": 6, "color": colours},
-                name=f"{name} {when}",
-            )
+        markers = [{"symbol": style["symbol"] + kind, "size": 6, "color": colours} for kind in ("-open", "")]
+        line = {"color": COLOURS["other"] if view is not None else style["colour"], "width": 1}
+        hover = f"{style['title']}, view %{{customdata[0]}}: %{{customdata[1]:.3f}} → %{{customdata[2]:.3f}} nats"
+        _add_changes(figure, name, "xy", places, data, hover, markers, line)
     most = float(np.log(max(len(run.class_prompts.names), 2)))
     moved = {n: float(np.mean(after - before)) for n, (before, after) in changes.items()}
     summary = "; ".join(f"{n} {v:+.3f} nats on average" for n, v in moved.items())
@@ -215,18 +215,15 @@ def cost_change(run: Run, *, k: int | None = None) -> Figure:
         for c in classes:
             one, two = (float(t.distance[c]) for t in (trace.untuned_prompt_transport, trace.prompt_transport))
             data.append([c, one, two, f"{escaped(names[c], 40)}, {name}: {one:.4f} → {two:.4f} ({two - one:+.4f})"])
-        figure.add_scatter(
-            x=segments([d[1] for d in data], [d[2] for d in data]),
-            y=segments(rows, rows),
-            mode="lines",
-            line={"color": style["colour"], "width": 2},
-            hoverinfo="skip",
+        both, line = (
+            {"symbol": style["symbol"], "opacity": dim_marks(classes, k)},
+            {"color": style["colour"], "width": 2},
         )
-        both = {"symbol": style["symbol"], "opacity": dim_marks(classes, k)}
-        ring = {"size": 8, "color": COLOURS["surface"], "line": {"color": style["colour"], "width": 2}}
-        for when, marker, place in (("before", ring, 1), ("after", {"size": 9, "color": style["colour"]}, 2)):
-            x, at = [d[place] for d in data], f"{name} {when}"
-            figure.add_marks("%{customdata[3]}", x=x, y=rows, marker=both | marker, customdata=data, name=at)
+        markers = [
+            both | {"size": 8, "color": COLOURS["surface"], "line": line},
+            both | {"size": 9, "color": style["colour"]},
+        ]
+        _add_changes(figure, name, "yx", rows, data, "%{customdata[3]}", markers, line)
     return finalise(
         figure,
         kind="before_after",
