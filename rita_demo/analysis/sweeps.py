@@ -27,16 +27,14 @@ def sweeps(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep
     for group in groups.values():
         cells = {p.settings[setting]: p.cell for p in sorted(group, key=lambda p: p.cell.n)}
         if len(cells) >= 2:
-            lines.append(
-                (dict(sorted(cells.items(), key=lambda at: (isinstance(at[0], str), at[0]))), group[0].settings)
-            )
-    apart = _distinguishing_settings([settings for _, settings in lines], setting)
-    found = [
-        AblationSweep(
-            setting, tuple(cells), tuple(cells.values()), tuple((name, kept[name]) for name in apart if name in kept)
-        )
-        for cells, kept in lines
-    ]
+            ordered = sorted(cells.items(), key=lambda at: (isinstance(at[0], str), at[0]))
+            lines.append((dict(ordered), group[0].settings))
+    names = dict.fromkeys(name for _, kept in lines for name in kept if name not in (setting, *MATCHED_FIELDS))
+    apart = [name for name in names if len({str(kept.get(name)) for _, kept in lines}) > 1]
+    found = []
+    for cells, kept in lines:
+        others = tuple((name, kept[name]) for name in apart if name in kept)
+        found.append(AblationSweep(setting, tuple(cells), tuple(cells.values()), others))
     return tuple(sorted(found, key=lambda one: (-len(one.values), str(one.others))))
 
 
@@ -60,12 +58,6 @@ def budget_curves(points: Iterable[AblationPoint], setting: str) -> tuple[Ablati
 
 def _setting_values(settings: dict[str, Any], *without: str) -> tuple:
     return tuple(sorted((k, v) for k, v in settings.items() if k not in without))
-
-
-def _distinguishing_settings(settings: Sequence[dict[str, Any]], setting: str) -> list[str]:
-    """Settings in which the lines differ, without those that are columns of the table."""
-    names = dict.fromkeys(name for one in settings for name in one if name not in (setting, *MATCHED_FIELDS))
-    return [name for name in names if len({str(one.get(name)) for one in settings}) > 1]
 
 
 #: Rows of the component table: title, methods, protocol, settings that the row is about.

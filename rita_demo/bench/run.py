@@ -159,7 +159,6 @@ def machine_of(device: torch.device) -> dict[str, Any]:
 def _processor() -> str:
     if sys.platform.startswith("linux"):
         with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            for line in lines:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
+            names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+            return next(names, platform.processor())
     return platform.processor()

@@ -26,20 +26,12 @@ def model_stages(scene: BenchFixture) -> Work:
     prompts = scene.prompts
     context = prompts.context.clone().requires_grad_()
     graph: dict[str, torch.Tensor] = {}
-
-    def forward() -> None:
-        graph["features"] = prompts.encode(context)
-
-    def second_forward() -> None:
-        with torch.no_grad():
-            prompts.encode(context)
-
     return {
         "views": scene.cut_views,
         "encoding": scene.encode,
-        "text forward": forward,
+        "text forward": lambda: graph.update(features=prompts.encode(context)),
         "text backward": lambda: scene.backward(graph["features"], context),
-        "text forward again": second_forward,
+        "text forward again": partial(torch.no_grad()(prompts.encode), context),
     }
 
 

@@ -45,13 +45,10 @@ def test_changing_the_step_changes_no_axis(example_run: Run):
     assert (one.xaxis, one.yaxis, one.yaxis2) == (two.xaxis, two.yaxis, two.yaxis2)
 
 
-def test_step_results_may_be_unordered_and_incomplete(example_run: Run):
+def test_step_results_may_be_unordered_and_incomplete_and_missing_without_an_attack(example_run: Run):
     step_results = make_attack_steps(example_run)
     figure = attack_steps(example_run, [step_results[4], step_results[0]], 0)
     assert list(_trace(figure, "RITA").x) == [0, 4]
-
-
-def test_a_run_without_an_attack_shows_a_message():
     assert "only defended" in attack_steps(make_run(attack=False), [], 0).meta["alt"]
 
 

@@ -55,7 +55,9 @@ def class_costs(
         x, y = f"x{suffix}", f"y{suffix}"
         _draw_side(figure, run, name, rows, selected, earlier[name], {"xaxis": x, "yaxis": y})
         notes += _labels(run, name, rows, x, y)
-        shapes.append(_outline(rows[run.label], x, y))
+        row, line = rows[run.label], {"color": COLOURS["text"], "width": 1.5}  # the true class is outlined
+        outline = {"type": "rect", "x0": 0, "x1": 1, "y0": row - 0.42, "y1": row + 0.42, "line": line}
+        shapes.append(outline | {"xref": f"{x} domain", "yref": y})
         shapes += row_band(None if selected is None else rows.get(selected), xref=f"{x} domain", yref=y)
         layout[f"xaxis{suffix}"] = axis(
             range=[low - 0.05 * span, float(values.max()) + TAGS_SPACE * span],
@@ -75,7 +77,7 @@ def class_costs(
     return finalise(
         figure,
         kind="class_costs",
-        alt=_alt_text(run, sides, shown),
+        alt=f"Transport cost of {len(shown)} classes in cosine distance. {'. '.join(_cheapest(run, name) for name in sides)}.",
         pickable=True,
         narrow=narrow,
         hovermode="closest",
@@ -187,12 +189,6 @@ def _labels(run: Run, name: str, rows: dict[int, int], x: str, y: str) -> list[d
     return found
 
 
-def _outline(row: int, x: str, y: str) -> dict[str, Any]:
-    """The outline of the true class."""
-    box = {"type": "rect", "xref": f"{x} domain", "yref": y, "x0": 0, "x1": 1, "y0": row - 0.42, "y1": row + 0.42}
-    return box | {"line": {"color": COLOURS["text"], "width": 1.5}}
-
-
 def class_axis(labels: list[str], **more: Any) -> dict[str, Any]:
     """The vertical axis of classes, the first at the top."""
     return axis(
@@ -214,13 +210,11 @@ def class_label(run: Run, k: int, letters: int) -> str:
     return f"<b>{escaped(name, letters + 1 - len(tag))}</b>{tag}"
 
 
-def _alt_text(run: Run, sides: list[str], shown: list[int]) -> str:
-    names, parts = run.class_prompts.names, []
-    for name in sides:
-        total = np.asarray(getattr(run, name).trace.total)
-        best = int(total.argmin())
-        parts.append(
-            f"{SIDE_STYLES[name]['title']} picture: cheapest is {names[best]} at {total[best]:.4f}, the true "
-            f"class {names[run.label]} costs {total[run.label]:.4f}"
-        )
-    return f"Transport cost of {len(shown)} classes in cosine distance. {'. '.join(parts)}."
+def _cheapest(run: Run, name: str) -> str:
+    """The cheapest class of a side and the cost of the true one as text."""
+    names, total = run.class_prompts.names, np.asarray(getattr(run, name).trace.total)
+    best = int(total.argmin())
+    return (
+        f"{SIDE_STYLES[name]['title']} picture: cheapest is {names[best]} at {total[best]:.4f}, the true "
+        f"class {names[run.label]} costs {total[run.label]:.4f}"
+    )
