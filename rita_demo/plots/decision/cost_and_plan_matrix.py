@@ -35,7 +35,6 @@ from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_ma
 from rita_demo.records import ImageResult, Run
 
 LEFT_MARGIN, LEFT_MARGIN_NARROW = 170, 104
-MAX_CLASSES = 10
 
 Cell = tuple[int, int | None]  # view, and prompt or None
 
@@ -128,7 +127,7 @@ def view_mass(run: Run, side: str, *, k: int | None = None, view: int | None = N
     Below rho = 1 every class leaves out the views that cost it most. Cells carry ``customdata = (view, class, share)``.
     """
     one: ImageResult = getattr(run, side)
-    classes, views = shown_classes(run, k, MAX_CLASSES), view_order(run.attacked)
+    classes, views = shown_classes(run, k, 10), view_order(run.attacked)
     used = np.asarray(one.trace.view_weight, float) > 0
     z, data, text = [], [], []
     for c in classes:

@@ -14,8 +14,6 @@ from rita_demo.plots.shapes import limit_line, segments, side_bar
 from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_marks, finalise, legend_entry
 from rita_demo.records import Run, SinkhornHistory
 
-MAX_CLASSES = 8
-
 
 def sinkhorn_residuals(run: Run) -> Figure:
     """Largest marginal error at each of Sinkhorn's checks, log scale; prompts solid, cache dotted.
@@ -204,7 +202,7 @@ def cost_change(run: Run, *, k: int | None = None) -> Figure:
     Two marker traces per side, ``"clean before"``, ``"clean after"``, ..., with
     ``customdata = (class, before, after, hover text)``.
     """
-    classes = shown_classes(run, k, MAX_CLASSES)
+    classes = shown_classes(run, k, 8)
     names, sides = run.class_prompts.names, sides_of(run)
     figure = Figure()
     for number, name in enumerate(sides):
