@@ -8,6 +8,8 @@ Features are L2-normalised, probabilities sum to 1, entropies are in nats, costs
 [0, 2].
 """
 
+# ruff: noqa: F401 (the names that other folders import)
+
 from rita_demo.records.arrays import Array
 from rita_demo.records.attack import AttackTrace, ThreatModel
 from rita_demo.records.cache import Alignment, CacheEvent, CacheState, CacheUpdate, ProcrustesPlane
@@ -26,34 +28,3 @@ from rita_demo.records.decision import (
 from rita_demo.records.measurement import MeasuredCell, SampleOutcome
 from rita_demo.records.picture import EncodedViews, Picture, ViewSet
 from rita_demo.records.run import AttackStepResult, BackboneInfo, ImageResult, Run, ViewSeedResult
-
-__all__ = [
-    "Alignment",
-    "Array",
-    "AttackStepResult",
-    "AttackTrace",
-    "BackboneInfo",
-    "CacheEvent",
-    "CacheState",
-    "CacheUpdate",
-    "ClassPrompts",
-    "Confidence",
-    "DefenceFault",
-    "EncodedViews",
-    "Exclusions",
-    "ImageResult",
-    "MeasuredCell",
-    "Picture",
-    "ProcrustesPlane",
-    "Run",
-    "SampleOutcome",
-    "SinkhornHistory",
-    "TheoremBounds",
-    "ThreatModel",
-    "Trace",
-    "Transport",
-    "Tuning",
-    "Verdict",
-    "ViewSeedResult",
-    "ViewSet",
-]

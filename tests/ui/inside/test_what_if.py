@@ -8,7 +8,6 @@ import pytest
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline import run as run_module
 from rita_demo.plots.decision.cells import ratio_to_product_plan
-from rita_demo.plots.decision.transport_plan import ratio_of_valid_prompts
 from rita_demo.records import Exclusions, Tuning
 from rita_demo.records.errors import SettingError
 from rita_demo.ui.inside import what_if
@@ -134,7 +133,6 @@ def test_the_ratio_to_an_even_plan_is_one_for_any_transported_mass(engine, examp
     flat = example_run.settings.replace(transported_mass=rho, entropy_weight=10.0)
     again = rerun.rescore(engine, example_run, flat)
     assert ratio_to_product_plan(again, "attacked", 0) == pytest.approx(1.0, abs=0.1)
-    assert ratio_of_valid_prompts(again, "attacked", 0) == pytest.approx(1.0, abs=0.1)
 
 
 class CountingEngine(FakeEngine):
