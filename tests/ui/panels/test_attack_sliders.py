@@ -11,7 +11,7 @@ import pytest
 from rita_demo.pipeline.attack_steps import sampled_steps
 from rita_demo.ui.attack_defend.run_jobs import RunJobs
 from rita_demo.ui.background import attack_steps
-from rita_demo.ui.background.budgets import ATTACK_STEPS_BYTES, max_stored_steps
+from rita_demo.ui.background.attack_steps import ATTACK_STEPS_BYTES, max_stored_steps
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.inside import comparisons, what_if
