@@ -103,7 +103,7 @@ def build(
         figures.bind_events(fifth)
         context.bind_tab(sixth)
         menu.bind_events()
-        bind_save(save, context, notice.handle_errors(context.error_banner))
+        bind_save(save, context)
         context.downloads.use_page(page)
         _bind_load_and_unload(page, context, tab, example, reset)
         _disable_pending_status(page, context.visitor)

@@ -36,7 +36,7 @@ def build_budget_curves() -> None:
         gr.HTML(_CURVES_LEAD)
         PlotlyView(
             plots.accuracy_by_budget(
-                {square: _measured(path) for square, path in shipped_results.BUDGET_CURVES.items()}
+                {square: _measured_cells(path) for square, path in shipped_results.BUDGET_CURVES.items()}
             ),
             aria="Accuracy of CLIP, Ensemble and RITA against the strength of the attack",
             height=520,
@@ -49,10 +49,10 @@ def build_attacker_table() -> None:
     """RITA and the plain ensemble of the same crops, attack by attack."""
     title = "Is RITA better than a plain average of the crops? Measured against nine attackers, and none"
     with gr.Accordion(title, open=False, elem_classes="fold", elem_id="evidence-fold"):
-        gr.HTML(attacker_table(_measured(shipped_results.ATTACKERS)), elem_id="evidence")
+        gr.HTML(attacker_table(_measured_cells(shipped_results.ATTACKERS)), elem_id="evidence")
 
 
-def _measured(path: Path) -> tuple[MeasuredCell, ...]:
+def _measured_cells(path: Path) -> tuple[MeasuredCell, ...]:
     try:
         return shipped_results.read(path)
     except DataError:

@@ -6,7 +6,6 @@ The browser sends the figures as SVG with the click. They are untrusted input, a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +108,7 @@ def cache_before_run(session: Session, run: Run) -> bytes | None:
     return data
 
 
-def bind_save(button: SaveButton, context: AppContext, guard_errors: Callable[[Any], Any]) -> None:
+def bind_save(button: SaveButton, context: AppContext) -> None:
     """Connect the button."""
     made = [0]
 
@@ -121,6 +120,5 @@ def bind_save(button: SaveButton, context: AppContext, guard_errors: Callable[[A
             said = f"Saved {ZIP_NAME}, {len(data) / 1e6:.1f} MB, {len(drawn)} figures of the open tab among it."
             return {button: download_value(ZIP_NAME, data, made[0]), context.status: notice.done_html(said)}
 
-    button.click(
-        guard_errors(on_save), [context.visitor], [button, context.error_banner, context.status], **IMMEDIATE_EVENT
-    )
+    outputs = [button, context.error_banner, context.status]
+    button.click(notice.handle_errors(context.error_banner)(on_save), [context.visitor], outputs, **IMMEDIATE_EVENT)

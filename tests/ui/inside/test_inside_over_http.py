@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from rita_demo.settings import SETTINGS
 from tests.ui.http_client import HttpClient, serve_fake_page
 
 pytestmark = pytest.mark.slow
@@ -117,13 +116,6 @@ def test_a_forged_setting_changes_nothing_and_the_next_one_works(inside_client: 
         assert "Something went wrong" not in answer
         assert "What if:" not in answer, value
     assert "What if:" in inside_client.press("whatif-cache_weight", "input", whatif_cache_weight=0.7)
-    assert "the run as it was made" in inside_client.press("whatif-back")
-
-
-@pytest.mark.parametrize("beyond", [10**400, 33])
-def test_a_number_outside_the_slider_range_is_clipped(inside_client: RawJsonClient, beyond: int) -> None:
-    answer = inside_client.press("whatif-slots", "input", whatif_slots=beyond)
-    assert f"now {SETTINGS['slots'].high:g}" in answer
     assert "the run as it was made" in inside_client.press("whatif-back")
 
 
