@@ -49,6 +49,18 @@ def _figure(
     return view
 
 
+def _heading(
+    panels: PanelRegistry, name: str, number: int, text: Callable[[Run], str], empty: str, *topics: str
+) -> None:
+    """A numbered heading: ``text`` of the run, or ``empty`` before there is one."""
+
+    def draw(session: Session) -> str:
+        run = session.run_at_step
+        return verdict_table.heading_html(empty if run is None else text(run), number)
+
+    panels.add(gr.HTML(elem_id=f"heading-{name}"), draw, *topics)
+
+
 def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
     """The three pictures, the verdicts, the attack steps, and the threat model."""
     pictures = PictureTriptych(elem_id="pictures")
@@ -68,11 +80,9 @@ def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
             slider = build_step_slider(panels, "scrubber", "step")
             follow = gr.Button("Look at the steps between", elem_id="follow", visible=False)
             panels.add(follow, _background_button, "attack_steps")
-    threat, times = gr.HTML(elem_id="threat"), gr.HTML(elem_id="times")
-    unknown = gr.HTML(elem_id="unknown")
-    panels.add(threat, verdict_table.threat, "budget")
-    panels.add(unknown, verdict_table.unknown_words)
-    panels.add(times, verdict_table.times, "budget")
+    panels.add(gr.HTML(elem_id="threat"), verdict_table.threat, "budget")
+    panels.add(gr.HTML(elem_id="times"), verdict_table.times, "budget")
+    panels.add(gr.HTML(elem_id="unknown"), verdict_table.unknown_words)
     return {
         "pictures": pictures,
         "early": [pictures, banner, table],
@@ -103,9 +113,7 @@ def _background_button(session: Session) -> Any:
 
 def build_views(panels: PanelRegistry) -> dict[str, Any]:
     """3. The views."""
-    heading = gr.HTML(elem_id="heading-views")
-    said = verdict_table.headline_panel(3, wording.heading_views, "The picture as 64 crops.")
-    panels.add(heading, said, "step")
+    _heading(panels, "views", 3, wording.heading_views, "The picture as 64 crops.", "step")
     gr.HTML(
         f"<p class='lead'>Each {wording.term_html('view')} is asked on its own, after the {wording.term_html('step back')}. A {wording.term_html('confident view')} "
         f"(low {wording.term_html('entropy')}) may enter the {wording.term_html('memory (cache)')}. Choose one: its "
@@ -139,8 +147,7 @@ def _side(session: Session) -> Any:
 
 
 def _grid(session: Session) -> Any:
-    at = session.selection
-    now = session.run_at_step
+    now, at = session.run_at_step, session.selection
     if now is None or session.crops_of(at.side) is None:
         return None
     return grid_value(now, at.side, selected=at.view)
@@ -152,9 +159,7 @@ def _entropies(session: Session, run: Run) -> Figure:
 
 def build_transport(panels: PanelRegistry) -> dict[str, Any]:
     """4. The cost of every class, and the transport plan of one."""
-    heading = gr.HTML(elem_id="heading-costs")
-    said = verdict_table.headline_panel(4, wording.heading_costs, "What every class costs.")
-    panels.add(heading, said, "step")
+    _heading(panels, "costs", 4, wording.heading_costs, "What every class costs.", "step")
     gr.HTML(
         f"<p class='lead'>The {wording.term_html('transport cost')} of a class is the mean cosine distance of the "
         f"cheapest {wording.term_html('transport plan')} from the crops to its sentences; the "
@@ -168,11 +173,11 @@ def build_transport(panels: PanelRegistry) -> dict[str, Any]:
         with gr.Column(scale=1, min_width=320):
             class_menu = gr.Dropdown([], label="Class looked at", allow_custom_value=True, elem_id="class")
             aria, empty = "Transport plan of the chosen class", "The plan of the chosen class."
-            topics = ("class", "side", "view", "step")
-            plan = _figure(panels, "plan", aria, (360, 420), empty, _plan, *topics)
+            selected = ("class", "side", "view", "step")
+            plan = _figure(panels, "plan", aria, (360, 420), empty, _plan, *selected)
             cell = gr.HTML(elem_id="cell-detail")
     panels.add(class_menu, selection_details.class_choices, "class")
-    panels.add(cell, selection_details.cell_detail, *topics, immediate=True)
+    panels.add(cell, selection_details.cell_detail, *selected, immediate=True)
     return {"costs": costs, "class_menu": class_menu, "plan": plan}
 
 
@@ -205,13 +210,9 @@ def build_view_seed_check(panels: PanelRegistry) -> dict[str, Any]:
 
 def build_cache_and_stronger_attack(panels: PanelRegistry) -> dict[str, Any]:
     """5. The cache; 6. a stronger attack."""
-    memory, holds = gr.HTML(elem_id="heading-memory"), gr.HTML(elem_id="memory-holds")
-    panels.add(memory, verdict_table.headline_panel(5, wording.heading_cache, "Reliable views are stored."))
-    panels.add(holds, verdict_table.cache_contents, "memory")
-    stronger = gr.HTML(elem_id="heading-stronger")
-    panels.add(
-        stronger, verdict_table.headline_panel(6, wording.heading_stronger, "What if the attacker knows the defence?")
-    )
+    _heading(panels, "memory", 5, wording.heading_cache, "Reliable views are stored.")
+    panels.add(gr.HTML(elem_id="memory-holds"), verdict_table.cache_contents, "memory")
+    _heading(panels, "stronger", 6, wording.heading_stronger, "What if the attacker knows the defence?")
     with gr.Row(elem_id="push"):
         push = gr.Button("Attack twice as hard", elem_id="stronger")
         gr.HTML("<p class='lead'>Doubles the strength, up to 16/255, and runs again.</p>")
