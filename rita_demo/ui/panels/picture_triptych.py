@@ -158,6 +158,5 @@ def selected_box(session: Session) -> list[float] | None:
     run, view = session.run, session.selection.view
     if run is None or view is None:
         return None
-    side = run.attacked if session.selection.side == "attacked" else run.clean
-    boxes = side.encoded_views.views.boxes
+    boxes = getattr(run, session.selection.side).encoded_views.views.boxes
     return [float(v) for v in boxes[view]] if 0 <= view < len(boxes) else None

@@ -13,14 +13,6 @@ from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 
 
-def selected_side(session: Session) -> ImageResult | None:
-    """The result of the selected side."""
-    run = session.run_at_step
-    if run is None:
-        return None
-    return run.attacked if session.selection.side == "attacked" else run.clean
-
-
 def class_choices(session: Session) -> Any:
     """The menu of classes."""
     run, k = session.run, session.selection.k
@@ -38,9 +30,10 @@ def _crop_html(session: Session, view: int) -> str:
 
 def view_detail(session: Session) -> str:
     """HTML: the selected view, its answer, its entropy, and whether it may enter the cache."""
-    run, side, view = session.run, selected_side(session), session.selection.view
-    if run is None or side is None or view is None or not 0 <= view < len(side.encoded_views.features):
+    run, view = session.run_at_step, session.selection.view
+    if run is None or view is None or not 0 <= view < len(run.attacked.encoded_views.features):
         return "<p class='empty'>Choose a view to see where it was cut and what it says.</p>"
+    side: ImageResult = getattr(run, session.selection.side)
     sure = side.trace.confidence
     label, entropy = int(sure.label[view]), float(sure.entropy[view])
     share = wording.percent(sure.probability[view, label])
@@ -65,11 +58,12 @@ def view_detail(session: Session) -> str:
 
 def cell_detail(session: Session) -> str:
     """HTML: the selected cell of the plan: crop, sentence, cost and transported mass."""
-    run, side, at = session.run, selected_side(session), session.selection
-    if run is None or side is None:
+    run, at = session.run_at_step, session.selection
+    if run is None:
         return ""
     if at.k is None or at.view is None or at.atom is None:
         return "<p class='empty'>Choose a cell to see which crop it moves onto which sentence, and what that costs.</p>"
+    side: ImageResult = getattr(run, at.side)
     if at.view >= len(side.encoded_views.features) or at.atom >= len(run.class_prompts.prompts[at.k]):
         return ""
     return (

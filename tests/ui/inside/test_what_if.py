@@ -17,18 +17,6 @@ from tests.ui.conftest import completed_run
 from tests.ui.fake_engine import FakeEngine
 
 
-def test_a_changed_setting_equals_a_run_with_it(engine, example_run) -> None:
-    wanted = example_run.settings.replace(entropy_weight=0.1, transported_mass=1.0)
-    again = rerun.rescore(engine, example_run, wanted)
-    trace, _ = engine.decide(
-        example_run.attacked.encoded_views, example_run.class_prompts, example_run.cache_before, wanted
-    )
-    assert np.allclose(again.attacked.trace.total, trace.total)
-    assert again.attacked.verdicts["clip"] is example_run.attacked.verdicts["clip"]
-    assert again.settings == wanted
-    assert example_run.settings != wanted
-
-
 def test_a_setting_that_needs_new_views_is_refused(engine, example_run) -> None:
     with pytest.raises(SettingError, match="new run"):
         rerun.rescore(engine, example_run, example_run.settings.replace(views=8))
