@@ -37,7 +37,7 @@ from rita_demo.ui.session import share_link
 from rita_demo.ui.session.run_request import form_values, parse_request
 from rita_demo.ui.session.session import HOME_TAB, SIDES, AttackDefendState, Session
 from rita_demo.ui.session.share_link import ShareLink, valid_selection
-from rita_demo.ui.widgets.plotly_view import clicked
+from rita_demo.ui.widgets.plotly_view import clicked_integer
 from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
 
 
@@ -247,9 +247,7 @@ class AttackDefendTab(SelectionEvents):
     def on_step(self, visitor: Any, event: gr.EventData) -> Updates:
         """An attack step was clicked in the figure."""
         session, run = self._session_and_run(visitor)
-        click = clicked(event)
-        frames = len(run.attack.frames) if run is not None and run.attack is not None else 0
-        step = click.integer(0, frames) if click else None
+        step = clicked_integer(event, len(run.attack.frames) if run is not None and run.attack is not None else 0)
         return {} if step is None else select_step(session, step, self.two_stage, self.crop_selected)
 
     def crop_selected(self, session: Session) -> None:

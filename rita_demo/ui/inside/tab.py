@@ -23,7 +23,7 @@ from rita_demo.ui.inside.what_if_events import WhatIfEvents, build_comparisons
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.panels.attack_sliders import bind_attack_sliders, build_budget_choice, build_step_slider
 from rita_demo.ui.session.session import SIDES, Session
-from rita_demo.ui.widgets.plotly_view import clicked
+from rita_demo.ui.widgets.plotly_view import clicked_integer
 
 
 class InsideTab(SelectionEvents):
@@ -101,10 +101,8 @@ class InsideTab(SelectionEvents):
     def on_prompt(self, visitor: Any, event: gr.EventData) -> Updates:
         """A prompt's bar was clicked."""
         session, run = self._session_and_run(visitor)
-        click, k = clicked(event), session.selection.k
-        if run is None or click is None or k is None:
-            return {}
-        m = click.integer(0, len(run.class_prompts.prompts[k]))
+        k = session.selection.k
+        m = clicked_integer(event, 0 if run is None or k is None else len(run.class_prompts.prompts[k]))
         return {} if m is None else self._select(session, "view", atom=m)
 
     def pick_prompt(self, visitor: Any, name: Any) -> Updates:
@@ -121,11 +119,8 @@ class InsideTab(SelectionEvents):
     def on_all_views(self, visitor: Any, event: gr.EventData) -> Updates:
         """A cell of views times all classes was clicked: both are chosen."""
         session, run = self._session_and_run(visitor)
-        click = clicked(event)
-        if run is None or click is None:
-            return {}
-        N = len(run.attacked.encoded_views.features)
-        code = click.integer(0, N * len(run.class_prompts.names))
+        N = len(run.attacked.encoded_views.features) if run else 0
+        code = clicked_integer(event, N * len(run.class_prompts.names) if run else 0)
         if code is None:
             return {}
         return self._select(session, "view", "class", view=code % N, k=code // N, atom=None)
