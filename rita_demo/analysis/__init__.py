@@ -1,6 +1,6 @@
 """Computations for figures and tables, with numpy, scikit-learn and umap: records in, records out."""
 
-# ruff: noqa: F401 (the names that other folders import)
+
 
 from rita_demo.analysis.attacker_table import CorrectCount, attacker_table, difference_in_correct
 from rita_demo.analysis.exact_transport import exact_cost, with_exact

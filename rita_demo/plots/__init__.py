@@ -1,6 +1,6 @@
 """Figures: a record in, a Plotly figure out. No maths beyond scaling for display; colours and axes are in ``theme``."""
 
-# ruff: noqa: F401 (the names that other folders import)
+
 
 from rita_demo.plots.attack.attack_steps import attack_steps
 from rita_demo.plots.attack.budget_curves import accuracy_by_budget

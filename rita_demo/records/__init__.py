@@ -8,7 +8,7 @@ Features are L2-normalised, probabilities sum to 1, entropies are in nats, costs
 [0, 2].
 """
 
-# ruff: noqa: F401 (the names that other folders import)
+
 
 from rita_demo.records.arrays import Array
 from rita_demo.records.attack import AttackTrace, ThreatModel
