@@ -33,9 +33,13 @@ def kl_to_one_hot(cloud: FeatureCloud, measure: KlFunction) -> KlToOneHot:
         original=original,
         cached=cached,
         cached_true=cached_true,
-        medians=(_median(original[both]), _median(cached[both]), _median(cached_true[both_true])),
-        improved=_share(cached[both] < original[both]),
-        improved_true=_share(cached_true[both_true] < original[both_true]),
+        medians=(
+            _or_nan(np.median, original[both]),
+            _or_nan(np.median, cached[both]),
+            _or_nan(np.median, cached_true[both_true]),
+        ),
+        improved=_or_nan(np.mean, cached[both] < original[both]),
+        improved_true=_or_nan(np.mean, cached_true[both_true] < original[both_true]),
         classes=int(both.sum()),
         classes_true=int(both_true.sum()),
         pictures_name=cloud.pictures_name,
@@ -48,9 +52,5 @@ def density(values: np.ndarray, at: np.ndarray) -> np.ndarray | None:
     return gaussian_kde(finite)(at) if len(np.unique(finite)) >= 3 else None
 
 
-def _median(values: np.ndarray) -> float:
-    return float(np.median(values)) if len(values) else float("nan")
-
-
-def _share(right: np.ndarray) -> float:
-    return float(right.mean()) if len(right) else float("nan")
+def _or_nan(summary: Callable[[np.ndarray], float], values: np.ndarray) -> float:
+    return float(summary(values)) if len(values) else float("nan")

@@ -39,12 +39,13 @@ def project_to_plane(features: np.ndarray, text_mean: np.ndarray) -> ProcrustesP
     """
     X = np.asarray(features, np.float64)
     total, z = X.sum(0), np.asarray(text_mean, np.float64)
-    if np.linalg.norm(total) < MIN_RESULTANT * max(len(X), 1) or np.linalg.norm(z) < MIN_RESULTANT:
+    if np.linalg.norm(total) < MIN_RESULTANT * len(X) or np.linalg.norm(z) < MIN_RESULTANT:
         return None
     u, v = total / np.linalg.norm(total), z / np.linalg.norm(z)
     basis = np.stack([v, _perpendicular(u, v)], 1)
     angle = 2 * np.arctan2(np.linalg.norm(u - v), np.linalg.norm(u + v))
-    smallest, svd = X @ _smallest_rotation(u, v), X @ _svd_rotation(X, z)
+    U, _, Vh = np.linalg.svd(np.outer(total, z))  # the textbook minimiser; the SVD chooses its other D - 1 dimensions
+    smallest, svd = X @ _smallest_rotation(u, v), X @ (U @ Vh)
     stages = (X, smallest, svd)
     return ProcrustesPlane(
         before=X @ basis,
@@ -77,12 +78,6 @@ def _smallest_rotation(u: np.ndarray, v: np.ndarray) -> np.ndarray:
     for mirror in (u, middle / np.linalg.norm(middle)):
         W = W - 2 * np.outer(W @ mirror, mirror)
     return W
-
-
-def _svd_rotation(X: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """(D, D) the textbook minimiser; the SVD chooses its other D - 1 dimensions."""
-    U, _, Vh = np.linalg.svd(np.outer(X.sum(0), z))
-    return U @ Vh
 
 
 def _movement_outside_plane(before: np.ndarray, after: np.ndarray, basis: np.ndarray) -> np.ndarray:

@@ -24,18 +24,15 @@ def centre_by_kind(points: CloudPoints) -> np.ndarray:
 def pca(features: np.ndarray) -> tuple[np.ndarray, float]:
     """The two directions of largest variance: (P, 2) coordinates and their share of the variance.
 
-    ``features`` (P, D), P at least 2. The largest entry of each direction is positive, so the signs are fixed.
+    ``features`` (P, D), P and D at least 2. The largest entry of each direction is positive, so the signs are fixed.
     """
     X = np.asarray(features, np.float64)
     X = X - X.mean(0)
     strength, directions = np.linalg.eigh(X.T @ X)  # D x D: quick however many points there are
     two = directions[:, ::-1][:, :2]
-    two = two * np.where(two[np.abs(two).argmax(0), np.arange(two.shape[1])] < 0, -1, 1)
-    places = X @ two
-    if places.shape[1] < 2:
-        places = np.pad(places, ((0, 0), (0, 1)))
+    two = two * np.where(two[np.abs(two).argmax(0), [0, 1]] < 0, -1, 1)
     total = float((X**2).sum())
-    return places, float(strength[::-1][:2].sum() / total) if total else 0.0
+    return X @ two, float(strength[::-1][:2].sum() / total) if total else 0.0
 
 
 def umap(features: np.ndarray, neighbours: int, min_distance: float, seed: int = 0) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rita_demo.records import ImageResult, Transport
+from rita_demo.records import ImageResult
 
 
 def entropies(side: ImageResult, temperature: float) -> tuple[np.ndarray, np.ndarray]:
@@ -18,17 +18,11 @@ def entropies(side: ImageResult, temperature: float) -> tuple[np.ndarray, np.nda
         temperature: tau.
     """
     weight = np.asarray(side.trace.prompt_weight, np.float64)
-    before, after = (
-        _entropy(moved, weight, temperature)
-        for moved in (side.trace.untuned_prompt_transport, side.trace.prompt_transport)
-    )
-    return before, after
-
-
-def _entropy(moved: Transport, weight: np.ndarray, temperature: float) -> np.ndarray:
-    cosine = 1 - np.einsum("knm,km->nk", np.asarray(moved.cost, np.float64), weight)
-    logit = cosine / temperature
-    logit -= logit.max(1, keepdims=True)
-    share = np.exp(logit)
-    total = share.sum(1, keepdims=True)
-    return np.log(total[:, 0]) - (share / total * logit).sum(1)
+    found = []
+    for moved in (side.trace.untuned_prompt_transport, side.trace.prompt_transport):
+        logit = (1 - np.einsum("knm,km->nk", np.asarray(moved.cost, np.float64), weight)) / temperature
+        logit -= logit.max(1, keepdims=True)
+        share = np.exp(logit)
+        total = share.sum(1, keepdims=True)
+        found.append(np.log(total[:, 0]) - (share / total * logit).sum(1))
+    return found[0], found[1]

@@ -21,10 +21,20 @@ def sweeps(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep
     groups: dict[tuple, list[AblationPoint]] = {}
     for point in points:
         if setting in point.settings:
-            groups.setdefault(_group_key(point, setting), []).append(point)
-    lines = [group for group in map(list, groups.values()) if len(_values(group, setting)) >= 2]
-    apart = _distinguishing_settings([group[0].settings for group in lines], setting)
-    found = [_sweep(group, setting, apart) for group in lines]
+            cell = tuple(getattr(point.cell, name) for name in MATCHED_FIELDS if name != setting)
+            groups.setdefault((*cell, _setting_values(point.settings, setting)), []).append(point)
+    lines = []
+    for group in groups.values():
+        cells = {p.settings[setting]: p.cell for p in sorted(group, key=lambda p: p.cell.n)}
+        if len(cells) >= 2:
+            ordered = sorted(cells.items(), key=lambda at: (isinstance(at[0], str), at[0]))
+            lines.append((dict(ordered), group[0].settings))
+    names = dict.fromkeys(name for _, kept in lines for name in kept if name not in (setting, *MATCHED_FIELDS))
+    apart = [name for name in names if len({str(kept.get(name)) for _, kept in lines}) > 1]
+    found = []
+    for cells, kept in lines:
+        others = tuple((name, kept[name]) for name in apart if name in kept)
+        found.append(AblationSweep(setting, tuple(cells), tuple(cells.values()), others))
     return tuple(sorted(found, key=lambda one: (-len(one.values), str(one.others))))
 
 
@@ -33,50 +43,21 @@ def budget_curves(points: Iterable[AblationPoint], setting: str) -> tuple[Ablati
 
     The returned sweeps have ``setting="budget"`` and one entry in ``others``: the value of ``setting``.
     """
-    groups: dict[tuple, list[AblationPoint]] = {}
+    groups: dict[tuple, dict[int, MeasuredCell]] = {}
     for point in points:
         cell = point.cell
         if cell.method == "rita" and setting in point.settings and cell.attack in ("none", "pgd"):
-            key = (cell.dataset, cell.backbone, cell.protocol, cell.split, point.settings[setting])
             rest = _setting_values(point.settings, "budget", "steps", "attack", "adversarial_roundtrip")
-            groups.setdefault((*key, rest), []).append(point)
-    found = []
-    for key, group in groups.items():
-        cells = {_budget(p.cell): p.cell for p in group}
-        if len(cells) >= 2:
-            values = tuple(sorted(cells))
-            found.append(AblationSweep("budget", values, tuple(cells[v] for v in values), ((setting, key[4]),)))
-    return tuple(found)
-
-
-def _budget(cell: MeasuredCell) -> int:
-    return 0 if cell.attack == "none" else cell.budget
-
-
-def _group_key(point: AblationPoint, setting: str) -> tuple:
-    cell = tuple(getattr(point.cell, name) for name in MATCHED_FIELDS if name != setting)
-    return (*cell, _setting_values(point.settings, setting))
+            key = (point.settings[setting], cell.dataset, cell.backbone, cell.protocol, cell.split, rest)
+            groups.setdefault(key, {})[0 if cell.attack == "none" else cell.budget] = cell
+    curves = [(key[0], dict(sorted(cells.items()))) for key, cells in groups.items() if len(cells) >= 2]
+    return tuple(
+        AblationSweep("budget", tuple(cells), tuple(cells.values()), ((setting, value),)) for value, cells in curves
+    )
 
 
 def _setting_values(settings: dict[str, Any], *without: str) -> tuple:
     return tuple(sorted((k, v) for k, v in settings.items() if k not in without))
-
-
-def _values(group: Sequence[AblationPoint], setting: str) -> dict[Any, MeasuredCell]:
-    return {p.settings[setting]: p.cell for p in sorted(group, key=lambda p: p.cell.n)}
-
-
-def _sweep(group: Sequence[AblationPoint], setting: str, apart: Sequence[str]) -> AblationSweep:
-    cells = _values(group, setting)
-    values = tuple(sorted(cells, key=lambda v: (isinstance(v, str), v)))
-    others = tuple((name, group[0].settings[name]) for name in apart if name in group[0].settings)
-    return AblationSweep(setting, values, tuple(cells[v] for v in values), others)
-
-
-def _distinguishing_settings(settings: Sequence[dict[str, Any]], setting: str) -> list[str]:
-    """Settings in which the lines differ, without those that are columns of the table."""
-    names = dict.fromkeys(name for one in settings for name in one if name not in (setting, *MATCHED_FIELDS))
-    return [name for name in names if len({str(one.get(name)) for one in settings}) > 1]
 
 
 #: Rows of the component table: title, methods, protocol, settings that the row is about.
@@ -99,18 +80,13 @@ def components(points: Sequence[AblationPoint]) -> dict[str, dict[str, AblationP
     """
     table: dict[str, dict[str, AblationPoint]] = {}
     for title, methods, protocol, about in COMPONENTS:
-        here = [p for p in points if p.cell.method in methods]
-        wanted = [p for p in here if p.cell.protocol == protocol]
+        wanted = [p for p in points if p.cell.method in methods and p.cell.protocol == protocol]
         for point in sorted(wanted, key=lambda p: (len(non_recommended(p, about)), -p.cell.n)):
             if all(point.settings.get(name) == value for name, value in about.items()):
-                table.setdefault(title, {}).setdefault(column_title(point.cell), point)
+                cell = point.cell
+                attack = "clean" if cell.attack == "none" else f"{cell.attack} {cell.budget}/255"
+                table.setdefault(title, {}).setdefault(f"{cell.dataset} ({cell.split}), {attack}", point)
     return table
-
-
-def column_title(cell: MeasuredCell) -> str:
-    """Dataset and attack as text."""
-    attack = "clean" if cell.attack == "none" else f"{cell.attack} {cell.budget}/255"
-    return f"{cell.dataset} ({cell.split}), {attack}"
 
 
 def non_recommended(point: AblationPoint, about: dict[str, Any]) -> tuple[str, ...]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
-from typing import Any
 
 import torch
 from torch.nn import functional as F
@@ -32,37 +30,19 @@ def class_names(count: int) -> tuple[str, ...]:
     return tuple(both)[:count]
 
 
-def full_cache(K: int, J: int, class_prompts: ClassPrompts, device: torch.device) -> CacheState:
-    """A cache with all J slots of K classes full, which takes the most time; random unit features."""
-    generator = torch.Generator().manual_seed(0)
-    empty = method.empty(K, J, class_prompts.template_features.shape[1], class_prompts.key, device)
-    drawn = F.normalize(torch.randn(empty.features.shape, generator=generator), dim=-1)
-    return replace(
-        empty,
-        features=drawn.to(device),
-        entropy=torch.full_like(empty.entropy, 0.5),
-        born=torch.zeros_like(empty.born),
-        view=torch.zeros_like(empty.view),
-        count=torch.full_like(empty.count, J),
-        pictures=J * K,
-    )
-
-
 @dataclass(frozen=True)
 class BenchFixture:
-    """One configuration. ``backbone`` is the engine's own model."""
+    """One configuration: ``backbone`` is the engine's own model, ``side`` the side of the square in pixels."""
 
-    engine: Engine
     backbone: Backbone
+    engine: Engine
     settings: Settings
     classes: int
-    picture: Picture
+    side: int
 
-    @classmethod
-    def create(cls, backbone: Backbone, engine: Engine, settings: Settings, classes: int, side: int) -> BenchFixture:
-        """The sample picture as a square of ``side`` pixels."""
-        picture = sample(PICTURE).load(square="model", side=side)
-        return cls(engine, backbone, settings, classes, picture)
+    @cached_property
+    def picture(self) -> Picture:
+        return sample(PICTURE).load(square="model", side=self.side)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -77,12 +57,6 @@ class BenchFixture:
         return build_prompts(self.backbone, self.names, self.settings)
 
     @cached_property
-    def pixels(self) -> torch.Tensor:
-        """(3, H, H) float in [0, 1] on the device."""
-        on_device = torch.from_numpy(self.picture.pixels).to(self.backbone.device)
-        return on_device.permute(2, 0, 1).float() / 255
-
-    @cached_property
     def view_pixels(self) -> torch.Tensor:
         return self.cut_views()
 
@@ -92,8 +66,19 @@ class BenchFixture:
 
     @cached_property
     def cache_tensors(self) -> CacheState:
-        """A full cache as tensors, for the method."""
-        return full_cache(self.classes, self.settings.slots, self.class_prompts, self.backbone.device)
+        """A full cache as tensors, for the method: it takes the most time. Its unit features are random."""
+        K, J, prompts, device = self.classes, self.settings.slots, self.class_prompts, self.backbone.device
+        empty = method.empty(K, J, prompts.template_features.shape[1], prompts.key, device)
+        drawn = torch.randn(empty.features.shape, generator=torch.Generator().manual_seed(0))
+        return replace(
+            empty,
+            features=F.normalize(drawn, dim=-1).to(device),
+            entropy=torch.full_like(empty.entropy, 0.5),
+            born=torch.zeros_like(empty.born),
+            view=torch.zeros_like(empty.view),
+            count=torch.full_like(empty.count, J),
+            pictures=J * K,
+        )
 
     @cached_property
     def cache(self) -> CacheState:
@@ -104,14 +89,14 @@ class BenchFixture:
     def trace(self) -> Trace:
         return self.engine.decide(self.encoded_views, self.class_prompts, self.cache, self.settings)[0]
 
-    @cached_property
-    def new_picture(self) -> Callable[[], Picture]:
-        """Gives the picture with a new key at every call, so that the engine has no cached result for it."""
-        return lambda: replace(self.picture, key=f"{self.picture.key}-{next(_NUMBER)}")
+    def new_picture(self) -> Picture:
+        """The picture with a new key at every call, so that the engine has no cached result for it."""
+        return replace(self.picture, key=f"{self.picture.key}-{next(_NUMBER)}")
 
     def cut_views(self) -> torch.Tensor:
         """Views of the square (N, 3, side, side)."""
-        drawn = make_views(self.pixels, self.settings, self.backbone.side).pixels
+        pixels = torch.from_numpy(self.picture.pixels).to(self.backbone.device).permute(2, 0, 1).float() / 255
+        drawn = make_views(pixels, self.settings, self.backbone.side).pixels
         assert drawn is not None
         return drawn
 
@@ -140,10 +125,3 @@ class BenchFixture:
         """From features and updated prompts to the decision."""
         tuning = self.trace.tuning
         return self.engine.decide(self.encoded_views, self.class_prompts, self.cache, self.settings, tuning)[0]
-
-    def tensors(self) -> dict[str, Any]:
-        """Input of the method's stages: views x (N, D), prompts z (K, M, D), their weights (K, M), zbar (K, D)."""
-        device = self.backbone.device
-        x, z = (torch.from_numpy(a).to(device) for a in (self.encoded_views.features, self.class_prompts.features))
-        weight = torch.from_numpy(self.class_prompts.weight).to(device)
-        return {"x": x, "z": z, "weight": weight, "zbar": method.text_mean(z, weight)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,10 @@ import numpy as np
 
 from rita_demo.bench.fixture import BenchFixture
 from rita_demo.bench.run import machine_of
-from rita_demo.bench.stages import whole_attack
 from rita_demo.bench.timing import medians
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
-from rita_demo.records import Trace
+from rita_demo.records import EncodedViews, Trace
 from rita_demo.settings import RECOMMENDED
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.registry import untrained
@@ -37,69 +36,60 @@ def measure(backbone: Backbone, group: int = 16, rounds: int = 9) -> dict[str, A
     """``machine``, ``config``, ``stages`` (median seconds), ``pictures_per_second``, ``agreement`` of the two streams,
     and ``agreement_with_float32``: that of clean pictures with the unfused float32 model."""
     settings = RECOMMENDED.replace(attack="pgd", steps=STEPS, square="model")
-    scene = BenchFixture.create(backbone, Engine(backbone), settings, CLASSES, backbone.side)
-    squares = _squares(scene.picture.pixels, group)
-    results: dict[str, list[Trace]] = {}
+    scene = BenchFixture(backbone, Engine(backbone), settings, CLASSES, backbone.side)
     exact = backbone.unfused()
-
-    def run(name: str, way: Callable[[BenchFixture, np.ndarray], list[Trace]]) -> Callable[[], None]:
-        def work() -> None:
-            results[name] = way(scene, squares)
-
-        return work
-
-    work = {
+    plain = BenchFixture(exact, Engine(exact), settings, CLASSES, exact.side)
+    shifts = [np.roll(scene.picture.pixels, 7 * n, axis=(0, 1)) for n in range(group)]
+    squares = np.stack(shifts)  # (group, H, H, 3): the picture shifted by multiples of 7 pixels
+    results: dict[str, list[Trace]] = {}
+    work: dict[str, Callable[[], Any]] = {
         "image": scene.image,
-        "PGD-7": whole_attack(scene),
-        "stream, one by one": run("single", run_one_by_one),
-        f"stream, groups of {group}": run("grouped", run_grouped),
+        "PGD-7": lambda: scene.engine.attack(scene.picture, scene.class_prompts, settings, 0),
+        "stream, one by one": lambda: results.update(single=run_one_by_one(scene, squares)),
+        f"stream, groups of {group}": lambda: results.update(grouped=run_grouped(scene, squares)),
     }
     found = medians(work, rounds, warm_up=2, device=backbone.device)
-    rates = {name: group / s for name, s in found.items() if name.startswith("stream")}
+    clean = [run_one_by_one(one, squares, attacked=False) for one in (plain, scene)]
     return {
         "machine": machine_of(backbone.device),
         "config": {"backbone": backbone.info.name, "K": CLASSES, "N": settings.views, "group": group},
         "stages": found,
-        "pictures_per_second": rates,
+        "pictures_per_second": {name: group / s for name, s in found.items() if name.startswith("stream")},
         "agreement": _agreement(results["single"], results["grouped"]),
-        "agreement_with_float32": _agreement(
-            run_one_by_one(BenchFixture.create(exact, Engine(exact), settings, CLASSES, exact.side), squares, False),
-            run_one_by_one(scene, squares, False),
-        ),
+        "agreement_with_float32": _agreement(*clean),
     }
 
 
 def run_one_by_one(scene: BenchFixture, squares: np.ndarray, attacked: bool = True) -> list[Trace]:
     """Attack (if ``attacked``), encode and decide, picture after picture, with one cache."""
-    cache, traces = scene.engine.empty_cache(scene.class_prompts, scene.settings), []
-    for number, square in enumerate(squares):
-        picture = picture_of(square)
-        if attacked:
-            settings = scene.settings.replace(attack_seed=number)
-            trace = scene.engine.attack(picture, scene.class_prompts, settings, 0)
-            picture = replace(picture_of(trace.pixels), key=scene.new_picture().key)
-        encoded_views = scene.engine.encode_views(picture, scene.settings)
-        decision, cache = scene.engine.decide(encoded_views, scene.class_prompts, cache, scene.settings)
-        traces.append(decision)
-    return traces
+
+    def encoded_views() -> Iterator[EncodedViews]:
+        for number, square in enumerate(squares):
+            picture = picture_of(square)
+            if attacked:
+                settings = scene.settings.replace(attack_seed=number)
+                trace = scene.engine.attack(picture, scene.class_prompts, settings, 0)
+                picture = replace(picture_of(trace.pixels), key=scene.new_picture().key)
+            yield scene.engine.encode_views(picture, scene.settings)
+
+    return _decisions(scene, encoded_views())
 
 
 def run_grouped(scene: BenchFixture, squares: np.ndarray) -> list[Trace]:
     """The same with one batch of attacks and one batch of views; the decisions keep their order."""
-    engine, settings, seeds = scene.engine, scene.settings, range(len(squares))
+    engine, settings, count = scene.engine, scene.settings, len(squares)
     clean = [picture_of(square) for square in squares]
-    attacks = engine.attack_batch(clean, scene.class_prompts, settings, [0] * len(clean), seeds)
+    attacks = engine.attack_batch(clean, scene.class_prompts, settings, [0] * count, range(count))
     pictures = [picture_of(trace.pixels) for trace in attacks]
-    cache, traces = engine.empty_cache(scene.class_prompts, settings), []
-    for encoded_views in engine.encode_views_batch(pictures, settings, [settings.view_seed] * len(pictures)):
-        trace, cache = engine.decide(encoded_views, scene.class_prompts, cache, settings)
+    return _decisions(scene, engine.encode_views_batch(pictures, settings, [settings.view_seed] * count))
+
+
+def _decisions(scene: BenchFixture, encoded_views: Iterable[EncodedViews]) -> list[Trace]:
+    cache, traces = scene.engine.empty_cache(scene.class_prompts, scene.settings), []
+    for one in encoded_views:
+        trace, cache = scene.engine.decide(one, scene.class_prompts, cache, scene.settings)
         traces.append(trace)
     return traces
-
-
-def _squares(square: np.ndarray, count: int) -> np.ndarray:
-    """(count, H, H, 3): the picture shifted by multiples of 7 pixels."""
-    return np.stack([np.roll(square, 7 * n, axis=(0, 1)) for n in range(count)])
 
 
 def _agreement(single: list[Trace], grouped: list[Trace]) -> dict[str, float]:

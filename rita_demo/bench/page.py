@@ -12,7 +12,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,6 +21,7 @@ from rita_demo.process import environment
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 BROWSER_FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+VIEWPORT: Any = {"width": 1440, "height": 900}
 TIMEOUT_SECONDS = 180.0  # until the server must answer
 FIRST_PAINT_JS = """() => new Promise(done => {
   const paint = () => performance.getEntriesByName('first-contentful-paint')[0];
@@ -68,41 +69,29 @@ def measure(backbone: str, rounds: int = 5) -> tuple[dict[str, float], list[str]
 def _in_browser(path: str, address: str, rounds: int) -> dict[str, float]:
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=path, args=BROWSER_FLAGS)
-        try:
-            paint = _median_of(rounds, lambda: _first_paint(chromium, address), timed=False)
-            page = chromium.new_page(viewport={"width": 1440, "height": 900})
-            page.set_default_timeout(TIMEOUT_SECONDS * 1000)
-            page.goto(address)
-            page.wait_for_selector("#verdicts table")  # the worked example is shown
-            page.wait_for_selector("#views button")
-            page.wait_for_timeout(2000)
-            turn = itertools.count(1)
-            touch = _median_of(
-                rounds, lambda: _time_click(page, ["#views button", next(turn)], "#view-detail"), timed=False
-            )
-            page.wait_for_function(BUDGETS_READY_JS, timeout=TIMEOUT_SECONDS * 1000)
-            other = itertools.cycle([["#budget-shown input", 3], ["#budget-shown input", 2]])
-            strength = _median_of(rounds, lambda: _time_click(page, next(other), "#verdicts"), timed=False)
-            page.get_by_role("tab", name="Inside RITA").click()
-            page.wait_for_selector("#in-plan-attacked .heatmaplayer image")
-            page.wait_for_timeout(2000)
-            what_if = _median_of(rounds, lambda: _time_exclusion(page, "#whatif-banner"), timed=False)
-            plan = page.locator(f"{PLAN_SELECTOR} .rita-figure")
-            plan.scroll_into_view_if_needed()
-            redrawn = _median_of(rounds, lambda: _time_exclusion(page, PLAN_SELECTOR), timed=False)
-            followed = _median_of(rounds, lambda: _time_next_cell(page, plan), timed=False)
-        finally:
-            chromium.close()
-    return {
-        "page: first paint": paint,
-        "page: selection": touch,
-        "page: strength": strength,
-        "page: what-if": what_if,
-        "page: what-if to plan": redrawn,
-        "page: selection to plan": followed,
-    }
+    found = {}
+    with sync_playwright() as driver, driver.chromium.launch(executable_path=path, args=BROWSER_FLAGS) as chromium:
+        found["page: first paint"] = _median_of(rounds, lambda: _first_paint(chromium, address))
+        page = chromium.new_page(viewport=VIEWPORT)
+        page.set_default_timeout(TIMEOUT_SECONDS * 1000)
+        page.goto(address)
+        page.wait_for_selector("#verdicts table")  # the worked example is shown
+        page.wait_for_selector("#views button")
+        page.wait_for_timeout(2000)
+        views = (["#views button", number] for number in itertools.count(1))
+        found["page: selection"] = _median_of(rounds, lambda: _time_click(page, next(views), "#view-detail"))
+        page.wait_for_function(BUDGETS_READY_JS, timeout=TIMEOUT_SECONDS * 1000)
+        budgets = itertools.cycle([["#budget-shown input", 3], ["#budget-shown input", 2]])
+        found["page: strength"] = _median_of(rounds, lambda: _time_click(page, next(budgets), "#verdicts"))
+        page.get_by_role("tab", name="Inside RITA").click()
+        page.wait_for_selector("#in-plan-attacked .heatmaplayer image")
+        page.wait_for_timeout(2000)
+        found["page: what-if"] = _median_of(rounds, lambda: _time_exclusion(page, "#whatif-banner"))
+        plan = page.locator(f"{PLAN_SELECTOR} .rita-figure")
+        plan.scroll_into_view_if_needed()
+        found["page: what-if to plan"] = _median_of(rounds, lambda: _time_exclusion(page, PLAN_SELECTOR))
+        found["page: selection to plan"] = _median_of(rounds, lambda: _time_next_cell(page, plan))
+    return found
 
 
 def _time_click(page: Any, button: list[Any], panel: str) -> float:
@@ -127,28 +116,23 @@ def _time_next_cell(page: Any, plan: Any) -> float:
 
 def _first_paint(chromium: Any, address: str) -> float:
     """Seconds from the start of the navigation to the first content, in a browser without a cache."""
-    context = chromium.new_context(viewport={"width": 1440, "height": 900})
-    try:
+    with chromium.new_context(viewport=VIEWPORT) as context:
         page = context.new_page()
         page.goto(address, wait_until="commit")
         return float(page.evaluate(FIRST_PAINT_JS))
-    finally:
-        context.close()
 
 
-def _median_of(rounds: int, work: Callable[[], Any], timed: bool = True) -> float:
-    """Median of ``rounds`` calls after a warm-up call: of their wall time, or of their results."""
-    values = []
-    for _ in range(rounds + 1):
-        begin = time.perf_counter()
-        value = work()
-        values.append(time.perf_counter() - begin if timed else value)
-    return median(values[1:])
+def _median_of(rounds: int, measured: Callable[[], float]) -> float:
+    """Median of the results of ``rounds`` calls after a warm-up call."""
+    return median([measured() for _ in range(rounds + 1)][1:])
 
 
-def _get(address: str) -> None:
+def _get(address: str) -> float:
+    """Seconds of one GET."""
+    begin = time.perf_counter()
     with urllib.request.urlopen(address, timeout=30) as answer:
         answer.read()
+    return time.perf_counter() - begin
 
 
 @contextmanager
@@ -176,8 +160,8 @@ def _wait(address: str, server: subprocess.Popen) -> None:
     while time.perf_counter() - begin < TIMEOUT_SECONDS:
         if server.poll() is not None:
             raise RuntimeError(f"The server ended at once, with status {server.returncode}.")
-        try:
-            return _get(address)
-        except OSError:
-            time.sleep(0.05)
+        with suppress(OSError):
+            _get(address)
+            return
+        time.sleep(0.05)
     raise RuntimeError(f"The server does not answer after {TIMEOUT_SECONDS:.0f} s.")

@@ -32,19 +32,15 @@ def as_text(report: Report) -> str:
     rows += [[name, f"{1000 * seconds:.1f}", f"{seconds / floor:.2f}"] for name, seconds in report.stages.items()]
     goals = [["ratio", "value", "goal", ""]]
     for name, value in report.ratios.items():
-        limit, small = GOALS.get(name, (None, True))
-        goal = "" if limit is None else f"{'at most' if small else 'at least'} {limit:g}"
-        met = "" if limit is None else ("met" if (value <= limit) == small else "not met")
+        goal, met = "", ""
+        if name in GOALS:
+            limit, small = GOALS[name]
+            goal = f"{'at most' if small else 'at least'} {limit:g}"
+            met = "met" if (value <= limit) == small else "not met"
         goals.append([name, f"{value:.3f}", goal, met])
-    return "\n".join(
-        [
-            f"{config['backbone']} ({config['precision']}) on {where}, {machine['threads']} threads; "
-            f"{head}, square of {config['side']} px.",
-            "",
-            *align_columns(rows),
-            "",
-            *align_columns(goals),
-            *([""] if report.notes else []),
-            *report.notes,
-        ]
+    title = (
+        f"{config['backbone']} ({config['precision']}) on {where}, {machine['threads']} threads; "
+        f"{head}, square of {config['side']} px."
     )
+    notes = ["", *report.notes] if report.notes else []
+    return "\n".join([title, "", *align_columns(rows), "", *align_columns(goals), *notes])

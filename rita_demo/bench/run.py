@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -63,9 +63,8 @@ def run(
         with_page: also start a server (and a browser) and measure the page.
         on_progress: receives the name of the current part.
     """
-    engine = Engine(backbone)
-    scene = BenchFixture.create(backbone, engine, SETTINGS, CLASSES, SIDE)
-    device = backbone.device
+    engine, device = Engine(backbone), backbone.device
+    scene = BenchFixture(backbone, engine, SETTINGS, CLASSES, SIDE)
     machine = machine_of(device)
     on_progress("Stages, floor and image")
     quick = {
@@ -77,10 +76,6 @@ def run(
         "image": scene.image,
     }
     found = medians(quick, rounds, warm_up=2, device=device)
-    ratios = {
-        "decision_over_floor": found["decision"] / found["floor"],
-        "image_over_floor": found["image"] / found["floor"],
-    }
     on_progress("The reference implementation")
     plain = stages.algorithm1_reading(scene)
     # each after two untimed calls of its own: after the other one, memory pages are returned and requested again
@@ -89,59 +84,60 @@ def run(
         turns |= {f"{name}, {time} before": work for time in ("second", "first")} | {name: work}
     slow = medians(turns, slow_rounds, warm_up=0, device=device)
     found["plain"] = slow["plain"]
-    ratios["plain_over_image"] = slow["plain"] / slow["image"]
-    ratios["rescore_over_150ms"] = found["re-score"] / 0.150
+    ratios = {
+        "decision_over_floor": found["decision"] / found["floor"],
+        "image_over_floor": found["image"] / found["floor"],
+        "plain_over_image": slow["plain"] / slow["image"],
+        "rescore_over_150ms": found["re-score"] / 0.150,
+    }
     on_progress("UMAP")
     found |= medians({"UMAP": stages.umap_layout(scene)}, slow_rounds)
     for axis, values in GROWTH_VALUES.items():
         on_progress(f"Growth with {axis}")
-        found |= _growth(scene, axis, values, slow_rounds)
-    ratios |= _growth_ratios(found)
+        grown = _growth(scene, axis, slow_rounds)
+        found |= grown
+        for what in ("decision", "image"):  # seconds at the largest over seconds at the smallest value
+            first, last = (grown[f"{what}, {axis} = {v}"] for v in (values[0], values[-1]))
+            ratios[f"{what}_growth_{axis}_{values[0]}_to_{values[-1]}"] = last / first
     on_progress(f"{MANY_CLASSES} classes")
-    many = BenchFixture.create(backbone, engine, SETTINGS, MANY_CLASSES, SIDE)
+    many = replace(scene, classes=MANY_CLASSES)
     ratios["decision_k1000_over_1s"] = found[f"decision, K = {MANY_CLASSES}"]
-    if (grown := peak_bytes(many.decision)) is not None:
-        ratios["decision_k1000_memory_over_1gib"] = grown / GIB
-    if (grown := peak_bytes(many.image)) is not None:
-        ratios["image_k1000_memory_over_1gib"] = grown / GIB
+    for name, work in (("decision", many.decision), ("image", many.image)):
+        if (peak := peak_bytes(work)) is not None:
+            ratios[f"{name}_k1000_memory_over_1gib"] = peak / GIB
     notes: list[str] = []
     if with_page:
         on_progress("The page")
         shown, notes = page.measure(spec)
         found |= shown
-    return Report(machine, config_of(scene, rounds, slow_rounds), found, ratios, notes)
+    config = {
+        "backbone": backbone.info.name,
+        "precision": backbone.info.precision,
+        "picture": PICTURE,
+        "side": SIDE,
+        "N": SETTINGS.views,
+        "K": CLASSES,
+        "M": SETTINGS.prompts,
+        "J": SETTINGS.slots,
+        "rounds": rounds,
+        "slow_rounds": slow_rounds,
+        "settings": SETTINGS.as_dict(),
+    }
+    return Report(machine, config, found, ratios, notes)
 
 
-def fixture_with(scene: BenchFixture, axis: str, value: int) -> BenchFixture:
-    """The same fixture with another number of views (N), prompts (M), classes (K), slots (J) or pixels."""
-    settings, classes, side = scene.settings, scene.classes, scene.picture.pixels.shape[0]
-    if axis == "K":
-        classes = value
-    elif axis == "side":
-        side = value
-    else:
-        settings = settings.replace(**{SETTING_OF_AXIS[axis]: value})
-    return BenchFixture.create(scene.backbone, scene.engine, settings, classes, side)
-
-
-def _growth(scene: BenchFixture, axis: str, values: tuple[int, ...], rounds: int) -> dict[str, float]:
-    """Median seconds of the decision and of the whole image for every value."""
+def _growth(scene: BenchFixture, axis: str, rounds: int) -> dict[str, float]:
+    """Median seconds of the decision and of the whole image for every value of an axis."""
     work: dict[str, Callable[[], Any]] = {}
-    for value in values:
-        other = fixture_with(scene, axis, value)
-        work[f"decision, {axis} = {value}"] = other.decision
-        work[f"image, {axis} = {value}"] = other.image
+    for value in GROWTH_VALUES[axis]:
+        if axis == "K":
+            other = replace(scene, classes=value)
+        elif axis == "side":
+            other = replace(scene, side=value)
+        else:
+            other = replace(scene, settings=scene.settings.replace(**{SETTING_OF_AXIS[axis]: value}))
+        work |= {f"decision, {axis} = {value}": other.decision, f"image, {axis} = {value}": other.image}
     return medians(work, rounds, device=scene.backbone.device)
-
-
-def _growth_ratios(found: dict[str, float]) -> dict[str, float]:
-    """Seconds at the largest over seconds at the smallest value of every axis."""
-    ratios = {}
-    for axis, values in GROWTH_VALUES.items():
-        for what in ("decision", "image"):
-            first, last = (found[f"{what}, {axis} = {v}"] for v in (values[0], values[-1]))
-            ratios[f"{what}_growth_{axis}_{values[0]}_to_{values[-1]}"] = last / first
-    return ratios
 
 
 def machine_of(device: torch.device) -> dict[str, Any]:
@@ -163,24 +159,6 @@ def machine_of(device: torch.device) -> dict[str, Any]:
 def _processor() -> str:
     if sys.platform.startswith("linux"):
         with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            for line in lines:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
+            names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+            return next(names, platform.processor())
     return platform.processor()
-
-
-def config_of(scene: BenchFixture, rounds: int, slow_rounds: int) -> dict[str, Any]:
-    """The configuration that was measured."""
-    return {
-        "backbone": scene.backbone.info.name,
-        "precision": scene.backbone.info.precision,
-        "picture": PICTURE,
-        "side": SIDE,
-        "N": scene.settings.views,
-        "K": scene.classes,
-        "M": scene.settings.prompts,
-        "J": scene.settings.slots,
-        "rounds": rounds,
-        "slow_rounds": slow_rounds,
-        "settings": scene.settings.as_dict(),
-    }

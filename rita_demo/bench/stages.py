@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,12 @@ import torch
 from rita_demo import method
 from rita_demo.bench.fixture import BenchFixture
 from rita_demo.pipeline import rerun
-from rita_demo.pipeline import run as run_module
+from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Exclusions
 from rita_demo.reference import ReferenceRita
 from rita_demo.views.boxes import area_fractions
 
 Work = dict[str, Callable[[], Any]]
-ATTACK_STEPS = 7
 
 
 def model_stages(scene: BenchFixture) -> Work:
@@ -26,40 +26,34 @@ def model_stages(scene: BenchFixture) -> Work:
     prompts = scene.prompts
     context = prompts.context.clone().requires_grad_()
     graph: dict[str, torch.Tensor] = {}
-
-    def forward() -> None:
-        graph["features"] = prompts.encode(context)
-
-    def second_forward() -> None:
-        with torch.no_grad():
-            prompts.encode(context)
-
     return {
         "views": scene.cut_views,
         "encoding": scene.encode,
-        "text forward": forward,
+        "text forward": lambda: graph.update(features=prompts.encode(context)),
         "text backward": lambda: scene.backward(graph["features"], context),
-        "text forward again": second_forward,
+        "text forward again": partial(torch.no_grad()(prompts.encode), context),
     }
 
 
 def method_stages(scene: BenchFixture) -> Work:
     """Stages of the method on features."""
-    s, memory, t = scene.settings, scene.cache_tensors, scene.tensors()
-    x, z, weight, zbar = t["x"], t["z"], t["weight"], t["zbar"]
-    confidence = method.assess(
-        x, z, weight, temperature=scene.backbone.temperature, max_entropy=s.max_entropy, entropy_unit=s.entropy_unit
-    )
-    shown = torch.from_numpy(area_fractions(scene.encoded_views.views.boxes)).to(x.device)
+    s, memory, device, tau = scene.settings, scene.cache_tensors, scene.backbone.device, scene.backbone.temperature
+    encoded, prompts = scene.encoded_views, scene.class_prompts
+    arrays = (encoded.features, prompts.features, prompts.weight, area_fractions(encoded.views.boxes))
+    x, z, weight, shown = (torch.from_numpy(array).to(device) for array in arrays)
+    zbar = method.text_mean(z, weight)
+    limits: dict[str, Any] = {"max_entropy": s.max_entropy, "entropy_unit": s.entropy_unit}
+    confidence = method.assess(x, z, weight, temperature=tau, **limits)
     a = method.view_weight(x, confidence, s.view_weight, shown)
     options = method.transport_options(s)
-    alignment = method.align(memory.features, memory.count, zbar, s.completion)
+    align = partial(method.align, memory.features, memory.count, zbar, s.completion)
+    aligned = align()
     return {
         "Sinkhorn, prompts": lambda: method.transport(method.cosine_cost(x, z), a, weight, **options),
         "Sinkhorn, memory": lambda: method.cache_transport(
-            x, a, memory, alignment, zbar, empty_class=s.empty_class, **options
+            x, a, memory, aligned, zbar, empty_class=s.empty_class, **options
         ),
-        "Procrustes": lambda: method.align(memory.features, memory.count, zbar, s.completion),
+        "Procrustes": align,
         "cache": lambda: method.update(memory, x, confidence, views_per_image=s.views_per_image),
         "decision": scene.decision,
     }
@@ -67,9 +61,8 @@ def method_stages(scene: BenchFixture) -> Work:
 
 def rescoring(scene: BenchFixture) -> Callable[[], Any]:
     """A what-if on the clean and the attacked picture: one setting changed, one view excluded."""
-    done = run_module.run_picture(
-        scene.engine, scene.picture, scene.names, scene.settings.replace(attack="fgsm"), label=0
-    )
+    settings = scene.settings.replace(attack="fgsm")
+    done = run_picture(scene.engine, scene.picture, scene.names, settings, label=0)
     done = replace(done, cache_before=scene.cache)
     changed = done.settings.replace(entropy_weight=2 * done.settings.entropy_weight)
     exclusions = Exclusions(views=frozenset({1}))
@@ -82,12 +75,6 @@ def attack_step(scene: BenchFixture) -> Callable[[], Any]:
     steps = scene.engine.attack_steps(scene.picture, scene.class_prompts, settings, 0)
     next(steps)  # the first one also evaluates the clean picture and the start
     return lambda: next(steps)
-
-
-def whole_attack(scene: BenchFixture) -> Callable[[], Any]:
-    """PGD with seven steps, from the clean to the attacked square."""
-    settings = scene.settings.replace(attack="pgd", steps=ATTACK_STEPS)
-    return lambda: scene.engine.attack(scene.picture, scene.class_prompts, settings, 0)
 
 
 def umap_layout(scene: BenchFixture) -> Callable[[], Any]:

@@ -36,23 +36,16 @@ def medians(
 def peak_bytes(work: Callable[[], Any]) -> int | None:
     """Largest growth of the process's resident memory during ``work``, in bytes; None without Linux's ``/proc``."""
     status, reset = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-    if not status.is_file() or not reset.exists():
-        return None
     try:
-        _trim_heap()
+        gc.collect()  # return freed memory to the system: its reuse would hide memory that the work needs
+        with suppress(OSError, AttributeError):  # another C library: the number may be too low
+            ctypes.CDLL("libc.so.6").malloc_trim(0)
         reset.write_text("5")  # reset the peak to the current resident size
     except OSError:
         return None
     before = _field(status, "VmRSS")
     work()
     return _field(status, "VmHWM") - before
-
-
-def _trim_heap() -> None:
-    """Return freed memory to the system first: its reuse would hide memory that the work needs."""
-    gc.collect()
-    with suppress(OSError, AttributeError):  # another C library: the number may be too low
-        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def _field(status: Path, name: str) -> int:

@@ -12,39 +12,4 @@ from rita_demo.plots.paper.ablations import sweep_lines
 from rita_demo.plots.paper.feature_cloud import feature_cloud
 from rita_demo.plots.paper.kl_to_one_hot import kl_to_one_hot
 from rita_demo.plots.paper.theorem import theorem_bounds
-from rita_demo.plots.theme import (
-    COLOURS,
-    METHOD_STYLES,
-    SIDE_STYLES,
-    alt_text,
-    class_style,
-    css_variables,
-    message_figure,
-)
-
-__all__ = [
-    "COLOURS",
-    "METHOD_STYLES",
-    "SIDE_STYLES",
-    "accuracy_by_budget",
-    "alt_text",
-    "attack_steps",
-    "cache_distances",
-    "cache_growth",
-    "cache_insertions",
-    "class_cache",
-    "class_costs",
-    "class_style",
-    "css_variables",
-    "feature_cloud",
-    "kl_to_one_hot",
-    "message_figure",
-    "plan_heatmap",
-    "procrustes_plane",
-    "running_accuracy",
-    "sweep_lines",
-    "theorem_bounds",
-    "view_answers",
-    "view_entropies",
-    "view_seed_results",
-]
+from rita_demo.plots.theme import class_style, css_variables, message_figure

@@ -20,13 +20,13 @@ class Figure:
         self.traces: list[dict[str, Any]] = []
         self.layers: dict[str, Any] = {}
 
-    def add_trace(self, trace: dict[str, Any]) -> None:
-        """Add a trace, its ``type`` among its keys."""
-        self.traces.append(trace)
-
     def add_scatter(self, **trace: Any) -> None:
         """Add points or lines."""
         self.traces.append({"type": "scatter"} | trace)
+
+    def add_marks(self, hover: str = "%{customdata[1]}", **trace: Any) -> None:
+        """Add points with ``customdata``, by default the number of what a click selects and the hover text."""
+        self.add_scatter(**{"mode": "markers", "hovertemplate": f"{hover}<extra></extra>"} | trace)
 
     def add_bar(self, **trace: Any) -> None:
         """Add bars."""

@@ -12,7 +12,6 @@ import unicodedata
 from rita_demo.records import Run
 
 _DIRECTIONS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
-MAX_LETTERS = 120  # of a name in a hover text
 
 
 def printable(name: str) -> str:
@@ -30,7 +29,7 @@ def truncated(name: str, letters: int) -> str:
     return line[: max(letters - 1, 1)].rstrip(" \u200d\ufe0f") + "…"
 
 
-def escaped(name: str, letters: int = MAX_LETTERS) -> str:
+def escaped(name: str, letters: int = 120) -> str:
     """A name for a label or hover text: escaped, at most ``letters`` characters before escaping."""
     return html.escape(truncated(name, letters), quote=False)
 

@@ -21,10 +21,10 @@ def limit_line(y: float, width: float) -> dict[str, Any]:
     return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y, "line": line}
 
 
-def frame(x: tuple[float, float], y: tuple[float, float], width: float = 2, **more: Any) -> dict[str, Any]:
+def frame(x: tuple[float, float], y: tuple[float, float], width: float = 2) -> dict[str, Any]:
     """The outline of a rectangle."""
     box = {"type": "rect", "x0": x[0], "x1": x[1], "y0": y[0], "y1": y[1], "fillcolor": TRANSPARENT}
-    return box | {"line": {"color": COLOURS["text"], "width": width}} | more
+    return box | {"line": {"color": COLOURS["text"], "width": width}}
 
 
 def row_band(row: int | None, **more: Any) -> list[dict[str, Any]]:
@@ -45,6 +45,11 @@ def side_bar(side: str, **marker: Any) -> dict[str, Any]:
     colour = SIDE_STYLES[side]["colour"]
     pattern = {"shape": "/", "bgcolor": COLOURS["surface"], "fgcolor": colour}
     return {"color": colour} | marker | ({"pattern": pattern} if side == "attacked" else {})
+
+
+def outlined(symbol: Any, colour: Any, size: Any) -> dict[str, Any]:
+    """The marker of a symbol with an outline of 2 pixels in its colour; each value is one or a list."""
+    return {"symbol": symbol, "size": size, "color": colour, "line": {"width": 2, "color": colour}}
 
 
 def accuracy_bars(cells: Iterable[MeasuredCell], colour: str) -> dict[str, Any]:

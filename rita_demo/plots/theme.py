@@ -65,13 +65,7 @@ TRANSPARENT = "rgba(0,0,0,0)"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 #: Diverging: below the middle blue, above vermillion, the middle nearly the colour of the page.
-DIVERGING: list[list[float | str]] = [
-    [0.0, COLOURS["low"]],
-    [0.25, COLOURS["low_mid"]],
-    [0.5, COLOURS["middle"]],
-    [0.75, COLOURS["high_mid"]],
-    [1.0, COLOURS["high"]],
-]
+DIVERGING = [[n / 4, COLOURS[role]] for n, role in enumerate(("low", "low_mid", "middle", "high_mid", "high"))]
 
 
 class _MethodStyles(Mapping[str, dict[str, str]]):
@@ -156,15 +150,17 @@ def axis(**more: Any) -> dict[str, Any]:
     return quiet | more
 
 
-def category_axis(titles: list[str]) -> dict[str, Any]:
-    """A vertical axis of named rows, the first at the bottom."""
+def category_axis(titles: list[str], *, top_first: bool = False, size: int = 13, **more: Any) -> dict[str, Any]:
+    """A vertical axis of named rows, the first at the bottom or at the top; ``size`` of the letters in pixels."""
+    places = list(range(len(titles)))
     return axis(
         range=[-0.5, len(titles) - 0.5],
-        tickvals=list(range(len(titles))),
+        tickvals=places[::-1] if top_first else places,
         ticktext=titles,
         showgrid=False,
         ticks="",
-        tickfont={"color": COLOURS["text"], "size": 13},
+        tickfont={"color": COLOURS["text"], "size": size},
+        **more,
     )
 
 
@@ -183,17 +179,10 @@ def dim_marks(items: Iterable[int], selected: int | None) -> list[float]:
     return [1.0 if selected in (None, i) else FADED for i in items]
 
 
-def dim_columns(selected: int, count: int, **more: Any) -> list[dict[str, Any]]:
+def dim_columns(selected: int, count: int) -> list[dict[str, Any]]:
     """Shapes that dim every column of ``count`` but the selected one, over the full height."""
-    cover = {
-        "type": "rect",
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "line": {"width": 0},
-        "fillcolor": COLOURS["surface"],
-        "opacity": 1 - FADED,
-    } | more
+    cover = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "line": {"width": 0}}
+    cover |= {"fillcolor": COLOURS["surface"], "opacity": 1 - FADED}
     ends = ((-0.5, selected - 0.5), (selected + 0.5, count - 0.5))
     return [cover | {"x0": low, "x1": high} for low, high in ends if low < high]
 
@@ -238,43 +227,32 @@ def finalise(
         narrow: dotted layout path (or ``data.0...``) -> value where the view is narrower than 560 px.
         **layout: Plotly layout of this figure.
     """
+    font = {"family": FONT, "size": 12, "color": COLOURS["text"]}
+    meta = {"kind": kind, "alt": alt, "pickable": pickable, "select": select}
     common = {
         "paper_bgcolor": TRANSPARENT,
         "plot_bgcolor": TRANSPARENT,
-        "font": {"family": FONT, "size": 12, "color": COLOURS["text"]},
-        "hoverlabel": {
-            "bgcolor": COLOURS["surface"],
-            "bordercolor": COLOURS["axis"],
-            "font": {"color": COLOURS["text"], "family": FONT, "size": 12},
-            "align": "left",
-        },
+        "font": font,
+        "hoverlabel": {"bgcolor": COLOURS["surface"], "bordercolor": COLOURS["axis"], "font": font, "align": "left"},
         "modebar": {"bgcolor": TRANSPARENT, "color": COLOURS["other"], "activecolor": COLOURS["text"]},
         "margin": {"l": 60, "r": 20, "t": 36, "b": 44},
         "showlegend": False,
         "dragmode": False,
         "uirevision": kind,
-        "meta": {
-            "kind": kind,
-            "alt": alt,
-            "pickable": pickable,
-            "select": select,
-            "narrow": narrow or {},
-            "wrap": wrap or [],
-        },
+        "meta": meta | {"narrow": narrow or {}, "wrap": wrap or []},
     }
     figure.layers = common | layout
     return figure
 
 
-def hit_area(x: list, height: float, data: list, hover: str, **more: Any) -> dict[str, Any]:
+def add_hit_area(figure: Figure, height: float, data: list, hover: str, **more: Any) -> None:
     """Invisible bars of full height, so that the whole column of a small mark can be hovered and clicked."""
-    return dict(
-        type="bar",
-        x=x,
-        y=[height] * len(x),
+    figure.add_bar(
+        x=list(range(len(data))),
+        y=[height] * len(data),
         width=1,
         customdata=data,
-        hovertemplate=hover,
+        hovertemplate=f"{hover}<extra></extra>",
         marker={"color": TRANSPARENT, "line": {"width": 0}},
         name="pick",
         hoverlabel={"bgcolor": COLOURS["surface"]},
@@ -282,21 +260,15 @@ def hit_area(x: list, height: float, data: list, hover: str, **more: Any) -> dic
     )
 
 
+def stacked_panels(upper: list[float], lower: list[float]) -> dict[str, Any]:
+    """``narrow`` for a figure of two panels side by side: one above the other; annotation 1 is the right one's title."""
+    titles = {"annotations.1.x": 0, "annotations.1.y": lower[1]}
+    return titles | {"xaxis.domain": [0, 1], "xaxis2.domain": [0, 1], "yaxis.domain": upper, "yaxis2.domain": lower}
+
+
 def message_figure(sentence: str) -> Figure:
     """A figure with a message instead of data; ``sentence`` must not contain user input that is not escaped."""
-    text = annotation(
-        sentence,
-        0.5,
-        0.5,
-        xanchor="center",
-        yanchor="middle",
-        align="center",
-        font={"size": 14, "color": COLOURS["quiet"]},
-    )
+    centred = {"xanchor": "center", "yanchor": "middle", "align": "center"}
+    text = annotation(sentence, 0.5, 0.5, font={"size": 14, "color": COLOURS["quiet"]}, **centred)
     hidden = {"visible": False}
     return finalise(Figure(), kind="empty", alt=sentence, wrap=[0], annotations=[text], xaxis=hidden, yaxis=hidden)
-
-
-def alt_text(figure: Figure) -> str:
-    """The text alternative of a figure."""
-    return figure.meta["alt"]

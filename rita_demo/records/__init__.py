@@ -26,34 +26,3 @@ from rita_demo.records.decision import (
 from rita_demo.records.measurement import MeasuredCell, SampleOutcome
 from rita_demo.records.picture import EncodedViews, Picture, ViewSet
 from rita_demo.records.run import AttackStepResult, BackboneInfo, ImageResult, Run, ViewSeedResult
-
-__all__ = [
-    "Alignment",
-    "Array",
-    "AttackStepResult",
-    "AttackTrace",
-    "BackboneInfo",
-    "CacheEvent",
-    "CacheState",
-    "CacheUpdate",
-    "ClassPrompts",
-    "Confidence",
-    "DefenceFault",
-    "EncodedViews",
-    "Exclusions",
-    "ImageResult",
-    "MeasuredCell",
-    "Picture",
-    "ProcrustesPlane",
-    "Run",
-    "SampleOutcome",
-    "SinkhornHistory",
-    "TheoremBounds",
-    "ThreatModel",
-    "Trace",
-    "Transport",
-    "Tuning",
-    "Verdict",
-    "ViewSeedResult",
-    "ViewSet",
-]

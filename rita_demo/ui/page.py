@@ -66,7 +66,14 @@ def build(
             gr.HTML("<h1>RITA <span>see an attack, see the defence</span></h1>", elem_id="title")
             corner = gr.Row(elem_id="corner")
         sessions = Sessions() if sessions is None else sessions
-        context = _build_context(ModelPool(engine, load), sessions)
+        context = AppContext(
+            models=ModelPool(engine, load),
+            sessions=sessions,
+            panels=PanelRegistry(),
+            error_banner=ErrorBanner(elem_id="notice"),
+            status=gr.HTML(elem_id="status"),
+            visitor=gr.State(""),
+        )
         with corner:
             menu = ModelMenu(context)
             Tour(elem_id="tour")
@@ -96,7 +103,7 @@ def build(
         figures.bind_events(fifth)
         context.bind_tab(sixth)
         menu.bind_events()
-        bind_save(save, context, notice.handle_errors(context.error_banner))
+        bind_save(save, context)
         context.downloads.use_page(page)
         _bind_load_and_unload(page, context, tab, example, reset)
         _disable_pending_status(page, context.visitor)
@@ -115,23 +122,9 @@ def _disable_pending_status(page: gr.Blocks, status_target: gr.State) -> None:
             event.show_progress_on = [status_target]
 
 
-def _build_context(engines: ModelPool, sessions: Sessions) -> AppContext:
-    """What all tabs share, and the components for messages."""
-    return AppContext(
-        models=engines,
-        sessions=sessions,
-        panels=PanelRegistry(),
-        error_banner=ErrorBanner(elem_id="notice"),
-        status=gr.HTML(elem_id="status"),
-        visitor=gr.State(""),
-    )
-
-
 def _bind_load_and_unload(
     page: gr.Blocks, context: AppContext, tab: AttackDefendTab, example: WorkedExample, reset: gr.Button
 ) -> None:
-    quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
-
     def opened(request: gr.Request) -> Iterator[Updates]:
         name = context.sessions.open(request.session_hash, model=context.models.default.info.name)
         yield {context.visitor: name}
@@ -149,17 +142,10 @@ def _bind_load_and_unload(
         context.sessions.close_page(request.session_hash)
 
     form = tab.form
-    outputs = context.outputs(
-        context.visitor,
-        *form.fields.values(),
-        form.upload_note,
-        form.gallery,
-        form.differences,
-        tab.link,
-        tab.queue_status.timer,
-    )
+    others = (form.upload_note, form.gallery, form.differences, tab.link, tab.queue_status.timer)
+    outputs = context.outputs(context.visitor, *form.fields.values(), *others)
     guard = notice.handle_errors(context.error_banner, lambda: {context.status: ""})
-    page.load(guard(opened), None, outputs, concurrency_limit=None, **quiet)
+    page.load(guard(opened), None, outputs, concurrency_limit=None, show_progress="hidden", api_visibility="private")
     reset.click(None, None, None, js="() => window.location.assign(window.location.pathname)", api_visibility="private")
     page.unload(closed)
 

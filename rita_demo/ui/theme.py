@@ -11,10 +11,6 @@ from rita_demo.plots.theme import PALETTE
 STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
 KEYBOARD = Path(__file__).with_name("keyboard.js")
 
-FONT = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif")
-MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace")
-
-
 #: Gradio's variable -> role in the palette; each is set for light and for dark.
 ROLES = {
     "body_background_fill": "surface",
@@ -49,8 +45,8 @@ def theme() -> gr.themes.Base:
         primary_hue="neutral",
         secondary_hue="neutral",
         neutral_hue="neutral",
-        font=list(FONT),
-        font_mono=list(MONO),
+        font=["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif"],
+        font_mono=["ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace"],
         radius_size="sm",
         text_size="md",
         spacing_size="sm",

@@ -49,13 +49,10 @@ def test_kl_of_pictures_and_memory_agrees_with_the_definition_in_loops() -> None
     assert one.medians[0] == pytest.approx(np.median(one.original[:2]))
     assert one.improved == np.mean(one.cached[:2] < one.original[:2])
     assert one.improved_true == np.mean(one.cached_true[[0, 2]] < one.original[[0, 2]])
-
-
-def test_an_empty_memory_gives_no_medians_and_no_curve() -> None:
-    one = analysis.kl_to_one_hot(make_cloud(cached=False), FakeEngine().kl_to_one_hot)
-    assert one.classes == 0
-    assert np.isnan(one.medians).all()
-    assert analysis.density(one.cached, np.linspace(0, 1, 5)) is None
+    empty = analysis.kl_to_one_hot(make_cloud(cached=False), FakeEngine().kl_to_one_hot)
+    assert empty.classes == 0
+    assert np.isnan(empty.medians).all()
+    assert analysis.density(empty.cached, np.linspace(0, 1, 5)) is None
 
 
 def test_a_density_is_the_sum_of_gaussians_and_integrates_to_one() -> None:

@@ -31,7 +31,7 @@ def backbone(tiny_model_dir: Path) -> Backbone:
 
 @pytest.fixture(scope="module")
 def bench_fixture(backbone: Backbone) -> BenchFixture:
-    return BenchFixture.create(backbone, Engine(backbone), SETTINGS, 7, 96)
+    return BenchFixture(backbone, Engine(backbone), SETTINGS, 7, 96)
 
 
 def test_timed_functions_alternate_and_warm_up_is_excluded() -> None:

@@ -10,9 +10,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from rita_demo.data.pictures import png_bytes
 from tests.extending.page import code_blocks
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 

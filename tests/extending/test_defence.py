@@ -9,10 +9,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from rita_demo.data.pictures import png_bytes
 from tests.extending.page import code_blocks
 from tests.extending.test_attack import ROOT, rita
+
+pytestmark = pytest.mark.slow
 
 
 def picture(folder: Path, name: str = "photo.png") -> Path:

@@ -8,9 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.extending.page import code_blocks
 from tests.extending.test_attack import ROOT, rita
 from tests.extending.test_defence import picture
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_setting_of_one_defence_is_in_its_file(tmp_path: Path) -> None:

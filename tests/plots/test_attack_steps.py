@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rita_demo.plots import alt_text, attack_steps
+from rita_demo.plots import attack_steps
 from rita_demo.plots.attack.attack_steps import MIN_LABEL_GAP, _spread_labels
 from rita_demo.records import Run
 from tests.plots.synthetic import make_attack_steps, make_run
@@ -15,32 +15,24 @@ def _trace(figure, name):
     return next(t for t in figure.data if t.name == name)
 
 
-def test_every_method_is_drawn_at_its_probability_of_the_true_class(example_run: Run):
+def test_every_method_is_drawn_at_its_probability_of_the_true_class_and_wrong_answers_are_crosses(example_run: Run):
     step_results = make_attack_steps(example_run)
     figure = attack_steps(example_run, step_results, 3)
     for method, name in (("clip", "CLIP"), ("ensemble", "Ensemble"), ("rita", "RITA")):
         wanted = [100 * f.image_result.verdicts[method].probability[example_run.label] for f in step_results]
         assert _trace(figure, name).y == pytest.approx(wanted)
         assert list(_trace(figure, name).x) == [f.step for f in step_results]
+        right = [f.image_result.verdicts[method].label == example_run.label for f in step_results]
+        assert list(_trace(figure, name).marker.symbol) == ["circle" if r else "x-thin" for r in right]
+        assert all(right) == (method != "clip")
 
 
-def test_the_loss_is_that_of_the_attack_in_nats(example_run: Run):
+def test_without_step_results_loss_and_clip_are_drawn_from_the_attack(example_run: Run):
     figure = attack_steps(example_run, [], 0)
     assert _trace(figure, "loss").y == pytest.approx(np.asarray(example_run.attack.loss))
     assert figure.layout.yaxis2.title.text == "nats"
-
-
-def test_without_step_results_clip_is_drawn_from_the_attack(example_run: Run):
-    figure = attack_steps(example_run, [], 0)
     assert _trace(figure, "CLIP").y == pytest.approx(100 * example_run.attack.probability[:, example_run.label])
     assert len(_trace(figure, "RITA").x or ()) == 0
-
-
-def test_a_wrong_answer_is_a_cross_and_a_right_one_a_circle(example_run: Run):
-    trace = _trace(attack_steps(example_run, make_attack_steps(example_run), 0), "CLIP")
-    right = [f.image_result.verdicts["clip"].label == example_run.label for f in make_attack_steps(example_run)]
-    assert list(trace.marker.symbol) == ["circle" if r else "x-thin" for r in right]
-    assert not all(right)
 
 
 @pytest.mark.parametrize(("asked", "marked"), [(-5, 0), (3, 3), (99, 7)])
@@ -53,14 +45,11 @@ def test_changing_the_step_changes_no_axis(example_run: Run):
     assert (one.xaxis, one.yaxis, one.yaxis2) == (two.xaxis, two.yaxis, two.yaxis2)
 
 
-def test_step_results_may_be_unordered_and_incomplete(example_run: Run):
+def test_step_results_may_be_unordered_and_incomplete_and_missing_without_an_attack(example_run: Run):
     step_results = make_attack_steps(example_run)
     figure = attack_steps(example_run, [step_results[4], step_results[0]], 0)
     assert list(_trace(figure, "RITA").x) == [0, 4]
-
-
-def test_a_run_without_an_attack_shows_a_message():
-    assert "only defended" in alt_text(attack_steps(make_run(attack=False), [], 0))
+    assert "only defended" in attack_steps(make_run(attack=False), [], 0).meta["alt"]
 
 
 def test_labels_that_would_overlap_are_moved_apart_in_their_order():

@@ -8,33 +8,24 @@ import numpy as np
 import pytest
 
 from rita_demo.analysis import project_to_plane
-from rita_demo.plots import COLOURS, alt_text, cache_distances, procrustes_plane
+from rita_demo.plots import cache_distances, procrustes_plane
+from rita_demo.plots.theme import COLOURS
 from rita_demo.records import ProcrustesPlane, Run
 
 
 def test_every_class_shows_its_cost_with_and_without_the_memory(example_run: Run) -> None:
     trace = example_run.attacked.trace
-    empty = replace(trace, cache_distance=trace.cache_distance + 0.01)
-    figure = cache_distances(example_run, empty, selected=3)
-    without, with_ = figure.data[-2:]
-    classes = [d[0] for d in with_.customdata]
-    assert 3 in classes
-    assert list(with_.x) == pytest.approx(list(trace.cache_distance[classes]))
-    assert list(without.x) == pytest.approx(list(empty.cache_distance[classes]))
-    assert list(with_.y) == list(without.y)
-    assert "instead of" in alt_text(figure)
-
-
-def test_a_memory_from_another_run_can_be_projected(example_run: Run) -> None:
-    trace = example_run.attacked.trace
-    other = replace(trace, cache_distance=trace.cache_distance + 0.02)
-    figure = cache_distances(example_run, trace, full=other)
-    without, with_ = figure.data[-2:]
-    assert np.array(with_.x) - np.array(without.x) == pytest.approx(0.02)
-
-
-def test_a_memory_without_effect_is_described_as_such(example_run: Run) -> None:
-    assert "changes no class" in alt_text(cache_distances(example_run, example_run.attacked.trace))
+    empty, other = (replace(trace, cache_distance=trace.cache_distance + change) for change in (0.01, 0.02))
+    for full in (None, other):  # that of the run, and another one
+        figure = cache_distances(example_run, empty, selected=3, full=full)
+        without, with_ = figure.data[-2:]
+        classes = [d[0] for d in with_.customdata]
+        assert 3 in classes
+        assert list(with_.x) == pytest.approx(list((full or trace).cache_distance[classes]))
+        assert list(without.x) == pytest.approx(list(empty.cache_distance[classes]))
+        assert list(with_.y) == list(without.y)
+        assert "instead of" in figure.meta["alt"]
+    assert "changes no class" in cache_distances(example_run, example_run.attacked.trace).meta["alt"]
 
 
 @pytest.fixture
@@ -55,7 +46,7 @@ def test_the_plane_draws_every_view_three_times(example_plane: ProcrustesPlane) 
         assert [d[0] for d in marks[stage].customdata] == [0, 1, 2]
         assert marks[stage].marker.size[1] > marks[stage].marker.size[0]
     assert not any("<b>cup" in a.text for a in figure.layout.annotations)
-    assert f"{np.degrees(example_plane.angle):.0f} degrees" in alt_text(figure)
+    assert f"{np.degrees(example_plane.angle):.0f} degrees" in figure.meta["alt"]
     assert f"({100 * example_plane.share[0, 0]:.0f} % before)" in figure.layout.xaxis.title.text
     assert f"({100 * example_plane.share[0, 1]:.0f} % before)" in figure.layout.yaxis.title.text
 

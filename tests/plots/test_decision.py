@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
+from rita_demo.pipeline import rerun
 from rita_demo.plots.decision.all_classes import _labels, all_prompts, all_views
 from rita_demo.plots.decision.cells import moved_shares
 from rita_demo.plots.decision.cost_and_plan_matrix import cost_matrix, plan_matrix, prompt_shares, view_mass
@@ -20,21 +19,8 @@ from rita_demo.plots.decision.sinkhorn_and_tuning import (
 )
 from rita_demo.plots.labels import escaped
 from rita_demo.plots.theme import COLOURS
-from rita_demo.records import Run, SinkhornHistory
-from tests.plots.synthetic import make_run
-
-
-def with_exclusions(run: Run, view: int, k: int, atom: int) -> Run:
-    """The attacked side with a view and a prompt left out, as a what-if records it."""
-    trace = run.attacked.trace
-    moved = trace.prompt_transport
-    plan, rows, columns = (np.array(a) for a in (moved.plan, moved.row_weight, moved.column_weight))
-    plan[:, view], rows[:, view], plan[k, :, atom], columns[k, atom] = 0, 0, 0, 0
-    weight = np.array(trace.view_weight)
-    weight[view] = 0
-    moved = replace(moved, plan=plan, row_weight=rows, column_weight=columns)
-    trace = replace(trace, prompt_transport=moved, view_weight=weight)
-    return replace(run, attacked=replace(run.attacked, trace=trace))
+from rita_demo.records import Exclusions, Run, SinkhornHistory
+from tests.plots.synthetic import TuningEngine, make_run
 
 
 @pytest.mark.parametrize("draw", [cost_matrix, plan_matrix])
@@ -46,25 +32,19 @@ def test_clean_and_attacked_share_scale_columns_and_rows(example_run: Run, draw)
     assert list(one.layout.yaxis.ticktext) == list(two.layout.yaxis.ticktext)
 
 
-def test_cells_of_the_cost_matrix_are_the_records_costs(example_run: Run):
-    cells = cost_matrix(example_run, "clean", 1).data[0]
-    cost = example_run.clean.trace.prompt_transport.cost[1]
+def test_cells_carry_the_records_costs_and_t_n_m_over_rho(example_run: Run):
+    cells, moved = cost_matrix(example_run, "clean", 1).data[0], example_run.clean.trace.prompt_transport
     for row, data in zip(cells.z, cells.customdata, strict=True):
-        for z, (n, m, c, _) in zip(row, data, strict=True):
-            assert z == pytest.approx(cost[n, m]) == pytest.approx(c)
-
-
-def test_cells_of_the_plan_are_t_n_m_over_rho(example_run: Run):
-    moved = example_run.attacked.trace.prompt_transport
-    views, atoms = moved.plan.shape[1:]
-    for row in plan_matrix(example_run, "attacked", 3).data[0].customdata:
-        for n, m, _, times in row:
-            assert times == pytest.approx(moved.plan[3, n, m] * views * atoms / moved.mass)
+        for z, (n, m, cost, even) in zip(row, data, strict=True):
+            assert z == pytest.approx(moved.cost[1, n, m]) == pytest.approx(cost)
+            assert even == pytest.approx(moved.plan[1, n, m] * moved.plan[1].size / moved.mass)
 
 
 @pytest.mark.parametrize("draw", [cost_matrix, plan_matrix])
 def test_excluded_items_keep_their_position_and_are_grey(example_run: Run, draw):
-    cells = draw(with_exclusions(example_run, 5, 2, 1), "attacked", 2).data[0]
+    exclusions = Exclusions(views=frozenset({5}), prompts=frozenset({(2, 1)}))
+    rescored = rerun.rescore(TuningEngine(), example_run, example_run.settings, exclusions)
+    cells = draw(rescored, "attacked", 2).data[0]
     grey = {
         (d[0], d[1])
         for zs, ds in zip(cells.z, cells.customdata, strict=True)
@@ -102,9 +82,11 @@ def test_prompt_shares_sum_to_the_cost(example_run: Run):
 
 def test_residuals_are_drawn_at_their_iterations_on_a_log_scale(example_run: Run):
     figure = sinkhorn_residuals(example_run)
-    assert [t.name for t in figure.data] == ["clean prompts", "attacked prompts"]
-    assert list(figure.data[0].x) == [1, 20]
-    assert list(figure.data[0].y) == pytest.approx([1e-2, 1e-7])
+    assert [t.name for t in figure.data] == ["clean prompts", "clean memory", "attacked prompts", "attacked memory"]
+    trace = example_run.attacked.trace
+    for line, solved in zip(figure.data[2:], (trace.prompt_transport, trace.cache_transport), strict=True):
+        assert list(line.x) == solved.checks.tolist()
+        assert list(line.y) == pytest.approx(np.maximum(solved.residual, 1e-12))
     assert figure.layout.yaxis.type == "log"
 
 
@@ -124,14 +106,9 @@ def test_the_update_shows_loss_movement_and_costs_of_both_sides(example_run: Run
 
 
 def make_history(*costs: float) -> SinkhornHistory:
-    count = len(costs)
-    return SinkhornHistory(
-        np.arange(count),
-        np.geomspace(0.1, 0.01, count),
-        np.array(costs),
-        np.geomspace(1e-1, 1e-7, count),
-        np.zeros((count, 4)),
-    )
+    n = len(costs)
+    weights, residuals = np.geomspace(0.1, 0.01, n), np.geomspace(1e-1, 1e-7, n)
+    return SinkhornHistory(np.arange(n), weights, np.array(costs), residuals, np.zeros((n, 4)))
 
 
 def test_the_cost_of_every_iteration_is_drawn_and_an_empty_history_is_not(example_run: Run):
@@ -217,6 +194,6 @@ def test_unselected_items_are_dimmed_not_removed(example_run: Run):
 
 def test_a_defend_only_run_has_one_line_per_figure():
     alone = make_run(attack=False)
-    assert len(sinkhorn_residuals(alone).data) == 1
+    assert [t.name for t in sinkhorn_residuals(alone).data] == ["clean prompts", "clean memory"]
     assert len(tuning_loss(alone).data) == 1
     assert len(prompt_shares(alone, 0).data) == 1

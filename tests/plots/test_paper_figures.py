@@ -23,11 +23,8 @@ def traces(figure, name: str, x: str):
 
 def test_pictures_are_left_views_right_at_the_positions_of_the_record() -> None:
     figure = plots.feature_cloud(POINTS, POSITIONS, NAMES, projection="PCA", ids=CLOUD.ids)
-    (left,), (right,), (held,) = (
-        traces(figure, "attacked", "x"),
-        traces(figure, "view", "x2"),
-        traces(figure, "cached", "x2"),
-    )
+    shown = (("attacked", "x"), ("view", "x2"), ("cached", "x2"))
+    (left,), (right,), (held,) = (traces(figure, kind, panel) for kind, panel in shown)
     assert not traces(figure, "view", "x")
     assert len(right.x) == len(left.x) * VIEWS_SHOWN
     for trace in (left, right, held):
@@ -59,7 +56,7 @@ def test_unselected_classes_are_grey_not_removed() -> None:
     (left,) = traces(figure, "attacked", "x")
     grey = [c == COLOURS["faint"] for c in left.marker.color]
     assert grey == [POINTS.label[i] != 1 for i, _ in left.customdata]
-    assert NAMES[1] in plots.alt_text(figure)
+    assert NAMES[1] in figure.meta["alt"]
 
 
 def test_a_line_connects_clean_attacked_and_cached_views() -> None:
@@ -102,11 +99,12 @@ def test_the_kl_figure_draws_every_class_the_record_has_and_its_medians() -> Non
     (curve,) = [t for t in figure.data if t.name == "attacked pictures" and t.mode == "lines"]
     raw = analysis.density(one.original, np.array(curve.x))
     assert np.allclose(curve.y, raw / raw.max())
-    assert f"{one.medians[0]:.2f} nats" in plots.alt_text(figure)
-    assert "nothing" in plots.alt_text(
-        plots.kl_to_one_hot(
+    assert f"{one.medians[0]:.2f} nats" in figure.meta["alt"]
+    assert (
+        "nothing"
+        in plots.kl_to_one_hot(
             analysis.kl_to_one_hot(make_cloud(cached=False), lambda f, *_: np.full(4, np.nan)), analysis.density
-        )
+        ).meta["alt"]
     )
 
 
@@ -138,8 +136,8 @@ def test_an_ablation_draws_its_values_in_order_with_intervals() -> None:
     assert list(first.error_y.arrayminus) == [5, 5, 5]
     assert first.line.color == COLOURS["attack"] != second.line.color == COLOURS["clean"]
     assert figure.layout.shapes[0].x0 == 1
-    assert "3: 20.0 %" in plots.alt_text(figure)
-    assert "No run" in plots.alt_text(plots.sweep_lines([], "x"))
+    assert "3: 20.0 %" in figure.meta["alt"]
+    assert "No run" in plots.sweep_lines([], "x").meta["alt"]
 
 
 def test_theorem_bounds_are_a_line_with_both_costs_on_it() -> None:

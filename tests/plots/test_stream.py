@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rita_demo.plots import alt_text, cache_growth, cache_insertions, class_cache, running_accuracy
+from rita_demo.plots import cache_growth, cache_insertions, class_cache, running_accuracy
 from rita_demo.plots.memory.stream import MAX_MARKS, thinned_indices
 from rita_demo.records.measurement import AccuracyCurve, CacheInsertions, CacheStats, StreamTrajectory
 
@@ -60,7 +60,7 @@ def test_accuracy_is_a_line_with_its_band_per_method_on_the_axis_of_the_whole_st
     assert "50 % right (40 to 70), n = 2" in line.customdata[1][1]
     assert tuple(figure.layout.xaxis.range) == (0.5, 10.5)
     assert figure.layout.shapes[0].x0 == 2
-    assert "RITA, first 2: 100 % right" in alt_text(figure)
+    assert "RITA, first 2: 100 % right" in figure.meta["alt"]
 
 
 def test_fill_is_relative_to_all_slots_and_purity_to_used_slots(trajectory) -> None:
@@ -98,7 +98,7 @@ def test_figures_of_an_empty_memory_show_a_message(trajectory) -> None:
     bare = replace(trajectory, insertions=none)
     nothing = CacheStats(np.zeros(3, int), np.zeros(3, int), np.zeros(3), ())
     for figure in (cache_insertions(bare, 1), cache_growth(bare, 1), class_cache(bare, nothing, nothing)):
-        assert alt_text(figure) == "Nothing has entered the memory yet."
+        assert figure.meta["alt"] == "Nothing has entered the memory yet."
 
 
 def test_a_long_stream_is_thinned_with_both_ends() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from rita_demo.plots import alt_text, view_answers, view_entropies, view_seed_results
+from rita_demo.plots import view_answers, view_entropies, view_seed_results
 from rita_demo.records import Run
 from tests.plots.synthetic import make_run, make_view_seed_results
 
@@ -35,18 +35,18 @@ def test_views_are_split_into_the_true_class_the_attacks_class_and_others(exampl
     assert wrong == example_run.attacked.verdicts["clip"].label == 1
     assert [s == "true" for s in says] == [k == example_run.label for k in labels]
     assert [s == "fooled" for s in says] == [k == 1 for k in labels]
-
-
-def test_the_limit_and_the_largest_entropy_set_the_axis(example_run: Run):
-    figure = view_entropies(example_run, "clean")
-    assert figure.layout.shapes[0].y0 == example_run.clean.trace.confidence.limit
-    assert figure.layout.yaxis.range[1] >= math.log(len(example_run.class_prompts.names))
-
-
-def test_without_an_attack_no_view_counts_as_fooled():
     says, wrong = view_answers(make_run(attack=False), "clean")
     assert wrong is None
     assert "fooled" not in says
+
+
+def test_the_limit_is_a_line_whose_label_does_not_overlap_a_bar(example_run: Run):
+    layout, limit = view_entropies(example_run, "clean").layout, example_run.clean.trace.confidence.limit
+    assert layout.yaxis.range[1] >= math.log(len(example_run.class_prompts.names))
+    words = layout.annotations[1]
+    assert words.text.startswith("limit γ")
+    assert (words.xref, words.x, words.xanchor) == ("paper", 1, "left")
+    assert words.y == layout.shapes[0].y0 == limit
 
 
 def test_view_seed_results_are_counted_in_marks_and_text(example_run: Run):
@@ -55,16 +55,9 @@ def test_view_seed_results_are_counted_in_marks_and_text(example_run: Run):
     figure = view_seed_results(example_run, repeats)
     rita = next(t for t in figure.data if t.name == "RITA")
     assert list(rita.marker.symbol).count("circle") == right
-    assert f"RITA {right} of 10" in alt_text(figure)
+    assert f"RITA {right} of 10" in figure.meta["alt"]
     assert any(a.text == f"<b>{right}</b> of 10" for a in figure.layout.annotations)
-    assert "not been tried" in alt_text(view_seed_results(example_run, []))
-
-
-def test_the_limit_label_does_not_overlap_a_bar(example_run: Run):
-    words = view_entropies(example_run, "clean").layout.annotations[1]
-    assert words.text.startswith("limit γ")
-    assert (words.xref, words.x, words.xanchor) == ("paper", 1, "left")
-    assert words.y == example_run.clean.trace.confidence.limit
+    assert "not been tried" in view_seed_results(example_run, []).meta["alt"]
 
 
 def test_a_class_without_a_given_label_is_called_assumed(example_run: Run):

@@ -4,11 +4,14 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from rita_demo.training.model_config import build_model, export
 from rita_demo.training.report import format_with_interval, report
 from tests.training.drawn_data import TINY, draw_data
 
 
+@pytest.mark.slow
 def test_the_report_lists_accuracies_with_n(tmp_path: Path) -> None:
     export(build_model(TINY, seed=0).state_dict(), TINY, [1, 2], tmp_path / "model")
     lines: list[str] = []

@@ -11,7 +11,6 @@ FILLED = {
     "path:path": "app.py",
     "url_path:path": "http://127.0.0.1:1/",
     "api_name": "predict",
-    "event_id": "x",
     "session_hash": "{page}",
     "hash": "{page}",
     "component_id": "3",
@@ -23,12 +22,7 @@ FILLED = {
     "type": "component",
     "file_name": "index.js",
     "size": "64",
-    "key": "x",
-    "page": "x",
-    "function_name": "x",
-    "record_id": "x",
-    "asset_id": "x",
-    "endpoint": "x",
+    **dict.fromkeys(("event_id", "key", "page", "function_name", "record_id", "asset_id", "endpoint"), "x"),
 }
 
 

@@ -179,7 +179,7 @@ class FakeEngine:
             settings,
         )
 
-    theorem_bounds = Engine.theorem_bounds  # from features alone, as the next: nothing to fake
+    theorem_bounds = Engine.theorem_bounds  # from features alone: nothing to fake
     kl_to_one_hot = Engine.kl_to_one_hot
 
     def _clip(self, picture: Picture, class_prompts: ClassPrompts) -> np.ndarray:

@@ -107,7 +107,8 @@ class HttpClient:
             "event_data": data,
             "trigger_id": None,
         }
-        joined = self.http.post("gradio_api/queue/join", json=body, params=query)
+        head = {"content-type": "application/json"}  # the body may hold NaN, which httpx refuses to write
+        joined = self.http.post("gradio_api/queue/join", content=json.dumps(body), headers=head, params=query)
         return "" if joined.status_code == 200 else joined.text
 
     def answer(self) -> str:

@@ -64,14 +64,7 @@ def test_selected_methods_are_run_too(http_client: HttpClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "hostile",
-    [
-        {"setting_steps": "abc"},
-        {"setting_entropy_weight": -1},
-        {"setting_attack_seed": 1e300},
-        {"vocabulary": "own", "own_names": "<script>alert(1)</script>"},
-        {"truth": "${alert(1)}"},
-    ],
+    "hostile", [{"setting_attack_seed": 1e300}, {"vocabulary": "own", "own_names": "<script>alert(1)</script>"}]
 )
 def test_hostile_values_over_http_are_refused_and_the_page_keeps_working(
     http_client: HttpClient, hostile: dict[str, Any]

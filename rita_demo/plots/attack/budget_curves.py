@@ -26,87 +26,84 @@ def accuracy_by_budget(measured: Mapping[str, Sequence[MeasuredCell]]) -> Figure
     """Panels with one column per dataset and one row per attacked square; a line per method.
 
     Full lines are PGD with the fewest steps, thin ones with more. Bars are Wilson's 95 % intervals. Budget 0 is the
-    clean accuracy.
+    clean accuracy. Marks carry ``customdata = (hover text,)``.
 
     Args:
         measured: square -> its cells; only those without attack and of PGD are drawn.
-
-    Returns:
-        A figure whose marks carry ``customdata = (hover text,)``.
     """
     squares = [name for name in SQUARE_TITLES if measured.get(name)]
     cells = [cell for name in squares for cell in measured[name]]
     datasets = [name for name in DATASET_TITLES if any(cell.dataset == name for cell in cells)]
     if not datasets:
         return message_figure("No measurements over budgets in this copy.")
-    figure = Figure()
+    figure, notes = Figure(), []
     layout: dict[str, Any] = {}
-    notes = []
-    for row, square in enumerate(squares):
-        for column, dataset in enumerate(datasets):
-            number = row * len(datasets) + column
-            suffix = str(number + 1) if number else ""
-            here = [cell for cell in measured[square] if cell.dataset == dataset]
-            _lines(figure, here, suffix)
-            left, top = column / len(datasets), 1 - row / len(squares)
-            right, bottom = left + 0.92 / len(datasets), top - 0.78 / len(squares)
-            layout["xaxis" + suffix] = axis(
-                range=[-0.4, 8.9],
-                tickvals=[0, 1, 2, 4, 8],
-                domain=[left, right],
-                anchor="y" + suffix,
-                title="budget in 1/255 (largest change of a pixel)",
-            )
-            layout["yaxis" + suffix] = axis(
-                range=[-3, 103], domain=[bottom, top - 0.08], anchor="x" + suffix, **percent_ticks(0, 50, 100)
-            )
-            title = f"<b>{DATASET_TITLES[dataset]}</b>, {SQUARE_TITLES[square]}, n = {max(c.n for c in here)}"
-            notes.append(annotation(title, left, top - 0.08, yshift=2))
-    steps = sorted({cell.steps for cell in cells if cell.attack == "pgd"})
+    for number, (square, dataset) in enumerate((square, dataset) for square in squares for dataset in datasets):
+        row, column = divmod(number, len(datasets))
+        suffix = str(number + 1) if number else ""
+        here = [cell for cell in measured[square] if cell.dataset == dataset]
+        _add_lines(figure, here, suffix)
+        left, top = column / len(datasets), 1 - row / len(squares)
+        layout["xaxis" + suffix] = axis(
+            range=[-0.4, 8.9],
+            tickvals=[0, 1, 2, 4, 8],
+            domain=[left, left + 0.92 / len(datasets)],
+            anchor="y" + suffix,
+            title="budget in 1/255 (largest change of a pixel)",
+        )
+        domain = [top - 0.78 / len(squares), top - 0.08]
+        layout["yaxis" + suffix] = axis(
+            range=[-3, 103], domain=domain, anchor="x" + suffix, **percent_ticks(0, 50, 100)
+        )
+        title = f"<b>{DATASET_TITLES[dataset]}</b>, {SQUARE_TITLES[square]}, n = {max(c.n for c in here)}"
+        notes.append(annotation(title, left, top - 0.08, yshift=2))
     key = "accuracy: " + method_legend(cell.method for cell in cells)
-    if len(steps) > 1:
+    if len(steps := _pgd_steps(cells)) > 1:
         key += f"   (full: PGD-{steps[0]}, thin: PGD-{steps[-1]})"
+    described = [
+        f"{DATASET_TITLES.get(cell.dataset, cell.dataset)}, {SQUARE_TITLES[square]}: {_hover_text(cell)}"
+        for square in squares
+        for cell in measured[square]
+        if cell.method in METHOD_STYLES and cell.attack in ("none", "pgd")
+    ]
     return finalise(
         figure,
         kind="strength_curves",
-        alt=_alt_text(measured, squares),
+        alt="; ".join(described) + ".",
         annotations=[*notes, annotation(key, 0, 1, yshift=8)],
         margin={"l": 48, "r": 12, "t": 34, "b": 40},
         **layout,
     )
 
 
-def _lines(figure: Figure, cells: Sequence[MeasuredCell], suffix: str) -> None:
-    """The methods' lines of one panel."""
-    steps = sorted({cell.steps for cell in cells if cell.attack == "pgd"})
+def _add_lines(figure: Figure, cells: Sequence[MeasuredCell], suffix: str) -> None:
+    """The methods' lines of one panel: clean accuracy and that under PGD, by budget."""
     for method, style in METHOD_STYLES.items():
-        for count in steps:
-            line = _line(cells, method, count)
+        mine = [cell for cell in cells if cell.method == method]
+        for number, steps in enumerate(_pgd_steps(cells)):
+            shown = (c for c in mine if c.attack == "none" or (c.attack, c.steps) == ("pgd", steps))
+            line = sorted(shown, key=_budget)
             if len(line) < 2:
                 continue
-            first = count == steps[0]
-            figure.add_scatter(
+            first = number == 0
+            figure.add_marks(
+                "%{customdata[0]}",
                 x=[_budget(cell) for cell in line],
                 y=[cell.accuracy for cell in line],
                 error_y=accuracy_bars(line, style["colour"]) | {"visible": first},
                 xaxis="x" + suffix,
                 yaxis="y" + suffix,
                 mode="lines+markers",
-                name=f"{style['title']}, PGD-{count}",
+                name=f"{style['title']}, PGD-{steps}",
                 line={"color": style["colour"], "width": 2 if first else 1, "dash": style["dash"] if first else "dot"},
                 marker={"symbol": style["symbol"], "size": 8 if first else 5},
                 customdata=[[_hover_text(cell)] for cell in line],
-                hovertemplate="%{customdata[0]}<extra></extra>",
                 cliponaxis=False,
             )
 
 
-def _line(cells: Sequence[MeasuredCell], method: str, steps: int) -> list[MeasuredCell]:
-    """Clean accuracy and that under PGD with so many steps, by budget."""
-    return sorted(
-        (c for c in cells if c.method == method and (c.attack == "none" or (c.attack, c.steps) == ("pgd", steps))),
-        key=_budget,
-    )
+def _pgd_steps(cells: Sequence[MeasuredCell]) -> list[int]:
+    return sorted({cell.steps for cell in cells if cell.attack == "pgd"})
 
 
 def _budget(cell: MeasuredCell) -> int:
@@ -119,13 +116,3 @@ def _hover_text(cell: MeasuredCell) -> str:
         f"{METHOD_STYLES[cell.method]['title']}, {attack}: {cell.accuracy:.0f} % right "
         f"({cell.low:.0f} to {cell.high:.0f}), n = {cell.n}"
     )
-
-
-def _alt_text(measured: Mapping[str, Sequence[MeasuredCell]], squares: Sequence[str]) -> str:
-    parts = [
-        f"{DATASET_TITLES.get(cell.dataset, cell.dataset)}, {SQUARE_TITLES[square]}: {_hover_text(cell)}"
-        for square in squares
-        for cell in measured[square]
-        if cell.method in METHOD_STYLES and cell.attack in ("none", "pgd")
-    ]
-    return "; ".join(parts) + "."

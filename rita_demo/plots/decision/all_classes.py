@@ -9,13 +9,13 @@ from rita_demo.plots.decision.cells import (
     MASS_TICKS,
     VIEWS_TITLE,
     colour_bar,
+    cost_scale,
     moved_shares,
     position,
     side_title,
     view_axis,
     view_order,
 )
-from rita_demo.plots.decision.cost_and_plan_matrix import SEQUENTIAL
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, percent, reference_tag
 from rita_demo.plots.shapes import frame
@@ -34,11 +34,10 @@ def class_order(run: Run) -> np.ndarray:
 def all_views(run: Run, side: str, *, k: int | None = None, view: int | None = None) -> Figure:
     """The share of its own mass that each view (across) moves to every class (down), 0 to 100 %.
 
-    Returns:
-        A figure whose cells carry ``customdata = class * N + view``.
+    Cells carry ``customdata = class * N + view``.
     """
     one = getattr(run, side)
-    classes, views = class_order(run), view_order(run.attacked, "entropy")
+    classes, views = class_order(run), view_order(run.attacked)
     figure = Figure()
     figure.add_heatmap(
         z=np.round(np.stack([moved_shares(one, int(c))[views] for c in classes]), 5),
@@ -55,8 +54,7 @@ def all_views(run: Run, side: str, *, k: int | None = None, view: int | None = N
 def all_prompts(run: Run, side: str, *, k: int | None = None) -> Figure:
     """The mean cost of the mass that every prompt (across) of every class (down) receives.
 
-    Returns:
-        A figure whose cells carry ``customdata = class``; their text names the share of the mass.
+    Cells carry ``customdata = class``; their text names the share of the mass.
     """
     classes = class_order(run)
     mass, price = {}, {}
@@ -67,25 +65,17 @@ def all_prompts(run: Run, side: str, *, k: int | None = None) -> Figure:
         paid = (plan * np.asarray(solved.cost, float)).sum(1) / float(solved.mass)
         mass[name] = received[classes]
         price[name] = np.where(received > 0, paid / np.maximum(received, 1e-30), np.nan)[classes]
-    seen = np.concatenate([p.ravel() for p in price.values()])
-    low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
-    shares = mass[side]
+    shares, names = mass[side], [escaped(run.class_prompts.names[c], 24) for c in classes]
     figure = Figure()
     figure.add_heatmap(
         z=np.round(price[side], 5),
         customdata=np.repeat(classes[:, None], shares.shape[1], 1).astype(np.int32),
         hovertemplate="%{text}, mean cost %{z:.4f} (cosine distance)<extra></extra>",
         text=[
-            [
-                f"{escaped(run.class_prompts.names[c], 24)}, prompt {m + 1}: {percent(share, 1)} of the mass"
-                for m, share in enumerate(row)
-            ]
-            for c, row in zip(classes, shares, strict=True)
+            [f"{name}, prompt {m + 1}: {percent(share, 1)} of the mass" for m, share in enumerate(row)]
+            for name, row in zip(names, shares, strict=True)
         ],
-        colorbar=colour_bar(nticks=4),
-        zmin=low,
-        zmax=max(high, low + 1e-6),
-        colorscale=SEQUENTIAL,
+        **cost_scale(list(price.values())),
     )
     each = " to ".join(dict.fromkeys((percent(shares.min()), percent(shares.max()))))
     head = f"mean cost of the mass that a prompt receives (cosine distance); each receives {each} of the mass"
@@ -137,7 +127,7 @@ def _labels(run: Run, classes: np.ndarray, selected: int | None) -> tuple[list[f
     tags[run.label] = f"{reference_tag(run)} ▸ "
     crowded = len(classes) > MAX_LABELS
     groups: list[list[tuple[int, str]]] = []
-    for row, c in enumerate(int(c) for c in classes):
+    for row, c in enumerate(classes.tolist()):
         if crowded and c not in tags:
             continue
         line = (row, tags.get(c, "") + escaped(run.class_prompts.names[c], 12))

@@ -8,24 +8,20 @@ import numpy as np
 
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.shapes import frame
-from rita_demo.plots.theme import COLOURS, DIVERGING, SIDE_STYLES, axis, dim_columns
+from rita_demo.plots.theme import COLOURS, DIVERGING, SIDE_STYLES, axis, category_axis, dim_columns
 from rita_demo.records import ImageResult, Run
 
 COLOUR_RANGE = 2.0  # the plan's colours go from a quarter (2^-2) to four times (2^2) an even share
 PLAN_SCALE: dict[str, Any] = {"zmin": -COLOUR_RANGE, "zmax": COLOUR_RANGE, "colorscale": DIVERGING}
-MASS_SCALE: dict[str, Any] = {
-    "zmin": 0,
-    "zmax": 1,
-    "colorscale": [[0.0, COLOURS["surface"]], [1.0, COLOURS["defence"]]],
-}
+COST_COLOURS, MASS_COLOURS = ([[0.0, COLOURS["surface"]], [1.0, COLOURS[role]]] for role in ("quiet", "defence"))
+MASS_SCALE: dict[str, Any] = {"zmin": 0, "zmax": 1, "colorscale": MASS_COLOURS}
 MASS_TICKS: dict[str, Any] = {"tickvals": [0, 0.5, 1], "ticktext": ["0 %", "50 %", "100 %"]}
 VIEWS_TITLE = "views, lowest entropy on the delivered picture first"
 
 
-def view_order(side: ImageResult, order: str) -> np.ndarray:
-    """View numbers from left to right: by ``"entropy"``, lowest first, or by ``"index"``."""
-    entropy = np.asarray(side.trace.confidence.entropy)
-    return np.argsort(entropy, kind="stable") if order == "entropy" else np.arange(len(entropy))
+def view_order(side: ImageResult) -> np.ndarray:
+    """View numbers from left to right: lowest entropy first."""
+    return np.argsort(np.asarray(side.trace.confidence.entropy), kind="stable")
 
 
 def moved_shares(side: ImageResult, k: int) -> np.ndarray:
@@ -36,16 +32,24 @@ def moved_shares(side: ImageResult, k: int) -> np.ndarray:
 
 
 def ratio_to_product_plan(run: Run, side: str, k: int) -> np.ndarray:
-    """(N, M): the plan over the product of its marginals, 1 = an even share; NaN for excluded views and prompts."""
+    """(N, M): the plan over the product of its marginals, 1 = an even share; NaN for excluded views and prompts.
+
+    The columns hold rho times the prompts' weights, so with uniform weights this is T N M / rho.
+    """
     solved = getattr(run, side).trace.prompt_transport
-    product = np.outer(np.asarray(solved.row_weight)[k], np.asarray(solved.column_weight)[k])
-    plan = np.asarray(solved.plan, float)[k]
-    return np.where(product > 0, plan / np.maximum(product, 1e-30), np.nan)
+    product = np.outer(*(np.asarray(weight, float)[k] for weight in (solved.row_weight, solved.column_weight)))
+    return np.where(product > 0, np.asarray(solved.plan, float)[k] / np.maximum(product, 1e-30), np.nan)
 
 
 def plan_colours(ratio: np.ndarray) -> np.ndarray:
     """The ratio to an even share on the scale of ``PLAN_SCALE``."""
     return np.clip(np.log2(np.maximum(ratio, 1e-9)), -COLOUR_RANGE, COLOUR_RANGE)
+
+
+def cost_scale(costs: list[np.ndarray]) -> dict[str, Any]:
+    """The scale of both sides' costs; darker costs more."""
+    low, high = float(min(map(np.nanmin, costs))), float(max(map(np.nanmax, costs)))
+    return {"zmin": low, "zmax": max(high, low + 1e-6), "colorscale": COST_COLOURS, "colorbar": colour_bar(nticks=4)}
 
 
 def colour_bar(**more: Any) -> dict[str, Any]:
@@ -54,9 +58,10 @@ def colour_bar(**more: Any) -> dict[str, Any]:
     return {"thickness": 8, "x": 1.01, "outlinewidth": 0, "tickfont": ticks} | more
 
 
-def add_cells(figure: Figure, z: Any, columns: int, rows: int, **trace: Any) -> None:
+def add_cells(figure: Figure, z: list[list[float | None]] | np.ndarray, hover: str = "%{text}", **trace: Any) -> None:
     """A heatmap with the first row at the top and a gap between its cells."""
-    figure.add_heatmap(z=z, x=list(range(columns)), y=list(range(rows))[::-1], xgap=1, ygap=1, **trace)
+    x, y, hovertemplate = list(range(len(z[0]))), list(range(len(z)))[::-1], f"{hover}<extra></extra>"
+    figure.add_heatmap(z=z, x=x, y=y, xgap=1, ygap=1, hovertemplate=hovertemplate, **trace)
 
 
 def side_title(side: str, words: str) -> str:
@@ -71,16 +76,7 @@ def view_axis(count: int, title: str = VIEWS_TITLE, **more: Any) -> dict[str, An
 
 def row_axis(labels: list[str], max_large: int = 12, **more: Any) -> dict[str, Any]:
     """The vertical axis of named rows, the first at the top; small letters for more than ``max_large`` rows."""
-    count = len(labels)
-    return axis(
-        range=[-0.5, count - 0.5],
-        showgrid=False,
-        ticks="",
-        tickvals=list(range(count))[::-1],
-        ticktext=labels,
-        tickfont={"size": 12 if count <= max_large else 8, "color": COLOURS["text"]},
-        **more,
-    )
+    return category_axis(labels, top_first=True, size=12 if len(labels) <= max_large else 8, **more)
 
 
 def position(order: np.ndarray, number: int | None) -> int | None:

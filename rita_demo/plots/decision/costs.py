@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,59 +17,74 @@ from rita_demo.records import ImageResult, Run
 WIDE_DOMAINS = ((0.0, 0.485), (0.515, 1.0))  # x domains of the panels, side by side
 STACKED_DOMAINS = ((0.56, 1.0), (0.0, 0.44))  # y domains in a narrow view: clean above attacked
 TAGS_SPACE = 0.46  # space for text right of the marks, as a share of the data's range
-AXIS_TITLE = "cosine distance (does not start at 0)"
+MAX_CLASSES = 10
 
 
 def class_costs(
-    run: Run,
-    selected: int | None = None,
-    *,
-    max_classes: int = 10,
-    along: Sequence[ImageResult] = (),
-    pinned: Run | None = None,
+    run: Run, selected: int | None = None, *, along: Sequence[ImageResult] = (), pinned: Run | None = None
 ) -> Figure:
     """Per class: d_OT (ring) plus alpha times d_cOT (purple line) is the total (diamond).
 
     The same classes have the same rows on both sides, cheapest on the delivered picture first, and both panels share one
-    scale. The true class is outlined; RITA's and CLIP's answers are labelled.
+    scale. The true class is outlined; RITA's and CLIP's answers are labelled. Marks carry
+    ``customdata = (class, d_OT, alpha d_cOT, total, name)``.
 
     Args:
         run: both sides are drawn; one panel without an attack.
         selected: a class to mark with a band, the others are dimmed; it is always among the rows.
-        max_classes: limit on the number of rows.
         along: the attacked side at other steps of the attack, the delivered one last. Rows and scale are the same for
             all of them, so that they stay fixed from step to step.
         pinned: another run whose totals are drawn as empty squares in the same rows. Classes are matched by name.
-
-    Returns:
-        A figure whose marks carry ``customdata = (class, d_OT, alpha d_cOT, total, name)``.
     """
     sides = sides_of(run)
-    fixed = replace(run, attacked=along[-1]) if along else run
-    shown = shown_classes(fixed, selected, max_classes, also=along)
+    shown = shown_classes(replace(run, attacked=along[-1]) if along else run, selected, MAX_CLASSES, also=along)
     rows = {k: len(shown) - 1 - i for i, k in enumerate(shown)}
     earlier = {name: _pinned_totals(run, name, shown, pinned) for name in sides}
-    others = [v for totals in earlier.values() for v in totals.values()]
-    span = _range((run.clean, run.attacked, *along), shown, others)
+    seen = [cost[shown] for side in (run.clean, run.attacked, *along) for cost in _costs(side)[::2]]
+    values = np.concatenate([*seen, *(list(totals.values()) for totals in earlier.values())])
+    low, span = float(values.min()), max(float(values.max()) - float(values.min()), 1e-3)
     figure = Figure()
-    annotations = [annotation(_legend(pinned is not None), 0, 1.0, yshift=26, xshift=-150)]
-    shapes: list[dict] = []
-    for name, suffix in zip(sides, ("", "2")):
-        _draw_side(figure, run, name, rows, selected, suffix)
-        _draw_pinned(figure, run, name, rows, suffix, earlier[name])
-        annotations += _add_labels(run, name, rows, suffix)
-        shapes += _highlight_shapes(run, rows, selected, suffix)
+    layout: dict[str, Any] = {}
+    legend = (
+        f'○ prompts d<sub>OT</sub>   <span style="color:{COLOURS["cache"]}"><b>━</b></span> '
+        f"memory α·d<sub>cOT</sub>   ◆ total{'   □ pinned total' if pinned else ''}"
+    )
+    notes, shapes = [annotation(legend, 0, 1.0, yshift=26, xshift=-150)], []
+    narrow: dict[str, Any] = {"margin": {"l": 112, "r": 8, "t": 62, "b": 40}, "annotations.0.xshift": -104}
+    for name, suffix, domain, stacked in zip(sides, ("", "2"), WIDE_DOMAINS, STACKED_DOMAINS):
+        x, y = f"x{suffix}", f"y{suffix}"
+        _draw_side(figure, run, name, rows, selected, earlier[name], {"xaxis": x, "yaxis": y})
+        notes += _labels(run, name, rows, x, y)
+        row, line = rows[run.label], {"color": COLOURS["text"], "width": 1.5}  # the true class is outlined
+        outline = {"type": "rect", "x0": 0, "x1": 1, "y0": row - 0.42, "y1": row + 0.42, "line": line}
+        shapes.append(outline | {"xref": f"{x} domain", "yref": y})
+        shapes += row_band(None if selected is None else rows.get(selected), xref=f"{x} domain", yref=y)
+        layout[f"xaxis{suffix}"] = axis(
+            range=[low - 0.05 * span, float(values.max()) + TAGS_SPACE * span],
+            nticks=5,
+            title="cosine distance (does not start at 0)",
+            domain=domain if len(sides) > 1 else (0, 1),
+            anchor=y,
+        )
+        layout[f"yaxis{suffix}"] = class_axis(
+            [class_label(run, k, 18) for k in shown], showticklabels=not suffix, anchor=x, domain=(0, 1)
+        )
+        narrow[f"xaxis{suffix}.title.text"] = "" if not suffix and len(sides) > 1 else "cosine distance, not from 0"
+        narrow[f"yaxis{suffix}.ticktext"] = [class_label(run, k, 13) for k in shown]
+        if len(sides) > 1:
+            narrow |= {f"xaxis{suffix}.domain": (0, 1), f"yaxis{suffix}.domain": stacked}
+            narrow[f"yaxis{suffix}.showticklabels"] = True
     return finalise(
         figure,
         kind="class_costs",
-        alt=_alt_text(run, sides, shown),
+        alt=f"Transport cost of {len(shown)} classes in cosine distance. {'. '.join(_cheapest(run, name) for name in sides)}.",
         pickable=True,
-        narrow=_narrow(run, sides, shown),
+        narrow=narrow,
         hovermode="closest",
-        annotations=annotations,
+        annotations=notes,
         shapes=shapes,
         margin={"l": 158, "r": 12, "t": 62, "b": 44},
-        **_axes(run, sides, shown, span),
+        **layout,
     )
 
 
@@ -104,44 +119,22 @@ def _pinned_totals(run: Run, side: str, shown: list[int], pinned: Run | None) ->
     return {k: float(total[there[names[k]]]) for k in shown if names[k] in there}
 
 
-def _draw_pinned(
-    figure: Figure, run: Run, name: str, rows: dict[int, int], suffix: str, totals: dict[int, float]
+def _draw_side(
+    figure: Figure,
+    run: Run,
+    name: str,
+    rows: dict[int, int],
+    selected: int | None,
+    pinned: dict[int, float],
+    panel: dict[str, str],
 ) -> None:
-    if not totals:
-        return
-    now = np.asarray(getattr(run, name).trace.total, float)
-    names = run.class_prompts.names
-    figure.add_scatter(
-        x=list(totals.values()),
-        y=[rows[k] for k in totals],
-        mode="markers",
-        customdata=[[k, v, float(now[k]) - v, float(now[k]), escaped(names[k])] for k, v in totals.items()],
-        marker={"symbol": "square-open", "size": 13, "color": COLOURS["quiet"], "line": {"width": 1.5}},
-        name=f"{SIDE_STYLES[name]['title']}: pinned",
-        hovertemplate="%{customdata[4]}<br>pinned total %{customdata[1]:.4f}<br>since then %{customdata[2]:+.4f} "
-        "(cosine distance)<extra></extra>",
-        xaxis=f"x{suffix}",
-        yaxis=f"y{suffix}",
-    )
-
-
-def _range(sides: Iterable[ImageResult], shown: list[int], others: list[float]) -> tuple[float, float]:
-    costs = [c[shown] for side in sides for c in _costs(side)[::2]]
-    values = np.concatenate([*costs, np.array(others)])
-    low, high = float(values.min()), float(values.max())
-    span = max(high - low, 1e-3)
-    return low - 0.05 * span, high + TAGS_SPACE * span
-
-
-def _draw_side(figure: Figure, run: Run, name: str, rows: dict[int, int], selected: int | None, suffix: str) -> None:
     prompt, memory, total = _costs(getattr(run, name))
     style, y = SIDE_STYLES[name], list(rows.values())
-    names = run.class_prompts.names
-    data = [[k, float(prompt[k]), float(memory[k]), float(total[k]), escaped(names[k])] for k in rows]
+    names = [escaped(one) for one in run.class_prompts.names]
+    data: list[list[Any]] = [[k, float(prompt[k]), float(memory[k]), float(total[k]), names[k]] for k in rows]
     opacity = dim_marks(rows, selected)
-    panel: dict[str, Any] = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
     figure.add_scatter(
-        x=segments((float(prompt[k]) for k in rows), (float(total[k]) for k in rows)),
+        x=segments((d[1] for d in data), (d[3] for d in data)),
         y=segments(y, y),
         mode="lines",
         line={"color": COLOURS["cache"], "width": 4},
@@ -158,59 +151,41 @@ def _draw_side(figure: Figure, run: Run, name: str, rows: dict[int, int], select
         hoverinfo="skip",
         **panel,
     )
-    figure.add_scatter(
+    figure.add_marks(
+        "%{customdata[4]}<br>prompts d<sub>OT</sub> %{customdata[1]:.4f}<br>memory α·d<sub>cOT</sub> "
+        "%{customdata[2]:+.4f}<br>total %{customdata[3]:.4f} (cosine distance)",
         x=[d[3] for d in data],
         y=y,
-        mode="markers",
         customdata=data,
         marker={"symbol": "diamond", "size": 11, "color": style["colour"], "opacity": opacity},
         name=f"{style['title']}: total",
-        hovertemplate="%{customdata[4]}<br>prompts d<sub>OT</sub> %{customdata[1]:.4f}<br>memory α·d<sub>cOT</sub> "
-        "%{customdata[2]:+.4f}<br>total %{customdata[3]:.4f} (cosine distance)<extra></extra>",
         **panel,
     )
-
-
-def _add_labels(run: Run, name: str, rows: dict[int, int], suffix: str) -> list[dict]:
-    """The heading of the panel, and the answers of RITA and CLIP beside their rows."""
-    side: ImageResult = getattr(run, name)
-    heading = annotation(
-        f"<b>{SIDE_STYLES[name]['title']} picture</b>",
-        0,
-        1,
-        yshift=4,
-        xref=f"x{suffix} domain",
-        yref=f"y{suffix} domain",
-        font={"size": 13, "color": SIDE_STYLES[name]["colour"]},
-    )
-    tags: dict[int, list[str]] = {}
-    tags.setdefault(side.verdicts["rita"].label, []).append(
-        f'<span style="color:{COLOURS["defence"]}"><b>◀ RITA</b></span>'
-    )
-    tags.setdefault(side.verdicts["clip"].label, []).append("◁ CLIP")
-    place = {"xref": f"x{suffix}", "yref": f"y{suffix}", "xshift": 9, "yanchor": "middle"}
-    total = np.asarray(side.trace.total)
-    found = [annotation("  ".join(tags[k]), float(total[k]), row, **place) for k, row in rows.items() if k in tags]
-    return [heading, *found]
-
-
-def _highlight_shapes(run: Run, rows: dict[int, int], selected: int | None, suffix: str) -> list[dict]:
-    """An outline around the true class, a band behind the selected one."""
-    panel = {"xref": f"x{suffix} domain", "yref": f"y{suffix}"}
-    row = rows[run.label]
-    outline = {"type": "rect", "x0": 0, "x1": 1, "y0": row - 0.42, "y1": row + 0.42}
-    outline |= {"line": {"color": COLOURS["text"], "width": 1.5}}
-    return [outline | panel, *row_band(None if selected is None else rows.get(selected), **panel)]
-
-
-def _axes(run: Run, sides: list[str], shown: list[int], span: tuple[float, float]) -> dict:
-    found = {}
-    for number, suffix in enumerate(("", "2")[: len(sides)]):
-        domain = WIDE_DOMAINS[number] if len(sides) > 1 else (0, 1)
-        found[f"xaxis{suffix}"] = axis(range=list(span), nticks=5, title=AXIS_TITLE, domain=domain, anchor=f"y{suffix}")
-        found[f"yaxis{suffix}"] = class_axis(
-            [class_label(run, k, 18) for k in shown], showticklabels=number == 0, anchor=f"x{suffix}", domain=(0, 1)
+    if pinned:
+        figure.add_marks(
+            "%{customdata[4]}<br>pinned total %{customdata[1]:.4f}<br>since then %{customdata[2]:+.4f} "
+            "(cosine distance)",
+            x=list(pinned.values()),
+            y=[rows[k] for k in pinned],
+            customdata=[[k, v, float(total[k]) - v, float(total[k]), names[k]] for k, v in pinned.items()],
+            marker={"symbol": "square-open", "size": 13, "color": COLOURS["quiet"], "line": {"width": 1.5}},
+            name=f"{style['title']}: pinned",
+            **panel,
         )
+
+
+def _labels(run: Run, name: str, rows: dict[int, int], x: str, y: str) -> list[dict]:
+    """The heading of the panel, and the answers of RITA and CLIP beside their rows."""
+    side, style = getattr(run, name), SIDE_STYLES[name]
+    font = {"size": 13, "color": style["colour"]}
+    over = {"xref": f"{x} domain", "yref": f"{y} domain", "yshift": 4, "font": font}
+    found = [annotation(f"<b>{style['title']} picture</b>", 0, 1, **over)]
+    rita = f'<span style="color:{COLOURS["defence"]}"><b>◀ RITA</b></span>'
+    for k, row in rows.items():
+        tags = [tag for method, tag in (("rita", rita), ("clip", "◁ CLIP")) if side.verdicts[method].label == k]
+        if tags:
+            at = {"xref": x, "yref": y, "xshift": 9, "yanchor": "middle"}
+            found.append(annotation("  ".join(tags), float(side.trace.total[k]), row, **at))
     return found
 
 
@@ -235,33 +210,11 @@ def class_label(run: Run, k: int, letters: int) -> str:
     return f"<b>{escaped(name, letters + 1 - len(tag))}</b>{tag}"
 
 
-def _legend(pinned: bool) -> str:
+def _cheapest(run: Run, name: str) -> str:
+    """The cheapest class of a side and the cost of the true one as text."""
+    names, total = run.class_prompts.names, np.asarray(getattr(run, name).trace.total)
+    best = int(total.argmin())
     return (
-        f'○ prompts d<sub>OT</sub>   <span style="color:{COLOURS["cache"]}"><b>━</b></span> '
-        f"memory α·d<sub>cOT</sub>   ◆ total{'   □ pinned total' if pinned else ''}"
+        f"{SIDE_STYLES[name]['title']} picture: cheapest is {names[best]} at {total[best]:.4f}, the true "
+        f"class {names[run.label]} costs {total[run.label]:.4f}"
     )
-
-
-def _narrow(run: Run, sides: list[str], shown: list[int]) -> dict:
-    """In a narrow view the panels are stacked and names are shorter."""
-    ticks = [class_label(run, k, 13) for k in shown]
-    found: dict = {"margin": {"l": 112, "r": 8, "t": 62, "b": 40}, "annotations.0.xshift": -104}
-    for suffix, domain in zip(("", "2")[: len(sides)], STACKED_DOMAINS):
-        found |= {f"xaxis{suffix}.title.text": "cosine distance, not from 0", f"yaxis{suffix}.ticktext": ticks}
-        if len(sides) > 1:
-            found |= {f"xaxis{suffix}.domain": (0, 1), f"yaxis{suffix}.domain": domain}
-            found[f"yaxis{suffix}.showticklabels"] = True
-    return found | ({"xaxis.title.text": ""} if len(sides) > 1 else {})
-
-
-def _alt_text(run: Run, sides: list[str], shown: list[int]) -> str:
-    names = run.class_prompts.names
-    parts = []
-    for name in sides:
-        total = np.asarray(getattr(run, name).trace.total)
-        best = int(total.argmin())
-        parts.append(
-            f"{SIDE_STYLES[name]['title']} picture: cheapest is {names[best]} at {total[best]:.4f}, the true "
-            f"class {names[run.label]} costs {total[run.label]:.4f}"
-        )
-    return f"Transport cost of {len(shown)} classes in cosine distance. {'. '.join(parts)}."

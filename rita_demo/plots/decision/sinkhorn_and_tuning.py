@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rita_demo.plots.decision.cells import view_axis, view_order
@@ -16,85 +18,56 @@ from rita_demo.records import Run, SinkhornHistory
 def sinkhorn_residuals(run: Run) -> Figure:
     """Largest marginal error at each of Sinkhorn's checks, log scale; prompts solid, cache dotted.
 
-    Returns:
-        One line per side and transport, named ``"clean prompts"``, ``"clean memory"``, ...
+    One line per side and transport, named ``"clean prompts"``, ``"clean memory"``, ...
     """
-    figure = Figure()
+    figure, alt = Figure(), []
     limit = float(run.settings.sinkhorn_tolerance)
-    alt = []
-    for name in sides_of(run):
-        trace = getattr(run, name).trace
+    for side in sides_of(run):
+        trace = getattr(run, side).trace
         for what, solved in (("prompts", trace.prompt_transport), ("memory", trace.cache_transport)):
-            if solved is None or not len(solved.residual):
-                continue
-            title = f"{SIDE_STYLES[name]['title']}, {what}"
-            residual = [max(float(r), 1e-12) for r in np.asarray(solved.residual)]
-            hover = f"{title}, iteration %{{x}}: %{{y:.2e}}<extra></extra>"
-            _add_history(figure, f"{name} {what}", np.asarray(solved.checks), residual, hovertemplate=hover)
-            alt.append(f"{title}: {solved.outcome}")
-    legend = "  ".join(
-        legend_entry(v["colour"], "●" if name == "clean" else "◆", name) for name, v in SIDE_STYLES.items()
-    )
-    return finalise(
-        figure,
-        kind="sinkhorn",
-        alt=". ".join(alt),
-        shapes=[limit_line(limit, 1)],
-        wrap=[0],
-        annotations=[annotation(f"{legend}   ━ prompts  ┄ memory   dashed: tolerance {limit:g}", 0, 1, yshift=6)],
-        margin={"l": 58, "r": 14, "t": 34, "b": 44},
-        narrow={"margin.t": 52},
-        xaxis=axis(title="iteration", rangemode="tozero", nticks=6),
-        yaxis=axis(type="log", title="largest marginal error", exponentformat="power", dtick=1),
-    )
+            if solved is not None and len(solved.residual):
+                residual = [max(float(r), 1e-12) for r in solved.residual]
+                _add_history(figure, f"{side} {what}", solved.checks, residual, ": %{y:.2e}")
+                alt.append(f"{SIDE_STYLES[side]['title']}, {what}: {solved.outcome}")
+    marks = (("clean", "●"), ("attacked", "◆"))
+    legend = "  ".join(legend_entry(SIDE_STYLES[side]["colour"], mark, side) for side, mark in marks)
+    y = axis(type="log", title="largest marginal error", exponentformat="power", dtick=1)
+    head = f"{legend}   ━ prompts  ┄ memory   dashed: tolerance {limit:g}"
+    return _finalise_history(figure, "sinkhorn", ". ".join(alt), head, 58, y, shapes=[limit_line(limit, 1)])
 
 
 def sinkhorn_costs(run: Run, k: int, histories: dict[str, SinkhornHistory]) -> Figure:
     """``<T, C>`` of class ``k`` at each of Sinkhorn's iterations, per unit of moved mass.
 
+    One line per history, with its name and ``customdata = (lambda, column error)``.
+
     Args:
-        run: for the name of the class.
-        k: class number.
+        run: for the name of the class. k: class number.
         histories: ``"clean prompts"``, ``"attacked memory"``, ... -> the history of that transport.
-
-    Returns:
-        One line per history, with its name and ``customdata = (lambda, column error)``.
     """
-    figure = Figure()
-    summary = []
+    figure, summary = Figure(), []
     for name, one in histories.items():
-        if not len(one.checks):
-            continue
-        side, what = name.split()
-        cost = [float(v) for v in np.asarray(one.cost)]
-        _add_history(
-            figure,
-            name,
-            np.asarray(one.checks),
-            cost,
-            customdata=[[float(at), float(off)] for at, off in zip(one.entropy_weight, one.residual, strict=True)],
-            hovertemplate=f"{SIDE_STYLES[side]['title']}, {what}, iteration %{{x}}: cost %{{y:.5f}} (cosine distance)"
-            "<br>at λ = %{customdata[0]:.4g}, column error %{customdata[1]:.1e}<extra></extra>",
-        )
-        summary.append(f"{name} from {cost[0]:.4f} to {cost[-1]:.4f} in {int(one.checks[-1])} steps")
-    title = f"<b>{escaped(run.class_prompts.names[k], 30)}</b>   ━ prompts  ┄ memory   ● clean  ◆ attacked"
-    return finalise(
-        figure,
-        kind="sinkhorn_costs",
-        wrap=[0],
-        annotations=[annotation(title, 0, 1, yshift=6)],
-        alt=f"Cost of {run.class_prompts.names[k]} during Sinkhorn's iterations: {'; '.join(summary)}.",
-        margin={"l": 70, "r": 14, "t": 34, "b": 44},
-        narrow={"margin.t": 52},
-        xaxis=axis(title="iteration", rangemode="tozero", nticks=6),
-        yaxis=axis(title="cost (cosine distance)", nticks=5, tickformat=".3f"),
-    )
+        if len(one.checks):
+            cost = [float(v) for v in one.cost]
+            data = [[float(at), float(off)] for at, off in zip(one.entropy_weight, one.residual, strict=True)]
+            hover = (
+                ": cost %{y:.5f} (cosine distance)<br>at λ = %{customdata[0]:.4g}, column error %{customdata[1]:.1e}"
+            )
+            _add_history(figure, name, one.checks, cost, hover, customdata=data)
+            summary.append(f"{name} from {cost[0]:.4f} to {cost[-1]:.4f} in {int(one.checks[-1])} steps")
+    name = run.class_prompts.names[k]
+    alt = f"Cost of {name} during Sinkhorn's iterations: {'; '.join(summary)}."
+    head = f"<b>{escaped(name, 30)}</b>   ━ prompts  ┄ memory   ● clean  ◆ attacked"
+    y = axis(title="cost (cosine distance)", nticks=5, tickformat=".3f")
+    return _finalise_history(figure, "sinkhorn_costs", alt, head, 70, y)
 
 
-def _add_history(figure: Figure, name: str, checks: np.ndarray, y: list[float], **trace: object) -> None:
+def _add_history(figure: Figure, name: str, checks: np.ndarray, y: list[float], hover: str, **trace: Any) -> None:
     """A line over Sinkhorn's iterations; ``name`` is the side and ``prompts`` or ``memory``."""
-    style, what = SIDE_STYLES[name.split()[0]], name.split()[1]
-    figure.add_scatter(
+    side, what = name.split()
+    style = SIDE_STYLES[side]
+    figure.add_marks(
+        f"{style['title']}, {what}, iteration %{{x}}{hover}",
         x=[int(c) for c in checks],
         y=y,
         name=name,
@@ -105,45 +78,55 @@ def _add_history(figure: Figure, name: str, checks: np.ndarray, y: list[float], 
     )
 
 
+def _finalise_history(figure: Figure, kind: str, alt: str, head: str, left: int, y: dict, **layout: Any) -> Figure:
+    return finalise(
+        figure,
+        kind=kind,
+        alt=alt,
+        wrap=[0],
+        annotations=[annotation(head, 0, 1, yshift=6)],
+        margin={"l": left, "r": 14, "t": 34, "b": 44},
+        narrow={"margin.t": 52},
+        xaxis=axis(title="iteration", rangemode="tozero", nticks=6),
+        yaxis=y,
+        **layout,
+    )
+
+
+def _add_changes(
+    figure: Figure, side: str, axes: str, places: list[float], data: list[list], hover: str, markers: list, line: dict
+) -> None:
+    """Marks before and after (columns 1 and 2 of ``data``), joined by lines; ``axes``: that of the places, the other."""
+    ends = [[row[column] for row in data] for column in (1, 2)]
+    lines = zip(axes, (segments(places, places), segments(*ends)), strict=True)
+    figure.add_scatter(**dict(lines), mode="lines", hoverinfo="skip", line=line)
+    for when, marker, values in zip(("before", "after"), markers, ends, strict=True):
+        marks = dict(zip(axes, (places, values), strict=True))
+        figure.add_marks(hover, **marks, customdata=data, marker=marker, name=f"{side} {when}")
+
+
 def entropy_change(run: Run, changes: dict[str, tuple[np.ndarray, np.ndarray]], *, view: int | None = None) -> Figure:
     """Entropy of every view before (ring) and after (dot) the prompt update, joined by a line; one scale.
 
-    With a selected view the others are grey.
+    With a selected view the others are grey. Two marker traces per side, ``"clean before"``, ``"clean after"``, ..., with
+    ``customdata = (view, before, after)``.
 
     Args:
         run: for the order of the views, lowest entropy on the delivered picture first.
         changes: side -> entropies (N,) before and after, in nats.
         view: the selected view.
-
-    Returns:
-        Two marker traces per side, ``"clean before"``, ``"clean after"``, ..., with
-        ``customdata = (view, before, after)``.
     """
-    order = view_order(run.attacked, "entropy")
+    order = view_order(run.attacked)
     figure = Figure()
     for number, (name, (before, after)) in enumerate(changes.items()):
         style = SIDE_STYLES[name]
         places = [i + (0.0 if len(changes) == 1 else 0.36 * number - 0.18) for i in range(len(order))]
         data = [[int(n), float(before[n]), float(after[n])] for n in order]
         colours = [style["colour"] if view in (None, int(n)) else COLOURS["other"] for n in order]
-        figure.add_scatter(
-            x=segments(places, places),
-            y=segments([d[1] for d in data], [d[2] for d in data]),
-            mode="lines",
-            hoverinfo="skip",
-            line={"color": COLOURS["other"] if view is not None else style["colour"], "width": 1},
-        )
-        for when, symbol, at in (("before", f"{style['symbol']}-open", 1), ("after", style["symbol"], 2)):
-            figure.add_scatter(
-                x=places,
-                y=[d[at] for d in data],
-                mode="markers",
-                customdata=data,
-                hovertemplate=f"{style['title']}, view %{{customdata[0]}}: %{{customdata[1]:.3f}} → "
-                "%{customdata[2]:.3f} nats<extra></extra>",
-                marker={"symbol": symbol, "size": 6, "color": colours},
-                name=f"{name} {when}",
-            )
+        markers = [{"symbol": style["symbol"] + kind, "size": 6, "color": colours} for kind in ("-open", "")]
+        line = {"color": COLOURS["other"] if view is not None else style["colour"], "width": 1}
+        hover = f"{style['title']}, view %{{customdata[0]}}: %{{customdata[1]:.3f}} → %{{customdata[2]:.3f}} nats"
+        _add_changes(figure, name, "xy", places, data, hover, markers, line)
     most = float(np.log(max(len(run.class_prompts.names), 2)))
     moved = {n: float(np.mean(after - before)) for n, (before, after) in changes.items()}
     summary = "; ".join(f"{n} {v:+.3f} nats on average" for n, v in moved.items())
@@ -163,17 +146,13 @@ def entropy_change(run: Run, changes: dict[str, tuple[np.ndarray, np.ndarray]], 
 
 
 def tuning_loss(run: Run) -> Figure:
-    """The prompt update's loss in nats before every step and after the last, for both sides.
-
-    Returns:
-        One line per side, with its name; none for a side without an update.
-    """
+    """The prompt update's loss in nats before every step and after the last, one line per side that has an update."""
     figure = Figure()
     for name in sides_of(run):
-        loss = [float(v) for v in np.asarray(getattr(run, name).trace.tuning.loss)]
+        loss, style = [float(v) for v in getattr(run, name).trace.tuning.loss], SIDE_STYLES[name]
         if loss:
-            style = SIDE_STYLES[name]
-            figure.add_scatter(
+            figure.add_marks(
+                "step %{x}: %{y:.4f} nats",
                 x=list(range(len(loss))),
                 y=loss,
                 name=name,
@@ -184,7 +163,6 @@ def tuning_loss(run: Run) -> Figure:
                 textfont={"color": style["colour"]},
                 cliponaxis=False,
                 marker={"size": 7, "symbol": style["symbol"]},
-                hovertemplate="step %{x}: %{y:.4f} nats<extra></extra>",
             )
     last = max((len(trace["x"]) - 1 for trace in figure.traces), default=0)
     return finalise(
@@ -198,21 +176,13 @@ def tuning_loss(run: Run) -> Figure:
 
 
 def context_movement(run: Run) -> Figure:
-    """L2 change of each prompt's context in the update, in token-embedding units.
-
-    Returns:
-        Bars per side; x is the number of the prompt, from 1 as on the page.
-    """
+    """L2 change of each prompt's context in the update, in token-embedding units: bars per side, prompts from 1."""
     figure, sides = Figure(), sides_of(run)
     for name in sides:
-        moved = [float(v) for v in np.asarray(getattr(run, name).trace.tuning.movement)]
-        figure.add_bar(
-            x=list(range(1, len(moved) + 1)),
-            y=moved,
-            name=name,
-            marker=side_bar(name),
-            hovertemplate=f"{name}, prompt %{{x}}: %{{y:.4f}} (L2, token embeddings)<extra></extra>",
-        )
+        moved = [float(v) for v in getattr(run, name).trace.tuning.movement]
+        hover = f"{name}, prompt %{{x}}: %{{y:.4f}} (L2, token embeddings)<extra></extra>"
+        x = list(range(1, len(moved) + 1))
+        figure.add_bar(x=x, y=moved, name=name, marker=side_bar(name), hovertemplate=hover)
     legend = " ".join(legend_entry(SIDE_STYLES[n]["colour"], "■" if n == "clean" else "▨", n) for n in sides)
     return finalise(
         figure,
@@ -226,49 +196,32 @@ def context_movement(run: Run) -> Figure:
     )
 
 
-def cost_change(run: Run, *, k: int | None = None, max_classes: int = 8) -> Figure:
+def cost_change(run: Run, *, k: int | None = None) -> Figure:
     """d_OT of each class before (ring) and after (dot) the prompt update, joined by a line; both sides, one scale.
 
-    Returns:
-        Two marker traces per side, ``"clean before"``, ``"clean after"``, ..., with
-        ``customdata = (class, before, after, hover text)``.
+    Two marker traces per side, ``"clean before"``, ``"clean after"``, ..., with
+    ``customdata = (class, before, after, hover text)``.
     """
-    classes = shown_classes(run, k, max_classes)
+    classes = shown_classes(run, k, 8)
     names, sides = run.class_prompts.names, sides_of(run)
     figure = Figure()
     for number, name in enumerate(sides):
         trace, style = getattr(run, name).trace, SIDE_STYLES[name]
-        one, two = (np.asarray(t.distance, float) for t in (trace.untuned_prompt_transport, trace.prompt_transport))
         lift = 0.0 if len(sides) == 1 else 0.17 - 0.34 * number
         rows = [len(classes) - 1 - i + lift for i in range(len(classes))]
-        data = [
-            [
-                c,
-                float(one[c]),
-                float(two[c]),
-                f"{escaped(names[c], 40)}, {name}: {one[c]:.4f} → {two[c]:.4f} ({two[c] - one[c]:+.4f})",
-            ]
-            for c in classes
-        ]
-        figure.add_scatter(
-            x=segments(one[classes].tolist(), two[classes].tolist()),
-            y=segments(rows, rows),
-            mode="lines",
-            line={"color": style["colour"], "width": 2},
-            hoverinfo="skip",
+        data: list[list] = []
+        for c in classes:
+            one, two = (float(t.distance[c]) for t in (trace.untuned_prompt_transport, trace.prompt_transport))
+            data.append([c, one, two, f"{escaped(names[c], 40)}, {name}: {one:.4f} → {two:.4f} ({two - one:+.4f})"])
+        both, line = (
+            {"symbol": style["symbol"], "opacity": dim_marks(classes, k)},
+            {"color": style["colour"], "width": 2},
         )
-        both = {"symbol": style["symbol"], "opacity": dim_marks(classes, k)}
-        ring = {"size": 8, "color": COLOURS["surface"], "line": {"color": style["colour"], "width": 2}}
-        for when, marker, place in (("before", ring, 1), ("after", {"size": 9, "color": style["colour"]}, 2)):
-            figure.add_scatter(
-                x=[d[place] for d in data],
-                y=rows,
-                mode="markers",
-                marker=both | marker,
-                customdata=data,
-                name=f"{name} {when}",
-                hovertemplate="%{customdata[3]}<extra></extra>",
-            )
+        markers = [
+            both | {"size": 8, "color": COLOURS["surface"], "line": line},
+            both | {"size": 9, "color": style["colour"]},
+        ]
+        _add_changes(figure, name, "yx", rows, data, "%{customdata[3]}", markers, line)
     return finalise(
         figure,
         kind="before_after",

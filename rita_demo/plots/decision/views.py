@@ -6,11 +6,20 @@ import math
 
 import numpy as np
 
-from rita_demo.plots.decision.cells import position, view_axis
+from rita_demo.plots.decision.cells import position, view_axis, view_order
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, percent, reference_class, reference_tag
 from rita_demo.plots.shapes import frame, limit_line
-from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_marks, finalise, hit_area, legend_entry
+from rita_demo.plots.theme import (
+    COLOURS,
+    SIDE_STYLES,
+    add_hit_area,
+    annotation,
+    axis,
+    dim_marks,
+    finalise,
+    legend_entry,
+)
 from rita_demo.records import ImageResult, Run
 
 #: answer of a view -> colour, hatching and the character for it in the legend.
@@ -27,30 +36,24 @@ def view_answers(run: Run, side: str) -> tuple[list[str], int | None]:
     A view is fooled when it gives CLIP's wrong answer on the delivered picture, at every step of the attack.
     """
     answer = run.label if run.attack is None else int(run.attack.probability[-1].argmax())
-    wrong = answer if answer != run.label else None
-    found = []
-    for k in np.asarray(getattr(run, side).trace.confidence.label).tolist():
-        found.append("true" if k == run.label else "fooled" if k == wrong else "another")
-    return found, wrong
+    kinds = {answer: "fooled", run.label: "true"}
+    labels = np.asarray(getattr(run, side).trace.confidence.label).tolist()
+    return [kinds.get(k, "another") for k in labels], answer if answer != run.label else None
 
 
 def view_entropies(run: Run, side: str, *, selected: int | None = None) -> Figure:
     """Entropy of every view in nats, lowest first; the colour is its answer.
 
-    Views under the dashed line are confident: only they may enter the cache.
+    Views under the dashed line are confident: only they may enter the cache. Columns carry
+    ``customdata = (view, probability of the true class, hover text)``.
 
     Args:
-        run: the run.
-        side: ``"clean"`` or ``"attacked"``.
+        run: the run. side: ``"clean"`` or ``"attacked"``.
         selected: a view to outline; the others are dimmed.
-
-    Returns:
-        A figure whose columns carry ``customdata = (view, probability of the true class, hover text)``.
     """
     one: ImageResult = getattr(run, side)
-    confidence = one.trace.confidence
-    entropy = np.asarray(confidence.entropy, float)
-    order = np.argsort(entropy, kind="stable")
+    order, limit = view_order(one), float(one.trace.confidence.limit)
+    entropy = np.asarray(one.trace.confidence.entropy, float)
     answers, wrong = view_answers(run, side)
     figure = Figure()
     for answer, (colour, hatch, _) in VIEW_ANSWERS.items():
@@ -66,10 +69,8 @@ def view_entropies(run: Run, side: str, *, selected: int | None = None) -> Figur
             marker=marker | ({"pattern": pattern} if hatch else {}),
             hoverinfo="skip",
         )
-    limit = float(confidence.limit)
     most = math.log(max(len(run.class_prompts.names), 2))
-    hover = "%{customdata[2]}<extra></extra>"
-    figure.add_trace(hit_area(list(range(len(order))), most, _hover_data(run, one, order), hover))
+    add_hit_area(figure, most, _hover_data(run, one, order), "%{customdata[2]}")
     level = min(limit, most)
     shapes = [limit_line(level, 1.5)]
     if selected is not None and (column := position(order, selected)) is not None:
@@ -79,7 +80,7 @@ def view_entropies(run: Run, side: str, *, selected: int | None = None) -> Figur
     return finalise(
         figure,
         kind="view_entropies",
-        alt=_alt_text(run, side, answers, wrong, entropy, limit),
+        alt=_alt_text(run, side, answers, wrong, int((entropy <= limit).sum()), limit),
         pickable=True,
         wrap=[0],
         narrow={"margin.t": 46},
@@ -98,10 +99,9 @@ def view_entropies(run: Run, side: str, *, selected: int | None = None) -> Figur
 
 def _hover_data(run: Run, side: ImageResult, order: np.ndarray) -> list[list]:
     """Per view in order: its number, its probability of the true class, and its hover text."""
-    confidence = side.trace.confidence
-    found = []
+    confidence, found = side.trace.confidence, []
     for n in order.tolist():
-        share = float(np.asarray(confidence.probability)[n, run.label])
+        share = float(confidence.probability[n, run.label])
         kept = "confident" if confidence.kept[n] else "not confident"
         text = f"view {n}: answer {escaped(run.class_prompts.names[int(confidence.label[n])], 40)}, {kept}"
         text += f"<br>{reference_class(run)} {percent(share, 1)}, entropy {confidence.entropy[n]:.3f} nats"
@@ -121,12 +121,10 @@ def _legend(run: Run, answers: list[str], wrong: int | None) -> str:
     )
 
 
-def _alt_text(run: Run, side: str, answers: list[str], wrong: int | None, entropy: np.ndarray, limit: float) -> str:
-    names = run.class_prompts.names
-    text = (
-        f"{SIDE_STYLES[side]['title']} picture: {answers.count('true')} of {len(answers)} views give {names[run.label]}"
+def _alt_text(run: Run, side: str, answers: list[str], wrong: int | None, confident: int, limit: float) -> str:
+    names, count = run.class_prompts.names, answers.count
+    fooled = "" if wrong is None else f", {count('fooled')} give {names[wrong]}"
+    return (
+        f"{SIDE_STYLES[side]['title']} picture: {count('true')} of {len(answers)} views give {names[run.label]}{fooled}, "
+        f"{count('another')} another class. {confident} are under the limit of {limit:g} nats."
     )
-    if wrong is not None:
-        text += f", {answers.count('fooled')} give {names[wrong]}"
-    confident = int((entropy <= limit).sum())
-    return f"{text}, {answers.count('another')} another class. {confident} are under the limit of {limit:g} nats."

@@ -9,7 +9,7 @@ import numpy as np
 
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped
-from rita_demo.plots.shapes import vertical_line
+from rita_demo.plots.shapes import outlined, vertical_line
 from rita_demo.plots.theme import (
     COLOURS,
     METHOD_STYLES,
@@ -35,11 +35,10 @@ NO_INSERTIONS = "Nothing has entered the memory yet."
 def running_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
     """Each method's accuracy over the pictures so far, with Wilson's 95 % interval as a band.
 
+    Marks carry ``customdata = (picture from 1, hover text)``.
+
     Args:
         trajectory: T >= 1 pictures. t: the selected picture, 1..T, a vertical line.
-
-    Returns:
-        A figure whose marks carry ``customdata = (picture from 1, hover text)``.
     """
     figure, kept = Figure(), thinned_indices(len(trajectory.pictures))
     x = (kept + 1).tolist()
@@ -48,16 +47,9 @@ def running_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
             continue
         one = trajectory.curves[method]
         low, high = (100 * end[kept] for end in (one.low, one.high))
-        figure.add_scatter(
-            x=x + x[::-1],
-            y=[*high.tolist(), *low[::-1].tolist()],
-            fill="toself",
-            mode="none",
-            fillcolor=look["colour"],
-            opacity=0.09,
-            hoverinfo="skip",
-        )
-        figure.add_scatter(
+        band = {"fill": "toself", "mode": "none", "fillcolor": look["colour"], "opacity": 0.09}
+        figure.add_scatter(x=x + x[::-1], y=[*high.tolist(), *low[::-1].tolist()], hoverinfo="skip", **band)
+        figure.add_marks(
             x=x,
             y=(100 * one.accuracy[kept]).tolist(),
             name=look["title"],
@@ -65,7 +57,6 @@ def running_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
             line={"color": look["colour"], "dash": look["dash"], "width": 2},
             marker={"symbol": look["symbol"], "size": 6, "color": look["colour"], "maxdisplayed": MAX_BARS},
             customdata=[[i, accuracy_text(trajectory, method, i)] for i in x],
-            hovertemplate="%{customdata[1]}<extra></extra>",
             cliponaxis=False,
         )
     summary = "; ".join(accuracy_text(trajectory, m, t) for m in METHOD_STYLES if m in trajectory.curves)
@@ -95,14 +86,13 @@ def cache_growth(trajectory: StreamTrajectory, t: int) -> Figure:
         (trajectory.cache_size / places, f"full, of {places} places", COLOURS["quiet"], "dot"),
         (trajectory.purity, "pure, of the views held", COLOURS["cache"], "solid"),
     ):
-        figure.add_scatter(
+        figure.add_marks(
             x=(kept + 1).tolist(),
             y=(100 * values[kept]).tolist(),
             mode="lines",
             name=title,
             line={"color": colour, "dash": dash, "width": 2, "shape": "hv"},
             customdata=[[int(i) + 1, growth_text(trajectory, int(i) + 1)] for i in kept],
-            hovertemplate="%{customdata[1]}<extra></extra>",
         )
     legend = (
         f"{legend_entry(COLOURS['cache'], '━', 'pure: of the right class')}   "
@@ -130,33 +120,25 @@ def cache_insertions(trajectory: StreamTrajectory, t: int) -> Figure:
     figure, kept = Figure(), thinned_indices(len(e.picture))
     for true, symbol, colour in ((True, "circle-open", COLOURS["cache"]), (False, "x-thin", COLOURS["attack"])):
         chosen = [int(i) for i in kept if bool(e.correct[i]) is true]
-        figure.add_scatter(
+        figure.add_marks(
             x=[int(e.picture[i]) + 1 for i in chosen],
             y=[float(e.entropy[i]) for i in chosen],
-            mode="markers",
             name="right class" if true else "another class",
-            marker={"symbol": symbol, "size": 9, "color": colour, "line": {"width": 2, "color": colour}},
+            marker=outlined(symbol, colour, 9),
             customdata=[[int(e.picture[i]) + 1, _insertion_text(trajectory, i)] for i in chosen],
-            hovertemplate="%{customdata[1]}<extra></extra>",
             cliponaxis=False,
         )
     legend = (
         f'<span style="color:{COLOURS["cache"]}">○ under its true class</span>   '
         f'<span style="color:{COLOURS["attack"]}">× under another</span>'
     )
-    right, n = int(e.correct.sum()), len(e.picture)
-    top = max(float(e.entropy.max()) * 1.1, 0.1)
-    return _finalise(
-        figure,
-        trajectory,
-        t,
-        legend,
-        kind="entering",
-        alt=f"{n} views entered, {right} of them under their picture's true class; their entropy is "
-        f"{float(np.median(e.entropy)):.2f} nats in the median, at most log K = "
-        f"{math.log(len(trajectory.names)):.2f} nats.",
-        yaxis=axis(range=[0, top], nticks=5, title="entropy (nats)"),
+    alt = (
+        f"{len(e.picture)} views entered, {int(e.correct.sum())} of them under their picture's true class; their entropy "
+        f"is {float(np.median(e.entropy)):.2f} nats in the median, at most log K = {math.log(len(trajectory.names)):.2f} "
+        "nats."
     )
+    yaxis = axis(range=[0, max(float(e.entropy.max()) * 1.1, 0.1)], nticks=5, title="entropy (nats)")
+    return _finalise(figure, trajectory, t, legend, kind="entering", alt=alt, yaxis=yaxis)
 
 
 def _insertion_text(trajectory: StreamTrajectory, i: int) -> str:
@@ -184,7 +166,6 @@ def class_cache(
     place, figure = list(range(len(shown))), Figure()
     data = [[k, _class_text(trajectory, stats, k)] for k in shown]
     opacity = dim_marks(shown, selected if selected in shown else None)
-    hover = "%{customdata[1]}<extra></extra>"
     for values, fill in ((stats.count, TRANSPARENT), (stats.correct_count, COLOURS["cache"])):
         figure.add_bar(
             x=[int(values[k]) for k in shown],
@@ -192,17 +173,15 @@ def class_cache(
             orientation="h",
             customdata=data,
             marker={"color": fill, "line": {"color": COLOURS["cache"], "width": 1.5}, "opacity": opacity},
-            hovertemplate=hover,
+            hovertemplate="%{customdata[1]}<extra></extra>",
             width=0.6,
         )
     filled = [i for i, k in enumerate(shown) if stats.count[k]]
-    figure.add_scatter(
+    figure.add_marks(
         x=[float(stats.resultant_length[shown[i]]) for i in filled],
         y=filled,
-        mode="markers",
         xaxis="x2",
         customdata=[data[i] for i in filled],
-        hovertemplate=hover,
         marker={"symbol": "diamond", "size": 9, "color": COLOURS["cache"], "opacity": [opacity[i] for i in filled]},
     )
     rest = len(order) - len(shown)

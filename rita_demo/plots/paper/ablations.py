@@ -12,82 +12,86 @@ from rita_demo.plots.theme import COLOURS, annotation, axis, finalise, message_f
 from rita_demo.records import MeasuredCell
 from rita_demo.records.measurement import AblationSweep
 
-DASHES = {"off": "dot", "reset": "dash", "stream": "solid"}
-DASH_GLYPHS = {"off": "┈", "reset": "╌", "stream": "─"}  # the same as characters
-MARKER_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "hexagon")
-MARKER_GLYPHS = {
-    shape + kind: mark
-    for kind, marks in (("", "●■◆▲▼⬢"), ("-open", "○□◇△▽⬡"))
-    for shape, mark in zip(MARKER_SYMBOLS, marks, strict=True)
+#: cache protocol -> dash, the dash as a character, and the protocol as text
+PROTOCOLS = {
+    "off": ("dot", "┈", "memory off"),
+    "reset": ("dash", "╌", "memory reset"),
+    "stream": ("solid", "─", "memory kept"),
 }
+#: symbol, and its characters filled and open
+MARKERS = (
+    ("circle", "●○"),
+    ("square", "■□"),
+    ("diamond", "◆◇"),
+    ("triangle-up", "▲△"),
+    ("triangle-down", "▼▽"),
+    ("hexagon", "⬢⬡"),
+)
 MAX_NAMED_LINES = 12  # lines in one figure
+MIN_LABEL_GAP = 7  # percent points that keep two labels of lines apart
 
 
 def sweep_lines(lines: Sequence[AblationSweep], title: str, *, recommended: object = None) -> Figure:
     """One line per dataset, attack and cache protocol; bars are Wilson's 95 % intervals, filled marks clean.
 
-    The values are in order at equal distances, because some settings are not numbers.
+    The values are in order at equal distances, because some settings are not numbers. Marks carry
+    ``customdata = (hover text,)``.
 
     Args:
         lines: the sweeps; at most ``MAX_NAMED_LINES`` are drawn.
         title: of the axis.
         recommended: the recommended value, marked by a thin line where it was measured.
-
-    Returns:
-        A figure whose marks carry ``customdata = (hover text,)``.
     """
     if not lines:
         return message_figure("No run varies this setting yet. Measure it with the button, or with evaluate.")
     shown = lines[:MAX_NAMED_LINES]
-    found = {value for line in shown for value in line.values}
-    values = sorted(found, key=lambda v: (isinstance(v, str), v))
+    values = sorted({value for line in shown for value in line.values}, key=lambda v: (isinstance(v, str), v))
     place = {value: number for number, value in enumerate(values)}
     datasets = list(dict.fromkeys(line.cells[0].dataset for line in shown))
-    figure, keys = Figure(), []
+    figure, labels, parts = Figure(), [], []
     for number, line in enumerate(shown):
-        cell = line.cells[0]
+        cell, name = line.cells[0], _line_title(line)
         clean = cell.attack == "none" and line.setting != "budget"
         colour = COLOURS["clean" if clean else "attack"]
-        shape = (datasets.index(cell.dataset) + (len(line.others) and number)) % len(MARKER_SYMBOLS)
-        symbol = MARKER_SYMBOLS[shape] + ("" if clean else "-open")
-        figure.add_scatter(
+        dash, dash_glyph, _ = _protocol(cell)
+        symbol, glyphs = MARKERS[(datasets.index(cell.dataset) + (len(line.others) and number)) % len(MARKERS)]
+        measured = list(zip(map(_value, line.values), line.cells, strict=True))
+        parts.append(f"{name}: " + ", ".join(f"{value}: {c.accuracy:.1f} %" for value, c in measured))
+        figure.add_marks(
+            "%{customdata[0]}",
             x=[place[v] for v in line.values],
             y=[c.accuracy for c in line.cells],
             mode="lines+markers",
-            name=line_title(line),
+            name=name,
             cliponaxis=False,
-            line={"color": colour, "width": 2, "dash": DASHES.get(cell.protocol, "solid")},
-            marker={"symbol": symbol, "size": 8, "color": colour},
+            line={"color": colour, "width": 2, "dash": dash},
+            marker={"symbol": symbol + ("" if clean else "-open"), "size": 8, "color": colour},
             error_y=accuracy_bars(line.cells, colour),
-            customdata=[[_hover_text(title, v, c)] for v, c in zip(line.values, line.cells)],
-            hovertemplate="%{customdata[0]}<extra></extra>",
+            customdata=[
+                [
+                    f"{escaped(title)} = {value}, {_attack(c)}: {c.accuracy:.1f} % right "
+                    f"({c.low:.1f} to {c.high:.1f}), n = {c.n}"
+                ]
+                for value, c in measured
+            ],
         )
-        keys.append(
-            annotation(
-                line_title(line),
-                len(values) - 1,
-                line.cells[-1].accuracy,
-                xref="x",
-                yref="y",
-                name=DASH_GLYPHS.get(cell.protocol, "─") + MARKER_GLYPHS[symbol],
-                xshift=10,
-                yanchor="middle",
-                font={"size": 11, "color": colour},
-            )
-        )
-    shapes = []
+        look = {"xshift": 10, "yanchor": "middle", "font": {"size": 11, "color": colour}}
+        at = {"xref": "x", "yref": "y", "name": dash_glyph + glyphs[not clean]}
+        labels.append(annotation(name, len(values) - 1, line.cells[-1].accuracy, **at, **look))
+    _spread_labels(labels)
+    marked, shapes = [], []
     if recommended in place:
         x = place[recommended]
         shapes = [vertical_line(x, "axis", xref="x", layer="below")]
-        keys.append(annotation("recommended", x, 1, xref="x", yshift=2, xanchor="center"))
+        marked = [annotation("recommended", x, 1, xref="x", yshift=2, xanchor="center")]
     return finalise(
         figure,
         kind=f"sweep {title}",
-        alt=_alt_text(shown, title),
+        alt=f"Accuracy against {title}. {'; '.join(parts)}.",
         hovermode="closest",
-        annotations=_spread_labels(keys),
+        annotations=labels + marked,
         shapes=shapes,
-        narrow=_narrow_legend(keys),
+        narrow=_narrow_legend(labels),
         margin={"l": 54, "r": 270, "t": 30, "b": 48},
         xaxis=axis(
             title=title,
@@ -99,64 +103,42 @@ def sweep_lines(lines: Sequence[AblationSweep], title: str, *, recommended: obje
     )
 
 
-def line_title(line: AblationSweep) -> str:
+def _line_title(line: AblationSweep) -> str:
     """The data, attack and cache protocol of a line, and the other settings in which the lines differ."""
     cell = line.cells[0]
-    attack = "clean" if cell.attack == "none" else f"{cell.attack} {cell.budget}/255"
-    memory = {"off": "memory off", "reset": "memory reset", "stream": "memory kept"}
-    parts = [cell.dataset, memory.get(cell.protocol, cell.protocol)]
-    if line.setting != "budget":
-        parts.insert(1, attack)
-    parts += [f"{name}={_value(value)}" for name, value in line.others]
-    return escaped(", ".join(parts), 70)
+    attack = [] if line.setting == "budget" else ["clean" if cell.attack == "none" else _attack(cell)]
+    others = [f"{name}={_value(value)}" for name, value in line.others]
+    return escaped(", ".join([cell.dataset, *attack, _protocol(cell)[2], *others]), 70)
+
+
+def _protocol(cell: MeasuredCell) -> tuple[str, str, str]:
+    return PROTOCOLS.get(cell.protocol, ("solid", "─", cell.protocol))
+
+
+def _attack(cell: MeasuredCell) -> str:
+    return "no attack" if cell.attack == "none" else f"{cell.attack} {cell.budget}/255"
 
 
 def _value(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _spread_labels(notes: list[dict]) -> list[dict]:
-    """Move the line labels apart where they would overlap (7 % of accuracy)."""
-    ends = sorted((n for n in notes if n["yref"] == "y"), key=lambda n: n["y"])
+def _spread_labels(labels: list[dict]) -> None:
+    """Move the labels of the lines apart where they would overlap."""
+    ends = sorted(labels, key=lambda n: n["y"])
     for below, above in pairwise(ends):
-        above["y"] = max(above["y"], below["y"] + 7)
+        above["y"] = max(above["y"], below["y"] + MIN_LABEL_GAP)
     highest = 100.0  # labels above the axis are not drawn
     for one in reversed(ends):
         one["y"] = min(one["y"], highest)
-        highest = one["y"] - 7
-    return notes
+        highest = one["y"] - MIN_LABEL_GAP
 
 
-def _narrow_legend(notes: list[dict]) -> dict:
-    """In a narrow view the line labels are a list below the axis, each after the mark of its line."""
-    found: dict = {"margin.r": 14}
-    names = [number for number, one in enumerate(notes) if one["yref"] == "y"]
-    for row, number in enumerate(names):
-        at = {
-            "xref": "paper",
-            "yref": "paper",
-            "x": 0,
-            "y": 0,
-            "xshift": -44,
-            "yshift": -58 - 15 * row,
-            "yanchor": "middle",
-            "text": f"{notes[number]['name']} {notes[number]['text']}",
-        }
-        found |= {f"annotations.{number}.{key}": value for key, value in at.items()}
-    return found | {"margin.b": 62 + 15 * len(names)}
-
-
-def _hover_text(title: str, value: object, cell: MeasuredCell) -> str:
-    attack = "no attack" if cell.attack == "none" else f"{cell.attack} {cell.budget}/255"
-    return (
-        f"{escaped(title)} = {_value(value)}, {attack}: {cell.accuracy:.1f} % right "
-        f"({cell.low:.1f} to {cell.high:.1f}), n = {cell.n}"
-    )
-
-
-def _alt_text(lines: Sequence[AblationSweep], title: str) -> str:
-    parts = [
-        f"{line_title(line)}: " + ", ".join(f"{_value(v)}: {c.accuracy:.1f} %" for v, c in zip(line.values, line.cells))
-        for line in lines
-    ]
-    return f"Accuracy against {title}. " + "; ".join(parts) + "."
+def _narrow_legend(labels: list[dict]) -> dict:
+    """In a narrow view the labels are a list below the axis, each after the mark of its line."""
+    found: dict = {"margin.r": 14, "margin.b": 62 + 15 * len(labels)}
+    corner = {"xref": "paper", "yref": "paper", "x": 0, "y": 0, "xshift": -44, "yanchor": "middle"}
+    for row, label in enumerate(labels):
+        at = corner | {"yshift": -58 - 15 * row, "text": f"{label['name']} {label['text']}"}
+        found |= {f"annotations.{row}.{key}": value for key, value in at.items()}
+    return found

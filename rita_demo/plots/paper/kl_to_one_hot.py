@@ -8,14 +8,23 @@ import numpy as np
 
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, percent
-from rita_demo.plots.theme import COLOURS, GLYPHS, annotation, axis, finalise, legend_entry, message_figure
+from rita_demo.plots.theme import (
+    COLOURS,
+    GLYPHS,
+    annotation,
+    axis,
+    finalise,
+    legend_entry,
+    message_figure,
+    stacked_panels,
+)
 from rita_demo.records.measurement import KlToOneHot
 
 #: field of the record -> title (empty: the record's name of the pictures), colour, dash, marker.
 LINES = {
-    "original": ("", "attack", "solid", "x"),
-    "cached": ("views in the memory, as filed", "cache", "dash", "circle"),
-    "cached_true": ("the same by true class", "cache", "dot", "circle-open"),
+    "original": ("", COLOURS["attack"], "solid", "x"),
+    "cached": ("views in the memory, as filed", COLOURS["cache"], "dash", "circle"),
+    "cached_true": ("the same by true class", COLOURS["cache"], "dot", "circle-open"),
 }
 CURVE_POINTS = 160  # of a density curve
 
@@ -26,42 +35,58 @@ def kl_to_one_hot(
     """Left the density over the classes with a tick per class, right one mark per class.
 
     Each density is divided by its maximum: the cached views lie near 0 nats, up to a thousand times as dense as the
-    pictures.
+    pictures. Marks carry ``customdata = (class, hover text)``.
 
     Args:
         one: the divergences.
         density: values and positions -> curve (``analysis.density``), or None for too few values.
         selected: a class to mark.
-
-    Returns:
-        A figure whose marks carry ``customdata = (class, hover text)``.
     """
     finite = np.concatenate([getattr(one, name) for name in LINES])
     finite = finite[np.isfinite(finite)]
     if not len(finite):
         return message_figure("The memory holds nothing to compare.")
     top = float(finite.max()) * 1.08 + 1e-3
+    data = [[k, _hover_text(one, k)] for k in range(len(one.names))]
+    titles = {name: title or one.pictures_name for name, (title, *_) in LINES.items()}
     figure = Figure()
-    for row, name in enumerate(LINES):
-        _add_density(figure, one, name, density, np.linspace(0, top, CURVE_POINTS))
-        _add_ticks(figure, one, name, -0.06 * (row + 1), selected)
-    figure.add_scatter(
-        x=[0, top],
-        y=[0, top],
-        xaxis="x2",
-        yaxis="y2",
-        mode="lines",
-        hoverinfo="skip",
-        name="equal",
-        line={"color": COLOURS["axis"], "width": 1},
-    )
+    for row, (name, (_, colour, dash, symbol)) in enumerate(LINES.items()):
+        values = getattr(one, name)
+        ks = np.flatnonzero(np.isfinite(values))
+        x = np.union1d(np.linspace(0, top, CURVE_POINTS), values[ks])  # a peak can be narrower than a step
+        if (curve := density(values, x)) is not None:
+            line = {"color": colour, "width": 2, "dash": dash}
+            y = curve / curve.max()
+            figure.add_scatter(x=x, y=y, mode="lines", name=titles[name], hoverinfo="skip", line=line)
+        size = [12 if k == selected else 7 for k in ks]
+        figure.add_marks(
+            x=values[ks],
+            y=[-0.06 * (row + 1)] * len(ks),
+            yaxis="y3",
+            name=f"ticks: {titles[name]}",
+            customdata=[data[k] for k in ks],
+            marker={"symbol": symbol, "size": size, "color": colour, "opacity": 0.8},
+        )
+    right, line = {"xaxis": "x2", "yaxis": "y2"}, {"color": COLOURS["axis"], "width": 1}
+    figure.add_scatter(x=[0, top], y=[0, top], mode="lines", hoverinfo="skip", name="equal", line=line, **right)
     for name in ("cached_true", "cached"):
-        _scatter(figure, one, name, selected)
+        _, colour, _, symbol = LINES[name]
+        values = getattr(one, name)
+        ks = np.flatnonzero(np.isfinite(values) & np.isfinite(one.original))
+        shades = [colour if selected in (None, k) else COLOURS["other"] for k in ks]
+        size, line = [13 if k == selected else 8 for k in ks], {"width": 1, "color": shades}
+        figure.add_marks(
+            x=one.original[ks],
+            y=values[ks],
+            name=titles[name],
+            customdata=[data[k] for k in ks],
+            marker={"symbol": symbol, "size": size, "color": shades, "line": line},
+            **right,
+        )
     legend = "   ".join(
-        legend_entry(COLOURS[c], GLYPHS[symbol], f"{_nats(m)} {_line_title(one, name)}")
-        for (name, (_, c, _, symbol)), m in zip(LINES.items(), one.medians)
+        legend_entry(colour, GLYPHS[symbol], f"{_nats(median)} {titles[name]}")
+        for (name, (_, colour, _, symbol)), median in zip(LINES.items(), one.medians)
     )
-    shared = {"range": [0, top], "title": "KL to one-hot (nats, 0 is best)"}
     return finalise(
         figure,
         kind="one_hot",
@@ -69,22 +94,13 @@ def kl_to_one_hot(
         pickable=True,
         hovermode="closest",
         wrap=[0],
-        narrow={
-            "xaxis.domain": [0, 1],
-            "xaxis2.domain": [0, 1],
-            "yaxis.domain": [0.7, 1],
-            "yaxis3.domain": [0.56, 0.69],
-            "yaxis2.domain": [0, 0.4],
-            "annotations.1.x": 0,
-            "annotations.1.y": 0.4,
-            "margin.t": 76,
-        },
+        narrow=stacked_panels([0.7, 1], [0, 0.4]) | {"yaxis3.domain": [0.56, 0.69], "margin.t": 76},
         annotations=[
             annotation(f"medians: {legend}", 0, 1, yshift=6),
             annotation("below the line: closer to one-hot in the memory", 0.58, 0.93, yshift=4),
         ],
         margin={"l": 44, "r": 12, "t": 40, "b": 46},
-        xaxis=axis(domain=[0, 0.47], anchor="y3", **shared),
+        xaxis=axis(domain=[0, 0.47], anchor="y3", range=[0, top], title="KL to one-hot (nats, 0 is best)"),
         yaxis=axis(
             domain=[0.24, 0.92], range=[0, 1.1], anchor="x", showticklabels=False, title="density (each maximum = 1)"
         ),
@@ -94,73 +110,9 @@ def kl_to_one_hot(
     )
 
 
-def _add_density(
-    figure: Figure, one: KlToOneHot, name: str, density: Callable[..., np.ndarray | None], at: np.ndarray
-) -> None:
-    values, (_, colour, dash, _) = getattr(one, name), LINES[name]
-    x = np.union1d(at, values[np.isfinite(values)])  # a peak can be narrower than a step
-    curve = density(values, x)
-    if curve is not None:
-        figure.add_scatter(
-            x=x,
-            y=curve / curve.max(),
-            mode="lines",
-            name=_line_title(one, name),
-            hoverinfo="skip",
-            line={"color": COLOURS[colour], "width": 2, "dash": dash},
-        )
-
-
-def _add_ticks(figure: Figure, one: KlToOneHot, name: str, height: float, selected: int | None) -> None:
-    values, (_, colour, _, symbol) = getattr(one, name), LINES[name]
-    ks = np.flatnonzero(np.isfinite(values))
-    size = [12 if k == selected else 7 for k in ks]
-    figure.add_scatter(
-        x=values[ks],
-        y=[height] * len(ks),
-        yaxis="y3",
-        mode="markers",
-        name=f"ticks: {_line_title(one, name)}",
-        customdata=[[int(k), _hover_text(one, int(k))] for k in ks],
-        hovertemplate="%{customdata[1]}<extra></extra>",
-        marker={"symbol": symbol, "size": size, "color": COLOURS[colour], "opacity": 0.8},
-    )
-
-
-def _scatter(figure: Figure, one: KlToOneHot, name: str, selected: int | None) -> None:
-    _, colour, _, symbol = LINES[name]
-    title = _line_title(one, name)
-    values = getattr(one, name)
-    ks = np.flatnonzero(np.isfinite(values) & np.isfinite(one.original))
-    shades = [COLOURS[colour] if selected in (None, k) else COLOURS["other"] for k in ks]
-    figure.add_scatter(
-        x=one.original[ks],
-        y=values[ks],
-        xaxis="x2",
-        yaxis="y2",
-        mode="markers",
-        name=title,
-        customdata=[[int(k), _hover_text(one, int(k))] for k in ks],
-        hovertemplate="%{customdata[1]}<extra></extra>",
-        marker={
-            "symbol": symbol,
-            "size": [13 if k == selected else 8 for k in ks],
-            "color": shades,
-            "line": {"width": 1, "color": shades},
-        },
-    )
-
-
-def _line_title(one: KlToOneHot, name: str) -> str:
-    return LINES[name][0] or one.pictures_name
-
-
 def _hover_text(one: KlToOneHot, k: int) -> str:
-    parts = [
-        f"{_line_title(one, name)}: {_nats(float(getattr(one, name)[k]))}"
-        for name in LINES
-        if np.isfinite(getattr(one, name)[k])
-    ]
+    values = {title or one.pictures_name: float(getattr(one, name)[k]) for name, (title, *_) in LINES.items()}
+    parts = [f"{title}: {_nats(value)}" for title, value in values.items() if np.isfinite(value)]
     return "<br>".join([escaped(one.names[k], 60), *parts])
 
 

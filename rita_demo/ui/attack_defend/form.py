@@ -13,7 +13,7 @@ from rita_demo.attacks import ATTACKS
 from rita_demo.data import samples, vocabularies
 from rita_demo.defences.registry import DEFENCES, default_methods
 from rita_demo.records.errors import DemoError
-from rita_demo.settings import PAPER, RECOMMENDED, SETTINGS
+from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, names_of
 from rita_demo.ui.widgets import wording
@@ -72,7 +72,7 @@ def build_form(sample: str | None) -> Form:
             show_label=False,
             elem_id="preset",
         )
-        differs = gr.HTML(differences(RECOMMENDED, RECOMMENDED, "recommended"), elem_id="differs")
+        differs = gr.HTML(differences(RECOMMENDED), elem_id="differs")
         settings = _build_methods() | _build_target() | build_accordions(skip=ALWAYS_VISIBLE)
     form = Form(fields | settings, gallery, upload, chosen, go, only, stop, preset, differs)
     _bind_events(form)
@@ -175,12 +175,12 @@ def _bind_events(form: Form) -> None:
         event(lists_for, [fields[n] for n in ("vocabulary", "own_names", "truth", "target")], lists, **IMMEDIATE_EVENT)
     fields["attack"].input(attack_info, fields["attack"], fields["attack"], **IMMEDIATE_EVENT)
     settings = {n: c for n, c in fields.items() if n in SETTINGS}
-    form.preset.input(
-        lambda name: {settings[n]: v for n, v in preset_values(name).items()} | {form.differences: preset_note(name)},
-        form.preset,
-        [*settings.values(), form.differences],
-        **IMMEDIATE_EVENT,
-    )
+
+    def preset(name: str) -> dict[Any, Any]:
+        said = {form.differences: differences(PRESETS[name])}
+        return {settings[n]: v for n, v in preset_values(name).items()} | said
+
+    form.preset.input(preset, form.preset, [*settings.values(), form.differences], **IMMEDIATE_EVENT)
 
     def note(values: Mapping[Any, Any]) -> str:
         return changed_note({name: values[c] for name, c in settings.items()})
@@ -196,17 +196,10 @@ def attack_info(name: Any) -> Any:
     return gr.update(info=known.sentence) if known else gr.skip()
 
 
-def preset_note(name: str) -> str:
-    """How the chosen preset differs from the recommended one."""
-    if name == "recommended":
-        return differences(RECOMMENDED, RECOMMENDED, "recommended")
-    return differences(PAPER, RECOMMENDED, "recommended")
-
-
 def changed_note(values: Mapping[str, Any]) -> str:
     """How the form differs from the recommended settings; or an error message for an invalid value."""
     try:
-        return differences(settings_from(values), RECOMMENDED, "recommended")
+        return differences(settings_from(values))
     except DemoError as error:
         return f'<p class="bad small" role="alert">{escape(str(error))}</p>'
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
 
 from rita_demo import plots
 from rita_demo.pipeline.attack_steps import last_step
-from rita_demo.ui.attack_defend.attacker_table import build_attacker_table
-from rita_demo.ui.attack_defend.budget_curves import build_budget_curves
+from rita_demo.plots.figure import Figure
+from rita_demo.records import Run
+from rita_demo.ui.attack_defend.measured_folds import build_attacker_table, build_budget_curves
 from rita_demo.ui.background.attack_steps import (
     AUTO_BUDGETS_SECONDS,
     AUTO_STEPS_SECONDS,
@@ -19,33 +20,45 @@ from rita_demo.ui.background.attack_steps import (
 )
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.panels import selection_details, verdict_table
-from rita_demo.ui.panels.attack_sliders import AttackSliders, build_budget_choice, build_step_slider
+from rita_demo.ui.panels.attack_sliders import build_budget_choice, build_step_slider
 from rita_demo.ui.panels.picture_triptych import PictureTriptych, pictures_value, selected_box
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.ui.widgets.views_grid import ViewsGrid, grid_value, sprite_value
 
-EXAMPLE_PENDING = "The worked example is being computed."
+
+def _figure(
+    panels: PanelRegistry,
+    name: str,
+    aria: str,
+    heights: tuple[int, int],
+    empty: str,
+    draw: Callable[[Session, Run], Figure | None],
+    *topics: str,
+) -> PlotlyView:
+    """A figure with the element id ``name``, drawn by ``draw(session, run)``; ``heights`` in pixels, on a wide and on a
+    narrow screen."""
+    view = PlotlyView(aria=aria, height=heights[0], narrow_height=heights[1], empty=empty, elem_id=name)
+
+    def value(session: Session) -> Figure | None:
+        run = session.run_at_step
+        return None if run is None else draw(session, run)
+
+    panels.add(view, value, *topics)
+    return view
 
 
-@dataclass(frozen=True)
-class ResultPanels:
-    """The panels with events, and the buttons among them."""
+def _heading(
+    panels: PanelRegistry, name: str, number: int, text: Callable[[Run], str], empty: str, *topics: str
+) -> None:
+    """A numbered heading: ``text`` of the run, or ``empty`` before there is one."""
 
-    pictures: PictureTriptych
-    early: list[Any]
-    steps: PlotlyView
-    attack_sliders: AttackSliders
-    background_button: gr.Button
-    side: gr.Radio
-    grid: ViewsGrid
-    entropies: PlotlyView
-    costs: PlotlyView
-    class_menu: gr.Dropdown
-    plan: PlotlyView
-    repeat_button: gr.Button
-    double_budget_button: gr.Button
+    def draw(session: Session) -> str:
+        run = session.run_at_step
+        return verdict_table.heading_html(empty if run is None else text(run), number)
+
+    panels.add(gr.HTML(elem_id=f"heading-{name}"), draw, *topics)
 
 
 def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
@@ -62,37 +75,27 @@ def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
         with gr.Column(scale=2, min_width=320, elem_id="along"):
             gr.HTML("<h3>Along the attack</h3>")
             strength = build_budget_choice(panels, "budget-shown")
-            steps = PlotlyView(
-                aria="Loss and every verdict, by attack step",
-                height=290,
-                narrow_height=360,
-                empty="The attack's steps will be drawn here.",
-                elem_id="steps",
-            )
-            scrubber = AttackSliders(build_step_slider(panels, "scrubber", "step"), strength)
+            aria, empty = "Loss and every verdict, by attack step", "The attack's steps will be drawn here."
+            steps = _figure(panels, "steps", aria, (290, 360), empty, _steps, "step", "attack_steps")
+            slider = build_step_slider(panels, "scrubber", "step")
             follow = gr.Button("Look at the steps between", elem_id="follow", visible=False)
-            panels.add(steps, _steps, "step", "attack_steps")
             panels.add(follow, _background_button, "attack_steps")
-    threat, times = gr.HTML(elem_id="threat"), gr.HTML(elem_id="times")
-    unknown = gr.HTML(elem_id="unknown")
-    panels.add(threat, verdict_table.threat, "budget")
-    panels.add(unknown, verdict_table.unknown_words)
-    panels.add(times, verdict_table.times, "budget")
+    panels.add(gr.HTML(elem_id="threat"), verdict_table.threat, "budget")
+    panels.add(gr.HTML(elem_id="times"), verdict_table.times, "budget")
+    panels.add(gr.HTML(elem_id="unknown"), verdict_table.unknown_words)
     return {
         "pictures": pictures,
         "early": [pictures, banner, table],
         "steps": steps,
-        "attack_sliders": scrubber,
+        "step_slider": slider,
+        "budget_choice": strength,
         "background_button": follow,
     }
 
 
-def _steps(session: Session) -> Any:
-    now = session.run_at_step
-    if now is None or now.attack is None:
-        return None
-    shown = last_step(now) if now.step is None else now.step
-    return plots.attack_steps(now, session.attack_steps, shown)
+def _steps(session: Session, run: Run) -> Figure | None:
+    shown = last_step(run) if run.step is None else run.step
+    return plots.attack_steps(run, session.attack_steps, shown) if run.attack else None
 
 
 def _background_button(session: Session) -> Any:
@@ -110,9 +113,7 @@ def _background_button(session: Session) -> Any:
 
 def build_views(panels: PanelRegistry) -> dict[str, Any]:
     """3. The views."""
-    heading = gr.HTML(elem_id="heading-views")
-    said = verdict_table.headline_panel(3, wording.heading_views, "The picture as 64 crops.")
-    panels.add(heading, said, "step")
+    _heading(panels, "views", 3, wording.heading_views, "The picture as 64 crops.", "step")
     gr.HTML(
         f"<p class='lead'>Each {wording.term_html('view')} is asked on its own, after the {wording.term_html('step back')}. A {wording.term_html('confident view')} "
         f"(low {wording.term_html('entropy')}) may enter the {wording.term_html('memory (cache)')}. Choose one: its "
@@ -130,19 +131,13 @@ def build_views(panels: PanelRegistry) -> dict[str, Any]:
             grid = ViewsGrid(None, aria="The views of the picture", elem_id="views")
             sheet = gr.HTML(elem_classes="sheet")
         with gr.Column(scale=1, min_width=320):
-            entropies = PlotlyView(
-                aria="Entropy of every view",
-                height=240,
-                narrow_height=240,
-                empty="How sure every view is.",
-                elem_id="entropies",
-            )
+            aria, empty, topics = "Entropy of every view", "How sure every view is.", ("view", "side", "step")
+            entropies = _figure(panels, "entropies", aria, (240, 240), empty, _entropies, *topics)
             detail = gr.HTML(elem_id="view-detail")
     panels.add(side, _side, "side")
-    panels.add(grid, _grid, "view", "side", "step")
+    panels.add(grid, _grid, *topics)
     panels.add(sheet, lambda s: sprite_value(s.crops_of(s.selection.side), "views"), "side", "step")
-    panels.add(entropies, _entropies, "view", "side", "step")
-    panels.add(detail, selection_details.view_detail, "view", "side", "step", immediate=True)
+    panels.add(detail, selection_details.view_detail, *topics, immediate=True)
     return {"side": side, "grid": grid, "entropies": entropies}
 
 
@@ -152,24 +147,19 @@ def _side(session: Session) -> Any:
 
 
 def _grid(session: Session) -> Any:
-    at = session.selection
-    now = session.run_at_step
+    now, at = session.run_at_step, session.selection
     if now is None or session.crops_of(at.side) is None:
         return None
     return grid_value(now, at.side, selected=at.view)
 
 
-def _entropies(session: Session) -> Any:
-    at = session.selection
-    now = session.run_at_step
-    return None if now is None else plots.view_entropies(now, at.side, selected=at.view)
+def _entropies(session: Session, run: Run) -> Figure:
+    return plots.view_entropies(run, session.selection.side, selected=session.selection.view)
 
 
 def build_transport(panels: PanelRegistry) -> dict[str, Any]:
     """4. The cost of every class, and the transport plan of one."""
-    heading = gr.HTML(elem_id="heading-costs")
-    said = verdict_table.headline_panel(4, wording.heading_costs, "What every class costs.")
-    panels.add(heading, said, "step")
+    _heading(panels, "costs", 4, wording.heading_costs, "What every class costs.", "step")
     gr.HTML(
         f"<p class='lead'>The {wording.term_html('transport cost')} of a class is the mean cosine distance of the "
         f"cheapest {wording.term_html('transport plan')} from the crops to its sentences; the "
@@ -178,45 +168,26 @@ def build_transport(panels: PanelRegistry) -> dict[str, Any]:
     )
     with gr.Row(elem_classes="pair"):
         with gr.Column(scale=1, min_width=320):
-            costs = PlotlyView(
-                aria="Cost of every class, clean and attacked",
-                height=400,
-                narrow_height=640,
-                empty="The classes' costs.",
-                elem_id="costs",
-            )
+            aria, topics = "Cost of every class, clean and attacked", ("class", "step", "attack_steps")
+            costs = _figure(panels, "costs", aria, (400, 640), "The classes' costs.", _costs, *topics)
         with gr.Column(scale=1, min_width=320):
             class_menu = gr.Dropdown([], label="Class looked at", allow_custom_value=True, elem_id="class")
-            plan = PlotlyView(
-                aria="Transport plan of the chosen class",
-                height=360,
-                narrow_height=420,
-                empty="The plan of the chosen class.",
-                elem_id="plan",
-            )
+            aria, empty = "Transport plan of the chosen class", "The plan of the chosen class."
+            selected = ("class", "side", "view", "step")
+            plan = _figure(panels, "plan", aria, (360, 420), empty, _plan, *selected)
             cell = gr.HTML(elem_id="cell-detail")
-    panels.add(costs, _costs, "class", "step", "attack_steps")
-    panels.add(class_menu, _class_menu, "class")
-    panels.add(plan, _plan, "class", "side", "view", "step")
-    panels.add(cell, selection_details.cell_detail, "class", "side", "view", "step", immediate=True)
+    panels.add(class_menu, selection_details.class_choices, "class")
+    panels.add(cell, selection_details.cell_detail, *selected, immediate=True)
     return {"costs": costs, "class_menu": class_menu, "plan": plan}
 
 
-def _costs(session: Session) -> Any:
-    now, k = session.run_at_step, session.selection.k
-    return None if now is None else plots.class_costs(now, k, along=session.attacked_by_step)
+def _costs(session: Session, run: Run) -> Figure:
+    return plots.class_costs(run, session.selection.k, along=session.attacked_by_step)
 
 
-def _class_menu(session: Session) -> Any:
-    run, k = session.run, session.selection.k
-    if run is None:
-        return gr.update()
-    return gr.update(choices=list(run.class_prompts.names), value=None if k is None else run.class_prompts.names[k])
-
-
-def _plan(session: Session) -> Any:
-    run, at = session.run_at_step, session.selection
-    if run is None or at.k is None:
+def _plan(session: Session, run: Run) -> Figure | None:
+    at = session.selection
+    if at.k is None:
         return None
     cell = None if at.view is None or at.atom is None else (at.view, at.atom)
     return plots.plan_heatmap(run, at.side, at.k, selected=cell)
@@ -232,26 +203,16 @@ def build_view_seed_check(panels: PanelRegistry) -> dict[str, Any]:
             )
             again = gr.Button("Right in how many of 10 view draws?", elem_id="again")
         with gr.Column(scale=1, min_width=320):
-            draws = PlotlyView(
-                aria="Every method's answer in ten draws of views",
-                height=200,
-                narrow_height=220,
-                empty="Not drawn again yet.",
-                elem_id="view-seeds",
-            )
-    panels.add(draws, _view_seed_figure, "view_seeds")
+            aria, empty = "Every method's answer in ten draws of views", "Not drawn again yet."
+            _figure(panels, "view-seeds", aria, (200, 220), empty, _view_seeds, "view_seeds")
     return {"repeat_button": again}
 
 
 def build_cache_and_stronger_attack(panels: PanelRegistry) -> dict[str, Any]:
     """5. The cache; 6. a stronger attack."""
-    memory, holds = gr.HTML(elem_id="heading-memory"), gr.HTML(elem_id="memory-holds")
-    panels.add(memory, verdict_table.headline_panel(5, wording.heading_cache, "Reliable views are stored."))
-    panels.add(holds, verdict_table.cache_contents, "memory")
-    stronger = gr.HTML(elem_id="heading-stronger")
-    panels.add(
-        stronger, verdict_table.headline_panel(6, wording.heading_stronger, "What if the attacker knows the defence?")
-    )
+    _heading(panels, "memory", 5, wording.heading_cache, "Reliable views are stored.")
+    panels.add(gr.HTML(elem_id="memory-holds"), verdict_table.cache_contents, "memory")
+    _heading(panels, "stronger", 6, wording.heading_stronger, "What if the attacker knows the defence?")
     with gr.Row(elem_id="push"):
         push = gr.Button("Attack twice as hard", elem_id="stronger")
         gr.HTML("<p class='lead'>Doubles the strength, up to 16/255, and runs again.</p>")
@@ -260,7 +221,6 @@ def build_cache_and_stronger_attack(panels: PanelRegistry) -> dict[str, Any]:
     return {"double_budget_button": push}
 
 
-def _view_seed_figure(session: Session) -> Any:
-    if session.run is None or not session.attack_defend.view_seed_results:
-        return None
-    return plots.view_seed_results(session.run, list(session.attack_defend.view_seed_results))
+def _view_seeds(session: Session, _: Run) -> Figure | None:
+    run, found = session.run, session.attack_defend.view_seed_results
+    return plots.view_seed_results(run, list(found)) if run and found else None

@@ -16,7 +16,7 @@ from rita_demo.ui.background.attack_steps import BackgroundJobs
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
-from rita_demo.ui.panels.picture_triptych import clean_part, perturbation_part
+from rita_demo.ui.panels.picture_triptych import clean_part, perturbation_part, placeholder
 from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -39,9 +39,13 @@ class RunJobs:
             run = yield from self._run_steps(session, request, engine, begin)
             # The answer first. The session changes when everything is ready: until then a stopped or failed job leaves
             # the result of before.
-            drawing = {context.status: self._answered_html("Drawing the views", 0.9, begin)}
-            yield drawing | context.panels.draw_only(preview(run), self._early)
-            crops = self._crops(engine, run)
+            preview = Session()
+            preview.show(run)
+            drawing = self._progress("Drawing the views", 0.9, begin, stale=True, answered=True)
+            yield drawing | context.panels.draw_only(preview, self._early)
+            crops = {"attacked": engine.view_pixels(run.attacked.picture, run.settings)}
+            if run.attack is None:
+                crops["clean"] = crops["attacked"]
         except Exception:
             yield context.panels.redraw(session, "run")  # the result of before
             raise
@@ -49,9 +53,8 @@ class RunJobs:
         session.crops = crops
         session.add_to_history(run, request.title)
         context.sessions.evict()
-        yield {context.status: self._answered_html("Drawing the figures", 0.95, begin)}
-        drawn = {context.status: self._progress_html("The figures are drawn", 0.97, begin)}
-        yield drawn | context.panels.redraw(session, "run")
+        yield self._progress("Drawing the figures", 0.95, begin, stale=True, answered=True)
+        yield self._progress("The figures are drawn", 0.97, begin) | context.panels.redraw(session, "run")
         spent = wording.format_seconds(time.perf_counter() - begin)
         yield {context.status: notice.done_html(f"Done in {spent}.")}
 
@@ -67,18 +70,16 @@ class RunJobs:
             found.append(draw)
             session.attack_defend.view_seed_results = tuple(found)
             now = f"Drawing the views again: {len(found)} of {VIEW_SEEDS}"
-            yield {
-                context.status: self._progress_html(now, len(found) / VIEW_SEEDS, begin),
-                **context.panels.redraw(session, "view_seeds"),
-            }
+            drawn = context.panels.redraw(session, "view_seeds")
+            yield self._progress(now, len(found) / VIEW_SEEDS, begin) | drawn
         yield {context.status: notice.done_html(f"{VIEW_SEEDS} draws of views compared.")}
 
     def _run_steps(
         self, session: Session, request: RunRequest, engine: Any, begin: float
     ) -> Generator[Updates, None, Run]:
         """Run the picture: yields progress and finished parts, returns the run."""
-        context = self._context
-        yield {context.error_banner: "", context.status: self._stale_html("Reading the class names", 0.02, begin)}
+        reading = self._progress("Reading the class names", 0.02, begin, stale=True)
+        yield {self._context.error_banner: ""} | reading
         steps = pipeline.run_picture_steps(
             engine,
             request.picture,
@@ -95,38 +96,15 @@ class RunJobs:
                 at = next(steps)
             except StopIteration as end:
                 return end.value
-            update: Updates = {context.status: self._stale_html(at.sentence, 0.85 * at.fraction, begin)}
+            update = self._progress(at.sentence, 0.85 * at.fraction, begin, stale=True)
             parts = (at.clean is not None) + (at.attack is not None)
             if parts > shown:
                 shown = parts
                 update[self._pictures] = partial_pictures(at)
             yield update
 
-    def _crops(self, engine: Any, run: Run) -> dict[str, Any]:
-        crops = {"attacked": engine.view_pixels(run.attacked.picture, run.settings)}
-        if run.attack is None:
-            crops["clean"] = crops["attacked"]
-        return crops
-
-    @staticmethod
-    def _progress_html(text: str, fraction: float, begin: float) -> str:
-        return notice.progress_html(text, fraction, time.perf_counter() - begin)
-
-    @staticmethod
-    def _stale_html(text: str, fraction: float, begin: float) -> str:
-        return notice.progress_html(text, fraction, time.perf_counter() - begin, stale=True)
-
-    @staticmethod
-    def _answered_html(text: str, fraction: float, begin: float) -> str:
-        spent = time.perf_counter() - begin
-        return notice.progress_html(text, fraction, spent, stale=True, answered=True)
-
-
-def preview(run: Run) -> Session:
-    """A session with nothing but this run, to draw a few panels from."""
-    session = Session()
-    session.show(run)
-    return session
+    def _progress(self, text: str, fraction: float, begin: float, **state: bool) -> Updates:
+        return {self._context.status: notice.progress_html(text, fraction, time.perf_counter() - begin, **state)}
 
 
 def partial_pictures(at: pipeline.RunProgress) -> dict[str, Any]:
@@ -136,7 +114,7 @@ def partial_pictures(at: pipeline.RunProgress) -> dict[str, Any]:
     names = at.class_prompts.names
     clean = clean_part(at.clean.picture, at.clean.verdicts["clip"], names)
     if at.attack is None:
-        waiting = {"src": None, "hole": "The attack is at work …"}
+        waiting = placeholder("The attack is at work …")
         return {"clean": clean, "noise": waiting, "attacked": waiting}
     noise = perturbation_part(at.attack, len(at.attack.frames) - 1)
-    return {"clean": clean, "noise": noise, "attacked": {"src": None, "hole": "The defence is at work …"}}
+    return {"clean": clean, "noise": noise, "attacked": placeholder("The defence is at work …")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
@@ -15,7 +16,6 @@ from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.settings import SETTINGS
 from rita_demo.ui.attack_defend.form import Form, build_form, form_updates, sample_updates, uploaded_note
 from rita_demo.ui.attack_defend.panels import (
-    ResultPanels,
     build_cache_and_stronger_attack,
     build_first_screen,
     build_transport,
@@ -37,7 +37,7 @@ from rita_demo.ui.session import share_link
 from rita_demo.ui.session.run_request import form_values, parse_request
 from rita_demo.ui.session.session import HOME_TAB, SIDES, AttackDefendState, Session
 from rita_demo.ui.session.share_link import ShareLink, valid_selection
-from rita_demo.ui.widgets.plotly_view import clicked
+from rita_demo.ui.widgets.plotly_view import clicked_integer
 from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
 
 
@@ -58,14 +58,13 @@ class AttackDefendTab(SelectionEvents):
         with gr.Column(elem_id="more"):
             for draw in (build_views, build_transport, build_view_seed_check, build_cache_and_stronger_attack):
                 parts |= draw(context.panels)
-        self.result = ResultPanels(**parts)
+        self.result = SimpleNamespace(**parts)
         self.jobs = RunJobs(context, self.result.pictures, self.result.early)
 
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all tabs are registered."""
         self.context.bind_tab(own_tab)
         self._bind_run_buttons()
-        self._bind_picture_choice()
         self._bind_selection()
 
     # --- long jobs
@@ -79,6 +78,12 @@ class AttackDefendTab(SelectionEvents):
         run = job(self.attack_and_defend)
         result.repeat_button.click(job(self.repeat_with_new_views), {context.visitor}, outputs, **LONG_EVENT)
         form.defend_button.click(job(self.only_defend), inputs, outputs, **LONG_EVENT)
+        form.upload.upload(
+            self._handle_errors(self.take_upload),
+            [context.visitor, form.upload],
+            context.outputs(form.upload_note, form.gallery, form.fields["truth"]),
+            **IMMEDIATE_EVENT,
+        )
         chosen = form.gallery.click(
             self._handle_errors(self.choose_sample),
             {context.visitor},
@@ -100,24 +105,27 @@ class AttackDefendTab(SelectionEvents):
 
     def attack_and_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         """Attack the chosen picture and defend it."""
-        session = self.context.sessions.get(values[self.context.visitor])
-        yield from self._run(session, self.form.read(values), attack=True)
+        yield from self._run(values, self.form.read(values), attack=True)
 
     def only_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         """Defend the chosen picture as it is."""
-        session = self.context.sessions.get(values[self.context.visitor])
-        yield from self._run(session, self.form.read(values), attack=False)
+        yield from self._run(values, self.form.read(values), attack=False)
 
     def attack_with_double_budget(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         """The same picture and settings with the budget doubled, at most 16."""
-        session, form = (self.context.sessions.get(values[self.context.visitor]), self.form.read(values))
-        budget = SETTINGS["budget"].parse(form["budget"])
-        form["budget"] = min(max(1, 2 * budget), 16)
+        form = self.form.read(values)
+        form["budget"] = min(max(1, 2 * SETTINGS["budget"].parse(form["budget"])), 16)
         yield {self.form.fields["budget"]: form["budget"]}
-        yield from self._run(session, form, attack=True)
+        yield from self._run(values, form, attack=True)
 
-    def _run(self, session: Session, form: dict[str, Any], *, attack: bool) -> Iterator[Updates]:
+    def _job_session(self, values: Mapping[Any, Any]) -> Session:
+        """The session of a job whose turn it is."""
+        session = self.context.sessions.get(values[self.context.visitor])
         self.queue_status.leave(session)
+        return session
+
+    def _run(self, values: Mapping[Any, Any], form: dict[str, Any], *, attack: bool) -> Iterator[Updates]:
+        session = self._job_session(values)
         engine = self.context.chosen_engine(session)
         yield from self.jobs.run(session, parse_request(form, session.attack_defend, engine.info.side, attack=attack))
 
@@ -137,8 +145,7 @@ class AttackDefendTab(SelectionEvents):
     def run_link(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         """The run of a link, then its selection. Its sample is the link's; a sample that was chosen while it waited is
         another job."""
-        session = self.context.sessions.get(values[self.context.visitor])
-        self.queue_status.leave(session)
+        session = self._job_session(values)
         link = share_link.parse_link(values[self.link] or {})
         if link is None:
             raise DemoError("There is no link to open.", "Choose a picture to begin.")
@@ -153,9 +160,7 @@ class AttackDefendTab(SelectionEvents):
 
     def repeat_with_new_views(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         """Decide again with ten other sets of crops."""
-        session = self.context.sessions.get(values[self.context.visitor])
-        self.queue_status.leave(session)
-        yield from self.jobs.view_seed_steps(session)
+        yield from self.jobs.view_seed_steps(self._job_session(values))
 
     def start_background_work(self, visitor: Any) -> Iterator[Updates]:
         """After an attack: the stored steps and the other budgets, if they are quick."""
@@ -183,28 +188,15 @@ class AttackDefendTab(SelectionEvents):
         }
 
     # --- choosing a picture
-    def _bind_picture_choice(self) -> None:
-        form, context = self.form, self.context
-        form.upload.upload(
-            self._handle_errors(self.take_upload),
-            [context.visitor, form.upload],
-            context.outputs(form.upload_note, form.gallery, form.fields["truth"]),
-            **IMMEDIATE_EVENT,
-        )
-
     def choose_sample(self, values: Mapping[Any, Any], event: gr.EventData) -> Updates:
         """A sample was clicked: its class names and its true class go into the form."""
-        session, one = (self.context.sessions.get(values[self.context.visitor]), clicked_sample(event))
+        session, one = self.context.sessions.get(values[self.context.visitor]), clicked_sample(event)
         if one is None:
             raise PictureError("There is no such sample.", "Choose one from the gallery.")
         session.attack_defend.sample, session.attack_defend.source = one.key, None
         said = self.queue_status.on_press(values[self.context.visitor])
-        return {self.context.error_banner: "", **said, **self.sample_form_updates(one.key)}
-
-    def sample_form_updates(self, key: str) -> Updates:
-        """The form for a sample."""
-        one = samples.SAMPLES[key]
-        return {self.form.gallery: gallery_html(key), **sample_updates(self.form, one)}
+        chosen = {self.context.error_banner: "", self.form.gallery: gallery_html(one.key)}
+        return {**chosen, **said, **sample_updates(self.form, one)}
 
     def run_form_updates(self, run: Run, sample: str | None) -> Updates:
         """The form that gives this run, of a sample or of an upload."""
@@ -234,8 +226,9 @@ class AttackDefendTab(SelectionEvents):
     # --- clicks in the result
     def _bind_selection(self) -> None:
         r, visitor, wire = self.result, self.context.visitor, self.two_stage.bind_event
+        budget_input = self.form.fields["budget"]
         bind_attack_sliders(
-            self.context, r.attack_sliders, self.form.fields["budget"], self.two_stage, self.crop_selected
+            self.context, r.step_slider, r.budget_choice, budget_input, self.two_stage, self.crop_selected
         )
         wire(r.grid.click, self.on_grid, [visitor], "view", active=[r.grid])
         wire(r.steps.click, self.on_step, [visitor], "step")
@@ -254,9 +247,7 @@ class AttackDefendTab(SelectionEvents):
     def on_step(self, visitor: Any, event: gr.EventData) -> Updates:
         """An attack step was clicked in the figure."""
         session, run = self._session_and_run(visitor)
-        click = clicked(event)
-        frames = len(run.attack.frames) if run is not None and run.attack is not None else 0
-        step = click.integer(0, frames) if click else None
+        step = clicked_integer(event, len(run.attack.frames) if run is not None and run.attack is not None else 0)
         return {} if step is None else select_step(session, step, self.two_stage, self.crop_selected)
 
     def crop_selected(self, session: Session) -> None:

@@ -6,18 +6,20 @@ It waits while an answer of any visitor is computed.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import gradio as gr
 
 from rita_demo.pipeline import attack_steps as pipeline_steps
 from rita_demo.pipeline import rerun
 from rita_demo.records import Run
-from rita_demo.ui.background.budgets import budget_variant_steps, max_stored_steps
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
-from rita_demo.ui.session.session import Session, array_bytes
+from rita_demo.ui.panels.picture_triptych import pictures_value
+from rita_demo.ui.session.session import BudgetVariant, Session, array_bytes
 
+ATTACK_STEPS_BYTES = 64 << 20  # memory of the stored steps, per visitor
 AUTO_STEPS_SECONDS = 60.0  # attack steps that take longer are computed only when a button is pressed
 AUTO_BUDGETS_SECONDS = 180.0  # the same for other budgets, which come last
 #: Seconds between two updates of the page; each takes about 0.1 s.
@@ -25,6 +27,30 @@ UPDATE_INTERVAL = 0.5
 STEP_TOPICS = ("step", "inside", "crops")
 #: The timed stages of a run that are repeated for each stored step.
 STEP_STAGES = ("views and encoding", "decision", "other methods")
+
+
+def budget_variant_steps(engine: Any, run: Run, budget: int) -> Generator[object, None, BudgetVariant]:
+    """The picture of ``run`` attacked with ``budget``/255, its stored steps, and its pictures and views for the screen;
+    yields after every step of the work."""
+    other = yield from rerun.at_budget_steps(engine, run, budget)
+    most = max_stored_steps(array_bytes(other.attacked), 0)
+    results = []
+    for frame in pipeline_steps.attack_step_results(engine, other, most):
+        results.append(frame)
+        yield frame
+    crops = {"attacked": engine.view_pixels(other.attacked.picture, other.settings)}
+    shown = Session(run=other)
+    pictures_value(shown)
+    return BudgetVariant(other, tuple(results), crops, shown.image_cache)
+
+
+def max_stored_steps(record: int, crops: int) -> int:
+    """How many attack steps may be stored for a visitor, the first and the last included.
+
+    Args:
+        record: bytes of one result. crops: bytes of its views for the screen.
+    """
+    return min(pipeline_steps.MAX_STEPS, 2 + ATTACK_STEPS_BYTES // max(record + crops, 1))
 
 
 class BackgroundJobs:
@@ -54,9 +80,10 @@ class BackgroundJobs:
                 with session.lock:
                     if session.run is not run:
                         return  # a new run has its own event
-                    before = displayed_step(session)
+                    before = session.run_at_step
                     session.store_attack_step(frame, crops)
-                moved = moved or displayed_step(session) != before
+                    now = session.run_at_step
+                moved = moved or before is None or now is None or now.step != before.step
                 if session.pending_steps and time.monotonic() < updated + UPDATE_INTERVAL:
                     continue
                 yield panels.redraw(session, "attack_steps", *(STEP_TOPICS if moved else ()))
@@ -103,11 +130,6 @@ class BackgroundJobs:
                 continue
             yield panels.redraw(session, "attack_steps")
             updated = time.monotonic()
-
-
-def displayed_step(session: Session) -> int | None:
-    """The displayed attack step; None: the last one."""
-    return None if session.run_at_step is None else session.run_at_step.step
 
 
 def _decide_seconds(run: Run) -> float:

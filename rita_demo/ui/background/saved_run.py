@@ -49,16 +49,8 @@ class ReopenedRun(WorkedExample):
         )
         run = run_module.run_to_end(steps, self._report)
         said, warning = comparison(saved, run)
-        self._finish(
-            Example(
-                run,
-                "The saved picture",
-                source=saved.clean,
-                cache_snapshot=self.cache_snapshot,
-                message=said,
-                warning=warning,
-            )
-        )
+        example = Example(run, "The saved picture", None, saved.clean, self.cache_snapshot, said, warning)
+        self._finish(example)
 
 
 def _cache_snapshot(engine: Any, saved: bundle_read.SavedRun) -> CacheSnapshot | None:

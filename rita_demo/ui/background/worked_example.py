@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 from collections.abc import Sequence
@@ -17,10 +18,9 @@ from rita_demo.pipeline import run as run_module
 from rita_demo.records import AttackStepResult, Picture, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED, Settings
-from rita_demo.ui.background.budgets import budget_variant_steps
-from rita_demo.ui.background.worker_thread import BackgroundThread, Stopped
+from rita_demo.ui.background.attack_steps import budget_variant_steps
 from rita_demo.ui.session.cache_history import CacheSnapshot, History, HistoryEntry
-from rita_demo.ui.session.session import BudgetVariant, Session
+from rita_demo.ui.session.session import SIDES, BudgetVariant, Session
 
 log = logging.getLogger("rita_demo.ui")
 
@@ -51,8 +51,12 @@ class Example:
     budget_variants: tuple[tuple[int, BudgetVariant], ...] = ()
 
 
-class WorkedExample(BackgroundThread):
-    """Computed once in the background, for all visitors.
+class Stopped(Exception):
+    """The server shuts down."""
+
+
+class WorkedExample:
+    """Computed once in a background thread, for all visitors.
 
     ``sentence`` and ``fraction`` are its progress. ``sample_key`` names its sample before it is computed, for the form.
     """
@@ -60,7 +64,7 @@ class WorkedExample(BackgroundThread):
     def __init__(
         self, engine: Any, settings: Settings = RECOMMENDED, candidates: Sequence[tuple[str, int]] = CANDIDATES
     ) -> None:
-        super().__init__()
+        self._stopping, self._thread = False, threading.Thread(target=self._work, daemon=True)
         here = samples.available()
         self._engine, self._settings = engine, settings
         self._candidates = [pair for pair in candidates if pair[0] in here]
@@ -70,6 +74,22 @@ class WorkedExample(BackgroundThread):
         self.result: Example | None = None
         self._viewable = threading.Event()  # all but attack steps and budgets; or there is no example
         self._complete = threading.Event()
+
+    def start(self) -> None:
+        """Start the thread, once."""
+        if self._thread.ident is None:
+            self._thread.start()
+            atexit.register(self.stop)
+
+    def stop(self) -> None:
+        """Stop at the next step and wait for it: the interpreter must not exit while a thread runs torch."""
+        self._stopping = True
+        if self._thread.ident is not None:
+            self._thread.join(60)
+
+    def _check_stopped(self, _: object = None) -> None:
+        if self._stopping:
+            raise Stopped
 
     def first_picture(self) -> Picture | None:
         """The picture to show before its run is ready."""
@@ -82,10 +102,10 @@ class WorkedExample(BackgroundThread):
     def _work(self) -> None:
         try:
             self._compute()
+        except Stopped:
+            pass
         except DemoError as error:
             self.sentence = str(error)
-        except Stopped:
-            raise
         except Exception as error:
             log.error("%s", self.failure, exc_info=error)
             self.sentence = self.failure
@@ -122,14 +142,12 @@ class WorkedExample(BackgroundThread):
         """Compute the views for the screen, then the attack steps and other budgets, which visitors need not wait for."""
         run = example.run
         self.sentence, self.fraction = "Drawing the views", 0.7
-        crops = {
-            side: self._engine.view_pixels(getattr(run, side).picture, run.settings) for side in ("attacked", "clean")
-        }
-        self.result = replace(example, crops=crops)
+        cut = {side: self._engine.view_pixels(getattr(run, side).picture, run.settings) for side in SIDES}
+        self.result = replace(example, crops=cut)
         self._viewable.set()
         for frame in pipeline_steps.attack_step_results(self._engine, run):
-            cut = self._engine.view_pixels(frame.image_result.picture, run.settings)
-            self.result = replace(self.result, attack_steps=(*self.result.attack_steps, (frame, cut)))
+            crops = self._engine.view_pixels(frame.image_result.picture, run.settings)
+            self.result = replace(self.result, attack_steps=(*self.result.attack_steps, (frame, crops)))
             self._check_stopped()
         for budget in rerun.other_budgets(run):
             variant = run_module.run_to_end(budget_variant_steps(self._engine, run, budget), self._check_stopped)

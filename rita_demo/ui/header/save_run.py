@@ -6,7 +6,7 @@ The browser sends the figures as SVG with the click. They are untrusted input, a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -109,18 +109,16 @@ def cache_before_run(session: Session, run: Run) -> bytes | None:
     return data
 
 
-def bind_save(button: SaveButton, context: AppContext, guard_errors: Callable[[Any], Any]) -> None:
+def bind_save(button: SaveButton, context: AppContext) -> None:
     """Connect the button."""
-    made = [0]
+    made = count(1)
 
     def on_save(visitor: Any, event: gr.EventData) -> Updates:
         session, drawn = context.sessions.get(visitor), posted_figures(event)
         with context.downloads.slot():
             data = run_zip(session, context.engine_of(session), drawn)
-            made[0] += 1
             said = f"Saved {ZIP_NAME}, {len(data) / 1e6:.1f} MB, {len(drawn)} figures of the open tab among it."
-            return {button: download_value(ZIP_NAME, data, made[0]), context.status: notice.done_html(said)}
+            return {button: download_value(ZIP_NAME, data, next(made)), context.status: notice.done_html(said)}
 
-    button.click(
-        guard_errors(on_save), [context.visitor], [button, context.error_banner, context.status], **IMMEDIATE_EVENT
-    )
+    outputs = [button, context.error_banner, context.status]
+    button.click(notice.handle_errors(context.error_banner)(on_save), [context.visitor], outputs, **IMMEDIATE_EVENT)

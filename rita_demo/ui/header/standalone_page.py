@@ -49,6 +49,7 @@ def standalone(run: Run, crops: Mapping[str, np.ndarray]) -> str:
     session = Session()
     session.show(run)
     title = escape(f"RITA: {wording.summary(run)[0]}")
+    answers = escape(json.dumps(to_json(run), indent=1, ensure_ascii=False))
     parts = [
         f"<h1>RITA <small>see an attack, see the defence</small></h1>{_pictures(session)}",
         f"<h2>Who is right?</h2>{verdict_table.banner(session)}<div id='verdicts'>{verdict_table.table(session)}</div>",
@@ -57,7 +58,7 @@ def standalone(run: Run, crops: Mapping[str, np.ndarray]) -> str:
         f"<section id='threat'>{verdict_table.threat(session)}</section>{verdict_table.unknown_words(session)}",
         verdict_table.times(session),
         f"<div id='figure-caption'><p>{escape(figure_caption.caption(session))}</p></div>",
-        f"<details><summary>All settings and answers, as JSON</summary>{_json(run)}</details>",
+        f"<details><summary>All settings and answers, as JSON</summary><pre>{answers}</pre></details>",
     ]
     library = PLOTLY_JS.read_text(encoding="utf-8")
     return (
@@ -114,7 +115,3 @@ def _figure(name: str, aria: str, height: int, figure: Figure, narrow: int | Non
         f"<script>((element, props, trigger, watch) => {{{script}}})("
         f"document.getElementById('{name}'), {value}, () => 0, () => 0);</script></div>"
     )
-
-
-def _json(run: Run) -> str:
-    return f"<pre>{escape(json.dumps(to_json(run), indent=1, ensure_ascii=False))}</pre>"

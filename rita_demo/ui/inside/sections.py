@@ -21,6 +21,7 @@ from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.inside import cache_used, comparisons
 from rita_demo.ui.inside.layout import FigureRow, Parts, Section
 from rita_demo.ui.inside.what_if import settings_of
+from rita_demo.ui.panels.selection_details import class_choices
 from rita_demo.ui.session.session import Selection, Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import jpeg_uri
@@ -75,17 +76,9 @@ def _build_menus(context: AppContext) -> Parts:
     with gr.Row(elem_classes="whatif-row"):
         class_menu = gr.Dropdown([], label="Selected class", elem_id="in-class", **menu)
         prompt_menu = gr.Dropdown([], label="Selected prompt", elem_id="in-prompt", **menu)
-    context.panels.add(class_menu, _class_choices, "class", "inside")
+    context.panels.add(class_menu, class_choices, "class", "inside")
     context.panels.add(prompt_menu, _prompt_choices, "class", "view", "inside")
     return {"class_menu": class_menu, "prompt_menu": prompt_menu}
-
-
-def _class_choices(session: Session) -> Any:
-    run, k = session.run, session.selection.k
-    if run is None:
-        return gr.update()
-    names = list(run.class_prompts.names)
-    return gr.update(choices=names, value=None if k is None else names[k])
 
 
 def _prompt_choices(session: Session) -> Any:

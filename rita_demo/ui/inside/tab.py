@@ -21,14 +21,9 @@ from rita_demo.ui.inside.layout import build_section
 from rita_demo.ui.inside.sections import NO_PROMPT, SECTIONS, prompt_names
 from rita_demo.ui.inside.what_if_events import WhatIfEvents, build_comparisons
 from rita_demo.ui.panels import run_summary_bar
-from rita_demo.ui.panels.attack_sliders import (
-    AttackSliders,
-    bind_attack_sliders,
-    build_budget_choice,
-    build_step_slider,
-)
+from rita_demo.ui.panels.attack_sliders import bind_attack_sliders, build_budget_choice, build_step_slider
 from rita_demo.ui.session.session import SIDES, Session
-from rita_demo.ui.widgets.plotly_view import clicked
+from rita_demo.ui.widgets.plotly_view import clicked_integer
 
 
 class InsideTab(SelectionEvents):
@@ -41,8 +36,8 @@ class InsideTab(SelectionEvents):
         panels = context.panels
         strip = gr.HTML(elem_id="inside-strip")
         panels.add(strip, run_summary_bar.summary_bar, "inside")
-        strength = build_budget_choice(panels, "in-budget")
-        self.attack_sliders = AttackSliders(build_step_slider(panels, "in-scrubber", "inside"), strength)
+        self.budget_choice = build_budget_choice(panels, "in-budget")
+        self.step_slider = build_step_slider(panels, "in-scrubber", "inside")
         self.parts: dict[str, Any] = what_if.build_what_if(panels)
         for section in SECTIONS:
             self.parts |= build_section(context, section)
@@ -66,7 +61,8 @@ class InsideTab(SelectionEvents):
             (p["class_menu"].input, self.pick_class, [visitor, p["class_menu"]]),
             (p["prompt_menu"].input, self.pick_prompt, [visitor, p["prompt_menu"]]),
         ]
-        bind_attack_sliders(self.context, self.attack_sliders, budget_input, self.two_stage, self.prepare)
+        sliders = (self.step_slider, self.budget_choice)
+        bind_attack_sliders(self.context, *sliders, budget_input, self.two_stage, self.prepare)
         safe = notice.handle_errors(self.context.error_banner)
         for event, handler, inputs in chosen:
             self.two_stage.bind_event(event, handler, inputs, "class", "view")
@@ -75,12 +71,8 @@ class InsideTab(SelectionEvents):
             self.two_stage.bind_event(grid.click, self.on_grid, [visitor], "class", "view", active=[grid])
         self.context.bind_tab(own_tab)
         for fold, is_open in ((p["overview"].expand, True), (p["overview"].collapse, False)):
-            fold(
-                safe(self.on_fold(is_open)),
-                visitor,
-                [self.context.error_banner, *self._fold_components],
-                **IMMEDIATE_EVENT,
-            )
+            outputs = [self.context.error_banner, *self._fold_components]
+            fold(safe(self.on_fold(is_open)), visitor, outputs, **IMMEDIATE_EVENT)
         self.what_if_events.bind_events()
 
     def prepare(self, session: Session) -> None:
@@ -109,10 +101,8 @@ class InsideTab(SelectionEvents):
     def on_prompt(self, visitor: Any, event: gr.EventData) -> Updates:
         """A prompt's bar was clicked."""
         session, run = self._session_and_run(visitor)
-        click, k = clicked(event), session.selection.k
-        if run is None or click is None or k is None:
-            return {}
-        m = click.integer(0, len(run.class_prompts.prompts[k]))
+        k = session.selection.k
+        m = clicked_integer(event, 0 if run is None or k is None else len(run.class_prompts.prompts[k]))
         return {} if m is None else self._select(session, "view", atom=m)
 
     def pick_prompt(self, visitor: Any, name: Any) -> Updates:
@@ -129,11 +119,8 @@ class InsideTab(SelectionEvents):
     def on_all_views(self, visitor: Any, event: gr.EventData) -> Updates:
         """A cell of views times all classes was clicked: both are chosen."""
         session, run = self._session_and_run(visitor)
-        click = clicked(event)
-        if run is None or click is None:
-            return {}
-        N = len(run.attacked.encoded_views.features)
-        code = click.integer(0, N * len(run.class_prompts.names))
+        N = len(run.attacked.encoded_views.features) if run else 0
+        code = clicked_integer(event, N * len(run.class_prompts.names) if run else 0)
         if code is None:
             return {}
         return self._select(session, "view", "class", view=code % N, k=code // N, atom=None)

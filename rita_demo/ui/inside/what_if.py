@@ -40,8 +40,9 @@ NO_PICTURE = SettingError("There is no picture yet.", "Run one on the first tab.
 
 
 def settings_of(session: Session) -> Settings:
-    """The settings of the displayed run."""
-    assert session.run is not None
+    """The settings of the displayed run; SettingError when there is none."""
+    if session.run is None:
+        raise NO_PICTURE
     return session.inside.what_if.settings or session.run.settings
 
 

@@ -102,8 +102,6 @@ class WhatIfEvents:
 
         def handler(visitor: Any, value: Any) -> Updates:
             def work(engine: Any, session: Session) -> None:
-                if session.run is None:
-                    raise what_if.NO_PICTURE
                 now = what_if.settings_of(session).replace(**{name: what_if.from_control(name, value)})
                 what_if.change(engine, session, settings=now)
 

@@ -72,13 +72,18 @@ def build_learn(panels: PanelRegistry) -> None:
         tour.click(
             None, None, None, js="() => { document.querySelector('#tour button').click(); }", api_visibility="private"
         )
+        exercises = "".join(
+            f"<details class='exercise'><summary>{number}. {escape(question)}</summary><p>{escape(answer)}</p></details>"
+            for number, (question, answer) in enumerate(EXERCISES, 1)
+        )
+        terms = "".join(f"<dt>{escape(term)}</dt><dd>{escape(said)}</dd>" for term, said in wording.terms().items())
         with gr.Row(elem_classes="pair"):
             with gr.Column(scale=1, min_width=320):
                 gr.HTML("<h3>The formulas, with the numbers on screen</h3>")
                 panels.add(gr.HTML(elem_id="formulas"), formulas, "class", "view", "step", "inside")
-                gr.HTML(f"<h3>Exercises, with answers</h3>{_exercises()}")
+                gr.HTML(f"<h3>Exercises, with answers</h3>{exercises}")
             with gr.Column(scale=1, min_width=320):
-                gr.HTML(f"<h3>Every term</h3>{_terms()}")
+                gr.HTML(f"<h3>Every term</h3><dl class='terms'>{terms}</dl>")
 
 
 def formulas(session: Session) -> str:
@@ -90,7 +95,7 @@ def formulas(session: Session) -> str:
     confidence = side.trace.confidence
     k = at.k if at.k is not None else side.verdicts["rita"].label
     n = at.view if at.view is not None else int(np.argmin(confidence.entropy))
-    parts = (*_view(run, side, n), *_class(run, side, k, n), *_decision(run, side))
+    parts = (*_view(run, side, n), *_class(run, side, k, n), _decision(run, side))
     rows = "".join(
         f"<dt>{title}</dt><dd><p class='formula'>{symbols}</p><p class='formula numbers'>{numbers}</p></dd>"
         for title, symbols, numbers in parts
@@ -144,7 +149,7 @@ def _class(run: Run, side: ImageResult, k: int, n: int) -> list[tuple[str, str, 
     ]
 
 
-def _decision(run: Run, side: ImageResult) -> list[tuple[str, str, str]]:
+def _decision(run: Run, side: ImageResult) -> tuple[str, str, str]:
     total = np.asarray(side.trace.total, float)
     prompt = np.asarray(side.trace.prompt_transport.distance, float)
     first, second = (int(k) for k in np.argsort(total, kind="stable")[:2])
@@ -154,22 +159,8 @@ def _decision(run: Run, side: ImageResult) -> list[tuple[str, str, str]]:
         f"{abs(total[k] - prompt[k]):.4f} = {total[k]:.4f}"
         for k in (first, second)
     )
-    return [
-        (
-            "The decision",
-            "argmin<sub>k</sub> d<sub>OT</sub>(k) + α d<sub>cOT</sub>(k)",
-            f"{costs}, with α = {alpha:g}: <b>{escape(run.class_prompts.names[first])}</b>, ahead by {total[second] - total[first]:.4f}",
-        )
-    ]
-
-
-def _exercises() -> str:
-    return "".join(
-        f"<details class='exercise'><summary>{number}. {escape(question)}</summary><p>{escape(answer)}</p></details>"
-        for number, (question, answer) in enumerate(EXERCISES, 1)
+    return (
+        "The decision",
+        "argmin<sub>k</sub> d<sub>OT</sub>(k) + α d<sub>cOT</sub>(k)",
+        f"{costs}, with α = {alpha:g}: <b>{escape(run.class_prompts.names[first])}</b>, ahead by {total[second] - total[first]:.4f}",
     )
-
-
-def _terms() -> str:
-    rows = "".join(f"<dt>{escape(term)}</dt><dd>{escape(sentence)}</dd>" for term, sentence in wording.terms().items())
-    return f"<dl class='terms'>{rows}</dl>"

@@ -6,7 +6,6 @@ Nothing is encoded here: the steps and budgets were computed once, in the backgr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
@@ -31,14 +30,6 @@ BUDGET_INFO = (
 )
 
 
-@dataclass(frozen=True)
-class AttackSliders:
-    """The two controls of one tab."""
-
-    step: gr.Slider
-    budget: gr.Radio
-
-
 def build_budget_choice(panels: PanelRegistry, name: str) -> gr.Radio:
     """The choice of budgets; ``name`` is its element id."""
     strength = gr.Radio([], label="Strength shown", info=BUDGET_INFO, elem_id=name, visible=False)
@@ -57,7 +48,8 @@ def build_step_slider(panels: PanelRegistry, name: str, topic: str) -> gr.Slider
 
 def bind_attack_sliders(
     context: AppContext,
-    sliders: AttackSliders,
+    step: gr.Slider,
+    choice: gr.Radio,
     budget_input: gr.Slider,
     two_stage: TwoStageUpdate,
     prepare: Callable[[Session], None],
@@ -69,25 +61,18 @@ def bind_attack_sliders(
         two_stage: of the tab. prepare: computes what the tab's panels show of another step.
     """
 
-    def on_step(visitor: Any, step: Any) -> Updates:
-        return select_step(context.sessions.get(visitor), step, two_stage, prepare)
+    def on_step(visitor: Any, asked: Any) -> Updates:
+        return select_step(context.sessions.get(visitor), asked, two_stage, prepare)
 
     def on_budget(visitor: Any, budget: Any) -> Updates:
         session = context.sessions.get(visitor)
         updates = select_budget(session, budget, two_stage, prepare)
         return updates | {budget_input: session.run.settings.budget} if session.run else updates
 
-    step, choice, visitor = sliders.step, sliders.budget, context.visitor
+    visitor, topics = context.visitor, (*STEP_TOPICS, *BUDGET_TOPICS)
     two_stage.bind_event(step.input, on_step, [visitor, step], *STEP_TOPICS, active=[step])
-    two_stage.bind_event(
-        choice.input,
-        on_budget,
-        [visitor, choice],
-        *STEP_TOPICS,
-        *BUDGET_TOPICS,
-        active=[choice],
-        extra_outputs=[budget_input],
-    )
+    outputs: dict[str, Any] = {"active": [choice], "extra_outputs": [budget_input]}
+    two_stage.bind_event(choice.input, on_budget, [visitor, choice], *topics, **outputs)
 
 
 def select_budget(

@@ -36,12 +36,9 @@ def caption(session: Session) -> str:
     run = session.displayed_run
     if run is None:
         return ""
-    return f"RITA demo. {run.backbone.title}; {_classes(run)}; {_attack(run)}; {_settings(session, run)}."
-
-
-def _classes(run: Run) -> str:
-    given = "true class" if run.label_given else "CLIP's own answer"
-    return f"{given} “{run.class_prompts.names[run.label]}” among {len(run.class_prompts.names)} classes"
+    names, given = run.class_prompts.names, "true class" if run.label_given else "CLIP's own answer"
+    classes = f"{given} “{names[run.label]}” among {len(names)} classes"
+    return f"RITA demo. {run.backbone.title}; {classes}; {_attack(run)}; {_settings(session, run)}."
 
 
 def _attack(run: Run) -> str:

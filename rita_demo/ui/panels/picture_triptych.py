@@ -68,7 +68,8 @@ def pictures_value(session: Session) -> dict[str, Any] | None:
     clean = dict(shown["clean"])
     if run.attack is None:
         clean["kind"] = "The picture as it came"
-        return {"clean": clean, "noise": _placeholder("Nothing was added here."), "attacked": _not_attacked(run)}
+        missing = placeholder("Press “Attack and defend” to see it attacked.") | asdict(wording.heading_attacked(run))
+        return {"clean": clean, "noise": placeholder("Nothing was added here."), "attacked": missing}
     last = len(run.attack.frames) - 1
     step = last if run.step is None else run.step
     if f"noise {step}" not in shown:
@@ -77,12 +78,9 @@ def pictures_value(session: Session) -> dict[str, Any] | None:
     return {"clean": clean, "noise": shown[f"noise {step}"], "attacked": shown[f"attacked {step}"]}
 
 
-def _placeholder(sentence: str) -> dict[str, Any]:
+def placeholder(sentence: str) -> dict[str, Any]:
+    """A sentence in place of a picture."""
     return {"src": None, "hole": sentence}
-
-
-def _not_attacked(run: Run) -> dict[str, Any]:
-    return _placeholder("Press “Attack and defend” to see it attacked.") | asdict(wording.heading_attacked(run))
 
 
 def loading_pictures(picture: Picture) -> dict[str, Any]:
@@ -94,7 +92,7 @@ def loading_pictures(picture: Picture) -> dict[str, Any]:
         "note": f"{side} × {side} px",
         "lead": "This is a photograph. The model is looking at it.",
     }
-    coming = _placeholder("The attack is at work …")
+    coming = placeholder("The attack is at work …")
     return {"clean": clean, "noise": coming, "attacked": coming}
 
 
@@ -129,12 +127,8 @@ def perturbation_part(attack: AttackTrace, step: int) -> dict[str, Any]:
         "lead": f"What {_steps_text(step)} of the attack added. The largest change is",
         "answer": f"{int(moved.max())}/255",
         "tail": " of the brightness range.",
-        "share": f"{wording.percent(share)} of the pixels changed; L2 length {_l2(moved):.2f}.",
+        "share": f"{wording.percent(share)} of the pixels changed; L2 length {np.linalg.norm(moved / 255.0):.2f}.",
     }
-
-
-def _l2(moved: np.ndarray) -> float:
-    return float(np.sqrt(((moved / 255.0) ** 2).sum()))
 
 
 def _steps_text(step: int) -> str:
@@ -164,6 +158,5 @@ def selected_box(session: Session) -> list[float] | None:
     run, view = session.run, session.selection.view
     if run is None or view is None:
         return None
-    side = run.attacked if session.selection.side == "attacked" else run.clean
-    boxes = side.encoded_views.views.boxes
+    boxes = getattr(run, session.selection.side).encoded_views.views.boxes
     return [float(v) for v in boxes[view]] if 0 <= view < len(boxes) else None

@@ -1,8 +1,11 @@
-"""The selected view, and the selected cell of the plan, in words."""
+"""The selected class in a menu; the selected view, and the selected cell of the plan, in words."""
 
 from __future__ import annotations
 
 from html import escape
+from typing import Any
+
+import gradio as gr
 
 from rita_demo.records import ImageResult, Run
 from rita_demo.ui.session.session import Session
@@ -10,12 +13,12 @@ from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 
 
-def selected_side(session: Session) -> ImageResult | None:
-    """The result of the selected side."""
-    run = session.run_at_step
+def class_choices(session: Session) -> Any:
+    """The menu of classes."""
+    run, k = session.run, session.selection.k
     if run is None:
-        return None
-    return run.attacked if session.selection.side == "attacked" else run.clean
+        return gr.update()
+    return gr.update(choices=list(run.class_prompts.names), value=None if k is None else run.class_prompts.names[k])
 
 
 def _crop_html(session: Session, view: int) -> str:
@@ -27,9 +30,10 @@ def _crop_html(session: Session, view: int) -> str:
 
 def view_detail(session: Session) -> str:
     """HTML: the selected view, its answer, its entropy, and whether it may enter the cache."""
-    run, side, view = session.run, selected_side(session), session.selection.view
-    if run is None or side is None or view is None or not 0 <= view < len(side.encoded_views.features):
+    run, view = session.run_at_step, session.selection.view
+    if run is None or view is None or not 0 <= view < len(run.attacked.encoded_views.features):
         return "<p class='empty'>Choose a view to see where it was cut and what it says.</p>"
+    side: ImageResult = getattr(run, session.selection.side)
     sure = side.trace.confidence
     label, entropy = int(sure.label[view]), float(sure.entropy[view])
     share = wording.percent(sure.probability[view, label])
@@ -41,7 +45,8 @@ def view_detail(session: Session) -> str:
     name = escape(run.class_prompts.names[label])
     what = "the whole picture" if view == 0 else f"crop {view}"
     flipped = ", mirrored" if side.encoded_views.views.flipped[view] else ""
-    area = wording.percent(_area(side, view))
+    left, top, right, bottom = (float(v) for v in side.encoded_views.views.boxes[view])
+    area = wording.percent((right - left) * (bottom - top))
     alone = f"After the {wording.term_html('step back')}" if run.settings.step_back else "On its own"
     return (
         f"<div class='touched'>{_crop_html(session, view)}<div><h3>View {view}: {name}</h3>"
@@ -51,18 +56,14 @@ def view_detail(session: Session) -> str:
     )
 
 
-def _area(side: ImageResult, view: int) -> float:
-    left, top, right, bottom = (float(v) for v in side.encoded_views.views.boxes[view])
-    return (right - left) * (bottom - top)
-
-
 def cell_detail(session: Session) -> str:
     """HTML: the selected cell of the plan: crop, sentence, cost and transported mass."""
-    run, side, at = session.run, selected_side(session), session.selection
-    if run is None or side is None:
+    run, at = session.run_at_step, session.selection
+    if run is None:
         return ""
     if at.k is None or at.view is None or at.atom is None:
         return "<p class='empty'>Choose a cell to see which crop it moves onto which sentence, and what that costs.</p>"
+    side: ImageResult = getattr(run, at.side)
     if at.view >= len(side.encoded_views.features) or at.atom >= len(run.class_prompts.prompts[at.k]):
         return ""
     return (
@@ -78,13 +79,11 @@ def _cell_sentence(run: Run, side: ImageResult, k: int, view: int, atom: int) ->
     total = float(moved.distance[k])
     share = mass / max(float(moved.mass), 1e-12)
     name = escape(run.class_prompts.names[k])
+    apart = f"They are {cost:.4f} apart (cosine distance, 0 to 2). "
     if share < 1e-4:
-        return (
-            f"They are {cost:.4f} apart (cosine distance, 0 to 2). Practically nothing of what is moved "
-            f"for {name} goes this way: others fit better."
-        )
+        return f"{apart}Practically nothing of what is moved for {name} goes this way: others fit better."
     return (
-        f"They are {cost:.4f} apart (cosine distance, 0 to 2). {wording.percent(share, 2)} of everything "
+        f"{apart}{wording.percent(share, 2)} of everything "
         f"that is moved for {name} goes this way, which adds {share * cost:.4f} to the "
         f"{wording.term_html('transport cost')} of {total:.4f}."
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from html import escape
 
@@ -122,12 +121,3 @@ def unknown_words(session: Session) -> str:
 def heading_html(sentence: str, number: int) -> str:
     """A numbered heading."""
     return f"<h2 class='section-title'><span class='step'>{number}</span>{escape(sentence)}</h2>"
-
-
-def headline_panel(number: int, text: Callable[[Run], str], empty: str) -> Callable[[Session], str]:
-    """A panel's draw function for one heading: ``text`` of the run, or ``empty`` before there is one."""
-
-    def draw(session: Session) -> str:
-        return heading_html(empty if session.run_at_step is None else text(session.run_at_step), number)
-
-    return draw

@@ -14,7 +14,7 @@ import gradio as gr
 from gradio.components import Component
 
 from rita_demo.attacks import ATTACKS
-from rita_demo.settings import GROUPS, PRESETS, SETTINGS, Settings
+from rita_demo.settings import GROUPS, PRESETS, RECOMMENDED, SETTINGS, Settings
 from rita_demo.settings.setting import Setting
 
 FREE_KINDS = ("sentence", "word")  # a menu into which other values can be typed
@@ -150,18 +150,18 @@ def value_text(setting: Setting, value: Any) -> str:
     return f"{value:g}{setting.unit if setting.unit.startswith('/') else ' ' + setting.unit if setting.unit else ''}"
 
 
-def differences(settings: Settings, base: Settings, base_name: str) -> str:
-    """HTML: which settings differ from a preset, and why each matters."""
-    names = [n for n in settings.differs_from(base) if n != "attack"]
+def differences(settings: Settings) -> str:
+    """HTML: which settings differ from the recommended ones, and why each matters."""
+    names = [n for n in settings.differs_from(RECOMMENDED) if n != "attack"]
     if not names:
-        return f'<p class="quiet">Every setting is as in “{escape(base_name)}”.</p>'
+        return '<p class="quiet">Every setting is as in “recommended”.</p>'
     rows = "".join(
         f"<li><b>{label_html(n)}</b>: {value_html(n, settings)} <span class='quiet'>instead of "
-        f"{value_html(n, base)}. {escape(SETTINGS[n].help)}</span></li>"
+        f"{value_html(n, RECOMMENDED)}. {escape(SETTINGS[n].help)}</span></li>"
         for n in names
     )
     count = "1 setting differs" if len(names) == 1 else f"{len(names)} settings differ"
-    return f'<details class="differs"><summary>{count} from “{escape(base_name)}”</summary><ul>{rows}</ul></details>'
+    return f'<details class="differs"><summary>{count} from “recommended”</summary><ul>{rows}</ul></details>'
 
 
 def changes_from_preset(settings: Settings) -> tuple[str, list[str]]:

@@ -111,6 +111,8 @@ def test_an_uploaded_square_reaches_the_engine_pixel_for_pixel() -> None:
     assert (request.picture.pixels == square).all()
 
 
-@pytest.mark.parametrize(("sent", "read"), [(99, 16), (-3, 0), (2.5, 2.5), ("99", "99"), (True, True), (None, None)])
+@pytest.mark.parametrize(
+    ("sent", "read"), [(99, 16), (10**400, 16), (-3, 0), (2.5, 2.5), ("99", "99"), (True, True), (None, None)]
+)
 def test_a_number_outside_the_slider_range_is_clipped(sent: object, read: object) -> None:
     assert setting_controls.build_control(SETTINGS["budget"], maximum=16).preprocess(sent) == read

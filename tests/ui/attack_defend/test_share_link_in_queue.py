@@ -117,12 +117,7 @@ def test_the_stop_button_stops_a_run_from_a_link(address: str, recorder: JobReco
         lines.append(line)
         if "Attacking" in line and not pressed:
             pressed = True
-            stop = next(
-                d["id"]
-                for d in visitor.config["dependencies"]
-                if any(visitor.components.get(t, {}).get("props", {}).get("elem_id") == "stop" for t, _ in d["targets"])
-            )
-            assert "Stopping after this step" in visitor.call_unqueued(stop)
+            assert "Stopping after this step" in visitor.press_first_event("stop")
     assert pressed
     assert "Stopped. Nothing was lost." in lines[-1] + lines[-2]
     assert len(lines) < 40, "it went on after it was stopped"
@@ -151,13 +146,6 @@ def test_without_a_link_nothing_is_queued_and_a_forged_event_gives_an_error_mess
 def test_a_sample_chosen_while_a_link_waits_runs_separately(address: str, recorder: JobRecorder) -> None:
     visitor = HttpClient(address)
     _, (event,) = visitor.open_link(link(3, classes="motorbike,crab"))
-    gallery = next(
-        d
-        for d in visitor.config["dependencies"]
-        if any(visitor.components.get(t, {}).get("props", {}).get("elem_id") == "samples" for t, _ in d["targets"])
-    )
-    assert '"success":true' in visitor.call(
-        gallery["id"], [visitor._value(i, {}) for i in gallery["inputs"]], {"sample": "coffee"}
-    )
+    assert '"success":true' in visitor.press("samples", data={"sample": "coffee"})
     answer = visitor.call(event, [None, None])
     assert "sample=motorcycle&classes=motorbike" in answer

@@ -12,7 +12,6 @@ import pytest
 
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import run as run_module
-from rita_demo.records.errors import SettingError
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.inside import cache_used, sections, what_if
 from rita_demo.ui.inside.cache_used import class_cards as inside_items
@@ -81,22 +80,6 @@ def test_a_cell_selects_its_view_and_prompt_in_every_tab(tab: InsideTab, visitor
     assert tab.context.panels.open_tab(session, HOME_TAB) == {}, "once"
 
 
-@pytest.mark.parametrize("data", [(10**9, 0), (-1, 0), (1.5, 0), ("0", 0), (float("nan"), 1), (0, 10**9), (0, "1"), ()])
-def test_forged_cells_give_nothing(tab: InsideTab, visitor: str, data: tuple) -> None:
-    before = tab.context.sessions.get(visitor).selection
-    assert tab.on_cell(visitor, click(*data)) == {}
-    assert tab.context.sessions.get(visitor).selection == before
-
-
-@pytest.mark.parametrize("event", [SimpleNamespace(_data=None), SimpleNamespace(_data={"index": -1}), click("x")])
-def test_forged_events_of_every_kind_give_nothing(tab: InsideTab, visitor: str, event) -> None:
-    for handler in (tab.on_view, tab.on_cell, tab.on_mass, tab.on_prompt, tab.on_class):
-        assert handler(visitor, event) == {}
-    assert tab.on_grid(visitor, SimpleNamespace(_data={"index": 64})) == {}
-    assert tab.pick_class(visitor, ["crab"]) == {}
-    assert tab.what_if_events.on_truth(visitor, "<b>") == {}
-
-
 def test_a_changed_setting_updates_costs_plan_and_verdict_first(tab: InsideTab, visitor: str) -> None:
     open_tab(tab, visitor)
     session = tab.context.sessions.get(visitor)
@@ -152,26 +135,6 @@ def test_a_cached_view_is_selected_in_the_memory_tab_too(tab: InsideTab, engine)
     assert seen.count[k] == session.run.cache_before.count[k] - 1
     tab.what_if_events.deciding_again(what_if.toggle_cache_item)(name)
     assert session.displayed_run is session.run
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        None,
-        [],
-        {},
-        {"k": "0", "slot": 0},
-        {"k": 0, "slot": 99},
-        {"k": -1, "slot": 0},
-        {"k": float("nan"), "slot": 0},
-        {"k": 0, "slot": True},
-    ],
-)
-def test_forged_cached_views_give_nothing(tab: InsideTab, visitor: str, data) -> None:
-    assert tab.on_item(visitor, SimpleNamespace(_data=data)) == {}
-    session = tab.context.sessions.get(visitor)
-    with pytest.raises(SettingError, match="No stored view"):
-        what_if.toggle_cache_item(tab.context.engine_of(session), session)
 
 
 def test_a_prompt_is_selected_from_the_list_and_deselected(tab: InsideTab, visitor: str) -> None:

@@ -8,25 +8,12 @@ import pytest
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline import run as run_module
 from rita_demo.plots.decision.cells import ratio_to_product_plan
-from rita_demo.plots.decision.transport_plan import ratio_of_valid_prompts
 from rita_demo.records import Exclusions, Tuning
 from rita_demo.records.errors import SettingError
 from rita_demo.ui.inside import what_if
 from rita_demo.ui.session.session import Selection, Session
 from tests.ui.conftest import completed_run
 from tests.ui.fake_engine import FakeEngine
-
-
-def test_a_changed_setting_equals_a_run_with_it(engine, example_run) -> None:
-    wanted = example_run.settings.replace(entropy_weight=0.1, transported_mass=1.0)
-    again = rerun.rescore(engine, example_run, wanted)
-    trace, _ = engine.decide(
-        example_run.attacked.encoded_views, example_run.class_prompts, example_run.cache_before, wanted
-    )
-    assert np.allclose(again.attacked.trace.total, trace.total)
-    assert again.attacked.verdicts["clip"] is example_run.attacked.verdicts["clip"]
-    assert again.settings == wanted
-    assert example_run.settings != wanted
 
 
 def test_a_setting_that_needs_new_views_is_refused(engine, example_run) -> None:
@@ -39,18 +26,13 @@ def test_a_defend_only_run_stays_one_sided(engine, defend_only_run) -> None:
     assert again.attacked is again.clean
 
 
-def test_an_excluded_view_has_no_mass_and_keeps_its_position(engine, session) -> None:
-    session.selection = Selection(k=0, view=5)
+def test_an_excluded_view_has_no_mass_and_putting_it_back_equals_the_run(engine, session) -> None:
+    session.selection = Selection(k=0, view=5, atom=1)
     what_if.toggle_view(engine, session)
     moved = session.displayed_run.attacked.trace.prompt_transport
     assert not moved.plan[:, 5].any()
     assert moved.plan.shape == session.run.attacked.trace.prompt_transport.plan.shape
     assert "without view 5" in what_if.banner(session)
-
-
-def test_restoring_an_excluded_view_equals_the_run(engine, session) -> None:
-    session.selection = Selection(k=0, view=5, atom=1)
-    what_if.toggle_view(engine, session)
     what_if.toggle_prompt(engine, session)
     assert session.inside.what_if.exclusions == Exclusions(frozenset({5}), frozenset({(0, 1)}))
     what_if.toggle_prompt(engine, session)
@@ -97,14 +79,11 @@ def test_a_what_if_without_a_picture_gives_an_error_message(engine) -> None:
 
 
 @pytest.mark.parametrize("value", ["abc", None, float("nan"), 1e300, -400, [1]])
-def test_a_forged_value_of_a_logarithmic_slider_is_refused(value) -> None:
-    with pytest.raises(SettingError):
-        what_if.from_control("entropy_weight", value)
-
-
-def test_a_logarithmic_slider_counts_in_powers_of_ten() -> None:
+def test_a_logarithmic_slider_counts_in_powers_of_ten_and_refuses_a_forged_value(value) -> None:
     assert what_if.from_control("entropy_weight", -2) == 0.01
     assert what_if.from_control("slots", 4) == 4
+    with pytest.raises(SettingError):
+        what_if.from_control("entropy_weight", value)
 
 
 def test_an_excluded_cached_view_equals_one_never_inserted(engine, example_run) -> None:
@@ -134,7 +113,6 @@ def test_the_ratio_to_an_even_plan_is_one_for_any_transported_mass(engine, examp
     flat = example_run.settings.replace(transported_mass=rho, entropy_weight=10.0)
     again = rerun.rescore(engine, example_run, flat)
     assert ratio_to_product_plan(again, "attacked", 0) == pytest.approx(1.0, abs=0.1)
-    assert ratio_of_valid_prompts(again, "attacked", 0) == pytest.approx(1.0, abs=0.1)
 
 
 class CountingEngine(FakeEngine):

@@ -182,7 +182,7 @@ def _page() -> gr.Blocks:
 
         costs.click(pick, None, [said, plan], queue=False)
         grid.click(choose, None, said, queue=False)
-        again.click(lambda: class_costs(run, 3), None, costs)
+        again.click(lambda: class_costs(run, 5), None, costs)
     return page
 
 

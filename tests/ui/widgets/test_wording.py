@@ -121,7 +121,7 @@ def test_names_cannot_become_markup(example_run) -> None:
         verdict_table.threat(visitor),
         selection_details.view_detail(visitor),
         selection_details.cell_detail(visitor),
-        verdict_table.headline_panel(4, wording.heading_costs, "")(visitor),
+        verdict_table.heading_html(wording.heading_costs(visitor.run_at_step), 4),
     ]
     assert not any("<img src=x" in html for html in drawn)
 

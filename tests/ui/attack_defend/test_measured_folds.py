@@ -5,7 +5,7 @@ from __future__ import annotations
 from rita_demo import analysis
 from rita_demo.data import shipped_results
 from rita_demo.records import MeasuredCell
-from rita_demo.ui.attack_defend.attacker_table import attacker_table
+from rita_demo.ui.attack_defend.measured_folds import attacker_table
 
 
 def cell(dataset: str, method: str, attack: str, accuracy: float, protocol: str = "off") -> MeasuredCell:

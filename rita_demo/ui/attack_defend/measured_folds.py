@@ -1,33 +1,62 @@
-"""The accordion that compares RITA with the plain ensemble of the same crops, attack by attack."""
+"""Two accordions with what was measured on many pictures: accuracy by budget, and RITA against the plain ensemble.
+
+Their content is constant; missing or damaged measurements are left out.
+"""
 
 from __future__ import annotations
 
 from html import escape
+from pathlib import Path
 
 import gradio as gr
 
-from rita_demo import analysis
+from rita_demo import analysis, plots
 from rita_demo.attacks import ATTACKS
 from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES, compared
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError
+from rita_demo.ui.widgets.blocks import table_row
+from rita_demo.ui.widgets.plotly_view import PlotlyView
 
-_LEAD = """<p class="lead">Test pictures that every method still has right, in percent, all {datasets} sets together ({n} pictures per
+_CURVES_LEAD = """<p class="lead">Accuracy of the built-in model on validation photographs, when the attack may change every
+pixel by so many steps of 1/255. The attacker knows the model, the class names, the prompt and the budget; not the crops,
+their seed or the memory. One picture is an example; this is how often it goes like that. RITA stands here with views that weigh alike,
+half of the mass and no descriptions, the settings recommended when this was measured.</p>"""
+_TABLE_LEAD = """<p class="lead">Test pictures that every method still has right, in percent, all {datasets} sets together ({n} pictures per
 cell, built-in model, its own square, 4/255 where a strength is asked for). The columns differ in what the attacker knows: most attack CLIP
 with one view; the last two know the crops, or the whole of RITA, and take every method down.</p>"""
 _NONE = "<p class='empty'>No measurements came with this copy; docs/results.md says how to make them.</p>"
 
 
+def build_budget_curves() -> None:
+    """Accuracy against the budget, one curve per method."""
+    title = "How much does each strength do? Measured on many pictures"
+    with gr.Accordion(title, open=False, elem_classes="fold", elem_id="budget-fold"):
+        gr.HTML(_CURVES_LEAD)
+        PlotlyView(
+            plots.accuracy_by_budget(
+                {square: _measured_cells(path) for square, path in shipped_results.BUDGET_CURVES.items()}
+            ),
+            aria="Accuracy of CLIP, Ensemble and RITA against the strength of the attack",
+            height=520,
+            narrow_height=520,
+            elem_id="budget-curves",
+        )
+
+
 def build_attacker_table() -> None:
-    """Build the accordion; its content is constant."""
-    with gr.Accordion(
-        "Is RITA better than a plain average of the crops? Measured against nine attackers, and none",
-        open=False,
-        elem_classes="fold",
-        elem_id="evidence-fold",
-    ):
-        gr.HTML(attacker_table(_measured_cells()), elem_id="evidence")
+    """RITA and the plain ensemble of the same crops, attack by attack."""
+    title = "Is RITA better than a plain average of the crops? Measured against nine attackers, and none"
+    with gr.Accordion(title, open=False, elem_classes="fold", elem_id="evidence-fold"):
+        gr.HTML(attacker_table(_measured_cells(shipped_results.ATTACKERS)), elem_id="evidence")
+
+
+def _measured_cells(path: Path) -> tuple[MeasuredCell, ...]:
+    try:
+        return shipped_results.read(path)
+    except DataError:
+        return ()
 
 
 def attacker_table(cells: tuple[MeasuredCell, ...]) -> str:
@@ -42,13 +71,11 @@ def attacker_table(cells: tuple[MeasuredCell, ...]) -> str:
         for name in order
     )
     body = "".join(
-        f"<tr><th scope='row'>{escape(DEFENCES[method].full_title)}</th>"
-        + "".join(_count_cell(table[name].get(method), n) for name in order)
-        + "</tr>"
+        table_row(escape(DEFENCES[method].full_title), *(_count_cell(table[name].get(method), n) for name in order))
         for method in compared()
     )
     return (
-        _LEAD.format(datasets=sets, n=n)
+        _TABLE_LEAD.format(datasets=sets, n=n)
         + "<div class='wide' tabindex='0' role='region' aria-label='Every method against every attacker'>"
         f"<table class='verdicts'><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         f"<p>{_comparison_text(analysis.difference_in_correct(table, 'rita', 'ensemble'), n)}</p>"
@@ -57,9 +84,9 @@ def attacker_table(cells: tuple[MeasuredCell, ...]) -> str:
 
 def _count_cell(count: analysis.CorrectCount | None, n: int) -> str:
     if count is None:
-        return "<td>–</td>"
+        return "–"
     fewer = f"<small>n = {count.n}</small>" if count.n != n else ""
-    return f"<td><b>{count.percent:.0f}</b>{fewer}</td>"
+    return f"<b>{count.percent:.0f}</b>{fewer}"
 
 
 def _comparison_text(lead: dict[str, int], n: int) -> str:
@@ -81,10 +108,3 @@ def _comparison_text(lead: dict[str, int], n: int) -> str:
         "push the whole picture away from its true class is the step back, and an average of crops moved back the same way gains as "
         "much. Against who pulls towards one wrong class it gains nothing, and who attacks through RITA turns it against RITA."
     )
-
-
-def _measured_cells() -> tuple[MeasuredCell, ...]:
-    try:
-        return shipped_results.read(shipped_results.ATTACKERS)
-    except DataError:
-        return ()
