@@ -37,7 +37,7 @@ UI_LADDER = (
 FORBIDDEN = {
     "gradio plotly": "method attacks vlm views data defences training reference engine bench pipeline evaluation",
     "torch open_clip torchvision": "ui server plots analysis pipeline evaluation data records settings",  # process/cpu_threads.py is about torch's threads
-    "PIL": "method attacks records settings process",
+    "PIL": "method records settings process",
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -17,7 +17,7 @@ from rita_demo.settings.setting import Setting
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from rita_demo.attacks.gradient_loop import AttackRequest, AttackSteps, Logits
+    from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits
 
 AGAINST, EACH = "adaptive.against", "each"
 MOMENTUM = 0.75
@@ -38,7 +38,7 @@ def adaptive(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSt
     """
     import torch
 
-    from rita_demo.attacks.gradient_loop import as_batch
+    from rita_demo.attacks.loop.gradient_loop import as_batch
 
     found = []
     for number, seed in enumerate(request.seeds):
@@ -68,7 +68,7 @@ class _Attacker:
     """The attack on one square (1, 3, H, W)."""
 
     def __init__(self, logits: Logits, pixels: Tensor, request: AttackRequest) -> None:
-        from rita_demo.attacks.gradient_loop import prepare
+        from rita_demo.attacks.loop.gradient_loop import prepare
 
         self.logits, self.request = logits, request
         self.clean, self.answer, self.leave, self.reach = prepare(logits, pixels, request)
@@ -76,18 +76,18 @@ class _Attacker:
     def attack(self) -> Steps:
         """All restarts; returns the one that is delivered."""
         restarts = self.request.own["restarts"] if self.request.budget else 1
-        best = yield from self.ascend(0, restarts)
+        best = yield from self.restart(0, restarts)
         for number in range(1, restarts):
             if best.strength[0]:
                 break
-            again = yield from self.ascend(number, restarts)
+            again = yield from self.restart(number, restarts)
             best = max(best, again, key=lambda one: one.strength)
         return best
 
-    def ascend(self, number: int, restarts: int) -> Steps:
+    def restart(self, number: int, restarts: int) -> Steps:
         """One restart."""
         from rita_demo.attacks import components
-        from rita_demo.attacks.gradient_loop import fresh_seed
+        from rita_demo.attacks.loop.gradient_loop import fresh_seed
 
         request, radius, steps = self.request, self.request.budget / 255, self.request.steps
         second = components.dlr if self.reach is None else components.cross_entropy
@@ -121,7 +121,7 @@ class _Attacker:
     def measure(self, at: Tensor, draw: int, goal: Callable[..., Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """The mean margin over the samples of a draw (1,), and the gradient of the goal's mean (none without a goal)."""
         from rita_demo.attacks import components
-        from rita_demo.attacks.gradient_loop import fresh_seed, loss_and_gradient, mean_over_samples
+        from rita_demo.attacks.loop.gradient_loop import fresh_seed, loss_and_gradient, mean_over_samples
 
         def mean(goal: Callable[..., Tensor]) -> Callable[[Tensor], Tensor]:
             return mean_over_samples(lambda answer: goal(answer, self.leave, self.reach))
@@ -133,7 +133,7 @@ class _Attacker:
 
     def plain_logits(self, at: Tensor) -> Tensor:
         """The plain model's logits (1, K)."""
-        from rita_demo.attacks.gradient_loop import loss_and_gradient
+        from rita_demo.attacks.loop.gradient_loop import loss_and_gradient
 
         return loss_and_gradient(self.logits, at, lambda answer: answer[:, 0], False)[0]
 

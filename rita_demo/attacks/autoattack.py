@@ -23,7 +23,7 @@ from rita_demo.settings.setting import Setting
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from rita_demo.attacks.gradient_loop import AttackRequest, AttackSteps, Logits, SampledLogits
+    from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits, SampledLogits
 
 T = TypeVar("T")
 MIN_CLASSES = 4  # the loss of APGD-T compares the four most probable classes
@@ -47,7 +47,8 @@ def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> Attack
     """
     import torch
 
-    from rita_demo.attacks import components, gradient_loop
+    from rita_demo.attacks import components
+    from rita_demo.attacks.loop import gradient_loop
 
     clean, answer, leave, _ = gradient_loop.prepare(logits, pixels, replace(request, target=None))
     budget, seeds, sampled = request.budget, request.seeds, request.sampled_logits
@@ -115,7 +116,7 @@ class _QueryCounter:
         if self._sampled_logits is None:
             answer = self._logits(pixels)
         else:
-            from rita_demo.attacks.gradient_loop import fresh_seed
+            from rita_demo.attacks.loop.gradient_loop import fresh_seed
 
             seeds = [fresh_seed(fresh_seed(self.seed, self.count), row) for row in range(len(pixels))]
             answer = self._sampled_logits(pixels, seeds).mean(1)

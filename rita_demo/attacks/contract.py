@@ -14,7 +14,7 @@ from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
 
 if TYPE_CHECKING:
-    from rita_demo.attacks.gradient_loop import AttackLoop, Logits, SampledLogits
+    from rita_demo.attacks.loop.gradient_loop import AttackLoop, Logits, SampledLogits
 
 KNOWS_MODEL = ("the model and its weights", "the class names", "the prompt", "the strength")
 DEFENCE_UNKNOWN = ("the crops of the defence", "the step back", "the memory", "the view seed")
@@ -137,3 +137,47 @@ class Attack:
     def own_values(self, settings: Settings) -> dict[str, Any]:
         """Short names and values of its own settings."""
         return {one.name: getattr(settings, name) for one, name in zip(self.settings, self.setting_names)}
+
+    def threat_sentences(self, settings: Settings, goal: str, where: str, aim: str | None = None) -> tuple[str, ...]:
+        """The threat model in words: the attack, its victim, its strength, and the attacker's knowledge.
+
+        Args:
+            settings: budget, steps and the rest of the attack; ``hand_prompt`` as a sentence where it is not
+                "a photo of a".
+            goal: "away from the true class" or "towards ...".
+            where: the end of the sentence on strength, such as "on a square of 224 × 224 pixels".
+            aim: the name of the class a targeted attack moves towards.
+        """
+        victim = self.victim
+        if "{}" in settings.hand_prompt:
+            victim = victim.replace(DEFAULT_PROMPT, settings.hand_prompt.replace("{}", "…").rstrip("."))
+        return (
+            f"{self.title}: {self.sentence_for(aim)}",
+            f"Attacked: {victim}; {goal}." if victim else "Attacked: no model; this attack is the control.",
+            f"Strength: {self._strength(settings)}, {where}.",
+            self.knowledge_sentence,
+            *(self.details(settings) if self.details else ()),
+            self.caveat,
+        )
+
+    @property
+    def knowledge_sentence(self) -> str:
+        """What the attacker knows and does not know."""
+        known = f"The attacker knows {_join(self.knows)}" if self.knows else "The attacker knows nothing"
+        return f"{known}, but not {_join(self.does_not_know)}." if self.does_not_know else f"{known}."
+
+    def _strength(self, settings: Settings) -> str:
+        steps = self.step_count(settings)
+        taken = f"in {steps} step{'s' * (steps != 1)}{self.steps_note}"
+        if self.access_with(settings) in ("crops", "defence"):
+            crops = settings.attack_views
+            taken += f" with {crops} fresh view{'s' * (crops != 1)} each"
+        if not self.bounded:
+            return f"no limit, {taken}"
+        cut = settings.adversarial_roundtrip == "truncate"
+        more = " (cutting to 8 bit may add one more)" if cut else ""
+        return f"no pixel value moves by more than {settings.budget}/255{more}, {taken}"
+
+
+def _join(parts: tuple[str, ...]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -10,7 +10,7 @@ from rita_demo.attacks.contract import Attack
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from rita_demo.attacks.gradient_loop import Logits, SampledLogits
+    from rita_demo.attacks.loop.gradient_loop import Logits, SampledLogits
 
 PROBABILITY = 0.5  # of changing a picture at all
 MIN_SIZE_FRACTION = 0.9  # of the side

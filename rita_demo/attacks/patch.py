@@ -13,7 +13,7 @@ from rita_demo.settings.setting import Setting
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from rita_demo.attacks.gradient_loop import AttackRequest, AttackSteps, Logits
+    from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits
 
 STEP_SIZE = 16 / 255  # of a pixel value in [0, 1]
 
@@ -35,7 +35,7 @@ def patch(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps
     import torch
 
     from rita_demo.attacks.components import start_uniform
-    from rita_demo.attacks.gradient_loop import gradient_attack
+    from rita_demo.attacks.loop.gradient_loop import gradient_attack
 
     height, width = pixels.shape[2:]
     mask = torch.stack([patch_mask(height, width, request.own["area"], seed) for seed in request.seeds])

@@ -11,7 +11,7 @@ from rita_demo.settings.setting import Setting
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from rita_demo.attacks.gradient_loop import AttackRequest, AttackSteps, Logits
+    from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits
 
 WRONG_CLASS = "wrong_class"
 WIDTH, HEIGHT = 0.9, 0.25  # of the picture, at most, for the label
@@ -31,7 +31,7 @@ def typographic(logits: Logits, pixels: Tensor, request: AttackRequest) -> Attac
     import torch
 
     from rita_demo.attacks.components import margin, quantise
-    from rita_demo.attacks.gradient_loop import as_batch, loss_and_gradient, prepare
+    from rita_demo.attacks.loop.gradient_loop import as_batch, loss_and_gradient, prepare
 
     def measure(at: Tensor) -> tuple[Tensor, Tensor]:
         answer, loss, _ = loss_and_gradient(logits, at, lambda a: margin(a, leave, reach), False)
@@ -56,9 +56,8 @@ def write_word(levels: Tensor, word: str) -> Tensor:
     Raises:
         SettingError: see :func:`typographic`.
     """
-    import numpy as np
-    import torch
-    from PIL import Image, ImageDraw, ImageFont
+    from PIL import ImageDraw, ImageFont
+    from torchvision.transforms.functional import pil_to_tensor, to_pil_image
 
     def load(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
         return ImageFont.load_default(size)
@@ -79,14 +78,14 @@ def write_word(levels: Tensor, word: str) -> Tensor:
         raise SettingError(
             f"The word {word[:40]!r} does not fit on {width} × {height} pixels.", "Choose a shorter one."
         )
-    picture = Image.fromarray(np.ascontiguousarray(levels.permute(1, 2, 0).cpu().numpy()))
+    picture = to_pil_image(levels.cpu())
     draw = ImageDraw.Draw(picture)
     centre, middle = width / 2, height * (1 - BOTTOM) - size * 0.7
     left, top, right, bottom = draw.textbbox((centre, middle), word, font, anchor="mm")
     pad = size * 0.25
     draw.rectangle((left - pad, top - pad, right + pad, bottom + pad), fill="white")
     draw.text((centre, middle), word, fill="black", font=font, anchor="mm")
-    return torch.from_numpy(np.asarray(picture).copy()).permute(2, 0, 1).to(levels.device)
+    return pil_to_tensor(picture).to(levels.device)
 
 
 ATTACK = Attack(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rita_demo.attacks.adaptive import parse_attack
-from rita_demo.attacks.registry import ATTACKS
+from rita_demo.attacks.registry import ATTACKS, get_attack
 from rita_demo.cli import options, text_tables
 from rita_demo.cli.terminal import check_writable, print_progress, write_errors
 from rita_demo.data.vocabularies import VOCABULARIES, duplicates, index_of, parse_names, vocabulary
@@ -79,11 +79,11 @@ def settings_of(args: argparse.Namespace) -> Settings:
     changes: dict[str, Any] = {}
     if args.preset == "paper" and args.vocabulary in DATASETS:
         changes |= DATASETS[args.vocabulary].paper_settings
-    changes |= {name: getattr(args, name) for name in OWN_OPTIONS if getattr(args, name) is not None}
+    changes |= {name: getattr(args, name) for name in ("budget", "square") if getattr(args, name) is not None}
     if args.attack is not None:
         changes |= parse_attack(args.attack)
     if args.steps is not None:
-        changes["adaptive.steps"] = args.steps
+        changes[get_attack(changes.get("attack", preset(args.preset).attack)).steps_setting] = args.steps
     if args.seed is not None:
         changes |= {"attack_seed": args.seed, "view_seed": args.seed}
     changes |= dict(parse_assignment(text) for text in args.assignments)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rita_demo.attacks.gradient_loop import Logits, SampledLogits
+from rita_demo.attacks.loop.gradient_loop import Logits, SampledLogits
 from rita_demo.defences.contract import Defence, DefenceInput
 from rita_demo.method import Prompts, decision_logits
 from rita_demo.records import CacheState

@@ -13,8 +13,9 @@ import numpy as np
 import torch
 
 from rita_demo import method
-from rita_demo.attacks import access_of, run
-from rita_demo.attacks.gradient_loop import SampledLogits
+from rita_demo.attacks import access_of
+from rita_demo.attacks.loop import run
+from rita_demo.attacks.loop.gradient_loop import SampledLogits
 from rita_demo.defences.contract import DefenceInput
 from rita_demo.defences.registry import known_defence, run_defence
 from rita_demo.engine import attack_models

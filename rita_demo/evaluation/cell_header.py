@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from rita_demo.attacks import access_of, get_attack, threat_sentences
+from rita_demo.attacks import access_of, get_attack
 from rita_demo.defences.registry import DEFENCES, attacker_sentences, guest_sentences
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.pictures import PictureSet
@@ -50,7 +50,7 @@ def _sentences(cell: Cell, side: int) -> tuple[str, ...]:
     size = f"{side} × {side} pixels" if settings.square == "model" else "its own size"
     where = f"on a square of {size} ({settings.square} protocol)"
     goal, aim = _goal(cell)
-    sentences = threat_sentences(settings, goal, where, aim)
+    sentences = get_attack(settings.attack).threat_sentences(settings, goal, where, aim)
     if cell.target not in ("", NEXT_CLASS):
         sentences += (f"Pictures of {cell.target!r} itself are left out of everything measured with it.",)
     sentences += attacker_sentences(cell.attack_settings)

@@ -134,8 +134,10 @@ def points(
     found = []
     for values in product(*axes.values()):
         chosen = dict(zip(axes, values))
-        steps_of_all = {} if steps is None else {"adaptive.steps": chosen["steps"]}
-        found.append(base.replace(**parse_attack(chosen.pop("attack")) | steps_of_all | chosen))
+        chosen = parse_attack(chosen.pop("attack")) | chosen
+        if steps is not None:
+            chosen[get_attack(chosen["attack"]).steps_setting] = chosen.pop("steps")
+        found.append(base.replace(**chosen))
     return tuple(dict.fromkeys(found)), frozenset(name for name in SEEDS if name in axes)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rita_demo.attacks import get_attack, threat_sentences
+from rita_demo.attacks import get_attack
 from rita_demo.defences.registry import attacker_sentences, guest_sentences
 from rita_demo.records import ClassPrompts, Picture, ThreatModel
 from rita_demo.settings import Settings
@@ -32,7 +32,7 @@ def threat_model(
         )
     else:
         where = f"on a square of {side} × {side} pixels ({settings.square} protocol), seed {settings.attack_seed}"
-        sentences = threat_sentences(settings.replace(hand_prompt=class_prompts.prompt_template), goal, where, aim)
+        sentences = row.threat_sentences(settings.replace(hand_prompt=class_prompts.prompt_template), goal, where, aim)
     return ThreatModel(
         attack=settings.attack,
         budget=settings.budget if row.bounded else 0,

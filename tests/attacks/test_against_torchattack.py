@@ -9,7 +9,7 @@ import torch
 import torchattack
 from torch import Tensor, nn
 
-from rita_demo.attacks.run import attack_steps
+from rita_demo.attacks.loop.run import attack_steps
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import AttackTrace
 from rita_demo.settings import RECOMMENDED

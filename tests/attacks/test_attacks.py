@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from rita_demo.attacks import ATTACKS, components, get_attack
 from rita_demo.attacks.contract import COMPONENT_NAMES
-from rita_demo.attacks.gradient_loop import SampledLogits, fresh_seed
-from rita_demo.attacks.run import attack_steps
+from rita_demo.attacks.loop.gradient_loop import SampledLogits, fresh_seed
+from rita_demo.attacks.loop.run import attack_steps
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import AttackTrace
 from rita_demo.records.errors import SettingError

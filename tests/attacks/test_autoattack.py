@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from rita_demo.attacks.autoattack import as_generator
-from rita_demo.attacks.run import attack_steps
+from rita_demo.attacks.loop.run import attack_steps
 from rita_demo.records.errors import DemoError, SettingError
 from rita_demo.settings import RECOMMENDED
 from tests.attacks.test_attacks import TinyModel, model, noisy, picture, run

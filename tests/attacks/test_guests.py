@@ -104,7 +104,7 @@ def test_a_wrong_result_gives_one_sentence(
 LOOP = """
 from dataclasses import replace
 def own(logits, pixels, request):
-    from rita_demo.attacks.gradient_loop import loop_of
+    from rita_demo.attacks.loop.gradient_loop import loop_of
     from rita_demo.attacks.registry import ATTACKS
     batch = yield from loop_of(ATTACKS["pgd"])(logits, pixels, replace(request, budget=2 * request.budget))
     return replace(batch, loss=batch.loss{})

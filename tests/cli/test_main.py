@@ -60,7 +60,7 @@ BAD_USAGE: list[tuple[list[str], str]] = [
     (["explain", "PHOTO"], "one of the arguments --classes --vocabulary is required"),
     (["explain", "PHOTO", "--classes", "a,b", "--vocabulary", "dtd"], "not allowed with"),
     (["explain", "PHOTO", "--vocabulary", "birds"], "caltech101"),
-    (["explain", "PHOTO", "--classes", "a,b", "--attack", "carlini"], "invalid choice"),
+    (["explain", "PHOTO", "--classes", "a,b", "--attack", "carlini"], "attack is one of"),
     (["explain", "PHOTO", "--classes", "a,b", "--budget", "abc"], "budget is a whole number"),
     (["explain", "PHOTO", "--classes", "a,b", "--budget", "65"], "from 0 to 64; got '65'"),
     (["explain", "PHOTO", "--classes", "a,b", "--budget", "nan"], "from 0 to 64"),

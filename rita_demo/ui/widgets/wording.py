@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from rita_demo.attacks import get_attack, knowledge_sentence
+from rita_demo.attacks import get_attack
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline import run as run_module
 from rita_demo.plots.labels import percent as percent  # the page writes shares like the figures
@@ -63,7 +63,7 @@ def attacker_html(name: str) -> str:
     except SettingError as error:
         return f'<p class="bad small" role="alert">{escape(str(error))}</p>'
     limit = "" if row.bounded else " The strength above does not limit it."
-    return f'<p class="quiet small">{escape(knowledge_sentence(row) + limit)}</p>'
+    return f'<p class="quiet small">{escape(row.knowledge_sentence + limit)}</p>'
 
 
 def outcome(clean: Verdict, attacked: Verdict, label: int, target: int | None = None) -> tuple[str, str, str]:

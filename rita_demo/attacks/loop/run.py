@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from rita_demo.attacks.contract import Attack
-from rita_demo.attacks.gradient_loop import AttackBatch, AttackRequest, Logits, SampledLogits, loop_of
-from rita_demo.attacks.guest_checks import checked_loop
+from rita_demo.attacks.loop.gradient_loop import AttackBatch, AttackRequest, Logits, SampledLogits, loop_of
+from rita_demo.attacks.loop.guest_checks import checked_loop
 from rita_demo.attacks.registry import ATTACKS, get_attack
 from rita_demo.records import AttackTrace
 from rita_demo.records.errors import SettingError

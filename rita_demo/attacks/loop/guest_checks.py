@@ -12,7 +12,7 @@ from rita_demo.attacks.contract import Attack
 from rita_demo.process.guest_file import GuestError, guest_errors, place
 
 if TYPE_CHECKING:
-    from rita_demo.attacks.gradient_loop import AttackRequest, AttackSteps
+    from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps
 
 TOLERANCE = 1e-5  # float rounding of pixels in [0, 1]
 

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from rita_demo.attacks import components
 from rita_demo.attacks.contract import Attack
-from rita_demo.attacks.guest_checks import checked_component
+from rita_demo.attacks.loop.guest_checks import checked_component
 from rita_demo.records.errors import SettingError
 
 Logits = Callable[[Tensor], Tensor]
