@@ -92,5 +92,4 @@ def components(points: Sequence[AblationPoint]) -> dict[str, dict[str, AblationP
 def non_recommended(point: AblationPoint, about: dict[str, Any]) -> tuple[str, ...]:
     """Names of the settings that differ from the recommended ones, without ``about`` and the columns."""
     free = {*about, "attack", "budget", "steps", "protocol", "square"}
-    usual = RECOMMENDED.as_dict()
-    return tuple(n for n, value in point.settings.items() if n not in free and value != usual[n])
+    return tuple(n for n, value in point.settings.items() if n not in free and value != getattr(RECOMMENDED, n, None))

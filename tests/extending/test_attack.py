@@ -59,4 +59,4 @@ assert ATTACK_CHOICES[-1] == ("Many steps, not only signs", "normalised")
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "eot, defence, normalised" in " ".join(done.stdout.split())
+    assert "eot, defence, adaptive, normalised" in " ".join(done.stdout.split())
