@@ -276,6 +276,10 @@ class Settings:
         names = [name for name in SETTINGS if "." not in name]
         return {name: getattr(self, name) for name in names} | {n: v for n, v in self.own if "." in n}
 
+    def every_value(self) -> dict[str, Any]:
+        """``{name: value}`` of every setting."""
+        return {name: getattr(self, name) for name in SETTINGS}
+
     def differs_from(self, other: Settings) -> tuple[str, ...]:
         return tuple(n for n in SETTINGS if getattr(self, n) != getattr(other, n))
 

@@ -103,7 +103,7 @@ def form_values(run: Run) -> dict[str, Any]:
     names = run.class_prompts.names
     lists = {one.names: key for key, one in vocabularies.VOCABULARIES.items()}
     target = None if run.attack is None else run.attack.target
-    return run.settings.as_dict() | {
+    return run.settings.every_value() | {
         "vocabulary": lists.get(names, OWN_CLASSES),
         "own_names": "" if names in lists else ", ".join(names),
         "truth": names[run.label] if run.label_given else NOT_GIVEN,

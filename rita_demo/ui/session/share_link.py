@@ -93,8 +93,8 @@ def parse_link(params: Mapping[str, str]) -> ShareLink | None:
     if unknown:
         raise SettingError(f"This link has an unknown part: {unknown[0][:40]!r}.", BROKEN_LINK_HINT)
     one = samples.sample(given.get("sample", ""))
-    form = RECOMMENDED.as_dict() | {k: v for k, v in given.items() if k in SETTINGS}
-    form = settings_from(form).as_dict()
+    form = RECOMMENDED.every_value() | {k: v for k, v in given.items() if k in SETTINGS}
+    form = settings_from(form).every_value()
     listed = given.get("classes", one.vocabulary or ",".join(one.names))
     known = listed in vocabularies.VOCABULARIES
     form |= {

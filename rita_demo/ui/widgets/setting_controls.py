@@ -136,7 +136,7 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
 
 def preset_values(name: str) -> dict[str, Any]:
     """The values of a preset by setting, without the attack, which the visitor chooses."""
-    values = PRESETS[name].as_dict()
+    values = PRESETS[name].every_value()
     return {n: v for n, v in values.items() if n != "attack"}
 
 
