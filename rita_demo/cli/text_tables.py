@@ -52,7 +52,7 @@ def _rows(run: Run) -> list[list[str]]:
         before, after = run.clean.verdicts[method], run.attacked.verdicts[method]
         row = [DEFENCES[method].full_title, *_verdict_cells(before, run.class_prompts.names)]
         if attacked:
-            row += [*_verdict_cells(after, run.class_prompts.names), outcome(before, after, run.label, target)]
+            row += [*_verdict_cells(after, run.class_prompts.names), outcome(before, after, run.given_label, target)]
         else:
             right = "right" if before.label == run.label else "wrong"
             row.append(right if run.label_given else "")
@@ -73,7 +73,8 @@ def _footnotes(run: Run) -> list[str]:
     if run.label_given:
         lines.append(f"Right means: {run.class_prompts.names[run.label]} (given).")
     elif run.attack is not None:
-        lines.append(f"Right means: {run.class_prompts.names[run.label]} (CLIP's own answer on the clean picture).")
+        name = run.class_prompts.names[run.label]
+        lines.append(f"No true class was given; the attack moves away from {name}, CLIP's own answer.")
     lines.append(
         "Margin: best minus second-best probability; for RITA, by how much its class is the cheapest, "
         "in cosine distance."

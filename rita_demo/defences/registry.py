@@ -20,7 +20,7 @@ from rita_demo.defences.contract import Defence, DefenceInput
 from rita_demo.process.guest_file import GuestError, guest_errors, load_guest, place
 from rita_demo.records import DefenceFault, Verdict
 from rita_demo.records.errors import SettingError
-from rita_demo.settings import Settings, register, register_choices, unregister
+from rita_demo.settings import PRESETS, RECOMMENDED, Settings, register, register_choices, unregister
 
 #: The order of tables and figures; other defences follow.
 ORDER = ("clip", "ensemble", "tpt", "ctpt", "mta", "rtpt", "rita", *(part.name for part in rita.ABLATIONS))
@@ -202,3 +202,6 @@ def _wrong_with(verdict: object, classes: int) -> str | None:
 
 
 discover()
+#: RITA moves its views against the offset that an attack on the whole picture causes, as DBD (Liu et al. 2026) and AGC
+#: (2026) do in other ways; not in the paper. Ensemble takes the same step: an average must stand beside it.
+PRESETS["step_back"] = RECOMMENDED.replace(step_back=0.4, ensemble_step_back=0.4)

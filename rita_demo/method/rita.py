@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from rita_demo.method import cache as cache_state
-from rita_demo.method.confidence import assess, view_weight
+from rita_demo.method.confidence import assess, view_log_probability, view_weight
 from rita_demo.method.cost import cosine_cost, text_mean
 from rita_demo.method.dtypes import unit
 from rita_demo.method.procrustes import align
@@ -84,11 +84,15 @@ def decide(
             )
         with stage("views"):
             offset = float(crop_offset(x, area_fraction, view_mask).norm())
-            x = step_back(x, settings.step_back, area_fraction, view_mask)
+            unmoved, x = x, step_back(x, settings.step_back, area_fraction, view_mask)
         with single_threaded():  # dozens of small operations per stage
             trace, after = _decide_with_prompts(
                 x, offset, tuning, prompts, before, settings, stage, view_mask, area_fraction
             )
+        if settings.step_back:
+            judges = tuning.features if settings.cache_text == "tuned" else prompts.features
+            seen = view_log_probability(unmoved, judges, prompts.weight, prompts.temperature)
+            trace = replace(trace, label_before_step=seen.argmax(-1))
     return trace, cache if settings.protocol == "off" else after
 
 

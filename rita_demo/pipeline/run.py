@@ -157,12 +157,15 @@ def with_answers(result: ImageResult, answers: Mapping[str, Verdict | DefenceFau
     )
 
 
-def outcome(clean: Verdict, attacked: Verdict, label: int, target: int | None = None) -> str:
+def outcome(clean: Verdict, attacked: Verdict, label: int | None, target: int | None = None) -> str:
     """What the attack did to one method's answer, in words.
 
-    A targeted attack has fooled a method only when the answer is the target (as in ``AttackTrace.fooled``).
+    A targeted attack has fooled a method only when the answer is the target (as in ``AttackTrace.fooled``). ``label``:
+    the true class; None if none was given, then no answer is right or wrong.
     """
     aimed = target is not None and attacked.label == target
+    if label is None:
+        return "unchanged" if attacked.label == clean.label else f"changed{' to the target' * aimed}"
     if attacked.label == label:
         return "holds" if clean.label == label else "was wrong, now right"
     if clean.label == label:

@@ -157,7 +157,8 @@ class Trace:
     scaled to length 1; ``view_weight`` (N,); ``prompt_features`` (K, M, D) after tuning; ``untuned_prompt_transport``:
     the transport to the untuned prompts; ``cache``: the cache the decision was made from; ``cache_distance`` (K,), zeros
     without a cache; ``total`` (K,) = prompt distance + cache_weight * cache_distance; ``cache_verdict``: the answer by
-    ``cache_distance`` alone, None without a cache.
+    ``cache_distance`` alone, None without a cache; ``label_before_step`` (N,): the answer of every view before the step
+    back, None where there is no step.
     """
 
     view_features: Array
@@ -179,3 +180,4 @@ class Trace:
     cache_update: CacheUpdate
     seconds: dict[str, float] = field(default_factory=dict)
     cache_verdict: Verdict | None = None
+    label_before_step: Array | None = None

@@ -67,6 +67,11 @@ class Run:
     methods: tuple[str, ...] = ("clip", "ensemble", "rita")
 
     @property
+    def given_label(self) -> int | None:
+        """The true class, None if the user gave none."""
+        return self.label if self.label_given else None
+
+    @property
     def answered(self) -> tuple[str, ...]:
         """Names of the defences with an answer on both pictures, in order."""
         return tuple(name for name in self.clean.verdicts if name in self.attacked.verdicts)

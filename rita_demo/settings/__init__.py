@@ -198,7 +198,7 @@ class Settings:
         choices=("linear", "entropic", "kl"),
     )
     transported_mass: float = _transport(
-        0.5,
+        0.35,
         "Transported mass",
         "Below 1, each class may leave out the views that fit it worst.",
         paper=1.0,
@@ -206,7 +206,7 @@ class Settings:
         symbol="ρ",
     )
     view_weight: str = _transport(
-        "shown",
+        "area",
         "Weight of a view",
         "All views equal; or more weight for confident views, for views that agree with their neighbours, for views that "
         "show less of the picture (an attack on the whole picture moves them less), or for views that show more.",
@@ -214,11 +214,10 @@ class Settings:
         choices=("uniform", "confidence", "agreement", "area", "shown"),
     )
     step_back: float = _transport(
-        0.4,
+        0.0,
         "Step back",
-        "How far every view is moved against the offset of the whole picture from its crops: an attack on the whole "
-        "picture causes such an offset.",
-        paper=0.0,
+        "Experimental, not in the paper. How far every view is moved against the offset of the whole picture from its "
+        "crops: an attack on the whole picture causes such an offset, and one that knows the step turns it around.",
         bounds=(0.0, 10.0),
         symbol="κ",
     )

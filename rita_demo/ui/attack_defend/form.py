@@ -22,6 +22,7 @@ from rita_demo.ui.widgets.html_buttons import HtmlButtons
 from rita_demo.ui.widgets.sample_gallery import gallery_html
 from rita_demo.ui.widgets.setting_controls import (
     ATTACK_CHOICES,
+    PRESET_TITLES,
     build_accordions,
     build_control,
     differences,
@@ -65,13 +66,7 @@ def build_form(sample: str | None) -> Form:
         gr.HTML("<p class='quiet small'>“Only defend” takes a picture that was already attacked.</p>")
     with gr.Column(elem_id="settings"):
         gr.HTML("<h3>All settings</h3>")
-        preset = gr.Radio(
-            [("recommended", "recommended"), ("as in the paper", "paper")],
-            value="recommended",
-            label="Preset",
-            show_label=False,
-            elem_id="preset",
-        )
+        preset = gr.Radio(PRESET_TITLES, value="recommended", label="Preset", show_label=False, elem_id="preset")
         differs = gr.HTML(differences(RECOMMENDED), elem_id="differs")
         settings = _build_methods() | _build_target() | build_accordions(skip=ALWAYS_VISIBLE)
     form = Form(fields | settings, gallery, upload, chosen, go, only, stop, preset, differs)

@@ -104,7 +104,5 @@ def _comparison_text(lead: dict[str, int], n: int) -> str:
             parts.append(f"{about}: {listed}")
     return (
         f"In pictures of {n}, RITA is {escape('; '.join(parts))}. Differences of a few pictures are within chance. "
-        "Most of the protection comes from the crops, which Ensemble has as well; what RITA adds against attackers who "
-        "push the whole picture away from its true class is the step back, and an average of crops moved back the same way gains as "
-        "much. Against who pulls towards one wrong class it gains nothing, and who attacks through RITA turns it against RITA."
+        "Most of the protection comes from the crops, which Ensemble has as well."
     )

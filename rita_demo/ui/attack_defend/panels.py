@@ -115,7 +115,7 @@ def build_views(panels: PanelRegistry) -> dict[str, Any]:
     """3. The views."""
     _heading(panels, "views", 3, wording.heading_views, "The picture as 64 crops.", "step")
     gr.HTML(
-        f"<p class='lead'>Each {wording.term_html('view')} is asked on its own, after the {wording.term_html('step back')}. A {wording.term_html('confident view')} "
+        f"<p class='lead'>Each {wording.term_html('view')} is asked on its own. A {wording.term_html('confident view')} "
         f"(low {wording.term_html('entropy')}) may enter the {wording.term_html('memory (cache)')}. Choose one: its "
         "place is outlined on the pictures.</p>"
     )

@@ -48,7 +48,7 @@ def draw_bounds(session: Session) -> Figure | None:
     if known is None or known[0] is not run or run is None:
         return None
     at = session.selection.k
-    label = run.label if run.label_given else None
+    label = run.given_label
     return plots.theorem_bounds(known[1], run.class_prompts.names, shown_classes(run, at), selected=at, label=label)
 
 

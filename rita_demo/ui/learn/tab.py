@@ -32,19 +32,18 @@ EXERCISES = (
         "distance. The plan matters only where λ is small beside the differences in cost.",
     ),
     (
-        "With ρ = 1 every crop has to be moved. What does ρ = 0.5 allow, and which crops does a class then leave out?",
-        "Half of the mass may stay where it is: each class leaves out the crops that fit it worst, see “Who carries "
+        "With ρ = 1 every crop has to be moved. What does ρ = 0.35 allow, and which crops does a class then leave out?",
+        "65 % of the mass may stay where it is: each class leaves out the crops that fit it worst, see “Who carries "
         "the mass”. That helps the true class against crops that were fooled, and every wrong class against crops "
         "that were not.",
     ),
     (
-        "RITA moves every view away from the features of the whole picture (the step back, κ). Why does that help "
-        "against this attacker, and against which attackers does it not help?",
-        "The pattern was made for the whole square: its features move far, those of its crops only a little, all in "
-        "the same direction. The direction from the whole picture to its crops undoes the attack. An attacker who "
-        "averages over crops leaves no such gap, one who attacks through RITA takes the step into account, and one "
-        "with a target class pulls towards that class, so that the step back need not lead to the true one: choose "
-        "them under “Kind” and “A target for the attack”. Set κ to 0 in Inside RITA to see the difference.",
+        "Choose the preset “step back” and attack with PGD, then with “Make CLIP surer (reverse)”. What happens to the "
+        "answers of CLIP and RITA, and why?",
+        "The step moves every view away from the features of the whole picture. PGD pushes the whole picture away from "
+        "the true class, so the opposite direction leads to it: the step reads the answer out of the attack. Reverse "
+        "pushes the whole picture towards the true class. CLIP stays right, and the step leads to the runner-up. "
+        "Set κ to 0 in Inside RITA to see the difference.",
     ),
     (
         "A memory filled with the model's own answers can be poisoned. How, and how do you see it?",
@@ -55,8 +54,7 @@ EXERCISES = (
         "RITA still has the right answer where CLIP is fooled. Is it robust?",
         "Only against the attacker named beside the number. One who averages over crops, or attacks through RITA, does "
         "more harm: choose such an attack under “Kind”. Most of the protection comes from the crops, which the plain "
-        "ensemble has as well. The step back adds to it while the attacker pushes away from the true class and does "
-        "not know of it; against one who attacks through RITA the plain ensemble is a little better.",
+        "ensemble has as well.",
     ),
 )
 
@@ -114,12 +112,13 @@ def _view(run: Run, side: ImageResult, n: int) -> list[tuple[str, str, str]]:
     best = int(probability.argmax())
     kept = "≤" if entropy <= limit else "&gt;"
     offset, weight = side.trace.crop_offset, run.settings.step_back
+    step = (
+        "The step back: away from the features of the whole picture",
+        "d = ∑<sub>n</sub> a<sub>n</sub> x<sub>n</sub> − x<sub>0</sub>, then x<sub>n</sub> + κ |d|² d, scaled to length 1",
+        f"|d| = {offset:.3f}, so that every view moves by {weight:g} · {offset:.3f}³ = {side.trace.step_back_distance:.3f}",
+    )
     return [
-        (
-            "The step back: away from the features of the whole picture",
-            "d = ∑<sub>n</sub> a<sub>n</sub> x<sub>n</sub> − x<sub>0</sub>, then x<sub>n</sub> + κ |d|² d, scaled to length 1",
-            f"|d| = {offset:.3f}, so that every view moves by {weight:g} · {offset:.3f}³ = {side.trace.step_back_distance:.3f}",
-        ),
+        *([step] if weight else []),
         (
             "Entropy of a view",
             "H<sub>n</sub> = −∑<sub>k</sub> p<sub>n</sub>(k) log p<sub>n</sub>(k), kept when H<sub>n</sub> ≤ γ",

@@ -49,7 +49,7 @@ def _row(run: Run, name: str) -> str:
     clean, attacked = (side.verdicts[name] for side in (run.clean, run.attacked))
     cells = _answer(clean, run)
     if run.attack:
-        word, kind, mark = wording.outcome(clean, attacked, run.label, run.attack.target)
+        word, kind, mark = wording.outcome(clean, attacked, run.given_label, run.attack.target)
         cells += _answer(attacked, run)
         cells += f"<td class='outcome {kind}'><span aria-hidden='true'>{mark}</span> {word}</td>"
     return f"<tr class='{name}'>{_title_cell(run, name)}{cells}</tr>"
@@ -68,8 +68,7 @@ def _fault_row(run: Run, name: str, fault: DefenceFault) -> str:
 
 
 def _answer(verdict: Verdict, run: Run) -> str:
-    known = run.label_given or run.attack is not None  # else there is no right answer
-    wrong = " wrong" if known and verdict.label != run.label else ""
+    wrong = " wrong" if run.given_label not in (None, verdict.label) else ""
     label = escape(run.class_prompts.names[verdict.label])
     share = wording.percent(verdict.probability[verdict.label], 1)
     return (

@@ -48,6 +48,13 @@ CHOICE_TEXT = {
 }
 
 
+PRESET_TITLES = [
+    ("recommended", "recommended"),
+    ("as in the paper", "paper"),
+    ("step back, experimental; not in the paper", "step_back"),
+]
+
+
 class LenientSlider(gr.Slider):
     """A slider whose number box may hold anything while a number is being typed. Gradio's own slider raises then, with
     a traceback in the log."""

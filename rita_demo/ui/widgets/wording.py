@@ -48,6 +48,9 @@ OUTCOME_MARKS: dict[str, tuple[str, str]] = {
     "was already wrong, now another": ("dim", "~"),
     "was already wrong, now the target": ("dim", "~"),
     "was wrong, now right": ("dim", "~"),
+    "unchanged": ("dim", "="),
+    "changed": ("dim", "≠"),
+    "changed to the target": ("dim", "≠"),
 }
 
 
@@ -66,7 +69,7 @@ def attacker_html(name: str) -> str:
     return f'<p class="quiet small">{escape(row.knowledge_sentence + limit)}</p>'
 
 
-def outcome(clean: Verdict, attacked: Verdict, label: int, target: int | None = None) -> tuple[str, str, str]:
+def outcome(clean: Verdict, attacked: Verdict, label: int | None, target: int | None = None) -> tuple[str, str, str]:
     """The outcome of the attack for one method: (word, css class, mark)."""
     word = run_module.outcome(clean, attacked, label, target)
     return word, *OUTCOME_MARKS[word]
@@ -104,7 +107,20 @@ def _name(run: Run, k: int) -> str:
 
 
 def votes(side: ImageResult, label: int) -> int:
-    return int(np.sum(np.asarray(side.trace.confidence.label) == label))
+    """How many views answer with the class, as the model sees them: before any step back."""
+    return int(np.sum(_view_labels(side) == label))
+
+
+def _view_labels(side: ImageResult) -> np.ndarray:
+    before = side.trace.label_before_step
+    return np.asarray(side.trace.confidence.label if before is None else before)
+
+
+def _votes_after_step(side: ImageResult, label: int) -> str:
+    """ " (57 after the step back)"; "" where there is no step."""
+    if side.trace.label_before_step is None:
+        return ""
+    return f" ({int(np.sum(np.asarray(side.trace.confidence.label) == label))} after the step back)"
 
 
 @dataclass(frozen=True)
@@ -151,14 +167,14 @@ def heading_views(run: Run) -> str:
     kind = "the picture" if run.attack is None else "the attacked picture" + step_suffix(run)
     still = "say" if run.attack is None else "still say"
     start = f"Here are {n} crops of {kind}."
-    labels = np.asarray(run.attacked.trace.confidence.label)
+    after = _votes_after_step(run.attacked, run.label)
     if 2 * count > n:
-        return f"{start} Most of them ({count}) {still} {truth}."
-    if count and count == np.bincount(labels).max():
-        return f"{start} More of them {still} {truth} ({count}) than anything else."
+        return f"{start} Most of them ({count}) {still} {truth}{after}."
+    if count and count == np.bincount(_view_labels(run.attacked)).max():
+        return f"{start} More of them {still} {truth} ({count}) than anything else{after}."
     if count:
-        return f"{start} Only {count} of them {still} {truth}."
-    return f"{start} None of them says {truth}."
+        return f"{start} Only {count} of them {still} {truth}{after}."
+    return f"{start} None of them says {truth}{after}."
 
 
 def heading_costs(run: Run) -> str:
@@ -219,7 +235,7 @@ def summary(run: Run) -> tuple[str, str]:
     if not run.label_given:
         return _summary_without_truth(run)
     if fooled and rita == run.label:
-        return f"CLIP was fooled. RITA's answer is restored: {truth}.", "good"
+        return f"CLIP was fooled. {_credit(run, truth)}", "good"
     if (missed := _missed_target(run)) and rita == run.label:
         return f"{missed} RITA says {truth}.", "good"
     if rita != run.label and run.clean.verdicts["rita"].label == run.label:
@@ -229,6 +245,15 @@ def summary(run: Run) -> tuple[str, str]:
     if rita != run.label:
         return f"RITA was wrong before the attack and is wrong now: it is {truth}.", "bad"
     return f"The attack did not fool CLIP: it still says {_name(run, clip)}.", "dim"
+
+
+def _credit(run: Run, truth: str) -> str:
+    """RITA's right answer, and whether the plain average of the same crops gives it as well."""
+    rita = "RITA, with the step back," if run.settings.step_back else "RITA"
+    average = _name(run, run.attacked.verdicts["ensemble"].label)
+    if average == truth:
+        return f"{rita} says {truth}, and so does the plain average of its crops."
+    return f"{rita} says {truth}; the plain average of its crops says {average}."
 
 
 def _missed_target(run: Run) -> str:
@@ -241,26 +266,14 @@ def _missed_target(run: Run) -> str:
 
 
 def _summary_without_truth(run: Run) -> tuple[str, str]:
-    assert run.attack is not None
-    first, clip = (side.verdicts["clip"].label for side in (run.clean, run.attacked))
-    before, rita = (side.verdicts["rita"].label for side in (run.clean, run.attacked))
-    if before != rita:
-        return (
-            f"The defence fails on this picture: RITA said {_name(run, before)} before the attack and "
-            f"says {_name(run, rita)} now.",
-            "bad",
-        )
-    if before != first:
-        return (
-            f"Already on the clean picture RITA says {_name(run, rita)} and CLIP {_name(run, first)}: "
-            "choose the true class to see who is right.",
-            "dim",
-        )
-    if missed := _missed_target(run):
-        return f"{missed} RITA still says {_name(run, rita)}.", "good"
-    if clip != first:
-        return f"CLIP was fooled. RITA still says {_name(run, rita)}.", "good"
-    return f"The attack did not fool CLIP: it still says {_name(run, clip)}.", "dim"
+    """Without a true class no answer is right or wrong."""
+    said = []
+    for name in ("clip", "rita"):
+        before, now = (_name(run, side.verdicts[name].label) for side in (run.clean, run.attacked))
+        title = DEFENCES[name].title
+        said.append(f"{title} still says {now}" if before == now else f"{title} said {before} and now says {now}")
+    missed = _missed_target(run)
+    return f"{missed + ' ' if missed else ''}{'; '.join(said)}. Choose the true class to see who is right.", "dim"
 
 
 def step_back_text(run: Run) -> str:
@@ -312,7 +325,7 @@ def right_definition(run: Run) -> str:
         return f"Right means the true class, {truth}."
     if run.attack is None:
         return "No true class was given, so it is not known which answer is right."
-    return f"No true class was given: right means CLIP's own answer on the clean picture, {truth}."
+    return f"No true class was given. The attack moves away from CLIP's own answer on the clean picture, {truth}."
 
 
 def stage_times(run: Run) -> str:
