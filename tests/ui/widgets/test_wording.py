@@ -57,7 +57,10 @@ def test_the_headings_summarise_the_run(example_run) -> None:
     assert wording.heading_costs(example_run).endswith("costs least for motorbike.")
     assert wording.heading_cache(example_run).startswith("One reliable view goes into a memory")
     assert wording.heading_cache(example_run).endswith("so it did not change this answer.")
-    assert wording.summary(example_run) == ("CLIP was fooled. RITA's answer is restored: motorbike.", "good")
+    assert wording.summary(example_run) == (
+        "CLIP was fooled. RITA says motorbike, and so does the plain average of its crops.",
+        "good",
+    )
 
 
 def test_a_failed_defence_is_stated_as_clearly(failed_run) -> None:
@@ -128,9 +131,16 @@ def test_names_cannot_become_markup(example_run) -> None:
 
 def test_without_a_label_the_page_does_not_state_a_true_class(example_run, failed_run, defend_only_run) -> None:
     unlabelled, gone = replace(example_run, label_given=False), replace(failed_run, label_given=False)
-    assert wording.summary(unlabelled) == ("CLIP was fooled. RITA still says motorbike.", "good")
-    sentence = "The defence fails on this picture: RITA said motorbike before the attack and says crab now."
-    assert wording.summary(gone) == (sentence, "bad")
+    ask = "Choose the true class to see who is right."
+    changed = "CLIP said motorbike and now says crab"
+    assert wording.summary(unlabelled) == (f"{changed}; RITA still says motorbike. {ask}", "dim")
+    assert wording.summary(gone) == (f"{changed}; RITA said motorbike and now says crab. {ask}", "dim")
+    for run in (unlabelled, gone):
+        visitor = Session()
+        visitor.show(run)
+        for text in (verdict_table.table(visitor), text_tables.run_table(run, "a picture")):
+            assert "changed" in text
+            assert not any(word in text for word in ("holds", "fooled", "answer wrong", "right means"))
     assert wording.heading_costs(gone).endswith("crab.")
     rival = replace(defend_only_run.attacked.verdicts["rita"], label=1)
     restored = replace(
