@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 EMBEDDED = "embedded"
+NOT_ZERO_SHOT = "The embedded model is trained on the training splits of Caltech101 and DTD: nothing here is zero-shot."
 EMBEDDED_DIR = Path(__file__).resolve().parents[2] / "assets" / "model"
 WEIGHTS_FILE = "open_clip_model.safetensors"  # of a model folder, and of open_clip's repositories on the hub
 
@@ -27,7 +28,7 @@ BACKBONES: dict[str, ModelEntry] = {
         0,
         15_028_801,
         "Small and trained for this demo: knows everyday objects and textures, nothing to download; "
-        "under 2 seconds per picture on two CPU cores.",
+        f"under 2 seconds per picture on two CPU cores. {NOT_ZERO_SHOT}",
     ),
     "ViT-B-16-quickgelu:openai": ModelEntry(
         "CLIP ViT-B/16 (OpenAI)",

@@ -18,14 +18,14 @@ from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError
 from rita_demo.ui.widgets.blocks import table_row
 from rita_demo.ui.widgets.plotly_view import PlotlyView
+from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
-_CURVES_LEAD = """<p class="lead">Accuracy of the built-in model on validation photographs, when the attack may change every
+_CURVES_LEAD = f"""<p class="lead">Accuracy of the built-in model on validation photographs, when the attack may change every
 pixel by so many steps of 1/255. The attacker knows the model, the class names, the prompt and the budget; not the crops,
-their seed or the memory. One picture is an example; this is how often it goes like that. RITA stands here with views that weigh alike,
-half of the mass and no descriptions, the settings recommended when this was measured.</p>"""
-_TABLE_LEAD = """<p class="lead">Test pictures that every method still has right, in percent, all {datasets} sets together ({n} pictures per
+their seed or the memory. One picture is an example; this is how often it goes like that. {NOT_ZERO_SHOT}</p>"""
+_TABLE_LEAD = f"""<p class="lead">Test pictures that every method still has right, in percent, all {{datasets}} sets together ({{n}} pictures per
 cell, built-in model, its own square, 4/255 where a strength is asked for). The columns differ in what the attacker knows: most attack CLIP
-with one view; the last two know the crops, or the whole of RITA, and take every method down.</p>"""
+with one view; the last one knows the method that it attacks. {NOT_ZERO_SHOT}</p>"""
 _NONE = "<p class='empty'>No measurements came with this copy; docs/results.md says how to make them.</p>"
 
 
@@ -47,7 +47,7 @@ def build_budget_curves() -> None:
 
 def build_attacker_table() -> None:
     """RITA and the plain ensemble of the same crops, attack by attack."""
-    title = "Is RITA better than a plain average of the crops? Measured against nine attackers, and none"
+    title = "Is RITA better than a plain average of the crops? Measured against several attackers"
     with gr.Accordion(title, open=False, elem_classes="fold", elem_id="evidence-fold"):
         gr.HTML(attacker_table(_measured_cells(shipped_results.ATTACKERS)), elem_id="evidence")
 

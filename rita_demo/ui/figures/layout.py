@@ -17,6 +17,7 @@ from rita_demo.ui.widgets.blocks import build_heading
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.ui.widgets.setting_controls import ATTACK_CHOICES, setting_title
+from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
 Parts = dict[str, Any]  # components by name
 TEXTURES_CHOICE = ("Drawn textures, attacked now", "textures")
@@ -180,7 +181,8 @@ def _build_ablations(panels: PanelRegistry) -> Parts:
     build_heading(
         "Ablations",
         "Accuracy against one setting, everything else alike, from runs of <code>evaluate</code> on this "
-        "server. A small one can be measured here: drawn textures among all 47 names, clean and under PGD.",
+        "server. A small one can be measured here: drawn textures among all 47 names, clean and under PGD. "
+        f"{NOT_ZERO_SHOT}",
     )
     settings = [(setting_title(SETTINGS[name]), name) for name in small_ablations.VALUES]
     budget, most = SETTINGS["budget"], small_ablations.MAX_PICTURES
@@ -206,7 +208,7 @@ def _build_tables(panels: PanelRegistry) -> Parts:
         "Printed and measured",
         "Every accuracy that the paper prints, with what is known to be wrong with some cells, beside what "
         "was measured with this program. Another model, fewer pictures or other class lists do not "
-        "reproduce a cell: each measurement states its own.",
+        f"reproduce a cell: each measurement states its own. {NOT_ZERO_SHOT}",
     )
     with gr.Row(elem_classes="ask-row"):
         menus = {

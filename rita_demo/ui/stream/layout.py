@@ -14,6 +14,7 @@ from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_columns, build_heading
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons
 from rita_demo.ui.widgets.plotly_view import PlotlyView
+from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
 TRAFFIC_TEXT = {"clean": "clean", "mixed": "mixed: half of them attacked", "attacked": "attacked"}
 ORDER_TEXT = {"random": "mixed at random", "classes": "one class after the other"}
@@ -25,7 +26,8 @@ def build_request_form(folders: DataFolders) -> dict[str, Any]:
         "A stream of pictures",
         f"One picture after the other, with the {wording.term_html('memory (cache)')} kept between them and the true "
         "classes known: does the memory help, and is what it holds right? Attack, strength, views, memory and the "
-        "methods to compare are those chosen on the first tab; the square is the model’s input, as in all tables.",
+        "methods to compare are those chosen on the first tab; the square is the model’s input, as in all tables. "
+        f"{NOT_ZERO_SHOT}",
     )
     listed = dataset_choices(folders)
     with gr.Row(elem_classes="stream-form"):
