@@ -92,8 +92,8 @@ def add_evaluate(commands: Any) -> None:
         "--preset",
         choices=list(PRESETS),
         default="recommended",
-        help="where all settings start; paper: AugMix, "
-        "and 50 for C-TPT's weight, but for ImageNet and its variants no AugMix, and 20",
+        help="where all settings start; paper: with the exceptions of EuroSAT, ImageNet-A, -R and -Sketch, and C-TPT's "
+        "weight 20 on ImageNet and its variants, as its authors have it",
     )
     add(
         "--set",

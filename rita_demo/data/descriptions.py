@@ -17,8 +17,8 @@ BUILT_IN: dict[str, Path] = {"caltech101": _FOLDER / "caltech101.json", "dtd": _
 LARGEST_FILE = 2_000_000  # bytes
 LONGEST_SENTENCE = 300  # characters
 MOST_SENTENCES = 64  # of one class
-OFF, BUILT_IN_ALL = "none", "built_in"  # no descriptions; all built-in files
-BUILT_IN_MEAN = "built_in_mean"  # the same, as one prompt per class, and only where every class has descriptions
+OFF, BUILT_IN_ALL = "none", "built_in"  # no descriptions; all built-in files, where every class has some
+BUILT_IN_MEAN = "built_in_mean"  # the same, as one prompt per class
 _FORM_HINT = 'Give a JSON file of the form {"class": ["sentence", ...]}.'
 
 
@@ -41,8 +41,8 @@ def load(path: str | Path) -> dict[str, tuple[str, ...]]:
 def descriptions_for(names: Sequence[str], source: str) -> tuple[tuple[str, ...], ...]:
     """The sentences of every class, in the order of the names.
 
-    Empty tuples when ``source`` is ``none``, and when it is ``built_in_mean`` and a class has no sentences (costs of
-    a class with further prompts and of one without cannot be compared).
+    Empty tuples when ``source`` is ``none``, and when a class has no built-in sentences (costs of a class with further
+    prompts and of one without cannot be compared).
 
     Args:
         names: K class names; capitals, and underscores for spaces, do not matter.
@@ -57,15 +57,13 @@ def descriptions_for(names: Sequence[str], source: str) -> tuple[tuple[str, ...]
     for path in BUILT_IN if source in (BUILT_IN_ALL, BUILT_IN_MEAN) else (source,):
         table |= {_folded(name): rows for name, rows in load(path).items()}
     missing = [name for name in names if _folded(name) not in table]
-    if missing and source == BUILT_IN_MEAN:
+    if missing and source in (BUILT_IN_ALL, BUILT_IN_MEAN):
         return tuple(() for _ in names)
     if missing:
         others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise DataError(
             f"The descriptions have no sentences for the class {missing[0][:60]!r}{others}.",
-            f"The built-in ones are about the classes of {' and '.join(BUILT_IN)}; choose one of these lists, or none."
-            if source == BUILT_IN_ALL
-            else "Add them to the file, or use descriptions=none.",
+            "Add them to the file, or use descriptions=none.",
         )
     found = tuple(table[_folded(name)] for name in names)
     for name, rows in zip(names, found):

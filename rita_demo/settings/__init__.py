@@ -91,7 +91,7 @@ class Settings:
     views_augmix: bool = _views(
         False,
         "AugMix",
-        "Also mix colour and shape changes into every crop (the paper does so on fine-grained sets).",
+        "Also mix colour and shape changes into every crop (the paper does so on all sets).",
         paper=True,
     )
     # --- prompts (row 3)
@@ -110,8 +110,8 @@ class Settings:
         "built_in_mean",
         "Class descriptions",
         "Written sentences about each class as further prompts, which the prompt update does not change: each by itself, "
-        "or their mean as one prompt (where every class has some).",
-        paper="none",
+        "or their mean as one prompt (only where every class has some).",
+        paper="built_in",
         choices=("none", "built_in", "built_in_mean"),
         kind="file",
     )
@@ -194,7 +194,8 @@ class Settings:
     objective: str = _transport(
         "linear",
         "Cost of a class",
-        "The plain transport cost, or the cost with an entropy term.",
+        "The plain transport cost, or the cost with an entropy term. Equation 6 of the paper has the term λ h(T) inside "
+        "the cost; “plain cost” is our reading of it.",
         choices=("linear", "entropic", "kl"),
     )
     transported_mass: float = _transport(

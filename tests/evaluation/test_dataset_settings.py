@@ -26,22 +26,27 @@ def parse_request(*more: str) -> Request:
 
 
 def values(request: Request, dataset: str) -> set[tuple[bool, float]]:
-    return {(p.views_augmix, p.ctpt_weight) for p in settings_for(request, dataset).points}
+    return {(p.subset_size, p.ctpt_weight) for p in settings_for(request, dataset).points}
 
 
 @pytest.mark.parametrize("name", [*DATASETS, "a/folder of mine", "imagenet_r:present"])
 def test_imagenet_and_its_variants_have_their_own_values(name: str) -> None:
-    own = name.partition(":")[0] in IMAGENET
-    assert values(parse_request("--preset", "paper"), name) == {(False, 20.0) if own else (True, 50.0)}
-    assert values(parse_request(), name) == {(False, 50.0)}  # recommended
+    base = name.partition(":")[0]
+    fewer = base in ("eurosat", "imagenet_a", "imagenet_r", "imagenet_sketch")
+    wanted = (32 if fewer else 64, 20.0 if base in IMAGENET else 50.0)
+    assert values(parse_request("--preset", "paper"), name) == {wanted}
+    assert {p.descriptions for p in settings_for(parse_request("--preset", "paper"), name).points} == {
+        "none" if fewer else "built_in"
+    }
+    assert values(parse_request(), name) == {(64, 50.0)}  # recommended
 
 
 def test_explicit_settings_override_the_preset() -> None:
-    explicit = parse_request("--preset", "paper", "--set", "views_augmix=true", "--sweep", "ctpt_weight=5,50")
-    assert values(explicit, "imagenet_a") == {(True, 5.0), (True, 50.0)}
+    explicit = parse_request("--preset", "paper", "--set", "subset_size=64", "--sweep", "ctpt_weight=5,50")
+    assert values(explicit, "imagenet_a") == {(64, 5.0), (64, 50.0)}
     half = parse_request("--preset", "paper", "--set", "ctpt_weight=50")  # the preset's value, but explicit
-    assert values(half, "imagenet") == {(False, 50.0)}
-    assert dataset_defaults(half, "imagenet") == {"views_augmix": False}
+    assert values(half, "imagenet_r") == {(32, 50.0)}
+    assert dataset_defaults(half, "imagenet_r") == {"subset_size": 32, "descriptions": "none"}
     assert dataset_defaults(parse_request(), "imagenet") == {}
 
 
@@ -50,12 +55,12 @@ def test_explain_has_the_values_of_the_chosen_vocabulary() -> None:
         words = ["explain", "x.png", "--preset", "paper", *more]
         args: Namespace = cli.build_parser().parse_args(words)
         found = settings_of(args)
-        return found.views_augmix, found.ctpt_weight
+        return found.subset_size, found.ctpt_weight
 
-    assert settings("--vocabulary", "imagenet") == (False, 20.0)
-    assert settings("--vocabulary", "imagenet", "--set", "views_augmix=on") == (True, 20.0)
-    assert settings("--vocabulary", "dtd") == (True, 50.0)
-    assert settings("--classes", "a,b") == (PAPER.views_augmix, PAPER.ctpt_weight)
+    assert settings("--vocabulary", "imagenet") == (64, 20.0)
+    assert settings("--vocabulary", "imagenet", "--set", "subset_size=16") == (16, 20.0)
+    assert settings("--vocabulary", "dtd") == (64, 50.0)
+    assert settings("--classes", "a,b") == (PAPER.subset_size, PAPER.ctpt_weight)
 
 
 def test_dataset_values_are_in_the_header_and_the_output(command_line, data_root: Path, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
@@ -72,10 +77,10 @@ def test_dataset_values_are_in_the_header_and_the_output(command_line, data_root
     more += ["--methods", "ctpt", "--attack", "none", "--preset", "paper"]
     assert cli.main(command_line(out, *more)) == 0
     said = capsys.readouterr().out
-    assert "imagenet_a, as in the paper: ctpt_weight=20.0, views_augmix=False" in said
+    assert "imagenet_a, as in the paper: ctpt_weight=20.0, descriptions=none, subset_size=32" in said
     (header,) = headers(out)
-    assert (header["knobs"]["views_augmix"], header["knobs"]["ctpt_weight"]) == (False, 20.0)
+    assert (header["knobs"]["subset_size"], header["knobs"]["ctpt_weight"]) == (32, 20.0)
     assert cli.main(command_line(out, *more, "--set", "ctpt_weight=50")) == 0
     found = [header["knobs"] for header in headers(out)]
     assert {settings["ctpt_weight"] for settings in found} == {20.0, 50.0}
-    assert {settings["views_augmix"] for settings in found} == {False}
+    assert {settings["subset_size"] for settings in found} == {32}
