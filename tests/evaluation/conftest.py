@@ -39,7 +39,8 @@ def result_row(method: str = "rita", attack: str = "pgd", budget: int = 1, **mor
     """A measured cell; ``more`` replaces other columns."""
     columns: dict[str, Any] = {"dataset": "caltech101", "backbone": "embedded", "split": "test", "steps": 7}
     columns |= {"protocol": "stream" if method == "rita" else "off", "seeds": "0", "settings": "x"}
-    columns |= {"accuracy": 50.0, "n": 80, "low": 40.0, "high": 60.0, "expected_answers": more.get("n", 80)}
+    columns |= {"accuracy": 50.0, "n": 80, "low": 40.0, "high": 60.0}
+    columns |= dict.fromkeys(("answers", "expected_answers"), more.get("n", 80))
     columns |= {"seconds": 0.4, "view_seconds": 0.9, "views": 64, "non_default": "", "weights": "abcdef0123456789"}
     columns |= {"threat_model": (f"About {attack}.",), "scope": "Accuracy on 80 pictures."}
     return ResultRow(method=method, attack=attack, budget=budget, **(columns | more))

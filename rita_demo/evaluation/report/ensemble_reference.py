@@ -22,7 +22,6 @@ PLAIN_ENSEMBLE = {
     "ensemble_step_back": 0.0,
     "ensemble_text": "template",
 }
-MATCHED_COLUMNS = ("dataset", "split", "backbone", "attack", "budget", "steps")
 
 
 def rows_of(cells: PooledCell) -> list[dict[str, Any]]:
@@ -36,9 +35,8 @@ def compare_with_plain(cells: PooledCell, pools: Iterable[PooledCell]) -> Paired
     If none was measured, with the nearest other Ensemble; ``reference`` then names the difference. Another Ensemble is
     compared with a plain one only. None for the plain Ensemble itself, and where there is nothing to compare with.
     """
-    header = cells[0][0]
-    is_ensemble = header["columns"]["method"] == "ensemble"
-    if is_ensemble and _ensemble_settings(header) == PLAIN_ENSEMBLE:
+    is_ensemble = cells[0][0]["columns"]["method"] == "ensemble"
+    if is_ensemble and _ensemble_settings(cells[0][0]) == PLAIN_ENSEMBLE:
         return None
     return _compare_with(cells, pools, PLAIN_ENSEMBLE, exact=is_ensemble)
 
@@ -64,43 +62,27 @@ def _compare_with(
     cells: PooledCell, pools: Iterable[PooledCell], wanted: Mapping[str, Any], exact: bool
 ) -> PairedComparison | None:
     header = cells[0][0]
-    candidates = [
-        other
-        for other in pools
-        if other[0][0]["columns"]["method"] == "ensemble"
-        and all(other[0][0]["columns"][name] == header["columns"][name] for name in MATCHED_COLUMNS)
-        and (_ensemble_settings(other[0][0]) == wanted or not exact)
-    ]
-    for other in sorted(candidates, key=lambda other: _distance(header, other[0][0], wanted)):
+    columns = {name: header["columns"][name] for name in ("dataset", "split", "backbone", "attack", "budget", "steps")}
+    columns["method"] = "ensemble"
+    found = []
+    for other in pools:
+        theirs = other[0][0]
+        ensemble = _ensemble_settings(theirs)
+        if columns.items() <= theirs["columns"].items() and (ensemble == wanted or not exact):
+            names = header["special"] | theirs["special"]
+            differing = [n for n in names if header["special"].get(n) != theirs["special"].get(n)]
+            # of views and attack; the attacked pictures may be the same in spite of them
+            views = [n for n in differing if n in SETTINGS and SETTINGS[n].group in DEFENCES["ensemble"].groups]
+            rest = [n for n in differing if n not in PLAIN_ENSEMBLE]
+            difference = {name: value for name, value in ensemble.items() if value != wanted[name]}
+            text = difference | {name: theirs["knobs"].get(name, "?") for name in views}
+            found.append(((len(difference), len(views), len(rest)), other, text))
+    for _, other, text in sorted(found, key=lambda one: one[0]):
         if paired := compare_paired(rows_of(cells), rows_of(other)):
-            return replace(paired, reference=_difference_text(header, other[0][0], wanted))
+            return replace(paired, reference=", ".join(f"{name}={value}" for name, value in text.items()))
     return None
 
 
 def _ensemble_settings(header: Header) -> dict[str, Any]:
     """Which Ensemble a cell is; a run older than one of these settings has today's default."""
     return {name: header["knobs"].get(name, SETTINGS[name].default) for name in PLAIN_ENSEMBLE}
-
-
-def _distance(header: Header, other: Header, wanted: Mapping[str, Any]) -> tuple[int, int, int]:
-    """Number of differing settings: of the Ensemble, of the views and the attack, and of everything else."""
-    differing = [name for name in _differing(header, other) if name not in PLAIN_ENSEMBLE]
-    ensemble = len(_ensemble_settings(other).items() ^ wanted.items())
-    return ensemble, len(_differing_view_settings(header, other)), len(differing)
-
-
-def _differing(header: Header, other: Header) -> list[str]:
-    first, second = header["special"], other["special"]
-    return [name for name in first | second if first.get(name) != second.get(name)]
-
-
-def _differing_view_settings(header: Header, other: Header) -> list[str]:
-    """Differing settings of views and attack; the attacked pictures may be the same in spite of them."""
-    groups = DEFENCES["ensemble"].groups
-    return [name for name in _differing(header, other) if name in SETTINGS and SETTINGS[name].group in groups]
-
-
-def _difference_text(header: Header, other: Header, wanted: Mapping[str, Any]) -> str:
-    found = {name: value for name, value in _ensemble_settings(other).items() if value != wanted[name]}
-    found |= {name: other["knobs"].get(name, "?") for name in _differing_view_settings(header, other)}
-    return ", ".join(f"{name}={value}" for name, value in found.items())
