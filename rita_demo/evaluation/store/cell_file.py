@@ -6,7 +6,7 @@ A cache is never stored as a whole. Every row lists the views that entered (clas
 
 from __future__ import annotations
 
-import os
+import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,6 @@ import numpy as np
 from rita_demo.evaluation.store import files
 from rita_demo.records import CacheState, CacheUpdate
 from rita_demo.records.errors import DataError
-
-_CACHE_ARRAYS = ("features", "entropy", "born", "view", "count")
 
 
 @dataclass(frozen=True)
@@ -83,12 +81,14 @@ class CellFile(RowWriter):
         self._rows, self._features = folder / "rows.jsonl", folder / "memory.f32"
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / "header.json").is_file():
-            files.write_json(folder / "header.json", header)
+            text = json.dumps(header, indent=2, ensure_ascii=False, allow_nan=False)
+            files.atomic_write(folder / "header.json", (text + "\n").encode())
         files.truncate_partial_line(self._rows)
         rows = files.read_lines(self._rows)
         self.count = len(rows)
         if cache is not None:
-            self._truncate_features(sum(len(row["entered"]) for row in rows) * cache.features.shape[2] * 4)
+            views = sum(len(row["entered"]) for row in rows)
+            files.truncate(self._features, views * cache.features.shape[2] * 4)
             self.cache = cache_after_rows(folder, cache, rows)
 
     def write(self, line: dict[str, Any], features: bytes) -> None:
@@ -98,17 +98,12 @@ class CellFile(RowWriter):
         files.append_line(self._rows, line)
         self.count += 1
 
-    def _truncate_features(self, length: int) -> None:
-        """Remove features that a killed process left without a row."""
-        if self._features.is_file() and self._features.stat().st_size > length:
-            os.truncate(self._features, length)
-
 
 def cache_after_rows(folder: Path, empty: CacheState, rows: list[dict[str, Any]]) -> CacheState:
     """The cache of a cell after its first ``rows``; ``empty`` is the cache before them."""
     count = sum(len(row["entered"]) for row in rows)
     features = iter(inserted_features(folder, count, empty.features.shape[2]))
-    arrays = {name: getattr(empty, name).copy() for name in _CACHE_ARRAYS}
+    arrays = {name: getattr(empty, name).copy() for name in ("features", "entropy", "born", "view", "count")}
     state = replace(empty, **arrays, pictures=empty.pictures + len(rows))
     for born, row in enumerate(rows):
         for label, slot, view, entropy in row["entered"]:
@@ -127,13 +122,10 @@ def inserted_features(folder: Path, count: int, width: int) -> np.ndarray:
         DataError: there are fewer of them than its rows say.
     """
     path = folder / "memory.f32"
-    data = b""
-    if count and path.is_file():
-        with path.open("rb") as file:
-            data = file.read(count * width * 4)
-    if len(data) < count * width * 4:
+    data = np.fromfile(path, "<f4", count * width) if count and path.is_file() else np.zeros(0, "<f4")
+    if len(data) < count * width:
         raise DataError(
             f"The memory of {folder.name} is shorter than its rows say.",
             "Delete that folder inside the run folder and evaluate again.",
         )
-    return np.frombuffer(data, "<f4").reshape(count, width)
+    return data.reshape(count, width)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -17,7 +18,7 @@ from rita_demo.evaluation.dataset_settings import settings_for
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet, is_attacked, picture_seed
 from rita_demo.evaluation.planned_cells import Cell, ModelIdentity
 from rita_demo.evaluation.request import Request
-from rita_demo.evaluation.store.artifacts import PackedStore, PngStore
+from rita_demo.evaluation.store.artifacts import DirectoryStore
 from rita_demo.evaluation.store.cell_file import CellFile
 from rita_demo.evaluation.store.tuned_prompts import TunedPromptStore, stored_shape
 from rita_demo.evaluation.store.views_and_attacks import AttackedPictureStore, EncodedPictureStore
@@ -107,6 +108,10 @@ class RunFolder:
             self._opened[folder] = one = create(folder)
         return one
 
+    def artifacts(self, kind: str, key: str, item_bytes: int | None = None) -> DirectoryStore:
+        """The artifacts ``looks``, ``attacked`` or ``tuned`` of a key."""
+        return self.get_or_open(f"{kind}/{key}", lambda folder: DirectoryStore(folder, f"{kind}.jsonl", item_bytes))
+
 
 class CellGroup:
     """The cells of one dataset and seed that share their views.
@@ -144,12 +149,23 @@ class CellGroup:
     @cached_property
     def views(self) -> dict[bool, EncodedPictureStore]:
         """The stored views."""
-        return {attacked: self._views_store(cells[0]) for attacked, cells in self._cells_by_attacked.items()}
+        found = {}
+        for attacked, (cell, *_) in self._cells_by_attacked.items():
+            shape = (cell.requested.views, self._run.facts.info.width)
+            key = planned_cells.views_key(cell, self._pictures, self._model)
+            store = self._run.artifacts("looks", key, 2 * prod(shape))
+            found[attacked] = EncodedPictureStore(store, shape, cell.requested.view_scale)
+        return found
 
     @cached_property
     def attacks(self) -> dict[bool, AttackedPictureStore | None]:
         """The stored attacked squares; None where nothing is attacked."""
-        return {attacked: self._attack_store(cells[0]) for attacked, cells in self._cells_by_attacked.items()}
+        found: dict[bool, AttackedPictureStore | None] = {True: None, False: None}
+        cell = self.cells[0]
+        if cell.requested.attack != "none":
+            key = planned_cells.attack_key(cell, self._pictures, self._model)
+            found[True] = AttackedPictureStore(self._run.artifacts("attacked", key))
+        return found
 
     @cached_property
     def prompt_stores(self) -> dict[bool, PromptStores]:
@@ -175,28 +191,9 @@ class CellGroup:
 
         return self._run.get_or_open(f"cells/{name}", create)
 
-    def _views_store(self, cell: Cell) -> EncodedPictureStore:
-        shape, scale = (cell.requested.views, self._run.facts.info.width), cell.requested.view_scale
-        size = 2 * shape[0] * shape[1]
-        key = planned_cells.views_key(cell, self._pictures, self._model)
-        return self._run.get_or_open(
-            f"looks/{key}", lambda folder: EncodedPictureStore(PackedStore(folder, "looks.jsonl", size), shape, scale)
-        )
-
-    def _attack_store(self, cell: Cell) -> AttackedPictureStore | None:
-        if cell.requested.attack == "none":
-            return None
-        key = planned_cells.attack_key(cell, self._pictures, self._model)
-        return self._run.get_or_open(
-            f"attacked/{key}", lambda folder: AttackedPictureStore(PngStore(folder, "attacked.jsonl"))
-        )
-
     def _prompt_store(self, cell: Cell) -> TunedPromptStore | None:
         shape = stored_shape(len(self._pictures.names), self._run.facts.info.width, cell.settings)
         if shape is None:
             return None
-        size = 2 * shape[0] * shape[1] * shape[2]
         key = planned_cells.tuned_prompts_key(cell, self._pictures, self._model)
-        return self._run.get_or_open(
-            f"tuned/{key}", lambda folder: TunedPromptStore(PackedStore(folder, "tuned.jsonl", size), shape)
-        )
+        return TunedPromptStore(self._run.artifacts("tuned", key, 2 * prod(shape)), shape)
