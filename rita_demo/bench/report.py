@@ -1,10 +1,9 @@
-"""The report as text and as JSON."""
+"""The report as text."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from rita_demo.bench.run import Report
 from rita_demo.process.text_columns import align_columns
 
 #: Ratio -> its goal on two CPU cores with the embedded model, and whether the goal is an upper limit.
@@ -18,20 +17,15 @@ GOALS: dict[str, tuple[float, bool]] = {
 }
 
 
-def as_json(report: Report) -> dict[str, Any]:
-    """``machine``, ``config``, ``stages`` (median seconds by name) and ``ratios``."""
-    return {"machine": report.machine, "config": report.config, "stages": report.stages, "ratios": report.ratios}
-
-
-def as_text(report: Report) -> str:
+def as_text(report: dict[str, Any], notes: list[str]) -> str:
     """Two tables: milliseconds and their ratio to the floor, then the ratios with their goals."""
-    config, machine, floor = report.config, report.machine, report.stages["floor"]
+    config, machine, floor = report["config"], report["machine"], report["stages"]["floor"]
     head = ", ".join(f"{axis} = {config[axis]}" for axis in ("N", "K", "M", "J"))
     where = machine["gpu"] or machine["processor"] or machine["system"]
     rows = [["stage", "ms (median)", "of the floor"]]
-    rows += [[name, f"{1000 * seconds:.1f}", f"{seconds / floor:.2f}"] for name, seconds in report.stages.items()]
+    rows += [[name, f"{1000 * seconds:.1f}", f"{seconds / floor:.2f}"] for name, seconds in report["stages"].items()]
     goals = [["ratio", "value", "goal", ""]]
-    for name, value in report.ratios.items():
+    for name, value in report["ratios"].items():
         goal, met = "", ""
         if name in GOALS:
             limit, small = GOALS[name]
@@ -42,5 +36,5 @@ def as_text(report: Report) -> str:
         f"{config['backbone']} ({config['precision']}) on {where}, {machine['threads']} threads; "
         f"{head}, square of {config['side']} px."
     )
-    notes = ["", *report.notes] if report.notes else []
-    return "\n".join([title, "", *align_columns(rows), "", *align_columns(goals), *notes])
+    below = ["", *notes] if notes else []
+    return "\n".join([title, "", *align_columns(rows), "", *align_columns(goals), *below])
