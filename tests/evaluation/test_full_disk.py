@@ -110,9 +110,7 @@ def test_the_command_reports_a_file_size_limit_and_resumes_later(
     assert rows_of(out) == rows_of(whole)
 
 
-def test_a_download_reports_a_full_disk_and_resumes_with_more_space(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_download_reports_a_full_disk_and_resumes_with_more_space(tmp_path, monkeypatch) -> None:
     names = [f"dtd/images/{c}/{c}_{n}.png" for c in ("dotted", "striped") for n in range(10)]
     server = Server(tar_of({name: PICTURE + bytes(range(256)) * 40 for name in names}))
     monkeypatch.setattr(download, "CHUNK", 512)

@@ -124,9 +124,7 @@ def test_the_reference_ensemble_is_chosen_correctly(tmp_path: Path, run_evaluate
     assert against(special="views=5")["plain"].reference == "views=6"
 
 
-def test_a_run_with_formerly_recommended_settings_lists_them(
-    tmp_path: Path, run_evaluate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_with_formerly_recommended_settings_lists_them(tmp_path, run_evaluate, monkeypatch) -> None:
     few = ("--attack", "none", "--protocols", "off", "--limit", "2", "--methods", "clip,rita")
     runs = run_evaluate(tmp_path / "runs", *few)
     before = result_rows(runs)[1].non_default

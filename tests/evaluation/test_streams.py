@@ -86,9 +86,7 @@ def test_the_share_of_many_pictures_is_the_share_asked_for() -> None:
     assert all(is_attacked(3, DatasetItem(str(n), 0, 0), 100) for n in range(100))
 
 
-def test_a_picture_is_the_same_in_mixed_and_pure_traffic(
-    stream_run: StreamRun, engine: Engine, request_, tmp_path: Path
-) -> None:
+def test_a_picture_is_the_same_in_mixed_and_pure_traffic(stream_run, engine, request_, tmp_path) -> None:
     pure = run_all(request_(tmp_path / "all", traffic=Traffic()), engine)
     for method in ("clip", "ensemble"):
         attacked = {row["picture"]: row for row in pure.rows(method)}
@@ -99,9 +97,7 @@ def test_a_picture_is_the_same_in_mixed_and_pure_traffic(
                     assert row[name] == same[name], (method, name)
 
 
-def test_closing_and_resuming_equals_an_uninterrupted_stream(
-    stream_run: StreamRun, engine: Engine, request_, tmp_path: Path
-) -> None:
+def test_closing_and_resuming_equals_an_uninterrupted_stream(stream_run, engine, request_, tmp_path) -> None:
     wish = request_(tmp_path / "one")
     for _ in range(5):
         interrupt(wish, engine)
@@ -114,9 +110,7 @@ def test_closing_and_resuming_equals_an_uninterrupted_stream(
     assert (stream_run.cells["rita"] / "memory.f32").read_bytes() == (again.cells["rita"] / "memory.f32").read_bytes()
 
 
-def test_mixed_traffic_with_an_attack_that_uses_the_cache(
-    engine: Engine, request_, data_root: Path, tmp_path: Path
-) -> None:
+def test_mixed_traffic_with_an_attack_that_uses_the_cache(engine, request_, data_root, tmp_path) -> None:
     methods = ("clip", "rita", "rita_reset", "rita_memory")
     wish = request_(tmp_path / "one", "defence", methods=methods, limit=6)
     for _ in range(2):  # closed and resumed: all groups advance together
@@ -144,9 +138,7 @@ def test_mixed_traffic_with_an_attack_that_uses_the_cache(
             assert (trace.linf, trace.l2) == pytest.approx((row["linf"], row["l2"]))
 
 
-def test_methods_match_a_stream_only_with_the_same_relevant_settings(
-    engine: Engine, request_, stream_run: StreamRun, tmp_path: Path
-) -> None:
+def test_methods_match_a_stream_only_with_the_same_relevant_settings(engine, request_, stream_run, tmp_path) -> None:
     wish = request_(tmp_path / "one", limit=3)
     for methods, more in (
         (("clip", "ensemble", "rita", "mta", "rita_untuned"), {}),
@@ -189,9 +181,7 @@ def slow_memory(one: StreamRun, t: int) -> dict[int, dict[int, tuple[str, np.nda
     return memory
 
 
-def test_accuracy_and_interval_after_every_picture_are_those_of_a_recount(
-    stream_run: StreamRun, trajectory: StreamTrajectory
-) -> None:
+def test_accuracy_and_interval_after_every_picture_are_those_of_a_recount(stream_run, trajectory) -> None:
     for method in stream_run.cells:
         rows = stream_run.rows(method)
         for t in range(1, len(rows) + 1):

@@ -106,9 +106,7 @@ def test_markdown_prints_the_threat_model_above_each_table(runs: Path, capsys: p
     assert "views=6" in attacked
 
 
-def test_several_seeds_show_the_lowest_and_highest_accuracy(
-    runs: Path, rows_of, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_seeds_show_the_lowest_and_highest_accuracy(runs, rows_of, capsys) -> None:
     shares: dict[int, list[bool]] = {}
     for found in rows_of(runs).values():
         for row in found:
@@ -121,9 +119,7 @@ def test_several_seeds_show_the_lowest_and_highest_accuracy(
     assert f"| 0 1 ({ends[0]:.1f} to {ends[-1]:.1f}) |" in read(runs, "markdown", capsys)
 
 
-def test_seconds_per_picture_include_the_views_and_one_view_for_clip(
-    runs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_seconds_per_picture_include_the_views_and_one_view_for_clip(runs, capsys) -> None:
     stored = [
         json.loads(row) for path in runs.glob("cells/*clip_pgd*/rows.jsonl") for row in path.read_text().splitlines()
     ]
@@ -145,8 +141,6 @@ def test_an_unfinished_cell_has_a_star(runs: Path, tmp_path: Path, capsys: pytes
     assert "| 3 |" in line
 
 
-def test_a_folder_without_measurements_gives_an_error_message(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_without_measurements_gives_an_error_message(tmp_path, capsys) -> None:
     assert cli.main(["tables", str(tmp_path)]) == 1
     assert capsys.readouterr().err.startswith("There are no measurements in this folder.")
