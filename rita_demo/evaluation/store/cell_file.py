@@ -1,5 +1,9 @@
 """One cell on disk: ``header.json``, ``rows.jsonl`` and, for a stream, the views that entered its cache.
 
+A row is one picture and one method: ``label``, ``answer`` and ``target`` are class names (``target`` "" for an
+untargeted attack); ``linf`` in 1/255; ``already_wrong``: CLIP was wrong on the clean square (None without an attack);
+``picture_seed`` repeats the picture with ``explain --seed``; ``seconds`` per stage.
+
 A cache is never stored as a whole. Every row lists the views that entered (class, slot, view, entropy), and
 ``memory.f32`` holds their features in the same order: replaying them gives the cache bit for bit.
 """
@@ -7,7 +11,7 @@ A cache is never stored as a whole. Every row lists the views that entered (clas
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,37 +22,6 @@ from rita_demo.records import CacheState, CacheUpdate
 from rita_demo.records.errors import DataError
 
 
-@dataclass(frozen=True)
-class Row:
-    """One picture and one method: a line of ``rows.jsonl``.
-
-    ``label``, ``answer`` and ``target`` are class names (``target`` "" for an untargeted attack); ``linf`` in 1/255;
-    ``already_wrong``: CLIP was wrong on the clean square (None without an attack); ``picture_seed`` repeats the
-    picture with ``explain --seed``; ``seconds`` per stage; ``entered`` rows of (class, slot, view, entropy).
-    """
-
-    picture: str
-    method: str
-    attack: str
-    budget: int
-    steps: int
-    protocol: str
-    seed: int
-    settings: str
-    label: str
-    answer: str
-    right: bool
-    probability: float
-    margin: float
-    linf: float
-    l2: float
-    already_wrong: bool | None
-    picture_seed: int
-    seconds: dict[str, float]
-    entered: tuple[tuple[int, int, int, float], ...] = ()
-    target: str = ""
-
-
 @dataclass
 class RowWriter:
     """Takes the rows of a cell; ``columns`` of its tables, ``cache`` after the last row (None without a stream)."""
@@ -56,16 +29,14 @@ class RowWriter:
     columns: dict[str, Any]
     cache: CacheState | None
 
-    def append(self, row: Row, change: CacheUpdate | None, after: CacheState | None) -> None:
+    def append(self, row: dict[str, Any], change: CacheUpdate | None, after: CacheState | None) -> None:
         """Add the row of the next picture; ``change`` and ``after``: the cache update and the updated cache."""
         features = b""
         if self.cache is not None and after is not None and change is not None:
-            row = replace(row, entered=tuple((e.label, e.slot, e.view, e.entropy) for e in change.events))
-            entered = [after.features[event.label, event.slot] for event in change.events]
-            if entered:
-                features = np.stack(entered).astype("<f4").tobytes()
+            row = row | {"entered": [(e.label, e.slot, e.view, e.entropy) for e in change.events]}
+            features = b"".join(after.features[e.label, e.slot].astype("<f4").tobytes() for e in change.events)
             self.cache = after
-        self.write(asdict(row), features)
+        self.write(row, features)
 
     def write(self, line: dict[str, Any], features: bytes) -> None:
         """Add a row as it is stored, and the features that entered the cache."""
