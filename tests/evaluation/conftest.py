@@ -15,6 +15,7 @@ from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.report.results import ResultRow
+from rita_demo.evaluation.store import files
 
 Run = Callable[..., Path]
 
@@ -107,6 +108,11 @@ def cells(out: Path) -> dict[str, list[dict[str, Any]]]:
         rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
         found[path.parent.name] = [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
     return found
+
+
+def stored_rows(out: Path) -> int:
+    """Number of complete rows of all cells."""
+    return sum(len(files.read_lines(path)) for path in out.glob("cells/*/rows.jsonl"))
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ import pytest
 
 from rita_demo.cli import main as cli
 from rita_demo.evaluation.store import files
+from tests.evaluation.conftest import stored_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,20 +38,15 @@ def test_killed_with_9_and_started_again_equals_uninterrupted(full_run, command_
     )
     try:
         until = time.monotonic() + 120
-        while sum(map(len, rows_of_safely(rows_of, out))) < 6 and time.monotonic() < until:
+        while stored_rows(out) < 6 and time.monotonic() < until:
             assert process.poll() is None, "it ended before it could be killed"
             time.sleep(0.002)
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
-    before = sum(map(len, rows_of_safely(rows_of, out)))
-    assert 0 < before < 36
+    assert 0 < stored_rows(out) < 36
     assert cli.main(command_line(out)) == 0
     assert rows_of(out) == rows_of(full_run)
-
-
-def rows_of_safely(rows_of, out: Path) -> list[list[dict]]:
-    return [files.read_lines(path) for path in out.glob("cells/*/rows.jsonl")]
 
 
 def test_a_crash_during_any_write_loses_nothing(full_run, command_line, rows_of, tmp_path, monkeypatch) -> None:

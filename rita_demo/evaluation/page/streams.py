@@ -157,9 +157,9 @@ def rows_text(one: StreamRun) -> str:
 
 def _split(dataset: str, root: Path | None) -> str:
     """The split to stream: the test split if there is one."""
+    if dataset == "textures":
+        return "test"
     for split in ("test", "val", "all", "train"):
-        if dataset == "textures":
-            return split
         with suppress(DataError):
             load_split(dataset, root or Path(), split, allow_partial=True)
             return split
@@ -177,10 +177,8 @@ def _evict_old_streams(out: Path) -> None:
     """Delete the page's oldest streams beyond MAX_STREAMS or MAX_STREAM_BYTES; no other folders."""
     if out.exists() or not out.parent.is_dir():
         return
-    streams = [p for p in out.parent.iterdir() if p.name.startswith(FOLDER_PREFIX) and p.is_dir()]
-    newest = sorted(streams, key=lambda p: -p.stat().st_mtime)
-    total = 0
-    for place, old in enumerate(newest, 1):
+    streams, total = [p for p in out.parent.glob(f"{FOLDER_PREFIX}*") if p.is_dir()], 0
+    for place, old in enumerate(sorted(streams, key=lambda p: -p.stat().st_mtime), 1):
         total += sum(path.stat().st_size for path in old.rglob("*") if path.is_file())
         if place < MAX_STREAMS and total <= MAX_STREAM_BYTES:
             continue
