@@ -127,7 +127,6 @@ def _median_of(measured: Callable[[], float]) -> float:
 
 
 def _get(address: str) -> float:
-    """Seconds of one GET."""
     begin = time.perf_counter()
     with urllib.request.urlopen(address, timeout=30) as answer:
         answer.read()

@@ -25,8 +25,7 @@ def add_bench(commands: Any) -> None:
 
 def _bench(args: argparse.Namespace) -> int:
     check_writable(args.json)
-    from rita_demo.bench.report import as_text
-    from rita_demo.bench.run import run
+    from rita_demo.bench.run import as_text, run
     from rita_demo.vlm.registry import load
 
     report, notes = run(load(args.backbone), args.backbone, print_progress)

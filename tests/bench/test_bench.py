@@ -13,8 +13,7 @@ import pytest
 
 from rita_demo.bench import gpu, page, stages
 from rita_demo.bench import run as bench
-from rita_demo.bench.fixture import BenchFixture, class_names
-from rita_demo.bench.report import as_text
+from rita_demo.bench.stages import BenchFixture, class_names
 from rita_demo.bench.timing import medians, peak_bytes
 from rita_demo.engine.engine import Engine
 from rita_demo.vlm.backbone import Backbone
@@ -98,7 +97,7 @@ def test_the_report_has_the_contracts_form(backbone: Backbone, monkeypatch: pyte
     assert ratios["plain_over_image"] > 1
     grown = found["image, K = 9"] / found["image, K = 3"]
     assert ratios["image_growth_K_3_to_9"] == pytest.approx(grown)
-    text = as_text(report, notes)
+    text = bench.as_text(report, notes)
     assert "plain_over_image" in text
     assert text.endswith("\n\nNo browser.")
     assert max(map(len, text.splitlines())) < 120

@@ -151,14 +151,6 @@ def test_methods_match_a_stream_only_with_the_same_relevant_settings(engine, req
     assert not stream_run.attack_uses_cache
 
 
-def test_a_second_stream_into_the_same_folder_is_refused(engine, request_, tmp_path) -> None:
-    steps = evaluate_steps(request_(tmp_path / "one"), engine)
-    next(steps)
-    with pytest.raises(DataError, match="Another evaluation"):
-        next(evaluate_steps(request_(tmp_path / "one"), engine))
-    steps.close()
-
-
 def test_class_by_class_keeps_classes_together_and_is_another_cell(
     data_root: Path, engine: Engine, request_, stream_run: StreamRun, tmp_path: Path
 ) -> None:

@@ -17,8 +17,7 @@ from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.cell_header import cell_of
 from rita_demo.evaluation.page.feature_cloud import MAX_PICTURES, VIEWS_SHOWN, attack_text, thumbnail
-from rita_demo.evaluation.page.folders import DataFolders
-from rita_demo.evaluation.page.streams import check_model, picture_of
+from rita_demo.evaluation.page.streams import DataFolders, check_model, picture_of
 from rita_demo.evaluation.pictures import PictureSet
 from rita_demo.evaluation.planned_cells import ModelIdentity
 from rita_demo.evaluation.report.ablation_points import ablation_points, read_points

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rita_demo.data.datasets import load_split
+from rita_demo.data.datasets import DatasetStatus, dataset_status, load_split
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import DEFAULT_METHODS, with_defaults
-from rita_demo.evaluation.page.folders import DataFolders, available
 from rita_demo.evaluation.pictures import find_picture
 from rita_demo.evaluation.request import Request, Traffic
 from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
@@ -28,6 +27,23 @@ MIN_PICTURES, MAX_PICTURES = 2, 500  # pictures of one stream
 MAX_STREAMS = 16  # of the page on disk; the oldest is deleted
 MAX_STREAM_BYTES = 2 << 30  # all of them together
 FOLDER_PREFIX = "page-"  # of their folders' names
+
+
+@dataclass(frozen=True)
+class DataFolders:
+    """The folder of the datasets, and the folder of run folders; the server's owner chooses them."""
+
+    data: Path = Path("data")
+    runs: Path = Path("runs")
+
+    @property
+    def root(self) -> Path | None:
+        return self.data if self.data.is_dir() else None
+
+
+def available(folders: DataFolders) -> tuple[DatasetStatus, ...]:
+    """The datasets that can be streamed."""
+    return tuple(row for row in dataset_status(folders.root) if row.usable)
 
 
 @dataclass(frozen=True)

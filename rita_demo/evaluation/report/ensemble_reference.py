@@ -29,33 +29,28 @@ def rows_of(cells: PooledCell) -> list[dict[str, Any]]:
     return [row for _, rows in cells for row in rows]
 
 
-def compare_with_plain(cells: PooledCell, pools: Iterable[PooledCell]) -> PairedComparison | None:
-    """Compare with the plain Ensemble, the one whose view settings are nearest.
+def compare_with_ensembles(cells: PooledCell, pools: Iterable[PooledCell]) -> dict[str, PairedComparison | None]:
+    """``vs_plain``: the comparison with the plain Ensemble, the one whose view settings are nearest.
 
     If none was measured, with the nearest other Ensemble; ``reference`` then names the difference. Another Ensemble is
     compared with a plain one only. None for the plain Ensemble itself, and where there is nothing to compare with.
-    """
-    is_ensemble = cells[0][0]["columns"]["method"] == "ensemble"
-    if is_ensemble and _ensemble_settings(cells[0][0]) == PLAIN_ENSEMBLE:
-        return None
-    return _compare_with(cells, pools, PLAIN_ENSEMBLE, exact=is_ensemble)
 
-
-def compare_with_matching(cells: PooledCell, pools: Iterable[PooledCell]) -> PairedComparison | None:
-    """Compare RITA with the Ensemble that has its view weights and its step back.
-
-    What is left between the two is transport, prompts and cache. None for other methods, where this Ensemble is the
-    plain one, and where it was not measured.
+    ``vs_matching``: that of RITA with the Ensemble that has its view weights and its step back. What is left between
+    the two is transport, prompts and cache. None for other methods, where this Ensemble is the plain one, and where it
+    was not measured.
     """
     header = cells[0][0]
-    defence = DEFENCES.get(header["columns"]["method"])  # None: a user's own, which tables does not load
-    if defence is None or defence.baseline:
-        return None
-    weight, step_back = (header["knobs"].get(name, SETTINGS[name].paper) for name in ("view_weight", "step_back"))
-    if weight not in SETTINGS["ensemble_weight"].choices:
-        weight = "uniform"
-    wanted = PLAIN_ENSEMBLE | {"ensemble_weight": weight, "ensemble_step_back": step_back}
-    return None if wanted == PLAIN_ENSEMBLE else _compare_with(cells, pools, wanted, exact=True)
+    method, vs_plain, vs_matching = header["columns"]["method"], None, None
+    if method != "ensemble" or _ensemble_settings(header) != PLAIN_ENSEMBLE:
+        vs_plain = _compare_with(cells, pools, PLAIN_ENSEMBLE, exact=method == "ensemble")
+    if method in DEFENCES and not DEFENCES[method].baseline:  # a user's own is not loaded by tables
+        weight, step_back = (header["knobs"].get(name, SETTINGS[name].paper) for name in ("view_weight", "step_back"))
+        if weight not in SETTINGS["ensemble_weight"].choices:
+            weight = "uniform"
+        wanted = PLAIN_ENSEMBLE | {"ensemble_weight": weight, "ensemble_step_back": step_back}
+        if wanted != PLAIN_ENSEMBLE:
+            vs_matching = _compare_with(cells, pools, wanted, exact=True)
+    return {"vs_plain": vs_plain, "vs_matching": vs_matching}
 
 
 def _compare_with(

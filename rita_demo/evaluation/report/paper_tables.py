@@ -139,7 +139,6 @@ class PaperTable:
         return found
 
     def build(self) -> Table:
-        """The table as text."""
         block, row = self.block, self.group[0]
         rows = tuple(row for method in self.measured for row in self._rows(method))
         averages = [name for name in block.columns if name in paper_results.AVERAGES]

@@ -16,12 +16,7 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.cell_header import cell_of, threat_of
 from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.planned_cells import non_default
-from rita_demo.evaluation.report.ensemble_reference import (
-    PooledCell,
-    compare_with_matching,
-    compare_with_plain,
-    rows_of,
-)
+from rita_demo.evaluation.report.ensemble_reference import PooledCell, compare_with_ensembles, rows_of
 from rita_demo.evaluation.report.mcnemar import PairedComparison
 from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records import MeasuredCell
@@ -88,9 +83,7 @@ def result_rows(folder: Path) -> tuple[ResultRow, ...]:
         return (*place, order.get(row.method, 99), row.protocol, row.non_default, row.settings)
 
     pools = pooled_cells(folder)
-    found = [
-        result_row(cells, compare_with_plain(cells, pools), compare_with_matching(cells, pools)) for cells in pools
-    ]
+    found = (result_row(cells, **compare_with_ensembles(cells, pools)) for cells in pools)
     return tuple(sorted(found, key=reading_order))
 
 

@@ -35,11 +35,9 @@ class MemoryStore:
         return self.artifact is not None
 
     def find(self, item: DatasetItem) -> Artifact | None:
-        """The stored artifact."""
         return self.artifact
 
     def put(self, item: DatasetItem, artifact: Artifact) -> None:
-        """Store an artifact, unless there is one."""
         if self.artifact is None:
             self.artifact = self.added = artifact
 

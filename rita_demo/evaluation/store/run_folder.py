@@ -37,7 +37,6 @@ class ModelFacts:
 
     @property
     def identity(self) -> ModelIdentity:
-        """Name and weights."""
         return ModelIdentity(self.info.name, self.weights)
 
 

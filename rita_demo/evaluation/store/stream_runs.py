@@ -62,7 +62,7 @@ class StreamRun:
     @property
     def requested(self) -> Settings:
         """The settings of the run; its seeds count only where they were given explicitly."""
-        return _requested(self.header)
+        return Settings(**{n: v for n, v in self.header["knobs"].items() if n in SETTINGS})
 
     def rows(self, method: str = "rita") -> list[dict[str, Any]]:
         """The rows of a method that are written so far."""
@@ -106,10 +106,6 @@ def find_stream_run(root: Path, name: str) -> StreamRun:
     raise DataError("There is no stored run of that name.", "Choose one from the list.")
 
 
-def _requested(header: dict[str, Any]) -> Settings:
-    return Settings(**{n: v for n, v in header["knobs"].items() if n in SETTINGS})
-
-
 def _headers(run: Path) -> dict[Path, dict[str, Any]]:
     """Cell folder -> its header; cells without rows or with a damaged header are left out."""
     found: dict[Path, dict[str, Any]] = {}
@@ -118,8 +114,7 @@ def _headers(run: Path) -> dict[Path, dict[str, Any]]:
             header = json.loads((place / "header.json").read_text("utf-8"))
             [header["columns"][name] for name in (*STREAM_COLUMNS, "method", "protocol")]
             [header[name] for name in (*STREAM_FACTS, "seed", "special")]
-            _requested(header)
-            if (place / "rows.jsonl").stat().st_size > 0:
+            if StreamRun("", header, {}).requested and (place / "rows.jsonl").stat().st_size > 0:
                 found[place] = header
         except (OSError, ValueError, KeyError, TypeError, AttributeError, SettingError):
             continue
