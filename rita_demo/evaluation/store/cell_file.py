@@ -48,7 +48,6 @@ class CellFile(RowWriter):
 
     def __init__(self, folder: Path, header: dict[str, Any], cache: CacheState | None) -> None:
         super().__init__(header["columns"], cache)
-        self.folder = folder
         self._rows, self._features = folder / "rows.jsonl", folder / "memory.f32"
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / "header.json").is_file():

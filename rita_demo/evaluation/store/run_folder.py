@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from weakref import WeakValueDictionary
 
 from rita_demo.defences.registry import DEFENCES
@@ -24,7 +24,6 @@ from rita_demo.evaluation.store.tuned_prompts import TunedPromptStore, stored_sh
 from rita_demo.evaluation.store.views_and_attacks import AttackedPictureStore, EncodedPictureStore
 from rita_demo.records import BackboneInfo
 
-T = TypeVar("T")
 PromptStores = Mapping[Any, TunedPromptStore | None]  # by tuning key; None: not stored
 
 
@@ -89,7 +88,7 @@ class RunFolder:
     def __init__(self, request: Request, picture_sets: Mapping[str, PictureSet], facts: ModelFacts) -> None:
         self.request, self.picture_sets, self.facts = request, picture_sets, facts
         # groups that are open at the same time share the object that tracks a folder's content
-        self._opened: WeakValueDictionary[Path, Any] = WeakValueDictionary()
+        self._opened: WeakValueDictionary[Path, DirectoryStore] = WeakValueDictionary()
 
     def groups(self, task: DatasetRun) -> Iterator[CellGroup]:
         """The groups of one dataset and seed, each opened when it is requested."""
@@ -99,17 +98,13 @@ class RunFolder:
         for number, group in enumerate(found, start=1):
             yield CellGroup(self, task, group, f"part {number} of {len(found)}")
 
-    def get_or_open(self, name: str, create: Callable[[Path], T]) -> T:
-        """``create(folder)`` for a folder of the run, or the object created before, while it is in use."""
-        folder = self.request.out / name
-        one = self._opened.get(folder)
-        if one is None:
-            self._opened[folder] = one = create(folder)
-        return one
-
     def artifacts(self, kind: str, key: str, item_bytes: int | None = None) -> DirectoryStore:
-        """The artifacts ``looks``, ``attacked`` or ``tuned`` of a key."""
-        return self.get_or_open(f"{kind}/{key}", lambda folder: DirectoryStore(folder, f"{kind}.jsonl", item_bytes))
+        """The artifacts ``looks``, ``attacked`` or ``tuned`` of a key; while they are in use, the same object."""
+        folder = self.request.out / kind / key
+        store = self._opened.get(folder)
+        if store is None:
+            self._opened[folder] = store = DirectoryStore(folder, f"{kind}.jsonl", item_bytes)
+        return store
 
 
 class CellGroup:
@@ -176,19 +171,16 @@ class CellGroup:
         return found
 
     def _file(self, cell: Cell) -> CellFile:
+        from rita_demo.engine.engine import empty_cache_for  # loads torch
+
         key = planned_cells.cell_key(cell, self._pictures, self._model)
         column = re.sub(r"[^\w@.-]+", "-", cell.attack_label)[:60]  # the name of a target may hold any character
         name = f"{self._pictures.dataset}_{cell.method}_{column}_{key}".replace(":", "-")
-
-        def create(folder: Path) -> CellFile:
-            from rita_demo.engine.engine import empty_cache_for  # loads torch
-
-            info, cache = self._run.facts.info, None
-            if cell.settings.protocol == "stream":
-                cache = empty_cache_for(info, self._pictures.names, cell.settings)
-            return CellFile(folder, header_of(cell, self._pictures, self._model, info), cache)
-
-        return self._run.get_or_open(f"cells/{name}", create)
+        info, cache = self._run.facts.info, None
+        if cell.settings.protocol == "stream":
+            cache = empty_cache_for(info, self._pictures.names, cell.settings)
+        header = header_of(cell, self._pictures, self._model, info)
+        return CellFile(self._run.request.out / "cells" / name, header, cache)
 
     def _prompt_store(self, cell: Cell) -> TunedPromptStore | None:
         shape = stored_shape(len(self._pictures.names), self._run.facts.info.width, cell.settings)
