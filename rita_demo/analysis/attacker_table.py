@@ -18,7 +18,6 @@ class CorrectCount:
 
     @property
     def percent(self) -> float:
-        """The accuracy in percent."""
         return 100 * self.right / self.n
 
 

@@ -47,14 +47,16 @@ def project_to_plane(features: np.ndarray, text_mean: np.ndarray) -> ProcrustesP
     U, _, Vh = np.linalg.svd(np.outer(total, z))  # the textbook minimiser; the SVD chooses its other D - 1 dimensions
     smallest, svd = X @ _smallest_rotation(u, v), X @ (U @ Vh)
     stages = (X, smallest, svd)
+    changes = (smallest - X, svd - X)
+    outside = [np.linalg.norm(change - (change @ basis) @ basis.T, axis=1) for change in changes]
     return ProcrustesPlane(
         before=X @ basis,
         smallest=smallest @ basis,
         svd=svd @ basis,
         mean=u @ basis,
         angle=float(angle),
-        moved_smallest=_movement_outside_plane(X, smallest, basis),
-        moved_svd=_movement_outside_plane(X, svd, basis),
+        moved_smallest=outside[0],
+        moved_svd=outside[1],
         share=np.stack([((one @ basis) ** 2).sum(0) / (one**2).sum() for one in stages]),
         spread=np.array([_variance_in_plane(one, basis) for one in stages]),
     )
@@ -78,12 +80,6 @@ def _smallest_rotation(u: np.ndarray, v: np.ndarray) -> np.ndarray:
     for mirror in (u, middle / np.linalg.norm(middle)):
         W = W - 2 * np.outer(W @ mirror, mirror)
     return W
-
-
-def _movement_outside_plane(before: np.ndarray, after: np.ndarray, basis: np.ndarray) -> np.ndarray:
-    """(J,) how far every row moved outside the plane."""
-    change = after - before
-    return np.linalg.norm(change - (change @ basis) @ basis.T, axis=1)
 
 
 def _variance_in_plane(rows: np.ndarray, basis: np.ndarray) -> float:

@@ -46,13 +46,12 @@ def separabilities(cloud: FeatureCloud, neighbours: int = NEIGHBOURS) -> tuple[S
     most the number of other pictures of the smallest class, so that 100 % can be reached.
     """
     n, shown, width = cloud.views.shape
-    each = np.repeat(np.arange(n), shown)
-    mean = _unit(cloud.views.mean(1))
+    whole, each = np.arange(n), np.repeat(np.arange(n), shown)
     rows = (
-        ("clean pictures", cloud.clean, np.arange(n)),
-        (f"(a) {cloud.pictures_name}", cloud.attacked, np.arange(n)),
+        ("clean pictures", cloud.clean, whole),
+        (f"(a) {cloud.pictures_name}", cloud.attacked, whole),
         ("(b) their views", cloud.views.reshape(-1, width), each),
-        ("(b) one point per picture: the mean of its views", mean, np.arange(n)),
+        ("(b) one point per picture: the mean of its views", _unit(cloud.views.mean(1)), whole),
     )
     return tuple(
         separability(what, features, cloud.label[picture], picture, neighbours) for what, features, picture in rows

@@ -31,10 +31,10 @@ def sweeps(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep
             lines.append((dict(ordered), group[0].settings))
     names = dict.fromkeys(name for _, kept in lines for name in kept if name not in (setting, *MATCHED_FIELDS))
     apart = [name for name in names if len({str(kept.get(name)) for _, kept in lines}) > 1]
-    found = []
-    for cells, kept in lines:
-        others = tuple((name, kept[name]) for name in apart if name in kept)
-        found.append(AblationSweep(setting, tuple(cells), tuple(cells.values()), others))
+    found = [
+        AblationSweep(setting, tuple(cells), tuple(cells.values()), tuple((n, kept[n]) for n in apart if n in kept))
+        for cells, kept in lines
+    ]
     return tuple(sorted(found, key=lambda one: (-len(one.values), str(one.others))))
 
 

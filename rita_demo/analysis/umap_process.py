@@ -29,14 +29,20 @@ class UmapProcess:
 
     def __init__(self, work: Callable[..., Any] = umap) -> None:
         self._work = work
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._process: Any = None
         self._pipe: Any = None
 
     def warm_up(self) -> None:
         """Start the process in the background unless it is running."""
         with self._lock:
-            self._ensure_started()
+            if self._process is None or not self._process.is_alive():
+                fresh = multiprocessing.get_context("spawn")
+                self._pipe, theirs = fresh.Pipe()
+                # The child has only its own end of the pipe, so that it reads the end of file when this process ends.
+                self._process = fresh.Process(target=_process_main, args=(theirs, self._work), daemon=True)
+                self._process.start()
+                theirs.close()
 
     def compute(self, *arguments: Any) -> Any:
         """The result of ``work``.
@@ -45,12 +51,12 @@ class UmapProcess:
             DemoError: the work failed, or the process ended; the next call starts a new one.
         """
         with self._lock:
-            pipe = self._ensure_started()
+            self.warm_up()
             try:
-                pipe.send(arguments)
-                succeeded, result = pipe.recv()
+                self._pipe.send(arguments)
+                succeeded, result = self._pipe.recv()
             except (EOFError, OSError) as error:
-                self._stop()
+                self.close()
                 raise DemoError("The projection was interrupted.", "Try again.") from error
         if not succeeded:
             raise DemoError(f"The points could not be projected: {result}.", "PCA still shows them.")
@@ -59,23 +65,10 @@ class UmapProcess:
     def close(self) -> None:
         """End the process."""
         with self._lock:
-            self._stop()
-
-    def _ensure_started(self) -> Any:
-        if self._process is None or not self._process.is_alive():
-            fresh = multiprocessing.get_context("spawn")
-            self._pipe, theirs = fresh.Pipe()
-            # The child has only its own end of the pipe, so that it reads the end of file when this process ends.
-            self._process = fresh.Process(target=_process_main, args=(theirs, self._work), daemon=True)
-            self._process.start()
-            theirs.close()
-        return self._pipe
-
-    def _stop(self) -> None:
-        if self._process is not None:
-            self._pipe.close()
-            self._process.terminate()
-            self._process = None
+            if self._process is not None:
+                self._pipe.close()
+                self._process.terminate()
+                self._process = None
 
 
 def _process_main(pipe: Any, work: Callable[..., Any]) -> None:

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo.bench.fixture import BenchFixture
 from rita_demo.bench.run import machine_of
+from rita_demo.bench.stages import BenchFixture
 from rita_demo.bench.timing import medians
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
@@ -100,7 +100,6 @@ def _agreement(single: list[Trace], grouped: list[Trace]) -> dict[str, float]:
 
 
 def main() -> int:
-    """Measure, print, and write JSON with ``--json``."""
     parser = argparse.ArgumentParser(prog="python -m rita_demo.bench.gpu", description=__doc__)
     parser.add_argument("--architecture", default="ViT-B-16", help="of open_clip (ViT-B-16)")
     parser.add_argument("--device", help="cuda, mps or cpu (default: the fastest here)")

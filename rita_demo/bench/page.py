@@ -22,6 +22,7 @@ from rita_demo.process import environment
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 BROWSER_FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 VIEWPORT: Any = {"width": 1440, "height": 900}
+ROUNDS = 5  # of each measurement
 TIMEOUT_SECONDS = 180.0  # until the server must answer
 FIRST_PAINT_JS = """() => new Promise(done => {
   const paint = () => performance.getEntriesByName('first-contentful-paint')[0];
@@ -49,29 +50,27 @@ TIME_CLICK_JS = """([button, panel]) => new Promise((done, failed) => {
 NEXT_CELL_JS = "figure => figure.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))"
 
 
-def measure(backbone: str, rounds: int = 5) -> tuple[dict[str, float], list[str]]:
+def measure(backbone: str) -> tuple[dict[str, float], list[str]]:
     """Median seconds by stage name, and a sentence for each thing that could not be measured.
 
-    Args:
-        backbone: the name of the server's model.
-        rounds: repetitions of each measurement.
+    ``backbone``: the name of the server's model.
     """
     begin = time.perf_counter()
     with _server(backbone) as address:
         found = {"page: server start": time.perf_counter() - begin}
-        found["page: first GET"] = _median_of(rounds, lambda: _get(address))
+        found["page: first GET"] = _median_of(lambda: _get(address))
         path = environment.value("RITA_BROWSER") or next(filter(None, map(shutil.which, BROWSERS)), None)
         if path is None or importlib.util.find_spec("playwright") is None:
             return found, ["First paint and selection need Chromium and the package playwright."]
-        return found | _in_browser(path, address, rounds), []
+        return found | _in_browser(path, address), []
 
 
-def _in_browser(path: str, address: str, rounds: int) -> dict[str, float]:
+def _in_browser(path: str, address: str) -> dict[str, float]:
     from playwright.sync_api import sync_playwright
 
     found = {}
     with sync_playwright() as driver, driver.chromium.launch(executable_path=path, args=BROWSER_FLAGS) as chromium:
-        found["page: first paint"] = _median_of(rounds, lambda: _first_paint(chromium, address))
+        found["page: first paint"] = _median_of(lambda: _first_paint(chromium, address))
         page = chromium.new_page(viewport=VIEWPORT)
         page.set_default_timeout(TIMEOUT_SECONDS * 1000)
         page.goto(address)
@@ -79,18 +78,18 @@ def _in_browser(path: str, address: str, rounds: int) -> dict[str, float]:
         page.wait_for_selector("#views button")
         page.wait_for_timeout(2000)
         views = (["#views button", number] for number in itertools.count(1))
-        found["page: selection"] = _median_of(rounds, lambda: _time_click(page, next(views), "#view-detail"))
+        found["page: selection"] = _median_of(lambda: _time_click(page, next(views), "#view-detail"))
         page.wait_for_function(BUDGETS_READY_JS, timeout=TIMEOUT_SECONDS * 1000)
         budgets = itertools.cycle([["#budget-shown input", 3], ["#budget-shown input", 2]])
-        found["page: strength"] = _median_of(rounds, lambda: _time_click(page, next(budgets), "#verdicts"))
+        found["page: strength"] = _median_of(lambda: _time_click(page, next(budgets), "#verdicts"))
         page.get_by_role("tab", name="Inside RITA").click()
         page.wait_for_selector("#in-plan-attacked .heatmaplayer image")
         page.wait_for_timeout(2000)
-        found["page: what-if"] = _median_of(rounds, lambda: _time_exclusion(page, "#whatif-banner"))
+        found["page: what-if"] = _median_of(lambda: _time_exclusion(page, "#whatif-banner"))
         plan = page.locator(f"{PLAN_SELECTOR} .rita-figure")
         plan.scroll_into_view_if_needed()
-        found["page: what-if to plan"] = _median_of(rounds, lambda: _time_exclusion(page, PLAN_SELECTOR))
-        found["page: selection to plan"] = _median_of(rounds, lambda: _time_next_cell(page, plan))
+        found["page: what-if to plan"] = _median_of(lambda: _time_exclusion(page, PLAN_SELECTOR))
+        found["page: selection to plan"] = _median_of(lambda: _time_next_cell(page, plan))
     return found
 
 
@@ -122,13 +121,12 @@ def _first_paint(chromium: Any, address: str) -> float:
         return float(page.evaluate(FIRST_PAINT_JS))
 
 
-def _median_of(rounds: int, measured: Callable[[], float]) -> float:
-    """Median of the results of ``rounds`` calls after a warm-up call."""
-    return median([measured() for _ in range(rounds + 1)][1:])
+def _median_of(measured: Callable[[], float]) -> float:
+    """Median of the results of ``ROUNDS`` calls after a warm-up call."""
+    return median([measured() for _ in range(ROUNDS + 1)][1:])
 
 
 def _get(address: str) -> float:
-    """Seconds of one GET."""
     begin = time.perf_counter()
     with urllib.request.urlopen(address, timeout=30) as answer:
         answer.read()
@@ -148,20 +146,16 @@ def _server(backbone: str) -> Iterator[str]:
     quiet = subprocess.DEVNULL
     server = subprocess.Popen([sys.executable, *words], cwd=root, env=surroundings, stdout=quiet, stderr=quiet)
     try:
-        _wait(address, server)
+        until, answers = time.perf_counter() + TIMEOUT_SECONDS, False
+        while not answers:
+            if server.poll() is not None:
+                raise RuntimeError(f"The server ended at once, with status {server.returncode}.")
+            if time.perf_counter() > until:
+                raise RuntimeError(f"The server does not answer after {TIMEOUT_SECONDS:.0f} s.")
+            time.sleep(0.05)
+            with suppress(OSError):
+                answers = _get(address) > 0
         yield address
     finally:
         server.terminate()
         server.wait(30)
-
-
-def _wait(address: str, server: subprocess.Popen) -> None:
-    begin = time.perf_counter()
-    while time.perf_counter() - begin < TIMEOUT_SECONDS:
-        if server.poll() is not None:
-            raise RuntimeError(f"The server ended at once, with status {server.returncode}.")
-        with suppress(OSError):
-            _get(address)
-            return
-        time.sleep(0.05)
-    raise RuntimeError(f"The server does not answer after {TIMEOUT_SECONDS:.0f} s.")

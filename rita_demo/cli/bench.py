@@ -25,14 +25,13 @@ def add_bench(commands: Any) -> None:
 
 def _bench(args: argparse.Namespace) -> int:
     check_writable(args.json)
-    from rita_demo.bench.report import as_json, as_text
-    from rita_demo.bench.run import run
+    from rita_demo.bench.run import as_text, run
     from rita_demo.vlm.registry import load
 
-    report = run(load(args.backbone), args.backbone, on_progress=print_progress)
+    report, notes = run(load(args.backbone), args.backbone, print_progress)
     if args.json is not None:
         with write_errors():
-            args.json.write_text(json.dumps(as_json(report), indent=2) + "\n", encoding="utf-8")
+            args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     print_progress("")
-    print(as_text(report))
+    print(as_text(report, notes))
     return 0

@@ -11,6 +11,7 @@ from rita_demo import analysis
 from rita_demo.engine.engine import Engine
 from rita_demo.records.measurement import AblationPoint
 from rita_demo.settings import RECOMMENDED
+from tests.oracles import algorithm1
 from tests.oracles import theorem as oracle
 from tests.plots.clouds import make_cloud
 from tests.plots.synthetic import measured_cell
@@ -19,19 +20,8 @@ from tests.ui.fake_engine import FakeEngine
 
 
 def slow_kl(features, labels, class_prompts) -> np.ndarray:
-    """Definition 15, class by class, from its words."""
-    found = []
-    for k in range(len(class_prompts.names)):
-        answers = []
-        for x in features[labels == k].astype(float):
-            cosines = []
-            for prompts in class_prompts.features.astype(float):
-                mean = prompts.mean(0)
-                cosines.append(x @ mean / np.linalg.norm(mean) / np.linalg.norm(x))
-            e = np.exp(np.array(cosines) / class_prompts.temperature)
-            answers.append(e / e.sum())
-        found.append(-np.log(np.mean(answers, 0)[k]) if answers else np.nan)
-    return np.array(found)
+    z, weight = class_prompts.features.astype(float), class_prompts.weight.astype(float)
+    return algorithm1.kl_to_one_hot(features.astype(float), list(labels), z, weight, class_prompts.temperature)
 
 
 def test_kl_of_pictures_and_memory_agrees_with_the_definition_in_loops() -> None:

@@ -9,7 +9,6 @@ import torch
 from rita_demo.analysis import project_to_plane, resultant_length, text_mean
 from rita_demo.method import align
 from rita_demo.method.cost import text_mean as method_text_mean
-from rita_demo.records import ProcrustesPlane
 
 
 def views(seed: int, count: int = 3, width: int = 24) -> tuple[np.ndarray, np.ndarray]:
@@ -18,16 +17,10 @@ def views(seed: int, count: int = 3, width: int = 24) -> tuple[np.ndarray, np.nd
     return X / np.linalg.norm(X, axis=1, keepdims=True), rng.normal(0, 1, width)
 
 
-def plane_of(X: np.ndarray, z: np.ndarray) -> ProcrustesPlane:
-    drawn = project_to_plane(X, z)
-    assert drawn is not None
-    return drawn
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_both_solutions_rotate_the_mean_onto_the_prompts_and_the_smallest_is_that_of_the_method(seed: int) -> None:
     X, z = views(seed)
-    drawn = plane_of(X, z)
+    drawn = project_to_plane(X, z)
     r = resultant_length(X)
     for points in (drawn.smallest, drawn.svd):
         assert points.mean(0) == pytest.approx([r, 0], abs=1e-9)
@@ -42,7 +35,7 @@ def test_both_solutions_rotate_the_mean_onto_the_prompts_and_the_smallest_is_tha
 
 
 def test_only_the_svd_moves_views_outside_the_plane() -> None:
-    drawn = plane_of(*views(0))
+    drawn = project_to_plane(*views(0))
     assert drawn.moved_smallest == pytest.approx(0, abs=1e-9)
     assert drawn.moved_svd.max() > 0.1
 
@@ -57,7 +50,7 @@ def test_views_that_cancel_out_have_no_plane() -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 def test_parallel_directions_stay_finite(sign: int) -> None:
     X, _ = views(0, 1)
-    drawn = plane_of(X, sign * X[0])
+    drawn = project_to_plane(X, sign * X[0])
     assert np.isfinite(drawn.smallest).all()
     assert drawn.smallest[0] == pytest.approx([sign, 0], abs=1e-9)  # opposite: nothing is turned
 
@@ -65,7 +58,7 @@ def test_parallel_directions_stay_finite(sign: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_shares_of_variance_are_those_of_a_projection_matrix(seed: int) -> None:
     X, z = views(seed, 4)
-    drawn = plane_of(X, z)
+    drawn = project_to_plane(X, z)
     u, v = X.sum(0) / np.linalg.norm(X.sum(0)), z / np.linalg.norm(z)
     both = np.linalg.qr(np.stack([v, u], 1))[0]
     project = both @ both.T
@@ -81,8 +74,7 @@ def test_the_shares_of_variance_are_those_of_a_projection_matrix(seed: int) -> N
 
 
 def test_a_single_view_lies_wholly_in_the_plane_and_has_no_spread() -> None:
-    X, z = views(0, 1)
-    drawn = plane_of(X, z)
+    drawn = project_to_plane(*views(0, 1))
     assert drawn.share.sum(1) == pytest.approx(1)
     assert drawn.spread == pytest.approx(0)
 

@@ -13,20 +13,14 @@ from rita_demo.method import decide, empty
 from rita_demo.records import ImageResult
 from rita_demo.settings import RECOMMENDED
 from tests.method.toy_models import prompts, views
+from tests.oracles import algorithm1 as oracle
 
 
 def by_hand(x, z, weight, tau: float) -> list[float]:
     """H_n of row 8 for views x (N, D) and prompts z (K, M, D)."""
-    found = []
-    for view in x:
-        logits = [
-            sum(float(w) * float(view @ atom) for w, atom in zip(ws, atoms, strict=True)) / tau
-            for ws, atoms in zip(weight, z, strict=True)
-        ]
-        total = sum(math.exp(v - max(logits)) for v in logits)
-        share = [math.exp(v - max(logits)) / total for v in logits]
-        found.append(-sum(p * math.log(p) for p in share if p > 0))
-    return found
+    z, weight = np.asarray(z, float), np.asarray(weight, float)
+    answers = [oracle.view_probability(view, z, weight, tau) for view in np.asarray(x, float)]
+    return [-sum(p * math.log(p) for p in answer if p > 0) for answer in answers]
 
 
 @pytest.mark.parametrize("steps", [0, 1, 4])

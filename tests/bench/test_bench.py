@@ -13,8 +13,7 @@ import pytest
 
 from rita_demo.bench import gpu, page, stages
 from rita_demo.bench import run as bench
-from rita_demo.bench.fixture import BenchFixture, class_names
-from rita_demo.bench.report import as_json, as_text
+from rita_demo.bench.stages import BenchFixture, class_names
 from rita_demo.bench.timing import medians, peak_bytes
 from rita_demo.engine.engine import Engine
 from rita_demo.vlm.backbone import Backbone
@@ -80,12 +79,15 @@ def test_the_report_has_the_contracts_form(backbone: Backbone, monkeypatch: pyte
         "SIDE": 96,
         "MANY_CLASSES": 9,
         "SETTINGS": SETTINGS.replace(views=5),
+        "ROUNDS": 2,
+        "SLOW_ROUNDS": 1,
         "GROWTH_VALUES": {"N": (2, 5), "M": (1, 2), "K": (3, 9), "J": (1, 2), "side": (64, 96)},
     }.items():
         monkeypatch.setattr(bench, name, value)
     monkeypatch.setattr(stages, "umap_layout", lambda scene: lambda: time.sleep(0.001))
-    report = bench.run(backbone, "tiny", rounds=2, slow_rounds=1, with_page=False)
-    written = json.loads(json.dumps(as_json(report), allow_nan=False))
+    monkeypatch.setattr(page, "measure", lambda spec: ({}, ["No browser."]))
+    report, notes = bench.run(backbone, "tiny", print)
+    written = json.loads(json.dumps(report, allow_nan=False))
     assert list(written) == ["machine", "config", "stages", "ratios"]
     found, ratios = written["stages"], written["ratios"]
     assert min(found.values()) > 0
@@ -95,8 +97,9 @@ def test_the_report_has_the_contracts_form(backbone: Backbone, monkeypatch: pyte
     assert ratios["plain_over_image"] > 1
     grown = found["image, K = 9"] / found["image, K = 3"]
     assert ratios["image_growth_K_3_to_9"] == pytest.approx(grown)
-    text = as_text(report)
+    text = bench.as_text(report, notes)
     assert "plain_over_image" in text
+    assert text.endswith("\n\nNo browser.")
     assert max(map(len, text.splitlines())) < 120
 
 
@@ -105,8 +108,9 @@ def test_the_report_has_the_contracts_form(backbone: Backbone, monkeypatch: pyte
 def test_the_page_is_timed_from_outside_on_a_real_server(monkeypatch: pytest.MonkeyPatch) -> None:
     if path := find_browser():
         monkeypatch.setenv("RITA_BROWSER", path)
+    monkeypatch.setattr(page, "ROUNDS", 1)
     with ThreadPoolExecutor(1) as elsewhere:  # the browser tests' loop runs in this thread
-        found, notes = elsewhere.submit(page.measure, "embedded", rounds=1).result()
+        found, notes = elsewhere.submit(page.measure, "embedded").result()
     assert 0 < found["page: first GET"] < found["page: server start"]
     in_browser = {f"page: {name}" for name in ("first paint", "selection", "strength", "what-if")}
     assert len(notes) == (path is None)

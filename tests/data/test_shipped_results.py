@@ -6,13 +6,12 @@ import pytest
 
 from rita_demo.data import shipped_results
 from rita_demo.evaluation.report.render import as_csv
-from rita_demo.evaluation.report.results import COLUMNS, ResultRow
+from rita_demo.evaluation.report.results import COLUMNS
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError
+from tests.evaluation.conftest import result_row
 
-ROW = ResultRow(
-    "caltech101", "embedded", "rita", "pgd", 4, 7, "off", "val", 61.25, 80, 50.3, 71.2, "0", "abc", 80, 0.5, "", (), ""
-)
+ROW = result_row(accuracy=61.25)
 
 
 def test_tables_output_is_read_back(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.report.results import ResultRow
+from rita_demo.evaluation.store import files
 
 Run = Callable[..., Path]
 
@@ -39,7 +40,8 @@ def result_row(method: str = "rita", attack: str = "pgd", budget: int = 1, **mor
     """A measured cell; ``more`` replaces other columns."""
     columns: dict[str, Any] = {"dataset": "caltech101", "backbone": "embedded", "split": "test", "steps": 7}
     columns |= {"protocol": "stream" if method == "rita" else "off", "seeds": "0", "settings": "x"}
-    columns |= {"accuracy": 50.0, "n": 80, "low": 40.0, "high": 60.0, "expected_answers": more.get("n", 80)}
+    columns |= {"accuracy": 50.0, "n": 80, "low": 40.0, "high": 60.0}
+    columns |= dict.fromkeys(("answers", "expected_answers"), more.get("n", 80))
     columns |= {"seconds": 0.4, "view_seconds": 0.9, "views": 64, "non_default": "", "weights": "abcdef0123456789"}
     columns |= {"threat_model": (f"About {attack}.",), "scope": "Accuracy on 80 pictures."}
     return ResultRow(method=method, attack=attack, budget=budget, **(columns | more))
@@ -106,6 +108,11 @@ def cells(out: Path) -> dict[str, list[dict[str, Any]]]:
         rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
         found[path.parent.name] = [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
     return found
+
+
+def stored_rows(out: Path) -> int:
+    """Number of complete rows of all cells."""
+    return sum(len(files.read_lines(path)) for path in out.glob("cells/*/rows.jsonl"))
 
 
 @pytest.fixture(scope="session")

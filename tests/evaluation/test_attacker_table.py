@@ -72,9 +72,7 @@ def test_an_attack_that_uses_the_cache_shares_no_pictures_between_cells(collecti
     assert planned_cells.attack_key(off, fewer, MODEL) == planned_cells.attack_key(off, collection, MODEL)
 
 
-def test_measured_under_the_attack_through_the_defence_with_its_threat_model(
-    run_evaluate, rows_of, tmp_path: Path
-) -> None:
+def test_measured_under_the_attack_through_the_defence_with_its_threat_model(run_evaluate, rows_of, tmp_path) -> None:
     more = ("--attack", "defence", "--protocols", "off,stream", "--set", "attack_views=3")
     out = run_evaluate(tmp_path / "runs", *more)
     found = rows_of(out)

@@ -17,6 +17,7 @@ from rita_demo.data.download import download_steps
 from rita_demo.evaluation.store import files
 from rita_demo.records.errors import DataError
 from tests.data.test_download import PICTURE, Server, tar_of
+from tests.evaluation.conftest import stored_rows
 
 pytestmark = pytest.mark.slow
 
@@ -51,10 +52,6 @@ def small_files(most: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-def stored_rows(out: Path) -> int:
-    return sum(len(files.read_lines(path)) for path in out.glob("cells/*/rows.jsonl"))
 
 
 def test_a_full_disk_loses_no_row_and_the_same_command_resumes(
@@ -110,9 +107,7 @@ def test_the_command_reports_a_file_size_limit_and_resumes_later(
     assert rows_of(out) == rows_of(whole)
 
 
-def test_a_download_reports_a_full_disk_and_resumes_with_more_space(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_download_reports_a_full_disk_and_resumes_with_more_space(tmp_path, monkeypatch) -> None:
     names = [f"dtd/images/{c}/{c}_{n}.png" for c in ("dotted", "striped") for n in range(10)]
     server = Server(tar_of({name: PICTURE + bytes(range(256)) * 40 for name in names}))
     monkeypatch.setattr(download, "CHUNK", 512)

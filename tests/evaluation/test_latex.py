@@ -61,14 +61,6 @@ def test_no_character_is_escaped_twice() -> None:
     assert escape("[1]") == "{[}1]", "after a line end it would be an option"
 
 
-def test_the_all_datasets_table_compares_with_both_ensembles() -> None:
-    captions = re.findall(r"\\caption\{(All datasets together[^.]*)\.", as_latex(ROWS[1:]))
-    assert captions == [
-        "All datasets together, against Ensemble",
-        "All datasets together, against Ensemble, views as RITA's",
-    ]
-
-
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no LaTeX on this machine")
 def test_plain_pdflatex_compiles_the_output(tmp_path: Path) -> None:
     many = [replace(ROW, dataset=f"set {n}", settings=str(n)) for n in range(60)]

@@ -131,9 +131,7 @@ def test_descriptions_change_the_answer_and_are_keyed_by_content(run_evaluate, r
     assert len(margins) == 3
 
 
-def test_a_description_file_that_lacks_a_class_gives_an_error_message(
-    command_line, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_description_file_that_lacks_a_class_gives_an_error_message(command_line, tmp_path, capsys) -> None:
     path = tmp_path / "mine.json"
     path.write_text('{"cat": ["it purrs"]}')
     assert cli.main(command_line(tmp_path / "runs", "--set", f"descriptions={path}")) == 1

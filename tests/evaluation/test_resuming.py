@@ -14,6 +14,7 @@ import pytest
 
 from rita_demo.cli import main as cli
 from rita_demo.evaluation.store import files
+from tests.evaluation.conftest import stored_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,34 +31,25 @@ def full_run(full_run_folder: Path, run_evaluate) -> Path:
 
 
 @pytest.mark.slow
-def test_killed_with_9_and_started_again_equals_uninterrupted(
-    full_run: Path, command_line, rows_of, tmp_path: Path
-) -> None:
+def test_killed_with_9_and_started_again_equals_uninterrupted(full_run, command_line, rows_of, tmp_path) -> None:
     out = tmp_path / "runs"
     process = subprocess.Popen(
         [sys.executable, "-m", "rita_demo", *command_line(out)], cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}
     )
     try:
         until = time.monotonic() + 120
-        while sum(map(len, rows_of_safely(rows_of, out))) < 6 and time.monotonic() < until:
+        while stored_rows(out) < 6 and time.monotonic() < until:
             assert process.poll() is None, "it ended before it could be killed"
             time.sleep(0.002)
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
-    before = sum(map(len, rows_of_safely(rows_of, out)))
-    assert 0 < before < 36
+    assert 0 < stored_rows(out) < 36
     assert cli.main(command_line(out)) == 0
     assert rows_of(out) == rows_of(full_run)
 
 
-def rows_of_safely(rows_of, out: Path) -> list[list[dict]]:
-    return [files.read_lines(path) for path in out.glob("cells/*/rows.jsonl")]
-
-
-def test_a_crash_during_any_write_loses_nothing(
-    full_run: Path, command_line, rows_of, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_crash_during_any_write_loses_nothing(full_run, command_line, rows_of, tmp_path, monkeypatch) -> None:
     out = tmp_path / "runs"
     append, died = files.append_bytes, 0
     for writes in (0, 1, 2, 3, 5, 7, 11, 13, 17):
@@ -94,16 +86,12 @@ def test_the_memory_of_a_stream_resumes_where_it_was(full_run: Path, command_lin
     assert stored[0] == stored[1]
 
 
-def test_a_finished_run_does_nothing_when_started_again(
-    full_run: Path, command_line, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_finished_run_does_nothing_when_started_again(full_run, command_line, capsys) -> None:
     assert cli.main(command_line(full_run)) == 0
     assert "3 cells, 36 rows, 0 of them new" in capsys.readouterr().out
 
 
-def test_a_second_process_on_the_same_folder_gives_an_error_message(
-    command_line, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_second_process_on_the_same_folder_gives_an_error_message(command_line, tmp_path, capsys) -> None:
     with files.exclusive_lock(tmp_path):
         assert cli.main(command_line(tmp_path)) == 1
     err = capsys.readouterr().err

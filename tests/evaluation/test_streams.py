@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import deque
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -26,10 +27,6 @@ from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import StreamTrajectory
 
 
-def lines_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
 @pytest.fixture(scope="module")
 def request_(data_root: Path, engine: Engine):
     def make(out: Path, attack: str = "pgd", **changes: Any) -> Request:
@@ -43,23 +40,25 @@ def request_(data_root: Path, engine: Engine):
     return make
 
 
-def run_all(request: Request, engine: Engine) -> None:
-    for _ in evaluate_steps(request, engine):
-        pass
-
-
-@pytest.fixture(scope="module")
-def streamed_folder(tmp_path_factory: pytest.TempPathFactory, engine: Engine, request_) -> Path:
-    """A folder of run folders with one stream of 12 pictures, half of them attacked."""
-    root = tmp_path_factory.mktemp("runs")
-    run_all(request_(root / "one"), engine)
-    return root
-
-
-@pytest.fixture(scope="module")
-def stream_run(streamed_folder: Path) -> StreamRun:
-    (found,) = stream_runs(streamed_folder)
+def run_all(request: Request, engine: Engine) -> StreamRun:
+    """The one stream of a request's parent folder, after it has ended."""
+    deque(evaluate_steps(request, engine), maxlen=0)
+    (found,) = stream_runs(request.out.parent)
     return found
+
+
+def interrupt(request: Request, engine: Engine) -> None:
+    """Two steps; closing unlocks the folder."""
+    steps = evaluate_steps(request, engine)
+    next(steps)
+    next(steps)
+    steps.close()
+
+
+@pytest.fixture(scope="module")
+def stream_run(tmp_path_factory: pytest.TempPathFactory, engine: Engine, request_) -> StreamRun:
+    """One stream of 12 pictures, half of them attacked."""
+    return run_all(request_(tmp_path_factory.mktemp("runs") / "one"), engine)
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +86,8 @@ def test_the_share_of_many_pictures_is_the_share_asked_for() -> None:
     assert all(is_attacked(3, DatasetItem(str(n), 0, 0), 100) for n in range(100))
 
 
-def test_a_picture_is_the_same_in_mixed_and_pure_traffic(
-    stream_run: StreamRun, engine: Engine, request_, tmp_path: Path
-) -> None:
-    run_all(request_(tmp_path / "all", traffic=Traffic()), engine)
-    (pure,) = stream_runs(tmp_path)
+def test_a_picture_is_the_same_in_mixed_and_pure_traffic(stream_run, engine, request_, tmp_path) -> None:
+    pure = run_all(request_(tmp_path / "all", traffic=Traffic()), engine)
     for method in ("clip", "ensemble"):
         attacked = {row["picture"]: row for row in pure.rows(method)}
         for row in stream_run.rows(method):
@@ -101,17 +97,11 @@ def test_a_picture_is_the_same_in_mixed_and_pure_traffic(
                     assert row[name] == same[name], (method, name)
 
 
-def test_closing_and_resuming_equals_an_uninterrupted_stream(
-    stream_run: StreamRun, engine: Engine, request_, tmp_path: Path
-) -> None:
+def test_closing_and_resuming_equals_an_uninterrupted_stream(stream_run, engine, request_, tmp_path) -> None:
     wish = request_(tmp_path / "one")
     for _ in range(5):
-        steps = evaluate_steps(wish, engine)
-        next(steps)
-        next(steps)
-        steps.close()  # unlocks the folder
-    run_all(wish, engine)
-    (again,) = stream_runs(tmp_path)
+        interrupt(wish, engine)
+    again = run_all(wish, engine)
     for method in stream_run.cells:
         timeless = [
             [{k: v for k, v in row.items() if k != "seconds"} for row in r.rows(method)] for r in (stream_run, again)
@@ -120,20 +110,14 @@ def test_closing_and_resuming_equals_an_uninterrupted_stream(
     assert (stream_run.cells["rita"] / "memory.f32").read_bytes() == (again.cells["rita"] / "memory.f32").read_bytes()
 
 
-def test_mixed_traffic_with_an_attack_that_uses_the_cache(
-    engine: Engine, request_, data_root: Path, tmp_path: Path
-) -> None:
+def test_mixed_traffic_with_an_attack_that_uses_the_cache(engine, request_, data_root, tmp_path) -> None:
     methods = ("clip", "rita", "rita_reset", "rita_memory")
     wish = request_(tmp_path / "one", "defence", methods=methods, limit=6)
     for _ in range(2):  # closed and resumed: all groups advance together
-        steps = evaluate_steps(wish, engine)
-        next(steps)
-        next(steps)
-        steps.close()
+        interrupt(wish, engine)
         counts = {len(read_lines(cell / "rows.jsonl")) for cell in (tmp_path / "one/cells").iterdir()}
         assert len(counts) == 1
-    run_all(wish, engine)
-    (found,) = stream_runs(tmp_path)
+    found = run_all(wish, engine)
     assert found.attack_uses_cache
     assert set(found.cells) == set(methods)
     course = trajectory_of(found)
@@ -154,9 +138,7 @@ def test_mixed_traffic_with_an_attack_that_uses_the_cache(
             assert (trace.linf, trace.l2) == pytest.approx((row["linf"], row["l2"]))
 
 
-def test_methods_match_a_stream_only_with_the_same_relevant_settings(
-    engine: Engine, request_, stream_run: StreamRun, tmp_path: Path
-) -> None:
+def test_methods_match_a_stream_only_with_the_same_relevant_settings(engine, request_, stream_run, tmp_path) -> None:
     wish = request_(tmp_path / "one", limit=3)
     for methods, more in (
         (("clip", "ensemble", "rita", "mta", "rita_untuned"), {}),
@@ -164,50 +146,36 @@ def test_methods_match_a_stream_only_with_the_same_relevant_settings(
         (("clip",), {"cache_weight": 0.5}),  # nothing to CLIP: the same cell
     ):
         settings = tuple(point.replace(**more) for point in wish.points)
-        run_all(replace(wish, methods=methods, points=settings), engine)
-    (found,) = stream_runs(tmp_path)
+        found = run_all(replace(wish, methods=methods, points=settings), engine)
     assert list(found.cells) == ["rita", "clip", "ensemble", "mta", "rita_untuned"]
     assert not stream_run.attack_uses_cache
 
 
-def test_a_second_stream_into_the_same_folder_is_refused(engine, request_, tmp_path) -> None:
-    steps = evaluate_steps(request_(tmp_path / "one"), engine)
-    next(steps)
-    with pytest.raises(DataError, match="Another evaluation"):
-        next(evaluate_steps(request_(tmp_path / "one"), engine))
-    steps.close()
-
-
 def test_class_by_class_keeps_classes_together_and_is_another_cell(
-    data_root: Path, engine: Engine, request_, streamed_folder: Path, tmp_path: Path
+    data_root: Path, engine: Engine, request_, stream_run: StreamRun, tmp_path: Path
 ) -> None:
     found = collect("caltech101", data_root, "val", limit=None, allow_partial=False)
     labels = [entry.label for entry in found.stream(0, "classes")]
     assert len([a for a, b in pairwise(labels) if a != b]) == len(set(labels)) - 1
     assert set(found.stream(0, "classes")) == set(found.stream(0))
-    run_all(request_(tmp_path / "one", traffic=Traffic(50, "classes")), engine)
-    (grouped,) = stream_runs(tmp_path)
-    assert grouped.cells["rita"].name != stream_runs(streamed_folder)[0].cells["rita"].name
+    grouped = run_all(request_(tmp_path / "one", traffic=Traffic(50, "classes")), engine)
+    assert grouped.cells["rita"].name != stream_run.cells["rita"].name
     assert "class by class" in grouped.title
 
 
 def slow_memory(one: StreamRun, t: int) -> dict[int, dict[int, tuple[str, np.ndarray]]]:
     """class -> slot -> (true class of the picture, feature), by reading the files from the start."""
-    header = json.loads((one.cells["rita"] / "header.json").read_text())
-    data = np.fromfile(one.cells["rita"] / "memory.f32", "<f4")
-    data = list(data.reshape(-1, header["width"]))
+    data = list(np.fromfile(one.cells["rita"] / "memory.f32", "<f4").reshape(-1, one.header["width"]))
     memory: dict[int, dict[int, tuple[str, np.ndarray]]] = {}
-    for row in lines_of(one.cells["rita"] / "rows.jsonl")[:t]:
+    for row in one.rows()[:t]:
         for k, slot, _, _ in row["entered"]:
             memory.setdefault(k, {})[slot] = (row["label"], data.pop(0))
     return memory
 
 
-def test_accuracy_and_interval_after_every_picture_are_those_of_a_recount(
-    stream_run: StreamRun, trajectory: StreamTrajectory
-) -> None:
-    for method, folder in stream_run.cells.items():
-        rows = lines_of(folder / "rows.jsonl")
+def test_accuracy_and_interval_after_every_picture_are_those_of_a_recount(stream_run, trajectory) -> None:
+    for method in stream_run.cells:
+        rows = stream_run.rows(method)
         for t in range(1, len(rows) + 1):
             right, z = sum(row["answer"] == row["label"] for row in rows[:t]), 1.959963984540054
             share = right / t
@@ -221,11 +189,8 @@ def test_accuracy_and_interval_after_every_picture_are_those_of_a_recount(
             for part in accuracy_summaries(trajectory, t):
                 if part.method != method:
                     continue
-                chosen = [
-                    row
-                    for row in rows[:t]
-                    if part.subset == "all" or (row["attack"] != "none") == (part.subset == "attacked")
-                ]
+                wanted = {"all": (True, False), "attacked": (True,), "clean": (False,)}[part.subset]
+                chosen = [row for row in rows[:t] if (row["attack"] != "none") in wanted]
                 assert part.n == len(chosen)
                 assert part.right == sum(row["right"] for row in chosen)
                 assert math.isnan(part.accuracy) == (part.n == 0)
@@ -247,32 +212,16 @@ def synthetic_run(tmp_path_factory: pytest.TempPathFactory) -> StreamRun:
             entered.append([k, slot, int(rng.integers(64)), float(rng.random())])
             feature = rng.normal(size=width)
             vectors.append(feature / np.linalg.norm(feature))
-        rows.append(
-            {
-                "picture": f"p{t}",
-                "label": names[label],
-                "answer": names[int(rng.integers(4))],
-                "attack": "pgd" if t % 3 else "none",
-                "picture_seed": t,
-                "entered": entered,
-                "seconds": {"attack": 0.5, "views": 0.25, "method": 0.125},
-            }
-        )
+        row = {"picture": f"p{t}", "label": names[label], "answer": names[int(rng.integers(4))], "entered": entered}
+        row |= {"attack": "pgd" if t % 3 else "none", "seconds": {"attack": 0.5, "views": 0.25, "method": 0.125}}
+        rows.append(row)
     columns = {"dataset": "pets", "split": "test", "backbone": "x", "attack": "pgd:66", "budget": 4, "steps": 1}
     for method in ("clip", "rita"):
         folder = root / "run/cells" / method
         folder.mkdir(parents=True)
         protocol = "stream" if method == "rita" else "off"
-        header = {
-            "columns": columns | {"method": method, "protocol": protocol},
-            "seed": 0,
-            "special": {},
-            "pictures": 60,
-            "names": names,
-            "knobs": {"slots": slots},
-            "weights": "w",
-            "width": width,
-        }
+        header = {"columns": columns | {"method": method, "protocol": protocol}, "seed": 0, "special": {}}
+        header |= {"pictures": 60, "names": names, "knobs": {"slots": slots}, "weights": "w", "width": width}
         (folder / "header.json").write_text(json.dumps(header))
         written = rows if method == "rita" else rows[5:30][::-1]
         (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in written))

@@ -145,9 +145,7 @@ def test_a_split_with_only_the_target_class_gives_an_error_message(tmp_path: Pat
         collect("pets", tmp_path, "val", limit=None, allow_partial=True, exclusions="cat")
 
 
-def test_a_stored_stream_reopens_with_its_target(
-    run_evaluate, data_root: Path, tiny_model_dir: Path, tmp_path: Path
-) -> None:
+def test_a_stored_stream_reopens_with_its_target(run_evaluate, data_root, tiny_model_dir, tmp_path) -> None:
     run_evaluate(tmp_path / "aimed", "--attack", "none,pgd", "--target", "next")
     places, engine = DataFolders(data_root, tmp_path), Engine(f"local-dir:{tiny_model_dir}", "cpu")
     one = next(s for s in stored_runs.stored_streams(places) if s.columns["attack"] == "pgd@next")

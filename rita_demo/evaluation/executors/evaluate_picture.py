@@ -17,7 +17,7 @@ from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.pictures import DatasetItem
 from rita_demo.evaluation.planned_cells import Cell
 from rita_demo.evaluation.request import SEEDS
-from rita_demo.evaluation.store.cell_file import Row, RowWriter
+from rita_demo.evaluation.store.cell_file import RowWriter
 from rita_demo.evaluation.store.run_folder import ModelFacts, PictureRequest, PromptStores
 from rita_demo.evaluation.store.tuned_prompts import TunedPromptStore
 from rita_demo.evaluation.store.views_and_attacks import (
@@ -154,26 +154,28 @@ def with_picture_name(item: DatasetItem, error: DemoError) -> DataError:
 
 def _row(
     request: PictureRequest, cell: Cell, writer: RowWriter, encoded: EncodedPicture, verdict: Verdict, seconds: float
-) -> Row:
-    columns = {name: writer.columns[name] for name in ("budget", "steps", "protocol", "settings")}
-    columns["attack"] = cell.settings.attack
-    if not request.attacked:  # the clean part of mixed traffic
-        columns |= {"attack": "none", "budget": 0, "steps": 0}
-    names, item, outcome = request.names, request.item, encoded.attack_outcome
-    return Row(
-        picture=item.id,
-        method=cell.method,
-        seed=cell.seed,
-        label=names[item.label],
-        answer=names[verdict.label],
-        right=verdict.label == item.label,
-        probability=float(verdict.probability[verdict.label]),
-        margin=float(verdict.margin),
-        linf=float(outcome.linf),
-        l2=float(outcome.l2),
-        already_wrong=outcome.already_wrong,
-        picture_seed=request.seed,
-        target="" if request.target is None else names[request.target],
-        seconds={"attack": outcome.seconds, "views": round(encoded.seconds, 4), "method": round(seconds, 4)},
-        **columns,
-    )
+) -> dict[str, Any]:
+    columns, names, item, outcome = writer.columns, request.names, request.item, encoded.attack_outcome
+    hit = request.attacked  # False in the clean part of mixed traffic
+    return {
+        "picture": item.id,
+        "method": cell.method,
+        "attack": cell.settings.attack if hit else "none",
+        "budget": columns["budget"] if hit else 0,
+        "steps": columns["steps"] if hit else 0,
+        "protocol": columns["protocol"],
+        "seed": cell.seed,
+        "settings": columns["settings"],
+        "label": names[item.label],
+        "answer": names[verdict.label],
+        "right": verdict.label == item.label,
+        "probability": float(verdict.probability[verdict.label]),
+        "margin": float(verdict.margin),
+        "linf": float(outcome.linf),
+        "l2": float(outcome.l2),
+        "already_wrong": outcome.already_wrong,
+        "picture_seed": request.seed,
+        "seconds": {"attack": outcome.seconds, "views": round(encoded.seconds, 4), "method": round(seconds, 4)},
+        "entered": [],
+        "target": "" if request.target is None else names[request.target],
+    }

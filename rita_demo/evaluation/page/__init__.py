@@ -6,13 +6,14 @@ offers and never gives a path.
 
 from rita_demo.evaluation.page import small_ablations
 from rita_demo.evaluation.page.feature_cloud import collect_steps, texture_set
-from rita_demo.evaluation.page.folders import DataFolders, available
 from rita_demo.evaluation.page.stored_runs import SHIPPED, load_cloud_steps, measured_points, run_names, stored_streams
 from rita_demo.evaluation.page.streams import (
     MAX_PICTURES,
     MIN_PICTURES,
     TRAFFIC,
+    DataFolders,
     StreamPicture,
+    available,
     open_stream_picture,
     picture_of,
     request_for,
@@ -25,38 +26,3 @@ from rita_demo.evaluation.report.match_paper import index_cells, matching, same_
 from rita_demo.evaluation.request import ORDERS
 from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
 from rita_demo.evaluation.stream_trajectory import accuracy_summaries, cache_stats_after, throughput, trajectory_of
-
-__all__ = [
-    "MAX_PICTURES",
-    "MIN_PICTURES",
-    "ORDERS",
-    "SHIPPED",
-    "TRAFFIC",
-    "DataFolders",
-    "StreamPicture",
-    "StreamRun",
-    "accuracy_summaries",
-    "available",
-    "cache_stats_after",
-    "collect_steps",
-    "find_stream_run",
-    "index_cells",
-    "load_cloud_steps",
-    "matching",
-    "measured_points",
-    "non_default_settings",
-    "open_stream_picture",
-    "picture_of",
-    "request_for",
-    "rows_text",
-    "run_names",
-    "same_backbone",
-    "small_ablations",
-    "stored_streams",
-    "stream_run_of",
-    "stream_runs",
-    "stream_steps",
-    "texture_set",
-    "throughput",
-    "trajectory_of",
-]

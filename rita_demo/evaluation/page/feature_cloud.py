@@ -21,7 +21,7 @@ THUMBNAIL_SIDE = 56  # pixels
 MAX_PICTURES = 400  # pictures of one cloud
 
 
-def texture_set(classes: int, per_class: int, split: str = "val") -> PictureSet:
+def texture_set(classes: int, per_class: int) -> PictureSet:
     """Generated textures: ``classes`` of the 47 words, spread over the alphabet, with ``per_class`` pictures each.
 
     Raises:
@@ -36,10 +36,10 @@ def texture_set(classes: int, per_class: int, split: str = "val") -> PictureSet:
     names = tuple(textures.CLASSES[i * total // classes] for i in range(classes))
     items = tuple(
         DatasetItem(f"{name}/{seed}", label, 0, texture=(name, seed))
-        for seed in textures.seeds(split)[:per_class]
+        for seed in textures.seeds("val")[:per_class]
         for label, name in enumerate(names)
     )
-    return PictureSet("textures", split, names, items, len(items), classes)
+    return PictureSet("textures", "val", names, items, len(items), classes)
 
 
 def collect_steps(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rita_demo.evaluation.page.folders import DataFolders
+from rita_demo.evaluation.page.streams import DataFolders
 from rita_demo.evaluation.request import Request, points
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS

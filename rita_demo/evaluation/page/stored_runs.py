@@ -6,8 +6,8 @@ Nothing here writes, because another process may be writing to the run folder.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,9 @@ from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.cell_header import cell_of
 from rita_demo.evaluation.page.feature_cloud import MAX_PICTURES, VIEWS_SHOWN, attack_text, thumbnail
-from rita_demo.evaluation.page.folders import DataFolders
-from rita_demo.evaluation.page.streams import check_model, picture_of
+from rita_demo.evaluation.page.streams import DataFolders, check_model, picture_of
 from rita_demo.evaluation.pictures import PictureSet
-from rita_demo.evaluation.planned_cells import Cell, ModelIdentity
+from rita_demo.evaluation.planned_cells import ModelIdentity
 from rita_demo.evaluation.report.ablation_points import ablation_points, read_points
 from rita_demo.evaluation.store import files
 from rita_demo.evaluation.store.cell_file import cache_after_rows
@@ -80,8 +79,12 @@ def load_cloud_steps(folders: DataFolders, name: str, engine: Engine) -> Generat
     run, names = one.cells["rita"].parents[1], tuple(one.header["names"])
     pictures = PictureSet(one.columns["dataset"], "", names, (), 0, 0)
     model = ModelIdentity(one.columns["backbone"], one.header["weights"])
-    attacked = _features(run, cell, pictures, model, engine.info.width)
-    clean = _features(run, cell.clean, pictures, model, engine.info.width)
+    clean, attacked = (
+        _features(
+            run / "looks" / planned_cells.views_key(part, pictures, model), cell.requested.views, engine.info.width
+        )
+        for part in (cell.clean, cell)
+    )
     delivered = [attacked if row["attack"] != "none" else clean for row in rows]
     ids = [row["picture"] for row in rows]
     if not rows or any(i not in features for i, features in zip(ids, delivered)):
@@ -89,10 +92,9 @@ def load_cloud_steps(folders: DataFolders, name: str, engine: Engine) -> Generat
             "The features of this stream are not all stored.", "Run the same evaluate again into this folder."
         )
 
-    def clean_square(picture: str) -> Picture:
-        square, side = cell.requested.square, engine.info.side
-        return picture_of(folders, one, picture, square=square, side=side)
-
+    hits = sum(features is attacked for features in delivered)
+    delivered_text = f"pictures, {hits} of {len(rows)} attacked" if hits else "clean pictures"
+    clean_square = partial(picture_of, folders, one, square=cell.requested.square, side=engine.info.side)
     for done, row in enumerate(rows):
         if row["picture"] not in clean:
             yield done, len(rows)
@@ -110,28 +112,17 @@ def load_cloud_steps(folders: DataFolders, name: str, engine: Engine) -> Generat
         views=views[:, 1 : 1 + VIEWS_SHOWN],
         cache=cache_after_rows(one.cells["rita"], engine.empty_cache(class_prompts, cell.settings), rows),
         thumbs=_thumbs(run / "attacked" / planned_cells.attack_key(cell, pictures, model), ids, clean_square),
-        pictures_name=_delivered_text([features is attacked for features in delivered]),
+        pictures_name="attacked pictures" if hits == len(rows) else delivered_text,
     )
 
 
-def _delivered_text(attacked: list[bool]) -> str:
-    """Words for the pictures that arrived."""
-    if all(attacked):
-        return "attacked pictures"
-    return f"pictures, {sum(attacked)} of {len(attacked)} attacked" if any(attacked) else "clean pictures"
-
-
-def _features(
-    run: Path, cell: Cell, picture_set: PictureSet, model: ModelIdentity, width: int
-) -> dict[str, np.ndarray]:
+def _features(folder: Path, views: int, width: int) -> dict[str, np.ndarray]:
     """Picture -> its stored views (N, D), unit length."""
-    folder = run / "looks" / planned_cells.views_key(cell, picture_set, model)
-    rows: list[dict[str, Any]] = files.read_lines(folder / "looks.jsonl")
+    rows, size = files.read_lines(folder / "looks.jsonl"), views * width
     if not rows:
         return {}
-    size = cell.requested.views * width
     data = np.fromfile(folder / "features.f16", "<f2", count=len(rows) * size)
-    data = data[: len(data) // size * size].reshape(-1, cell.requested.views, width)
+    data = data[: len(data) // size * size].reshape(-1, views, width)
     return {row["id"]: unit_features(views) for row, views in zip(rows, data)}
 
 

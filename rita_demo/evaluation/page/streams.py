@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rita_demo.data.datasets import load_split
+from rita_demo.data.datasets import DatasetStatus, dataset_status, load_split
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import DEFAULT_METHODS, with_defaults
-from rita_demo.evaluation.page.folders import DataFolders, available
 from rita_demo.evaluation.pictures import find_picture
 from rita_demo.evaluation.request import Request, Traffic
 from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
@@ -28,6 +27,23 @@ MIN_PICTURES, MAX_PICTURES = 2, 500  # pictures of one stream
 MAX_STREAMS = 16  # of the page on disk; the oldest is deleted
 MAX_STREAM_BYTES = 2 << 30  # all of them together
 FOLDER_PREFIX = "page-"  # of their folders' names
+
+
+@dataclass(frozen=True)
+class DataFolders:
+    """The folder of the datasets, and the folder of run folders; the server's owner chooses them."""
+
+    data: Path = Path("data")
+    runs: Path = Path("runs")
+
+    @property
+    def root(self) -> Path | None:
+        return self.data if self.data.is_dir() else None
+
+
+def available(folders: DataFolders) -> tuple[DatasetStatus, ...]:
+    """The datasets that can be streamed."""
+    return tuple(row for row in dataset_status(folders.root) if row.usable)
 
 
 @dataclass(frozen=True)
@@ -157,9 +173,9 @@ def rows_text(one: StreamRun) -> str:
 
 def _split(dataset: str, root: Path | None) -> str:
     """The split to stream: the test split if there is one."""
+    if dataset == "textures":
+        return "test"
     for split in ("test", "val", "all", "train"):
-        if dataset == "textures":
-            return split
         with suppress(DataError):
             load_split(dataset, root or Path(), split, allow_partial=True)
             return split
@@ -177,10 +193,8 @@ def _evict_old_streams(out: Path) -> None:
     """Delete the page's oldest streams beyond MAX_STREAMS or MAX_STREAM_BYTES; no other folders."""
     if out.exists() or not out.parent.is_dir():
         return
-    streams = [p for p in out.parent.iterdir() if p.name.startswith(FOLDER_PREFIX) and p.is_dir()]
-    newest = sorted(streams, key=lambda p: -p.stat().st_mtime)
-    total = 0
-    for place, old in enumerate(newest, 1):
+    streams, total = [p for p in out.parent.glob(f"{FOLDER_PREFIX}*") if p.is_dir()], 0
+    for place, old in enumerate(sorted(streams, key=lambda p: -p.stat().st_mtime), 1):
         total += sum(path.stat().st_size for path in old.rglob("*") if path.is_file())
         if place < MAX_STREAMS and total <= MAX_STREAM_BYTES:
             continue

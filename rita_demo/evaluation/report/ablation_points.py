@@ -64,13 +64,14 @@ def read_points(path: Path) -> tuple[AblationPoint, ...]:
         rows = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(rows, list):
             raise TypeError
-        return tuple(_point(row) for row in rows)
+        return tuple(
+            AblationPoint(
+                MeasuredCell(**{name: row[name] for name in COLUMNS}),
+                {name: value for name, value in row["knobs"].items() if name in SETTINGS},
+            )
+            for row in rows
+        )
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise DataError(
             f"{path.name} holds no measured points.", "Write it with tables RUNS --format points."
         ) from error
-
-
-def _point(row: dict[str, Any]) -> AblationPoint:
-    settings = {name: value for name, value in row["knobs"].items() if name in SETTINGS}
-    return AblationPoint(MeasuredCell(**{name: row[name] for name in COLUMNS}), settings)

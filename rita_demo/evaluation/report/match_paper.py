@@ -25,26 +25,21 @@ def index_cells(cells: Iterable[AnyCell]) -> dict[Key, list[AnyCell]]:
     return group_by(cells, lambda one: _key(one.dataset.partition(":")[0], one.method, one.attack, one.budget))
 
 
-def matching(
-    cell: PaperResult, index: Mapping[Key, Sequence[AnyCell]], backbones: Mapping[str, str] = paper_results.BACKBONES
-) -> list[AnyCell]:
-    """The measured cells of :func:`index_cells` for a printed one, those of its backbone first; none for an average.
-
-    ``backbones``: name in the paper -> name in measured tables.
-    """
+def matching(cell: PaperResult, index: Mapping[Key, Sequence[AnyCell]]) -> list[AnyCell]:
+    """The measured cells of :func:`index_cells` for a printed one, those of its backbone first; none for an average."""
     if cell.dataset not in paper_results.DATASETS or cell.method not in paper_results.METHODS:
         return []
     dataset, method = paper_results.DATASETS[cell.dataset], paper_results.METHODS[cell.method]
     key = _key(dataset, method, paper_results.ATTACKS.get(cell.attack, ""), cell.budget or 0)
-    return sorted(index.get(key, []), key=lambda one: not same_backbone(cell.backbone, one, backbones))
+    return sorted(index.get(key, []), key=lambda one: not same_backbone(cell.backbone, one))
 
 
-def same_backbone(printed: str, cell: MeasuredCell, backbones: Mapping[str, str] = paper_results.BACKBONES) -> bool:
+def same_backbone(printed: str, cell: MeasuredCell) -> bool:
     """Whether a cell was measured on the backbone that the paper calls ``printed``.
 
     A fine-tuned vision tower is a local file, recognised by its file name.
     """
-    name = backbones.get(printed, "+")
+    name = paper_results.BACKBONES.get(printed, "+")
     if "+" not in name:
         return name == cell.backbone
     base, _, tuned = printed.partition(" ")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import fmean
 
 from rita_demo.attacks import ATTACKS
@@ -40,8 +41,6 @@ VARIANTS_NOTE = (
 AVERAGE_NOTE = f"{NOT_MEASURED}: not measured; an average of measured cells needs all of its datasets."
 UNBOUNDED_NOTE = "The paper names a strength for this attack; as it is measured here it has none."
 
-Index = Mapping[Key, Sequence[ResultRow]]  # see index_cells
-
 
 @dataclass(frozen=True)
 class PaperBlock:
@@ -53,34 +52,21 @@ class PaperBlock:
     budget: int | None
     cells: tuple[PaperResult, ...]
 
-    @property
-    def datasets(self) -> tuple[str, ...]:
-        """Columns: the paper's names, averages among them."""
-        return tuple(dict.fromkeys(cell.dataset for cell in self.cells))
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Rows: the paper's names."""
-        return tuple(dict.fromkeys(cell.method for cell in self.cells))
-
-    def averaged(self, name: str) -> tuple[str, ...]:
-        """The datasets of a column: those of an average, else the dataset itself.
+    @cached_property
+    def columns(self) -> dict[str, tuple[str, ...]]:
+        """Column (the paper's name) -> its datasets: those of an average, else the dataset itself.
 
         The table of components prints an average without its datasets; they are those of the main table.
         """
-        if name not in paper_results.AVERAGES:
-            return (name,)
-        columns: Sequence[str] = self.datasets
+        names = dict.fromkeys(cell.dataset for cell in self.cells)
+        single: Iterable[str] = names
         if self.tables == ("components",):
-            columns = [c.dataset for c in paper_results.paper_results() if c.table == "main"]
-        return tuple(dict.fromkeys(paper_results.averaged_datasets(name, columns)))
-
-    def single_cells(self) -> list[PaperResult]:
-        """The cells with every average replaced by the cells of its datasets."""
-        return [replace(cell, dataset=name) for cell in self.cells for name in self.averaged(cell.dataset)]
+            single = dict.fromkeys(c.dataset for c in paper_results.paper_results() if c.table == "main")
+        averages = paper_results.AVERAGES
+        return {n: paper_results.averaged_datasets(n, single) if n in averages else (n,) for n in names}
 
 
-def paper_tables(rows: Sequence[ResultRow], backbones: Mapping[str, str] = paper_results.BACKBONES) -> list[Table]:
+def paper_tables(rows: Sequence[ResultRow]) -> list[Table]:
     """A table for every part of a printed table that has a measured cell, per backbone, split and threat model.
 
     Printed numbers are those of the measured backbone, or of ``DEFAULT_BACKBONES`` where the paper does not have it.
@@ -88,7 +74,7 @@ def paper_tables(rows: Sequence[ResultRow], backbones: Mapping[str, str] = paper
     Raises:
         DataError: the printed results are missing from this copy, or damaged.
     """
-    tables, blocks = [], _blocks(paper_results.paper_results())
+    blocks = _blocks(paper_results.paper_results())
     comparable = group_by(
         rows,
         lambda r: (
@@ -96,11 +82,7 @@ def paper_tables(rows: Sequence[ResultRow], backbones: Mapping[str, str] = paper
             *(r.attack, r.budget, r.steps, r.threat_model),
         ),
     )
-    for group in comparable.values():
-        index = index_cells(group)
-        chosen = _select_blocks(blocks, group[0], index, backbones)
-        tables += [_paper_table(block, group, index, backbones) for block in chosen]
-    return tables
+    return [table.build() for group in comparable.values() for table in _select_tables(blocks, group)]
 
 
 def _blocks(cells: Iterable[PaperResult]) -> list[PaperBlock]:
@@ -114,136 +96,121 @@ def _blocks(cells: Iterable[PaperResult]) -> list[PaperBlock]:
     return list(blocks.values())
 
 
-def _select_blocks(
-    blocks: Sequence[PaperBlock], row: ResultRow, index: Index, backbones: Mapping[str, str]
-) -> list[PaperBlock]:
-    """Blocks of the measured backbone, then of the default ones, then of any, as long as they show a new cell."""
+def _select_tables(blocks: Sequence[PaperBlock], group: Sequence[ResultRow]) -> list[PaperTable]:
+    """Those of the measured backbone, then of the default ones, then of any, as long as they show a new cell."""
     names = dict.fromkeys(block.backbone for block in blocks)
-    first = [name for name in names if same_backbone(name, row, backbones)]
-    shown: set[str] = set()
-    chosen: list[PaperBlock] = []
+    first = [name for name in names if same_backbone(name, group[0])]
+    index, shown, chosen = index_cells(group), set[str](), list[PaperTable]()
     for name in dict.fromkeys((*first, *(n for n in DEFAULT_BACKBONES if n in names), *names)):
-        measured = {block: _measured_keys(block, index) for block in blocks if block.backbone == name}
-        new = {key for keys in measured.values() for key in keys} - shown
-        if new:
-            chosen += [block for block, keys in measured.items() if keys]
+        tables = [PaperTable(block, group, index) for block in blocks if block.backbone == name]
+        if new := {cell for table in tables for cell in table.measured_cells()} - shown:
+            chosen += [table for table in tables if table.measured_cells()]
             shown |= new
     return chosen
 
 
-def _measured_keys(block: PaperBlock, index: Index) -> set[str]:
-    """Measured cells of a block as "method dataset"; an average counts when all of its datasets are measured."""
-    found = {f"{one.method} {one.dataset}" for cell in block.cells for one in matching(cell, index)}
-    for cell in block.cells:
-        if cell.dataset in paper_results.AVERAGES:
-            parts = [matching(replace(cell, dataset=name), index) for name in block.averaged(cell.dataset)]
-            if all(parts):
+class PaperTable:
+    """A block beside the measured cells of a ``group`` that differ in dataset, method, memory and settings alone."""
+
+    def __init__(self, block: PaperBlock, group: Sequence[ResultRow], index: Mapping[Key, Sequence[ResultRow]]) -> None:
+        self.block, self.group = block, group
+        self.measured: dict[str, dict[str, list[ResultRow]]] = {}  # method -> dataset (printed names) -> cells
+        self.scopes: dict[
+            str, dict[str, str]
+        ] = {}  # dataset -> its pictures: several where cells are of different ones
+        self.notes: dict[str, int] = {}  # known errors of printed numbers -> number of the footnote
+        for cell in block.cells:
+            for name in block.columns[cell.dataset]:
+                found = matching(replace(cell, dataset=name), index)
+                self.measured.setdefault(cell.method, {})[name] = found
+                for row in found:
+                    sentence = " ".join((row.scope, *untouched_text(row)))
+                    self.scopes.setdefault(name, {}).setdefault(row.scope, sentence)
+
+    def measured_cells(self) -> set[str]:
+        """The measured cells as "method dataset"; an average counts when all of its datasets are measured."""
+        found: set[str] = set()
+        for cell in self.block.cells:
+            parts = [self.measured[cell.method][name] for name in self.block.columns[cell.dataset]]
+            if cell.dataset not in paper_results.AVERAGES:
+                found.update(f"{one.method} {one.dataset}" for one in parts[0])
+            elif all(parts):
                 found.add(f"{cell.method} {cell.dataset}")
-    return found
+        return found
 
+    def build(self) -> Table:
+        block, row = self.block, self.group[0]
+        rows = tuple(row for method in self.measured for row in self._rows(method))
+        averages = [name for name in block.columns if name in paper_results.AVERAGES]
+        columns = (f"{name} of {len(parts)}" if name in averages else name for name, parts in block.columns.items())
+        names = " and ".join(f"“{table}”" for table in block.tables)
+        return Table(
+            f"{row.backbone} ({row.split}) beside the paper's table{'s' * (len(block.tables) > 1)} {names}, "
+            f"{block.backbone}, {attack_text(block.attack, block.budget or 0)}",
+            self._sentences_above(),
+            ("method", "memory", *columns, "s per picture", "settings"),
+            rows,
+            (
+                *((AVERAGE_NOTE,) if averages else ()),
+                *(f"[{n}] Known to be wrong in the print, or doubtful: {note}." for note, n in self.notes.items()),
+                *((VARIANTS_NOTE,) if any(row.method == "rita" for row in self.group) else ()),
+                SECONDS_NOTE,
+            ),
+        )
 
-def _paper_table(block: PaperBlock, group: Sequence[ResultRow], index: Index, backbones: Mapping[str, str]) -> Table:
-    scopes = _scopes(block, index)
-    notes: dict[str, int] = {}  # known errors of printed numbers -> number of the footnote
-    rows = tuple(row for method in block.methods for row in _rows(block, method, index, scopes, notes))
-    has_average = any(name in paper_results.AVERAGES for name in block.datasets)
-    columns = (
-        f"{name} of {len(block.averaged(name))}" if name in paper_results.AVERAGES else name for name in block.datasets
-    )
-    names = " and ".join(f"“{table}”" for table in block.tables)
-    return Table(
-        f"{group[0].backbone} ({group[0].split}) beside the paper's table{'s' * (len(block.tables) > 1)} {names}, "
-        f"{block.backbone}, {attack_text(block.attack, block.budget or 0)}",
-        _sentences_above(block, group[0], scopes, same_backbone(block.backbone, group[0], backbones)),
-        ("method", "memory", *columns, "s per picture", "settings"),
-        rows,
-        (
-            *((AVERAGE_NOTE,) if has_average else ()),
-            *(f"[{number}] Known to be wrong in the print, or doubtful: {note}." for note, number in notes.items()),
-            *((VARIANTS_NOTE,) if any(row.method == "rita" for row in group) else ()),
-            SECONDS_NOTE,
-        ),
-    )
+    def _sentences_above(self) -> tuple[str, ...]:
+        block, row = self.block, self.group[0]
+        by = "" if block.backbone in paper_results.BACKBONES else ", by the name of its file"
+        comparison = (
+            f"The backbone is the printed one{by}; a cell is comparable where pictures, class names, attack and "
+            "settings are as well."
+            if same_backbone(block.backbone, row)
+            else f"{row.backbone} is not the {block.backbone} of the print: no number here reproduces a printed one."
+        )
+        unbounded = row.attack in ATTACKS and not ATTACKS[row.attack].bounded
+        return (
+            f"Measured: {row.backbone} (weights {row.weights[:8]}), split {row.split}. {row.note}".rstrip(),
+            *(f"{name}: {' '.join(sentences.values())}" for name, sentences in self.scopes.items()),
+            *row.threat_model,
+            *((UNBOUNDED_NOTE,) if unbounded and block.budget else ()),
+            comparison,
+        )
 
+    def _rows(self, method: str) -> list[tuple[str, ...]]:
+        """A row for every memory and settings that a method was measured with, or the printed numbers alone."""
+        cells = {cell.dataset: cell for cell in self.block.cells if cell.method == method}
+        measured = self.measured[method]
+        variants = dict.fromkeys((one.protocol, one.non_default) for found in measured.values() for one in found)
+        name, components = paper_results.METHODS[method], "components" in self.block.tables
+        title = f"{method} ({method_text(name)})" if components else method_text(name)
+        printed = f" (printed {paper_results.SECONDS[name]:.2f})" if name in paper_results.SECONDS else ""
+        rows = []
+        for variant in variants or [None]:
+            shown = {
+                name: max(same, key=lambda one: (one.finished, one.n))
+                for name, found in measured.items()
+                if (same := [one for one in found if (one.protocol, one.non_default) == variant])
+            }
+            values = [self._cell(column, cells.get(column), shown) for column in self.block.columns]
+            if not shown:
+                rows.append((title, "", *values, NOT_MEASURED + printed, "not measured"))
+                continue
+            views, seconds = (fmean(getattr(row, n) for row in shown.values()) for n in ("view_seconds", "seconds"))
+            mean = replace(next(iter(shown.values())), view_seconds=views, seconds=seconds)
+            settings = mean.non_default or "recommended"
+            rows.append((title, cache_text(mean), *values, seconds_text(mean) + printed, settings))
+        return rows
 
-def _scopes(block: PaperBlock, index: Index) -> dict[str, list[str]]:
-    """Dataset, as printed -> the pictures of its cells; several sentences where cells are of different pictures."""
-    found: dict[str, dict[str, str]] = {}
-    for cell in block.single_cells():
-        for row in matching(cell, index):
-            sentence = " ".join((row.scope, *untouched_text(row)))
-            found.setdefault(cell.dataset, {}).setdefault(row.scope, sentence)
-    return {name: list(sentences.values()) for name, sentences in found.items()}
-
-
-def _sentences_above(
-    block: PaperBlock, row: ResultRow, scopes: Mapping[str, Sequence[str]], same: bool
-) -> tuple[str, ...]:
-    by = "" if block.backbone in paper_results.BACKBONES else ", by the name of its file"
-    comparison = (
-        f"The backbone is the printed one{by}; a cell is comparable where pictures, class names, attack and settings "
-        "are as well."
-        if same
-        else f"{row.backbone} is not the {block.backbone} of the print: no number here reproduces a printed one."
-    )
-    unbounded = row.attack in ATTACKS and not ATTACKS[row.attack].bounded
-    return (
-        f"Measured: {row.backbone} (weights {row.weights[:8]}), split {row.split}. {row.note}".rstrip(),
-        *(f"{name}: {' '.join(sentences)}" for name, sentences in scopes.items()),
-        *row.threat_model,
-        *((UNBOUNDED_NOTE,) if unbounded and block.budget else ()),
-        comparison,
-    )
-
-
-def _rows(
-    block: PaperBlock, method: str, index: Index, scopes: Mapping[str, Sequence[str]], notes: dict[str, int]
-) -> list[tuple[str, ...]]:
-    """A method's rows: one for every cache protocol and settings it was measured with, or the printed numbers alone."""
-    printed = {cell.dataset: cell for cell in block.cells if cell.method == method}
-    measured = {cell.dataset: matching(cell, index) for cell in block.single_cells() if cell.method == method}
-    variants = dict.fromkeys((one.protocol, one.non_default) for found in measured.values() for one in found)
-    rows = []
-    for variant in variants or [None]:
-        shown = {
-            name: max(same, key=lambda one: (one.finished, one.n))
-            for name, found in measured.items()
-            if (same := [one for one in found if (one.protocol, one.non_default) == variant])
-        }
-        cells = [_cell(block, name, printed.get(name), shown, scopes, notes) for name in block.datasets]
-        rows.append(_table_row(next(iter(printed.values())), shown, cells))
-    return rows
-
-
-def _table_row(cell: PaperResult, rows: Mapping[str, ResultRow], values: Sequence[str]) -> tuple[str, ...]:
-    """The whole row: method, cache protocol, cells, time, settings."""
-    name = paper_results.METHODS[cell.method]
-    title = method_text(name) if cell.table != "components" else f"{cell.method} ({method_text(name)})"
-    printed = f" (printed {paper_results.SECONDS[name]:.2f})" if name in paper_results.SECONDS else ""
-    if not rows:
-        return (title, "", *values, NOT_MEASURED + printed, "not measured")
-    view_seconds, seconds = (fmean(getattr(r, n) for r in rows.values()) for n in ("view_seconds", "seconds"))
-    mean = replace(next(iter(rows.values())), view_seconds=view_seconds, seconds=seconds)
-    return (title, cache_text(mean), *values, seconds_text(mean) + printed, mean.non_default or "recommended")
-
-
-def _cell(
-    block: PaperBlock,
-    name: str,
-    printed: PaperResult | None,
-    rows: Mapping[str, ResultRow],
-    scopes: Mapping[str, Sequence[str]],
-    notes: dict[str, int],
-) -> str:
-    """One cell: the measured number, and the printed one in brackets."""
-    value, datasets = NOT_MEASURED, block.averaged(name)
-    if name in paper_results.AVERAGES and all(dataset in rows for dataset in datasets):
-        star = "" if all(rows[dataset].finished for dataset in datasets) else "*"
-        value = f"{fmean(rows[dataset].accuracy for dataset in datasets):.1f}{star}"
-    elif name in rows:
-        count = f", n = {rows[name].n}" if len(scopes[name]) > 1 else ""  # where cells are of different pictures
-        value = accuracy_text(rows[name]) + count
-    if printed is None:
-        return value
-    mark = f" [{notes.setdefault(printed.remark, len(notes) + 1)}]" if printed.remark else ""
-    return f"{value} (printed {printed.accuracy:.1f}{mark})"
+    def _cell(self, column: str, printed: PaperResult | None, rows: Mapping[str, ResultRow]) -> str:
+        """One cell: the measured number, and the printed one in brackets."""
+        value, datasets = NOT_MEASURED, self.block.columns[column]
+        if column in paper_results.AVERAGES and all(dataset in rows for dataset in datasets):
+            star = "" if all(rows[dataset].finished for dataset in datasets) else "*"
+            value = f"{fmean(rows[dataset].accuracy for dataset in datasets):.1f}{star}"
+        elif column in rows:
+            count = f", n = {rows[column].n}" if len(self.scopes[column]) > 1 else ""
+            value = accuracy_text(rows[column]) + count
+        if printed is None:
+            return value
+        mark = f" [{self.notes.setdefault(printed.remark, len(self.notes) + 1)}]" if printed.remark else ""
+        return f"{value} (printed {printed.accuracy:.1f}{mark})"

@@ -23,7 +23,9 @@ def render(rows: Sequence[ResultRow], form: str) -> str:
 def as_csv(rows: Sequence[ResultRow]) -> str:
     """One line per measured cell; ``n`` is the number of different pictures that the interval is of."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *(row.columns() for row in rows)])
+    values = [[getattr(row, name) for name in COLUMNS] for row in rows]
+    lines = [[f"{v:.2f}" if isinstance(v, float) else v for v in line] for line in values]
+    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *lines])
     return text.getvalue()
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -16,12 +16,7 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.cell_header import cell_of, threat_of
 from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.planned_cells import non_default
-from rita_demo.evaluation.report.ensemble_reference import (
-    PooledCell,
-    compare_with_matching,
-    compare_with_plain,
-    rows_of,
-)
+from rita_demo.evaluation.report.ensemble_reference import PooledCell, compare_with_ensembles, rows_of
 from rita_demo.evaluation.report.mcnemar import PairedComparison
 from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records import MeasuredCell
@@ -40,7 +35,7 @@ class ResultRow(MeasuredCell):
     ``n`` pictures, because a picture under another seed is not a new picture.
 
     Args:
-        expected_answers: answers of a finished cell; ``answers`` those that exist (None: ``n``).
+        expected_answers: answers of a finished cell; ``answers`` those that exist.
         seconds: median per picture of the method itself; ``view_seconds`` of cutting and encoding its ``views``,
             which all methods share.
         non_default: the settings that differ from the recommended ones.
@@ -54,6 +49,7 @@ class ResultRow(MeasuredCell):
     """
 
     expected_answers: int
+    answers: int
     seconds: float
     non_default: str
     threat_model: tuple[str, ...]
@@ -61,7 +57,6 @@ class ResultRow(MeasuredCell):
     already_wrong: int = 0
     vs_plain: PairedComparison | None = None
     vs_matching: PairedComparison | None = None
-    answers: int | None = None
     view_seconds: float = 0.0
     views: int = 0
     accuracy_range: tuple[float, float] | None = None
@@ -69,15 +64,10 @@ class ResultRow(MeasuredCell):
     note: str = ""
     target_hits: int | None = None
 
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the CSV as text."""
-        values = [getattr(self, name) for name in COLUMNS]
-        return tuple(f"{v:.2f}" if isinstance(v, float) else str(v) for v in values)
-
     @property
     def finished(self) -> bool:
         """Whether every picture has an answer under every seed."""
-        return (self.n if self.answers is None else self.answers) >= self.expected_answers
+        return self.answers >= self.expected_answers
 
 
 def result_rows(folder: Path) -> tuple[ResultRow, ...]:
@@ -86,23 +76,14 @@ def result_rows(folder: Path) -> tuple[ResultRow, ...]:
     Raises:
         DataError: this is not a run folder, or one of its files is damaged.
     """
-    methods, attacks = list(DEFENCES), list(SETTINGS["attack"].choices)
+    order = {name: at for names in (SETTINGS["attack"].choices, DEFENCES) for at, name in enumerate(names)}
 
     def reading_order(row: ResultRow) -> tuple[Any, ...]:
-        attack = attacks.index(row.attack) if row.attack in attacks else 99
-        method = methods.index(row.method) if row.method in methods else 99
-        place = (row.dataset, row.split, row.backbone, attack, row.budget, row.steps)
-        return (*place, method, row.protocol, row.non_default, row.settings)
+        place = (row.dataset, row.split, row.backbone, order.get(row.attack, 99), row.budget, row.steps)
+        return (*place, order.get(row.method, 99), row.protocol, row.non_default, row.settings)
 
     pools = pooled_cells(folder)
-    found = [
-        replace(
-            result_row(cells),
-            vs_plain=compare_with_plain(cells, pools),
-            vs_matching=compare_with_matching(cells, pools),
-        )
-        for cells in pools
-    ]
+    found = (result_row(cells, **compare_with_ensembles(cells, pools)) for cells in pools)
     return tuple(sorted(found, key=reading_order))
 
 
@@ -143,11 +124,17 @@ def read_header(place: Path) -> dict[str, Any]:
         raise DataError(f"The header of {place.name} is damaged.", "Delete that folder and evaluate again.") from error
 
 
-def result_row(cells: PooledCell) -> ResultRow:
+def result_row(
+    cells: PooledCell, vs_plain: PairedComparison | None = None, vs_matching: PairedComparison | None = None
+) -> ResultRow:
     """One cell measured with one or more seeds."""
     header, rows = cells[0][0], rows_of(cells)
     share, n = fmean(row["right"] for row in rows), len({row["picture"] for row in rows})
     low, high = wilson(share * n, n)
+    pictures, available = header["pictures"], header["available"]
+    some = f"{pictures} of {available} pictures" if pictures < available else f"{pictures} pictures"
+    classes, present = header["classes"], header["classes_present"]
+    part = f" ({present} of these classes have pictures)" if present < classes else ""
     by_seed = [100 * fmean(row["right"] for row in found) for _, found in cells]
     return ResultRow(
         **header["columns"],
@@ -163,18 +150,12 @@ def result_row(cells: PooledCell) -> ResultRow:
         views=header["knobs"].get("views", 0),
         non_default=", ".join(f"{name}={value}" for name, value in header["special"].items()),
         threat_model=tuple(header["threat_model"]["sentences"]),
-        scope=_scope(header),
+        scope=f"Accuracy on {some}, among {classes} prompts{part}.",
+        vs_plain=vs_plain,
+        vs_matching=vs_matching,
         already_wrong=len({row["picture"] for row in rows if row["already_wrong"]}),
         accuracy_range=(min(by_seed), max(by_seed)) if len(cells) > 1 else None,
         weights=header["weights"],
         note=header.get("note", ""),
         target_hits=sum(row["answer"] == row["target"] for row in rows) if header.get("target") else None,
     )
-
-
-def _scope(header: dict[str, Any]) -> str:
-    pictures, available = header["pictures"], header["available"]
-    some = f"{pictures} of {available} pictures" if pictures < available else f"{pictures} pictures"
-    classes, present = header["classes"], header["classes_present"]
-    part = f" ({present} of these classes have pictures)" if present < classes else ""
-    return f"Accuracy on {some}, among {classes} prompts{part}."

@@ -39,7 +39,7 @@ class Table:
 def measured_tables(rows: Sequence[ResultRow]) -> list[Table]:
     """One table per dataset and threat model, then all datasets together."""
     groups = group_by(rows, lambda r: (r.dataset, r.split, r.backbone, r.threat_model, r.scope, r.weights))
-    together = (_all_datasets_table(rows, reference) for reference in REFERENCES)
+    together = (_all_datasets_table(rows, *reference) for reference in REFERENCES.items())
     return [*map(_measured_table, groups.values()), *(table for table in together if table.rows)]
 
 
@@ -55,7 +55,7 @@ def all_datasets(
         Per group of at least two datasets: its first cell, the number of datasets, and the summed comparison. A
         dataset measured twice (with all class names and with those present) counts once.
     """
-    pairs = [(row, pair) for row in rows if row.finished and (pair := _comparison(row, reference)) is not None]
+    pairs = [(row, pair) for row in rows if row.finished and (pair := getattr(row, reference)) is not None]
     alike = group_by(
         pairs,
         lambda p: (
@@ -109,7 +109,7 @@ def untouched_text(row: ResultRow) -> tuple[str, ...]:
 
 def _measured_table(group: Sequence[ResultRow]) -> Table:
     first = group[0]
-    shown = [name for name in REFERENCES if name == "vs_plain" or any(_comparison(row, name) for row in group)]
+    shown = [name for name in REFERENCES if name == "vs_plain" or any(getattr(row, name) for row in group)]
     steps = f", {first.steps} steps" if first.steps > 1 else ""
     model = f"Model weights {first.weights[:8]}. {first.note}".rstrip()
     references = [REFERENCES[name] for name in shown]
@@ -123,23 +123,21 @@ def _measured_table(group: Sequence[ResultRow]) -> Table:
 
 def _cells(row: ResultRow, references: Sequence[str]) -> tuple[str, ...]:
     by_seed = f" ({row.accuracy_range[0]:.1f} to {row.accuracy_range[1]:.1f})" if row.accuracy_range else ""
-    answers = row.n if row.answers is None else row.answers
-    target = "" if row.target_hits is None else f"; says the target: {row.target_hits} of {answers}"
+    target = "" if row.target_hits is None else f"; says the target: {row.target_hits} of {row.answers}"
     return (
         method_text(row.method),
         cache_text(row),
         accuracy_text(row),
         f"{row.low:.1f} to {row.high:.1f}",
         str(row.n),
-        *(_comparison_text(_comparison(row, name)) for name in references),
+        *(_comparison_text(getattr(row, name)) for name in references),
         row.seeds + by_seed,
         seconds_text(row),
         (row.non_default or "recommended") + target,
     )
 
 
-def _all_datasets_table(rows: Sequence[ResultRow], reference: str) -> Table:
-    title = REFERENCES[reference]
+def _all_datasets_table(rows: Sequence[ResultRow], reference: str, title: str) -> Table:
     cells = tuple(
         (
             attack_text(row.attack, row.budget),
@@ -154,10 +152,6 @@ def _all_datasets_table(rows: Sequence[ResultRow], reference: str) -> Table:
     )
     head = ("attack", "method", "memory", "datasets", "n", title, "settings")
     return Table(f"All datasets together, {title}", (), head, cells)
-
-
-def _comparison(row: ResultRow, reference: str) -> PairedComparison | None:
-    return row.vs_plain if reference == "vs_plain" else row.vs_matching
 
 
 def _comparison_text(paired: PairedComparison | None) -> str:

@@ -6,7 +6,7 @@ travel to another process and back.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,33 +35,28 @@ class MemoryStore:
         return self.artifact is not None
 
     def find(self, item: DatasetItem) -> Artifact | None:
-        """The stored artifact."""
         return self.artifact
 
     def put(self, item: DatasetItem, artifact: Artifact) -> None:
-        """Store an artifact, unless there is one."""
         if self.artifact is None:
             self.artifact = self.added = artifact
 
 
-@dataclass
 class DirectoryStore:
     """Artifacts on disk: one line per picture in ``index_name``, the data found by the number of the line.
 
-    Data are written before their line, so that every line has its data.
+    With ``item_bytes`` the data are so many bytes each, one after the other in ``features.f16``; without it, a numbered
+    PNG file per picture. Data are written before their line, so that every line has its data.
     """
 
-    folder: Path
-    index_name: str
-    positions: dict[tuple[str, int], tuple[int, dict[str, Any]]] = field(default_factory=dict, init=False)
-
-    def __post_init__(self) -> None:
-        self.name = self.folder.name
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._index_file = self.folder / self.index_name
+    def __init__(self, folder: Path, index_name: str, item_bytes: int | None = None) -> None:
+        self.folder, self.name, self.item_bytes = folder, folder.name, item_bytes
+        folder.mkdir(parents=True, exist_ok=True)
+        self._index_file, self._packed = folder / index_name, folder / "features.f16"
         files.truncate_partial_line(self._index_file)
         rows = files.read_lines(self._index_file)
-        self._truncate_to(len(rows))
+        if item_bytes is not None:
+            files.truncate(self._packed, len(rows) * item_bytes)
         self.positions = {(row["id"], row["size"]): (at, row) for at, row in enumerate(rows)}
 
     def __contains__(self, item: DatasetItem) -> bool:
@@ -72,44 +67,9 @@ class DirectoryStore:
         if item not in self:
             return None
         position, row = self.positions[item.id, item.size]
-        return Artifact(row, self._read(position))
-
-    def put(self, item: DatasetItem, artifact: Artifact) -> None:
-        """Store an artifact, unless the picture has one: made again, it would be the same."""
-        if item in self:
-            return
-        row = {"id": item.id, "size": item.size} | artifact.row
-        self._write(len(self.positions), artifact.data)
-        files.append_line(self._index_file, row)
-        self.positions[item.id, item.size] = (len(self.positions), row)
-
-    def _truncate_to(self, count: int) -> None:
-        """Remove data beyond ``count`` pictures: a killed process wrote them without their line."""
-
-    def _read(self, position: int) -> bytes:
-        raise NotImplementedError
-
-    def _write(self, position: int, data: bytes) -> None:
-        raise NotImplementedError
-
-
-@dataclass
-class PackedStore(DirectoryStore):
-    """Data of ``item_bytes`` bytes each, one after the other in ``features.f16``."""
-
-    item_bytes: int
-
-    @property
-    def _file(self) -> Path:
-        return self.folder / "features.f16"
-
-    def _truncate_to(self, count: int) -> None:
-        if self._file.is_file() and self._file.stat().st_size > count * self.item_bytes:
-            with self._file.open("r+b") as file:
-                file.truncate(count * self.item_bytes)
-
-    def _read(self, position: int) -> bytes:
-        with self._file.open("rb") as file:
+        if self.item_bytes is None:
+            return Artifact(row, self._png(position).read_bytes())
+        with self._packed.open("rb") as file:
             file.seek(position * self.item_bytes)
             data = file.read(self.item_bytes)
         if len(data) != self.item_bytes:
@@ -117,21 +77,22 @@ class PackedStore(DirectoryStore):
                 "The stored features are shorter than their list.",
                 f"Delete {self.folder.name} in the folder {self.folder.parent.name} and start again.",
             )
-        return data
+        return Artifact(row, data)
 
-    def _write(self, position: int, data: bytes) -> None:
-        files.append_bytes(self._file, data)
+    def put(self, item: DatasetItem, artifact: Artifact) -> None:
+        """Store an artifact, unless the picture has one: made again, it would be the same."""
+        if item in self:
+            return
+        row, position = {"id": item.id, "size": item.size} | artifact.row, len(self.positions)
+        if self.item_bytes is None:
+            files.atomic_write(self._png(position), artifact.data)
+        else:
+            files.append_bytes(self._packed, artifact.data)
+        files.append_line(self._index_file, row)
+        self.positions[item.id, item.size] = (position, row)
 
-
-@dataclass
-class PngStore(DirectoryStore):
-    """A numbered PNG file per picture."""
-
-    def _read(self, position: int) -> bytes:
-        return (self.folder / f"{position:06d}.png").read_bytes()
-
-    def _write(self, position: int, data: bytes) -> None:
-        files.atomic_write(self.folder / f"{position:06d}.png", data)
+    def _png(self, position: int) -> Path:
+        return self.folder / f"{position:06d}.png"
 
 
 ArtifactStore = MemoryStore | DirectoryStore

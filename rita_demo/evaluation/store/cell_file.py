@@ -1,13 +1,17 @@
 """One cell on disk: ``header.json``, ``rows.jsonl`` and, for a stream, the views that entered its cache.
 
+A row is one picture and one method: ``label``, ``answer`` and ``target`` are class names (``target`` "" for an
+untargeted attack); ``linf`` in 1/255; ``already_wrong``: CLIP was wrong on the clean square (None without an attack);
+``picture_seed`` repeats the picture with ``explain --seed``; ``seconds`` per stage.
+
 A cache is never stored as a whole. Every row lists the views that entered (class, slot, view, entropy), and
 ``memory.f32`` holds their features in the same order: replaying them gives the cache bit for bit.
 """
 
 from __future__ import annotations
 
-import os
-from dataclasses import asdict, dataclass, replace
+import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,39 +21,6 @@ from rita_demo.evaluation.store import files
 from rita_demo.records import CacheState, CacheUpdate
 from rita_demo.records.errors import DataError
 
-_CACHE_ARRAYS = ("features", "entropy", "born", "view", "count")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One picture and one method: a line of ``rows.jsonl``.
-
-    ``label``, ``answer`` and ``target`` are class names (``target`` "" for an untargeted attack); ``linf`` in 1/255;
-    ``already_wrong``: CLIP was wrong on the clean square (None without an attack); ``picture_seed`` repeats the
-    picture with ``explain --seed``; ``seconds`` per stage; ``entered`` rows of (class, slot, view, entropy).
-    """
-
-    picture: str
-    method: str
-    attack: str
-    budget: int
-    steps: int
-    protocol: str
-    seed: int
-    settings: str
-    label: str
-    answer: str
-    right: bool
-    probability: float
-    margin: float
-    linf: float
-    l2: float
-    already_wrong: bool | None
-    picture_seed: int
-    seconds: dict[str, float]
-    entered: tuple[tuple[int, int, int, float], ...] = ()
-    target: str = ""
-
 
 @dataclass
 class RowWriter:
@@ -58,16 +29,14 @@ class RowWriter:
     columns: dict[str, Any]
     cache: CacheState | None
 
-    def append(self, row: Row, change: CacheUpdate | None, after: CacheState | None) -> None:
+    def append(self, row: dict[str, Any], change: CacheUpdate | None, after: CacheState | None) -> None:
         """Add the row of the next picture; ``change`` and ``after``: the cache update and the updated cache."""
         features = b""
         if self.cache is not None and after is not None and change is not None:
-            row = replace(row, entered=tuple((e.label, e.slot, e.view, e.entropy) for e in change.events))
-            entered = [after.features[event.label, event.slot] for event in change.events]
-            if entered:
-                features = np.stack(entered).astype("<f4").tobytes()
+            row = row | {"entered": [(e.label, e.slot, e.view, e.entropy) for e in change.events]}
+            features = b"".join(after.features[e.label, e.slot].astype("<f4").tobytes() for e in change.events)
             self.cache = after
-        self.write(asdict(row), features)
+        self.write(row, features)
 
     def write(self, line: dict[str, Any], features: bytes) -> None:
         """Add a row as it is stored, and the features that entered the cache."""
@@ -79,16 +48,17 @@ class CellFile(RowWriter):
 
     def __init__(self, folder: Path, header: dict[str, Any], cache: CacheState | None) -> None:
         super().__init__(header["columns"], cache)
-        self.folder = folder
         self._rows, self._features = folder / "rows.jsonl", folder / "memory.f32"
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / "header.json").is_file():
-            files.write_json(folder / "header.json", header)
+            text = json.dumps(header, indent=2, ensure_ascii=False, allow_nan=False)
+            files.atomic_write(folder / "header.json", (text + "\n").encode())
         files.truncate_partial_line(self._rows)
         rows = files.read_lines(self._rows)
         self.count = len(rows)
         if cache is not None:
-            self._truncate_features(sum(len(row["entered"]) for row in rows) * cache.features.shape[2] * 4)
+            views = sum(len(row["entered"]) for row in rows)
+            files.truncate(self._features, views * cache.features.shape[2] * 4)
             self.cache = cache_after_rows(folder, cache, rows)
 
     def write(self, line: dict[str, Any], features: bytes) -> None:
@@ -98,17 +68,12 @@ class CellFile(RowWriter):
         files.append_line(self._rows, line)
         self.count += 1
 
-    def _truncate_features(self, length: int) -> None:
-        """Remove features that a killed process left without a row."""
-        if self._features.is_file() and self._features.stat().st_size > length:
-            os.truncate(self._features, length)
-
 
 def cache_after_rows(folder: Path, empty: CacheState, rows: list[dict[str, Any]]) -> CacheState:
     """The cache of a cell after its first ``rows``; ``empty`` is the cache before them."""
     count = sum(len(row["entered"]) for row in rows)
     features = iter(inserted_features(folder, count, empty.features.shape[2]))
-    arrays = {name: getattr(empty, name).copy() for name in _CACHE_ARRAYS}
+    arrays = {name: getattr(empty, name).copy() for name in ("features", "entropy", "born", "view", "count")}
     state = replace(empty, **arrays, pictures=empty.pictures + len(rows))
     for born, row in enumerate(rows):
         for label, slot, view, entropy in row["entered"]:
@@ -127,13 +92,10 @@ def inserted_features(folder: Path, count: int, width: int) -> np.ndarray:
         DataError: there are fewer of them than its rows say.
     """
     path = folder / "memory.f32"
-    data = b""
-    if count and path.is_file():
-        with path.open("rb") as file:
-            data = file.read(count * width * 4)
-    if len(data) < count * width * 4:
+    data = np.fromfile(path, "<f4", count * width) if count and path.is_file() else np.zeros(0, "<f4")
+    if len(data) < count * width:
         raise DataError(
             f"The memory of {folder.name} is shorter than its rows say.",
             "Delete that folder inside the run folder and evaluate again.",
         )
-    return np.frombuffer(data, "<f4").reshape(count, width)
+    return data.reshape(count, width)

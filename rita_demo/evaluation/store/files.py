@@ -67,10 +67,12 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 def truncate_partial_line(path: Path) -> None:
     """Remove an incomplete last line, which a killed process left."""
-    if not path.is_file():
-        return
-    length = sum(map(len, _complete_lines(path)))
-    if length != path.stat().st_size:
+    truncate(path, sum(map(len, _complete_lines(path))))
+
+
+def truncate(path: Path, length: int) -> None:
+    """Remove what a killed process left beyond so many bytes."""
+    if path.is_file() and path.stat().st_size > length:
         os.truncate(path, length)
 
 
@@ -99,12 +101,6 @@ def atomic_write(path: Path, data: bytes) -> None:
     half = path.with_name(path.name + ".part")
     half.write_bytes(data)
     half.replace(path)
-
-
-def write_json(path: Path, value: dict[str, Any]) -> None:
-    """Write a JSON file, indented."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    atomic_write(path, (text + "\n").encode())
 
 
 def digest(value: Any) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from weakref import WeakValueDictionary
 
 from rita_demo.defences.registry import DEFENCES
@@ -17,13 +18,12 @@ from rita_demo.evaluation.dataset_settings import settings_for
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet, is_attacked, picture_seed
 from rita_demo.evaluation.planned_cells import Cell, ModelIdentity
 from rita_demo.evaluation.request import Request
-from rita_demo.evaluation.store.artifacts import PackedStore, PngStore
+from rita_demo.evaluation.store.artifacts import DirectoryStore
 from rita_demo.evaluation.store.cell_file import CellFile
 from rita_demo.evaluation.store.tuned_prompts import TunedPromptStore, stored_shape
 from rita_demo.evaluation.store.views_and_attacks import AttackedPictureStore, EncodedPictureStore
 from rita_demo.records import BackboneInfo
 
-T = TypeVar("T")
 PromptStores = Mapping[Any, TunedPromptStore | None]  # by tuning key; None: not stored
 
 
@@ -36,7 +36,6 @@ class ModelFacts:
 
     @property
     def identity(self) -> ModelIdentity:
-        """Name and weights."""
         return ModelIdentity(self.info.name, self.weights)
 
 
@@ -89,7 +88,7 @@ class RunFolder:
     def __init__(self, request: Request, picture_sets: Mapping[str, PictureSet], facts: ModelFacts) -> None:
         self.request, self.picture_sets, self.facts = request, picture_sets, facts
         # groups that are open at the same time share the object that tracks a folder's content
-        self._opened: WeakValueDictionary[Path, Any] = WeakValueDictionary()
+        self._opened: WeakValueDictionary[Path, DirectoryStore] = WeakValueDictionary()
 
     def groups(self, task: DatasetRun) -> Iterator[CellGroup]:
         """The groups of one dataset and seed, each opened when it is requested."""
@@ -99,13 +98,13 @@ class RunFolder:
         for number, group in enumerate(found, start=1):
             yield CellGroup(self, task, group, f"part {number} of {len(found)}")
 
-    def get_or_open(self, name: str, create: Callable[[Path], T]) -> T:
-        """``create(folder)`` for a folder of the run, or the object created before, while it is in use."""
-        folder = self.request.out / name
-        one = self._opened.get(folder)
-        if one is None:
-            self._opened[folder] = one = create(folder)
-        return one
+    def artifacts(self, kind: str, key: str, item_bytes: int | None = None) -> DirectoryStore:
+        """The artifacts ``looks``, ``attacked`` or ``tuned`` of a key; while they are in use, the same object."""
+        folder = self.request.out / kind / key
+        store = self._opened.get(folder)
+        if store is None:
+            self._opened[folder] = store = DirectoryStore(folder, f"{kind}.jsonl", item_bytes)
+        return store
 
 
 class CellGroup:
@@ -144,12 +143,23 @@ class CellGroup:
     @cached_property
     def views(self) -> dict[bool, EncodedPictureStore]:
         """The stored views."""
-        return {attacked: self._views_store(cells[0]) for attacked, cells in self._cells_by_attacked.items()}
+        found = {}
+        for attacked, (cell, *_) in self._cells_by_attacked.items():
+            shape = (cell.requested.views, self._run.facts.info.width)
+            key = planned_cells.views_key(cell, self._pictures, self._model)
+            store = self._run.artifacts("looks", key, 2 * prod(shape))
+            found[attacked] = EncodedPictureStore(store, shape, cell.requested.view_scale)
+        return found
 
     @cached_property
     def attacks(self) -> dict[bool, AttackedPictureStore | None]:
         """The stored attacked squares; None where nothing is attacked."""
-        return {attacked: self._attack_store(cells[0]) for attacked, cells in self._cells_by_attacked.items()}
+        found: dict[bool, AttackedPictureStore | None] = {True: None, False: None}
+        cell = self.cells[0]
+        if cell.requested.attack != "none":
+            key = planned_cells.attack_key(cell, self._pictures, self._model)
+            found[True] = AttackedPictureStore(self._run.artifacts("attacked", key))
+        return found
 
     @cached_property
     def prompt_stores(self) -> dict[bool, PromptStores]:
@@ -161,42 +171,20 @@ class CellGroup:
         return found
 
     def _file(self, cell: Cell) -> CellFile:
+        from rita_demo.engine.engine import empty_cache_for  # loads torch
+
         key = planned_cells.cell_key(cell, self._pictures, self._model)
         column = re.sub(r"[^\w@.-]+", "-", cell.attack_label)[:60]  # the name of a target may hold any character
         name = f"{self._pictures.dataset}_{cell.method}_{column}_{key}".replace(":", "-")
-
-        def create(folder: Path) -> CellFile:
-            from rita_demo.engine.engine import empty_cache_for  # loads torch
-
-            info, cache = self._run.facts.info, None
-            if cell.settings.protocol == "stream":
-                cache = empty_cache_for(info, self._pictures.names, cell.settings)
-            return CellFile(folder, header_of(cell, self._pictures, self._model, info), cache)
-
-        return self._run.get_or_open(f"cells/{name}", create)
-
-    def _views_store(self, cell: Cell) -> EncodedPictureStore:
-        shape, scale = (cell.requested.views, self._run.facts.info.width), cell.requested.view_scale
-        size = 2 * shape[0] * shape[1]
-        key = planned_cells.views_key(cell, self._pictures, self._model)
-        return self._run.get_or_open(
-            f"looks/{key}", lambda folder: EncodedPictureStore(PackedStore(folder, "looks.jsonl", size), shape, scale)
-        )
-
-    def _attack_store(self, cell: Cell) -> AttackedPictureStore | None:
-        if cell.requested.attack == "none":
-            return None
-        key = planned_cells.attack_key(cell, self._pictures, self._model)
-        return self._run.get_or_open(
-            f"attacked/{key}", lambda folder: AttackedPictureStore(PngStore(folder, "attacked.jsonl"))
-        )
+        info, cache = self._run.facts.info, None
+        if cell.settings.protocol == "stream":
+            cache = empty_cache_for(info, self._pictures.names, cell.settings)
+        header = header_of(cell, self._pictures, self._model, info)
+        return CellFile(self._run.request.out / "cells" / name, header, cache)
 
     def _prompt_store(self, cell: Cell) -> TunedPromptStore | None:
         shape = stored_shape(len(self._pictures.names), self._run.facts.info.width, cell.settings)
         if shape is None:
             return None
-        size = 2 * shape[0] * shape[1] * shape[2]
         key = planned_cells.tuned_prompts_key(cell, self._pictures, self._model)
-        return self._run.get_or_open(
-            f"tuned/{key}", lambda folder: TunedPromptStore(PackedStore(folder, "tuned.jsonl", size), shape)
-        )
+        return TunedPromptStore(self._run.artifacts("tuned", key, 2 * prod(shape)), shape)

@@ -63,7 +63,7 @@ class StreamRun:
     @property
     def requested(self) -> Settings:
         """The settings of the run; its seeds count only where they were given explicitly."""
-        return _requested(self.header)
+        return Settings(**{n: v for n, v in self.header["knobs"].items() if n in SETTINGS})
 
     def rows(self, method: str = "rita") -> list[dict[str, Any]]:
         """The rows of a method that are written so far."""
@@ -84,14 +84,14 @@ def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:
 
     Damaged folders are left out.
     """
+    folders = [run] if run is not None else [root, *sorted(root.iterdir())] if root.is_dir() else []
     found = []
-    for folder in _run_folders(root) if run is None else [run]:
-        headers = _headers(folder)
+    for headers in map(_headers, folders):
         for place, header in headers.items():
-            rows, columns = place / "rows.jsonl", header["columns"]
-            if (columns["method"], columns["protocol"]) == ("rita", "stream") and _has_rows(rows):
+            if (header["columns"]["method"], header["columns"]["protocol"]) == ("rita", "stream"):
                 cells = {"rita": place, **_matching_cells(header, headers)}
-                found.append(StreamRun(place.relative_to(root).as_posix(), header, cells, rows.stat().st_mtime))
+                modified = (place / "rows.jsonl").stat().st_mtime
+                found.append(StreamRun(place.relative_to(root).as_posix(), header, cells, modified))
     return tuple(sorted(found, key=lambda one: -one.last_modified))
 
 
@@ -107,31 +107,19 @@ def find_stream_run(root: Path, name: str) -> StreamRun:
     raise DataError("There is no stored run of that name.", "Choose one from the list.")
 
 
-def _requested(header: dict[str, Any]) -> Settings:
-    return Settings(**{n: v for n, v in header["knobs"].items() if n in SETTINGS})
-
-
-def _run_folders(root: Path) -> list[Path]:
-    return [p for p in (root, *sorted(root.iterdir())) if (p / "cells").is_dir()] if root.is_dir() else []
-
-
 def _headers(run: Path) -> dict[Path, dict[str, Any]]:
-    """Cell folder -> its header; cells with a damaged header are left out."""
+    """Cell folder -> its header; cells without rows or with a damaged header are left out."""
     found: dict[Path, dict[str, Any]] = {}
     for place in sorted((run / "cells").glob("*")):
         try:
             header = json.loads((place / "header.json").read_text("utf-8"))
             [header["columns"][name] for name in (*STREAM_COLUMNS, "method", "protocol")]
             [header[name] for name in (*STREAM_FACTS, "seed", "special")]
-            _requested(header)
+            if StreamRun("", header, {}).requested and (place / "rows.jsonl").stat().st_size > 0:
+                found[place] = header
         except (OSError, ValueError, KeyError, TypeError, AttributeError, SettingError):
             continue
-        found[place] = header
     return found
-
-
-def _has_rows(rows: Path) -> bool:
-    return rows.is_file() and rows.stat().st_size > 0
 
 
 def _matching_cells(header: dict[str, Any], headers: dict[Path, dict[str, Any]]) -> dict[str, Path]:
@@ -141,7 +129,7 @@ def _matching_cells(header: dict[str, Any], headers: dict[Path, dict[str, Any]])
         method = other["columns"]["method"]
         same = all(other["columns"][n] == header["columns"][n] for n in STREAM_COLUMNS)
         same = same and all(other[n] == header[n] for n in STREAM_FACTS)
-        if same and method != "rita" and _has_rows(place / "rows.jsonl") and _same_conditions(header, other):
+        if same and method != "rita" and _same_conditions(header, other):
             found.setdefault(method, place)
     return {method: found[method] for method in DEFENCES if method in found}
 

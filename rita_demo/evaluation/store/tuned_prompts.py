@@ -42,13 +42,12 @@ class TunedPromptStore(HalfPrecisionStore):
         settings: Settings,
     ) -> tuple[Tuning, float]:
         """The prompt update of a picture, stored if it was not yet, and the seconds that making it took."""
-        if item not in self.store:
+        stored = self.read(item)
+        if stored is None:
             begin = time.perf_counter()
             tuning = engine.tune(encoded.encoded_views, class_prompts, settings)
             row = {"seconds": round(time.perf_counter() - begin, 4)}
-            self.write(item, tuning.features[:, : settings.prompts], row)
-        stored = self.read(item)
-        assert stored is not None  # it was just written
+            stored = self.write(item, tuning.features[:, : settings.prompts], row)
         row, tuned = stored
         frozen = class_prompts.features[:, settings.prompts :]
         nothing = np.zeros(0, np.float32)

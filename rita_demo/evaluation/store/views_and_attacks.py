@@ -53,9 +53,12 @@ class HalfPrecisionStore:
             return None
         return artifact.row, unit_features(np.frombuffer(artifact.data, "<f2").reshape(self.shape))
 
-    def write(self, item: DatasetItem, features: np.ndarray, row: dict[str, Any]) -> None:
-        """Store the features and the row of a picture."""
+    def write(self, item: DatasetItem, features: np.ndarray, row: dict[str, Any]) -> tuple[dict[str, Any], np.ndarray]:
+        """Store the features and the row of a picture, and return them as they are read back."""
         self.store.put(item, Artifact(row, features.astype("<f2").tobytes()))
+        stored = self.read(item)
+        assert stored is not None  # it was just written
+        return stored
 
 
 def unit_features(stored: np.ndarray) -> np.ndarray:
@@ -73,9 +76,10 @@ class EncodedPictureStore(HalfPrecisionStore):
 
     def find(self, item: DatasetItem) -> EncodedPicture | None:
         """The stored views of a picture, if there are any."""
-        if (stored := self.read(item)) is None:
-            return None
-        row, features = stored
+        stored = self.read(item)
+        return None if stored is None else self._encoded(item, *stored)
+
+    def _encoded(self, item: DatasetItem, row: dict[str, Any], features: np.ndarray) -> EncodedPicture:
         boxes, flipped = draw_boxes(len(features), row["seed"], self.view_scale)
         views = ViewSet(boxes, flipped, row["seed"])
         encoded_views = EncodedViews(views, features, f"{self.store.name}/{item.id}")
@@ -86,10 +90,7 @@ class EncodedPictureStore(HalfPrecisionStore):
     ) -> EncodedPicture:
         """Store the views of a picture and return them as they are read back."""
         row = {"seed": seed, "attacked": asdict(attack_outcome), "seconds": round(seconds, 4)}
-        self.write(item, features, row)
-        encoded = self.find(item)
-        assert encoded is not None  # it was just added
-        return encoded
+        return self._encoded(item, *self.write(item, features, row))
 
 
 @dataclass
