@@ -14,7 +14,7 @@ from rita_demo.data.pictures import open_picture
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.settings import SETTINGS
-from rita_demo.ui.attack_defend.form import Form, build_form, form_updates, sample_updates, uploaded_note
+from rita_demo.ui.attack_defend.form import Form, uploaded_note
 from rita_demo.ui.attack_defend.panels import (
     build_cache_and_stronger_attack,
     build_first_screen,
@@ -52,7 +52,7 @@ class AttackDefendTab(SelectionEvents):
         self.link = gr.State(None)  # the query of the page's address, once it can be used
         with gr.Row(elem_id="first-screen"):
             with gr.Column(scale=0, min_width=300, elem_id="ask"):
-                self.form: Form = build_form(sample)
+                self.form = Form(sample)
             with gr.Column(scale=1, min_width=320, elem_id="result"):
                 parts = build_first_screen(context.panels)
         with gr.Column(elem_id="more"):
@@ -138,7 +138,7 @@ class AttackDefendTab(SelectionEvents):
             self.link: query,
             self.form.gallery: gallery_html(one.key),
             self.result.pictures: loading_pictures(one.load()),
-            **form_updates(self.form, link.form),
+            **self.form.show(link.form),
             **self.queue_status.on_press(visitor),
         }
 
@@ -196,11 +196,11 @@ class AttackDefendTab(SelectionEvents):
         session.attack_defend.sample, session.attack_defend.source = one.key, None
         said = self.queue_status.on_press(values[self.context.visitor])
         chosen = {self.context.error_banner: "", self.form.gallery: gallery_html(one.key)}
-        return {**chosen, **said, **sample_updates(self.form, one)}
+        return {**chosen, **said, **self.form.show_sample(one)}
 
     def run_form_updates(self, run: Run, sample: str | None) -> Updates:
         """The form that gives this run, of a sample or of an upload."""
-        updates = {self.form.gallery: gallery_html(sample), **form_updates(self.form, form_values(run))}
+        updates = {self.form.gallery: gallery_html(sample), **self.form.show(form_values(run))}
         return updates if sample else updates | {self.form.upload_note: uploaded_note(run.clean.picture)}
 
     def take_upload(self, visitor: Any, path: Any) -> Updates:

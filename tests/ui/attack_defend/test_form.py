@@ -11,7 +11,7 @@ from rita_demo.data.pictures import open_picture, png_bytes
 from rita_demo.defences.registry import DEFAULT_METHODS
 from rita_demo.records.errors import DemoError, PictureError, SettingError, VocabularyError
 from rita_demo.settings import PAPER, RECOMMENDED, SETTINGS
-from rita_demo.ui.attack_defend.form import build_form, changed_note
+from rita_demo.ui.attack_defend.form import Form, changed_note
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, parse_request
 from rita_demo.ui.session.session import AttackDefendState
 from rita_demo.ui.widgets import setting_controls
@@ -22,7 +22,7 @@ GOOD = {"vocabulary": "caltech101", "own_names": "", "truth": "cup", "target": N
 @pytest.fixture(scope="module")
 def form():
     with gr.Blocks():
-        return build_form("coffee")
+        return Form("coffee")
 
 
 def test_every_setting_has_exactly_one_control(form) -> None:

@@ -48,7 +48,7 @@ class StreamClient:
 
     def form_values(self, **changes: Any) -> dict[Any, Any]:
         """What the browser sends with the button."""
-        fields = self.tab.runner.fields
+        fields = self.tab.fields
         form = {c: c.value for c in fields.values()}
         form |= {fields["views"]: 8, fields["prompts"]: 2, fields["steps"]: 2}  # quick
         asked = {c: c.value for c in self.tab.request_inputs.values()}
@@ -303,7 +303,7 @@ def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: Stream
     client.stream(pictures=3, traffic="attacked")
     client.tab.pick_picture(client.name, t)
     updates = client.run(client.tab.open_inside(client.name))
-    assert any(u.get(client.tab.runner.tabs) == gr.update(selected="inside") for u in updates)
+    assert any(u.get(client.tab.tabs) == gr.update(selected="inside") for u in updates)
     run, row = client.session.run, client.view.recording.rows()[t - 1]
     assert run.label_given
     assert run.class_prompts.names[run.label] == row["label"]
