@@ -39,7 +39,7 @@ def contents(session: Session) -> str:
             "limit enter it when a picture is decided.</p>"
         )
     order = sorted(held, key=lambda c: (-len(held[c]), snapshot.names[c]))
-    if selected is not None and snapshot.item(*selected) is None:
+    if session.selected_item is None:
         selected = None
     cards = "".join(_card(entry, c, selected, selected or (order[0], 0), c == session.selection.k) for c in order)
     rest = len(snapshot.names) - len(held)
@@ -91,10 +91,9 @@ def _button(snapshot: CacheSnapshot, place: tuple[int, int], new: bool, pressed:
 
 def detail(session: Session) -> str:
     """The selected item in words."""
-    entry, selected = session.selected_entry, session.selection.item
+    entry, selected, item = session.selected_entry, session.selection.item, session.selected_item
     if entry is None:
         return ""
-    item = entry.snapshot.item(*selected) if selected else None
     if selected is None or item is None:
         return "<p class='empty'>Choose a stored view to see where it came from.</p>"
     picture = ""

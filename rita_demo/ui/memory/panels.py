@@ -34,10 +34,7 @@ def moment_heading(session: Session) -> str:
 
 def remove_button(session: Session) -> Any:
     """The button that removes the selected item, which only the latest moment allows."""
-    one, item = session.selected_entry, session.selection.item
-    there = one is not None and item is not None and one.snapshot.item(*item) is not None
-    now = session.selected_moment == len(session.history.entries) - 1
-    return gr.update(interactive=bool(there and now))
+    return gr.update(interactive=session.selected_item is not None and session.at_latest_moment)
 
 
 def comparison(session: Session) -> str:
@@ -50,8 +47,7 @@ def comparison(session: Session) -> str:
     with_, without = full.verdict, empty.verdict
     names = run.class_prompts.names
     does = "does not change" if with_.label == without.label else "changes"
-    last = session.selected_moment == len(session.history.entries) - 1
-    when = "now" if last else f"at moment {session.selected_moment}"
+    when = "now" if session.at_latest_moment else f"at moment {session.selected_moment}"
     return (
         f"<p class='lead'>The memory {does} RITA's answer on this picture. With what it holds {when}, apart "
         f"from the picture’s own views: <b>{escape(names[with_.label])}</b> ({escape(wording.margin(with_))}). "

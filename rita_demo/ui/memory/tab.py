@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,9 +157,7 @@ class MemoryTab:
         at = parse_int(number, 0, len(session.history.entries))
         if at is None:
             return {}
-        shown, item = session.selected_entry, session.selection.item
-        selected = shown.snapshot.item(*item) if shown is not None and item is not None else None
-        place = session.history.entries[at].snapshot.find(selected)
+        place = session.history.entries[at].snapshot.find(session.selected_item)
         updates = self._select(session, "memory", moment=at, item=place)
         updates.pop(self.moment, None)  # the slider itself has the new value
         return updates
@@ -207,11 +206,8 @@ class MemoryTab:
         now = session.history.current
         if now is None or not now.count:
             raise DemoError("The memory is empty already.")
-        return self._replace_history(
-            session,
-            session.history.with_snapshot("Emptied", now.cleared()),
-            "The memory is empty. Undo brings it back.",
-        )
+        history = session.history.with_snapshot("Emptied", replace(now, items_by_class={}))
+        return self._replace_history(session, history, "The memory is empty. Undo brings it back.")
 
     def on_remove(self, visitor: Any) -> Updates:
         session = self.context.sessions.get(visitor)
@@ -235,10 +231,8 @@ class MemoryTab:
         entry, run = session.selected_entry, session.run
         if entry is None or run is None:
             raise DemoError("There is no memory to export yet.", "Run a picture first.")
-        kind, entries = (
-            clicked_format(event, html.CACHE_FORMATS),
-            session.history.entries[: session.selected_moment + 1],
-        )
+        kind = clicked_format(event, html.CACHE_FORMATS)
+        entries = session.history.entries[: session.selected_moment + 1]
         about = cache_file.describe(entry.snapshot, run.backbone.name, run.settings, entries)
         with self.context.downloads.slot():
             made = (cache_file.to_json if kind == "json" else cache_file.pack)(entry.snapshot, about)
@@ -256,9 +250,8 @@ class MemoryTab:
         run = bulk_add.current_run(session, self.context.engine_of(session))
         snapshot = cache_file.unpack(cache_file.read_file(Path(path)), run.class_prompts, run.backbone.name)
         message = f"Imported {wording.view_count(snapshot.count)}. The next picture is decided with them."
-        updates = self._replace_history(
-            session, session.history.with_snapshot("Imported from a file", snapshot), message
-        )
+        history = session.history.with_snapshot("Imported from a file", snapshot)
+        updates = self._replace_history(session, history, message)
         self.context.sessions.evict()
         return updates
 

@@ -7,6 +7,7 @@ import json
 import pickle
 import struct
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,10 @@ def test_settings_classes_and_log_are_in_the_file_and_the_json(example_run: Run)
 
 
 def test_an_empty_memory_is_imported_empty(snapshot: CacheSnapshot, example_run: Run) -> None:
-    assert unpack(make_cache_file(snapshot.cleared(), MODEL), example_run.class_prompts, MODEL).count == 0
+    assert (
+        unpack(make_cache_file(replace(snapshot, items_by_class={}), MODEL), example_run.class_prompts, MODEL).count
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
