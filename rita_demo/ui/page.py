@@ -90,7 +90,7 @@ def build(
             with gr.Tab("Memory (cache)", id="memory") as third:
                 memory = MemoryTab(context, third)
             with gr.Tab("Stream", id="stream") as fourth:
-                stream = StreamTab(context, folders, tab.form.fields, tab.jobs.run, tab.start_background_work, tabs)
+                stream = StreamTab(context, folders, tab.form.fields, tab.run, tab.start_background_work, tabs)
             with gr.Tab("Figures of the paper", id="figures") as fifth:
                 figures = FiguresTab(context, folders)
             with gr.Tab("Learn", id="learn-tab") as sixth:

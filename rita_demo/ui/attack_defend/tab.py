@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,8 @@ import gradio as gr
 
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
+from rita_demo.pipeline import rerun
+from rita_demo.pipeline import run as pipeline
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.settings import SETTINGS
@@ -22,7 +25,6 @@ from rita_demo.ui.attack_defend.panels import (
     build_view_seed_check,
     build_views,
 )
-from rita_demo.ui.attack_defend.run_jobs import RunJobs
 from rita_demo.ui.background import attack_steps
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, QUEUE_LATEST, AppContext
@@ -32,13 +34,16 @@ from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.framework.waiting_position import QueueStatus, WaitingList
 from rita_demo.ui.panels.attack_sliders import bind_attack_sliders, select_step
-from rita_demo.ui.panels.picture_triptych import loading_pictures
+from rita_demo.ui.panels.picture_triptych import clean_part, loading_pictures, perturbation_part, placeholder
 from rita_demo.ui.session import share_link
-from rita_demo.ui.session.run_request import form_values, parse_request
+from rita_demo.ui.session.run_request import RunRequest, form_values, parse_request
 from rita_demo.ui.session.session import HOME_TAB, SIDES, AttackDefendState, Session
 from rita_demo.ui.session.share_link import ShareLink, valid_selection
+from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.plotly_view import clicked_integer
 from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
+
+VIEW_SEEDS = 10
 
 
 class AttackDefendTab(SelectionEvents):
@@ -59,7 +64,7 @@ class AttackDefendTab(SelectionEvents):
             for draw in (build_views, build_transport, build_view_seed_check, build_cache_and_stronger_attack):
                 parts |= draw(context.panels)
         self.result = SimpleNamespace(**parts)
-        self.jobs = RunJobs(context, self.result.pictures, self.result.early)
+        self.background = attack_steps.BackgroundJobs(context)
 
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all tabs are registered."""
@@ -103,6 +108,65 @@ class AttackDefendTab(SelectionEvents):
             self._handle_errors(self.start_slow_background_work), context.visitor, outputs, **BACKGROUND_EVENT
         )
 
+    def run(self, session: Session, request: RunRequest) -> Iterator[Updates]:
+        """Attack and defend: pictures first, then verdicts, then figures."""
+        context, engine = self.context, self.context.engine_of(session)
+        begin = time.perf_counter()
+        try:
+            run = yield from self._run_steps(session, request, engine, begin)
+            # The answer first. The session changes when everything is ready: until then a stopped or failed job leaves
+            # the result of before.
+            preview = Session()
+            preview.show(run)
+            drawing = self._progress("Drawing the views", 0.9, begin, stale=True, answered=True)
+            yield drawing | context.panels.draw_only(preview, self.result.early)
+            crops = {"attacked": engine.view_pixels(run.attacked.picture, run.settings)}
+            if run.attack is None:
+                crops["clean"] = crops["attacked"]
+        except Exception:
+            yield context.panels.redraw(session, "run")  # the result of before
+            raise
+        session.show(run, sample=request.sample)
+        session.crops = crops
+        session.add_to_history(run, request.title)
+        context.sessions.evict()
+        yield self._progress("Drawing the figures", 0.95, begin, stale=True, answered=True)
+        yield self._progress("The figures are drawn", 0.97, begin) | context.panels.redraw(session, "run")
+        spent = wording.format_seconds(time.perf_counter() - begin)
+        yield {context.status: notice.done_html(f"Done in {spent}.")}
+
+    def _run_steps(
+        self, session: Session, request: RunRequest, engine: Any, begin: float
+    ) -> Generator[Updates, None, Run]:
+        """Run the picture: yields progress and finished parts, returns the run."""
+        reading = self._progress("Reading the class names", 0.02, begin, stale=True)
+        yield {self.context.error_banner: ""} | reading
+        steps = pipeline.run_picture_steps(
+            engine,
+            request.picture,
+            request.names,
+            request.settings,
+            label=request.label,
+            target=request.target,
+            cache=session.history.cache_before(request.picture.key),
+            methods=request.methods,
+        )
+        shown = 0
+        while True:
+            try:
+                at = next(steps)
+            except StopIteration as end:
+                return end.value
+            update = self._progress(at.sentence, 0.85 * at.fraction, begin, stale=True)
+            parts = (at.clean is not None) + (at.attack is not None)
+            if parts > shown:
+                shown = parts
+                update[self.result.pictures] = partial_pictures(at)
+            yield update
+
+    def _progress(self, text: str, fraction: float, begin: float, **state: bool) -> Updates:
+        return {self.context.status: notice.progress_html(text, fraction, time.perf_counter() - begin, **state)}
+
     def attack_and_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         """Attack the chosen picture and defend it."""
         yield from self._run(values, self.form.read(values), attack=True)
@@ -127,7 +191,7 @@ class AttackDefendTab(SelectionEvents):
     def _run(self, values: Mapping[Any, Any], form: dict[str, Any], *, attack: bool) -> Iterator[Updates]:
         session = self._job_session(values)
         engine = self.context.chosen_engine(session)
-        yield from self.jobs.run(session, parse_request(form, session.attack_defend, engine.info.side, attack=attack))
+        yield from self.run(session, parse_request(form, session.attack_defend, engine.info.side, attack=attack))
 
     def apply_link(self, visitor: str, query: dict[str, str], link: ShareLink) -> Updates:
         """The page was opened with a link: fill in the form and join the queue. The job is the event that :attr:`link`
@@ -151,7 +215,7 @@ class AttackDefendTab(SelectionEvents):
             raise DemoError("There is no link to open.", "Choose a picture to begin.")
         engine, chosen = self.context.chosen_engine(session), AttackDefendState(sample=link.sample)
         request = parse_request(link.form, chosen, engine.info.side, attack=link.attack)
-        yield from self.jobs.run(session, request)
+        yield from self.run(session, request)
         run = session.run
         assert run is not None
         session.select(**valid_selection(link.selection, run))
@@ -159,8 +223,20 @@ class AttackDefendTab(SelectionEvents):
         yield self.context.panels.redraw(session, "run")
 
     def repeat_with_new_views(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
-        """Decide again with ten other sets of crops."""
-        yield from self.jobs.view_seed_steps(self._job_session(values))
+        """Decide the delivered picture again with ten other sets of crops."""
+        session, begin, found = self._job_session(values), time.perf_counter(), []
+        run = session.run
+        if run is None:
+            return
+        for draw in rerun.repeat_view_seeds(self.context.engine_of(session), run, VIEW_SEEDS):
+            if session.run is not run:
+                return
+            found.append(draw)
+            session.attack_defend.view_seed_results = tuple(found)
+            now = f"Drawing the views again: {len(found)} of {VIEW_SEEDS}"
+            drawn = self.context.panels.redraw(session, "view_seeds")
+            yield self._progress(now, len(found) / VIEW_SEEDS, begin) | drawn
+        yield {self.context.status: notice.done_html(f"{VIEW_SEEDS} draws of views compared.")}
 
     def start_background_work(self, visitor: Any) -> Iterator[Updates]:
         """After an attack: the stored steps and the other budgets, if they are quick."""
@@ -169,16 +245,16 @@ class AttackDefendTab(SelectionEvents):
         if run is None:
             return
         if attack_steps.attack_steps_seconds(run) <= attack_steps.AUTO_STEPS_SECONDS:
-            yield from self.jobs.background.attack_steps(session)
+            yield from self.background.attack_steps(session)
         quick = attack_steps.budgets_seconds(run) <= attack_steps.AUTO_BUDGETS_SECONDS
         if quick and session.same_picture(run):
-            yield from self.jobs.background.budget_steps(session)
+            yield from self.background.budget_steps(session)
 
     def start_slow_background_work(self, visitor: Any) -> Iterator[Updates]:
         """The same by a button, if they are slow."""
         session = self.context.sessions.get(visitor)
-        yield from self.jobs.background.attack_steps(session)
-        yield from self.jobs.background.budget_steps(session)
+        yield from self.background.attack_steps(session)
+        yield from self.background.budget_steps(session)
 
     def on_stopped(self, session: Session) -> Updates:
         """A job was stopped: show the result of before."""
@@ -270,3 +346,16 @@ class AttackDefendTab(SelectionEvents):
             return {}
         m = click.integer(1, len(session.run.class_prompts.prompts[k]))
         return self._select(session, "view", view=n, atom=m)
+
+
+def partial_pictures(at: pipeline.RunProgress) -> dict[str, Any]:
+    """The pictures that are ready while the rest is computed."""
+    assert at.class_prompts is not None
+    assert at.clean is not None
+    names = at.class_prompts.names
+    clean = clean_part(at.clean.picture, at.clean.verdicts["clip"], names)
+    if at.attack is None:
+        waiting = placeholder("The attack is at work …")
+        return {"clean": clean, "noise": waiting, "attacked": waiting}
+    noise = perturbation_part(at.attack, len(at.attack.frames) - 1)
+    return {"clean": clean, "noise": noise, "attacked": placeholder("The defence is at work …")}
