@@ -13,7 +13,7 @@ import gradio as gr
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
 from rita_demo.pipeline import rerun
-from rita_demo.pipeline import run as pipeline
+from rita_demo.pipeline.run import RunProgress
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.settings import SETTINGS
@@ -141,16 +141,7 @@ class AttackDefendTab(SelectionEvents):
         """Run the picture: yields progress and finished parts, returns the run."""
         reading = self._progress("Reading the class names", 0.02, begin, stale=True)
         yield {self.context.error_banner: ""} | reading
-        steps = pipeline.run_picture_steps(
-            engine,
-            request.picture,
-            request.names,
-            request.settings,
-            label=request.label,
-            target=request.target,
-            cache=session.history.cache_before(request.picture.key),
-            methods=request.methods,
-        )
+        steps = request.steps(engine, session.history.cache_before(request.picture.key))
         shown = 0
         while True:
             try:
@@ -348,7 +339,7 @@ class AttackDefendTab(SelectionEvents):
         return self._select(session, "view", view=n, atom=m)
 
 
-def partial_pictures(at: pipeline.RunProgress) -> dict[str, Any]:
+def partial_pictures(at: RunProgress) -> dict[str, Any]:
     """The pictures that are ready while the rest is computed."""
     assert at.class_prompts is not None
     assert at.clean is not None

@@ -13,7 +13,7 @@ import numpy as np
 
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
-from rita_demo.pipeline.run import RunProgress, run_picture_steps
+from rita_demo.pipeline.run import RunProgress
 from rita_demo.plots.labels import sides_of
 from rita_demo.records import CacheState, ImageResult, Picture, Run, Trace
 from rita_demo.records.errors import PictureError, SettingError
@@ -137,16 +137,8 @@ def _add_picture_steps(
 ) -> Iterator[RunProgress]:
     """Run one picture; the displayed run stays. If its class is known, ``wrong`` is extended by whether each inserted
     view has another."""
-    engine, cache = context.engine_of(session), session.history.cache_before(key)
-    one = yield from run_picture_steps(
-        engine,
-        request.picture,
-        request.names,
-        request.settings,
-        label=request.label,
-        target=request.target,
-        cache=cache,
-    )
+    engine = context.engine_of(session)
+    one = yield from request.steps(engine, session.history.cache_before(key))
     if session.run is not run:
         return
     events = one.attacked.trace.cache_update.events

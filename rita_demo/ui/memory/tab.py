@@ -211,19 +211,17 @@ class MemoryTab:
 
     def on_remove(self, visitor: Any) -> Updates:
         session = self.context.sessions.get(visitor)
-        history, item = session.history, session.selection.item
-        now, one = history.current, session.selected_entry
-        gone = now.item(*item) if now and item else None
-        if now is None or one is None or item is None or gone is None:
+        now, item, gone = session.history.current, session.selection.item, session.selected_item
+        if now is None or item is None or gone is None:
             raise DemoError("No stored view is chosen.", "Choose one first.")
-        if one.snapshot is not now:
+        if not session.at_latest_moment:
             raise DemoError(
                 "This is an earlier moment: only what the memory holds now can be removed.",
                 "Move the slider to the latest moment.",
             )
         title = f"Removed view {gone.view} of picture {gone.born + 1} from {now.names[item[0]]}"
         state = self.context.engine_of(session).remove_cache_item(now.to_cache_state(), *item)
-        history = history.with_snapshot(title, snapshot_of(state, now.names, now, None))
+        history = session.history.with_snapshot(title, snapshot_of(state, now.names, now, None))
         return self._replace_history(session, history, f"{title}. Undo brings it back.")
 
     def on_export(self, visitor: Any, event: gr.EventData) -> Updates:

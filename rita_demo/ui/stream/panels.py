@@ -39,21 +39,20 @@ def status(session: Session) -> str:
     view = session.stream
     if view.trajectory is None or view.recording is None:
         return ""
-    done, wanted = len(view.trajectory.pictures), view.trajectory.expected_pictures
+    done, wanted = view.decided, view.trajectory.expected_pictures
     per_second, left = evaluation_page.throughput(view.trajectory)
     speed = f"{per_second:.2f} pictures per second of computing"
-    if done >= wanted:
-        return notice.done_html(f"All {wanted} pictures are decided, {speed}.")
-    if not view.running:
-        return notice.done_html(f"{done} of {wanted} pictures are decided, {speed}.")
-    now = f"Picture {done} of {wanted}, {speed}, about {wording.format_seconds(left)} left"
-    return notice.progress_html(now, done / wanted, 0)
+    if view.running and done < wanted:
+        now = f"Picture {done} of {wanted}, {speed}, about {wording.format_seconds(left)} left"
+        return notice.progress_html(now, done / wanted, 0)
+    share = f"{done} of" if done < wanted else "All"
+    return notice.done_html(f"{share} {wanted} pictures are decided, {speed}.")
 
 
 def slider(session: Session) -> Any:
     view = session.stream
-    last = 0 if view.trajectory is None else len(view.trajectory.pictures)
-    return gr.update(minimum=1, maximum=max(last, 2), value=max(view.shown_picture, 1), visible=last > 1)
+    value = max(view.shown_picture, 1)
+    return gr.update(minimum=1, maximum=max(view.decided, 2), value=value, visible=view.decided > 1)
 
 
 def buttons(session: Session) -> dict[str, Any]:

@@ -316,10 +316,9 @@ class StreamTab:
 
     def _select_picture(self, session: Session, number: int | None) -> Updates:
         view = session.stream
-        last = 0 if view.trajectory is None else len(view.trajectory.pictures)
-        if number is None or not 1 <= number <= last:
+        if number is None or not 1 <= number <= view.decided:
             return {}
-        view.selected = None if number == last else number
+        view.selected = None if number == view.decided else number
         return self._draw(session)
 
     def open_stored(self, visitor: Any, name: Any) -> Updates:
@@ -351,10 +350,8 @@ class StreamTab:
         if view.recording is None or not view.shown_picture:
             raise DataError("There is no picture to open.", "Start a stream first.")
         with self.context.activity.track_job():
-            yield {
-                self.context.error_banner: "",
-                self.context.status: notice.progress_html("Finding the picture", 0, 0),
-            }
+            finding = notice.progress_html("Finding the picture", 0, 0)
+            yield {self.context.error_banner: "", self.context.status: finding}
             t, before = view.shown_picture, session.history
             met = evaluation_page.open_stream_picture(engine, self.folders, view.recording, t)
             methods = tuple(m for m in DEFENCES if m in view.recording.cells or m in default_methods())
