@@ -68,46 +68,33 @@ class AttackDefendTab(SelectionEvents):
 
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all tabs are registered."""
-        self.context.bind_tab(own_tab)
-        self._bind_run_buttons()
-        self._bind_selection()
-
-    # --- long jobs
-    def _bind_run_buttons(self) -> None:
-        form, result, context = self.form, self.result, self.context
-        inputs = {context.visitor, *form.fields.values()}
-        outputs = context.outputs(form.stop_button, form.run_button, form.fields["budget"], form.gallery)
+        form, result, context, visitor = self.form, self.result, self.context, self.context.visitor
+        context.bind_tab(own_tab)
+        safe = notice.handle_errors(context.error_banner)
+        noted = context.outputs(form.upload_note, form.gallery, form.fields["truth"])
+        form.upload.upload(safe(self.take_upload), [visitor, form.upload], noted, **IMMEDIATE_EVENT)
+        filled = context.outputs(*form.fields.values(), form.upload_note, form.gallery, self.queue_status.timer)
+        chosen = form.gallery.click(safe(self.choose_sample), {visitor}, filled, **IMMEDIATE_EVENT)
         for button in (form.run_button, form.defend_button, result.double_budget_button, result.repeat_button):
-            button.click(self.queue_status.press_handler, context.visitor, self.queue_status.outputs, **IMMEDIATE_EVENT)
+            button.click(self.queue_status.press_handler, visitor, self.queue_status.outputs, **IMMEDIATE_EVENT)
+        inputs = {visitor, *form.fields.values()}
+        outputs = context.outputs(form.stop_button, form.run_button, form.fields["budget"], form.gallery)
         job = StoppableJob(context, form.stop_button, self.on_stopped, context.activity.track_job).handler
         run = job(self.attack_and_defend)
-        result.repeat_button.click(job(self.repeat_with_new_views), {context.visitor}, outputs, **LONG_EVENT)
+        result.repeat_button.click(job(self.repeat_with_new_views), {visitor}, outputs, **LONG_EVENT)
         form.defend_button.click(job(self.only_defend), inputs, outputs, **LONG_EVENT)
-        form.upload.upload(
-            self._handle_errors(self.take_upload),
-            [context.visitor, form.upload],
-            context.outputs(form.upload_note, form.gallery, form.fields["truth"]),
-            **IMMEDIATE_EVENT,
-        )
-        chosen = form.gallery.click(
-            self._handle_errors(self.choose_sample),
-            {context.visitor},
-            context.outputs(*form.fields.values(), form.upload_note, form.gallery, self.queue_status.timer),
-            **IMMEDIATE_EVENT,
-        )
         for run_event in (
             form.run_button.click(run, inputs, outputs, **LONG_EVENT),
             result.double_budget_button.click(job(self.attack_with_double_budget), inputs, outputs, **LONG_EVENT),
             chosen.success(run, inputs, outputs, **LONG_EVENT, **QUEUE_LATEST),
-            self.link.change(job(self.run_link), {context.visitor, self.link}, outputs, **LONG_EVENT, **QUEUE_LATEST),
+            self.link.change(job(self.run_link), {visitor, self.link}, outputs, **LONG_EVENT, **QUEUE_LATEST),
         ):
-            run_event.success(
-                self._handle_errors(self.start_background_work), context.visitor, outputs, **BACKGROUND_EVENT
-            )
-        result.background_button.click(
-            self._handle_errors(self.start_slow_background_work), context.visitor, outputs, **BACKGROUND_EVENT
-        )
+            run_event.success(safe(self.start_background_work), visitor, outputs, **BACKGROUND_EVENT)
+        slow = safe(self.start_slow_background_work)
+        result.background_button.click(slow, visitor, outputs, **BACKGROUND_EVENT)
+        self._bind_selection()
 
+    # --- long jobs
     def run(self, session: Session, request: RunRequest) -> Iterator[Updates]:
         """Attack and defend: pictures first, then verdicts, then figures."""
         context, engine = self.context, self.context.engine_of(session)
@@ -159,11 +146,9 @@ class AttackDefendTab(SelectionEvents):
         return {self.context.status: notice.progress_html(text, fraction, time.perf_counter() - begin, **state)}
 
     def attack_and_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
-        """Attack the chosen picture and defend it."""
         yield from self._run(values, self.form.read(values), attack=True)
 
     def only_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
-        """Defend the chosen picture as it is."""
         yield from self._run(values, self.form.read(values), attack=False)
 
     def attack_with_double_budget(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
@@ -248,7 +233,6 @@ class AttackDefendTab(SelectionEvents):
         yield from self.background.budget_steps(session)
 
     def on_stopped(self, session: Session) -> Updates:
-        """A job was stopped: show the result of before."""
         return {
             self.context.status: notice.done_html("Stopped. Nothing was lost."),
             **self.context.panels.redraw(session, "run"),
@@ -273,14 +257,10 @@ class AttackDefendTab(SelectionEvents):
     def take_upload(self, visitor: Any, path: Any) -> Updates:
         """A file was uploaded: decode it once for the preview."""
         session = self.context.sessions.get(visitor)
-        side = self.context.engine_of(session).info.side
-        try:
-            if not isinstance(path, str):
-                raise PictureError("No file arrived.", "Try again.")
-            source = Path(path).read_bytes()
-            picture = open_picture(source, side=side)
-        except PictureError as error:
-            return {self.context.error_banner: notice.error_html(error)}
+        if not isinstance(path, str):
+            raise PictureError("No file arrived.", "Try again.")
+        source = Path(path).read_bytes()
+        picture = open_picture(source, side=self.context.engine_of(session).info.side)
         session.attack_defend.source, session.attack_defend.sample = source, None
         self.context.sessions.evict()
         return {
@@ -293,10 +273,8 @@ class AttackDefendTab(SelectionEvents):
     # --- clicks in the result
     def _bind_selection(self) -> None:
         r, visitor, wire = self.result, self.context.visitor, self.two_stage.bind_event
-        budget_input = self.form.fields["budget"]
-        bind_attack_sliders(
-            self.context, r.step_slider, r.budget_choice, budget_input, self.two_stage, self.crop_selected
-        )
+        sliders = (r.step_slider, r.budget_choice, self.form.fields["budget"])
+        bind_attack_sliders(self.context, *sliders, self.two_stage, self.crop_selected)
         wire(r.grid.click, self.on_grid, [visitor], "view", active=[r.grid])
         wire(r.steps.click, self.on_step, [visitor], "step")
         for event, handler, inputs in (
@@ -308,21 +286,15 @@ class AttackDefendTab(SelectionEvents):
         ):
             wire(event, handler, inputs, "class", "view", "side")
 
-    def _handle_errors(self, handler: Any) -> Any:
-        return notice.handle_errors(self.context.error_banner)(handler)
-
     def on_step(self, visitor: Any, event: gr.EventData) -> Updates:
-        """An attack step was clicked in the figure."""
         session, run = self._session_and_run(visitor)
         step = clicked_integer(event, len(run.attack.frames) if run is not None and run.attack is not None else 0)
         return {} if step is None else select_step(session, step, self.two_stage, self.crop_selected)
 
     def crop_selected(self, session: Session) -> None:
-        """Cut the views of the selected side for the screen."""
         self.context.crop_views(session, session.selection.side)
 
     def pick_side(self, visitor: Any, side: Any) -> Updates:
-        """Show the views of the clean or of the attacked picture."""
         session, run = self._session_and_run(visitor)
         if run is None or side not in SIDES:
             return {}

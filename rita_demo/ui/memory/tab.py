@@ -122,21 +122,23 @@ class MemoryTab:
     def bind_events(self) -> None:
         """Connect the events, after the panels of all tabs are registered."""
         context, visitor = self.context, self.context.visitor
-        quick: tuple[tuple[Any, Any, list[Any], list[Any]], ...] = (
-            (self.moment.input, self.pick_moment, [visitor, self.moment], []),
-            (self.cards.click, self.click_item, [visitor], []),
-            (self.plane.click, self.click_slot, [visitor], []),
-            (self.distances.click, self.click_class, [visitor], []),
-            (self.undo_button.click, self.on_undo, [visitor], []),
-            (self.clear_button.click, self.on_clear, [visitor], []),
-            (self.remove_button.click, self.on_remove, [visitor], []),
-            (self.export_buttons.click, self.on_export, [visitor], [self.export_buttons]),
-            (self.import_button.upload, self.on_import, [visitor, self.import_button], []),
+        safe, changed = (
+            notice.handle_errors(context.error_banner),
+            context.outputs_of("memory", "class", "view", "side"),
         )
-        safe = notice.handle_errors(context.error_banner)
-        for event, handler, inputs, more in quick:
-            changed = context.outputs_of("memory", "class", "view", "side")
-            event(safe(handler), inputs, [*changed, *more], **IMMEDIATE_EVENT)
+        for event, handler, *more in (
+            (self.moment.input, self.pick_moment, self.moment),
+            (self.cards.click, self.click_item),
+            (self.plane.click, self.click_slot),
+            (self.distances.click, self.click_class),
+            (self.undo_button.click, self.on_undo),
+            (self.clear_button.click, self.on_clear),
+            (self.remove_button.click, self.on_remove),
+            (self.import_button.upload, self.on_import, self.import_button),
+        ):
+            event(safe(handler), [visitor, *more], changed, **IMMEDIATE_EVENT)
+        exported = [*changed, self.export_buttons]
+        self.export_buttons.click(safe(self.on_export), visitor, exported, **IMMEDIATE_EVENT)
         # first what is known, then what has to be decided again
         opened = context.bind_tab(self.tab)
         opened.then(safe(self.on_compare), visitor, context.outputs_of("memory"), **IMMEDIATE_EVENT)
@@ -147,7 +149,6 @@ class MemoryTab:
         self.attacked_samples_button.click(job(self.add_attacked_samples), [visitor], outputs, **LONG_EVENT)
 
     def on_compare(self, visitor: Any) -> Updates:
-        """Decide the displayed picture with and without the memory."""
         session, panels = self.context.sessions.get(visitor), self.context.panels
         self._compare(session)
         return panels.draw_only(session, panels.of_tab(str(self.tab.id)))
@@ -267,7 +268,6 @@ class MemoryTab:
         yield self._select(session, "memory")
 
     def on_stopped(self, session: Session) -> Updates:
-        """Adding was stopped; what was added stays."""
         message = notice.done_html("Stopped. What was added until then stays; Undo takes it out.")
         return {self.context.status: message, **self._select(session, "memory")}
 

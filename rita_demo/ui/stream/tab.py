@@ -166,7 +166,8 @@ class StreamTab:
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all tabs are registered."""
         visitor, b = self.context.visitor, self.buttons
-        outputs = self._outputs()
+        mine = [*self.panels.components, *b.values(), self.request_inputs["dataset"], self.stored_menu]
+        outputs = [self.context.error_banner, *dict.fromkeys(mine)]
         inputs_of_start = {visitor, *self.request_inputs.values(), *self.fields.values()}
         safe = notice.handle_errors(self.context.error_banner, lambda: {b["start"]: gr.update(interactive=True)})
         b["start"].click(safe(self.on_start), inputs_of_start, outputs, **STREAM_QUEUE)
@@ -189,12 +190,8 @@ class StreamTab:
         more = [self.tabs, *self.context.outputs()]
         clearing = notice.handle_errors(self.context.error_banner, lambda: {self.context.status: ""})
         opened = b["inside"].click(clearing(self.open_inside), visitor, more, **LONG_EVENT)
-        opened.success(clearing(self.start_background_work), visitor, self.context.outputs(), **BACKGROUND_EVENT)
+        opened.success(clearing(self.start_background_work), visitor, more[1:], **BACKGROUND_EVENT)
         self.dataset_download.bind_events()
-
-    def _outputs(self) -> list[Any]:
-        mine = [*self.panels.components, *self.buttons.values(), self.request_inputs["dataset"], self.stored_menu]
-        return [self.context.error_banner, *dict.fromkeys(mine)]
 
     def _draw(self, session: Session) -> Updates:
         shown = stream_panels.buttons(session)
@@ -355,9 +352,8 @@ class StreamTab:
             t, before = view.shown_picture, session.history
             met = evaluation_page.open_stream_picture(engine, self.folders, view.recording, t)
             methods = tuple(m for m in DEFENCES if m in view.recording.cells or m in default_methods())
-            request = RunRequest(
-                met.picture, met.names, met.settings, met.label, met.target, met.title, methods=methods
-            )
+            found = (met.picture, met.names, met.settings, met.label, met.target, met.title)
+            request = RunRequest(*found, methods=methods)
             # the cache before that picture; Undo brings the visitor's own one back
             snapshot = snapshot_of(met.cache, met.names, None, None)
             kept = before if before.current is not None and before.current.key == snapshot.key else History()
