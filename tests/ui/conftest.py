@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
 import pytest
+from PIL import Image
 
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import run as run_module
@@ -92,6 +94,13 @@ def memory_tab() -> MemoryTab:
         built = MemoryTab(context, holder)
         built.bind_events()
     return built
+
+
+@pytest.fixture
+def coffee_file(tmp_path: Path) -> str:
+    path = tmp_path / "coffee.png"
+    Image.fromarray(SAMPLES["coffee"].load().pixels).save(path)
+    return str(path)
 
 
 @pytest.fixture

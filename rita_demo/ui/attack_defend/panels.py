@@ -11,7 +11,7 @@ from rita_demo import plots
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.figure import Figure
 from rita_demo.records import Run
-from rita_demo.ui.attack_defend.measured_folds import build_attacker_table, build_budget_curves
+from rita_demo.ui.attack_defend.measured_folds import build_measured_folds
 from rita_demo.ui.background.attack_steps import (
     AUTO_BUDGETS_SECONDS,
     AUTO_STEPS_SECONDS,
@@ -218,6 +218,5 @@ def build_cache_and_stronger_attack(panels: PanelRegistry) -> dict[str, Any]:
     with gr.Row(elem_id="push"):
         push = gr.Button("Attack twice as hard", elem_id="stronger")
         gr.HTML("<p class='lead'>Doubles the strength, up to 16/255, and runs again.</p>")
-    build_budget_curves()
-    build_attacker_table()
+    build_measured_folds()
     return {"double_budget_button": push}
