@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -98,9 +98,18 @@ class AttackDefendTab(SelectionEvents):
     def run(self, session: Session, request: RunRequest) -> Iterator[Updates]:
         """Attack and defend: pictures first, then verdicts, then figures."""
         context, engine = self.context, self.context.engine_of(session)
-        begin = time.perf_counter()
+        begin, parts = time.perf_counter(), 0
         try:
-            run = yield from self._run_steps(session, request, engine, begin)
+            reading = self._progress("Reading the class names", 0.02, begin, stale=True)
+            yield {context.error_banner: ""} | reading
+            steps = request.steps(engine, session.history.cache_before(request.picture.key))
+            for at in steps:
+                update = self._progress(at.sentence, 0.85 * at.fraction, begin, stale=True)
+                ready = (at.clean is not None) + (at.attack is not None)
+                if ready > parts:
+                    parts, update[self.result.pictures] = ready, partial_pictures(at)
+                yield update
+            run = steps.result
             # The answer first. The session changes when everything is ready: until then a stopped or failed job leaves
             # the result of before.
             preview = Session()
@@ -121,26 +130,6 @@ class AttackDefendTab(SelectionEvents):
         yield self._progress("The figures are drawn", 0.97, begin) | context.panels.redraw(session, "run")
         spent = wording.format_seconds(time.perf_counter() - begin)
         yield {context.status: notice.done_html(f"Done in {spent}.")}
-
-    def _run_steps(
-        self, session: Session, request: RunRequest, engine: Any, begin: float
-    ) -> Generator[Updates, None, Run]:
-        """Run the picture: yields progress and finished parts, returns the run."""
-        reading = self._progress("Reading the class names", 0.02, begin, stale=True)
-        yield {self.context.error_banner: ""} | reading
-        steps = request.steps(engine, session.history.cache_before(request.picture.key))
-        shown = 0
-        while True:
-            try:
-                at = next(steps)
-            except StopIteration as end:
-                return end.value
-            update = self._progress(at.sentence, 0.85 * at.fraction, begin, stale=True)
-            parts = (at.clean is not None) + (at.attack is not None)
-            if parts > shown:
-                shown = parts
-                update[self.result.pictures] = partial_pictures(at)
-            yield update
 
     def _progress(self, text: str, fraction: float, begin: float, **state: bool) -> Updates:
         return {self.context.status: notice.progress_html(text, fraction, time.perf_counter() - begin, **state)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from html import escape
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import numpy as np
 
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
-from rita_demo.pipeline.run import RunProgress
 from rita_demo.plots.labels import sides_of
 from rita_demo.records import CacheState, ImageResult, Picture, Run, Trace
 from rita_demo.records.errors import PictureError, SettingError
@@ -107,46 +105,37 @@ def add_steps(
             "Choose “kept from picture to picture” in the settings, then run a picture.",
         )
     if errors:
-        yield {context.error_banner: notice.error_html(_refused_error(errors, len(pictures)))}
+        more = len(errors) - MAX_LISTED_ERRORS
+        text = " ".join(errors[:MAX_LISTED_ERRORS]) + (f" And {more} more." if more > 0 else "")
+        refused = PictureError(text, f"The other {len(pictures)} are added.")
+        yield {context.error_banner: notice.error_html(refused)}
+
+    def progress(number: int, text: str) -> Updates:
+        now = f"Adding {pictures[number][1].title} ({number + 1} of {len(pictures)}){text}"
+        spent = time.perf_counter() - begin
+        return {context.status: notice.progress_html(now, number / len(pictures), spent)}
+
     # the displayed picture must not be decided from its own views
     before, wrong = session.history.cache_before(run.clean.picture.key), list[bool]()
     for number, (key, request) in enumerate(pictures):
-        status = f"Adding {request.title} ({number + 1} of {len(pictures)})"
-        for step in chain([None], _add_picture_steps(context, session, run, key, request, wrong)):
-            now = f"{status}: {step.sentence}" if step else status
-            spent = time.perf_counter() - begin
-            yield {context.status: notice.progress_html(now, number / len(pictures), spent)}
+        yield progress(number, "")
+        steps = request.steps(engine, session.history.cache_before(key))
+        for step in steps:
+            yield progress(number, f": {step.sentence}")
         if session.run is not run:
             return
+        one, events = steps.result, steps.result.attacked.trace.cache_update.events
+        crops = engine.view_pixels(one.attacked.picture, one.settings) if events else None
+        with session.lock:
+            session.history = session.history.with_picture(request.title, key, one, crops, replace_latest=False)
+        if request.label is not None:
+            wrong += [event.label != request.label for event in events]
         context.sessions.evict()
         yield context.panels.redraw(session, "memory")
     after = session.history.cache_before(run.clean.picture.key)
     session.memory.before_after_html = before_after(engine, run, before, after, len(pictures), wrong)
     took = wording.format_seconds(time.perf_counter() - begin)
     yield {context.status: notice.done_html(f"{len(pictures)} pictures decided in {took}.")}
-
-
-def _refused_error(errors: Sequence[str], taken: int) -> PictureError:
-    more = len(errors) - MAX_LISTED_ERRORS
-    text = " ".join(errors[:MAX_LISTED_ERRORS]) + (f" And {more} more." if more > 0 else "")
-    return PictureError(text, f"The other {taken} are added.")
-
-
-def _add_picture_steps(
-    context: AppContext, session: Session, run: Run, key: str, request: RunRequest, wrong: list[bool]
-) -> Iterator[RunProgress]:
-    """Run one picture; the displayed run stays. If its class is known, ``wrong`` is extended by whether each inserted
-    view has another."""
-    engine = context.engine_of(session)
-    one = yield from request.steps(engine, session.history.cache_before(key))
-    if session.run is not run:
-        return
-    events = one.attacked.trace.cache_update.events
-    crops = engine.view_pixels(one.attacked.picture, one.settings) if events else None
-    with session.lock:
-        session.history = session.history.with_picture(request.title, key, one, crops, replace_latest=False)
-    if request.label is not None:
-        wrong += [event.label != request.label for event in events]
 
 
 def before_after(
@@ -199,12 +188,11 @@ def compare_with_empty(engine: Any, session: Session) -> None:
     run = session.run
     if run is None or engine.info.name != run.backbone.name:
         return
-    if session.memory.empty_cache_result is None or session.memory.empty_cache_result[0] is not run:
+    entry, bare, seen = session.selected_entry, session.memory.empty_cache_result, session.memory.cache_result
+    if bare is None or bare[0] is not run:
         session.memory.empty_cache_result = (run, _decide(engine, run, run.attacked, None))
-    entry, seen = session.selected_entry, session.memory.cache_result
     if entry is not None and (seen is None or seen[0] is not run or seen[1] is not entry):
-        snapshot = session.history.snapshot_without(run.clean.picture.key, session.selected_moment)
-        state = None if snapshot is None else snapshot.to_cache_state()
+        state = session.history.cache_before(run.clean.picture.key, session.selected_moment)
         session.memory.cache_result = (run, entry, _decide(engine, run, run.attacked, state))
 
 

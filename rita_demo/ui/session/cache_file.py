@@ -127,25 +127,18 @@ def unpack(data: bytes, class_prompts: ClassPrompts, model: str) -> CacheSnapsho
     first thing that is wrong."""
     if len(data) > MAX_FILE_BYTES:
         raise CacheFileError("This file is larger than any memory of this page.", RETRY_HINT)
-    try:
-        header = _header(data)
-        about = _metadata(header, class_prompts, model)
-        _check_arrays(header, class_prompts.features.shape[-1])
-        return _snapshot(load(data), about, class_prompts)
-    except (SafetensorError, ValueError, LookupError, TypeError, RecursionError, OverflowError, AttributeError) as e:
-        raise CacheFileError("This file is truncated or damaged: no memory in it.", RETRY_HINT) from e
-
-
-def _header(data: bytes) -> dict[str, Any]:
     if len(data) < 10:
         raise CacheFileError("This file is too short to be a memory.", RETRY_HINT)
     (length,) = struct.unpack("<Q", data[:8])
     if length > min(MAX_HEADER_BYTES, len(data) - 8):
         raise CacheFileError("This is not a safetensors file, or it is truncated: its header does not fit.", RETRY_HINT)
-    header = json.loads(data[8 : 8 + length])
-    if not isinstance(header, dict):
-        raise ValueError("the header is not an object")
-    return header
+    try:
+        header = json.loads(data[8 : 8 + length])
+        about = _metadata(header, class_prompts, model)
+        _check_arrays(header, class_prompts.features.shape[-1])
+        return _snapshot(load(data), about, class_prompts)
+    except (SafetensorError, ValueError, LookupError, TypeError, RecursionError, OverflowError, AttributeError) as e:
+        raise CacheFileError("This file is truncated or damaged: no memory in it.", RETRY_HINT) from e
 
 
 def _metadata(header: dict[str, Any], class_prompts: ClassPrompts, model: str) -> dict[str, Any]:

@@ -121,9 +121,9 @@ class History:
         own = [e.added_item_ids for e in self.entries if picture_key and e.picture_key == picture_key]
         return self.entries[moment].snapshot.without_items(set().union(*own))
 
-    def cache_before(self, picture_key: str) -> CacheState | None:
+    def cache_before(self, picture_key: str, moment: int = -1) -> CacheState | None:
         """The cache that a picture is decided from: without its own views of an earlier run."""
-        snapshot = self.snapshot_without(picture_key)
+        snapshot = self.snapshot_without(picture_key, moment)
         return None if snapshot is None else snapshot.to_cache_state()
 
     def with_picture(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from rita_demo.data import samples, vocabularies
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import DEFAULT_METHODS, default_methods, with_defaults
 from rita_demo.pipeline.run import RunProgress, run_picture_steps
+from rita_demo.process.generators import Steps
 from rita_demo.records import CacheState, Picture, Run
 from rita_demo.records.errors import PictureError, SettingError, VocabularyError
 from rita_demo.settings import Settings
@@ -34,10 +35,10 @@ class RunRequest:
     sample: str | None = None
     methods: tuple[str, ...] = DEFAULT_METHODS
 
-    def steps(self, engine: Any, cache: CacheState | None) -> Generator[RunProgress, None, Run]:
+    def steps(self, engine: Any, cache: CacheState | None) -> Steps[RunProgress, Run]:
         """Run it from that cache; see :func:`rita_demo.pipeline.run.run_picture_steps`."""
         options: dict[str, Any] = {"label": self.label, "target": self.target, "methods": self.methods}
-        return run_picture_steps(engine, self.picture, self.names, self.settings, cache=cache, **options)
+        return Steps(run_picture_steps(engine, self.picture, self.names, self.settings, cache=cache, **options))
 
 
 def methods_of(form: Mapping[str, Any]) -> tuple[str, ...]:
