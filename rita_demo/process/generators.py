@@ -19,12 +19,12 @@ def run_to_end(steps: Generator[Y, None, R], on_progress: Callable[[Y], object] 
 
 
 class Steps(Generic[Y, R]):
-    """A generator to iterate over; its return value is ``result`` afterwards."""
+    """A generator to iterate over; its return value is ``value`` afterwards."""
 
-    result: R
+    value: R
 
     def __init__(self, generator: Generator[Y, None, R]) -> None:
         self._generator = generator
 
     def __iter__(self) -> Iterator[Y]:
-        self.result = yield from self._generator
+        self.value = yield from self._generator

@@ -109,7 +109,7 @@ class AttackDefendTab(SelectionEvents):
                 if ready > parts:
                     parts, update[self.result.pictures] = ready, partial_pictures(at)
                 yield update
-            run = steps.result
+            run = steps.value
             # The answer first. The session changes when everything is ready: until then a stopped or failed job leaves
             # the result of before.
             preview = Session()

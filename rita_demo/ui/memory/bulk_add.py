@@ -124,7 +124,7 @@ def add_steps(
             yield progress(number, f": {step.sentence}")
         if session.run is not run:
             return
-        one, events = steps.result, steps.result.attacked.trace.cache_update.events
+        one, events = steps.value, steps.value.attacked.trace.cache_update.events
         crops = engine.view_pixels(one.attacked.picture, one.settings) if events else None
         with session.lock:
             session.history = session.history.with_picture(request.title, key, one, crops, replace_latest=False)

@@ -34,8 +34,8 @@ MAX_WAIT_SECONDS = 20.0  # longest wait for other visitors' pictures, between tw
 PAUSE_SECONDS = 0.02  # between two pictures, for requests that wait for the engine
 
 
-TRAFFIC_TEXT = {"clean": "clean", "mixed": "mixed: half of them attacked", "attacked": "attacked"}
-ORDER_TEXT = {"random": "mixed at random", "classes": "one class after the other"}
+TRAFFIC = [("clean", "clean"), ("mixed: half of them attacked", "mixed"), ("attacked", "attacked")]
+ORDERS = [("mixed at random", "random"), ("one class after the other", "classes")]
 
 
 class StreamTab:
@@ -88,29 +88,19 @@ class StreamTab:
             "classes known: does the memory help, and is what it holds right? Attack, strength, views, memory and the "
             "methods to compare are those chosen on the first tab; the square is the model’s input, as in all tables.",
         )
-        listed = dataset_choices(self.folders)
+        listed, asked = dataset_choices(self.folders), dict[str, Any]()
         with gr.Row(elem_classes="stream-form"):
-            dataset = gr.Dropdown(
+            asked["dataset"] = gr.Dropdown(
                 listed, value=listed[0][1], label="Pictures", filterable=False, scale=3, elem_id="stream-dataset"
             )
-            pictures = gr.Slider(
+            asked["pictures"] = gr.Slider(
                 MIN_PICTURES, MAX_PICTURES, value=50, step=1, label="How many", scale=2, elem_id="stream-pictures"
             )
         with gr.Row(elem_classes="stream-form"):
-            traffic = gr.Radio(
-                [(w, n) for n, w in TRAFFIC_TEXT.items()], value="mixed", label="They arrive", elem_id="stream-traffic"
-            )
-            order = gr.Radio(
-                [(w, n) for n, w in ORDER_TEXT.items()], value="random", label="In which order", elem_id="stream-order"
-            )
-            seed = gr.Number(0, label="Seed", precision=0, minimum=0, elem_id="stream-seed")
-        self.request_inputs: dict[str, Any] = {
-            "dataset": dataset,
-            "pictures": pictures,
-            "traffic": traffic,
-            "order": order,
-            "seed": seed,
-        }
+            asked["traffic"] = gr.Radio(TRAFFIC, value="mixed", label="They arrive", elem_id="stream-traffic")
+            asked["order"] = gr.Radio(ORDERS, value="random", label="In which order", elem_id="stream-order")
+            asked["seed"] = gr.Number(0, label="Seed", precision=0, minimum=0, elem_id="stream-seed")
+        self.request_inputs = asked
 
     def _build_accuracy(self) -> None:
         add, p = self.panels.add, stream_panels

@@ -22,14 +22,11 @@ from tests.ui.fake_engine import FakeEngine
 from tests.ui.memory_client import Event, MemoryClient, states_equal
 
 
-def test_the_history_holds_all_insertions_of_the_run(client, example_run) -> None:
+def test_the_history_holds_all_insertions_of_the_run_with_their_thumbnails(client, example_run) -> None:
     assert [e.title for e in client.session.history.entries] == ["The beginning", "A motorbike, attacked"]
     assert client.current.count > 0
     assert states_equal(client.current.to_cache_state(), example_run.cache_after)
     assert states_equal(client.session.history.entries[0].snapshot.to_cache_state(), example_run.cache_before)
-
-
-def test_every_view_that_entered_has_its_own_thumbnail(client) -> None:
     crops = client.session.crops["attacked"]
     for item in client.items:
         assert np.array_equal(item.thumbnail, np.array(Image.fromarray(crops[item.view]).resize((48, 48), 2)))
