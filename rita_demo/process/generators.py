@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from typing import TypeVar
+from collections.abc import Callable, Generator, Iterator
+from typing import Generic, TypeVar
 
 Y = TypeVar("Y")
 R = TypeVar("R")
@@ -16,3 +16,15 @@ def run_to_end(steps: Generator[Y, None, R], on_progress: Callable[[Y], object] 
             on_progress(next(steps))
         except StopIteration as end:
             return end.value
+
+
+class Steps(Generic[Y, R]):
+    """A generator to iterate over; its return value is ``value`` afterwards."""
+
+    value: R
+
+    def __init__(self, generator: Generator[Y, None, R]) -> None:
+        self._generator = generator
+
+    def __iter__(self) -> Iterator[Y]:
+        self.value = yield from self._generator

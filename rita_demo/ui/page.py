@@ -30,7 +30,7 @@ from rita_demo.ui.panels.figure_caption import build_caption
 from rita_demo.ui.panels.picture_triptych import loading_pictures
 from rita_demo.ui.session import share_link
 from rita_demo.ui.session.store import Sessions
-from rita_demo.ui.stream.tab import Runner, StreamTab
+from rita_demo.ui.stream.tab import StreamTab
 from rita_demo.ui.theme import KEYBOARD, STYLE, theme
 
 MAX_UPLOAD_SIZE = "40mb"
@@ -90,8 +90,7 @@ def build(
             with gr.Tab("Memory (cache)", id="memory") as third:
                 memory = MemoryTab(context, third)
             with gr.Tab("Stream", id="stream") as fourth:
-                runner = Runner(tab.form.fields, tab.jobs.run, tab.start_background_work, tabs)
-                stream = StreamTab(context, folders, runner)
+                stream = StreamTab(context, folders, tab.form.fields, tab.run, tab.start_background_work, tabs)
             with gr.Tab("Figures of the paper", id="figures") as fifth:
                 figures = FiguresTab(context, folders)
             with gr.Tab("Learn", id="learn-tab") as sixth:

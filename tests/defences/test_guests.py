@@ -20,7 +20,7 @@ from rita_demo.pipeline.run import run_picture
 from rita_demo.plots.theme import METHOD_STYLES
 from rita_demo.records import Picture
 from rita_demo.settings import RECOMMENDED, SETTINGS, register_choices, unregister
-from rita_demo.ui.attack_defend.form import build_form
+from rita_demo.ui.attack_defend.form import Form
 from rita_demo.ui.panels import verdict_table
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -86,7 +86,7 @@ def test_the_own_setting_of_a_guest_has_a_control_and_changes_the_answer(tmp_pat
     assert sharper.clean.verdicts["mine"].margin > run.clean.verdicts["mine"].margin
     assert to_json(sharper)["settings"]["mine.sharpness"] == 3.0
     with gr.Blocks():
-        form = build_form(None)
+        form = Form(None)
     assert "mine.sharpness" in form.fields
     assert form.fields["methods"].label == "Besides CLIP, Ensemble, RITA and Mine"
 

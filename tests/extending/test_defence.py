@@ -70,10 +70,10 @@ import sys
 from rita_demo.cli.main import main
 assert main(["evaluate", "--help"]) == 0
 assert "torch" not in sys.modules
-from rita_demo.ui.attack_defend.form import build_form
+from rita_demo.ui.attack_defend.form import Form
 import gradio as gr
 with gr.Blocks():
-    assert ("Median", "median") in build_form(None).fields["methods"].choices
+    assert ("Median", "median") in Form(None).fields["methods"].choices
 from rita_demo.plots.theme import METHOD_STYLES
 assert METHOD_STYLES["median"]["title"] == "Median"
 """

@@ -48,10 +48,10 @@ name, value = parse_assignment("view_margin=0.25")
 assert Settings(**{name: value}).as_dict()["view_margin"] == 0.25
 from rita_demo.settings.__main__ import as_markdown
 assert "| `view_margin` |  | 0 to 0.4 | `0.0` | same | Margin of a view." in as_markdown()
-from rita_demo.ui.attack_defend.form import build_form
+from rita_demo.ui.attack_defend.form import Form
 import gradio as gr
 with gr.Blocks():
-    assert build_form(None).fields["view_margin"].maximum == 0.4
+    assert Form(None).fields["view_margin"].maximum == 0.4
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

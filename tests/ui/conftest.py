@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
 import pytest
+from PIL import Image
 
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import run as run_module
@@ -33,19 +35,23 @@ def completed_run(engine: FakeEngine, *, attack: str = "pgd", label: int | None 
     return run_module.run_picture(engine, picture, NAMES, RECOMMENDED.replace(attack=attack), label=label)
 
 
-def make_inside_tab(engine: FakeEngine) -> InsideTab:
-    """The second tab of a page that was never launched."""
-    made: list[InsideTab] = []
-    bind_events = InsideTab.bind_events
+def build_tab(kind: type[Any], engine: FakeEngine, **options: Any) -> Any:
+    """The tab of that class, in a page that is never launched."""
+    made: list[Any] = []
+    bind_events = kind.bind_events
 
-    def spy(self: InsideTab, *args: Any) -> None:
+    def spy(self: Any, *args: Any) -> None:
         made.append(self)
         bind_events(self, *args)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(InsideTab, "bind_events", spy)
-        build(engine, example=WorkedExample(engine, candidates=()), sessions=Sessions())
+        patch.setattr(kind, "bind_events", spy)
+        build(engine, example=WorkedExample(engine, candidates=()), **options)
     return made[0]
+
+
+def make_inside_tab(engine: FakeEngine) -> InsideTab:
+    return build_tab(InsideTab, engine)
 
 
 @pytest.fixture
@@ -88,6 +94,13 @@ def memory_tab() -> MemoryTab:
         built = MemoryTab(context, holder)
         built.bind_events()
     return built
+
+
+@pytest.fixture
+def coffee_file(tmp_path: Path) -> str:
+    path = tmp_path / "coffee.png"
+    Image.fromarray(SAMPLES["coffee"].load().pixels).save(path)
+    return str(path)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -34,155 +33,155 @@ ALWAYS_VISIBLE = ("attack", "budget")  # settings outside the accordions
 OWN_EXAMPLE = "cup, crab, camera, piano"
 
 
-@dataclass(frozen=True)
 class Form:
-    """The controls. ``fields`` maps a name (of a setting, or vocabulary, own_names, truth, target, methods) to its
-    component; the rest are buttons and notes."""
+    """The controls and the events that concern them alone, with a ``sample`` chosen. ``fields`` maps a name (of a
+    setting, or vocabulary, own_names, truth, target, methods) to its component; the rest are buttons and notes."""
 
-    fields: dict[str, Any]
-    gallery: HtmlButtons
-    upload: gr.UploadButton
-    upload_note: gr.HTML
-    run_button: gr.Button
-    defend_button: gr.Button
-    stop_button: gr.Button
-    preset: gr.Radio
-    differences: gr.HTML
+    def __init__(self, sample: str | None) -> None:
+        self.fields: dict[str, Any] = {}
+        with gr.Column(elem_id="pick"):
+            gr.HTML("<h3>A picture</h3>")
+            self.gallery = HtmlButtons(gallery_html(sample), elem_id="samples")
+            # Any file type: what is no picture gets our own error message, which stays.
+            self.upload = gr.UploadButton("Upload your own", type="filepath", size="sm", elem_id="upload")
+            self.upload_note = gr.HTML(elem_id="chosen")
+        self._build_classes(samples.SAMPLES.get(sample or ""))
+        self._build_attack()
+        with gr.Column(elem_id="buttons"):
+            self.run_button = gr.Button("Attack and defend", variant="primary", elem_id="go")
+            self.defend_button = gr.Button("Only defend", elem_id="only-defend")
+            self.stop_button = gr.Button("Stop", elem_id="stop", visible=False)
+            gr.HTML("<p class='quiet small'>“Only defend” takes a picture that was already attacked.</p>")
+        with gr.Column(elem_id="settings"):
+            gr.HTML("<h3>All settings</h3>")
+            self.preset = gr.Radio(
+                PRESET_TITLES, value="recommended", label="Preset", show_label=False, elem_id="preset"
+            )
+            self.differences = gr.HTML(differences(RECOMMENDED), elem_id="differs")
+            self._build_methods_and_target()
+            self.fields |= build_accordions(skip=ALWAYS_VISIBLE)
+        self._bind_events()
+
+    def _build_classes(self, one: samples.Sample | None) -> None:
+        chosen = one.vocabulary or OWN_CLASSES if one else "caltech101"
+        names = one.names if one else vocabularies.vocabulary(chosen).names
+        choices = [(v.title, key) for key, v in vocabularies.VOCABULARIES.items()]
+        with gr.Column(elem_id="classes"):
+            gr.HTML("<h3>What could it be?</h3>")
+            self.fields["vocabulary"] = gr.Dropdown(
+                [*choices, ("My own list", OWN_CLASSES)],
+                value=chosen,
+                label="Class names",
+                filterable=False,
+                elem_id="vocabulary",
+            )
+            self.fields["own_names"] = gr.Textbox(
+                ", ".join(names) if chosen == OWN_CLASSES else OWN_EXAMPLE,
+                label="My own list",
+                info="Separated by commas.",
+                lines=2,
+                max_lines=6,
+                visible=chosen == OWN_CLASSES,
+                elem_id="own-names",
+            )
+            self.fields["truth"] = gr.Dropdown(
+                [NOT_GIVEN, *names],
+                value=one.label if one else NOT_GIVEN,
+                allow_custom_value=True,
+                label="True class, if you know it",
+                elem_id="truth",
+            )
+
+    def _build_attack(self) -> None:
+        kind = str(SETTINGS["attack"].default)
+        with gr.Column(elem_id="attack"):
+            gr.HTML("<h3>The attack</h3>")
+            self.fields["attack"] = gr.Dropdown(
+                ATTACK_CHOICES,
+                value=kind,
+                label="Kind",
+                filterable=False,
+                info=ATTACKS[kind].sentence,
+                elem_id="setting-attack",
+            )
+            self.fields["budget"] = build_control(SETTINGS["budget"], maximum=16)
+            knows = gr.HTML(wording.attacker_html(kind), elem_id="attacker")
+        self.fields["attack"].input(wording.attacker_html, self.fields["attack"], knows, **IMMEDIATE_EVENT)
+
+    def _build_methods_and_target(self) -> None:
+        always = default_methods()
+        *first, last = (DEFENCES[name].title for name in always)
+        with gr.Accordion("Methods to compare", open=False, elem_classes="fold", elem_id="fold-methods"):
+            self.fields["methods"] = gr.CheckboxGroup(
+                [(m.title, m.name) for m in DEFENCES.values() if m.name not in always],
+                value=[],
+                elem_id="methods",
+                label=f"Besides {', '.join(first)} and {last}",
+                info="They look at the same crops. TPT, C-TPT, R-TPT and RITA’s parts with another prompt update "
+                "or memory take about as long again as RITA itself, each.",
+            )
+        with gr.Accordion("A target for the attack", open=False, elem_classes="fold"):
+            self.fields["target"] = gr.Dropdown(
+                [NOT_GIVEN],
+                value=NOT_GIVEN,
+                allow_custom_value=True,
+                label="Push towards",
+                info="A class the attack should make CLIP say; without one it only pushes away.",
+                elem_id="target",
+            )
+
+    def _bind_events(self) -> None:
+        """Update the lists with the vocabulary, the settings with the preset, and the note on what differs."""
+        fields = self.fields
+        classes = [fields[n] for n in ("vocabulary", "own_names", "truth", "target")]
+        for event in (fields["vocabulary"].input, fields["own_names"].blur):
+            event(lists_for, classes, classes[1:], **IMMEDIATE_EVENT)
+        fields["attack"].input(attack_info, fields["attack"], fields["attack"], **IMMEDIATE_EVENT)
+        settings = {n: c for n, c in fields.items() if n in SETTINGS}
+
+        def preset(name: str) -> dict[Any, Any]:
+            said = {self.differences: differences(PRESETS[name])}
+            return {settings[n]: v for n, v in preset_values(name).items()} | said
+
+        self.preset.input(preset, self.preset, [*settings.values(), self.differences], **IMMEDIATE_EVENT)
+
+        def note(values: Mapping[Any, Any]) -> str:
+            return changed_note({name: values[c] for name, c in settings.items()})
+
+        for component in settings.values():
+            event = component.release if isinstance(component, gr.Slider) else component.input
+            event(note, set(settings.values()), self.differences, **IMMEDIATE_EVENT)
 
     def read(self, values: Mapping[Any, Any]) -> dict[str, Any]:
         """The values that Gradio passes to a handler, by name."""
         return {name: values[component] for name, component in self.fields.items()}
 
+    def show_sample(self, one: samples.Sample) -> dict[Any, Any]:
+        """Updates for a sample: its class names and its true class."""
+        own = {} if one.vocabulary else {"value": ", ".join(one.names)}
+        return self._class_updates(one.vocabulary or OWN_CLASSES, own, one.names, one.label, NOT_GIVEN)
 
-def build_form(sample: str | None) -> Form:
-    """Build the form with a sample chosen, and connect the events that concern the form alone."""
-    one = samples.SAMPLES.get(sample or "")
-    gallery, upload, chosen = _build_picture(sample)
-    fields = _build_classes(one) | _build_attack()
-    with gr.Column(elem_id="buttons"):
-        go = gr.Button("Attack and defend", variant="primary", elem_id="go")
-        only = gr.Button("Only defend", elem_id="only-defend")
-        stop = gr.Button("Stop", elem_id="stop", visible=False)
-        gr.HTML("<p class='quiet small'>“Only defend” takes a picture that was already attacked.</p>")
-    with gr.Column(elem_id="settings"):
-        gr.HTML("<h3>All settings</h3>")
-        preset = gr.Radio(PRESET_TITLES, value="recommended", label="Preset", show_label=False, elem_id="preset")
-        differs = gr.HTML(differences(RECOMMENDED), elem_id="differs")
-        settings = _build_methods() | _build_target() | build_accordions(skip=ALWAYS_VISIBLE)
-    form = Form(fields | settings, gallery, upload, chosen, go, only, stop, preset, differs)
-    _bind_events(form)
-    return form
+    def show(self, values: Mapping[str, Any]) -> dict[Any, Any]:
+        """Updates of the whole form for ``values`` by field name, which were checked before."""
+        settings = [n for n in SETTINGS if not (n == "attack" and values[n] == "none")]  # not in the menu
+        own, names = {"value": values["own_names"] or OWN_EXAMPLE}, names_of(values)
+        return {
+            **{self.fields[n]: values[n] for n in (*settings, "methods")},
+            **self._class_updates(values["vocabulary"], own, names, values["truth"], values["target"]),
+            self.differences: changed_note({n: values[n] for n in SETTINGS}),
+        }
 
-
-def _build_picture(sample: str | None) -> tuple[HtmlButtons, gr.UploadButton, gr.HTML]:
-    with gr.Column(elem_id="pick"):
-        gr.HTML("<h3>A picture</h3>")
-        gallery = HtmlButtons(gallery_html(sample), elem_id="samples")
-        # Any file type: what is no picture gets our own error message, which stays.
-        upload = gr.UploadButton("Upload your own", type="filepath", size="sm", elem_id="upload")
-        chosen = gr.HTML(elem_id="chosen")
-    return gallery, upload, chosen
-
-
-def _build_classes(one: samples.Sample | None) -> dict[str, Any]:
-    chosen = one.vocabulary or OWN_CLASSES if one else "caltech101"
-    names = one.names if one else vocabularies.vocabulary(chosen).names
-    choices = [(v.title, key) for key, v in vocabularies.VOCABULARIES.items()]
-    with gr.Column(elem_id="classes"):
-        gr.HTML("<h3>What could it be?</h3>")
-        vocabulary = gr.Dropdown(
-            [*choices, ("My own list", OWN_CLASSES)],
-            value=chosen,
-            label="Class names",
-            filterable=False,
-            elem_id="vocabulary",
-        )
-        own_names = gr.Textbox(
-            ", ".join(names) if chosen == OWN_CLASSES else OWN_EXAMPLE,
-            label="My own list",
-            info="Separated by commas.",
-            lines=2,
-            max_lines=6,
-            visible=chosen == OWN_CLASSES,
-            elem_id="own-names",
-        )
-        truth = gr.Dropdown(
-            [NOT_GIVEN, *names],
-            value=one.label if one else NOT_GIVEN,
-            allow_custom_value=True,
-            label="True class, if you know it",
-            elem_id="truth",
-        )
-    return {"vocabulary": vocabulary, "own_names": own_names, "truth": truth}
-
-
-def _build_attack() -> dict[str, Any]:
-    with gr.Column(elem_id="attack"):
-        gr.HTML("<h3>The attack</h3>")
-        attack = gr.Dropdown(
-            ATTACK_CHOICES,
-            value=SETTINGS["attack"].default,
-            label="Kind",
-            filterable=False,
-            info=ATTACKS[str(SETTINGS["attack"].default)].sentence,
-            elem_id="setting-attack",
-        )
-        budget = build_control(SETTINGS["budget"], maximum=16)
-        knows = gr.HTML(wording.attacker_html(str(SETTINGS["attack"].default)), elem_id="attacker")
-    attack.input(wording.attacker_html, attack, knows, **IMMEDIATE_EVENT)
-    return {"attack": attack, "budget": budget}
-
-
-def _build_methods() -> dict[str, Any]:
-    always = default_methods()
-    more = [m for m in DEFENCES.values() if m.name not in always]
-    *first, last = (DEFENCES[name].title for name in always)
-    with gr.Accordion("Methods to compare", open=False, elem_classes="fold", elem_id="fold-methods"):
-        methods = gr.CheckboxGroup(
-            [(m.title, m.name) for m in more],
-            value=[],
-            elem_id="methods",
-            label=f"Besides {', '.join(first)} and {last}",
-            info="They look at the same crops. TPT, C-TPT, R-TPT and RITA’s parts with another prompt update "
-            "or memory take about as long again as RITA itself, each.",
-        )
-    return {"methods": methods}
-
-
-def _build_target() -> dict[str, Any]:
-    with gr.Accordion("A target for the attack", open=False, elem_classes="fold"):
-        target = gr.Dropdown(
-            [NOT_GIVEN],
-            value=NOT_GIVEN,
-            allow_custom_value=True,
-            label="Push towards",
-            info="A class the attack should make CLIP say; without one it only pushes away.",
-            elem_id="target",
-        )
-    return {"target": target}
-
-
-def _bind_events(form: Form) -> None:
-    """Update the lists with the vocabulary, the settings with the preset, and the note on what differs."""
-    fields = form.fields
-    lists = [fields[n] for n in ("own_names", "truth", "target")]
-    for event in (fields["vocabulary"].input, fields["own_names"].blur):
-        event(lists_for, [fields[n] for n in ("vocabulary", "own_names", "truth", "target")], lists, **IMMEDIATE_EVENT)
-    fields["attack"].input(attack_info, fields["attack"], fields["attack"], **IMMEDIATE_EVENT)
-    settings = {n: c for n, c in fields.items() if n in SETTINGS}
-
-    def preset(name: str) -> dict[Any, Any]:
-        said = {form.differences: differences(PRESETS[name])}
-        return {settings[n]: v for n, v in preset_values(name).items()} | said
-
-    form.preset.input(preset, form.preset, [*settings.values(), form.differences], **IMMEDIATE_EVENT)
-
-    def note(values: Mapping[Any, Any]) -> str:
-        return changed_note({name: values[c] for name, c in settings.items()})
-
-    for component in settings.values():
-        event = component.release if isinstance(component, gr.Slider) else component.input
-        event(note, set(settings.values()), form.differences, **IMMEDIATE_EVENT)
+    def _class_updates(
+        self, vocabulary: str, own: dict[str, str], names: tuple[str, ...], truth: str, target: str
+    ) -> dict[Any, Any]:
+        choices = [NOT_GIVEN, *names]
+        return {
+            self.fields["vocabulary"]: vocabulary,
+            self.fields["own_names"]: gr.update(visible=vocabulary == OWN_CLASSES, **own),
+            self.fields["truth"]: gr.update(choices=choices, value=truth),
+            self.fields["target"]: gr.update(choices=choices, value=target),
+            self.upload_note: "",
+        }
 
 
 def attack_info(name: Any) -> Any:
@@ -205,41 +204,9 @@ def lists_for(vocabulary: Any, own_names: Any, truth: Any, target: Any) -> list[
         names = names_of({"vocabulary": vocabulary, "own_names": own_names})
     except DemoError:
         names = ()
-    kept = truth if truth in names else NOT_GIVEN
-    aimed = target if target in names else NOT_GIVEN
-    return [
-        gr.update(visible=vocabulary == OWN_CLASSES),
-        gr.update(choices=[NOT_GIVEN, *names], value=kept),
-        gr.update(choices=[NOT_GIVEN, *names], value=aimed),
-    ]
-
-
-def sample_updates(form: Form, one: samples.Sample) -> dict[Any, Any]:
-    """The form for a sample: its class names and its true class."""
-    vocabulary = one.vocabulary or OWN_CLASSES
-    choices = [NOT_GIVEN, *one.names]
-    own = {} if one.vocabulary else {"value": ", ".join(one.names)}
-    return {
-        form.fields["vocabulary"]: gr.update(value=vocabulary),
-        form.fields["own_names"]: gr.update(visible=vocabulary == OWN_CLASSES, **own),
-        form.fields["truth"]: gr.update(choices=choices, value=one.label),
-        form.fields["target"]: gr.update(choices=choices, value=NOT_GIVEN),
-        form.upload_note: "",
-    }
-
-
-def form_updates(form: Form, values: Mapping[str, Any]) -> dict[Any, Any]:
-    """The whole form for ``values`` by field name, which were checked before."""
-    settings = [n for n in SETTINGS if not (n == "attack" and values[n] == "none")]  # not in the menu
-    choices = [NOT_GIVEN, *names_of(values)]
-    own = values["vocabulary"] == OWN_CLASSES
-    return {form.fields[n]: values[n] for n in (*settings, "vocabulary", "methods")} | {
-        form.fields["own_names"]: gr.update(value=values["own_names"] or OWN_EXAMPLE, visible=own),
-        form.fields["truth"]: gr.update(choices=choices, value=values["truth"]),
-        form.fields["target"]: gr.update(choices=choices, value=values["target"]),
-        form.differences: changed_note({n: values[n] for n in SETTINGS}),
-        form.upload_note: "",
-    }
+    choices = [NOT_GIVEN, *names]
+    kept = [gr.update(choices=choices, value=v if v in names else NOT_GIVEN) for v in (truth, target)]
+    return [gr.update(visible=vocabulary == OWN_CLASSES), *kept]
 
 
 def uploaded_note(picture: Any) -> str:

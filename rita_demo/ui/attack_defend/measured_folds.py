@@ -29,24 +29,19 @@ with one view; the last one knows the method that it attacks. {NOT_ZERO_SHOT}</p
 _NONE = "<p class='empty'>No measurements came with this copy; docs/results.md says how to make them.</p>"
 
 
-def build_budget_curves() -> None:
-    """Accuracy against the budget, one curve per method."""
+def build_measured_folds() -> None:
+    """Accuracy against the budget, one curve per method; RITA and the plain ensemble of the same crops by attack."""
     title = "How much does each strength do? Measured on many pictures"
     with gr.Accordion(title, open=False, elem_classes="fold", elem_id="budget-fold"):
         gr.HTML(_CURVES_LEAD)
+        curves = {square: _measured_cells(path) for square, path in shipped_results.BUDGET_CURVES.items()}
         PlotlyView(
-            plots.accuracy_by_budget(
-                {square: _measured_cells(path) for square, path in shipped_results.BUDGET_CURVES.items()}
-            ),
+            plots.accuracy_by_budget(curves),
             aria="Accuracy of CLIP, Ensemble and RITA against the strength of the attack",
             height=520,
             narrow_height=520,
             elem_id="budget-curves",
         )
-
-
-def build_attacker_table() -> None:
-    """RITA and the plain ensemble of the same crops, attack by attack."""
     title = "Is RITA better than a plain average of the crops? Measured against several attackers"
     with gr.Accordion(title, open=False, elem_classes="fold", elem_id="evidence-fold"):
         gr.HTML(attacker_table(_measured_cells(shipped_results.ATTACKERS)), elem_id="evidence")

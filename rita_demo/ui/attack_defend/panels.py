@@ -11,7 +11,7 @@ from rita_demo import plots
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.figure import Figure
 from rita_demo.records import Run
-from rita_demo.ui.attack_defend.measured_folds import build_attacker_table, build_budget_curves
+from rita_demo.ui.attack_defend.measured_folds import build_measured_folds
 from rita_demo.ui.background.attack_steps import (
     AUTO_BUDGETS_SECONDS,
     AUTO_STEPS_SECONDS,
@@ -24,6 +24,7 @@ from rita_demo.ui.panels.attack_sliders import build_budget_choice, build_step_s
 from rita_demo.ui.panels.picture_triptych import PictureTriptych, pictures_value, selected_box
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.blocks import build_columns
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.ui.widgets.views_grid import ViewsGrid, grid_value, sprite_value
 
@@ -119,21 +120,17 @@ def build_views(panels: PanelRegistry) -> dict[str, Any]:
         f"(low {wording.term_html('entropy')}) may enter the {wording.term_html('memory (cache)')}. Choose one: its "
         "place is outlined on the pictures.</p>"
     )
-    with gr.Row(elem_classes="pair"):
-        with gr.Column(scale=1, min_width=320):
-            side = gr.Radio(
-                [("attacked", "attacked"), ("clean", "clean")],
-                value="attacked",
-                label="Views of which picture",
-                show_label=False,
-                elem_id="side",
-            )
-            grid = ViewsGrid(None, aria="The views of the picture", elem_id="views")
-            sheet = gr.HTML(elem_classes="sheet")
-        with gr.Column(scale=1, min_width=320):
-            aria, empty, topics = "Entropy of every view", "How sure every view is.", ("view", "side", "step")
-            entropies = _figure(panels, "entropies", aria, (240, 240), empty, _entropies, *topics)
-            detail = gr.HTML(elem_id="view-detail")
+    left, right = build_columns(1, 1)
+    with left:
+        choices = [("attacked", "attacked"), ("clean", "clean")]
+        label = "Views of which picture"
+        side = gr.Radio(choices, value="attacked", label=label, show_label=False, elem_id="side")
+        grid = ViewsGrid(None, aria="The views of the picture", elem_id="views")
+        sheet = gr.HTML(elem_classes="sheet")
+    with right:
+        aria, empty, topics = "Entropy of every view", "How sure every view is.", ("view", "side", "step")
+        entropies = _figure(panels, "entropies", aria, (240, 240), empty, _entropies, *topics)
+        detail = gr.HTML(elem_id="view-detail")
     panels.add(side, _side, "side")
     panels.add(grid, _grid, *topics)
     panels.add(sheet, lambda s: sprite_value(s.crops_of(s.selection.side), "views"), "side", "step")
@@ -166,16 +163,16 @@ def build_transport(panels: PanelRegistry) -> dict[str, Any]:
         f"{wording.term_html('memory (cache)')} adds a second cost. The lowest total wins. Choose a class to "
         "see its plan, then a cell of the plan.</p>"
     )
-    with gr.Row(elem_classes="pair"):
-        with gr.Column(scale=1, min_width=320):
-            aria, topics = "Cost of every class, clean and attacked", ("class", "step", "attack_steps")
-            costs = _figure(panels, "costs", aria, (400, 640), "The classes' costs.", _costs, *topics)
-        with gr.Column(scale=1, min_width=320):
-            class_menu = gr.Dropdown([], label="Class looked at", allow_custom_value=True, elem_id="class")
-            aria, empty = "Transport plan of the chosen class", "The plan of the chosen class."
-            selected = ("class", "side", "view", "step")
-            plan = _figure(panels, "plan", aria, (360, 420), empty, _plan, *selected)
-            cell = gr.HTML(elem_id="cell-detail")
+    left, right = build_columns(1, 1)
+    with left:
+        aria, topics = "Cost of every class, clean and attacked", ("class", "step", "attack_steps")
+        costs = _figure(panels, "costs", aria, (400, 640), "The classes' costs.", _costs, *topics)
+    with right:
+        class_menu = gr.Dropdown([], label="Class looked at", allow_custom_value=True, elem_id="class")
+        aria, empty = "Transport plan of the chosen class", "The plan of the chosen class."
+        selected = ("class", "side", "view", "step")
+        plan = _figure(panels, "plan", aria, (360, 420), empty, _plan, *selected)
+        cell = gr.HTML(elem_id="cell-detail")
     panels.add(class_menu, selection_details.class_choices, "class")
     panels.add(cell, selection_details.cell_detail, *selected, immediate=True)
     return {"costs": costs, "class_menu": class_menu, "plan": plan}
@@ -195,16 +192,21 @@ def _plan(session: Session, run: Run) -> Figure | None:
 
 def build_view_seed_check(panels: PanelRegistry) -> dict[str, Any]:
     """The decision repeated with other sets of crops."""
-    with gr.Row(elem_classes="pair"):
-        with gr.Column(scale=1, min_width=320):
-            gr.HTML(
-                "<h3>Was it luck?</h3><p class='lead'>The crops are random, and one draw can mislead. "
-                "This decides the same picture again with ten other draws.</p>"
-            )
-            again = gr.Button("Right in how many of 10 view draws?", elem_id="again")
-        with gr.Column(scale=1, min_width=320):
-            aria, empty = "Every method's answer in ten draws of views", "Not drawn again yet."
-            _figure(panels, "view-seeds", aria, (200, 220), empty, _view_seeds, "view_seeds")
+
+    def draw(session: Session, _: Run) -> Figure | None:
+        run, found = session.run, session.attack_defend.view_seed_results
+        return plots.view_seed_results(run, list(found)) if run and found else None
+
+    left, right = build_columns(1, 1)
+    with left:
+        gr.HTML(
+            "<h3>Was it luck?</h3><p class='lead'>The crops are random, and one draw can mislead. "
+            "This decides the same picture again with ten other draws.</p>"
+        )
+        again = gr.Button("Right in how many of 10 view draws?", elem_id="again")
+    with right:
+        aria, empty = "Every method's answer in ten draws of views", "Not drawn again yet."
+        _figure(panels, "view-seeds", aria, (200, 220), empty, draw, "view_seeds")
     return {"repeat_button": again}
 
 
@@ -216,11 +218,5 @@ def build_cache_and_stronger_attack(panels: PanelRegistry) -> dict[str, Any]:
     with gr.Row(elem_id="push"):
         push = gr.Button("Attack twice as hard", elem_id="stronger")
         gr.HTML("<p class='lead'>Doubles the strength, up to 16/255, and runs again.</p>")
-    build_budget_curves()
-    build_attacker_table()
+    build_measured_folds()
     return {"double_budget_button": push}
-
-
-def _view_seeds(session: Session, _: Run) -> Figure | None:
-    run, found = session.run, session.attack_defend.view_seed_results
-    return plots.view_seed_results(run, list(found)) if run and found else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,10 +12,12 @@ import gradio as gr
 
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
+from rita_demo.pipeline import rerun
+from rita_demo.pipeline.run import RunProgress
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.settings import SETTINGS
-from rita_demo.ui.attack_defend.form import Form, build_form, form_updates, sample_updates, uploaded_note
+from rita_demo.ui.attack_defend.form import Form, uploaded_note
 from rita_demo.ui.attack_defend.panels import (
     build_cache_and_stronger_attack,
     build_first_screen,
@@ -22,7 +25,6 @@ from rita_demo.ui.attack_defend.panels import (
     build_view_seed_check,
     build_views,
 )
-from rita_demo.ui.attack_defend.run_jobs import RunJobs
 from rita_demo.ui.background import attack_steps
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, QUEUE_LATEST, AppContext
@@ -32,13 +34,16 @@ from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.framework.waiting_position import QueueStatus, WaitingList
 from rita_demo.ui.panels.attack_sliders import bind_attack_sliders, select_step
-from rita_demo.ui.panels.picture_triptych import loading_pictures
+from rita_demo.ui.panels.picture_triptych import clean_part, loading_pictures, perturbation_part, placeholder
 from rita_demo.ui.session import share_link
-from rita_demo.ui.session.run_request import form_values, parse_request
+from rita_demo.ui.session.run_request import RunRequest, form_values, parse_request
 from rita_demo.ui.session.session import HOME_TAB, SIDES, AttackDefendState, Session
 from rita_demo.ui.session.share_link import ShareLink, valid_selection
+from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.plotly_view import clicked_integer
 from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
+
+VIEW_SEEDS = 10
 
 
 class AttackDefendTab(SelectionEvents):
@@ -52,63 +57,87 @@ class AttackDefendTab(SelectionEvents):
         self.link = gr.State(None)  # the query of the page's address, once it can be used
         with gr.Row(elem_id="first-screen"):
             with gr.Column(scale=0, min_width=300, elem_id="ask"):
-                self.form: Form = build_form(sample)
+                self.form = Form(sample)
             with gr.Column(scale=1, min_width=320, elem_id="result"):
                 parts = build_first_screen(context.panels)
         with gr.Column(elem_id="more"):
             for draw in (build_views, build_transport, build_view_seed_check, build_cache_and_stronger_attack):
                 parts |= draw(context.panels)
         self.result = SimpleNamespace(**parts)
-        self.jobs = RunJobs(context, self.result.pictures, self.result.early)
+        self.background = attack_steps.BackgroundJobs(context)
 
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all tabs are registered."""
-        self.context.bind_tab(own_tab)
-        self._bind_run_buttons()
-        self._bind_selection()
-
-    # --- long jobs
-    def _bind_run_buttons(self) -> None:
-        form, result, context = self.form, self.result, self.context
-        inputs = {context.visitor, *form.fields.values()}
-        outputs = context.outputs(form.stop_button, form.run_button, form.fields["budget"], form.gallery)
+        form, result, context, visitor = self.form, self.result, self.context, self.context.visitor
+        context.bind_tab(own_tab)
+        safe = notice.handle_errors(context.error_banner)
+        noted = context.outputs(form.upload_note, form.gallery, form.fields["truth"])
+        form.upload.upload(safe(self.take_upload), [visitor, form.upload], noted, **IMMEDIATE_EVENT)
+        filled = context.outputs(*form.fields.values(), form.upload_note, form.gallery, self.queue_status.timer)
+        chosen = form.gallery.click(safe(self.choose_sample), {visitor}, filled, **IMMEDIATE_EVENT)
         for button in (form.run_button, form.defend_button, result.double_budget_button, result.repeat_button):
-            button.click(self.queue_status.press_handler, context.visitor, self.queue_status.outputs, **IMMEDIATE_EVENT)
+            button.click(self.queue_status.press_handler, visitor, self.queue_status.outputs, **IMMEDIATE_EVENT)
+        inputs = {visitor, *form.fields.values()}
+        outputs = context.outputs(form.stop_button, form.run_button, form.fields["budget"], form.gallery)
         job = StoppableJob(context, form.stop_button, self.on_stopped, context.activity.track_job).handler
         run = job(self.attack_and_defend)
-        result.repeat_button.click(job(self.repeat_with_new_views), {context.visitor}, outputs, **LONG_EVENT)
+        result.repeat_button.click(job(self.repeat_with_new_views), {visitor}, outputs, **LONG_EVENT)
         form.defend_button.click(job(self.only_defend), inputs, outputs, **LONG_EVENT)
-        form.upload.upload(
-            self._handle_errors(self.take_upload),
-            [context.visitor, form.upload],
-            context.outputs(form.upload_note, form.gallery, form.fields["truth"]),
-            **IMMEDIATE_EVENT,
-        )
-        chosen = form.gallery.click(
-            self._handle_errors(self.choose_sample),
-            {context.visitor},
-            context.outputs(*form.fields.values(), form.upload_note, form.gallery, self.queue_status.timer),
-            **IMMEDIATE_EVENT,
-        )
         for run_event in (
             form.run_button.click(run, inputs, outputs, **LONG_EVENT),
             result.double_budget_button.click(job(self.attack_with_double_budget), inputs, outputs, **LONG_EVENT),
             chosen.success(run, inputs, outputs, **LONG_EVENT, **QUEUE_LATEST),
-            self.link.change(job(self.run_link), {context.visitor, self.link}, outputs, **LONG_EVENT, **QUEUE_LATEST),
+            self.link.change(job(self.run_link), {visitor, self.link}, outputs, **LONG_EVENT, **QUEUE_LATEST),
         ):
-            run_event.success(
-                self._handle_errors(self.start_background_work), context.visitor, outputs, **BACKGROUND_EVENT
-            )
-        result.background_button.click(
-            self._handle_errors(self.start_slow_background_work), context.visitor, outputs, **BACKGROUND_EVENT
-        )
+            run_event.success(safe(self.start_background_work), visitor, outputs, **BACKGROUND_EVENT)
+        slow = safe(self.start_slow_background_work)
+        result.background_button.click(slow, visitor, outputs, **BACKGROUND_EVENT)
+        self._bind_selection()
+
+    # --- long jobs
+    def run(self, session: Session, request: RunRequest) -> Iterator[Updates]:
+        """Attack and defend: pictures first, then verdicts, then figures."""
+        context, engine = self.context, self.context.engine_of(session)
+        begin, parts = time.perf_counter(), 0
+        try:
+            reading = self._progress("Reading the class names", 0.02, begin, stale=True)
+            yield {context.error_banner: ""} | reading
+            steps = request.steps(engine, session.history.cache_before(request.picture.key))
+            for at in steps:
+                update = self._progress(at.sentence, 0.85 * at.fraction, begin, stale=True)
+                ready = (at.clean is not None) + (at.attack is not None)
+                if ready > parts:
+                    parts, update[self.result.pictures] = ready, partial_pictures(at)
+                yield update
+            run = steps.value
+            # The answer first. The session changes when everything is ready: until then a stopped or failed job leaves
+            # the result of before.
+            preview = Session()
+            preview.show(run)
+            drawing = self._progress("Drawing the views", 0.9, begin, stale=True, answered=True)
+            yield drawing | context.panels.draw_only(preview, self.result.early)
+            crops = {"attacked": engine.view_pixels(run.attacked.picture, run.settings)}
+            if run.attack is None:
+                crops["clean"] = crops["attacked"]
+        except Exception:
+            yield context.panels.redraw(session, "run")  # the result of before
+            raise
+        session.show(run, sample=request.sample)
+        session.crops = crops
+        session.add_to_history(run, request.title)
+        context.sessions.evict()
+        yield self._progress("Drawing the figures", 0.95, begin, stale=True, answered=True)
+        yield self._progress("The figures are drawn", 0.97, begin) | context.panels.redraw(session, "run")
+        spent = wording.format_seconds(time.perf_counter() - begin)
+        yield {context.status: notice.done_html(f"Done in {spent}.")}
+
+    def _progress(self, text: str, fraction: float, begin: float, **state: bool) -> Updates:
+        return {self.context.status: notice.progress_html(text, fraction, time.perf_counter() - begin, **state)}
 
     def attack_and_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
-        """Attack the chosen picture and defend it."""
         yield from self._run(values, self.form.read(values), attack=True)
 
     def only_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
-        """Defend the chosen picture as it is."""
         yield from self._run(values, self.form.read(values), attack=False)
 
     def attack_with_double_budget(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
@@ -127,7 +156,7 @@ class AttackDefendTab(SelectionEvents):
     def _run(self, values: Mapping[Any, Any], form: dict[str, Any], *, attack: bool) -> Iterator[Updates]:
         session = self._job_session(values)
         engine = self.context.chosen_engine(session)
-        yield from self.jobs.run(session, parse_request(form, session.attack_defend, engine.info.side, attack=attack))
+        yield from self.run(session, parse_request(form, session.attack_defend, engine.info.side, attack=attack))
 
     def apply_link(self, visitor: str, query: dict[str, str], link: ShareLink) -> Updates:
         """The page was opened with a link: fill in the form and join the queue. The job is the event that :attr:`link`
@@ -138,7 +167,7 @@ class AttackDefendTab(SelectionEvents):
             self.link: query,
             self.form.gallery: gallery_html(one.key),
             self.result.pictures: loading_pictures(one.load()),
-            **form_updates(self.form, link.form),
+            **self.form.show(link.form),
             **self.queue_status.on_press(visitor),
         }
 
@@ -151,7 +180,7 @@ class AttackDefendTab(SelectionEvents):
             raise DemoError("There is no link to open.", "Choose a picture to begin.")
         engine, chosen = self.context.chosen_engine(session), AttackDefendState(sample=link.sample)
         request = parse_request(link.form, chosen, engine.info.side, attack=link.attack)
-        yield from self.jobs.run(session, request)
+        yield from self.run(session, request)
         run = session.run
         assert run is not None
         session.select(**valid_selection(link.selection, run))
@@ -159,8 +188,20 @@ class AttackDefendTab(SelectionEvents):
         yield self.context.panels.redraw(session, "run")
 
     def repeat_with_new_views(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
-        """Decide again with ten other sets of crops."""
-        yield from self.jobs.view_seed_steps(self._job_session(values))
+        """Decide the delivered picture again with ten other sets of crops."""
+        session, begin, found = self._job_session(values), time.perf_counter(), []
+        run = session.run
+        if run is None:
+            return
+        for draw in rerun.repeat_view_seeds(self.context.engine_of(session), run, VIEW_SEEDS):
+            if session.run is not run:
+                return
+            found.append(draw)
+            session.attack_defend.view_seed_results = tuple(found)
+            now = f"Drawing the views again: {len(found)} of {VIEW_SEEDS}"
+            drawn = self.context.panels.redraw(session, "view_seeds")
+            yield self._progress(now, len(found) / VIEW_SEEDS, begin) | drawn
+        yield {self.context.status: notice.done_html(f"{VIEW_SEEDS} draws of views compared.")}
 
     def start_background_work(self, visitor: Any) -> Iterator[Updates]:
         """After an attack: the stored steps and the other budgets, if they are quick."""
@@ -169,19 +210,18 @@ class AttackDefendTab(SelectionEvents):
         if run is None:
             return
         if attack_steps.attack_steps_seconds(run) <= attack_steps.AUTO_STEPS_SECONDS:
-            yield from self.jobs.background.attack_steps(session)
+            yield from self.background.attack_steps(session)
         quick = attack_steps.budgets_seconds(run) <= attack_steps.AUTO_BUDGETS_SECONDS
         if quick and session.same_picture(run):
-            yield from self.jobs.background.budget_steps(session)
+            yield from self.background.budget_steps(session)
 
     def start_slow_background_work(self, visitor: Any) -> Iterator[Updates]:
         """The same by a button, if they are slow."""
         session = self.context.sessions.get(visitor)
-        yield from self.jobs.background.attack_steps(session)
-        yield from self.jobs.background.budget_steps(session)
+        yield from self.background.attack_steps(session)
+        yield from self.background.budget_steps(session)
 
     def on_stopped(self, session: Session) -> Updates:
-        """A job was stopped: show the result of before."""
         return {
             self.context.status: notice.done_html("Stopped. Nothing was lost."),
             **self.context.panels.redraw(session, "run"),
@@ -196,24 +236,20 @@ class AttackDefendTab(SelectionEvents):
         session.attack_defend.sample, session.attack_defend.source = one.key, None
         said = self.queue_status.on_press(values[self.context.visitor])
         chosen = {self.context.error_banner: "", self.form.gallery: gallery_html(one.key)}
-        return {**chosen, **said, **sample_updates(self.form, one)}
+        return {**chosen, **said, **self.form.show_sample(one)}
 
     def run_form_updates(self, run: Run, sample: str | None) -> Updates:
         """The form that gives this run, of a sample or of an upload."""
-        updates = {self.form.gallery: gallery_html(sample), **form_updates(self.form, form_values(run))}
+        updates = {self.form.gallery: gallery_html(sample), **self.form.show(form_values(run))}
         return updates if sample else updates | {self.form.upload_note: uploaded_note(run.clean.picture)}
 
     def take_upload(self, visitor: Any, path: Any) -> Updates:
         """A file was uploaded: decode it once for the preview."""
         session = self.context.sessions.get(visitor)
-        side = self.context.engine_of(session).info.side
-        try:
-            if not isinstance(path, str):
-                raise PictureError("No file arrived.", "Try again.")
-            source = Path(path).read_bytes()
-            picture = open_picture(source, side=side)
-        except PictureError as error:
-            return {self.context.error_banner: notice.error_html(error)}
+        if not isinstance(path, str):
+            raise PictureError("No file arrived.", "Try again.")
+        source = Path(path).read_bytes()
+        picture = open_picture(source, side=self.context.engine_of(session).info.side)
         session.attack_defend.source, session.attack_defend.sample = source, None
         self.context.sessions.evict()
         return {
@@ -226,10 +262,8 @@ class AttackDefendTab(SelectionEvents):
     # --- clicks in the result
     def _bind_selection(self) -> None:
         r, visitor, wire = self.result, self.context.visitor, self.two_stage.bind_event
-        budget_input = self.form.fields["budget"]
-        bind_attack_sliders(
-            self.context, r.step_slider, r.budget_choice, budget_input, self.two_stage, self.crop_selected
-        )
+        sliders = (r.step_slider, r.budget_choice, self.form.fields["budget"])
+        bind_attack_sliders(self.context, *sliders, self.two_stage, self.crop_selected)
         wire(r.grid.click, self.on_grid, [visitor], "view", active=[r.grid])
         wire(r.steps.click, self.on_step, [visitor], "step")
         for event, handler, inputs in (
@@ -241,21 +275,15 @@ class AttackDefendTab(SelectionEvents):
         ):
             wire(event, handler, inputs, "class", "view", "side")
 
-    def _handle_errors(self, handler: Any) -> Any:
-        return notice.handle_errors(self.context.error_banner)(handler)
-
     def on_step(self, visitor: Any, event: gr.EventData) -> Updates:
-        """An attack step was clicked in the figure."""
         session, run = self._session_and_run(visitor)
         step = clicked_integer(event, len(run.attack.frames) if run is not None and run.attack is not None else 0)
         return {} if step is None else select_step(session, step, self.two_stage, self.crop_selected)
 
     def crop_selected(self, session: Session) -> None:
-        """Cut the views of the selected side for the screen."""
         self.context.crop_views(session, session.selection.side)
 
     def pick_side(self, visitor: Any, side: Any) -> Updates:
-        """Show the views of the clean or of the attacked picture."""
         session, run = self._session_and_run(visitor)
         if run is None or side not in SIDES:
             return {}
@@ -270,3 +298,16 @@ class AttackDefendTab(SelectionEvents):
             return {}
         m = click.integer(1, len(session.run.class_prompts.prompts[k]))
         return self._select(session, "view", view=n, atom=m)
+
+
+def partial_pictures(at: RunProgress) -> dict[str, Any]:
+    """The pictures that are ready while the rest is computed."""
+    assert at.class_prompts is not None
+    assert at.clean is not None
+    names = at.class_prompts.names
+    clean = clean_part(at.clean.picture, at.clean.verdicts["clip"], names)
+    if at.attack is None:
+        waiting = placeholder("The attack is at work …")
+        return {"clean": clean, "noise": waiting, "attacked": waiting}
+    noise = perturbation_part(at.attack, len(at.attack.frames) - 1)
+    return {"clean": clean, "noise": noise, "attacked": placeholder("The defence is at work …")}

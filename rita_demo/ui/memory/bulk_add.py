@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +12,13 @@ import numpy as np
 
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
-from rita_demo.pipeline.run import RunProgress, run_picture_steps
 from rita_demo.plots.labels import sides_of
 from rita_demo.records import CacheState, ImageResult, Picture, Run, Trace
 from rita_demo.records.errors import PictureError, SettingError
-from rita_demo.settings import Settings
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import html_table, table_row
@@ -32,26 +29,8 @@ MAX_LISTED_ERRORS = 3  # refused files that are listed
 SEEDS = 2  # attacked versions of each sample: a class with a single view costs as much as an empty one
 
 
-@dataclass(frozen=True)
-class PictureToAdd:
-    """One picture to add: its title in the log, its class if known, and the settings of its run.
-    ``key`` identifies it in the history: adding it again replaces its earlier views."""
-
-    title: str
-    key: str
-    picture: Picture
-    label: int | None
-    settings: Settings
-
-
-@dataclass
-class AddSummary:
-    """What was added: pictures ``decided``; of those whose class is known, views ``inserted`` and how many of them
-    under a ``wrong_class``."""
-
-    decided: int = 0
-    inserted: int = 0
-    wrong_class: int = 0
+#: A picture to add, with its key in the history: adding it again replaces its earlier views.
+PictureToAdd = tuple[str, RunRequest]
 
 
 def current_run(session: Session, engine: Any) -> Run:
@@ -72,16 +51,15 @@ def uploaded_pictures(session: Session, engine: Any, paths: Any, attack: bool) -
         raise PictureError("No file arrived.", "Choose one or more pictures.")
     if len(paths) > MAX_FILES:
         raise PictureError(f"At most {MAX_FILES} pictures at once; got {len(paths)}.", "Choose fewer.")
-    settings = _with_attack(run.settings) if attack else run.settings.replace(attack="none")
     found, refused = [], []
     for number, path in enumerate(paths, 1):
         try:
-            picture = open_picture(Path(path).read_bytes(), square=settings.square, side=engine.info.side)
+            picture = open_picture(Path(path).read_bytes(), square=run.settings.square, side=engine.info.side)
         except PictureError as error:
             refused.append(f"File {number} was left out: {error.message}")
             continue
         title = f"Upload {number}" + (", attacked" if attack else "")
-        found.append(PictureToAdd(title, picture.key, picture, None, settings))
+        found.append((picture.key, _request(run, picture, None, title, attack)))
     if not found:
         raise PictureError(" ".join(refused[:MAX_LISTED_ERRORS]), "Nothing was added.")
     return found, refused
@@ -90,29 +68,29 @@ def uploaded_pictures(session: Session, engine: Any, paths: Any, attack: bool) -
 def attacked_samples(session: Session, engine: Any) -> list[PictureToAdd]:
     """Attacked versions of every sample whose class is in the list of classes."""
     run = current_run(session, engine)
-    names, settings = run.class_prompts.names, _with_attack(run.settings)
-    found = []
+    names, found = run.class_prompts.names, []
     for one in samples.available().values():
         if one.label not in names:
             continue
-        picture = one.load(square=settings.square, side=engine.info.side)
+        picture = one.load(square=run.settings.square, side=engine.info.side)
         for seed in range(SEEDS):
-            found.append(
-                PictureToAdd(
-                    f"{one.title}, attacked (seed {seed})",
-                    f"{picture.key} {seed}" if seed else picture.key,
-                    picture,
-                    names.index(one.label),
-                    settings.replace(attack_seed=seed),
-                )
-            )
+            title = f"{one.title}, attacked (seed {seed})"
+            request = _request(run, picture, names.index(one.label), title, True, attack_seed=seed)
+            found.append((f"{picture.key} {seed}" if seed else picture.key, request))
     if not found:
         raise PictureError("No sample shows one of these classes.", "Upload pictures and attack each of them.")
     return found
 
 
-def _with_attack(settings: Settings) -> Settings:
-    return settings if settings.attack != "none" else settings.replace(attack="pgd")
+def _request(run: Run, picture: Picture, label: int | None, title: str, attack: bool, **changes: Any) -> RunRequest:
+    """A picture with the classes and settings of ``run``, attacked or as it is."""
+    if not attack:
+        changes["attack"] = "none"
+    elif run.settings.attack == "none":
+        changes["attack"] = "pgd"
+    target = run.attack.target if run.attack else None
+    target = None if target == label else target
+    return RunRequest(picture, run.class_prompts.names, run.settings.replace(**changes), label, target, title)
 
 
 def add_steps(
@@ -127,64 +105,44 @@ def add_steps(
             "Choose “kept from picture to picture” in the settings, then run a picture.",
         )
     if errors:
-        yield {context.error_banner: notice.error_html(_refused_error(errors, len(pictures)))}
-    before, summary = cache_without_current(session, run), AddSummary()
-    for number, picture in enumerate(pictures):
-        status = f"Adding {picture.title} ({number + 1} of {len(pictures)})"
-        for step in chain([None], _add_picture_steps(context, session, run, picture, summary)):
-            now = f"{status}: {step.sentence}" if step else status
-            spent = time.perf_counter() - begin
-            yield {context.status: notice.progress_html(now, number / len(pictures), spent)}
+        more = len(errors) - MAX_LISTED_ERRORS
+        text = " ".join(errors[:MAX_LISTED_ERRORS]) + (f" And {more} more." if more > 0 else "")
+        refused = PictureError(text, f"The other {len(pictures)} are added.")
+        yield {context.error_banner: notice.error_html(refused)}
+
+    def progress(number: int, text: str) -> Updates:
+        now = f"Adding {pictures[number][1].title} ({number + 1} of {len(pictures)}){text}"
+        spent = time.perf_counter() - begin
+        return {context.status: notice.progress_html(now, number / len(pictures), spent)}
+
+    # the displayed picture must not be decided from its own views
+    before, wrong = session.history.cache_before(run.clean.picture.key), list[bool]()
+    for number, (key, request) in enumerate(pictures):
+        yield progress(number, "")
+        steps = request.steps(engine, session.history.cache_before(key))
+        for step in steps:
+            yield progress(number, f": {step.sentence}")
         if session.run is not run:
             return
+        one, events = steps.value, steps.value.attacked.trace.cache_update.events
+        crops = engine.view_pixels(one.attacked.picture, one.settings) if events else None
+        with session.lock:
+            session.history = session.history.with_picture(request.title, key, one, crops, replace_latest=False)
+        if request.label is not None:
+            wrong += [event.label != request.label for event in events]
         context.sessions.evict()
         yield context.panels.redraw(session, "memory")
-    session.memory.before_after_html = before_after(engine, run, before, cache_without_current(session, run), summary)
+    after = session.history.cache_before(run.clean.picture.key)
+    session.memory.before_after_html = before_after(engine, run, before, after, len(pictures), wrong)
     took = wording.format_seconds(time.perf_counter() - begin)
-    yield {context.status: notice.done_html(f"{summary.decided} pictures decided in {took}.")}
-
-
-def _refused_error(errors: Sequence[str], taken: int) -> PictureError:
-    more = len(errors) - MAX_LISTED_ERRORS
-    text = " ".join(errors[:MAX_LISTED_ERRORS]) + (f" And {more} more." if more > 0 else "")
-    return PictureError(text, f"The other {taken} are added.")
-
-
-def cache_without_current(session: Session, run: Run) -> CacheState | None:
-    """The cache without the views of the displayed picture, which must not be decided from them."""
-    return session.history.cache_before(run.clean.picture.key)
-
-
-def _add_picture_steps(
-    context: AppContext, session: Session, run: Run, picture: PictureToAdd, summary: AddSummary
-) -> Iterator[RunProgress]:
-    """Run one picture; the displayed run stays."""
-    engine, target = context.engine_of(session), run.attack.target if run.attack else None
-    one = yield from run_picture_steps(
-        engine,
-        picture.picture,
-        run.class_prompts.names,
-        picture.settings,
-        label=picture.label,
-        target=None if target == picture.label else target,
-        cache=session.history.cache_before(picture.key),
-    )
-    if session.run is not run:
-        return
-    events = one.attacked.trace.cache_update.events
-    crops = engine.view_pixels(one.attacked.picture, one.settings) if events else None
-    with session.lock:
-        session.history = session.history.with_picture(picture.title, picture.key, one, crops, replace_latest=False)
-    summary.decided += 1
-    if picture.label is not None:
-        summary.inserted += len(events)
-        summary.wrong_class += sum(event.label != picture.label for event in events)
+    yield {context.status: notice.done_html(f"{len(pictures)} pictures decided in {took}.")}
 
 
 def before_after(
-    engine: Any, run: Run, before: CacheState | None, after: CacheState | None, summary: AddSummary
+    engine: Any, run: Run, before: CacheState | None, after: CacheState | None, decided: int, wrong: list[bool]
 ) -> str:
-    """HTML: RITA's answer for the displayed picture with the cache before and after."""
+    """HTML: RITA's answer for the displayed picture with the cache before and after ``decided`` pictures; ``wrong``: of
+    each view that entered, whether it is stored under a wrong class."""
     rows = []
     for side in sides_of(run):
         then, now = (_decide(engine, run, getattr(run, side), state) for state in (before, after))
@@ -192,20 +150,17 @@ def before_after(
         rows.append(table_row(f"{side} picture", _answer_cell(then, run), _answer_cell(now, run), change))
         rows += _cost_rows(run, then, now)
     table = html_table(("<span class='sr'>picture</span>", "before", "now", "change"), rows)
+    entered = ""
+    if wrong:
+        entered = (
+            f"<p class='lead'>{wording.view_count(len(wrong))} entered, {sum(wrong)} of them under a wrong class "
+            f"({wording.percent(sum(wrong) / len(wrong))}).</p>"
+        )
     return (
-        f"<h3>What the {summary.decided} pictures changed</h3>{_inserted_text(summary)}{table}"
+        f"<h3>What the {decided} pictures changed</h3>{entered}{table}"
         "<p class='quiet small'>RITA’s answer and "
         f"{wording.term_html('margin')}; below, what the memory says about the true class and about the class "
         "that moved most. The picture’s own views are left out of the memory here.</p>"
-    )
-
-
-def _inserted_text(summary: AddSummary) -> str:
-    if not summary.inserted:
-        return ""
-    return (
-        f"<p class='lead'>{wording.view_count(summary.inserted)} entered, {summary.wrong_class} of them under a wrong class "
-        f"({wording.percent(summary.wrong_class / summary.inserted)}).</p>"
     )
 
 
@@ -233,12 +188,11 @@ def compare_with_empty(engine: Any, session: Session) -> None:
     run = session.run
     if run is None or engine.info.name != run.backbone.name:
         return
-    if session.memory.empty_cache_result is None or session.memory.empty_cache_result[0] is not run:
+    entry, bare, seen = session.selected_entry, session.memory.empty_cache_result, session.memory.cache_result
+    if bare is None or bare[0] is not run:
         session.memory.empty_cache_result = (run, _decide(engine, run, run.attacked, None))
-    entry, seen = session.selected_entry, session.memory.cache_result
     if entry is not None and (seen is None or seen[0] is not run or seen[1] is not entry):
-        snapshot = session.history.snapshot_without(run.clean.picture.key, session.selected_moment)
-        state = None if snapshot is None else snapshot.to_cache_state()
+        state = session.history.cache_before(run.clean.picture.key, session.selected_moment)
         session.memory.cache_result = (run, entry, _decide(engine, run, run.attacked, state))
 
 

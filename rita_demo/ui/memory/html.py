@@ -39,7 +39,7 @@ def contents(session: Session) -> str:
             "limit enter it when a picture is decided.</p>"
         )
     order = sorted(held, key=lambda c: (-len(held[c]), snapshot.names[c]))
-    if selected is not None and snapshot.item(*selected) is None:
+    if session.selected_item is None:
         selected = None
     cards = "".join(_card(entry, c, selected, selected or (order[0], 0), c == session.selection.k) for c in order)
     rest = len(snapshot.names) - len(held)
@@ -59,10 +59,16 @@ def _card(
     snapshot, items = entry.snapshot, entry.snapshot.items_by_class[k]
     new = {event.slot for event in entry.events if event.label == k}
     r = resultant_length(np.stack([i.feature for i in items]))
-    buttons = "".join(
-        _button(snapshot, (k, slot), slot in new, (k, slot) == selected, (k, slot) == focus)
-        for slot in range(len(items))
-    )
+    buttons = ""
+    for slot, item in enumerate(items):
+        old = age(snapshot, item)
+        mark = "<em>new</em>" if slot in new else old.replace("pictures ", "").replace("picture ", "")
+        label = escape(f"Pseudo-label {snapshot.names[k]}, slot {slot}: entropy {item.entropy:.3f} nats, {old}")
+        buttons += (
+            f'<button type="button" data-k="{k}" data-slot="{slot}" aria-pressed="{str((k, slot) == selected).lower()}" '
+            f'tabindex="{0 if (k, slot) == focus else -1}" aria-label="{label}" title="{label}">'
+            f"{thumbnail_html(item.thumbnail)}<small>{item.entropy:.2f} nats</small><small>{mark}</small></button>"
+        )
     return (
         f"<section class='card{' here' if is_selected else ''}'><h3>{escape(snapshot.names[k])}</h3>"
         f"<p class='quiet small'>{len(items)} of {snapshot.slots} places, {wording.term_html('agreement')} "
@@ -76,25 +82,11 @@ def age(snapshot: CacheSnapshot, item: CacheItem) -> str:
     return "this picture" if ago <= 0 else "1 picture ago" if ago == 1 else f"{ago} pictures ago"
 
 
-def _button(snapshot: CacheSnapshot, place: tuple[int, int], new: bool, pressed: bool, focus: bool) -> str:
-    (k, slot), item = place, snapshot.item(*place)
-    assert item is not None
-    old = age(snapshot, item)
-    mark = "<em>new</em>" if new else old.replace("pictures ", "").replace("picture ", "")
-    label = escape(f"Pseudo-label {snapshot.names[k]}, slot {slot}: entropy {item.entropy:.3f} nats, {old}")
-    return (
-        f'<button type="button" data-k="{k}" data-slot="{slot}" aria-pressed="{str(pressed).lower()}" '
-        f'tabindex="{0 if focus else -1}" aria-label="{label}" title="{label}">{thumbnail_html(item.thumbnail)}'
-        f"<small>{item.entropy:.2f} nats</small><small>{mark}</small></button>"
-    )
-
-
 def detail(session: Session) -> str:
     """The selected item in words."""
-    entry, selected = session.selected_entry, session.selection.item
+    entry, selected, item = session.selected_entry, session.selection.item, session.selected_item
     if entry is None:
         return ""
-    item = entry.snapshot.item(*selected) if selected else None
     if selected is None or item is None:
         return "<p class='empty'>Choose a stored view to see where it came from.</p>"
     picture = ""
@@ -114,21 +106,19 @@ def log(session: Session) -> str:
     numbered = list(enumerate(session.history.entries))[::-1]
     if not numbered:
         return "<p class='empty'>Nothing has happened yet.</p>"
-    rows = (_row(number, entry, number == session.selected_moment) for number, entry in numbered[:MAX_ROWS])
+    rows = []
+    for number, entry in numbered[:MAX_ROWS]:
+        entered = "; ".join(_event(entry.snapshot, e) for e in entry.events[:6])
+        if len(entry.events) > 6:
+            entered += f"; and {len(entry.events) - 6} more"
+        current = " class='here' aria-current='true'" if number == session.selected_moment else ""
+        rows.append(
+            f"<tr{current}><th scope='row'>{number}</th><td>{escape(entry.title)}</td>"
+            f"<td>{entered or '–'}</td><td>{entry.snapshot.count}</td></tr>"
+        )
     more = len(numbered) - MAX_ROWS
     rest = f"<p class='quiet small'>{more} earlier moments: use the slider.</p>" if more > 0 else ""
     return html_table(("moment", "what", "entered", "held then"), rows, "log") + rest
-
-
-def _row(number: int, entry: HistoryEntry, here: bool) -> str:
-    entered = "; ".join(_event(entry.snapshot, e) for e in entry.events[:6])
-    if len(entry.events) > 6:
-        entered += f"; and {len(entry.events) - 6} more"
-    current = " class='here' aria-current='true'" if here else ""
-    return (
-        f"<tr{current}><th scope='row'>{number}</th><td>{escape(entry.title)}</td>"
-        f"<td>{entered or '–'}</td><td>{entry.snapshot.count}</td></tr>"
-    )
 
 
 def _event(snapshot: CacheSnapshot, event: Any) -> str:

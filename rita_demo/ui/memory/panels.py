@@ -12,7 +12,7 @@ from rita_demo import plots
 from rita_demo.analysis import project_to_plane, text_mean
 from rita_demo.plots.labels import escaped
 from rita_demo.records import ProcrustesPlane, Run, Trace
-from rita_demo.ui.session.cache_history import CacheItem
+from rita_demo.ui.memory.bulk_add import MIN_CHANGE
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 
@@ -34,10 +34,7 @@ def moment_heading(session: Session) -> str:
 
 def remove_button(session: Session) -> Any:
     """The button that removes the selected item, which only the latest moment allows."""
-    one, item = session.selected_entry, session.selection.item
-    there = one is not None and item is not None and one.snapshot.item(*item) is not None
-    now = session.selected_moment == len(session.history.entries) - 1
-    return gr.update(interactive=bool(there and now))
+    return gr.update(interactive=session.selected_item is not None and session.at_latest_moment)
 
 
 def comparison(session: Session) -> str:
@@ -47,16 +44,24 @@ def comparison(session: Session) -> str:
     run, full, empty = found
     if run.settings.protocol == "off":
         return "<p class='lead'>The memory is switched off in the settings.</p>"
-    with_, without = full.verdict, empty.verdict
-    names = run.class_prompts.names
+    names, with_, without = run.class_prompts.names, full.verdict, empty.verdict
     does = "does not change" if with_.label == without.label else "changes"
-    last = session.selected_moment == len(session.history.entries) - 1
-    when = "now" if last else f"at moment {session.selected_moment}"
+    change = np.asarray(full.cache_distance) - np.asarray(empty.cache_distance)
+    k = int(np.abs(change).argmax())
+    largest = (
+        f"The largest change of a d<sub>cOT</sub>: {escape(names[k])}, by "
+        f"{wording.signed(float(change[k]))} cosine distance."
+    )
+    if abs(float(change[k])) < MIN_CHANGE:
+        single = run.settings.empty_class == "text_mean" and np.max(full.cache.count) == 1
+        why = ": a class that holds one view costs exactly what an empty one does" if single else ""
+        largest = f"No class's cost moves{why}."
+    when = "now" if session.at_latest_moment else f"at moment {session.selected_moment}"
     return (
         f"<p class='lead'>The memory {does} RITA's answer on this picture. With what it holds {when}, apart "
         f"from the picture’s own views: <b>{escape(names[with_.label])}</b> ({escape(wording.margin(with_))}). "
         f"With an empty one: <b>{escape(names[without.label])}</b> ({escape(wording.margin(without))}). "
-        f"{_largest_change(run, full, empty)}</p>"
+        f"{largest}</p>"
     )
 
 
@@ -66,19 +71,6 @@ def _both_traces(session: Session) -> tuple[Run, Trace, Trace] | None:
     if run is None or bare is None or full is None or bare[0] is not run or full[0] is not run:
         return None
     return run, full[2], bare[1]
-
-
-def _largest_change(run: Run, full: Trace, empty: Trace) -> str:
-    change = np.asarray(full.cache_distance) - np.asarray(empty.cache_distance)
-    k = int(np.abs(change).argmax())
-    if abs(float(change[k])) < 5e-5:
-        single = run.settings.empty_class == "text_mean" and np.max(full.cache.count) == 1
-        why = ": a class that holds one view costs exactly what an empty one does" if single else ""
-        return f"No class's cost moves{why}."
-    return (
-        f"The largest change of a d<sub>cOT</sub>: {escape(run.class_prompts.names[k])}, by "
-        f"{wording.signed(float(change[k]))} cosine distance."
-    )
 
 
 def distances(session: Session) -> Any:
@@ -97,19 +89,15 @@ def _selected_plane(session: Session) -> tuple[str, ProcrustesPlane | None, int]
         return "", None, 0
     items = one.snapshot.items_by_class.get(k, ())
     known = session.memory.plane_cache
-    same = known is not None and known[0] is run and known[1] is items and known[2] == k
-    if known is None or not same:  # the SVD is slow: once per class
-        known = session.memory.plane_cache = (run, items, k, _procrustes_plane(run, k, items))
+    if known is None or known[0] is not run or known[1] is not items or known[2] != k:
+        plane = None
+        if items:  # the SVD is slow: once per class
+            tuned = run.settings.cache_text == "tuned"
+            prompts = run.attacked.trace.prompt_features if tuned else run.class_prompts.features
+            zbar = text_mean(prompts[k], run.class_prompts.weight[k])
+            plane = project_to_plane(np.stack([i.feature for i in items]), zbar)
+        known = session.memory.plane_cache = (run, items, k, plane)
     return run.class_prompts.names[k], known[3], len(items)
-
-
-def _procrustes_plane(run: Run, k: int, items: tuple[CacheItem, ...]) -> ProcrustesPlane | None:
-    if not items:
-        return None
-    tuned = run.settings.cache_text == "tuned"
-    prompts = run.attacked.trace.prompt_features if tuned else run.class_prompts.features
-    zbar = text_mean(prompts[k], run.class_prompts.weight[k])
-    return project_to_plane(np.stack([i.feature for i in items]), zbar)
 
 
 def plane_figure(session: Session) -> Any:
@@ -130,28 +118,20 @@ def plane_text(session: Session) -> str:
     name, one, _ = _selected_plane(session)
     if one is None:
         return "<p class='empty'>Choose a stored view to see how its class is turned.</p>"
+    solutions, spread = "With a single view both solutions map it onto the direction of the prompts.", ""
+    if len(one.before) > 1:
+        solutions = (
+            "Both solutions do that: the smallest rotation leaves everything outside this plane alone (moved by "
+            f"{float(one.moved_smallest.max()):.2f}), the SVD of the formula leaves the rest undetermined "
+            f"(moved by up to {float(one.moved_svd.max()):.2f}, where 2 is the most)."
+        )
+        spread = f" Of their variance about their own mean: {_shares_text(one.spread)}."
     return (
         f"<p class='lead'>Procrustes turns the stored views of {escape(name)} by "
         f"{np.degrees(one.angle):.0f}°, so that their mean points where the class’s prompts point. "
-        f"{_solutions_text(one)}</p><p class='quiet small'>The plane holds both mean directions. It shows this "
-        f"share of the views’ variance about the origin: {_shares_text(one.share.sum(1))}.{_spread_text(one)}</p>"
+        f"{solutions}</p><p class='quiet small'>The plane holds both mean directions. It shows this "
+        f"share of the views’ variance about the origin: {_shares_text(one.share.sum(1))}.{spread}</p>"
     )
-
-
-def _solutions_text(one: ProcrustesPlane) -> str:
-    if len(one.before) == 1:
-        return "With a single view both solutions map it onto the direction of the prompts."
-    return (
-        "Both solutions do that: the smallest rotation leaves everything outside this plane alone (moved by "
-        f"{float(one.moved_smallest.max()):.2f}), the SVD of the formula leaves the rest undetermined "
-        f"(moved by up to {float(one.moved_svd.max()):.2f}, where 2 is the most)."
-    )
-
-
-def _spread_text(one: ProcrustesPlane) -> str:
-    if len(one.before) == 1:
-        return ""
-    return f" Of their variance about their own mean: {_shares_text(one.spread)}."
 
 
 def _shares_text(shares: np.ndarray) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -121,21 +122,23 @@ class MemoryTab:
     def bind_events(self) -> None:
         """Connect the events, after the panels of all tabs are registered."""
         context, visitor = self.context, self.context.visitor
-        quick: tuple[tuple[Any, Any, list[Any], list[Any]], ...] = (
-            (self.moment.input, self.pick_moment, [visitor, self.moment], []),
-            (self.cards.click, self.click_item, [visitor], []),
-            (self.plane.click, self.click_slot, [visitor], []),
-            (self.distances.click, self.click_class, [visitor], []),
-            (self.undo_button.click, self.on_undo, [visitor], []),
-            (self.clear_button.click, self.on_clear, [visitor], []),
-            (self.remove_button.click, self.on_remove, [visitor], []),
-            (self.export_buttons.click, self.on_export, [visitor], [self.export_buttons]),
-            (self.import_button.upload, self.on_import, [visitor, self.import_button], []),
+        safe, changed = (
+            notice.handle_errors(context.error_banner),
+            context.outputs_of("memory", "class", "view", "side"),
         )
-        safe = notice.handle_errors(context.error_banner)
-        for event, handler, inputs, more in quick:
-            changed = context.outputs_of("memory", "class", "view", "side")
-            event(safe(handler), inputs, [*changed, *more], **IMMEDIATE_EVENT)
+        for event, handler, *more in (
+            (self.moment.input, self.pick_moment, self.moment),
+            (self.cards.click, self.click_item),
+            (self.plane.click, self.click_slot),
+            (self.distances.click, self.click_class),
+            (self.undo_button.click, self.on_undo),
+            (self.clear_button.click, self.on_clear),
+            (self.remove_button.click, self.on_remove),
+            (self.import_button.upload, self.on_import, self.import_button),
+        ):
+            event(safe(handler), [visitor, *more], changed, **IMMEDIATE_EVENT)
+        exported = [*changed, self.export_buttons]
+        self.export_buttons.click(safe(self.on_export), visitor, exported, **IMMEDIATE_EVENT)
         # first what is known, then what has to be decided again
         opened = context.bind_tab(self.tab)
         opened.then(safe(self.on_compare), visitor, context.outputs_of("memory"), **IMMEDIATE_EVENT)
@@ -146,7 +149,6 @@ class MemoryTab:
         self.attacked_samples_button.click(job(self.add_attacked_samples), [visitor], outputs, **LONG_EVENT)
 
     def on_compare(self, visitor: Any) -> Updates:
-        """Decide the displayed picture with and without the memory."""
         session, panels = self.context.sessions.get(visitor), self.context.panels
         self._compare(session)
         return panels.draw_only(session, panels.of_tab(str(self.tab.id)))
@@ -156,9 +158,7 @@ class MemoryTab:
         at = parse_int(number, 0, len(session.history.entries))
         if at is None:
             return {}
-        shown, item = session.selected_entry, session.selection.item
-        selected = shown.snapshot.item(*item) if shown is not None and item is not None else None
-        place = session.history.entries[at].snapshot.find(selected)
+        place = session.history.entries[at].snapshot.find(session.selected_item)
         updates = self._select(session, "memory", moment=at, item=place)
         updates.pop(self.moment, None)  # the slider itself has the new value
         return updates
@@ -207,27 +207,22 @@ class MemoryTab:
         now = session.history.current
         if now is None or not now.count:
             raise DemoError("The memory is empty already.")
-        return self._replace_history(
-            session,
-            session.history.with_snapshot("Emptied", now.cleared()),
-            "The memory is empty. Undo brings it back.",
-        )
+        history = session.history.with_snapshot("Emptied", replace(now, items_by_class={}))
+        return self._replace_history(session, history, "The memory is empty. Undo brings it back.")
 
     def on_remove(self, visitor: Any) -> Updates:
         session = self.context.sessions.get(visitor)
-        history, item = session.history, session.selection.item
-        now, one = history.current, session.selected_entry
-        gone = now.item(*item) if now and item else None
-        if now is None or one is None or item is None or gone is None:
+        now, item, gone = session.history.current, session.selection.item, session.selected_item
+        if now is None or item is None or gone is None:
             raise DemoError("No stored view is chosen.", "Choose one first.")
-        if one.snapshot is not now:
+        if not session.at_latest_moment:
             raise DemoError(
                 "This is an earlier moment: only what the memory holds now can be removed.",
                 "Move the slider to the latest moment.",
             )
         title = f"Removed view {gone.view} of picture {gone.born + 1} from {now.names[item[0]]}"
         state = self.context.engine_of(session).remove_cache_item(now.to_cache_state(), *item)
-        history = history.with_snapshot(title, snapshot_of(state, now.names, now, None))
+        history = session.history.with_snapshot(title, snapshot_of(state, now.names, now, None))
         return self._replace_history(session, history, f"{title}. Undo brings it back.")
 
     def on_export(self, visitor: Any, event: gr.EventData) -> Updates:
@@ -235,10 +230,8 @@ class MemoryTab:
         entry, run = session.selected_entry, session.run
         if entry is None or run is None:
             raise DemoError("There is no memory to export yet.", "Run a picture first.")
-        kind, entries = (
-            clicked_format(event, html.CACHE_FORMATS),
-            session.history.entries[: session.selected_moment + 1],
-        )
+        kind = clicked_format(event, html.CACHE_FORMATS)
+        entries = session.history.entries[: session.selected_moment + 1]
         about = cache_file.describe(entry.snapshot, run.backbone.name, run.settings, entries)
         with self.context.downloads.slot():
             made = (cache_file.to_json if kind == "json" else cache_file.pack)(entry.snapshot, about)
@@ -256,9 +249,8 @@ class MemoryTab:
         run = bulk_add.current_run(session, self.context.engine_of(session))
         snapshot = cache_file.unpack(cache_file.read_file(Path(path)), run.class_prompts, run.backbone.name)
         message = f"Imported {wording.view_count(snapshot.count)}. The next picture is decided with them."
-        updates = self._replace_history(
-            session, session.history.with_snapshot("Imported from a file", snapshot), message
-        )
+        history = session.history.with_snapshot("Imported from a file", snapshot)
+        updates = self._replace_history(session, history, message)
         self.context.sessions.evict()
         return updates
 
@@ -276,7 +268,6 @@ class MemoryTab:
         yield self._select(session, "memory")
 
     def on_stopped(self, session: Session) -> Updates:
-        """Adding was stopped; what was added stays."""
         message = notice.done_html("Stopped. What was added until then stays; Undo takes it out.")
         return {self.context.status: message, **self._select(session, "memory")}
 

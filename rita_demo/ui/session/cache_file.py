@@ -59,25 +59,23 @@ def describe(
         "width": snapshot.width,
         "pictures": snapshot.pictures,
         "settings": settings.as_dict(),
-        "log": [_log_row(e) for e in entries],
-    }
-
-
-def _log_row(entry: HistoryEntry) -> dict[str, Any]:
-    names = entry.snapshot.names
-    return {
-        "title": entry.title,
-        "held": entry.snapshot.count,
-        "entered": [
+        "log": [
             {
-                "class": names[e.label],
-                "slot": e.slot,
-                "view": e.view,
-                "entropy": e.entropy,
-                "replaced_entropy": e.replaced_entropy,
-                "replaced_picture": e.replaced_born,
+                "title": entry.title,
+                "held": entry.snapshot.count,
+                "entered": [
+                    {
+                        "class": entry.snapshot.names[e.label],
+                        "slot": e.slot,
+                        "view": e.view,
+                        "entropy": e.entropy,
+                        "replaced_entropy": e.replaced_entropy,
+                        "replaced_picture": e.replaced_born,
+                    }
+                    for e in entry.events[:MAX_LOGGED_EVENTS]
+                ],
             }
-            for e in entry.events[:MAX_LOGGED_EVENTS]
+            for entry in entries
         ],
     }
 
@@ -86,7 +84,6 @@ def to_json(snapshot: CacheSnapshot, metadata: dict[str, Any]) -> bytes:
     """A cache as JSON for other programs: the metadata, and every item without its feature. ``entropy`` is in nats,
     ``picture`` counts from 0 in the order of the log, ``r`` is |sum of a class's features| / count. It cannot be
     imported: only the safetensors file has the features."""
-    held = sorted(snapshot.items_by_class.items())
     classes = {
         snapshot.names[k]: {
             "r": round(resultant_length(np.stack([i.feature for i in items])), 6),
@@ -94,7 +91,7 @@ def to_json(snapshot: CacheSnapshot, metadata: dict[str, Any]) -> bytes:
                 {"slot": j, "entropy": i.entropy, "picture": i.born, "view": i.view} for j, i in enumerate(items)
             ],
         }
-        for k, items in held
+        for k, items in sorted(snapshot.items_by_class.items())
     }
     return json.dumps(metadata | {"held": classes}, indent=1, ensure_ascii=False).encode()
 
@@ -130,26 +127,18 @@ def unpack(data: bytes, class_prompts: ClassPrompts, model: str) -> CacheSnapsho
     first thing that is wrong."""
     if len(data) > MAX_FILE_BYTES:
         raise CacheFileError("This file is larger than any memory of this page.", RETRY_HINT)
-    try:
-        header = _header(data)
-        about = _metadata(header, class_prompts, model)
-        _check_arrays(header, class_prompts.features.shape[-1])
-        arrays = load(data)
-        return _snapshot(arrays, about, class_prompts)
-    except (SafetensorError, ValueError, LookupError, TypeError, RecursionError, OverflowError, AttributeError) as e:
-        raise CacheFileError("This file is truncated or damaged: no memory in it.", RETRY_HINT) from e
-
-
-def _header(data: bytes) -> dict[str, Any]:
     if len(data) < 10:
         raise CacheFileError("This file is too short to be a memory.", RETRY_HINT)
     (length,) = struct.unpack("<Q", data[:8])
     if length > min(MAX_HEADER_BYTES, len(data) - 8):
         raise CacheFileError("This is not a safetensors file, or it is truncated: its header does not fit.", RETRY_HINT)
-    header = json.loads(data[8 : 8 + length])
-    if not isinstance(header, dict):
-        raise ValueError("the header is not an object")
-    return header
+    try:
+        header = json.loads(data[8 : 8 + length])
+        about = _metadata(header, class_prompts, model)
+        _check_arrays(header, class_prompts.features.shape[-1])
+        return _snapshot(load(data), about, class_prompts)
+    except (SafetensorError, ValueError, LookupError, TypeError, RecursionError, OverflowError, AttributeError) as e:
+        raise CacheFileError("This file is truncated or damaged: no memory in it.", RETRY_HINT) from e
 
 
 def _metadata(header: dict[str, Any], class_prompts: ClassPrompts, model: str) -> dict[str, Any]:
@@ -166,17 +155,13 @@ def _metadata(header: dict[str, Any], class_prompts: ClassPrompts, model: str) -
             "This memory belongs to other class names than those in use.",
             "Run a picture with the class names it was made with, then import it.",
         )
-    _check_integer(about, "slots", 1, int(SETTINGS["slots"].high) + 1)
-    _check_integer(about, "pictures", 0, MAX_PICTURES)
+    for name, low, high in (("slots", 1, int(SETTINGS["slots"].high)), ("pictures", 0, MAX_PICTURES - 1)):
+        value = about.get(name)
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise CacheFileError(f"This memory was changed: its {name} is not a number it can be.", RETRY_HINT)
     if about.get("width") != class_prompts.features.shape[-1]:
         raise CacheFileError("This memory's features have another width than the model's.", RETRY_HINT)
     return about
-
-
-def _check_integer(metadata: dict[str, Any], name: str, low: int, high: int) -> None:
-    value = metadata.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value < high:
-        raise CacheFileError(f"This memory was changed: its {name} is not a number it can be.", RETRY_HINT)
 
 
 def _check_arrays(header: dict[str, Any], width: int) -> None:
@@ -212,15 +197,7 @@ def _snapshot(arrays: dict[str, np.ndarray], metadata: dict[str, Any], class_pro
             raise CacheFileError(f"This memory was changed: {sentence}.", RETRY_HINT)
     items: dict[int, tuple[CacheItem, ...]] = {}
     for row, k in enumerate(label.tolist()):
-        items[k] = (*items.get(k, ()), _item(arrays, row))
+        thumbnail = arrays["thumb"][row].copy() if arrays["has_thumb"][row] else None
+        feature, born, view = arrays["feature"][row].copy(), int(arrays["born"][row]), int(arrays["view"][row])
+        items[k] = (*items.get(k, ()), CacheItem(feature, float(arrays["entropy"][row]), born, view, thumbnail))
     return CacheSnapshot(class_prompts.key, class_prompts.names, slots, metadata["width"], metadata["pictures"], items)
-
-
-def _item(arrays: dict[str, np.ndarray], row: int) -> CacheItem:
-    return CacheItem(
-        arrays["feature"][row].copy(),
-        float(arrays["entropy"][row]),
-        int(arrays["born"][row]),
-        int(arrays["view"][row]),
-        arrays["thumb"][row].copy() if arrays["has_thumb"][row] else None,
-    )

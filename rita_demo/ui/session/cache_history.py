@@ -61,10 +61,6 @@ class CacheSnapshot:
         kept = {k: tuple(i for i in items if id(i) not in item_ids) for k, items in self.items_by_class.items()}
         return replace(self, items_by_class={k: items for k, items in kept.items() if items})
 
-    def cleared(self) -> CacheSnapshot:
-        """Without any items."""
-        return replace(self, items_by_class={})
-
     def to_cache_state(self) -> CacheState:
         """The cache as the engine's record."""
         K, J, D = len(self.names), self.slots, self.width
@@ -125,9 +121,9 @@ class History:
         own = [e.added_item_ids for e in self.entries if picture_key and e.picture_key == picture_key]
         return self.entries[moment].snapshot.without_items(set().union(*own))
 
-    def cache_before(self, picture_key: str) -> CacheState | None:
+    def cache_before(self, picture_key: str, moment: int = -1) -> CacheState | None:
         """The cache that a picture is decided from: without its own views of an earlier run."""
-        snapshot = self.snapshot_without(picture_key)
+        snapshot = self.snapshot_without(picture_key, moment)
         return None if snapshot is None else snapshot.to_cache_state()
 
     def with_picture(
@@ -163,27 +159,23 @@ def snapshot_of(
     (N, s, s, 3), the views of the latest picture."""
     items: dict[int, tuple[CacheItem, ...]] = {}
     for k in np.flatnonzero(np.asarray(state.count)).tolist():
-        known = [] if earlier is None else list(earlier.items_by_class.get(k, ()))
+        known = () if earlier is None else earlier.items_by_class.get(k, ())
         items[k] = tuple(_cache_item(state, k, j, known, crops) for j in range(int(state.count[k])))
     _, J, D = state.features.shape
     return CacheSnapshot(state.key, tuple(names), J, D, int(state.pictures), items)
 
 
-def _cache_item(state: CacheState, k: int, slot: int, earlier: list[CacheItem], crops: np.ndarray | None) -> CacheItem:
-    feature = np.array(state.features[k, slot], np.float32)
-    entropy, born = float(state.entropy[k, slot]), int(state.born[k, slot])
-    view = int(state.view[k, slot])
+def _cache_item(
+    state: CacheState, k: int, slot: int, earlier: tuple[CacheItem, ...], crops: np.ndarray | None
+) -> CacheItem:
+    feature, view = np.array(state.features[k, slot], np.float32), int(state.view[k, slot])
+    new = CacheItem(feature, float(state.entropy[k, slot]), int(state.born[k, slot]), view)
     for item in earlier:
-        same = (item.entropy, item.born, item.view) == (entropy, born, view)
+        same = (item.entropy, item.born, item.view) == (new.entropy, new.born, view)
         if same and np.array_equal(item.feature, feature):
             return item
-    thumb = None
-    if crops is not None and born == state.pictures - 1 and 0 <= view < len(crops):
-        thumb = thumbnail(crops[view])
-    return CacheItem(feature, entropy, born, view, thumb)
-
-
-def thumbnail(pixels: np.ndarray) -> np.ndarray:
-    """(s, s, 3) uint8 -> (48, 48, 3) uint8."""
-    image = Image.fromarray(np.ascontiguousarray(pixels))
-    return np.array(image.resize((THUMBNAIL_SIZE, THUMBNAIL_SIZE), Image.Resampling.BILINEAR))
+    if crops is None or new.born != state.pictures - 1 or not 0 <= view < len(crops):
+        return new
+    image = Image.fromarray(np.ascontiguousarray(crops[view]))
+    small = image.resize((THUMBNAIL_SIZE, THUMBNAIL_SIZE), Image.Resampling.BILINEAR)
+    return replace(new, thumbnail=np.array(small))

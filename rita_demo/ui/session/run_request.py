@@ -9,7 +9,9 @@ from typing import Any
 from rita_demo.data import samples, vocabularies
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import DEFAULT_METHODS, default_methods, with_defaults
-from rita_demo.records import Picture, Run
+from rita_demo.pipeline.run import RunProgress, run_picture_steps
+from rita_demo.process.generators import Steps
+from rita_demo.records import CacheState, Picture, Run
 from rita_demo.records.errors import PictureError, SettingError, VocabularyError
 from rita_demo.settings import Settings
 from rita_demo.ui.session.session import AttackDefendState
@@ -32,6 +34,11 @@ class RunRequest:
     title: str = "A picture"
     sample: str | None = None
     methods: tuple[str, ...] = DEFAULT_METHODS
+
+    def steps(self, engine: Any, cache: CacheState | None) -> Steps[RunProgress, Run]:
+        """Run it from that cache; see :func:`rita_demo.pipeline.run.run_picture_steps`."""
+        options: dict[str, Any] = {"label": self.label, "target": self.target, "methods": self.methods}
+        return Steps(run_picture_steps(engine, self.picture, self.names, self.settings, cache=cache, **options))
 
 
 def methods_of(form: Mapping[str, Any]) -> tuple[str, ...]:
@@ -62,22 +69,6 @@ def class_of(names: tuple[str, ...], chosen: Any) -> int | None:
     return vocabularies.index_of(names, chosen)
 
 
-def picture_for(chosen: AttackDefendState, settings: Settings, side: int) -> Picture:
-    """The chosen picture as a square: an upload or a sample."""
-    if chosen.source is not None:
-        return open_picture(chosen.source, square=settings.square, side=side)
-    if chosen.sample is not None:
-        return samples.sample(chosen.sample).load(square=settings.square, side=side)
-    raise PictureError("There is no picture yet.", "Choose a sample or upload your own.")
-
-
-def title_of(chosen: AttackDefendState) -> str:
-    """The title of the chosen picture in the cache history."""
-    if chosen.source is None and chosen.sample in samples.SAMPLES:
-        return samples.SAMPLES[str(chosen.sample)].title
-    return "Your picture"
-
-
 def parse_request(form: Mapping[str, Any], chosen: AttackDefendState, side: int, *, attack: bool) -> RunRequest:
     """The request of a form (component name -> value as it came from the browser), checked, for the ``chosen`` picture;
     ``side``: the model's input side in pixels. Without ``attack`` it only defends, whatever attack the form names.
@@ -85,15 +76,22 @@ def parse_request(form: Mapping[str, Any], chosen: AttackDefendState, side: int,
     settings = settings_from(form)
     if not attack:
         settings = settings.replace(attack="none")
-    names = names_of(form)
+    names, sample, title = names_of(form), None, "Your picture"
+    if chosen.source is not None:
+        picture = open_picture(chosen.source, square=settings.square, side=side)
+    elif chosen.sample is not None:
+        one = samples.sample(chosen.sample)
+        picture, sample, title = one.load(square=settings.square, side=side), one.key, one.title
+    else:
+        raise PictureError("There is no picture yet.", "Choose a sample or upload your own.")
     return RunRequest(
-        picture=picture_for(chosen, settings, side),
+        picture=picture,
         names=names,
         settings=settings,
         label=class_of(names, form.get("truth")),
         target=class_of(names, form.get("target")) if attack else None,
-        title=title_of(chosen),
-        sample=chosen.sample if chosen.source is None else None,
+        title=title,
+        sample=sample,
         methods=methods_of(form),
     )
 

@@ -221,6 +221,16 @@ class Session:
         entries = self.history.entries
         return entries[self.selected_moment] if entries else None
 
+    @property
+    def selected_item(self) -> CacheItem | None:
+        """The selected cached view, if the selected moment has it."""
+        entry, place = self.selected_entry, self.selection.item
+        return entry.snapshot.item(*place) if entry is not None and place is not None else None
+
+    @property
+    def at_latest_moment(self) -> bool:
+        return self.selected_moment == len(self.history.entries) - 1
+
     def store_attack_step(self, result: AttackStepResult, crops: np.ndarray) -> None:
         """Add the next attack step, and its views for the screen."""
         self.attack_steps = (*self.attack_steps, result)

@@ -13,11 +13,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 from rita_demo.data import samples, vocabularies
-from rita_demo.defences.registry import default_methods
 from rita_demo.records import Run
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import RECOMMENDED, SETTINGS
-from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, class_of, methods_of, names_of
+from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, class_of, form_values, methods_of, names_of
 from rita_demo.ui.session.session import SIDES, Session
 from rita_demo.ui.widgets.html_buttons import HtmlWidget
 from rita_demo.ui.widgets.setting_controls import settings_from
@@ -26,6 +25,7 @@ MAX_QUERY_LENGTH = 1800  # characters of a query; browsers and mail programs cut
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 #: Gradio's own parameters, ignored here.
 GRADIO_KEYS = ("__theme", "view_api", "session_hash", "deep_link")
+QUERY_KEYS = ("sample", "classes", "truth", "target", "methods", "class", "view", "atom", "step", "side")
 BROKEN_LINK_HINT = "Open the page without it, or ask for the link again."
 
 
@@ -48,48 +48,35 @@ def query(session: Session) -> str:
     run, sample = session.run, session.run_sample
     if run is None or sample is None:
         return ""
-    changed = run.settings.differs_from(RECOMMENDED)
-    settings = [(name, str(getattr(run.settings, name)).lower()) for name in changed]
-    pairs = [("sample", sample), *_classes(run, sample), *settings, *_selection(session)]
+    one, names, form, at = samples.SAMPLES[sample], run.class_prompts.names, form_values(run), session.selection
+    pairs: dict[str, Any] = {"sample": sample}
+    if names != one.names:
+        pairs["classes"] = ",".join(names) if form["vocabulary"] == OWN_CLASSES else form["vocabulary"]
+    if form["truth"] != one.label:
+        pairs["truth"] = "" if form["truth"] == NOT_GIVEN else form["truth"]
+    if form["target"] != NOT_GIVEN:
+        pairs["target"] = form["target"]
+    if form["methods"]:
+        pairs["methods"] = ",".join(form["methods"])
+    pairs |= {name: str(getattr(run.settings, name)).lower() for name in run.settings.differs_from(RECOMMENDED)}
+    if at.k is not None and at.k != run.attacked.verdicts["rita"].label:
+        pairs["class"] = names[at.k]
+    pairs |= {name: value for name in ("view", "atom", "step") if (value := getattr(at, name)) is not None}
+    if run.attack is not None and at.step == len(run.attack.frames) - 1:
+        del pairs["step"]
+    if run.attack is not None and at.side != "attacked":
+        pairs["side"] = at.side
     text = urlencode(pairs)
     return text if len(text) <= MAX_QUERY_LENGTH else ""
 
 
-def _classes(run: Run, sample: str) -> list[tuple[str, str]]:
-    one, names = samples.SAMPLES[sample], run.class_prompts.names
-    found = []
-    if names != one.names:
-        lists = {v.names: key for key, v in vocabularies.VOCABULARIES.items()}
-        found.append(("classes", lists.get(names, ",".join(names))))
-    truth = names[run.label] if run.label_given else ""
-    if truth != one.label:
-        found.append(("truth", truth))
-    if run.attack is not None and run.attack.target is not None:
-        found.append(("target", names[run.attack.target]))
-    more = [m for m in run.methods if m not in default_methods()]
-    return found + ([("methods", ",".join(more))] if more else [])
-
-
-def _selection(session: Session) -> list[tuple[str, str]]:
-    run, at = session.run, session.selection
-    assert run is not None
-    found = []
-    if at.k is not None and at.k != run.attacked.verdicts["rita"].label:
-        found.append(("class", run.class_prompts.names[at.k]))
-    for name in ("view", "atom", "step"):
-        value = getattr(at, name)
-        last = None if run.attack is None else len(run.attack.frames) - 1
-        if value is not None and not (name == "step" and value == last):
-            found.append((name, str(value)))
-    return found + ([("side", at.side)] if run.attack is not None and at.side != "attacked" else [])
-
-
 def parse_link(params: Mapping[str, str]) -> ShareLink | None:
-    """The link in a page's query; None when there is none. Raises DemoError: the first invalid part."""
+    """The link in a page's query; None when there is none. Its selection is the one to set after the run;
+    :func:`valid_selection` drops what the run does not have. Raises DemoError: the first invalid part."""
     given = {k: str(v) for k, v in params.items() if k not in GRADIO_KEYS and k != "tab"}
     if not given:
         return None
-    unknown = [k for k in given if k not in SETTINGS and k not in _QUERY_KEYS]
+    unknown = [k for k in given if k not in SETTINGS and k not in QUERY_KEYS]
     if unknown:
         raise SettingError(f"This link has an unknown part: {unknown[0][:40]!r}.", BROKEN_LINK_HINT)
     one = samples.sample(given.get("sample", ""))
@@ -109,25 +96,15 @@ def parse_link(params: Mapping[str, str]) -> ShareLink | None:
     for name in ("truth", "target"):
         class_of(names, form[name])
     methods_of(form)
-    return ShareLink(one.key, form, _parse_selection(given, names))
-
-
-_QUERY_KEYS = ("sample", "classes", "truth", "target", "methods", "class", "view", "atom", "step", "side")
-
-
-def _parse_selection(given: Mapping[str, str], names: tuple[str, ...]) -> dict[str, Any]:
-    """The selection to set after the run; :func:`valid_selection` drops what the run does not have."""
-    found: dict[str, Any] = {}
-    if "class" in given:
-        found["k"] = class_of(names, given["class"])
+    selection: dict[str, Any] = {"k": class_of(names, given["class"])} if "class" in given else {}
     for name in ("view", "atom", "step"):
         if name in given:
             if not given[name].isdecimal() or len(given[name]) > 6:
                 raise SettingError(f"The {name} in this link is not a number.", BROKEN_LINK_HINT)
-            found[name] = int(given[name])
+            selection[name] = int(given[name])
     if given.get("side") in SIDES:
-        found["side"] = given["side"]
-    return found
+        selection["side"] = given["side"]
+    return ShareLink(one.key, form, selection)
 
 
 def valid_selection(selection: Mapping[str, Any], run: Run) -> dict[str, Any]:

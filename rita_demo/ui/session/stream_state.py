@@ -44,17 +44,20 @@ class StreamState:
         self.thumbnails = {}
 
     @property
+    def decided(self) -> int:
+        """How many pictures are decided."""
+        return 0 if self.trajectory is None else len(self.trajectory.pictures)
+
+    @property
     def shown_picture(self) -> int:
         """The number of the shown picture, from 1; 0 when there is none."""
-        last = 0 if self.trajectory is None else len(self.trajectory.pictures)
-        return last if self.selected is None else min(max(self.selected, 1), last)
+        return self.decided if self.selected is None else min(max(self.selected, 1), self.decided)
 
     @property
     def unfinished(self) -> bool:
         """Whether this visitor's own run has pictures left."""
-        if self.request is None:
-            return False
-        return self.trajectory is None or len(self.trajectory.pictures) < self.trajectory.expected_pictures
+        wanted = 1 if self.trajectory is None else self.trajectory.expected_pictures
+        return self.request is not None and self.decided < wanted
 
     def thumbnail(self, folders: DataFolders, picture: str) -> str:
         """A small clean picture as data URI, made once; "" when its file is not here."""

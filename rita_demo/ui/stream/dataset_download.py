@@ -58,12 +58,11 @@ class DatasetDownload:
                 self.start_button = gr.Button("Download it", size="sm", elem_id="fetch-go")
                 self.stop_button = gr.Button("Stop", size="sm", visible=False, elem_id="fetch-stop")
             self.status = gr.HTML(elem_id="fetch-state")
-        self.parts = [self.dataset_menu, self.stop_button, self.status, dataset]
 
     def bind_events(self) -> None:
         hidden = {self.status: "", self.stop_button: gr.update(visible=False)}
         safe = notice.handle_errors(self.context.error_banner, lambda: hidden)
-        outputs = [self.context.error_banner, *self.parts]
+        outputs = [self.context.error_banner, self.dataset_menu, self.stop_button, self.status, self.dataset]
         visitor = self.context.visitor
         self.start_button.click(safe(self.on_download), [visitor, self.dataset_menu], outputs, **DOWNLOAD_QUEUE)
         self.stop_button.click(safe(self.on_stop), visitor, outputs, **IMMEDIATE_EVENT)

@@ -18,7 +18,6 @@ from rita_demo.records.measurement import AccuracySummary, StreamTrajectory
 from rita_demo.ui.framework import notice
 from rita_demo.ui.panels.figure_caption import with_caption
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.session.stream_state import StreamState
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import html_table, table_row
 
@@ -39,21 +38,20 @@ def status(session: Session) -> str:
     view = session.stream
     if view.trajectory is None or view.recording is None:
         return ""
-    done, wanted = len(view.trajectory.pictures), view.trajectory.expected_pictures
+    done, wanted = view.decided, view.trajectory.expected_pictures
     per_second, left = evaluation_page.throughput(view.trajectory)
     speed = f"{per_second:.2f} pictures per second of computing"
-    if done >= wanted:
-        return notice.done_html(f"All {wanted} pictures are decided, {speed}.")
-    if not view.running:
-        return notice.done_html(f"{done} of {wanted} pictures are decided, {speed}.")
-    now = f"Picture {done} of {wanted}, {speed}, about {wording.format_seconds(left)} left"
-    return notice.progress_html(now, done / wanted, 0)
+    if view.running and done < wanted:
+        now = f"Picture {done} of {wanted}, {speed}, about {wording.format_seconds(left)} left"
+        return notice.progress_html(now, done / wanted, 0)
+    share = f"{done} of" if done < wanted else "All"
+    return notice.done_html(f"{share} {wanted} pictures are decided, {speed}.")
 
 
 def slider(session: Session) -> Any:
     view = session.stream
-    last = 0 if view.trajectory is None else len(view.trajectory.pictures)
-    return gr.update(minimum=1, maximum=max(last, 2), value=max(view.shown_picture, 1), visible=last > 1)
+    value = max(view.shown_picture, 1)
+    return gr.update(minimum=1, maximum=max(view.decided, 2), value=value, visible=view.decided > 1)
 
 
 def buttons(session: Session) -> dict[str, Any]:
@@ -187,28 +185,23 @@ def cache_text(session: Session) -> str:
 
 def thumbnails(session: Session, folders: DataFolders) -> str:
     """HTML: the last pictures up to the selected one, as buttons."""
-    view = session.stream
-    if view.trajectory is None or not view.shown_picture:
+    view, trajectory = session.stream, session.stream.trajectory
+    if trajectory is None or not view.shown_picture:
         return ""
-    first = max(1, view.shown_picture - MAX_THUMBNAILS + 1)
-    found = "".join(_picture(view, folders, t) for t in range(first, view.shown_picture + 1))
-    return f"<div class='arrivals' role='group' aria-label='Pictures of the stream'>{found}</div>"
-
-
-def _picture(stream: StreamState, folders: DataFolders, t: int) -> str:
-    trajectory = stream.trajectory
-    assert trajectory is not None
-    answers = ""
-    for method, style in METHOD_STYLES.items():
-        answer = int(trajectory.answers.get(method, [-1] * t)[t - 1])
-        if answer >= 0:
-            mark = "✓" if trajectory.curves[method].right[t - 1] else "✗"
-            answers += f"<small>{mark} {style['title']}: {escape(trajectory.names[answer])}</small>"
-    src = stream.thumbnail(folders, trajectory.pictures[t - 1])
-    image = f'<img src="{src}" alt="" width="64" height="64">' if src else "<span class='blank'>?</span>"
-    kind = "attacked" if trajectory.attacked[t - 1] else "clean"
-    return (
-        f'<button type="button" data-t="{t}" aria-pressed="{str(t == stream.shown_picture).lower()}">{image}<span>'
-        f"<b>{t}. {escape(trajectory.names[int(trajectory.label[t - 1])])}</b><em class='{kind}'>{kind}</em>{answers}"
-        "</span></button>"
-    )
+    buttons = ""
+    for t in range(max(1, view.shown_picture - MAX_THUMBNAILS + 1), view.shown_picture + 1):
+        answers = ""
+        for method, style in METHOD_STYLES.items():
+            answer = int(trajectory.answers.get(method, [-1] * t)[t - 1])
+            if answer >= 0:
+                mark = "✓" if trajectory.curves[method].right[t - 1] else "✗"
+                answers += f"<small>{mark} {style['title']}: {escape(trajectory.names[answer])}</small>"
+        src = view.thumbnail(folders, trajectory.pictures[t - 1])
+        image = f'<img src="{src}" alt="" width="64" height="64">' if src else "<span class='blank'>?</span>"
+        kind = "attacked" if trajectory.attacked[t - 1] else "clean"
+        label = escape(trajectory.names[int(trajectory.label[t - 1])])
+        buttons += (
+            f'<button type="button" data-t="{t}" aria-pressed="{str(t == view.shown_picture).lower()}">{image}'
+            f"<span><b>{t}. {label}</b><em class='{kind}'>{kind}</em>{answers}</span></button>"
+        )
+    return f"<div class='arrivals' role='group' aria-label='Pictures of the stream'>{buttons}</div>"

@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
 from rita_demo.defences.registry import DEFENCES, default_methods
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import MAX_PICTURES, DataFolders
+from rita_demo.evaluation.page import MAX_PICTURES, MIN_PICTURES, DataFolders
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext, queued_event
@@ -21,12 +20,14 @@ from rita_demo.ui.session.cache_history import History, snapshot_of
 from rita_demo.ui.session.run_request import RunRequest, methods_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_state import StreamState
-from rita_demo.ui.stream import layout
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.dataset_download import DatasetDownload, dataset_choices
-from rita_demo.ui.widgets.html_buttons import download_value
-from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int
+from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.blocks import build_columns, build_heading
+from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, download_value
+from rita_demo.ui.widgets.plotly_view import PlotlyView, clicked_integer, event_data, parse_int
 from rita_demo.ui.widgets.setting_controls import settings_from
+from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
 #: Not the engine's queue: between two pictures a stream of minutes leaves the engine to other visitors.
 STREAM_QUEUE = queued_event("stream", 2)
@@ -34,39 +35,132 @@ MAX_WAIT_SECONDS = 20.0  # longest wait for other visitors' pictures, between tw
 PAUSE_SECONDS = 0.02  # between two pictures, for requests that wait for the engine
 
 
-@dataclass(frozen=True)
-class Runner:
-    """``fields`` are the components of the form with the settings, by name; ``run`` runs a picture and puts it on
-    screen, and ``start_background_work`` is the handler of what follows; ``tabs`` holds all tabs."""
-
-    fields: Mapping[str, Any]
-    run: Callable[[Session, RunRequest], Iterator[Updates]]
-    start_background_work: Callable[[Any], Iterator[Updates]]
-    tabs: gr.Tabs
+TRAFFIC = [("clean", "clean"), ("mixed: half of them attacked", "mixed"), ("attacked", "attacked")]
+ORDERS = [("mixed at random", "random"), ("one class after the other", "classes")]
 
 
 class StreamTab:
-    """The tab. Build it inside its ``gr.Tab``. ``runner``: what it uses of the other tabs, for its settings and to open
-    a picture."""
+    """The tab. Build it inside its ``gr.Tab``. From the other tabs it uses the components ``fields`` of the form with the
+    settings, by name; ``run``, which runs a picture and puts it on screen, the handler ``start_background_work`` of what
+    follows, and ``tabs``, which holds all tabs."""
 
-    def __init__(self, context: AppContext, folders: DataFolders, runner: Runner) -> None:
-        self.context, self.folders, self.runner = context, folders, runner
+    def __init__(
+        self,
+        context: AppContext,
+        folders: DataFolders,
+        fields: Mapping[str, Any],
+        run: Callable[[Session, RunRequest], Iterator[Updates]],
+        start_background_work: Callable[[Any], Iterator[Updates]],
+        tabs: gr.Tabs,
+    ) -> None:
+        self.context, self.folders, self.fields, self.tabs = context, folders, fields, tabs
+        self.run, self.start_background_work = run, start_background_work
         self.panels, self.export_count = PanelRegistry(), 0
         with gr.Column(elem_id="stream"):
-            self.request_inputs = layout.build_request_form(folders)
+            self._build_request_form()
             self.dataset_download = DatasetDownload(context, folders, self.request_inputs["dataset"])
-            self.stored_menu, self.open_button = layout.build_stored_runs()
-            self.buttons = layout.build_buttons(self.panels)
-            self.slider, self.thumbnails, self.figures, self.classes, more = layout.build_result(self.panels, folders)
-        self.buttons |= more
+            with gr.Accordion("Open a stored run", open=False, elem_classes="fold", elem_id="stored"):
+                gr.HTML(
+                    "<p class='quiet small'>Runs of this page, and of the command <code>evaluate</code> where "
+                    "RITA was measured with the protocol <code>stream</code> into the server’s runs folder.</p>"
+                )
+                self.stored_menu = gr.Dropdown([], label="Run", show_label=False, elem_id="stored-run")
+                with gr.Row(elem_classes="whatif-row"):
+                    self.open_button = gr.Button("Open it", size="sm", elem_id="open-run")
+            with gr.Row(elem_id="stream-buttons"):
+                self.buttons: dict[str, Any] = {
+                    "start": gr.Button("Start the stream", variant="primary", elem_id="stream-start"),
+                    "pause": gr.Button("Pause", visible=False, elem_id="stream-pause"),
+                    "resume": gr.Button("Resume", visible=False, elem_id="stream-resume"),
+                    "step": gr.Button("One picture", visible=False, elem_id="stream-step"),
+                    "cancel": gr.Button("Cancel", visible=False, elem_id="stream-cancel"),
+                }
+            self.panels.add(gr.HTML(elem_id="stream-status"), stream_panels.status)
+            self._build_accuracy()
+            self._build_cache()
         context.panels.on_open("stream", self.on_open)
+
+    # --- layout
+    def _build_request_form(self) -> None:
+        """The form; ``request_inputs`` is named as the parameters of :func:`rita_demo.evaluation.page.request_for`."""
+        build_heading(
+            "A stream of pictures",
+            f"One picture after the other, with the {wording.term_html('memory (cache)')} kept between them and the true "
+            "classes known: does the memory help, and is what it holds right? Attack, strength, views, memory and the "
+            "methods to compare are those chosen on the first tab; the square is the model’s input, as in all tables. "
+            f"{NOT_ZERO_SHOT}",
+        )
+        listed, asked = dataset_choices(self.folders), dict[str, Any]()
+        with gr.Row(elem_classes="stream-form"):
+            asked["dataset"] = gr.Dropdown(
+                listed, value=listed[0][1], label="Pictures", filterable=False, scale=3, elem_id="stream-dataset"
+            )
+            asked["pictures"] = gr.Slider(
+                MIN_PICTURES, MAX_PICTURES, value=50, step=1, label="How many", scale=2, elem_id="stream-pictures"
+            )
+        with gr.Row(elem_classes="stream-form"):
+            asked["traffic"] = gr.Radio(TRAFFIC, value="mixed", label="They arrive", elem_id="stream-traffic")
+            asked["order"] = gr.Radio(ORDERS, value="random", label="In which order", elem_id="stream-order")
+            asked["seed"] = gr.Number(0, label="Seed", precision=0, minimum=0, elem_id="stream-seed")
+        self.request_inputs = asked
+
+    def _build_accuracy(self) -> None:
+        add, p = self.panels.add, stream_panels
+        add(gr.HTML(elem_id="stream-heading"), p.heading)
+        self.slider = gr.Slider(
+            1,
+            2,
+            value=1,
+            step=1,
+            label="After picture",
+            visible=False,
+            elem_id="stream-time",
+            info="Accuracy and memory as they were then; all the way to the right follows the stream.",
+        )
+        add(self.slider, p.slider)
+        left, right = build_columns(2, 3)
+        with left:
+            add(gr.HTML(elem_id="stream-standings"), p.accuracy_table)
+        with right:
+            accuracy = self._build_figure("Accuracy over the stream", p.accuracy_figure, "accuracy")
+        self.figures = [accuracy]
+        self.thumbnails = HtmlButtons(elem_id="stream-pictures-near")
+        add(self.thumbnails, lambda session: p.thumbnails(session, self.folders))
+        with gr.Row(elem_id="stream-open"):
+            self.buttons |= {
+                "inside": gr.Button("Open in Inside RITA", size="sm", visible=False, elem_id="stream-inside"),
+                "export": DownloadButtons(
+                    {"jsonl": "Export the rows (JSON lines)"}, visible=False, elem_id="stream-export"
+                ),
+            }
+
+    def _build_cache(self) -> None:
+        p = stream_panels
+        build_heading("What entered the memory")
+        self.panels.add(gr.HTML(elem_id="stream-memory"), p.cache_text)
+        left, right = build_columns(1, 1)
+        with left:
+            gr.HTML("<h3>Fill and purity</h3>")
+            growth = self._build_figure("How full and how pure the memory is", p.fill_and_purity, "growth")
+        with right:
+            gr.HTML("<h3>Views that entered</h3>")
+            entered = self._build_figure("Entropy of the views that entered", p.insertions, "entered")
+        self.figures += [growth, entered]
+        gr.HTML("<h3>Class by class</h3>")
+        self.classes = self._build_figure("The memory per class", p.class_cache, "classes", "class")
+
+    def _build_figure(self, aria: str, draw: Any, name: str, *topics: str) -> PlotlyView:
+        figure = PlotlyView(aria=aria, height=300, empty="Nothing was streamed yet.", elem_id=f"stream-{name}")
+        self.panels.add(figure, draw, *topics)
+        return figure
 
     # --- events
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all tabs are registered."""
         visitor, b = self.context.visitor, self.buttons
-        outputs = self._outputs()
-        inputs_of_start = {visitor, *self.request_inputs.values(), *self.runner.fields.values()}
+        mine = [*self.panels.components, *b.values(), self.request_inputs["dataset"], self.stored_menu]
+        outputs = [self.context.error_banner, *dict.fromkeys(mine)]
+        inputs_of_start = {visitor, *self.request_inputs.values(), *self.fields.values()}
         safe = notice.handle_errors(self.context.error_banner, lambda: {b["start"]: gr.update(interactive=True)})
         b["start"].click(safe(self.on_start), inputs_of_start, outputs, **STREAM_QUEUE)
         b["resume"].click(safe(self.on_resume), visitor, outputs, **STREAM_QUEUE)
@@ -85,15 +179,11 @@ class StreamTab:
         self.context.bind_tab(own_tab, outputs[1:])
         everywhere = self.context.outputs(self.classes)
         self.classes.click(safe(self.click_class), visitor, everywhere, **IMMEDIATE_EVENT)
-        more = [self.runner.tabs, *self.context.outputs()]
+        more = [self.tabs, *self.context.outputs()]
         clearing = notice.handle_errors(self.context.error_banner, lambda: {self.context.status: ""})
         opened = b["inside"].click(clearing(self.open_inside), visitor, more, **LONG_EVENT)
-        opened.success(clearing(self.runner.start_background_work), visitor, self.context.outputs(), **BACKGROUND_EVENT)
+        opened.success(clearing(self.start_background_work), visitor, more[1:], **BACKGROUND_EVENT)
         self.dataset_download.bind_events()
-
-    def _outputs(self) -> list[Any]:
-        mine = [*self.panels.components, *self.buttons.values(), self.request_inputs["dataset"], self.stored_menu]
-        return [self.context.error_banner, *dict.fromkeys(mine)]
 
     def _draw(self, session: Session) -> Updates:
         shown = stream_panels.buttons(session)
@@ -114,7 +204,7 @@ class StreamTab:
         """Start a stream; one with the same request is resumed."""
         visitor = values[self.context.visitor]
         session = self.context.sessions.get(visitor)
-        form = {name: values[component] for name, component in self.runner.fields.items()}
+        form = {name: values[component] for name, component in self.fields.items()}
         settings, methods = settings_from(form), methods_of(form)
         asked = {name: values[component] for name, component in self.request_inputs.items()}
         backbone = self.context.engine_of(session).info.name
@@ -215,10 +305,9 @@ class StreamTab:
 
     def _select_picture(self, session: Session, number: int | None) -> Updates:
         view = session.stream
-        last = 0 if view.trajectory is None else len(view.trajectory.pictures)
-        if number is None or not 1 <= number <= last:
+        if number is None or not 1 <= number <= view.decided:
             return {}
-        view.selected = None if number == last else number
+        view.selected = None if number == view.decided else number
         return self._draw(session)
 
     def open_stored(self, visitor: Any, name: Any) -> Updates:
@@ -250,25 +339,22 @@ class StreamTab:
         if view.recording is None or not view.shown_picture:
             raise DataError("There is no picture to open.", "Start a stream first.")
         with self.context.activity.track_job():
-            yield {
-                self.context.error_banner: "",
-                self.context.status: notice.progress_html("Finding the picture", 0, 0),
-            }
+            finding = notice.progress_html("Finding the picture", 0, 0)
+            yield {self.context.error_banner: "", self.context.status: finding}
             t, before = view.shown_picture, session.history
             met = evaluation_page.open_stream_picture(engine, self.folders, view.recording, t)
             methods = tuple(m for m in DEFENCES if m in view.recording.cells or m in default_methods())
-            request = RunRequest(
-                met.picture, met.names, met.settings, met.label, met.target, met.title, methods=methods
-            )
+            found = (met.picture, met.names, met.settings, met.label, met.target, met.title)
+            request = RunRequest(*found, methods=methods)
             # the cache before that picture; Undo brings the visitor's own one back
             snapshot = snapshot_of(met.cache, met.names, None, None)
             kept = before if before.current is not None and before.current.key == snapshot.key else History()
             session.history = kept.with_snapshot(f"A stream, before its picture {t}", snapshot)
-            to_front: dict[Any, Any] = {self.runner.tabs: gr.update(selected="inside")}
+            to_front: dict[Any, Any] = {self.tabs: gr.update(selected="inside")}
             yield to_front
             session.visible_tab = "inside"
             try:
-                yield from self.runner.run(session, request)
+                yield from self.run(session, request)
             except Exception:
                 session.history = before
                 raise

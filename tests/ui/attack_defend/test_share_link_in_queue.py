@@ -6,58 +6,46 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from rita_demo.ui.attack_defend.run_jobs import RunJobs
-from rita_demo.ui.background.worked_example import WorkedExample
-from rita_demo.ui.page import build, launch_options
+from rita_demo.ui.attack_defend.tab import AttackDefendTab
 from tests.ui.fake_engine import FakeEngine
-from tests.ui.http_client import HttpClient
+from tests.ui.http_client import HttpClient, serve_fake_page
 
 pytestmark = pytest.mark.slow
 STEP_SECONDS = 0.15  # seconds of every step of an attack
 
 
-class JobRecorder:
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Which jobs of the button began, by the seed that their visitor asked for, and how many ran at the same time."""
+    seen, lock, tell = SimpleNamespace(started=[], running=0, max_running=0), threading.Lock(), AttackDefendTab.run
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.started: list[int] = []
-        self.running = self.max_running = 0
-        self._lock, tell = threading.Lock(), RunJobs.run
+    def watched(tab: AttackDefendTab, session: Any, request: Any) -> Iterator[Any]:
+        with lock:
+            seen.started.append(request.settings.attack_seed)
+            seen.running += 1
+            seen.max_running = max(seen.max_running, seen.running)
+        try:
+            with closing(tell(tab, session, request)) as steps:  # type: ignore[type-var]
+                yield from steps
+        finally:
+            with lock:
+                seen.running -= 1
 
-        def watched(jobs: RunJobs, session: Any, request: Any) -> Iterator[Any]:
-            with self._lock:
-                self.started.append(request.settings.attack_seed)
-                self.running += 1
-                self.max_running = max(self.max_running, self.running)
-            try:
-                with closing(tell(jobs, session, request)) as steps:  # type: ignore[type-var]
-                    yield from steps
-            finally:
-                with self._lock:
-                    self.running -= 1
-
-        monkeypatch.setattr(RunJobs, "run", watched)
+    monkeypatch.setattr(AttackDefendTab, "run", watched)
+    return seen
 
 
 @pytest.fixture
-def recorder(monkeypatch: pytest.MonkeyPatch) -> JobRecorder:
-    return JobRecorder(monkeypatch)
-
-
-@pytest.fixture
-def address(recorder: JobRecorder) -> Iterator[str]:
+def address(recorder: SimpleNamespace) -> Iterator[str]:
     engine = FakeEngine(spread=0.2)
-    example = WorkedExample(engine)
-    page = build(engine, example=example)
-    assert example.wait(120, complete=True)
-    engine.step_seconds = STEP_SECONDS
-    _, local, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
-    yield local
-    page.close()
+    with serve_fake_page(engine) as local:
+        engine.step_seconds = STEP_SECONDS
+        yield local
 
 
 def link(seed: int, **more: str) -> dict[str, str]:
@@ -66,7 +54,7 @@ def link(seed: int, **more: str) -> dict[str, str]:
 
 @pytest.mark.nightly
 @pytest.mark.timeout(120)
-def test_links_and_button_runs_are_queued_in_order(address: str, recorder: JobRecorder) -> None:
+def test_links_and_button_runs_are_queued_in_order(address: str, recorder: SimpleNamespace) -> None:
     people = [HttpClient(address) for _ in range(5)]
     people[2].open()
     said, answers = list[str](), dict[int, str]()
@@ -108,7 +96,7 @@ def test_links_and_button_runs_are_queued_in_order(address: str, recorder: JobRe
 
 
 @pytest.mark.timeout(120)
-def test_the_stop_button_stops_a_run_from_a_link(address: str, recorder: JobRecorder) -> None:
+def test_the_stop_button_stops_a_run_from_a_link(address: str, recorder: SimpleNamespace) -> None:
     visitor, after = HttpClient(address), HttpClient(address)
     _, (event,) = visitor.open_link(link(7, steps="100"))
     assert not visitor.enqueue(event, [None, None])
@@ -128,7 +116,7 @@ def test_the_stop_button_stops_a_run_from_a_link(address: str, recorder: JobReco
 
 @pytest.mark.timeout(60)
 def test_without_a_link_nothing_is_queued_and_a_forged_event_gives_an_error_message(
-    address: str, recorder: JobRecorder
+    address: str, recorder: SimpleNamespace
 ) -> None:
     visitor, other = HttpClient(address), HttpClient(address)
     answer, events = visitor.open_link({})
@@ -143,7 +131,7 @@ def test_without_a_link_nothing_is_queued_and_a_forged_event_gives_an_error_mess
 
 
 @pytest.mark.timeout(60)
-def test_a_sample_chosen_while_a_link_waits_runs_separately(address: str, recorder: JobRecorder) -> None:
+def test_a_sample_chosen_while_a_link_waits_runs_separately(address: str, recorder: SimpleNamespace) -> None:
     visitor = HttpClient(address)
     _, (event,) = visitor.open_link(link(3, classes="motorbike,crab"))
     assert '"success":true' in visitor.press("samples", data={"sample": "coffee"})

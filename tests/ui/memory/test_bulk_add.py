@@ -30,39 +30,28 @@ def test_attacked_samples_are_added_and_before_after_has_the_numbers_of_both_mem
             assert f"{float(trace.cache_distance[example_run.label]):.4f}" in client.session.memory.before_after_html
             assert wording.margin(trace.verdict) in client.session.memory.before_after_html
     truth = {f"{s.title}, attacked": s.label for s in SAMPLES.values()}
-    events = [
-        (NAMES[e.label], truth[entry.title.split(" (seed")[0]])
-        for entry in client.session.history.entries[moments:]
-        for e in entry.events
-    ]
-    assert len(client.session.history.entries) - moments == bulk_add.SEEDS * sum(
-        s.label in NAMES for s in SAMPLES.values()
-    )
-    wrong = sum(one != other for one, other in events)
-    assert f"{wording.view_count(len(events))} entered, {wrong} of them under a wrong class" in (
-        client.session.memory.before_after_html
-    )
+    added = client.session.history.entries[moments:]
+    assert len(added) == bulk_add.SEEDS * sum(s.label in NAMES for s in SAMPLES.values())
+    wrong = [NAMES[e.label] != truth[entry.title.split(" (seed")[0]] for entry in added for e in entry.events]
+    entered = f"{wording.view_count(len(wrong))} entered, {sum(wrong)} of them under a wrong class"
+    assert entered in client.session.memory.before_after_html
 
 
-def test_several_uploads_are_added_in_order(client, tmp_path: Path) -> None:
-    paths = []
-    for number, key in enumerate(("coffee", "cat")):
-        path = tmp_path / f"{number}.png"
-        Image.fromarray(SAMPLES[key].load().pixels).save(path)
-        paths.append(str(path))
-    client.run(client.tab.add_uploads(client.name, paths, False))
-    client.run(client.tab.add_uploads(client.name, paths[:1], True))
+def test_several_uploads_are_added_in_order(client, coffee_file: str, tmp_path: Path) -> None:
+    cat = tmp_path / "cat.png"
+    Image.fromarray(SAMPLES["cat"].load().pixels).save(cat)
+    client.run(client.tab.add_uploads(client.name, [coffee_file, str(cat)], False))
+    client.run(client.tab.add_uploads(client.name, [coffee_file], True))
     titles = [e.title for e in client.session.history.entries[2:]]
     assert titles[:2] == ["Upload 1", "Upload 2"]
     assert titles[2].startswith("Upload 1, attacked, again")
     assert client.current.pictures == 4
 
 
-def test_an_invalid_upload_is_named_and_the_others_are_added(client, tmp_path: Path) -> None:
-    good, bad = tmp_path / "good.png", tmp_path / "bad.png"
-    Image.fromarray(SAMPLES["coffee"].load().pixels).save(good)
+def test_an_invalid_upload_is_named_and_the_others_are_added(client, coffee_file: str, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.png"
     bad.write_text("no picture")
-    answers = list(client.tab.add_uploads(client.name, [str(bad), str(good)], False))
+    answers = list(client.tab.add_uploads(client.name, [str(bad), coffee_file], False))
     said = next(a[client.context.error_banner] for a in answers if client.context.error_banner in a)
     assert "File 1 was left out" in said
     assert [e.title for e in client.session.history.entries[2:]] == ["Upload 2"]
@@ -78,15 +67,12 @@ def test_an_invalid_file_list_gives_an_error_message(client, paths: Any) -> None
         client.run(client.tab.add_uploads(client.name, paths, False))
 
 
-def test_nothing_is_added_to_a_disabled_memory(client) -> None:
+def test_nothing_is_added_to_a_disabled_memory_or_with_another_model(client) -> None:
     run = client.session.run
-    client.session.run = replace(run, settings=run.settings.replace(protocol="off"))
-    with pytest.raises(DemoError, match="not kept"):
-        client.run(client.tab.add_attacked_samples(client.name))
-
-
-def test_nothing_is_added_to_a_run_of_another_model(client) -> None:
-    run = client.session.run
-    client.session.run = replace(run, backbone=replace(run.backbone, name="ViT-B-16:openai"))
-    with pytest.raises(DemoError, match="Another model"):
-        bulk_add.current_run(client.session, client.context.engine_of(client.session))
+    for other, sentence in (
+        (replace(run, settings=run.settings.replace(protocol="off")), "not kept"),
+        (replace(run, backbone=replace(run.backbone, name="ViT-B-16:openai")), "Another model"),
+    ):
+        client.session.run = other
+        with pytest.raises(DemoError, match=sentence):
+            client.run(client.tab.add_attacked_samples(client.name))

@@ -16,14 +16,6 @@ from tests.ui.conftest import NAMES
 from tests.ui.memory_client import Event
 
 
-def test_the_first_tab_shows_the_memory_content_after_clearing(client) -> None:
-    from rita_demo.ui.panels import verdict_table
-
-    assert "now holds" in verdict_table.cache_contents(client.session)
-    client.tab.on_clear(client.name)
-    assert "The memory is empty" in verdict_table.cache_contents(client.session)
-
-
 def test_a_run_that_finishes_while_the_tab_is_visible_is_compared(client, failed_run) -> None:
     client.session.show(failed_run)
     client.session.add_to_history(failed_run, "Another")
@@ -71,17 +63,13 @@ def test_distances_belong_to_the_selected_snapshot(client, example_run) -> None:
     client.run(client.tab.add_attacked_samples(client.name))
     engine, key = client.context.engine_of(client.session), example_run.clean.picture.key
     held = []
+    side = example_run.attacked
+    given = {"settings": example_run.settings, "tuning": side.trace.tuning}
     for at in (0, 1, len(client.session.history.entries) - 1):
         client.tab.pick_moment(client.name, at)
         state = client.session.history.snapshot_without(key, at).to_cache_state()
         held.append(int(state.count.sum()))
-        wanted, _ = engine.decide(
-            example_run.attacked.encoded_views,
-            example_run.class_prompts,
-            state,
-            example_run.settings,
-            tuning=example_run.attacked.trace.tuning,
-        )
+        wanted, _ = engine.decide(side.encoded_views, example_run.class_prompts, state, **given)
         figure = panels.distances(client.session)
         marks = drawn(figure, "with the memory")
         classes = [d[0] for d in marks.customdata]

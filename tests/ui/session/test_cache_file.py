@@ -7,6 +7,7 @@ import json
 import pickle
 import struct
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,56 +19,57 @@ from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.cache_file import CacheFileError, describe, to_json, unpack
-from rita_demo.ui.session.cache_history import CacheSnapshot
+from rita_demo.ui.session.cache_history import CacheSnapshot, History
 from rita_demo.ui.session.session import Session
+from tests.ui.memory_client import states_equal
 
 MODEL = "fake"
 
 
 @pytest.fixture(scope="module")
 def snapshot(example_run: Run) -> CacheSnapshot:
-    visitor = Session()
-    visitor.show(example_run)
-    rng = np.random.default_rng(0)
-    visitor.crops["attacked"] = rng.integers(0, 255, (64, 32, 32, 3), np.uint8)
-    visitor.add_to_history(example_run, "A motorbike")
-    now = visitor.history.current
-    assert now is not None
+    crops = np.random.default_rng(0).integers(0, 255, (64, 32, 32, 3), np.uint8)
+    now = History().with_picture("A motorbike", "key", example_run, crops).entries[-1].snapshot
     assert now.count > 0
     return now
 
 
-def make_cache_file(snapshot: CacheSnapshot, model: str) -> bytes:
-    """A memory of that model as a file, with the default settings and an empty log."""
-    return cache_file.pack(snapshot, describe(snapshot, model, RECOMMENDED, ()))
+def make_cache_file(snapshot: CacheSnapshot) -> bytes:
+    """A memory as a file, with the default settings and an empty log."""
+    return cache_file.pack(snapshot, describe(snapshot, MODEL, RECOMMENDED, ()))
+
+
+def header_of(data: bytes) -> dict[str, Any]:
+    return json.loads(data[8 : 8 + struct.unpack("<Q", data[:8])[0]])
+
+
+def with_header(data: bytes, header: bytes) -> bytes:
+    """The same file with another header."""
+    return struct.pack("<Q", len(header)) + header + data[8 + struct.unpack("<Q", data[:8])[0] :]
 
 
 def with_changes(data: bytes, arrays: dict[str, Any] | None = None, **about: Any) -> bytes:
-    """The same file with other arrays or another word in its header."""
-    length = struct.unpack("<Q", data[:8])[0]
-    header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["rita"])
+    """The same file with other arrays or another word in its metadata."""
+    header = json.loads(header_of(data)["__metadata__"]["rita"])
     return save(load(data) | (arrays or {}), {"rita": json.dumps(header | about)})
 
 
 def test_an_exported_memory_is_imported_unchanged(snapshot: CacheSnapshot, example_run: Run) -> None:
-    again = unpack(make_cache_file(snapshot, MODEL), example_run.class_prompts, MODEL)
-    for name in ("features", "entropy", "born", "view", "count"):
-        assert np.array_equal(getattr(again.to_cache_state(), name), getattr(snapshot.to_cache_state(), name))
+    again = unpack(make_cache_file(snapshot), example_run.class_prompts, MODEL)
+    assert states_equal(again.to_cache_state(), snapshot.to_cache_state())
     assert again.pictures == snapshot.pictures
+    empty = replace(snapshot, items_by_class={})
+    assert unpack(make_cache_file(empty), example_run.class_prompts, MODEL).count == 0
     k = next(iter(snapshot.items_by_class))
     assert np.array_equal(again.items_by_class[k][0].thumbnail, snapshot.items_by_class[k][0].thumbnail)
 
 
-def test_settings_classes_and_log_are_in_the_file_and_the_json(example_run: Run) -> None:
-    visitor = Session()
-    visitor.show(example_run)
-    visitor.add_to_history(example_run, "A motorbike")
-    now, entries = visitor.history.current, visitor.history.entries
-    assert now is not None
-    about = describe(now, MODEL, example_run.settings, entries)
+def test_settings_classes_and_log_are_in_the_file_and_the_json(session: Session, example_run: Run) -> None:
+    session.add_to_history(example_run, "A motorbike")
+    now = session.history.entries[-1].snapshot
+    about = describe(now, MODEL, example_run.settings, session.history.entries)
     data = cache_file.pack(now, about)
-    length = struct.unpack("<Q", data[:8])[0]
-    inside = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["rita"])
+    inside = json.loads(header_of(data)["__metadata__"]["rita"])
     assert inside["settings"] == json.loads(json.dumps(example_run.settings.as_dict()))
     assert inside["names"] == list(example_run.class_prompts.names)
     assert [row["title"] for row in inside["log"]] == ["The beginning", "A motorbike, attacked"]
@@ -84,7 +86,7 @@ def test_settings_classes_and_log_are_in_the_file_and_the_json(example_run: Run)
 
 
 def test_an_empty_memory_is_imported_empty(snapshot: CacheSnapshot, example_run: Run) -> None:
-    assert unpack(make_cache_file(snapshot.cleared(), MODEL), example_run.class_prompts, MODEL).count == 0
+    assert unpack(make_cache_file(replace(snapshot, items_by_class={})), example_run.class_prompts, MODEL).count == 0
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,7 @@ def test_an_empty_memory_is_imported_empty(snapshot: CacheSnapshot, example_run:
 def test_one_wrong_number_is_refused(
     snapshot: CacheSnapshot, example_run: Run, name: str, value: float, sentence: str
 ) -> None:
-    data = make_cache_file(snapshot, MODEL)
+    data = make_cache_file(snapshot)
     array = load(data)[name].copy()
     array.reshape(-1)[0] = value
     with pytest.raises(CacheFileError, match=sentence):
@@ -114,7 +116,7 @@ def test_one_wrong_number_is_refused(
 
 
 def test_more_items_than_slots_and_other_shapes_are_refused(snapshot: CacheSnapshot, example_run: Run) -> None:
-    data = make_cache_file(snapshot, MODEL)
+    data = make_cache_file(snapshot)
     many = {name: np.concatenate([array] * 20) for name, array in load(data).items()}
     with pytest.raises(CacheFileError, match="more than its places"):
         unpack(with_changes(data, many), example_run.class_prompts, MODEL)
@@ -146,12 +148,11 @@ def test_more_items_than_slots_and_other_shapes_are_refused(snapshot: CacheSnaps
 )
 def test_a_tampered_header_is_refused(snapshot: CacheSnapshot, example_run: Run, about: dict[str, Any]) -> None:
     with pytest.raises(CacheFileError):
-        unpack(with_changes(make_cache_file(snapshot, MODEL), **about), example_run.class_prompts, MODEL)
+        unpack(with_changes(make_cache_file(snapshot), **about), example_run.class_prompts, MODEL)
 
 
 def test_a_header_that_is_huge_deep_or_no_json_is_refused(snapshot: CacheSnapshot, example_run: Run) -> None:
-    data = make_cache_file(snapshot, MODEL)
-    body = data[8 + struct.unpack("<Q", data[:8])[0] :]
+    data = make_cache_file(snapshot)
     headers = [
         b"[" * 200_000,
         b'{"a":' * 100_000,
@@ -167,22 +168,20 @@ def test_a_header_that_is_huge_deep_or_no_json_is_refused(snapshot: CacheSnapsho
     ]
     for header in headers:
         with pytest.raises(CacheFileError):
-            unpack(struct.pack("<Q", len(header)) + header + body, example_run.class_prompts, MODEL)
+            unpack(with_header(data, header), example_run.class_prompts, MODEL)
     for claimed in (2**63, 2**64 - 1, cache_file.MAX_HEADER_BYTES + 1, len(data)):
         with pytest.raises(CacheFileError, match="does not fit"):
             unpack(struct.pack("<Q", claimed) + data[8:], example_run.class_prompts, MODEL)
 
 
 def test_a_header_that_claims_more_than_the_file_holds_is_refused(snapshot: CacheSnapshot, example_run: Run) -> None:
-    data = make_cache_file(snapshot, MODEL)
-    length = struct.unpack("<Q", data[:8])[0]
+    data = make_cache_file(snapshot)
     for shape in ([10**12, 48], [2**62, 48], [-1, 48], [1.5, 48], ["3", 48], [None, 48], []):
-        header = json.loads(data[8 : 8 + length])
+        header = header_of(data)
         for name in cache_file.ARRAYS:
             header[name]["shape"] = [shape[0] if shape else 0, *header[name]["shape"][1:]]
-        code = json.dumps(header).encode()
         with pytest.raises(CacheFileError):
-            unpack(struct.pack("<Q", len(code)) + code + data[8 + length :], example_run.class_prompts, MODEL)
+            unpack(with_header(data, json.dumps(header).encode()), example_run.class_prompts, MODEL)
 
 
 def test_a_zip_bomb_and_a_pickle_are_refused_unread(example_run: Run) -> None:
@@ -211,7 +210,7 @@ def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, monkeypatch) -
 
 
 def test_a_truncated_file_is_refused_wherever_it_ends(snapshot: CacheSnapshot, example_run: Run) -> None:
-    data = make_cache_file(snapshot, MODEL)
+    data = make_cache_file(snapshot)
     for length in [*range(0, min(1500, len(data)), 11), len(data) // 2, len(data) - 1]:
         with pytest.raises(CacheFileError):
             unpack(data[:length], example_run.class_prompts, MODEL)

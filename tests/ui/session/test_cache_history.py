@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -18,45 +15,35 @@ from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.memory import html, panels
+from rita_demo.ui.panels import verdict_table
 from rita_demo.ui.session.cache_history import MAX_ENTRIES
 from tests.ui.conftest import NAMES
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.memory_client import Event, MemoryClient, states_equal
 
 
-def test_the_history_holds_all_insertions_of_the_run(client, example_run) -> None:
+def test_the_history_holds_all_insertions_of_the_run_with_their_thumbnails(client, example_run) -> None:
     assert [e.title for e in client.session.history.entries] == ["The beginning", "A motorbike, attacked"]
     assert client.current.count > 0
     assert states_equal(client.current.to_cache_state(), example_run.cache_after)
     assert states_equal(client.session.history.entries[0].snapshot.to_cache_state(), example_run.cache_before)
-
-
-def test_every_view_that_entered_has_its_own_thumbnail(client) -> None:
     crops = client.session.crops["attacked"]
     for item in client.items:
         assert np.array_equal(item.thumbnail, np.array(Image.fromarray(crops[item.view]).resize((48, 48), 2)))
 
 
 def test_the_same_picture_is_not_inserted_twice(client, example_run) -> None:
-    before = client.session.history.cache_before(example_run.clean.picture.key)
-    assert states_equal(before, example_run.cache_before)
     client.session.add_to_history(example_run, "A motorbike")
-    assert len(client.session.history.entries) == 2
-    other = client.session.history.cache_before("another")
-    assert states_equal(other, example_run.cache_after)
+    history = client.session.history
+    assert len(history.entries) == 2
+    assert states_equal(history.cache_before(example_run.clean.picture.key), example_run.cache_before)
+    assert states_equal(history.cache_before("another"), example_run.cache_after)
 
 
-def run_again(visit: MemoryClient, run: Run, **changes: Any) -> Run:
+def run_again(visit: MemoryClient, run: Run) -> Run:
     """The run's picture run again, as by the button, and added to the history."""
-    engine = visit.context.engine_of(visit.session)
-    result = pipeline.run_picture(
-        engine,
-        run.clean.picture,
-        NAMES,
-        run.settings.replace(**changes),
-        label=0,
-        cache=visit.session.history.cache_before(run.clean.picture.key),
-    )
+    engine, cache = visit.context.engine_of(visit.session), visit.session.history.cache_before(run.clean.picture.key)
+    result = pipeline.run_picture(engine, run.clean.picture, NAMES, run.settings, label=0, cache=cache)
     visit.session.show(result)
     visit.session.add_to_history(result, "A motorbike")
     return result
@@ -69,25 +56,18 @@ def holds_the_latest_run_only(visit: MemoryClient, key: str) -> bool:
     return bool(runs[-1]) and set().union(*runs) == runs[-1]
 
 
-def test_running_a_then_b_then_a_holds_every_view_of_a_once(client, example_run, tmp_path: Path) -> None:
-    path = tmp_path / "b.png"
-    Image.fromarray(SAMPLES["coffee"].load().pixels).save(path)
+def test_running_a_then_b_then_a_holds_every_view_of_a_once(client, example_run, coffee_file: str) -> None:
     mine = {i.view for i in client.items}
-    client.run(client.tab.add_uploads(client.name, [str(path)], False))
+    client.run(client.tab.add_uploads(client.name, [coffee_file], False))
     with_b = client.session.history
     result = run_again(client, example_run)
     # it was judged by B alone, not by its own earlier views
     assert {int(b) for b in result.cache_before.born[result.cache_before.view >= 0]} <= {1}
     assert holds_the_latest_run_only(client, example_run.clean.picture.key)
-    brought = [i for i in client.items if i.born == 2]
-    assert {i.view for i in brought} == mine
+    assert {i.view for i in client.items if i.born == 2} == mine
     assert not any(i.born == 0 for i in client.items)
-    titles = [e.title for e in client.session.history.entries]
-    assert titles[1:] == [
-        "A motorbike, attacked",
-        "Upload 1",
-        "A motorbike, attacked, again (its earlier views were taken out)",
-    ]
+    again = "A motorbike, attacked, again (its earlier views were taken out)"
+    assert [e.title for e in client.session.history.entries[1:]] == ["A motorbike, attacked", "Upload 1", again]
     client.tab.on_undo(client.name)
     assert states_equal(client.current.to_cache_state(), with_b.current.to_cache_state())
 
@@ -100,12 +80,10 @@ def test_rerunning_the_current_picture_after_a_bulk_add_inserts_nothing_twice(cl
     assert sum(e.picture_key == example_run.clean.picture.key for e in client.session.history.entries[-2:]) == 1
 
 
-def test_the_same_uploads_are_stored_once(client, tmp_path: Path) -> None:
-    path = tmp_path / "b.png"
-    Image.fromarray(SAMPLES["coffee"].load().pixels).save(path)
-    client.run(client.tab.add_uploads(client.name, [str(path)], False))
+def test_the_same_uploads_are_stored_once(client, coffee_file: str) -> None:
+    client.run(client.tab.add_uploads(client.name, [coffee_file], False))
     held = client.current.count
-    client.run(client.tab.add_uploads(client.name, [str(path), str(path)], False))
+    client.run(client.tab.add_uploads(client.name, [coffee_file, coffee_file], False))
     assert client.current.count == held
     assert holds_the_latest_run_only(client, client.session.history.entries[-1].picture_key)
 
@@ -175,11 +153,12 @@ def test_the_history_length_is_limited(client) -> None:
 def test_clearing_can_be_undone(client) -> None:
     held = client.current.count
     client.tab.on_clear(client.name)
-    assert client.current.count == 0
+    assert "The memory is empty" in verdict_table.cache_contents(client.session)
     with pytest.raises(DemoError, match="empty already"):
         client.tab.on_clear(client.name)
     client.tab.on_undo(client.name)
     assert client.current.count == held
+    assert "now holds" in verdict_table.cache_contents(client.session)
     client.tab.on_undo(client.name)
     assert client.current.count == 0
     with pytest.raises(DemoError, match="nothing to undo"):

@@ -14,30 +14,31 @@ from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, parse_request
 from rita_demo.ui.session.session import AttackDefendState, Session
-from rita_demo.ui.session.share_link import MAX_QUERY_LENGTH, parse_link, query, valid_selection
+from rita_demo.ui.session.share_link import MAX_QUERY_LENGTH, ShareLink, parse_link, query, valid_selection
 from tests.ui.fake_engine import FakeEngine
 
 
 def make_session(run: Run, sample: str | None = "motorcycle") -> Session:
-    visitor = Session(attack_defend=AttackDefendState(sample=sample))
+    visitor = Session()
     visitor.show(run, sample=sample)
     return visitor
+
+
+def read(text: str) -> ShareLink:
+    link = parse_link(dict(parse_qsl(text, keep_blank_values=True)))
+    assert link is not None
+    return link
 
 
 def test_a_link_read_back_requests_the_same_run(example_run: Run) -> None:
     changed = replace(example_run, settings=example_run.settings.replace(budget=7, views=32, order="predict_first"))
     session = make_session(changed)
     session.select(k=2, view=5, atom=1, step=3, side="clean")
-    text = query(session)
-    link = parse_link(dict(parse_qsl(text)))
-    assert link is not None
+    link = read(query(session))
     assert link.attack
     request = parse_request(link.form, AttackDefendState(sample=link.sample), 128, attack=True)
-    assert (request.settings, request.names, request.label) == (
-        changed.settings,
-        example_run.class_prompts.names,
-        example_run.label,
-    )
+    assert request.settings == changed.settings
+    assert (request.names, request.label) == (example_run.class_prompts.names, example_run.label)
     assert request.picture.key == SAMPLES["motorcycle"].load(side=128).key
     assert link.selection == {"k": 2, "view": 5, "atom": 1, "step": 3, "side": "clean"}
     assert valid_selection(link.selection, changed) == link.selection
@@ -47,15 +48,13 @@ def test_a_link_to_a_sample_as_it_is_names_only_the_sample() -> None:
     engine, one = FakeEngine(spread=0.2), SAMPLES["motorcycle"]
     run = run_module.run_picture(engine, one.load(), one.names, RECOMMENDED, label=one.names.index(one.label))
     assert query(make_session(run)) == "sample=motorcycle"
-    link = parse_link({"sample": "motorcycle"})
-    assert link is not None
+    link = read("sample=motorcycle")
     assert (link.form["vocabulary"], link.form["truth"]) == (one.vocabulary, one.label)
     assert not link.selection
 
 
 def test_a_link_can_be_defend_only_and_without_a_label(defend_only_run: Run) -> None:
-    link = parse_link(dict(parse_qsl(query(make_session(defend_only_run)), keep_blank_values=True)))
-    assert link is not None
+    link = read(query(make_session(defend_only_run)))
     assert not link.attack
     assert link.form["truth"] == NOT_GIVEN
     assert link.form["vocabulary"] == OWN_CLASSES
@@ -64,20 +63,14 @@ def test_a_link_can_be_defend_only_and_without_a_label(defend_only_run: Run) -> 
 def test_uploads_and_overlong_vocabularies_have_no_link(example_run: Run) -> None:
     assert query(Session()) == ""
     assert query(make_session(example_run, sample=None)) == ""
-    many = replace(
-        example_run,
-        class_prompts=replace(
-            example_run.class_prompts, names=tuple(f"a long name {i}" for i in range(MAX_QUERY_LENGTH // 10))
-        ),
-    )
-    assert query(make_session(many)) == ""
+    names = tuple(f"a long name {i}" for i in range(MAX_QUERY_LENGTH // 10))
+    many = replace(example_run.class_prompts, names=names)
+    assert query(make_session(replace(example_run, class_prompts=many))) == ""
 
 
 def test_the_sample_label_is_used_only_if_it_is_among_the_link_classes() -> None:
     for classes, truth in (("crab,piano", NOT_GIVEN), ("motorbike,crab", "motorbike")):
-        link = parse_link({"sample": "motorcycle", "classes": classes})
-        assert link is not None
-        assert link.form["truth"] == truth
+        assert read(f"sample=motorcycle&classes={classes}").form["truth"] == truth
 
 
 @pytest.mark.parametrize("params", [{}, {"__theme": "dark"}, {"tab": "inside"}])

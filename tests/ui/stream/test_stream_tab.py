@@ -6,7 +6,6 @@ import base64
 import json
 import shutil
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 
 import gradio as gr
 import pytest
-import torch
 
 from rita_demo.data import download
 from rita_demo.data.download import DownloadProgress
@@ -22,13 +20,13 @@ from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, streams
 from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui import page as pages
-from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.session.store import SessionLost
 from rita_demo.ui.session.stream_state import StreamState
 from rita_demo.ui.stream import dataset_download
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.tab import StreamTab
+from tests.evaluation.conftest import single_threaded  # noqa: F401
+from tests.ui.conftest import build_tab
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.memory_client import Event
 
@@ -48,7 +46,7 @@ class StreamClient:
 
     def form_values(self, **changes: Any) -> dict[Any, Any]:
         """What the browser sends with the button."""
-        fields = self.tab.runner.fields
+        fields = self.tab.fields
         form = {c: c.value for c in fields.values()}
         form |= {fields["views"]: 8, fields["prompts"]: 2, fields["steps"]: 2}  # quick
         asked = {c: c.value for c in self.tab.request_inputs.values()}
@@ -56,39 +54,14 @@ class StreamClient:
         asked |= {self.tab.request_inputs[name]: value for name, value in changes.items()}
         return {self.tab.context.visitor: self.name, **form, **asked}
 
-    def run(self, job: Any) -> list[dict[Any, Any]]:
-        return list(job)
-
     def stream(self, **changes: Any) -> None:
-        self.run(self.tab.on_start(self.form_values(**changes)))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def single_threaded() -> Iterator[None]:
-    """Tensors this small wait for other threads longer than they compute."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+        list(self.tab.on_start(self.form_values(**changes)))
 
 
 @pytest.fixture(scope="module")
 def page_and_tab(tmp_path_factory: pytest.TempPathFactory) -> StreamTab:
-    """The whole page is built once; its tab is caught."""
-    root, caught = tmp_path_factory.mktemp("places"), []
-
-    class Caught(StreamTab):
-        def __init__(self, *args: Any) -> None:
-            super().__init__(*args)
-            caught.append(self)
-
-    engine = FakeEngine(truth="dotted", wrong="striped", spread=0.2)
-    example = WorkedExample(engine)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pages, "StreamTab", Caught)
-        patch.setattr(example, "start", lambda: None)
-        pages.build(engine, example=example, folders=DataFolders(root / "data", root / "runs"))
-    return caught[0]
+    root, engine = tmp_path_factory.mktemp("places"), FakeEngine(truth="dotted", wrong="striped", spread=0.2)
+    return build_tab(StreamTab, engine, folders=DataFolders(root / "data", root / "runs"))
 
 
 @pytest.fixture
@@ -118,14 +91,9 @@ def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
     for figure in (stream_panels.accuracy_figure(client.session), stream_panels.class_cache(client.session)):
         assert f"{view.recording.title}; after picture 4 of 4" in figure.layout.meta["caption"]
     assert "All 4 pictures are decided" in stream_panels.status(client.session)
-
-
-def test_a_repeated_request_measures_nothing_again(client: StreamClient) -> None:
-    client.stream()
-    before = (client.view.recording.cells["rita"] / "rows.jsonl").read_bytes()
-    client.stream()
-    assert (client.view.recording.cells["rita"] / "rows.jsonl").read_bytes() == before
-    assert client.view.shown_picture == 4
+    written = (view.recording.cells["rita"] / "rows.jsonl").read_bytes()
+    client.stream(traffic="mixed")  # measures nothing again
+    assert (view.recording.cells["rita"] / "rows.jsonl").read_bytes() == written
 
 
 def test_pause_resume_one_picture_and_cancel(client: StreamClient) -> None:
@@ -135,16 +103,16 @@ def test_pause_resume_one_picture_and_cancel(client: StreamClient) -> None:
             assert updates[client.tab.buttons["pause"]]["visible"]
             assert client.tab.on_pause(client.name)
             break
-    last = client.run(job)[-1]
+    last = list(job)[-1]
     assert len(client.view.trajectory.pictures) == 2
     assert last[client.tab.buttons["resume"]]["visible"]
     assert not last[client.tab.buttons["pause"]]["visible"]
-    client.run(client.tab.on_step(client.name))
+    list(client.tab.on_step(client.name))
     assert len(client.view.trajectory.pictures) == 3
-    client.run(client.tab.on_resume(client.name))
+    list(client.tab.on_resume(client.name))
     assert len(client.view.trajectory.pictures) == 6
     with pytest.raises(SettingError, match="no paused stream"):
-        client.run(StreamClient(client.tab).tab.on_resume(StreamClient(client.tab).name))
+        list(StreamClient(client.tab).tab.on_resume(StreamClient(client.tab).name))
     shown = client.tab.on_cancel(client.name)
     assert client.view.trajectory is None
     assert not shown[client.tab.buttons["inside"]]["visible"]
@@ -157,7 +125,7 @@ def test_closing_the_page_stops_a_running_stream(client: StreamClient) -> None:
     next(job)
     client.tab.context.sessions._sessions.pop(client.name)
     with pytest.raises(SessionLost):
-        client.run(job)
+        list(job)
     other = StreamClient(client.tab)
     other.stream(pictures=6)  # the run folder is free, and the stream goes on
     assert other.view.shown_picture == 6
@@ -190,18 +158,11 @@ class RacingState(StreamState):
 def test_two_concurrent_presses_start_one_stream(client: StreamClient) -> None:
     jobs = [client.tab.on_start(client.form_values(pictures=3)) for _ in range(2)]
     client.session.stream = RacingState()
-
-    def press(job: Any) -> str:
-        try:
-            next(job)
-        except SettingError as error:
-            return str(error)
-        return "started"
-
     with ThreadPoolExecutor(2) as pool:
-        said = sorted(pool.map(press, jobs))
-    assert said[1] == "started"
-    assert "A stream of yours is running" in said[0]
+        pressed = [pool.submit(next, job) for job in jobs]
+    (error,) = filter(None, (one.exception() for one in pressed))
+    assert isinstance(error, SettingError)
+    assert "A stream of yours is running" in str(error)
     for job in jobs:
         job.close()
     assert not client.view.running
@@ -215,7 +176,7 @@ def test_the_stream_yields_to_a_single_picture(client: StreamClient, monkeypatch
         for _ in range(3):
             assert set(next(job)) == {client.tab.context.error_banner}  # it waits
         assert len(client.view.trajectory.pictures) == 1
-    client.run(job)
+    list(job)
     assert len(client.view.trajectory.pictures) == 3
 
 
@@ -235,7 +196,7 @@ def test_the_slider_shows_accuracy_and_memory_at_that_time(client: StreamClient)
 
 def test_a_class_of_the_memory_is_selected_in_every_tab_that_has_it(client: StreamClient) -> None:
     client.stream(pictures=3, traffic="attacked")
-    client.run(client.tab.open_inside(client.name))  # now the story on screen has the stream's classes
+    list(client.tab.open_inside(client.name))  # now the story on screen has the stream's classes
     client.session.visible_tab = "stream"
     names = client.view.trajectory.names
     assert stream_panels.selected_class(client.session) == client.session.selection.k
@@ -279,6 +240,14 @@ def test_an_invalid_request_gives_an_error_message(client: StreamClient, changes
     assert not client.view.running
 
 
+def test_a_request_names_a_folder_below_the_runs_only(tmp_path: Path) -> None:
+    asked = {"dataset": "textures", "traffic": "clean", "order": "random", "seed": 0, "pictures": 2}
+    folders = DataFolders(tmp_path, tmp_path / "runs")
+    request = evaluation_page.request_for(folders, RECOMMENDED, "a/../b", **asked)
+    assert request.out.parent == tmp_path / "runs"
+    assert request.points[0].attack == "none"
+
+
 def test_a_stored_run_is_opened_from_the_list_only(client: StreamClient) -> None:
     client.stream(traffic="clean")
     other = StreamClient(client.tab)
@@ -302,8 +271,8 @@ def test_a_stored_run_is_opened_from_the_list_only(client: StreamClient) -> None
 def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: StreamClient, t: int) -> None:
     client.stream(pictures=3, traffic="attacked")
     client.tab.pick_picture(client.name, t)
-    updates = client.run(client.tab.open_inside(client.name))
-    assert any(u.get(client.tab.runner.tabs) == gr.update(selected="inside") for u in updates)
+    updates = list(client.tab.open_inside(client.name))
+    assert any(u.get(client.tab.tabs) == gr.update(selected="inside") for u in updates)
     run, row = client.session.run, client.view.recording.rows()[t - 1]
     assert run.label_given
     assert run.class_prompts.names[run.label] == row["label"]
@@ -322,7 +291,7 @@ def test_a_stream_of_another_model_is_shown_but_not_opened_inside(
     monkeypatch.setattr(client.tab.context.models.default, "spread", 0.9)  # other weights
     before = client.session.history
     with pytest.raises(SettingError, match="made with the model 'fake'"):
-        client.run(client.tab.open_inside(client.name))
+        list(client.tab.open_inside(client.name))
     assert client.session.history is before
 
 
@@ -359,29 +328,14 @@ def test_a_download_shows_progress_can_be_stopped_and_reports_errors(
         "download_steps",
         lambda archive, root: (DownloadProgress(n, 10, f"Fetching {archive.dataset}: {n} of 10") for n in range(11)),
     )
-    seen = client.run(fetch.on_download(client.name, "dtd"))
+    seen = list(fetch.on_download(client.name, "dtd"))
     assert any("Fetching dtd" in str(u.get(fetch.status)) for u in seen)
     assert "is here" in seen[-1][fetch.status]
     job = fetch.on_download(client.name, "dtd")
     next(job)
     next(job)
     fetch.on_stop(client.name)
-    assert "goes on from there" in client.run(job)[-1][fetch.status]
+    assert "goes on from there" in list(job)[-1][fetch.status]
     for name in (None, "imagenet", "../x", ["dtd"]):
         with pytest.raises(DataError, match="No dataset is chosen"):
-            client.run(fetch.on_download(client.name, name))
-
-
-def test_a_request_names_a_folder_below_the_runs_only(tmp_path: Path) -> None:
-    request = evaluation_page.request_for(
-        DataFolders(tmp_path, tmp_path / "runs"),
-        RECOMMENDED,
-        "a/../b",
-        dataset="textures",
-        traffic="clean",
-        order="random",
-        seed=0,
-        pictures=2,
-    )
-    assert request.out.parent == tmp_path / "runs"
-    assert request.points[0].attack == "none"
+            list(fetch.on_download(client.name, name))
