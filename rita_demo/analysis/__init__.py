@@ -1,7 +1,5 @@
 """Computations for figures and tables, with numpy, scikit-learn and umap: records in, records out."""
 
-
-
 from rita_demo.analysis.attacker_table import CorrectCount, attacker_table, difference_in_correct
 from rita_demo.analysis.exact_transport import exact_cost, with_exact
 from rita_demo.analysis.kl_to_one_hot import KlFunction, density, kl_to_one_hot

@@ -1,7 +1,5 @@
 """Figures: a record in, a Plotly figure out. No maths beyond scaling for display; colours and axes are in ``theme``."""
 
-
-
 from rita_demo.plots.attack.attack_steps import attack_steps
 from rita_demo.plots.attack.budget_curves import accuracy_by_budget
 from rita_demo.plots.attack.view_seeds import view_seed_results

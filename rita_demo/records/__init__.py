@@ -8,8 +8,6 @@ Features are L2-normalised, probabilities sum to 1, entropies are in nats, costs
 [0, 2].
 """
 
-
-
 from rita_demo.records.arrays import Array
 from rita_demo.records.attack import AttackTrace, ThreatModel
 from rita_demo.records.cache import Alignment, CacheEvent, CacheState, CacheUpdate, ProcrustesPlane

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from rita_demo.training.augment import crop, normalised, recolour
 from rita_demo.training.corpus import Corpus
-from rita_demo.training.names import FIRST_TEMPLATE_SHARE, TEMPLATES, TEXTURE_TEMPLATES
+from rita_demo.training.names import DTD_NAMES, FIRST_TEMPLATE_SHARE, TEMPLATES, TEXTURE_TEMPLATES
 from rita_demo.training.recipe import Recipe
 
 
@@ -37,7 +37,7 @@ class Sampler:
     def __init__(
         self, corpus: Corpus, recipe: Recipe, seed: int, teacher_answers: tuple[np.ndarray, np.ndarray] | None = None
     ) -> None:
-        self.corpus, self.recipe, self.seed, self.teacher_answers = (corpus, recipe, seed, teacher_answers)
+        self.corpus, self.recipe, self.seed, self.teacher_answers = corpus, recipe, seed, teacher_answers
         self.tokenizer = SimpleTokenizer()
         self.groups = list(corpus.groups)
         self.weights = np.array([recipe.group_weights.get(group, 1.0) for group in self.groups])
@@ -60,18 +60,17 @@ class Sampler:
         pixels = recolour(torch.stack(crops), recipe.colour, recipe.grey, generator)
         label = corpus.label[chosen]
         classes, inverse = np.unique(label[label >= 0], return_inverse=True)
-        room = max(0, min(recipe.texts - len(classes), len(corpus.names) - len(classes)))
         others = np.setdiff1d(np.arange(len(corpus.names)), classes, assume_unique=True)
+        room = max(0, min(recipe.texts - len(classes), len(others)))
         shown = np.concatenate([classes, generator.choice(others, room, replace=False)]).astype(int)
         prompts = [self.tokens(self.sentence(number, generator)) for number in shown]
         captioned = np.flatnonzero(label < 0)
-        captions = [self.caption(int(chosen[n]), generator) for n in captioned]
+        captions = [self.tokens(pick(corpus.captions[chosen[n]], generator)) for n in captioned]
         target = np.empty(len(chosen), dtype=np.int64)
         target[label >= 0] = inverse
         target[captioned] = len(shown) + np.arange(len(captioned))
         ignored = np.zeros((len(chosen), len(shown) + len(captions)), dtype=bool)
-        labelled = np.flatnonzero(label >= 0)
-        ignored[labelled, : len(shown)] = corpus.ambiguous[label[labelled]][:, shown]
+        ignored[label >= 0, : len(shown)] = corpus.ambiguous[label[label >= 0]][:, shown]
         with_picture = prompts[: len(classes)] + captions
         return Batch(
             pixels=normalised(pixels),
@@ -107,22 +106,22 @@ class Sampler:
         """A description of a class, or a class name in a template (the first template most often)."""
         described = self.corpus.described[number]
         if described and generator.random() < self.recipe.described:
-            return described[generator.integers(len(described))]
+            return pick(described, generator)
         names = self.corpus.names[number]
-        name = names[0] if generator.random() < 0.5 else names[generator.integers(len(names))]
-        templates = TEXTURE_TEMPLATES if self.corpus.texture[number] else TEMPLATES
-        first = generator.random() < FIRST_TEMPLATE_SHARE
-        return templates[0 if first else generator.integers(len(templates))].format(name)
-
-    def caption(self, picture: int, generator: np.random.Generator) -> list[int]:
-        """One of a picture's captions as token ids."""
-        captions = self.corpus.captions[picture]
-        return self.tokens(captions[generator.integers(len(captions))])
+        name = names[0] if generator.random() < 0.5 else pick(names, generator)
+        templates = TEXTURE_TEMPLATES if names[0] in DTD_NAMES else TEMPLATES
+        template = templates[0] if generator.random() < FIRST_TEMPLATE_SHARE else pick(templates, generator)
+        return template.format(name)
 
     def tokens(self, text: str) -> list[int]:
         """Token ids with start and end, at most `caption_tokens` of them."""
         ids = self.tokenizer.encode(text)[: self.recipe.caption_tokens - 2]
         return [self.tokenizer.sot_token_id, *ids, self.tokenizer.eot_token_id]
+
+
+def pick(texts: tuple[str, ...], generator: np.random.Generator) -> str:
+    """One of the texts, all with the same probability."""
+    return texts[generator.integers(len(texts))]
 
 
 def pad_tokens(texts: list[list[int]]) -> Tensor:

@@ -27,15 +27,7 @@ class State:
 
 def save(out: Path, model: CLIP, optimizer: torch.optim.Optimizer, state: State) -> None:
     """Write `out/checkpoint.pt` by way of a temporary file."""
-    content = {
-        "model": model.state_dict(),
-        "optimizer": optimizer.state_dict(),
-        "seed": state.seed,
-        "step": state.step,
-        "seconds": state.seconds,
-        "average": state.average,
-        "seen": sorted(state.seen),
-    }
+    content = {**vars(state), "model": model.state_dict(), "optimizer": optimizer.state_dict()}
     temporary = out / (FILE + ".tmp")
     with temporary.open("wb") as handle:
         torch.save(content, handle)
@@ -46,19 +38,13 @@ def save(out: Path, model: CLIP, optimizer: torch.optim.Optimizer, state: State)
 
 def load(out: Path, model: CLIP, optimizer: torch.optim.Optimizer, seed: int) -> State:
     """Fill model and optimizer from `out/checkpoint.pt` and return the rest."""
-    content: dict[str, Any] = torch.load(out / FILE, map_location="cpu", weights_only=True)
+    device = next(model.parameters()).device
+    content: dict[str, Any] = torch.load(out / FILE, map_location=device, weights_only=True)
     if content["seed"] != seed:
         raise DemoError(
             f"The checkpoint was made with seed {content['seed']}, this run asks for seed {seed}.",
             "Give the same seed or another --out folder.",
         )
-    model.load_state_dict(content["model"])
-    optimizer.load_state_dict(content["optimizer"])
-    device = next(model.parameters()).device
-    return State(
-        seed=seed,
-        step=content["step"],
-        seconds=content["seconds"],
-        average={name: tensor.to(device) for name, tensor in content["average"].items()},
-        seen=set(content["seen"]),
-    )
+    model.load_state_dict(content.pop("model"))
+    optimizer.load_state_dict(content.pop("optimizer"))
+    return State(**content | {"seen": set(content["seen"])})

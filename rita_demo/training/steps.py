@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from rita_demo.training.batches import Batch
 from rita_demo.training.checkpoint import State
 from rita_demo.training.loss import anchor_loss, contrastive_loss, teacher_loss
-from rita_demo.training.model_config import ANCHORS, Tower, device_of, encode_image, encode_text
+from rita_demo.training.model_config import ANCHORS, device_of, encode_image, encode_text
 from rita_demo.training.recipe import Recipe, learning_rate
 
 
@@ -20,7 +20,6 @@ def train_step(
     batch: Batch,
     recipe: Recipe,
     progress: float,
-    run_tower: Tower,
     ambiguous: Tensor,
     imagenet: Tensor,
     with_text: bool,
@@ -36,12 +35,11 @@ def train_step(
     pixels = batch.pixels.to(device).contiguous(memory_format=torch.channels_last)
     # On a CPU the backward pass of depthwise convolutions takes twice as long in bfloat16.
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-        images = encode_image(model, pixels, run_tower)
+        images = encode_image(model, pixels)
     losses = [anchor_loss(images, batch.label, model, ambiguous, recipe.smoothing)]
     known = batch.teacher_probabilities.shape[1] == len(imagenet) > 0
-    losses += [
-        teacher_loss(images, batch.teacher_probabilities.to(device), model, imagenet) if known else 0 * losses[0]
-    ]
+    taught = batch.teacher_probabilities.to(device)
+    losses += [teacher_loss(images, taught, model, imagenet) if known else 0 * losses[0]]
     if with_text:
         losses += text_losses(model, images, batch, ambiguous, recipe)
     loss = torch.stack(losses) @ torch.tensor(recipe.loss_weights[: len(losses)], device=device)
@@ -80,8 +78,7 @@ def text_losses(model: CLIP, images: Tensor, batch: Batch, ambiguous: Tensor, re
 def update_average(state: State, model: CLIP, rate: float) -> None:
     """Move the running average of weights and buffers towards the model: a <- rate a + (1 - rate) w."""
     current = model.state_dict()
-    names = [name for name, tensor in current.items() if tensor.is_floating_point()]
-    names = [name for name in names if name != "attn_mask"]
+    names = [name for name, tensor in current.items() if tensor.is_floating_point() and name != "attn_mask"]
     if not state.average:
         state.average = {name: current[name].clone() for name in names}
     torch._foreach_lerp_([state.average[name] for name in names], [current[n] for n in names], 1 - rate)

@@ -43,7 +43,7 @@ def soft_labels(corpus: Corpus, architecture: str, package: str, cache: Path) ->
 @torch.inference_mode()
 def _teacher_answers(corpus: Corpus, model: torch.nn.Module) -> tuple[np.ndarray, np.ndarray]:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    model = model.to(device).to(memory_format=torch.channels_last)
+    model = model.to(device, memory_format=torch.channels_last)
     number = np.zeros((len(corpus.label), TOP_ANSWERS), np.int64)
     share = np.zeros((len(corpus.label), TOP_ANSWERS), np.float32)
     textures = [corpus.groups[name] for name in ("dtd", "textures") if name in corpus.groups]
