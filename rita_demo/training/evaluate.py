@@ -11,9 +11,8 @@ from torch.nn.functional import cross_entropy
 from torchvision.transforms import v2
 
 from rita_demo.data import textures
-from rita_demo.training.augment import normalised
 from rita_demo.training.corpus import coop_split
-from rita_demo.training.model_config import device_of, encode_image, encode_text
+from rita_demo.training.model_config import device_of, encode_image, encode_text, normalised
 from rita_demo.training.names import DTD_NAMES
 
 BATCH = 128

@@ -55,6 +55,13 @@ def device_of(model: nn.Module) -> torch.device:
     return next(model.parameters()).device
 
 
+def normalised(pixels: Tensor) -> Tensor:
+    """(B, 3, S, S) in [0, 1] to the model's input: minus the mean, over the standard deviation."""
+    mean = torch.tensor(MEAN, device=pixels.device)[:, None, None]
+    std = torch.tensor(STD, device=pixels.device)[:, None, None]
+    return (pixels - mean) / std
+
+
 def encode_image(model: CLIP, pixels: Tensor) -> Tensor:
     """Unit image features (B, D) of normalised pixels (B, 3, S, S); the trunk pools, so any S from 32.
 
