@@ -33,13 +33,6 @@ class Source:
     names: tuple[str, ...]
     captions: tuple[str, ...] = ()
 
-    @property
-    def signature(self) -> str:
-        """A part of the key of the decoded pictures' cache."""
-        if isinstance(self.origin, Path):
-            return f"{self.origin.name} {self.origin.stat().st_size}"
-        return "drawn {} {}".format(*self.origin)
-
 
 @dataclass(frozen=True)
 class Corpus:
@@ -53,7 +46,6 @@ class Corpus:
     names: tuple[tuple[str, ...], ...]  # C' entries; those from C on have no pictures
     groups: dict[str, np.ndarray]  # group -> picture numbers
     ambiguous: np.ndarray  # (C', C') bool: pairs of names with similar meaning, never negatives
-    texture: np.ndarray  # (C',) bool: a name of the texture vocabulary
     described: tuple[tuple[str, ...], ...]  # C' entries: descriptions of the class
     imagenet: np.ndarray  # (1000,) int64: the class of each ImageNet class; (0,) if some are missing
 
@@ -137,35 +129,28 @@ def drawn_textures(per_class: int) -> list[Source]:
     return [Source((name, seed), "textures", (name,)) for seed in seeds for name in DTD_NAMES]
 
 
-def class_descriptions() -> dict[str, tuple[str, ...]]:
-    """Class name as words -> its built-in descriptions."""
-    files = [descriptions.load(name) for name in descriptions.BUILT_IN]
-    return {display_name(name): sentences for file in files for name, sentences in file.items()}
-
-
 def load_corpus(data: Path, cache: Path, drawn: int = 0) -> Corpus:
     """Index the training pictures under `data` and `drawn` textures per class; decode them once into `cache`."""
     found = sources(data) + drawn_textures(drawn)
     pixels, begin, size = decode_pictures(found, cache)
-    number: dict[str, int] = {}
     names: list[tuple[str, ...]] = []
+    home: list[set[str]] = []  # the groups of every name
+    number: dict[str, int] = {}
     label = np.full(len(found), -1, dtype=np.int64)
     for position, source in enumerate(found):
         if source.names:
-            if source.names[0] not in number:
-                number[source.names[0]] = len(names)
+            label[position] = number.setdefault(source.names[0], len(names))
+            if label[position] == len(names):
                 names.append(source.names)
-            label[position] = number[source.names[0]]
-    home: list[set[str]] = [set() for _ in names]
-    for position, source in enumerate(found):
-        if label[position] >= 0:
+                home.append(set())
             home[label[position]].add(source.group)
-    known = {name for group in names for name in group}
+    known = {name for entry in names for name in entry}
     for name in (*DTD_NAMES, *(name.lower() for name in open_clip.IMAGENET_CLASSNAMES)):
         if name not in known:
             names.append((name,))
             home.append({"dtd"} if name in DTD_NAMES else {"imagenet"})
-    sentences = class_descriptions()
+    files = [descriptions.load(name) for name in descriptions.BUILT_IN]
+    sentences = {display_name(name): written for file in files for name, written in file.items()}
     group_names = np.array([source.group for source in found])
     singles = label[group_names == "imagenet"]  # in the order of ImageNet's numbers
     return Corpus(
@@ -177,7 +162,6 @@ def load_corpus(data: Path, cache: Path, drawn: int = 0) -> Corpus:
         names=tuple(names),
         groups={group: np.flatnonzero(group_names == group) for group in dict.fromkeys(group_names)},
         ambiguous=ambiguous_pairs(names, home),
-        texture=np.array([entry[0] in DTD_NAMES for entry in names]),
         described=tuple(sentences.get(entry[0], ()) for entry in names),
         imagenet=singles if len(singles) == len(open_clip.IMAGENET_CLASSNAMES) else singles[:0],
     )
@@ -186,16 +170,8 @@ def load_corpus(data: Path, cache: Path, drawn: int = 0) -> Corpus:
 def ambiguous_pairs(names: list[tuple[str, ...]], home: list[set[str]]) -> np.ndarray:
     """(C', C') bool: two different classes that share a word and no data set ("dog", "beagle dog")."""
     words = [content_words(" ".join(entry)) for entry in names]
-    by_word: dict[str, list[int]] = {}
-    for number, entry in enumerate(words):
-        for word in entry:
-            by_word.setdefault(word, []).append(number)
-    matrix = np.zeros((len(names), len(names)), dtype=bool)
-    for numbers in by_word.values():
-        for one in numbers:
-            for other in numbers:
-                matrix[one, other] |= one != other and not home[one] & home[other]
-    return matrix
+    matrix = [[not a.isdisjoint(b) and x.isdisjoint(y) for b, y in zip(words, home)] for a, x in zip(words, home)]
+    return np.array(matrix)
 
 
 def read_picture(source: Source) -> np.ndarray:
@@ -213,7 +189,10 @@ def read_picture(source: Source) -> np.ndarray:
 
 def decode_pictures(found: list[Source], cache: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Bytes (memory-mapped), beginnings (P,) and sizes (P, 2) of all pictures, decoded if need be."""
-    listing = "\n".join(source.signature for source in found)
+    origins = [source.origin for source in found]
+    listing = "\n".join(
+        f"{o.name} {o.stat().st_size}" if isinstance(o, Path) else "drawn {} {}".format(*o) for o in origins
+    )
     key = hashlib.sha256(f"{LONGEST_SHORT_SIDE}\n{listing}".encode()).hexdigest()[:16]
     folder = cache / key
     if not (folder / "index.npz").is_file():

@@ -11,11 +11,11 @@ from torch.nn.functional import cross_entropy
 from torchvision.transforms import v2
 
 from rita_demo.data import textures
-from rita_demo.training.augment import normalised
-from rita_demo.training.batches import pad_tokens
-from rita_demo.training.model_config import device_of, encode_image, encode_text
+from rita_demo.training.corpus import coop_split
+from rita_demo.training.model_config import device_of, encode_image, encode_text, normalised
+from rita_demo.training.names import DTD_NAMES
 
-PROMPT = "a photo of a {}."
+BATCH = 128
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,15 @@ class Split:
     pixels: Tensor  # (P, 3, S, S) uint8
     label: Tensor  # (P,) int64
     names: tuple[str, ...]
+
+
+def zero_shot_splits(data: Path, part: str, drawn_per_class: int, size: int) -> dict[str, Split]:
+    """Those of a part (train, val, test) that are present (DTD also among all 47 words), and drawn textures."""
+    rows = {"Caltech101": coop_split(data, "caltech101", part), "DTD": coop_split(data, "dtd", part)}
+    splits = {name: load_split(found, size) for name, found in rows.items() if found}
+    if "DTD" in splits:
+        splits["DTD among 47"] = load_split(rows["DTD"], size, DTD_NAMES)
+    return splits | {"drawn textures": drawn_split(part, drawn_per_class, size)}
 
 
 def load_split(rows: list[tuple[Path, str]], size: int, names: tuple[str, ...] = ()) -> Split:
@@ -50,25 +59,20 @@ def drawn_split(part: str, per_class: int, size: int) -> Split:
 
 def class_features(model: CLIP, names: tuple[str, ...]) -> Tensor:
     """Unit text features (K, D) of "a photo of a {name}."."""
-    tokenizer = SimpleTokenizer()
-    start, end = tokenizer.sot_token_id, tokenizer.eot_token_id
-    texts = [[start, *tokenizer.encode(PROMPT.format(name)), end] for name in names]
-    return encode_text(model, pad_tokens(texts).to(device_of(model)))
+    tokens = SimpleTokenizer()([f"a photo of a {name}." for name in names])
+    longest = int(tokens.argmax(dim=1).max()) + 1  # the end token has the largest id
+    return encode_text(model, tokens[:, :longest].to(device_of(model)))
 
 
 @torch.no_grad()
-def cosines(model: CLIP, split: Split, batch: int = 128) -> Tensor:
-    """(P, K) float32 on the CPU: cosine of every picture with every class's prompt."""
-    device = device_of(model)
-    was_training = model.training
-    model.eval()
-    rows = []
+def cosines(model: CLIP, split: Split) -> Tensor:
+    """(P, K) float32 on the CPU: cosine of every picture with every class's prompt, for a model in evaluation mode."""
+    device, rows = device_of(model), []
     with torch.autocast(device.type, torch.bfloat16):
         text = class_features(model, split.names)
-        for begin in range(0, len(split.label), batch):
-            image = encode_image(model, normalised(split.pixels[begin : begin + batch].to(device).float() / 255))
+        for pixels in split.pixels.split(BATCH):
+            image = encode_image(model, normalised(pixels.to(device).float() / 255))
             rows.append((image.float() @ text.float().T).cpu())
-    model.train(was_training)
     return torch.cat(rows)
 
 

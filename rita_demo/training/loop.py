@@ -12,16 +12,23 @@ from open_clip import CLIP
 from torch import Tensor
 
 from rita_demo.records.errors import DemoError
-from rita_demo.training import checkpoint, corpus, evaluate, teacher, trunk_weights
+from rita_demo.training import corpus, evaluate, teacher
 from rita_demo.training.batches import Batch, Sampler
-from rita_demo.training.checkpoint import State
-from rita_demo.training.model_config import Tower, build_model, export, tower
-from rita_demo.training.names import DTD_NAMES
+from rita_demo.training.model_config import build_model, export
 from rita_demo.training.recipe import Recipe, average_rate, picture_size
-from rita_demo.training.steps import averaged_model, parameter_groups, train_step, update_average
+from rita_demo.training.steps import (
+    FILE,
+    State,
+    averaged_model,
+    load_checkpoint,
+    parameter_groups,
+    save_checkpoint,
+    train_step,
+    update_average,
+)
 
 DRAWN_PER_CLASS = 5  # drawn textures of each class in the validation
-
+SAVE_EVERY = 180.0  # seconds between checkpoints
 
 Log = Callable[[str], None]
 
@@ -35,8 +42,6 @@ def train(
     *,
     steps: int | None = None,
     recipe: Recipe | None = None,
-    cache: Path | None = None,
-    save_every: float = 180.0,
     save_every_steps: int | None = None,
     print_line: Log = print,
 ) -> Path:
@@ -44,15 +49,11 @@ def train(
 
     Args:
         data: folder with caltech-101/, dtd/ and the other sets (each may be missing).
-        out: receives checkpoint.pt, log.txt and model/ (renewed at every checkpoint).
-        minutes: length of the schedule; ignored when `steps` is given.
-        resume: continue from `out/checkpoint.pt` when it exists.
-        seed: of the weights and of every batch.
-        steps: length of the schedule in steps, for runs that must be reproducible bit by bit.
-        recipe: the hyperparameters; those of the embedded model by default.
-        cache: folder of the decoded pictures (several GB); `out/cache` by default.
-        save_every, save_every_steps: seconds (or steps) between checkpoints.
-        print_line: receives each log line.
+        out: receives checkpoint.pt, log.txt, model/ (renewed at every checkpoint) and cache/, the decoded pictures
+            (several GB). resume: continue from its checkpoint, if there is one.
+        minutes: length of the schedule. steps: its length in steps instead, for runs that are reproducible bit by bit.
+        seed: of the weights and of every batch. recipe: by default that of the embedded model.
+        save_every_steps: steps between checkpoints, besides those of every 3 minutes.
 
     Raises:
         DemoError: no pictures, minutes not positive, or a checkpoint of another seed.
@@ -61,60 +62,52 @@ def train(
         raise DemoError(f"Training needs a positive number of minutes, not {minutes}.")
     recipe = recipe or Recipe()
     out.mkdir(parents=True, exist_ok=True)
-    log, cache = make_logger(out / "log.txt", print_line), cache or out / "cache"
+    log, cache = make_logger(out / "log.txt", print_line), out / "cache"
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     pictures = corpus.load_corpus(data, cache, recipe.drawn)
     log(f"{len(pictures.label)} pictures, {len(pictures.names)} names, {device.type}")
     vision = recipe.model_cfg["vision_cfg"]
-    splits = validation(data, vision["image_size"])
+    splits = evaluate.zero_shot_splits(data, "val", DRAWN_PER_CLASS, vision["image_size"])
     model, optimizer, state = initial_state(out, recipe, pictures.classes, seed, device, resume, log)
-    ambiguous = torch.from_numpy(pictures.ambiguous[: pictures.classes, : pictures.classes])
-    run_tower, imagenet = compiled_tower(recipe, log), torch.from_numpy(pictures.imagenet).to(device)
+    ambiguous = torch.from_numpy(pictures.ambiguous[: pictures.classes, : pictures.classes]).to(device)
+    imagenet = torch.from_numpy(pictures.imagenet).to(device)
     answers = teacher.soft_labels(pictures, vision["timm_model_name"], recipe.trunk_package, cache)
     clock = time.monotonic() - state.seconds
-    saved_at, progress_log = state.seconds, ProgressLog(state, recipe.batch, log)
+    saved_at, before, losses = state.seconds, (state.step, state.seconds), list[Tensor]()
 
     def progress_at(step: int) -> float:
         return step / steps if steps else (time.monotonic() - clock) / (60 * minutes)
 
     for progress, size, batch in batches(Sampler(pictures, recipe, seed, answers), recipe, state, progress_at):
         with_text = state.step % recipe.text_every == 0
-        losses = train_step(model, optimizer, batch, recipe, progress, run_tower, ambiguous, imagenet, with_text)
+        found = train_step(model, optimizer, batch, recipe, progress, ambiguous, imagenet, with_text)
+        losses += [found] if with_text else []
         update_average(state, model, average_rate(recipe, state.step))
         state.seen |= batch.seen if with_text else set()
         state.step += 1
         state.seconds = time.monotonic() - clock
-        progress_log.add(losses if with_text else None, progress, size, model)
+        if state.step % 20 == 0:
+            log(progress_line(state, before, losses, progress, size, recipe.batch, model))
+            before, losses = (state.step, state.seconds), []
         due = save_every_steps and state.step % save_every_steps == 0
-        if due or state.seconds - saved_at > save_every:
+        if due or state.seconds - saved_at > SAVE_EVERY:
             log(save_and_report(out, model, optimizer, state, recipe, splits))
             saved_at = state.seconds
     log(save_and_report(out, model, optimizer, state, recipe, splits))
     return out / "model"
 
 
-class ProgressLog:
-    """A log line every 20 steps: mean losses since the last line, logit scale, speed, minutes left."""
-
-    def __init__(self, state: State, batch: int, log: Log) -> None:
-        self.state, self.batch, self.log = state, batch, log
-        self.losses: list[Tensor] = []
-        self.seconds, self.step = state.seconds, state.step  # at the last line
-
-    def add(self, losses: Tensor | None, progress: float, size: int, model: CLIP) -> None:
-        """Count one step; `losses` (4,), None for a step without texts; `size`: of its pictures, in pixels."""
-        state = self.state
-        self.losses += [] if losses is None else [losses]
-        if state.step % 20:
-            return
-        speed = (state.step - self.step) * self.batch / (state.seconds - self.seconds)
-        left = (state.seconds / max(progress, 1e-9) - state.seconds) / 60
-        mean = " + ".join(f"{part:.2f}" for part in torch.stack(self.losses).mean(0).tolist())
-        self.log(
-            f"step {state.step} {100 * progress:.1f} % {size} px loss {mean} "
-            f"scale {model.logit_scale.exp().item():.0f} {speed:.0f} images/s {left:.1f} min left"
-        )
-        self.losses, self.seconds, self.step = [], state.seconds, state.step
+def progress_line(
+    state: State, before: tuple[int, float], losses: list[Tensor], progress: float, size: int, batch: int, model: CLIP
+) -> str:
+    """Mean losses, logit scale, speed since `before` (step, seconds) and minutes left; `size`: pictures' side in pixels."""
+    speed = (state.step - before[0]) * batch / (state.seconds - before[1])
+    left = (state.seconds / max(progress, 1e-9) - state.seconds) / 60
+    mean = " + ".join(f"{part:.2f}" for part in torch.stack(losses).mean(0).tolist())
+    return (
+        f"step {state.step} {100 * progress:.1f} % {size} px loss {mean} "
+        f"scale {model.logit_scale.exp().item():.0f} {speed:.0f} images/s {left:.1f} min left"
+    )
 
 
 def batches(
@@ -145,32 +138,17 @@ def initial_state(
     with torch.no_grad():
         model.logit_scale.fill_(math.log(recipe.first_scale))
     optimizer = torch.optim.AdamW(parameter_groups(model, recipe), betas=(0.9, 0.98), eps=1e-6, fused=True)
-    if resume and (out / checkpoint.FILE).is_file():
-        state = checkpoint.load(out, model, optimizer, seed)
+    if resume and (out / FILE).is_file():
+        state = load_checkpoint(out, model, optimizer, seed)
         log(f"resumed at step {state.step}, {state.seconds / 60:.1f} minutes in")
-        return model, optimizer, state
-    log(trunk_weights.load_pretrained(model.visual, recipe.trunk_package))
-    return model, optimizer, State(seed=seed)
-
-
-def compiled_tower(recipe: Recipe, log: Log) -> Tower:
-    """The image tower, compiled (a third faster) if the recipe says so and there is a C++ compiler."""
-    if not recipe.compiled:
-        return tower
-    if shutil.which("g++") is None:
+    else:
+        log(teacher.load_pretrained(model.visual, recipe.trunk_package))
+        state = State(seed=seed)
+    if recipe.compiled and shutil.which("g++") is None:
         log("no C++ compiler: training without compilation")
-        return tower
-    return torch.compile(tower, dynamic=False)
-
-
-def validation(data: Path, size: int) -> dict[str, evaluate.Split]:
-    """The validation splits that are present (DTD also among all 47 words), and drawn textures."""
-    rows = {"Caltech101": corpus.coop_split(data, "caltech101", "val"), "DTD": corpus.coop_split(data, "dtd", "val")}
-    splits = {name: evaluate.load_split(found, size) for name, found in rows.items() if found}
-    if "DTD" in splits:
-        splits["DTD among 47"] = evaluate.load_split(rows["DTD"], size, DTD_NAMES)
-    splits["drawn textures"] = evaluate.drawn_split("val", DRAWN_PER_CLASS, size)
-    return splits
+    elif recipe.compiled:
+        model.visual.compile(dynamic=False)  # a third faster
+    return model, optimizer, state
 
 
 def save_and_report(
@@ -182,12 +160,11 @@ def save_and_report(
     splits: dict[str, evaluate.Split],
 ) -> str:
     """Write the checkpoint and `out/model`; returns a line with the accuracies of the averaged model."""
-    checkpoint.save(out, model, optimizer, state)
+    save_checkpoint(out, model, optimizer, state)
     average = averaged_model(model, state)
     scored = {name: (evaluate.cosines(average, split), split) for name, split in splits.items()}
-    if scored:
-        scale = evaluate.calibrated_scale(list(scored.values()), recipe.last_scale)
-        average.logit_scale.data.fill_(math.log(scale))
+    scale = evaluate.calibrated_scale(list(scored.values()), recipe.last_scale)
+    average.logit_scale.data.fill_(math.log(scale))
     export(average.state_dict(), recipe.model_cfg, sorted(state.seen), out / "model")
     accuracies = " ".join(
         f"{name} {evaluate.accuracy(cosine, split):.1f} %" for name, (cosine, split) in scored.items()

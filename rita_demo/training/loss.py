@@ -28,14 +28,10 @@ def contrastive_loss(
             the mean over a text's own pictures of -log softmax over all pictures).
     """
     logits = scale * images @ texts.T
-    masked = logits.masked_fill(ignored, -1e4)
-    log_share = masked.log_softmax(dim=1)
-    right = log_share.gather(1, target[:, None])[:, 0]
-    spread = log_share.masked_fill(ignored, 0).sum(1) / (~ignored).sum(1)
-    forward = -((1 - smoothing) * right + smoothing * spread).mean()
+    forward = smoothed_cross_entropy(logits, target, ignored, smoothing)
     own = F.one_hot(target, len(texts)).T.float()
     count = own.sum(1)
-    backward_share = masked.T.log_softmax(dim=1)
+    backward_share = logits.masked_fill(ignored, -1e4).T.log_softmax(dim=1)
     per_text = -(own * backward_share).sum(1) / count.clamp(min=1)
     backward = per_text.sum() / (count > 0).sum()
     return forward + text_to_image * backward
@@ -76,9 +72,13 @@ def anchor_loss(
     anchors = anchors.detach() if fixed else anchors
     labelled = label >= 0
     label = label[labelled]
-    ignored = ambiguous[label]
     logits = model.logit_scale.exp() * features[labelled] @ anchors.T
+    return smoothed_cross_entropy(logits, label, ambiguous[label], smoothing)
+
+
+def smoothed_cross_entropy(logits: Tensor, target: Tensor, ignored: Tensor, smoothing: float) -> Tensor:
+    """Mean cross-entropy of logits (B, T) with label smoothing; pairs that are ignored (B, T) do not count."""
     share = logits.masked_fill(ignored, -1e4).log_softmax(dim=1)
-    right = share.gather(1, label[:, None])[:, 0]
+    right = share.gather(1, target[:, None])[:, 0]
     spread = share.masked_fill(ignored, 0).sum(1) / (~ignored).sum(1)
     return -((1 - smoothing) * right + smoothing * spread).mean()

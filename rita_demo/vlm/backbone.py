@@ -65,7 +65,11 @@ class Backbone:
         self.device = torch.device(device)
         self.tower: TextTower = text_tower(model, tokenizer, name)
         self.seen_tokens = seen_tokens
-        self.side = _square_side(model.visual.image_size, name)
+        size = model.visual.image_size
+        high, wide = (size, size) if isinstance(size, int) else size
+        if high != wide:
+            raise BackboneError(f"{name} wants pictures of {wide} x {high} pixels, not squares.")
+        self.side = int(high)
         self._visual: nn.Module = model.visual
         self._folded = fold_batchnorm(model.visual, self.side)
         self._mean = torch.tensor(mean, device=self.device).view(1, 3, 1, 1)
@@ -75,12 +79,14 @@ class Backbone:
         self._logit_scale: Tensor = model.logit_scale
         scale = float(self._logit_scale.exp().reshape(()))
         self.temperature = 1 / scale
+        with torch.no_grad():
+            black = check_finite(self._encode(torch.zeros(1, 3, self.side, self.side)))
         self.info = BackboneInfo(
             name=name,
             title=title,
             parameters=sum(p.numel() for p in model.parameters()),
             side=self.side,
-            width=self._width(),
+            width=black.shape[1],
             device=self.device.type,
             precision=precision,
             logit_scale=scale,
@@ -115,9 +121,8 @@ class Backbone:
         """
         self._check_shape(pixels, side=self.side)
         chunk = CHUNK_SIZE[self.device.type]
-        reduced = self._dtype != torch.float32
         with torch.no_grad():
-            if not reduced:
+            if self._dtype == torch.float32:
                 return in_chunks(self._encode_crops, pixels, chunk)
             each = pixels.unflatten(0, (pictures, -1))
             first = in_chunks(self._encode, each[:, 0], chunk)[:, None]
@@ -147,8 +152,7 @@ class Backbone:
     def _encode(self, pixels: Tensor) -> Tensor:
         pixels = pixels.to(self.device, torch.float32)
         if pixels.shape[-1] != self.side:
-            size, mode = (self.side, self.side), self._interpolation
-            pixels = F.interpolate(pixels, size=size, mode=mode, antialias=True).clamp(0, 1)
+            pixels = F.interpolate(pixels, self.side, mode=self._interpolation, antialias=True).clamp(0, 1)
         return self._features(self._visual, pixels)
 
     def _encode_crops(self, pixels: Tensor) -> Tensor:
@@ -160,19 +164,13 @@ class Backbone:
 
     def _check_shape(self, pixels: Tensor, side: int | None) -> None:
         wanted = f"(N, 3, {side}, {side})" if side else "(N, 3, H, H)"
-        square = pixels.ndim == 4 and pixels.shape[1] == 3 and pixels.shape[2] == pixels.shape[3]
-        filled = square and len(pixels) > 0 and pixels.shape[3] > 0
-        if not filled or not pixels.is_floating_point() or (side and pixels.shape[3] != side):
+        square = pixels.ndim == 4 and pixels.shape[1:] == (3, side or pixels.shape[3], pixels.shape[3])
+        if not (square and pixels.numel() and pixels.is_floating_point()):
             raise BackboneError(
                 f"The model expects square pictures {wanted} as floats in [0, 1]; "
                 f"got {tuple(pixels.shape)} {str(pixels.dtype).removeprefix('torch.')}.",
                 "Cut the picture to a square first.",
             )
-
-    def _width(self) -> int:
-        probe = torch.zeros(1, 3, self.side, self.side, device=self.device)
-        with torch.no_grad():
-            return check_finite(self._encode(probe)).shape[-1]
 
 
 def in_chunks(encode: Callable[[Tensor], Tensor], pixels: Tensor, size: int) -> Tensor:
@@ -181,17 +179,17 @@ def in_chunks(encode: Callable[[Tensor], Tensor], pixels: Tensor, size: int) -> 
     Raises:
         BackboneError: the memory does not hold a single picture.
     """
-    parts, at = [], 0
-    while at < len(pixels):
-        size, fits = min(size, len(pixels) - at), True
+    parts = []
+    while len(pixels):
+        size, part = min(size, len(pixels)), None
         try:
-            parts.append(encode(pixels[at : at + size]))
+            part = encode(pixels[:size])
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            fits = False
-        if fits:
-            at += size
+        if part is not None:
+            parts.append(part)
+            pixels = pixels[size:]
         elif size == 1:
             raise out_of_memory_error()
         else:  # outside the except block: the error still references the tensors that did not fit
@@ -228,10 +226,3 @@ def check_finite(features: Tensor) -> Tensor:
             "Its weights may be damaged: get them again, or choose another model.",
         )
     return features
-
-
-def _square_side(size: int | tuple[int, ...] | list[int], name: str) -> int:
-    sides = (size, size) if isinstance(size, int) else tuple(size)
-    if sides[0] != sides[1]:
-        raise BackboneError(f"{name} wants pictures of {sides[1]} x {sides[0]} pixels, not squares.")
-    return int(sides[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,16 +36,15 @@ def load_weights(model: nn.Module, path: Path, name: str) -> None:
     Raises:
         BackboneError: not a file, not weights, or weights of another architecture.
     """
-    file = path.name
     check_checkpoint_path(path)
+    cause = None
     try:
-        keys = load_checkpoint(model, str(path), strict=False, weights_only=True)
+        missing, unexpected = load_checkpoint(model, str(path), strict=False, weights_only=True)
+        wrong = {"missing": missing, "unexpected": unexpected}
     except Exception as error:  # the loaders raise errors of many kinds
-        raise _loading_error(error, model, path, name) from error
-    if keys.missing_keys or keys.unexpected_keys:
-        raise _vision_only_error(path, name) or _wrong_architecture_error(
-            file, name, missing=keys.missing_keys, unexpected=keys.unexpected_keys
-        )
+        cause, wrong = error, _differences(model, path)
+    if cause or any(wrong.values()):
+        raise _loading_error(path, name, wrong, cause) from cause
 
 
 def load_vision_weights(model: Any, path: Path, name: str, allowed_keys: frozenset[str] = frozenset()) -> None:
@@ -63,11 +63,15 @@ def load_vision_weights(model: Any, path: Path, name: str, allowed_keys: frozens
             missing nor left over.
     """
     file = path.name
+    unreadable = (
+        f"{file} cannot be read as the weights of a vision tower.",
+        "It may be damaged or another kind of file.",
+    )
     check_checkpoint_path(path)
     try:
         found = _vision_weights(_read(path))
     except Exception as error:
-        raise _unsafe_file_error(error, file) or _unreadable_vision_error(file) from error
+        raise _unsafe_file_error(error, file) or BackboneError(*unreadable) from error
     if any(key.startswith("text.") or key == "token_embedding.weight" for key in found):
         raise BackboneError(
             f"{file} holds a whole model, not a vision tower alone.",
@@ -89,13 +93,7 @@ def load_vision_weights(model: Any, path: Path, name: str, allowed_keys: frozens
     try:
         model.visual.load_state_dict({k: v for k, v in found.items() if k in wanted}, strict=False)
     except Exception as error:  # the right shapes, and still values that cannot be copied
-        raise _unreadable_vision_error(file) from error
-
-
-def _unreadable_vision_error(file: str) -> BackboneError:
-    return BackboneError(
-        f"{file} cannot be read as the weights of a vision tower.", "It may be damaged or another kind of file."
-    )
+        raise BackboneError(*unreadable) from error
 
 
 def check_checkpoint_path(path: Path) -> None:
@@ -107,8 +105,7 @@ def check_checkpoint_path(path: Path) -> None:
 
 
 def _read(path: Path) -> Any:
-    """The content of a file. (open_clip's reader takes ``state_dict`` alone, which in TeCoA's files is another
-    network's.)"""
+    """All of a file. (open_clip's reader takes ``state_dict`` alone, which in TeCoA's files is another network's.)"""
     if path.suffix.lower() == ".safetensors":
         return load_file(path)
     return torch.load(path, map_location="cpu", weights_only=True)
@@ -149,27 +146,23 @@ def _unsafe_file_error(error: Exception, file: str) -> BackboneError | None:
     )
 
 
-def _vision_only_error(path: Path, name: str) -> BackboneError | None:
-    """The error for a file that holds a vision tower under :data:`VISION_KEY`, and no whole model; else None."""
-    try:
-        content = _read(path)
-    except Exception:  # the error of the first attempt is reported
-        return None
-    if not isinstance(content, dict) or VISION_KEY not in content:
-        return None
-    return BackboneError(
-        f"{path.name} holds a vision tower alone, without the text tower that belongs to it.",
-        f"Name the model that it was trained from before it: {name}:openai+{path.name}.",
-    )
-
-
-def _loading_error(error: Exception, model: nn.Module, path: Path, name: str) -> BackboneError:
-    """The error for weights that could not be read or loaded."""
+def _loading_error(path: Path, name: str, wrong: dict[str, list[str]], cause: Exception | None) -> BackboneError:
+    """The error for weights that could not be read (``cause``) or are not those of the model (``wrong`` keys)."""
     file = path.name
-    if known := _unsafe_file_error(error, file) or _vision_only_error(path, name):
-        return known
-    if differences := _differences(model, path):
-        return _wrong_architecture_error(file, name, **differences)
+    if cause and (unsafe := _unsafe_file_error(cause, file)):
+        return unsafe
+    with suppress(Exception):  # the error of the first attempt is reported
+        content = _read(path)
+        if isinstance(content, dict) and VISION_KEY in content:
+            return BackboneError(
+                f"{file} holds a vision tower alone, without the text tower that belongs to it.",
+                f"Name the model that it was trained from before it: {name}:openai+{file}.",
+            )
+    if any(wrong.values()):
+        return BackboneError(
+            f"{file} holds weights of another architecture than {name} ({_list_keys(wrong)}).",
+            "Write the architecture it was trained with before the colon.",
+        )
     return BackboneError(f"{file} cannot be read as weights of {name}.", "It may be damaged or another kind of file.")
 
 
@@ -192,13 +185,6 @@ def _compare_keys(
         "unexpected": [key for key in found if key not in wanted and key not in allowed],
         "other_size": [key for key in wanted if key in found and wanted[key].shape != found[key].shape],
     }
-
-
-def _wrong_architecture_error(file: str, name: str, **keys: list[str]) -> BackboneError:
-    return BackboneError(
-        f"{file} holds weights of another architecture than {name} ({_list_keys(keys)}).",
-        "Write the architecture it was trained with before the colon.",
-    )
 
 
 def _list_keys(keys: dict[str, list[str]]) -> str:

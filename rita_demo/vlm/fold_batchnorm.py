@@ -6,6 +6,7 @@ Each saves one pass over the activations.
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import torch
 from timm.layers import Conv2dSame
@@ -46,19 +47,14 @@ def fold_batchnorm(tower: nn.Module, side: int) -> nn.Module | None:
 
 def _conv_norm_pairs(tower: nn.Module, pixels: Tensor) -> list[tuple[nn.Conv2d, nn.BatchNorm2d, torch.Size]]:
     """Each batch norm with the convolution whose output it receives, and the size (B, C, H, W) of that one's input."""
-    # by the id of the output; the output is stored so that its id stays its own
-    source: dict[int, tuple[nn.Conv2d, torch.Size, Tensor]] = {}
     found: list[tuple[nn.Conv2d, nn.BatchNorm2d, torch.Size]] = []
 
-    def on_conv_output(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        assert isinstance(module, nn.Conv2d)
-        source[id(output)] = (module, inputs[0].shape, output)
+    def on_conv_output(module: nn.Module, inputs: tuple[Tensor, ...], output: Any) -> None:
+        output.source = module, inputs[0].shape
 
-    def on_norm_input(module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        assert isinstance(module, nn.BatchNorm2d)
-        if id(inputs[0]) in source:
-            convolution, size, _ = source[id(inputs[0])]
-            found.append((convolution, module, size))
+    def on_norm_input(module: Any, inputs: tuple[Tensor, ...]) -> None:
+        if source := getattr(inputs[0], "source", None):
+            found.append((source[0], module, source[1]))
 
     hooks = []
     for module in tower.modules():
@@ -66,18 +62,14 @@ def _conv_norm_pairs(tower: nn.Module, pixels: Tensor) -> list[tuple[nn.Conv2d, 
             hooks.append(module.register_forward_hook(on_conv_output))
         elif isinstance(module, nn.BatchNorm2d):
             hooks.append(module.register_forward_pre_hook(on_norm_input))
-    try:
-        with torch.no_grad():
-            tower(pixels)
-    finally:
-        for hook in hooks:
-            hook.remove()
+    with torch.no_grad():
+        tower(pixels)
+    for hook in hooks:
+        hook.remove()
     return found
 
 
-def _fold(convolution: nn.Conv2d, norm: nn.BatchNorm2d) -> None:
-    assert norm.running_var is not None
-    assert norm.running_mean is not None
+def _fold(convolution: nn.Conv2d, norm: Any) -> None:
     scale = norm.weight / (norm.running_var + norm.eps).sqrt()
     shift = norm.bias - norm.running_mean * scale
     if convolution.bias is not None:

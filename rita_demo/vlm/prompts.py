@@ -7,7 +7,7 @@ receive a gradient.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -96,7 +96,6 @@ def build_prompts(
     Raises:
         VocabularyError: no names, an empty name, or one of more than 1000 characters.
     """
-    names = tuple(names)
     _check_names(names)
     tower = backbone.tower
     tokens = tower.tokens([sentence(DEFAULT_START, name) for name in names])
@@ -108,7 +107,8 @@ def build_prompts(
         if settings.descriptions == MEAN_DESCRIPTIONS and written.shape[1]:
             written = F.normalize(written.sum(1, keepdim=True), dim=-1)
             present = present.amax(1, keepdim=True)
-            sentences = tuple((_mean_description_text(own),) for own in sentences)
+            more = [f" (and {len(own) - 1} more: their mean)" if len(own) > 1 else "" for own in sentences]
+            sentences = tuple((own[0] + text,) for own, text in zip(sentences, more))
         features = torch.cat([_encode(tower, tokens, position, context), written], dim=1)
         plain = features[:, 0].clone()
         if template != DEFAULT_PROMPT_TEMPLATE:
@@ -156,29 +156,21 @@ def encode_sentences(backbone: Backbone, sentences: list[str]) -> Tensor:
     tower = backbone.tower
     tokens = tower.tokens(list(sentences))
     position = tower.position(tokens)
-    lengths = tower.length(position)
-    parts, order = [], []
+
+    def encode_chunk(rows: Tensor, length: int) -> Tensor:
+        return tower.encode(tower.embed(tokens[rows, :length]), position[rows])
+
     with torch.no_grad():
-        for rows, length in _chunks(lengths, CHUNK_TOKENS, tower.device):
-            parts.append(tower.encode(tower.embed(tokens[rows, :length]), position[rows]))
-            order.append(rows)
-    return torch.cat(parts)[torch.cat(order).argsort().to(tower.device)]
-
-
-def _mean_description_text(sentences: tuple[str, ...]) -> str:
-    more = len(sentences) - 1
-    return f"{sentences[0]} (and {more} more: their mean)" if more else sentences[0]
+        return _in_chunks(encode_chunk, tower.length(position), CHUNK_TOKENS, tower.device)
 
 
 def _encode_descriptions(backbone: Backbone, sentences: tuple[tuple[str, ...], ...]) -> tuple[Tensor, Tensor]:
     """Features (K, S, D) of the descriptions of each class, and (K, S): 1 where there is one, else 0."""
     device = backbone.tower.device
-    most = max(map(len, sentences))
-    features = torch.zeros(len(sentences), most, backbone.info.width, device=device)
-    present = torch.zeros(len(sentences), most, device=device)
-    for k, own in enumerate(sentences):
-        present[k, : len(own)] = 1
-    if most:
+    count = torch.tensor([len(own) for own in sentences], device=device)
+    present = (torch.arange(int(count.max()), device=device) < count[:, None]).float()
+    features = torch.zeros(*present.shape, backbone.info.width, device=device)
+    if present.any():
         features[present > 0] = encode_sentences(backbone, [s for own in sentences for s in own])
     return features, present
 
@@ -198,32 +190,32 @@ def _encode(tower: TextTower, tokens: Tensor, position: Tensor, context: Tensor)
     lengths = tower.length(position).clamp(min=1 + CONTEXT_LENGTH)
     shared = can_share_prefix(tower) and bool((position > CONTEXT_LENGTH).all())
     per_class = int(lengths.sum()) - (len(lengths) * (1 + CONTEXT_LENGTH) if shared else 0)
+    per_token = 4 * GRAPH_FLOATS * len(tower.transformer.resblocks) * tower.token_embedding.embedding_dim  # bytes
     keep_graph = torch.is_grad_enabled() and context.requires_grad
-    recompute = keep_graph and _graph_bytes(tower, per_class * count) > GRAPH_BYTES
+    recompute = keep_graph and per_token * per_class * count > GRAPH_BYTES
 
-    def encode_chunk(context: Tensor, tokens: Tensor, position: Tensor) -> Tensor:
+    def encode_prompts(context: Tensor, tokens: Tensor, position: Tensor) -> Tensor:
         embedded = tower.embed(tokens)  # (C, T, E)
         start, rest = embedded[:, :1], embedded[:, 1 + CONTEXT_LENGTH :]
         if shared:
             prefix = torch.cat([start[:1].expand(count, -1, -1), context], dim=1)
             return encode_with_prefix(tower, prefix, rest, position - prefix.shape[1])
-        return encode_whole(tower, start, context, rest, position)
+        parts = (start[:, None], context[None], rest[:, None])
+        whole = torch.cat([part.expand(len(rest), count, -1, -1) for part in parts], dim=2)
+        return tower.encode(whole.flatten(0, 1), position.repeat_interleave(count)).unflatten(0, (-1, count))
 
-    parts, order = [], []
-    for rows, length in _chunks(lengths, max(1, CHUNK_TOKENS // count), tower.device):
+    def encode_chunk(rows: Tensor, length: int) -> Tensor:
         inputs = (context, tokens[rows, :length], position[rows])
-        part = checkpoint(encode_chunk, *inputs, use_reentrant=False) if recompute else encode_chunk(*inputs)
-        parts.append(part)
-        order.append(rows)
-    return torch.cat(parts)[torch.cat(order).argsort().to(tower.device)]
+        return checkpoint(encode_prompts, *inputs, use_reentrant=False) if recompute else encode_prompts(*inputs)
+
+    return _in_chunks(encode_chunk, lengths, max(1, CHUNK_TOKENS // count), tower.device)
 
 
-def encode_whole(tower: TextTower, start: Tensor, context: Tensor, rest: Tensor, position: Tensor) -> Tensor:
-    """Features (C, M, D) with every prompt encoded from its first token, which works with every tower."""
-    classes, count = len(rest), len(context)
-    parts = (start[:, None], context[None], rest[:, None])
-    whole = torch.cat([p.expand(classes, count, -1, -1) for p in parts], dim=2)
-    return tower.encode(whole.flatten(0, 1), position.repeat_interleave(count)).unflatten(0, (-1, count))
+def _in_chunks(encode: Callable[[Tensor, int], Tensor], lengths: Tensor, tokens: int, device: torch.device) -> Tensor:
+    """``encode`` (rows, length) -> (rows, ...) on every chunk; the results in the order of ``lengths``."""
+    chunks = list(_chunks(lengths, tokens, device))
+    parts = torch.cat([encode(rows, length) for rows, length in chunks])
+    return parts[torch.cat([rows for rows, _ in chunks]).argsort().to(device)]
 
 
 def _chunks(lengths: Tensor, tokens: int, device: torch.device) -> Iterator[tuple[Tensor, int]]:
@@ -240,11 +232,6 @@ def _chunks(lengths: Tensor, tokens: int, device: torch.device) -> Iterator[tupl
             begin, own = end, 0
         own += size
     yield rows[begin:], sizes[-1]
-
-
-def _graph_bytes(tower: TextTower, tokens: int) -> int:
-    layers, width = len(tower.transformer.resblocks), tower.token_embedding.embedding_dim
-    return 4 * GRAPH_FLOATS * tokens * layers * width
 
 
 def _check_names(names: tuple[str, ...]) -> None:

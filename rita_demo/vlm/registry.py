@@ -11,7 +11,6 @@ from __future__ import annotations
 import difflib
 import json
 from copy import deepcopy
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,21 +62,20 @@ def load(spec: str, device: str | None = None, precision: str | None = None) -> 
     if asked.vision:
         check_checkpoint_path(vision)  # before the rest is downloaded
     if tag_of(asked.weights) in tags:
-        model, text = _pretrained(architecture, tag_of(asked.weights), config)
+        model, info = _pretrained(architecture, tag_of(asked.weights), config)
     elif is_checkpoint_name(asked.weights):
-        file = Path(asked.weights).expanduser()
-        model, text = _from_file(architecture, file, config, asked.suffix)
+        model, info = _from_file(architecture, Path(asked.weights).expanduser(), config, asked.suffix)
     else:
         raise BackboneError(f"{architecture} has no weights called {asked.weights}.", _tags_hint(architecture))
     if asked.vision:
-        load_vision_weights(model, vision, text.name, asked.allowed_keys)
-        text = text.with_vision(vision.name, asked.suffix)
-    tokenizer = open_clip.get_tokenizer(architecture)
-    more |= text.preprocessing
-    return Backbone(model, tokenizer, name=text.name, title=text.title, note=text.note, **more)
+        load_vision_weights(model, vision, info["name"], asked.allowed_keys)
+        info["note"] = f"Vision tower from {vision.name}, everything else from {info['name']}. {info['note']}"
+        info["title"] += f" with the vision tower of {vision.name}"
+        info["name"] += asked.suffix
+    return Backbone(model, open_clip.get_tokenizer(architecture), **info, **more)
 
 
-def untrained(architecture: str, device: str | None = None, precision: str | None = None) -> Backbone:
+def untrained(architecture: str, device: str | None = None) -> Backbone:
     """A model of an open_clip architecture with random weights, for measuring speed without a download.
 
     Raises:
@@ -88,31 +86,12 @@ def untrained(architecture: str, device: str | None = None, precision: str | Non
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = _build(config, architecture)
-    name = f"{architecture} (random weights)"
-    precision = precision or pick_precision(device)
-    tokenizer = open_clip.get_tokenizer(architecture)
-    return Backbone(model, tokenizer, name=name, title=name, device=device, precision=precision)
+    name, tokenizer = f"{architecture} (random weights)", open_clip.get_tokenizer(architecture)
+    return Backbone(model, tokenizer, name=name, title=name, device=device, precision=pick_precision(device))
 
 
-@dataclass(frozen=True)
-class _ModelText:
-    """Name, title and note of a model, and the preprocessing of its pictures (keywords of :class:`Backbone`)."""
-
-    name: str
-    title: str
-    note: str
-    preprocessing: dict[str, Any]
-
-    def with_vision(self, file: str, suffix: str) -> _ModelText:
-        return replace(
-            self,
-            name=self.name + suffix,
-            title=f"{self.title} with the vision tower of {file}",
-            note=f"Vision tower from {file}, everything else from {self.name}. {self.note}",
-        )
-
-
-def _pretrained(architecture: str, tag: str, config: dict[str, Any]) -> tuple[nn.Module, _ModelText]:
+def _pretrained(architecture: str, tag: str, config: dict[str, Any]) -> tuple[nn.Module, dict[str, Any]]:
+    """The model, and its name, title, note and preprocessing (keywords of :class:`Backbone`)."""
     name = f"{architecture}:{tag}"
     known = get_pretrained_cfg(architecture, tag)
     entry = BACKBONES.get(name)
@@ -123,17 +102,17 @@ def _pretrained(architecture: str, tag: str, config: dict[str, Any]) -> tuple[nn
     load_weights(model, cached_weights(known) or _download(known, name, entry), name)
     note = f"Runs with {activation_name(config)}, as its weights were trained."
     title, note = (entry.title, entry.note) if entry else (name, note)
-    return model, _ModelText(name, title, note, _preprocessing(known))
+    return model, {"name": name, "title": title, "note": note, **_preprocessing(known)}
 
 
-def _from_file(architecture: str, path: Path, config: dict[str, Any], suffix: str) -> tuple[nn.Module, _ModelText]:
+def _from_file(architecture: str, path: Path, config: dict[str, Any], suffix: str) -> tuple[nn.Module, dict[str, Any]]:
     model = _build(config, architecture)
     load_weights(model, path, architecture)
     tags = open_clip.list_pretrained_tags_by_model(architecture)
     preprocessing = _preprocessing(get_pretrained_cfg(architecture, tags[0]) if tags else {})
-    name, title = f"{architecture}:{path.name}", f"{architecture} from {path.name}"
+    title = f"{architecture} from {path.name} ({activation_name(config)})"
     note = activation_note(architecture, config, path.name + suffix)
-    return model, _ModelText(name, f"{title} ({activation_name(config)})", note, preprocessing)
+    return model, {"name": f"{architecture}:{path.name}", "title": title, "note": note, **preprocessing}
 
 
 def _from_folder(folder: Path, name: str, title: str, note: str, more: dict[str, Any]) -> Backbone:

@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from rita_demo.training import Recipe
-from rita_demo.training.augment import random_box
-from rita_demo.training.batches import Sampler
+from rita_demo.training.batches import Sampler, random_box
 from rita_demo.training.corpus import Corpus, load_corpus
 from rita_demo.training.evaluate import Split, calibrated_scale
 from rita_demo.training.loss import anchor_loss, contrastive_loss

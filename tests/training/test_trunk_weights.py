@@ -7,8 +7,8 @@ import timm
 import torch
 
 from rita_demo.records.errors import DemoError
-from rita_demo.training import trunk_weights
 from rita_demo.training.model_config import build_model
+from rita_demo.training.teacher import load_pretrained
 from tests.training.drawn_data import TINY
 
 
@@ -26,7 +26,7 @@ def test_pretrained_weights_are_loaded_in_order(tmp_path: Path, monkeypatch: pyt
     public_package(tmp_path, monkeypatch, "test_efficientnet")
     visual = build_model(TINY, seed=0).visual.eval()
     before = visual.trunk.conv_stem.weight.clone()
-    assert "starts from the ImageNet weights" in trunk_weights.load_pretrained(visual, "public_weights")
+    assert "starts from the ImageNet weights" in load_pretrained(visual, "public_weights")
     there = torch.load(tmp_path / "public_weights" / "models" / "weights.pth", weights_only=True)
     assert torch.equal(visual.trunk.conv_stem.weight, there["other.0"])
     assert not torch.equal(visual.trunk.conv_stem.weight, before)
@@ -37,12 +37,12 @@ def test_pretrained_weights_are_loaded_in_order(tmp_path: Path, monkeypatch: pyt
 def test_weights_of_another_architecture_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     public_package(tmp_path, monkeypatch, "test_resnet")
     with pytest.raises(DemoError, match="belong to another architecture"):
-        trunk_weights.load_pretrained(build_model(TINY, seed=0).visual, "public_weights")
+        load_pretrained(build_model(TINY, seed=0).visual, "public_weights")
 
 
 def test_without_the_package_training_warns_and_starts_from_random_weights() -> None:
     visual = build_model(TINY, seed=0).visual
     before = visual.trunk.conv_stem.weight.clone()
-    assert "not installed" in trunk_weights.load_pretrained(visual, "no_such_package")
-    assert "random weights" in trunk_weights.load_pretrained(visual, "")
+    assert "not installed" in load_pretrained(visual, "no_such_package")
+    assert "random weights" in load_pretrained(visual, "")
     assert torch.equal(visual.trunk.conv_stem.weight, before)
