@@ -86,7 +86,7 @@ class _Attacker:
 
     def restart(self, number: int, restarts: int) -> Steps:
         """One restart."""
-        from rita_demo.attacks import components
+        from rita_demo.attacks.loop import components
         from rita_demo.attacks.loop.gradient_loop import fresh_seed
 
         request, radius, steps = self.request, self.request.budget / 255, self.request.steps
@@ -120,7 +120,7 @@ class _Attacker:
 
     def measure(self, at: Tensor, draw: int, goal: Callable[..., Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """The mean margin over the samples of a draw (1,), and the gradient of the goal's mean (none without a goal)."""
-        from rita_demo.attacks import components
+        from rita_demo.attacks.loop import components
         from rita_demo.attacks.loop.gradient_loop import fresh_seed, loss_and_gradient, mean_over_samples
 
         def mean(goal: Callable[..., Tensor]) -> Callable[[Tensor], Tensor]:

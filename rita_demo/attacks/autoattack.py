@@ -47,8 +47,7 @@ def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> Attack
     """
     import torch
 
-    from rita_demo.attacks import components
-    from rita_demo.attacks.loop import gradient_loop
+    from rita_demo.attacks.loop import components, gradient_loop
 
     clean, answer, leave, _ = gradient_loop.prepare(logits, pixels, replace(request, target=None))
     budget, seeds, sampled = request.budget, request.seeds, request.sampled_logits

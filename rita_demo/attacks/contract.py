@@ -1,7 +1,7 @@
 """What an attack is: the record :class:`Attack`. Each file of this folder that holds an ``ATTACK`` is one attack.
 
 Nothing here imports torch: names, titles and threat models are read without it. A component of the gradient
-loop is a name from :mod:`rita_demo.attacks.components` or a function of the attack's own file.
+loop is a name from :mod:`rita_demo.attacks.loop.components` or a function of the attack's own file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RAISES_ERROR = "raises CLIP's error most"  # what the gradient's direction does 
 DEFAULT_PROMPT = "a photo of a …"  # the prompt in the victim's text, unless the settings name another
 CLIP_VICTIM = f"frozen CLIP with one view and the prompt “{DEFAULT_PROMPT}”"
 STRONGER_CAVEAT = "An attacker who knows the defence as well is stronger than this one."
-#: The names of the components; rita_demo/attacks/components.py has the functions.
+#: The names of the components; rita_demo/attacks/loop/components.py has the functions.
 COMPONENT_NAMES = {
     "start": ("clean", "uniform", "signs"),
     "goal": ("cross_entropy", "margin", "dlr"),
@@ -39,7 +39,7 @@ class Attack:
     does). ``cites`` and ``url``: its source. ``victim``: the model that is attacked, "" for none. ``knows``,
     ``does_not_know``: the attacker's knowledge. ``caveat``: what a reader of its numbers must know.
 
-    Components of the gradient loop (array shapes in :mod:`rita_demo.attacks.components`):
+    Components of the gradient loop (array shapes in :mod:`rita_demo.attacks.loop.components`):
 
     - ``start``: "clean", "uniform", "signs", or ``(pixels, radius, seeds) -> pixels``.
     - ``goal``: the number to raise. "cross_entropy", "margin", "dlr", or ``(logits, label, target) -> (B,)``.

@@ -25,8 +25,7 @@ def carlini_wagner_l2(logits: Logits, pixels: Tensor, request: AttackRequest) ->
 
     ``loss`` is ``-|x' - x|_2^2 + c * margin`` (no unit), kappa = 0, of the 8-bit candidates, like ``probability``.
     """
-    from rita_demo.attacks import components
-    from rita_demo.attacks.loop import gradient_loop
+    from rita_demo.attacks.loop import components, gradient_loop
 
     clean, answer, leave, reach = gradient_loop.prepare(logits, pixels, request)
 

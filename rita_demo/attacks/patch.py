@@ -34,7 +34,7 @@ def patch(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps
     """An ``AttackLoop``: sign ascent on the error, from uniform noise inside the square."""
     import torch
 
-    from rita_demo.attacks.components import start_uniform
+    from rita_demo.attacks.loop.components import start_uniform
     from rita_demo.attacks.loop.gradient_loop import gradient_attack
 
     height, width = pixels.shape[2:]

@@ -13,7 +13,7 @@ from rita_demo.process.guest_file import GuestError, load_guest, place
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings, register, register_choices
 
-NO_ATTACKS = {"components", "contract", "loop", "registry"}
+NO_ATTACKS = {"contract", "loop", "registry"}
 #: The order of menus and tables; others follow in the order of the alphabet.
 ORDER = "none noise fgsm pgd cw_linf cw_l2 di patch typographic reverse autoattack eot defence adaptive".split()  # noqa: SIM905
 ATTACKS: dict[str, Attack] = {}

@@ -30,7 +30,7 @@ def typographic(logits: Logits, pixels: Tensor, request: AttackRequest) -> Attac
     """
     import torch
 
-    from rita_demo.attacks.components import margin, quantise
+    from rita_demo.attacks.loop.components import margin, quantise
     from rita_demo.attacks.loop.gradient_loop import as_batch, loss_and_gradient, prepare
 
     def measure(at: Tensor) -> tuple[Tensor, Tensor]:

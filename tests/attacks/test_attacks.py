@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from rita_demo.attacks import ATTACKS, components, get_attack
+from rita_demo.attacks import ATTACKS, get_attack
 from rita_demo.attacks.contract import COMPONENT_NAMES
+from rita_demo.attacks.loop import components
 from rita_demo.attacks.loop.gradient_loop import SampledLogits, fresh_seed
 from rita_demo.attacks.loop.run import attack_steps
 from rita_demo.process.generators import run_to_end

@@ -20,8 +20,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rita_demo.attacks import components
 from rita_demo.attacks.contract import Attack
+from rita_demo.attacks.loop import components
 from rita_demo.attacks.loop.guest_checks import checked_component
 from rita_demo.records.errors import SettingError
 
