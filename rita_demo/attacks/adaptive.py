@@ -34,12 +34,15 @@ def adaptive(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSt
     Every step has fresh views and raises the mean over its samples: restart 0 of the margin, restart 1 of DLR (towards
     a target: of log p), restart 2 of the margin again. The restart with the highest mean margin on fresh draws of views
     is delivered; there is no further one after a picture that fools the model in every draw. ``loss`` is the margin in
-    logits; ``frames`` are those of the delivered restart.
+    logits; ``frames`` are those of the delivered restart. With the setting ``search=square`` the defence is only queried.
     """
     import torch
 
+    from rita_demo.attacks.autoattack import square
     from rita_demo.attacks.loop.gradient_loop import as_batch
 
+    if request.own["search"] == "square":
+        return (yield from square(logits, pixels, request, request.own["queries"]))
     found = []
     for number, seed in enumerate(request.seeds):
         label, target = (None if one is None else one[number, None] for one in (request.label, request.target))
@@ -49,18 +52,20 @@ def adaptive(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSt
         [torch.cat(step) for step in zip(*parts, strict=True)]
         for parts in ([one.frames for one in found], [one.margins for one in found], [one.answers for one in found])
     )
-    return as_batch(frames, losses, answers, torch.cat([one.label for one in found]))
+    label, gradient = (torch.cat(parts) for parts in ([one.label for one in found], [one.gradient for one in found]))
+    return as_batch(frames, losses, answers, label, gradient)
 
 
 @dataclass
 class _Restart:
     """S+1 frames (1, 3, H, W), margins (1,) and plain logits (1, K); whether the last frame fools the model in every
-    draw, and its mean margin there."""
+    draw, and its mean margin there. ``gradient`` (1,): the norm of the first one."""
 
     frames: list[Tensor]
     margins: list[Tensor]
     answers: list[Tensor]
     label: Tensor
+    gradient: Tensor
     strength: tuple[bool, float] = (False, 0.0)
 
 
@@ -94,14 +99,15 @@ class _Attacker:
         goal = (components.margin, second)[number % 2]
         at = components.start_uniform(self.clean, radius, [fresh_seed(request.seeds[0], START + number)])
         at = components.project_linf(at, self.clean, radius)
+        direction = self.clean.new_zeros(())
+        _, slope = self.measure(at, RESTART * number, goal)
         done = _Restart(
             [components.quantise(self.clean)],
             [self.measure(self.clean, RESTART * number)[0]],
             [self.answer],
             self.leave,
+            slope.flatten(1).norm(dim=1),
         )
-        direction = self.clean.new_zeros(())
-        _, slope = self.measure(at, RESTART * number, goal)
         for step in range(1, steps + 1):
             direction = MOMENTUM * direction + slope / slope.abs().mean().clamp(min=1e-30)
             step_size = radius * LAST_STEP_SIZE ** ((step - 1) / max(steps - 1, 1))
@@ -203,5 +209,16 @@ ATTACK = Attack(
             low=1,
             high=20,
         ),
+        Setting(
+            "search",
+            "choice",
+            "gradient",
+            "Search",
+            "By the gradient of the defence; or by queries of it alone (Square): better than the gradient only where the "
+            "defence hides its gradient.",
+            group="attack",
+            choices=("gradient", "square"),
+        ),
+        Setting("queries", "int", 1000, "Queries of Square", "How many.", group="attack", low=1, high=20_000),
     ),
 )

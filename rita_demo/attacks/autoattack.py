@@ -45,6 +45,18 @@ def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> Attack
     Raises:
         SettingError: fewer than four classes. DemoError: the package is not installed.
     """
+    version = "standard" if request.sampled_logits is None else "rand"
+    return (yield from _run(logits, pixels, request, version, EXPECTED_QUERIES[version]))
+
+
+def square(logits: Logits, pixels: Tensor, request: AttackRequest, queries: int) -> AttackSteps:
+    """The part Square alone (Andriushchenko et al. 2020): ``queries`` queries of the model, no gradient."""
+    return (yield from _run(logits, pixels, request, "custom", queries, ("square",)))
+
+
+def _run(
+    logits: Logits, pixels: Tensor, request: AttackRequest, version: str, each: int, parts: tuple[str, ...] = ()
+) -> AttackSteps:
     import torch
 
     from rita_demo.attacks.loop import components, gradient_loop
@@ -63,8 +75,6 @@ def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> Attack
             "AutoAttack needs the package pyautoattack, which is not installed.",
             "Install it (pip install pyautoattack==0.2.0), or choose another attack.",
         ) from error
-    version = "standard" if sampled is None else "rand"
-    each = EXPECTED_QUERIES[version]
     total, frames, delivered = each * len(seeds), [components.quantise(clean)], []
 
     def goal(answer: Tensor) -> Tensor:
@@ -74,7 +84,10 @@ def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> Attack
         """The package's own protocol on one picture: (1, 3, H, W) in [0, 1]."""
         model.pause = pause
         radius, seed = budget / 255.0, model.seed
-        attack = package.AutoAttack(model, norm="Linf", eps=radius, version=version, seed=seed, device=own.device)
+        more = {"version": version, "seed": seed, "device": own.device} | ({"attacks": list(parts)} if parts else {})
+        attack = package.AutoAttack(model, norm="Linf", eps=radius, **more)
+        if parts:
+            attack.square.n_queries = each
         attack.apgd_targeted.n_target_classes = attack.fab.n_target_classes = min(MAX_TARGETS, answer.shape[1] - 1)
         attack.logger.disabled = True  # its advice is for the command line
         return attack.run_standard_evaluation(own, label, batch_size=1)[0]

@@ -87,9 +87,11 @@ def attacker_sentences(settings: Settings) -> tuple[str, ...]:
         return ()
     defence = known_defence(settings)
     assert defence.adaptive is not None  # known_defence checks it
-    return (
-        f"The attacker knows {defence.title}. Its gradient is {defence.adaptive.kind}. {defence.adaptive.sentence}",
-    )
+    if getattr(settings, "adaptive.search") == "square":
+        queries = getattr(settings, "adaptive.queries")
+        return (f"The attacker knows {defence.title} and uses no gradient: {queries} queries by Square.",)
+    kind = f"The attacker knows {defence.title}. Its gradient is {defence.adaptive.kind}. {defence.adaptive.sentence}"
+    return (kind.strip(),)
 
 
 def guest_specs() -> tuple[str, ...]:

@@ -16,7 +16,8 @@ class AttackTrace:
     ``loss_unit``, which the attack raises. ``probability`` (S+1, K): CLIP's single-view answer at every step. ``budget``
     in 1/255, 0 for an attack without one. ``linf`` in 1/255 and ``l2`` with pixels in [0, 1], both after rounding.
     ``fooled``: CLIP's answer on the clean square was the label and no longer is (targeted: it is now the target).
-    ``already_wrong``: CLIP's answer on the clean square was not the label.
+    ``already_wrong``: CLIP's answer on the clean square was not the label. ``gradient``: the L2 norm of the first
+    gradient of the objective with respect to pixels in [0, 1]; None where there is none.
     """
 
     name: str
@@ -33,6 +34,7 @@ class AttackTrace:
     already_wrong: bool
     seconds: float = 0.0
     loss_unit: str = "nats"
+    gradient: float | None = None
 
 
 @dataclass(frozen=True)

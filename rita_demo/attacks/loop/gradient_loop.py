@@ -37,13 +37,15 @@ class AttackBatch:
 
     ``frames`` (S+1, B, 3, H, W) uint8: the clean squares, then the iterate after every step; the last one is
     delivered. ``loss`` (S+1, B) and ``probability`` (S+1, B, K): see the module's text. ``label`` (B,): the class
-    that the attack moved away from.
+    that the attack moved away from. ``gradient`` (B,): the L2 norm of the first gradient with respect to the pixels;
+    None where the attack uses none.
     """
 
     frames: Tensor
     loss: Tensor
     probability: Tensor
     label: Tensor
+    gradient: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,7 @@ def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, a
     frames, losses, answers = [to_levels(clean)], [loss], [answer]
     iterate = project(start(clean, radius, request.seeds), clean, radius)
     gradient = evaluate(iterate, 0, True)[2] if attack.uses_gradient and steps else clean
+    first = gradient.flatten(1).norm(dim=1) if attack.uses_gradient and steps else None
     for step in range(1, steps + 1):
         iterate = project(step_from(iterate, gradient, attack.relative_step_size * radius), clean, radius)
         frames.append(to_levels(iterate))
@@ -119,7 +122,7 @@ def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, a
         losses.append(loss)
         answers.append(answer)
         yield step, steps
-    return as_batch(frames, losses, answers, leave)
+    return as_batch(frames, losses, answers, leave, first)
 
 
 def _component(attack: Attack, kind: str) -> Callable[..., Any]:
@@ -130,9 +133,11 @@ def _component(attack: Attack, kind: str) -> Callable[..., Any]:
     return checked_component(attack, kind, chosen) if attack.guest else chosen
 
 
-def as_batch(frames: list[Tensor], losses: list[Tensor], answers: list[Tensor], label: Tensor) -> AttackBatch:
+def as_batch(
+    frames: list[Tensor], losses: list[Tensor], answers: list[Tensor], label: Tensor, gradient: Tensor | None = None
+) -> AttackBatch:
     """The record of a finished loop from S+1 frames (B, 3, H, W), losses (B,) and logits (B, K)."""
-    return AttackBatch(torch.stack(frames), torch.stack(losses), torch.stack(answers).softmax(dim=2), label)
+    return AttackBatch(torch.stack(frames), torch.stack(losses), torch.stack(answers).softmax(dim=2), label, gradient)
 
 
 def prepare(logits: Logits, pixels: Tensor, request: AttackRequest) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:

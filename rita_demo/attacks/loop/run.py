@@ -97,4 +97,5 @@ def _trace(batch: AttackBatch, b: int, row: Attack, budget: int, target: int | N
         already_wrong=before != label,
         loss_unit=row.loss_unit,
         seconds=seconds,
+        gradient=None if batch.gradient is None else float(batch.gradient[b]),
     )

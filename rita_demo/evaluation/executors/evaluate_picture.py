@@ -174,6 +174,7 @@ def _row(
         "linf": float(outcome.linf),
         "l2": float(outcome.l2),
         "already_wrong": outcome.already_wrong,
+        "gradient": outcome.gradient,
         "picture_seed": request.seed,
         "seconds": {"attack": outcome.seconds, "views": round(encoded.seconds, 4), "method": round(seconds, 4)},
         "entered": [],

@@ -46,6 +46,7 @@ class ResultRow(MeasuredCell):
         accuracy_range: lowest and highest accuracy of one seed in percent; None for one seed.
         weights: a hash of the model's weights.
         target_hits: answers that are the attack's target; None without a target.
+        gradient: median norm of the attack's first gradients; None without any.
     """
 
     expected_answers: int
@@ -63,6 +64,7 @@ class ResultRow(MeasuredCell):
     weights: str = ""
     note: str = ""
     target_hits: int | None = None
+    gradient: float | None = None
 
     @property
     def finished(self) -> bool:
@@ -135,6 +137,7 @@ def result_row(
     some = f"{pictures} of {available} pictures" if pictures < available else f"{pictures} pictures"
     classes, present = header["classes"], header["classes_present"]
     part = f" ({present} of these classes have pictures)" if present < classes else ""
+    gradients = [row["gradient"] for row in rows if row.get("gradient") is not None]
     by_seed = [100 * fmean(row["right"] for row in found) for _, found in cells]
     return ResultRow(
         **header["columns"],
@@ -158,4 +161,5 @@ def result_row(
         weights=header["weights"],
         note=header.get("note", ""),
         target_hits=sum(row["answer"] == row["target"] for row in rows) if header.get("target") else None,
+        gradient=median(gradients) if gradients else None,
     )

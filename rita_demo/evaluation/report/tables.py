@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from rita_demo.analysis import AdaptiveCell, masking_sentence, masking_signs
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.report.mcnemar import PairedComparison
@@ -39,8 +40,11 @@ class Table:
 def measured_tables(rows: Sequence[ResultRow]) -> list[Table]:
     """One table per dataset and threat model, then all datasets together."""
     groups = group_by(rows, lambda r: (r.dataset, r.split, r.backbone, r.threat_model, r.scope, r.weights))
+    adaptive = [_adaptive_cell(row) for row in rows if row.attack == "adaptive"]
+    static = [row for row in rows if row.attack != "adaptive"]
     together = (_all_datasets_table(rows, *reference) for reference in REFERENCES.items())
-    return [*map(_measured_table, groups.values()), *(table for table in together if table.rows)]
+    measured = [_measured_table(group, _masking_texts(group, adaptive, static)) for group in groups.values()]
+    return [*measured, *(table for table in together if table.rows)]
 
 
 def all_datasets(
@@ -107,7 +111,22 @@ def untouched_text(row: ResultRow) -> tuple[str, ...]:
     return (f"Already wrong, so left untouched: {row.already_wrong} of {row.n} pictures.",)
 
 
-def _measured_table(group: Sequence[ResultRow]) -> Table:
+def _adaptive_cell(row: ResultRow) -> AdaptiveCell:
+    return AdaptiveCell(row, row.gradient, "adaptive.search=square" in row.non_default)
+
+
+def _masking_texts(
+    group: Sequence[ResultRow], adaptive: Sequence[AdaptiveCell], static: Sequence[ResultRow]
+) -> tuple[str, ...]:
+    """For every method that was attacked by one who knows it: the signs that it hides its gradient."""
+    ours = [one for one in adaptive if one.cell in group and not one.by_queries]
+    return tuple(
+        f"{method_text(one.cell.method)}, {one.cell.budget}/255: {masking_sentence(masking_signs(one, adaptive, static))}"
+        for one in ours
+    )
+
+
+def _measured_table(group: Sequence[ResultRow], below: tuple[str, ...] = ()) -> Table:
     first = group[0]
     shown = [name for name in REFERENCES if name == "vs_plain" or any(getattr(row, name) for row in group)]
     steps = f", {first.steps} steps" if first.steps > 1 else ""
@@ -118,6 +137,7 @@ def _measured_table(group: Sequence[ResultRow]) -> Table:
         (*first.threat_model, first.scope, model, *untouched_text(first)),
         ("method", "memory", "accuracy %", "95 %", "n", *references, "seeds", "s per picture", "settings"),
         tuple(_cells(row, shown) for row in group),
+        below,
     )
 
 

@@ -2,6 +2,7 @@
 
 A row is one picture and one method: ``label``, ``answer`` and ``target`` are class names (``target`` "" for an
 untargeted attack); ``linf`` in 1/255; ``already_wrong``: CLIP was wrong on the clean square (None without an attack);
+``gradient``: the norm of the attack's first gradient (None without one);
 ``picture_seed`` repeats the picture with ``explain --seed``; ``seconds`` per stage.
 
 A cache is never stored as a whole. Every row lists the views that entered (class, slot, view, entropy), and

@@ -29,6 +29,7 @@ class AttackOutcome:
     fooled: bool = False
     already_wrong: bool | None = None  # None without an attack
     seconds: float = 0.0
+    gradient: float | None = None
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,8 @@ class AttackedPictureStore:
 
     def put(self, item: DatasetItem, trace: AttackTrace) -> AttackOutcome:
         """Store the result of an attack."""
-        outcome = AttackOutcome(trace.linf, trace.l2, trace.fooled, trace.already_wrong, round(trace.seconds, 4))
+        outcome = AttackOutcome(
+            trace.linf, trace.l2, trace.fooled, trace.already_wrong, round(trace.seconds, 4), trace.gradient
+        )
         self.store.put(item, Artifact({"attacked": asdict(outcome)}, png_bytes(trace.pixels)))
         return outcome

@@ -1,0 +1,85 @@
+"""Signs that a defence hides its gradient instead of resisting (Athalye et al. 2018; Croce et al. 2022)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rita_demo.records import MeasuredCell
+
+#: What an attack on CLIP leaves is an upper bound for the attacker who knows the method; reverse leaves CLIP right.
+STATIC = ("fgsm", "pgd", "cw_linf", "di", "autoattack", "eot", "defence")
+VANISHED = 0.01  # of CLIP's gradient norm
+LARGE_BUDGET = 32  # in 1/255: a picture can be changed into another one
+LITTLE = 10.0  # percent right that any method may keep
+FEWER_STEPS = 4  # times fewer
+QUESTIONS = (
+    "is the attacker who knows it weaker than one who does not?",
+    "is its gradient far smaller than CLIP's?",
+    "do queries alone (Square) do more harm than the gradient?",
+    "does it stand at a budget at which nothing can?",
+    "do more steps do no more harm?",
+)
+
+
+@dataclass(frozen=True)
+class AdaptiveCell:
+    """An accuracy under the attacker who knows the method; ``gradient``: the median norm of the first gradients, None
+    if unknown; ``by_queries``: found by Square instead of the gradient."""
+
+    cell: MeasuredCell
+    gradient: float | None = None
+    by_queries: bool = False
+
+
+def masking_signs(
+    adaptive: AdaptiveCell, others: Sequence[AdaptiveCell], static: Sequence[MeasuredCell]
+) -> tuple[bool | None, ...]:
+    """The answers to :data:`QUESTIONS`: True is a sign of masking, None "not checked", as the measurement is missing.
+
+    Args:
+        adaptive: the number in question, by the gradient.
+        others: further cells against attackers who know a method; static: cells under other attacks.
+
+    Accuracies differ only beyond Wilson's 95 % interval. The cells are of the same pictures.
+    """
+    cell = adaptive.cell
+    own = [o for o in others if _same(o.cell, cell, "dataset", "backbone", "split", "protocol", "method")]
+    weaker = [
+        c.accuracy
+        for c in static
+        if c.attack in STATIC and _same(c, cell, "dataset", "backbone", "split", "protocol", "method", "budget")
+    ]
+    clip = [
+        o.gradient
+        for o in others
+        if o.cell.method == "clip" and o.gradient and _same(o.cell, cell, "dataset", "backbone", "split", "budget")
+    ]
+    queries = [o.cell for o in own if o.by_queries and o.cell.budget == cell.budget]
+    large = [o.cell for o in own if not o.by_queries and o.cell.budget >= LARGE_BUDGET]
+    fewer = [
+        o.cell
+        for o in own
+        if not o.by_queries and o.cell.budget == cell.budget and FEWER_STEPS * o.cell.steps <= cell.steps
+    ]
+    return (
+        None if not weaker else cell.low > min(weaker),
+        None if adaptive.gradient is None or not clip else adaptive.gradient < VANISHED * clip[0],
+        None if not queries else min(q.high for q in queries) < cell.accuracy,
+        None if not large else min(c.low for c in large) > LITTLE,
+        None if not fewer else cell.low > LITTLE and cell.accuracy >= min(c.accuracy for c in fewer),
+    )
+
+
+def masking_sentence(signs: Sequence[bool | None]) -> str:
+    """The signs in a sentence: those found, and those that were not checked."""
+    found = [question for question, sign in zip(QUESTIONS, signs) if sign]
+    unknown = [question for question, sign in zip(QUESTIONS, signs) if sign is None]
+    parts = [f"Signs of masking: {' '.join(found)} Yes." if found else "No sign of masking was found."]
+    if unknown:
+        parts.append(f"Not checked: {' '.join(unknown)}")
+    return " ".join(parts)
+
+
+def _same(one: MeasuredCell, other: MeasuredCell, *columns: str) -> bool:
+    return all(getattr(one, name) == getattr(other, name) for name in columns)
