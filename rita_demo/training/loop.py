@@ -20,9 +20,9 @@ from rita_demo.training.steps import (
     FILE,
     State,
     averaged_model,
-    load_checkpoint,
     parameter_groups,
-    save_checkpoint,
+    resume_training,
+    save_training,
     train_step,
     update_average,
 )
@@ -139,7 +139,7 @@ def initial_state(
         model.logit_scale.fill_(math.log(recipe.first_scale))
     optimizer = torch.optim.AdamW(parameter_groups(model, recipe), betas=(0.9, 0.98), eps=1e-6, fused=True)
     if resume and (out / FILE).is_file():
-        state = load_checkpoint(out, model, optimizer, seed)
+        state = resume_training(out, model, optimizer, seed)
         log(f"resumed at step {state.step}, {state.seconds / 60:.1f} minutes in")
     else:
         log(teacher.load_pretrained(model.visual, recipe.trunk_package))
@@ -160,7 +160,7 @@ def save_and_report(
     splits: dict[str, evaluate.Split],
 ) -> str:
     """Write the checkpoint and `out/model`; returns a line with the accuracies of the averaged model."""
-    save_checkpoint(out, model, optimizer, state)
+    save_training(out, model, optimizer, state)
     average = averaged_model(model, state)
     scored = {name: (evaluate.cosines(average, split), split) for name, split in splits.items()}
     scale = evaluate.calibrated_scale(list(scored.values()), recipe.last_scale)

@@ -31,7 +31,7 @@ class State:
     seen: set[int] = field(default_factory=set)  # token ids in texts with pictures
 
 
-def save_checkpoint(out: Path, model: CLIP, optimizer: torch.optim.Optimizer, state: State) -> None:
+def save_training(out: Path, model: CLIP, optimizer: torch.optim.Optimizer, state: State) -> None:
     """Write `out/checkpoint.pt` by way of a temporary file, so that a killed run can be resumed."""
     content = {**vars(state), "model": model.state_dict(), "optimizer": optimizer.state_dict()}
     temporary = out / (FILE + ".tmp")
@@ -42,7 +42,7 @@ def save_checkpoint(out: Path, model: CLIP, optimizer: torch.optim.Optimizer, st
     os.replace(temporary, out / FILE)
 
 
-def load_checkpoint(out: Path, model: CLIP, optimizer: torch.optim.Optimizer, seed: int) -> State:
+def resume_training(out: Path, model: CLIP, optimizer: torch.optim.Optimizer, seed: int) -> State:
     """Fill model and optimizer from `out/checkpoint.pt` and return the rest."""
     content: dict[str, Any] = torch.load(out / FILE, map_location=device_of(model), weights_only=True)
     if content["seed"] != seed:
