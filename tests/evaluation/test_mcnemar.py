@@ -58,16 +58,16 @@ def test_a_picture_counts_once_for_any_number_of_seeds(seeds: int) -> None:
 
 def test_the_reference_ensemble_is_chosen_correctly(tmp_path: Path, run_evaluate, rows_of) -> None:
     few = ("--attack", "pgd", "--protocols", "off", "--limit", "6")
-    alike = ("--set", "ensemble_weight=shown", "--set", "ensemble_step_back=0.4")
+    alike = ("--set", "ensemble_weight=area")
     runs = tmp_path / "runs"
 
     def line(method: str, special: str = "") -> ResultRow:
         lines = (x for x in result_rows(runs) if x.method == method and special in x.non_default)
-        (found,) = (x for x in lines if "=" in special or "step_back" not in x.non_default)
+        (found,) = (x for x in lines if "=" in special or "_weight=" not in x.non_default)
         return found
 
     run_evaluate(runs, *few, "--methods", "ensemble,rita", *alike)
-    named = "ensemble_weight=shown, ensemble_step_back=0.4"
+    named = "ensemble_weight=area"
     assert line("rita").vs_plain.reference == named, "no plain Ensemble was measured"
     assert f"than Ensemble with {named}" in as_markdown(result_rows(runs))
     run_evaluate(runs, *few, "--methods", "ensemble")
@@ -75,18 +75,18 @@ def test_the_reference_ensemble_is_chosen_correctly(tmp_path: Path, run_evaluate
         (header["columns"]["method"], header["knobs"]["ensemble_weight"]): {r["picture"]: r["right"] for r in rows}
         for header, rows in zip(headers(runs), rows_of(runs).values(), strict=True)
     }
-    plain, matching, rita = (right[key] for key in (("ensemble", "uniform"), ("ensemble", "shown"), ("rita", "shown")))
+    plain, matching, rita = (right[key] for key in (("ensemble", "uniform"), ("ensemble", "area"), ("rita", "area")))
 
     def counted(one: dict[str, bool], two: dict[str, bool]) -> PairedComparison:
         return PairedComparison(6, sum(one[p] > two[p] for p in one), sum(one[p] < two[p] for p in one))
 
     assert (line("rita").vs_plain, line("rita").vs_matching) == (counted(rita, plain), counted(rita, matching))
-    weighted = line("ensemble", "ensemble_weight=shown")
+    weighted = line("ensemble", "ensemble_weight=area")
     assert (weighted.vs_plain, weighted.vs_matching) == (counted(matching, plain), None)
     assert line("ensemble").vs_plain is None
     assert "| against Ensemble, views as RITA’s |" in as_markdown(result_rows(runs))
-    run_evaluate(runs, *few, "--methods", "rita", "--set", "step_back=0")
-    assert line("rita", "step_back=0").vs_matching is None, "that Ensemble has other view weights"
+    run_evaluate(runs, *few, "--methods", "rita", "--set", "view_weight=shown")
+    assert line("rita", "view_weight=shown").vs_matching is None, "that Ensemble has other view weights"
     run_evaluate(runs, *few, "--methods", "rita", "--set", "views=5")
     assert line("rita", "views=5").vs_plain.reference == "views=6"
 
@@ -98,7 +98,7 @@ def test_a_run_with_formerly_recommended_settings_lists_them(tmp_path, run_evalu
     assert "transported_mass" not in before
     monkeypatch.setattr(planned_cells, "RECOMMENDED", planned_cells.RECOMMENDED.replace(transported_mass=0.9))
     clip, rita = result_rows(runs)
-    assert rita.non_default == f"{before}, transported_mass=0.5"
+    assert rita.non_default == f"{before}, transported_mass=0.35"
     assert "transported_mass" not in clip.non_default, "it does not depend on it"
 
 

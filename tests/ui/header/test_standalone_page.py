@@ -37,7 +37,7 @@ def test_standalone_page_shows_verdicts_threat_model_and_every_setting(example_r
     html = standalone(example_run, crops)
     for text in (
         "CLIP was fooled",
-        "restored: motorbike",
+        "RITA says motorbike, and so does the plain average",
         "The attacker knows",
         "no pixel value moves",
         "entropy_weight",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rita_demo.pipeline import rerun
-from rita_demo.settings import PAPER, RECOMMENDED, SETTINGS
+from rita_demo.settings import PAPER, PRESETS, RECOMMENDED, SETTINGS
 from rita_demo.ui.inside import comparisons, what_if
 from tests.ui.conftest import completed_run
 from tests.ui.fake_engine import FakeEngine
@@ -11,7 +11,7 @@ from tests.ui.fake_engine import FakeEngine
 
 def test_every_setting_in_which_the_presets_differ_is_listed_with_its_reason(engine, example_run) -> None:
     table = comparisons.preset_table(engine, example_run)
-    assert table.count("<tr>") == 1 + len(comparisons.PRESET_DIFFERENCES) + 2
+    assert table.count("<tr>") == 1 + len(comparisons.PRESET_DIFFERENCES) + len(PRESETS)
     attacks = [n for n in comparisons.PRESET_DIFFERENCES if SETTINGS[n].group == "attack"]
     assert table.count("needs a new attack") == len(attacks) == 3
     assert table.count("costs ") >= len(comparisons.PRESET_DIFFERENCES) - len(attacks) + 2
