@@ -15,11 +15,11 @@ VALUES: dict[str, tuple[float, ...]] = {
     "entropy_weight": (0.001, 0.01, 0.1, 1.0),
     "cache_weight": (0.0, 0.1, 0.5, 1.0),
     "slots": (1, 3, 8, 16),
-    "views": (16, 32, 64, 128),
+    "views": (32, 64, 96),
     "prompts": (4, 8, 16, 32),
-    "tuning_steps": (0, 1, 4),
+    "tuning_steps": (0, 1, 2, 4),
 }
-BUDGETS = "1,4,8"  # of the ablation of tuning_steps
+BUDGETS = "1,2,4"  # of the ablation of tuning_steps
 MAX_PICTURES = 94
 
 

@@ -22,7 +22,7 @@ from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 Parts = dict[str, Any]  # components by name
 TEXTURES_CHOICE = ("Drawn textures, attacked now", "textures")
 POINT_TEXT = "<p class='empty'>Point at a mark, or select it with the arrow keys and Enter, to see its picture.</p>"
-SHIPPED_TITLE = "measured for this copy: drawn textures"
+SHIPPED_TITLE = "measured for this copy: DTD, val"
 
 
 def build(panels: PanelRegistry) -> Parts:

@@ -235,7 +235,7 @@ def test_a_small_ablation_is_measured_drawn_and_stays_in_the_list(client: Figure
     assert list(figure.layout.xaxis.ticktext) == ["1", "3"]
     assert "n = 4" in measurements.component_table(client.session)
     client.tab.pick_run(client.name, "")
-    assert {point.cell.n for point in client.session.figures.ablation_points} == {47}, "what came with this copy"
+    assert {point.cell.n for point in client.session.figures.ablation_points} == {60}, "what came with this copy"
     opened = client.tab.pick_run(client.name, small_ablations.RUN_FOLDER)
     assert opened[client.tab.parts["printed"]] == printed  # the table follows the run
     assert len(client.session.figures.ablation_points) > 4

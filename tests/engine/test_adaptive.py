@@ -1,0 +1,66 @@
+"""The attacker who knows a defence: stronger than attackers who do not, and a sentence where there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rita_demo.data.pictures import open_picture, png_bytes
+from rita_demo.data.samples import SAMPLES
+from rita_demo.defences import registry
+from rita_demo.defences.contract import Defence
+from rita_demo.engine.engine import Engine
+from rita_demo.pipeline.run import run_picture
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import RECOMMENDED, register_choices
+
+QUICK = RECOMMENDED.replace(square="model", views=16, attack_views=16, protocol="off", attack="adaptive")
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return Engine()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("against", ["clip", "ensemble", "mta", "rita"])
+def test_every_defence_falls_to_the_attacker_who_knows_it(engine: Engine, against: str) -> None:
+    one = SAMPLES["motorcycle"]
+    settings = QUICK.replace(**{"adaptive.against": against, "adaptive.steps": 30})
+    label = one.names.index(one.label)
+    methods = ("clip", "ensemble", "mta", "rita")
+    run = run_picture(engine, one.load(), one.names, settings, label=label, methods=methods)
+    assert run.attack is not None
+    assert run.clean.verdicts[against].label == label
+    assert run.attacked.verdicts[against].label != label, "views that the attack has not seen"
+    assert run.attack.linf <= 4
+    assert run.attack.gradient is not None
+    assert run.attack.gradient > 0
+    title = registry.DEFENCES[against].title
+    assert any(f"The attacker knows {title}. Its gradient is exact." in s for s in run.threat_model.sentences)
+
+
+def test_a_defence_that_gives_no_gradient_is_a_sentence(engine: Engine) -> None:
+    plain = registry.DEFENCES["ensemble"]
+    guest = Defence(name="plain", title="Plain", sentence="An average.", answer=plain.answer, settings=())
+    registry.DEFENCES["plain"] = guest
+    register_choices("adaptive.against", ("each", *registry.DEFENCES))
+    try:
+        settings = QUICK.replace(**{"adaptive.against": "plain"})
+        with pytest.raises(SettingError, match="No attack knows Plain") as refused:
+            run_picture(engine, SAMPLES["motorcycle"].load(), ("cup", "crab"), settings, label=0)
+        assert "Give it an Adaptive" in refused.value.hint
+    finally:
+        del registry.DEFENCES["plain"]
+        register_choices("adaptive.against", ("each", *registry.DEFENCES))
+
+
+def test_counts_before_the_step_are_those_of_the_untouched_views(engine: Engine) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
+    picture = open_picture(png_bytes(pixels))
+    names = ("cup", "crab", "dog")
+    plain = QUICK.replace(attack="none", step_back=0.0)
+    before = run_picture(engine, picture, names, plain).attacked.trace
+    after = run_picture(engine, picture, names, plain.replace(step_back=3.0)).attacked.trace
+    assert before.label_before_step is None
+    assert np.array_equal(after.label_before_step, before.confidence.label)
