@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rita_demo.attacks.loop.gradient_loop import AttackLoop, Logits, SampledLogits
 
 KNOWS_MODEL = ("the model and its weights", "the class names", "the prompt", "the strength")
-DEFENCE_UNKNOWN = ("the crops of the defence", "the step back", "the memory", "the view seed")
+DEFENCE_UNKNOWN = ("the crops of the defence", "the memory", "the view seed")
 RAISES_ERROR = "raises CLIP's error most"  # what the gradient's direction does without a target
 DEFAULT_PROMPT = "a photo of a …"  # the prompt in the victim's text, unless the settings name another
 CLIP_VICTIM = f"frozen CLIP with one view and the prompt “{DEFAULT_PROMPT}”"
