@@ -17,8 +17,8 @@ from rita_demo.records.errors import SettingError
 #: Term -> one sentence, shown when the term is pointed at, focused or touched.
 TERMS: dict[str, str] = {
     "view": "One random crop of the picture, sometimes mirrored, at the model's input size.",
-    "step back": "An attack on the whole picture moves that one view away from its own crops. RITA moves every view the "
-    "other way, by κ times the third power of that distance.",
+    "step back": "An attack on the whole picture moves that one view away from its own crops. With κ above 0 (experimental) "
+    "RITA moves every view the other way, by κ times the third power of that distance.",
     "margin": "How far the answer is ahead of the second best. For CLIP and Ensemble in percentage "
     "points of probability, for RITA in cosine distance.",
     "probability": "The probability that a method gives to this class; those of all classes in the list "
