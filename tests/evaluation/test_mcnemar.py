@@ -91,6 +91,21 @@ def test_the_reference_ensemble_is_chosen_correctly(tmp_path: Path, run_evaluate
     assert line("rita", "views=5").vs_plain.reference == "views=6"
 
 
+def test_a_kept_memory_is_compared_with_none_on_the_same_pictures(tmp_path: Path, run_evaluate, rows_of) -> None:
+    few = ("--attack", "pgd", "--limit", "8", "--methods", "rita", "--set", "cache_weight=5")
+    runs = run_evaluate(tmp_path / "runs", *few, "--protocols", "off,stream")
+    right = {
+        header["columns"]["protocol"]: {r["picture"]: r["right"] for r in rows}
+        for header, rows in zip(headers(runs), rows_of(runs).values(), strict=True)
+    }
+    found = {row.protocol: row.vs_off for row in result_rows(runs)}
+    gained, lost = (
+        sum(right[a][p] and not right[b][p] for p in right[a]) for a, b in (("stream", "off"), ("off", "stream"))
+    )
+    assert found == {"off": None, "stream": PairedComparison(8, gained, lost)}
+    assert "| against no memory |" in as_markdown(result_rows(runs))
+
+
 def test_a_run_with_formerly_recommended_settings_lists_them(tmp_path, run_evaluate, monkeypatch) -> None:
     few = ("--attack", "none", "--protocols", "off", "--limit", "2", "--methods", "clip,rita")
     runs = run_evaluate(tmp_path / "runs", *few)

@@ -38,6 +38,8 @@ def compare_with_ensembles(cells: PooledCell, pools: Iterable[PooledCell]) -> di
     ``vs_matching``: that of RITA with the Ensemble that has its view weights and its step back. What is left between
     the two is transport, prompts and cache. None for other methods, where this Ensemble is the plain one, and where it
     was not measured.
+
+    ``vs_off``: that of a kept memory with no memory, everything else alike.
     """
     header = cells[0][0]
     method, vs_plain, vs_matching = header["columns"]["method"], None, None
@@ -50,7 +52,26 @@ def compare_with_ensembles(cells: PooledCell, pools: Iterable[PooledCell]) -> di
         wanted = PLAIN_ENSEMBLE | {"ensemble_weight": weight, "ensemble_step_back": step_back}
         if wanted != PLAIN_ENSEMBLE:
             vs_matching = _compare_with(cells, pools, wanted, exact=True)
-    return {"vs_plain": vs_plain, "vs_matching": vs_matching}
+    return {"vs_plain": vs_plain, "vs_matching": vs_matching, "vs_off": _compare_with_off(cells, pools)}
+
+
+def _compare_with_off(cells: PooledCell, pools: Iterable[PooledCell]) -> PairedComparison | None:
+    header = cells[0][0]
+    if header["columns"]["protocol"] == "off":
+        return None
+    columns = header["columns"] | {"protocol": "off"}
+    names = [name for name in columns if name != "settings"]
+
+    def without_cache(of: Header) -> dict[str, Any]:
+        return {n: v for n, v in of["special"].items() if n not in SETTINGS or SETTINGS[n].group != "cache"}
+
+    for other in pools:
+        theirs = other[0][0]
+        if all(theirs["columns"].get(name) == columns[name] for name in names) and (
+            without_cache(theirs) == without_cache(header)
+        ):
+            return compare_paired(rows_of(cells), rows_of(other))
+    return None
 
 
 def _compare_with(

@@ -43,6 +43,7 @@ class ResultRow(MeasuredCell):
         already_wrong: pictures that CLIP got wrong before the attack (0 without an attack).
         vs_plain: comparison with the plain Ensemble on the same attacked pictures, or with the nearest one.
         vs_matching: comparison with the Ensemble that weights views as RITA does.
+        vs_off: comparison of a kept memory with no memory.
         accuracy_range: lowest and highest accuracy of one seed in percent; None for one seed.
         weights: a hash of the model's weights.
         target_hits: answers that are the attack's target; None without a target.
@@ -58,6 +59,7 @@ class ResultRow(MeasuredCell):
     already_wrong: int = 0
     vs_plain: PairedComparison | None = None
     vs_matching: PairedComparison | None = None
+    vs_off: PairedComparison | None = None
     view_seconds: float = 0.0
     views: int = 0
     accuracy_range: tuple[float, float] | None = None
@@ -127,7 +129,10 @@ def read_header(place: Path) -> dict[str, Any]:
 
 
 def result_row(
-    cells: PooledCell, vs_plain: PairedComparison | None = None, vs_matching: PairedComparison | None = None
+    cells: PooledCell,
+    vs_plain: PairedComparison | None = None,
+    vs_matching: PairedComparison | None = None,
+    vs_off: PairedComparison | None = None,
 ) -> ResultRow:
     """One cell measured with one or more seeds."""
     header, rows = cells[0][0], rows_of(cells)
@@ -156,6 +161,7 @@ def result_row(
         scope=f"Accuracy on {some}, among {classes} prompts{part}.",
         vs_plain=vs_plain,
         vs_matching=vs_matching,
+        vs_off=vs_off,
         already_wrong=len({row["picture"] for row in rows if row["already_wrong"]}),
         accuracy_range=(min(by_seed), max(by_seed)) if len(cells) > 1 else None,
         weights=header["weights"],

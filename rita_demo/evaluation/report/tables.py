@@ -23,7 +23,11 @@ NOTES = (
     "+ median for the method itself; the attack is not included. CLIP needs one view only: its part is one in N of "
     "the views' time, and more when one view is encoded alone.",
 )
-REFERENCES = {"vs_plain": "against Ensemble", "vs_matching": "against Ensemble, views as RITA’s"}
+REFERENCES = {
+    "vs_plain": "against Ensemble",
+    "vs_matching": "against Ensemble, views as RITA’s",
+    "vs_off": "against no memory",
+}
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ def all_datasets(
     """Finished cells that differ in the dataset alone, compared with Ensemble on all their pictures together.
 
     Args:
-        reference: ``vs_plain`` or ``vs_matching``, see :class:`ResultRow`.
+        reference: ``vs_plain``, ``vs_matching`` or ``vs_off``, see :class:`ResultRow`.
 
     Returns:
         Per group of at least two datasets: its first cell, the number of datasets, and the summed comparison. A

@@ -10,8 +10,10 @@ from typing import Any
 import gradio as gr
 
 from rita_demo import plots
+from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
+from rita_demo.evaluation.report.mcnemar import PairedComparison
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.theme import METHOD_STYLES
 from rita_demo.records.measurement import AccuracySummary, StreamTrajectory
@@ -102,6 +104,18 @@ def accuracy_table(session: Session) -> str:
     return (
         f"{html_table(columns, rows)}<p class='quiet small'>Right answers in percent; in "
         "brackets Wilson’s 95 % interval: with few pictures it is wide.</p>"
+        f"<p>{_memory_text(evaluation_page.memory_comparison(view.trajectory, view.shown_picture))}</p>"
+    )
+
+
+def _memory_text(paired: PairedComparison | None) -> str:
+    """Whether keeping the memory helped, in a sentence."""
+    if paired is None:
+        title = escape(DEFENCES["rita_prompts"].title)
+        return f"Does keeping the memory help? Choose “{title}” among the methods of the first tab to compare."
+    return (
+        f"Keeping the memory: of {paired.n} pictures {paired.gained} are right only with it, {paired.lost} only "
+        f"without (McNemar’s exact p {paired.p_value:.2g})."
     )
 
 
