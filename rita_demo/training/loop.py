@@ -169,7 +169,7 @@ def save_and_report(
     accuracies = " ".join(
         f"{name} {evaluate.accuracy(cosine, split):.1f} %" for name, (cosine, split) in scored.items()
     )
-    return f"step {state.step} saved after {state.seconds / 60:.1f} min; zero-shot on val: {accuracies}"
+    return f"step {state.step} saved after {state.seconds / 60:.1f} min; accuracy on val: {accuracies}"
 
 
 def make_logger(path: Path, print_line: Log) -> Log:

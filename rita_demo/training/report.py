@@ -29,4 +29,4 @@ def report(model: Path, data: Path, part: str = "val", print_line: Callable[[str
         percent, count = accuracy(cosines(loaded, split), split), len(split.label)
         low, high = (100 * end for end in wilson(percent / 100 * count, count))
         result = f"{percent:.1f} % (n = {count}, {low:.1f} to {high:.1f})"
-        print_line(f"{part}, {CARD_NAMES.get(name, name)} ({len(split.names)} prompts): zero-shot {result}")
+        print_line(f"{part}, {CARD_NAMES.get(name, name)} ({len(split.names)} prompts): {result}")
