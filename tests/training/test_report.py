@@ -19,7 +19,5 @@ def test_the_report_lists_accuracies_with_n(tmp_path: Path) -> None:
     text = "\n".join(lines)
     assert "val, Caltech101 (3 prompts): " in text
     assert "DTD, all 47 names (47 prompts)" in text
-    assert (
-        len(re.findall(r"drawn textures \(47 prompts\): [\d.]+ % \(n = 470, [\d.]+ to [\d.]+\)", text)) == 1
-    )
+    assert len(re.findall(r"drawn textures \(47 prompts\): [\d.]+ % \(n = 470, [\d.]+ to [\d.]+\)", text)) == 1
     assert json.loads((tmp_path / "model" / "seen_tokens.json").read_text()) == [1, 2]
