@@ -62,6 +62,13 @@ def add_evaluate(commands: Any) -> None:
     )
     options.add_defence(parser)
     options.add_backbone(parser)
+    _add_run_options(parser)
+    parser.set_defaults(run=_evaluate, usage_error=parser.error)
+
+
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Which pictures in which order, under which settings, and where."""
+    add = parser.add_argument
     add("--seeds", metavar="S[,S]", default="0", help="views, attacks and order of the stream (default 0)")
     add(
         "--attacked-share",
@@ -111,7 +118,6 @@ def add_evaluate(commands: Any) -> None:
         "that is started here)",
     )
     add("--out", metavar="RUNS", type=Path, required=True, help="the folder that keeps the results")
-    parser.set_defaults(run=_evaluate, usage_error=parser.error)
 
 
 def request_of(args: argparse.Namespace) -> Request:
