@@ -15,13 +15,16 @@ def add_train(commands: Any) -> None:
     parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="where it is written")
     parser.add_argument("--minutes", metavar="M", type=float, required=True, help="how long")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    parser.add_argument(
+        "--robust", action="store_true", help="fine-tune the embedded model's vision tower against attacks instead"
+    )
     parser.set_defaults(run=_train)
 
 
 def _train(args: argparse.Namespace) -> int:
     if not args.data.is_dir():
         raise DataError(f"The data folder {args.data} does not exist.", "Say where the pictures are.")
-    from rita_demo.training import train
+    from rita_demo.training import train, train_robust
 
-    train(data=args.data, out=args.out, minutes=args.minutes, resume=args.resume)
+    (train_robust if args.robust else train)(data=args.data, out=args.out, minutes=args.minutes, resume=args.resume)
     return 0

@@ -101,3 +101,15 @@ def export(weights: dict[str, Tensor], cfg: dict[str, Any], seen: list[int], out
     for name, content in written.items():
         (out / f"{name}.tmp").write_bytes(content)
         os.replace(out / f"{name}.tmp", out / name)
+
+
+def export_tower(model: CLIP, file: Path) -> Path:
+    """Write the vision tower's weights in float16 to a file; returns the file."""
+    half = {
+        name: tensor.detach().half().contiguous() if tensor.is_floating_point() else tensor
+        for name, tensor in model.visual.state_dict().items()
+    }
+    temporary = file.with_suffix(".tmp")
+    temporary.write_bytes(save(half, metadata={"format": "pt"}))
+    os.replace(temporary, file)
+    return file

@@ -123,9 +123,11 @@ def averaged_model(model: CLIP, state: State) -> CLIP:
 
 
 def parameter_groups(model: CLIP, recipe: Recipe) -> list[dict]:
-    """Image and text weights with their own rates; no decay on vectors, embeddings and positions."""
+    """Image and text weights in training, with their own rates; no decay on vectors, embeddings and positions."""
     groups: dict[tuple[float, bool], list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
+        if not parameter.requires_grad:
+            continue
         decays = parameter.ndim >= 2 and "embedding" not in name and name != ANCHORS
         rate = recipe.image_rate if name.startswith("visual.") else recipe.text_rate
         rate = recipe.trunk_rate if name.startswith("visual.trunk.") else rate
