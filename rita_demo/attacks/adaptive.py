@@ -32,7 +32,8 @@ def adaptive(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSt
     """An ``AttackLoop``: restarts of sign ascent with momentum on ``request.sampled_logits``.
 
     Every step has fresh views and raises the mean over its samples: restart 0 of the margin, restart 1 of DLR (towards
-    a target: of log p), restart 2 of the margin again. The restart with the highest mean margin on fresh draws of views
+    a target: of log p), restart 2 of the margin again. Where the defence has a second surrogate, odd restarts climb
+    that, and the losses change after both. The restart with the highest mean margin on fresh draws of views
     is delivered; there is no further one after a picture that fools the model in every draw. ``loss`` is the margin in
     logits; ``frames`` are those of the delivered restart. With the setting ``search=square`` the defence is only queried.
     """
@@ -96,7 +97,7 @@ class _Attacker:
 
         request, radius, steps = self.request, self.request.budget / 255, self.request.steps
         second = components.dlr if self.reach is None else components.cross_entropy
-        goal = (components.margin, second)[number % 2]
+        goal = (components.margin, second)[(number if request.second_logits is None else number // 2) % 2]
         at = components.start_uniform(self.clean, radius, [fresh_seed(request.seeds[0], START + number)])
         at = components.project_linf(at, self.clean, radius)
         direction = self.clean.new_zeros(())
@@ -129,10 +130,13 @@ class _Attacker:
         from rita_demo.attacks.loop import components
         from rita_demo.attacks.loop.gradient_loop import fresh_seed, loss_and_gradient, mean_over_samples
 
+        # The gradient is that of the surrogate of this restart, the measured margin always that of the defence.
+        other = self.request.second_logits if goal is not None and draw // RESTART % 2 else None
+
         def mean(goal: Callable[..., Tensor]) -> Callable[[Tensor], Tensor]:
             return mean_over_samples(lambda answer: goal(answer, self.leave, self.reach))
 
-        seeds, sampled = [fresh_seed(self.request.seeds[0], draw)], self.request.sampled_logits
+        seeds, sampled = [fresh_seed(self.request.seeds[0], draw)], other or self.request.sampled_logits
         model = (lambda p: sampled(p, seeds)) if sampled else (lambda p: self.logits(p)[:, None])
         answers, _, slope = loss_and_gradient(model, at, mean(goal or components.margin), goal is not None)
         return mean(components.margin)(answers), slope

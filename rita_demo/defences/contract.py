@@ -26,6 +26,10 @@ def _no_decision(settings: Settings) -> Trace:
     raise TypeError("only a Defence with uses_decision=True may call decide")
 
 
+def _no_pixels(_: Any) -> Tensor:
+    raise TypeError("only a Defence with reads_pixels=True may ask for pixels")
+
+
 @dataclass(frozen=True)
 class DefenceInput:
     """One picture's encoded views and the classes, as tensors. N views, K classes, D dimensions.
@@ -36,6 +40,9 @@ class DefenceInput:
     (1, L, E) the token embeddings of "a photo of a"; ``encode`` turns contexts (1, L, E) into prompts (K, 1, D) and
     is differentiable; ``temperature`` = 1 / CLIP's logit scale. ``own``: the values of the defence's own settings.
     ``decide``: RITA's decision (numpy arrays) under the given settings, for a defence with ``uses_decision``.
+    ``view_pixels``: a number n -> the first n views (n, 3, S, S) in [0, 1], without AugMix; ``encode_pixels``: such
+    pixels -> unit features (n, D), differentiable; both for a defence with ``reads_pixels``. ``seed``: of its own
+    random draws; an attacker, who does not know it, has another one in every step.
     ``prompts``, ``cache``: RITA's prompts and cache, only there for an attacker (:class:`Adaptive`).
     """
 
@@ -49,6 +56,9 @@ class DefenceInput:
     settings: Settings
     own: Mapping[str, Any] = field(default_factory=dict)
     decide: Callable[[Settings], Trace] = _no_decision
+    view_pixels: Callable[[int], Tensor] = _no_pixels
+    encode_pixels: Callable[[Tensor], Tensor] = _no_pixels
+    seed: int = 0
     prompts: Prompts | None = None
     cache: CacheState | None = None
 
@@ -60,12 +70,14 @@ class Adaptive:
     ``kind``: the gradient is exact, straight-through (a step without gradient is passed as if it did nothing), or
     identity (the whole defence is; Athalye et al. 2018, BPDA). ``logits``: an input whose ``views`` carry a gradient
     -> logits (K,), with the label of the defence's own answer. ``sentence``: what is differentiated and what is held
-    fixed.
+    fixed. ``second``: another surrogate, which every second restart climbs instead; the delivered picture is the
+    one that is stronger against ``logits``.
     """
 
     kind: Literal["exact", "straight-through", "identity"]
     logits: Callable[[DefenceInput], Tensor]
     sentence: str = ""
+    second: Callable[[DefenceInput], Tensor] | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +87,7 @@ class Defence:
     ``sees``: "picture" (view 0 only), "views", or "prompts" (views, and it may tune the prompts).
     ``input_description``: the same in words, ``{n}`` the number of views. ``uses``: names of shared settings that
     the answer depends on beside those of the attack and the views. ``settings``: its own settings.
+    ``reads_pixels``: it asks for pixels, and has no answer where only features are known.
     ``answer``: a :class:`DefenceInput` -> :class:`Verdict`, or None for no answer under these settings.
     ``adaptive``: None means that no attack knows the defence.
     ``role``: its colour in the palette of ``plots/theme.py``; "" takes the next free colour. ``dash``, ``symbol``:
@@ -101,6 +114,7 @@ class Defence:
     dash: str = "solid"
     symbol: str = "circle"
     paper_name: str = ""
+    reads_pixels: bool = False
     uses_decision: bool = False
     uses_cache: bool = False
     cache_only: bool = False
@@ -157,10 +171,11 @@ class Defence:
         """The answer, from what the defence sees and with its own settings."""
         return self.answer(self._own_inputs(inputs))
 
-    def attacked_logits(self, inputs: DefenceInput) -> Tensor:
-        """Logits (K,) for an attacker who knows it, from what it sees and with its own settings."""
+    def attacked_logits(self, inputs: DefenceInput, second: bool = False) -> Tensor:
+        """Logits (K,) for an attacker who knows it, from what it sees and with its own settings; or the ``second``."""
         assert self.adaptive is not None, f"no attack knows {self.name}"
-        return self.adaptive.logits(self._own_inputs(inputs))
+        logits = self.adaptive.second if second and self.adaptive.second else self.adaptive.logits
+        return logits(self._own_inputs(inputs))
 
     def _own_inputs(self, inputs: DefenceInput) -> DefenceInput:
         settings = inputs.settings.replace(**self.setting_changes)

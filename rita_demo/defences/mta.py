@@ -36,6 +36,13 @@ def logits(inputs: DefenceInput) -> Tensor:
     return mode @ z.T / temperature
 
 
+def mean_logits(inputs: DefenceInput) -> Tensor:
+    """CLIP's logits (K,) of the mean view: the attacker's second surrogate. Where all views are moved, so is the mode."""
+    from rita_demo.method.dtypes import unit
+
+    return unit(inputs.views).mean(0) @ inputs.template_features.T / inputs.temperature
+
+
 def _mode(x: Tensor, probability: Tensor) -> Tensor:
     """The mode (D,) of views (N, D) with probabilities (N, K)."""
     from rita_demo.method.dtypes import unit
@@ -80,7 +87,12 @@ DEFENCE = Defence(
     cites="Zanella and Ben Ayed 2024",
     url="https://arxiv.org/abs/2405.02266",
     answer=mta,
-    adaptive=Adaptive("exact", logits, "The gradient goes through all iterations of the mean shift."),
+    adaptive=Adaptive(
+        "exact",
+        logits,
+        "The gradient goes through all iterations of the mean shift; every second restart attacks the mean of the views.",
+        mean_logits,
+    ),
     role="quiet",
     dash="longdashdot",
     symbol="pentagon",

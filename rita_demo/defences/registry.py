@@ -23,8 +23,11 @@ from rita_demo.records.errors import SettingError
 from rita_demo.settings import PRESETS, RECOMMENDED, Settings, register, register_choices, unregister
 
 #: The order of tables and figures; other defences follow.
-ORDER = ("clip", "ensemble", "tpt", "ctpt", "mta", "rtpt", "rita", *(part.name for part in rita.ABLATIONS))
-NO_DEFENCES = {"contract", "prompt_tuning", "registry"}
+ORDER = (
+    *("clip", "ensemble", "tpt", "ctpt", "mta", "rtpt", "clipure", "ttc", "csr", "dbd", "sstpt", "rita"),
+    *(part.name for part in rita.ABLATIONS),
+)
+NO_DEFENCES = {"contract", "pixel_gradient", "prompt_tuning", "registry"}
 DEFAULT_METHODS = ("clip", "ensemble", "rita")  # always shown
 ENTRY_POINTS = "rita_demo.defences"  # the group of installed packages that bring a defence
 MAX_SUM_ERROR = 1e-3  # of the probabilities of a user's own defence

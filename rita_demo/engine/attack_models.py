@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -66,8 +67,8 @@ def defence_logits(model: Backbone, prompts: Prompts, cache: CacheState, setting
     return sampled_logits
 
 
-def adaptive_logits(model: Backbone, defence: Defence, inputs: DefenceInput) -> SampledLogits:
-    """A defence's own logits (B, 1, K) on ``attack_views`` fresh views (only the whole square where the defence sees no
+def adaptive_logits(model: Backbone, defence: Defence, inputs: DefenceInput, second: bool = False) -> SampledLogits:
+    """A defence's own logits (``second``: its second surrogate) (B, 1, K) on ``attack_views`` fresh views (only the whole square where the defence sees no
     more). ``inputs``: everything but the views."""
     settings = inputs.settings
     count = 1 if defence.sees == "picture" else settings.attack_views
@@ -76,8 +77,15 @@ def adaptive_logits(model: Backbone, defence: Defence, inputs: DefenceInput) -> 
         answers = []
         for square, seed in zip(pixels, seeds):
             views, shown = _random_views(square, seed, settings, model.side, count)
-            seen = replace(inputs, views=model.encode_pixels(views), area_fraction=shown.to(square.device))
-            answers.append(defence.attacked_logits(seen))
+            seen = replace(
+                inputs,
+                views=model.encode_pixels(views),
+                area_fraction=shown.to(square.device),
+                view_pixels=partial(_first, views),
+                encode_pixels=model.encode_pixels,
+                seed=seed,
+            )
+            answers.append(defence.attacked_logits(seen, second))
         return torch.stack(answers)[:, None]
 
     return sampled_logits
@@ -87,3 +95,7 @@ def _random_views(square: Tensor, seed: int, settings: Settings, side: int, coun
     """Fresh views, and the fraction of the square's area that each shows."""
     boxes, flipped = draw_boxes(count, seed, settings.view_scale)
     return crop(square, boxes, flipped, side), torch.from_numpy(area_fractions(boxes))
+
+
+def _first(views: Tensor, count: int) -> Tensor:
+    return views[:count]

@@ -17,7 +17,7 @@ from rita_demo.attacks import access_of
 from rita_demo.attacks.loop import run
 from rita_demo.attacks.loop.gradient_loop import SampledLogits
 from rita_demo.defences.contract import DefenceInput
-from rita_demo.defences.registry import known_defence, run_defence
+from rita_demo.defences.registry import DEFENCES, known_defence, run_defence
 from rita_demo.engine import attack_models
 from rita_demo.engine.conversion import tensor_to_numpy, to_numpy, to_torch
 from rita_demo.engine.encoding import EncodingEngine, class_prompts_key
@@ -39,6 +39,7 @@ from rita_demo.records import (
     Verdict,
 )
 from rita_demo.settings import Settings
+from rita_demo.views.crops import crop
 
 CPU = torch.device("cpu")
 
@@ -96,6 +97,7 @@ class Engine(EncodingEngine):
             [target],
             self._attack_model(class_prompts, settings, cache),
             class_prompts.names,
+            self._attack_model(class_prompts, settings, cache, second=True),
         )
         while True:
             with self._model_lock():
@@ -132,10 +134,13 @@ class Engine(EncodingEngine):
         return [to_numpy(trace) for trace in traces]
 
     def _attack_model(
-        self, class_prompts: ClassPrompts, settings: Settings, cache: CacheState | None
+        self, class_prompts: ClassPrompts, settings: Settings, cache: CacheState | None, second: bool = False
     ) -> SampledLogits | None:
-        """What the attacker of these settings differentiates; None: plain CLIP."""
+        """What the attacker of these settings differentiates; None: plain CLIP, or there is no ``second`` surrogate."""
         access = access_of(settings)
+        adaptive = known_defence(settings).adaptive if settings.attack == "adaptive" else None
+        if second and (adaptive is None or adaptive.second is None):
+            return None
         if access == "crops":
             hand = self._tensor(class_prompts.template_features)
             return attack_models.random_crop_logits(self._backbone, hand, settings)
@@ -144,7 +149,7 @@ class Engine(EncodingEngine):
             prompts = self._method_prompts(class_prompts, settings)
             if settings.attack == "adaptive":
                 inputs = replace(self._defence_input(None, class_prompts, settings), prompts=prompts, cache=state)
-                return attack_models.adaptive_logits(self._backbone, known_defence(settings), inputs)
+                return attack_models.adaptive_logits(self._backbone, known_defence(settings), inputs, second)
             return attack_models.defence_logits(self._backbone, prompts, state, settings)
         return None
 
@@ -234,27 +239,44 @@ class Engine(EncodingEngine):
         settings: Settings,
         names: Iterable[str] = ("clip", "ensemble"),
         decide: Callable[[Settings], Trace] | None = None,
+        picture: Picture | None = None,
     ) -> dict[str, Verdict | DefenceFault]:
         """The defences' answers from the same encoded views, by name; without those that have none.
 
         Args:
             names: of ``DEFENCES``; those that tune prompts cost a prompt update each.
             decide: RITA's decision on these views with the given settings, for RITA and its ablations.
+            picture: the views' picture; without it, a defence that reads pixels has no answer.
 
         Raises:
             SettingError: a setting of a defence that cannot be used with these classes.
         """
         with self._model_lock():
-            inputs = self._defence_input(encoded_views, class_prompts, settings)
+            inputs = self._defence_input(encoded_views, class_prompts, settings, picture)
+            names = [name for name in names if picture is not None or not DEFENCES[name].reads_pixels]
             if decide is not None:
                 inputs = replace(inputs, decide=decide)
             found = {name: run_defence(name, inputs) for name in names}
         return {name: to_numpy(answer) for name, answer in found.items() if answer is not None}
 
     def _defence_input(
-        self, encoded_views: EncodedViews | None, class_prompts: ClassPrompts, settings: Settings
+        self,
+        encoded_views: EncodedViews | None,
+        class_prompts: ClassPrompts,
+        settings: Settings,
+        picture: Picture | None = None,
     ) -> DefenceInput:
         """What a defence sees; without views for an attacker, who draws fresh ones."""
+
+        def view_pixels(count: int) -> torch.Tensor:
+            assert encoded_views is not None
+            assert picture is not None
+            views = encoded_views.views
+            return crop(self._pixels(picture), views.boxes[:count], views.flipped[:count], self._backbone.side)
+
+        def encode_pixels(pixels: torch.Tensor) -> torch.Tensor:
+            return (self._backbone.encode_pixels if pixels.requires_grad else self._backbone.encode_views)(pixels)
+
         prompts, nothing = self._checked_prompts(class_prompts, settings), torch.empty(0)
         return DefenceInput(
             views=nothing if encoded_views is None else self._tensor(encoded_views.features),
@@ -265,6 +287,9 @@ class Engine(EncodingEngine):
             encode=prompts.encode_contexts,
             temperature=class_prompts.temperature,
             settings=settings,
+            view_pixels=view_pixels,
+            encode_pixels=encode_pixels,
+            seed=settings.view_seed,
         )
 
     # --- numbers of the paper's figures, from features alone

@@ -143,7 +143,7 @@ def defend(
         trace, after = engine.decide(encoded_views, class_prompts, cache, settings)
     with _timed(seconds, "other methods"):
         decide = decider(engine, encoded_views, class_prompts, cache, settings, trace)
-        answers = engine.answers(encoded_views, class_prompts, settings, methods, decide)
+        answers = engine.answers(encoded_views, class_prompts, settings, methods, decide, picture)
     return with_answers(ImageResult(picture, encoded_views, trace, {}), answers), after
 
 

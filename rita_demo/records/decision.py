@@ -118,13 +118,15 @@ class Verdict:
     """An answer: ``label``; ``probability`` (K,); ``margin`` in ``margin_unit``.
 
     The margin is the second lowest total minus the lowest for RITA (cosine distance), and the highest minus the second
-    highest probability for the others.
+    highest probability for the others. ``added`` (3, S, S): what a defence that changes pixels added to the whole
+    picture, in [-1, 1]; None for the others.
     """
 
     label: int
     probability: Array
     margin: float
     margin_unit: str
+    added: Array | None = None
 
 
 @dataclass(frozen=True)

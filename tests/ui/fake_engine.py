@@ -166,7 +166,7 @@ class FakeEngine:
     def _model_lock(self):
         return nullcontext()
 
-    def _defence_input(self, encoded_views, class_prompts, settings) -> DefenceInput:
+    def _defence_input(self, encoded_views, class_prompts, settings, picture=None) -> DefenceInput:
         hand = torch.from_numpy(class_prompts.template_features)
         return DefenceInput(
             torch.from_numpy(encoded_views.features),

@@ -55,7 +55,7 @@ class AttackRequest:
     ``budget`` in 1/255: 0 is the identity, also where truncation alone would change pixels. ``steps`` S, at least 0.
     ``seeds``: B whole numbers. ``label`` (B,) classes to leave; None: the model's own answer on the clean squares.
     ``target`` (B,) classes to reach, or None. ``roundtrip``: ``round`` or ``truncate``, how the iterate becomes
-    8-bit. ``sampled_logits``: what the attacker differentiates; None: the model itself. ``own``: values of the
+    8-bit. ``sampled_logits``: what the attacker differentiates; None: the model itself. ``second_logits``: in every second restart of ``adaptive``. ``own``: values of the
     attack's own settings. ``names``: of the K classes.
     """
 
@@ -66,6 +66,7 @@ class AttackRequest:
     target: Tensor | None = None
     roundtrip: str = "round"
     sampled_logits: SampledLogits | None = None
+    second_logits: SampledLogits | None = None
     own: Mapping[str, Any] = field(default_factory=dict)
     names: Sequence[str] = ()
 

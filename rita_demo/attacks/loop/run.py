@@ -26,6 +26,7 @@ def attack_steps(
     targets: Sequence[int | None] | None = None,
     sampled_logits: SampledLogits | None = None,
     names: Sequence[str] = (),
+    second_logits: SampledLogits | None = None,
 ) -> Generator[tuple[int, int], None, list[AttackTrace]]:
     """Attack B squares: yields (steps done, steps) after every step, returns their traces. ``seconds`` is each one's share.
 
@@ -40,6 +41,7 @@ def attack_steps(
         sampled_logits: what the attacker differentiates; ``eot`` and ``defence`` need it, with it
             ``autoattack`` is its version ``rand``.
         names: of the K classes, for an attack that writes one.
+        second_logits: what ``adaptive`` differentiates in every second restart, where the defence has two surrogates.
 
     Raises:
         SettingError: a value that is not allowed, before the first step.
@@ -67,6 +69,7 @@ def attack_steps(
         sampled_logits=sampled_logits if row.transform is None else row.transform(logits),
         own=row.own_values(settings),
         names=names,
+        second_logits=second_logits,
     )
     started = time.perf_counter()
     loop = loop_of(row)(logits, pixels, request)

@@ -27,7 +27,7 @@ from rita_demo.evaluation.store.views_and_attacks import (
     EncodedPictureStore,
 )
 from rita_demo.process.guest_file import GuestError
-from rita_demo.records import CacheState, ClassPrompts, DefenceFault, Trace, Tuning, Verdict
+from rita_demo.records import CacheState, ClassPrompts, DefenceFault, Picture, Trace, Tuning, Verdict
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.settings import Settings
 
@@ -59,19 +59,22 @@ class PictureEvaluator:
         """
         item, own = request.item, self.picture_settings(request)
         class_prompts = self.class_prompts(request.names, request.view_cell)
+
+        def deliver() -> tuple[Picture, AttackOutcome]:
+            clean = open_picture(item.source(), square=own.square, side=self.engine.info.side)
+            if attack_store is None:
+                return clean, AttackOutcome()
+            return attack_store.get_or_attack(self.engine, item, clean, class_prompts, own, cache, request.target)
+
         try:
             if (known := views_store.find(item)) is not None:
-                return known
-            picture = open_picture(item.source(), square=own.square, side=self.engine.info.side)
-            outcome = AttackOutcome()
-            if attack_store is not None:
-                picture, outcome = attack_store.get_or_attack(
-                    self.engine, item, picture, class_prompts, own, cache, request.target
-                )
+                return replace(known, picture=lambda: deliver()[0])
+            picture, outcome = deliver()
             begin = time.perf_counter()
             encoded_views = self.engine.encode_views(picture, own)
             seconds = time.perf_counter() - begin
-            return views_store.add(item, encoded_views.features, own.view_seed, outcome, seconds)
+            stored = views_store.add(item, encoded_views.features, own.view_seed, outcome, seconds)
+            return replace(stored, picture=lambda: picture)
         except DemoError as error:
             raise with_picture_name(item, error) from error
 
@@ -122,7 +125,10 @@ class PictureEvaluator:
             GuestError: the user's own defence has no answer.
         """
         decide = None if trace is None else lambda _: trace
-        found = self.engine.answers(encoded.encoded_views, class_prompts, cell.settings, (cell.method,), decide)
+        picture = encoded.picture() if encoded.picture and DEFENCES[cell.method].reads_pixels else None
+        found = self.engine.answers(
+            encoded.encoded_views, class_prompts, cell.settings, (cell.method,), decide, picture
+        )
         answer = found[cell.method]  # a cell without a cache is never measured with a cache-only method
         if isinstance(answer, DefenceFault):
             raise GuestError(answer.sentence, detail=answer.detail)

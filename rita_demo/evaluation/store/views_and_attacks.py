@@ -6,6 +6,7 @@ depend on whether its views were read back.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -34,11 +35,15 @@ class AttackOutcome:
 
 @dataclass(frozen=True)
 class EncodedPicture:
-    """The input of all methods: ``encoded_views.features`` (N, D) of unit length, read from half precision."""
+    """The input of all methods: ``encoded_views.features`` (N, D) of unit length, read from half precision.
+
+    ``picture`` opens the delivered square, for a defence that reads pixels.
+    """
 
     encoded_views: EncodedViews
     attack_outcome: AttackOutcome
     seconds: float  # of cutting and encoding the views, when they were made
+    picture: Callable[[], Picture] | None = None
 
 
 @dataclass

@@ -1,0 +1,105 @@
+"""CSR: where a low-pass version disagrees, pixels are changed towards it (arXiv 2601.19210)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, verdict_of
+from rita_demo.records import Verdict
+from rita_demo.settings.setting import Setting
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+REFERENCE_SIDE = 224  # the radius is stated for this side
+
+
+def low_pass(pixels: Tensor, radius: float) -> Tensor:
+    """Pixels (1, 3, S, S) times ``exp(-d^2 / (2 r^2))`` in the Fourier domain, ``d`` the distance from frequency 0."""
+    import torch
+
+    side = pixels.shape[-1]
+    frequency = torch.fft.fftfreq(side, 1 / side, device=pixels.device)
+    squared = frequency.square()[:, None] + frequency.square()
+    kept = (-squared / (2 * (radius * side / REFERENCE_SIDE) ** 2)).exp()
+    return torch.fft.ifft2(torch.fft.fft2(pixels) * kept).real.clamp(0, 1).to(pixels)
+
+
+def repair(inputs: DefenceInput, pixels: Tensor) -> Tensor:
+    """What is added to pixels (1, 3, S, S), at most ``csr.budget`` / 255 per value; zero where both versions agree.
+
+    Signed steps raise ``cos(f(x + delta), f(low)) - cos(f(x + delta), f(x))``.
+    """
+    import torch
+
+    from rita_demo.defences.pixel_gradient import pixel_gradient
+
+    own, radius = inputs.own, inputs.own["budget"] / 255
+    pixels = pixels.detach()
+    with torch.no_grad():
+        clean, smooth = inputs.encode_pixels(torch.cat([pixels, low_pass(pixels, own["radius"])])).unbind()
+    delta = torch.zeros_like(pixels)
+    if float(clean @ smooth) >= own["threshold"]:
+        return delta
+    for _ in range(own["steps"]):
+        slope = pixel_gradient(lambda at: inputs.encode_pixels(at)[0] @ (smooth - clean), pixels + delta)
+        delta = (delta + own["step"] / 255 * slope.sign()).clamp(-radius, radius)
+        delta = (pixels + delta).clamp(0, 1) - pixels
+    return delta
+
+
+def logits(inputs: DefenceInput) -> Tensor:
+    """CLIP's logits (K,) of the repaired picture; what is added counts as a constant."""
+    from rita_demo.defences.pixel_gradient import logits_of, with_added
+
+    pixels = inputs.view_pixels(1)
+    return logits_of(inputs, with_added(pixels, repair(inputs, pixels)))
+
+
+def answer(inputs: DefenceInput) -> Verdict:
+    """CLIP's answer to the repaired picture."""
+    from rita_demo.defences.pixel_gradient import logits_of, with_added
+
+    pixels = inputs.view_pixels(1)
+    added = repair(inputs, pixels)
+    return replace(verdict_of(logits_of(inputs, with_added(pixels, added)).softmax(-1)), added=added[0])
+
+
+DEFENCE = Defence(
+    name="csr",
+    title="CSR",
+    sentence="No crops: where a blurred version of the picture has another feature, pixels are moved towards that one.",
+    cites="CSR 2026",
+    url="https://arxiv.org/abs/2601.19210",
+    sees="picture",
+    input_description="1 view, changed",
+    reads_pixels=True,
+    answer=answer,
+    adaptive=Adaptive("identity", logits, "The repair is computed anew in every step and held fixed in the gradient."),
+    dash="longdash",
+    symbol="triangle-down",
+    settings=(
+        Setting("budget", "float", 4.0, "Budget of CSR", "How far it may move a pixel, in 1/255.", low=0.0, high=64.0),
+        Setting("step", "float", 2.0, "Step of CSR", "How far one step moves a pixel, in 1/255.", low=0.0, high=64.0),
+        Setting("steps", "int", 3, "Steps of CSR", "How many steps it takes.", low=0, high=50),
+        Setting(
+            "radius",
+            "float",
+            40.0,
+            "Low-pass radius",
+            "Width of the Gaussian in the Fourier domain, for a picture of 224 pixels; it is scaled with the side.",
+            low=1.0,
+            high=1000.0,
+        ),
+        Setting(
+            "threshold",
+            "float",
+            0.85,
+            "Threshold of CSR",
+            "A picture whose blurred version has at least this cosine with it is left alone.",
+            low=-1.0,
+            high=1.0,
+        ),
+    ),
+)

@@ -1,0 +1,117 @@
+"""DBD: the answer from a feature that is moved along the mean offset of its views (Liu et al. 2026)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, verdict_of
+from rita_demo.records import Verdict
+from rita_demo.settings.setting import Setting
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+CROPS, SMALLEST_CROP = 16, 0.5  # of the picture's area
+BITS = (3, 4, 5)  # per colour
+JPEG_QUALITIES = (30, 50, 75)
+NOISES = (0.02, 0.02, 0.04, 0.04, 0.08, 0.08)  # standard deviations, pixels in [0, 1]
+BLURS = (0.5, 1.0, 1.5)  # standard deviations in pixels
+
+
+def versions(picture: Tensor, seed: int) -> Tensor:
+    """32 versions (32, 3, S, S) of a picture (3, S, S): itself, crops, fewer bits, JPEG, noise, blur.
+
+    Differentiable in the pixels; fewer bits and JPEG pass the gradient as if they did nothing.
+    """
+    import torch
+    from torchvision.transforms.v2.functional import gaussian_blur
+
+    from rita_demo.views.boxes import draw_boxes
+    from rita_demo.views.crops import crop
+
+    generator = torch.Generator().manual_seed(seed)
+    boxes, flipped = draw_boxes(CROPS + 1, seed, SMALLEST_CROP)
+    found = [crop(picture, boxes, flipped, picture.shape[-1])]  # box 0 is the whole picture
+    hard = [(picture.detach() * (2**bits - 1)).round() / (2**bits - 1) for bits in BITS]
+    hard += [_jpeg(picture.detach(), quality) for quality in JPEG_QUALITIES]
+    found.append(torch.stack([picture + (version - picture.detach()) for version in hard]))
+    noise = [deviation * torch.randn(picture.shape, generator=generator).to(picture) for deviation in NOISES]
+    found.append(torch.stack([(picture + one).clamp(0, 1) for one in noise]))
+    found.append(torch.stack([gaussian_blur(picture, [7, 7], [width, width]) for width in BLURS]))
+    return torch.cat(found)
+
+
+def _jpeg(picture: Tensor, quality: int) -> Tensor:
+    import torch
+    from torchvision.io import decode_jpeg, encode_jpeg
+
+    levels = (picture * 255).round().clamp(0, 255).to("cpu", torch.uint8)
+    return (decode_jpeg(encode_jpeg(levels, quality)).float() / 255).to(picture)
+
+
+def moved_feature(x: Tensor, z: Tensor, temperature: float, surest: int, threshold: float, far: float) -> Tensor:
+    """The feature (D,) that answers, from versions (N, D), version 0 the picture, and class sentences (K, D).
+
+    ``d``: mean of ``x_n - x_0`` over the ``surest`` other versions (of lowest entropy). ``s``: mean of
+    ``cos(x_n - x_0, d)`` over the same. The answer's feature is ``x_0 + far d`` where ``s > threshold``, else
+    ``x_0 + d``, of unit length.
+    """
+    from torch.nn.functional import cosine_similarity
+
+    from rita_demo.method.confidence import entropy_of
+    from rita_demo.method.dtypes import unit
+
+    entropy = entropy_of((x[1:] @ z.T / temperature).log_softmax(-1))
+    chosen = entropy.topk(min(surest, len(entropy)), largest=False).indices
+    offset = x[1:][chosen] - x[0]
+    d = offset.mean(0)
+    agreement = cosine_similarity(offset, d[None], dim=-1).mean()
+    return unit(x[0] + (far if float(agreement.detach()) > threshold else 1.0) * d)
+
+
+def logits(inputs: DefenceInput) -> Tensor:
+    """CLIP's logits (K,) of the moved feature, differentiable in the picture."""
+    own, z = inputs.own, inputs.template_features
+    x = inputs.encode_pixels(versions(inputs.view_pixels(1)[0], inputs.seed))
+    return (
+        moved_feature(x, z, inputs.temperature, own["surest"], own["threshold"], own["far"]) @ z.T / inputs.temperature
+    )
+
+
+def answer(inputs: DefenceInput) -> Verdict:
+    """CLIP's answer to the moved feature."""
+    return verdict_of(logits(inputs).softmax(-1))
+
+
+DEFENCE = Defence(
+    name="dbd",
+    title="DBD",
+    sentence="The feature of the picture is moved along the mean offset of 31 changed versions of it, further where they agree.",
+    cites="Liu et al. 2026",
+    url="https://arxiv.org/abs/2606.06186",
+    sees="picture",
+    input_description="32 versions of its own",
+    reads_pixels=True,
+    answer=answer,
+    adaptive=Adaptive(
+        "straight-through",
+        logits,
+        "The gradient is exact on the features; fewer bits, JPEG, the choice of versions and the threshold are passed.",
+    ),
+    uses=("hand_prompt", "view_seed"),
+    dash="dash",
+    symbol="square",
+    settings=(
+        Setting("surest", "int", 16, "Surest versions", "How many versions the offset is the mean of.", low=1, high=31),
+        Setting(
+            "threshold",
+            "float",
+            0.8,
+            "Threshold of DBD",
+            "Versions whose offsets have a higher mean cosine with their mean show an attack.",
+            low=-1.0,
+            high=1.0,
+        ),
+        Setting("far", "float", 2.5, "Step of DBD", "How far the feature moves then, in offsets.", low=0.0, high=100.0),
+    ),
+)

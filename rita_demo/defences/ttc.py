@@ -1,0 +1,97 @@
+"""TTC, test-time counterattack: pixels are changed so that the feature leaves where the attack put it (Xing et al. 2025)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, verdict_of
+from rita_demo.records import Verdict
+from rita_demo.settings.setting import Setting
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def counterattack(inputs: DefenceInput, pixels: Tensor) -> Tensor:
+    """What is added to pixels (1, 3, S, S), at most ``ttc.budget`` / 255 per value.
+
+    ``delta_0`` is uniform noise. The feature's relative move ``tau = |f(x + delta_0) - f(x)| / |f(x)|`` is large where
+    no attack is: then the noise alone is added. Else signed steps raise ``|f(x + delta) - f(x)|^2``, and the deltas of
+    step 0 to the last are averaged with weights ``softmax(ttc.beta * step)``.
+    """
+    import torch
+
+    from rita_demo.defences.pixel_gradient import pixel_gradient
+
+    own, radius = inputs.own, inputs.own["budget"] / 255
+    pixels = pixels.detach()
+    generator = torch.Generator().manual_seed(inputs.seed)
+    delta = radius * (2 * torch.rand(pixels.shape, generator=generator) - 1).to(pixels)
+    delta = (pixels + delta).clamp(0, 1) - pixels
+    with torch.no_grad():
+        clean = inputs.encode_pixels(pixels)
+        moved = (inputs.encode_pixels(pixels + delta) - clean).norm() / clean.norm()
+    if float(moved) >= own["threshold"]:
+        return delta
+    deltas = [delta]
+    for _ in range(own["steps"]):
+        slope = pixel_gradient(lambda at: (inputs.encode_pixels(at) - clean).square().sum(), pixels + delta)
+        delta = (delta + own["step"] / 255 * slope.sign()).clamp(-radius, radius)
+        delta = (pixels + delta).clamp(0, 1) - pixels
+        deltas.append(delta)
+    weight = (own["beta"] * torch.arange(len(deltas), dtype=pixels.dtype)).softmax(0).to(pixels.device)
+    return (weight[:, None, None, None] * torch.cat(deltas)).sum(0, keepdim=True)
+
+
+def logits(inputs: DefenceInput) -> Tensor:
+    """CLIP's logits (K,) of the changed picture; what is added counts as a constant."""
+    from rita_demo.defences.pixel_gradient import logits_of, with_added
+
+    pixels = inputs.view_pixels(1)
+    return logits_of(inputs, with_added(pixels, counterattack(inputs, pixels)))
+
+
+def answer(inputs: DefenceInput) -> Verdict:
+    """CLIP's answer to the changed picture."""
+    from rita_demo.defences.pixel_gradient import logits_of, with_added
+
+    pixels = inputs.view_pixels(1)
+    added = counterattack(inputs, pixels)
+    return replace(verdict_of(logits_of(inputs, with_added(pixels, added)).softmax(-1)), added=added[0])
+
+
+DEFENCE = Defence(
+    name="ttc",
+    title="TTC",
+    sentence="No crops: where noise hardly moves the feature, the defence attacks the picture back, away from that feature.",
+    cites="Xing et al. 2025",
+    url="https://arxiv.org/abs/2503.03613",
+    sees="picture",
+    input_description="1 view, changed",
+    reads_pixels=True,
+    answer=answer,
+    adaptive=Adaptive(
+        "identity",
+        logits,
+        "The counterattack is computed anew on fresh noise in every step and held fixed in the gradient.",
+    ),
+    uses=("hand_prompt", "view_seed"),
+    dash="dashdot",
+    symbol="triangle-up",
+    settings=(
+        Setting("budget", "float", 4.0, "Budget of TTC", "How far it may move a pixel, in 1/255.", low=0.0, high=64.0),
+        Setting("step", "float", 1.0, "Step of TTC", "How far one step moves a pixel, in 1/255.", low=0.0, high=64.0),
+        Setting("steps", "int", 2, "Steps of TTC", "How many steps it takes.", low=0, high=50),
+        Setting("beta", "float", 2.0, "Weight of late steps", "0: all steps count alike.", low=0.0, high=50.0),
+        Setting(
+            "threshold",
+            "float",
+            0.2,
+            "Threshold of TTC",
+            "Noise that moves the feature by at least this share shows a clean picture: nothing else is added.",
+            low=0.0,
+            high=2.0,
+        ),
+    ),
+)
