@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, verdict_of
 from rita_demo.records import Verdict
@@ -42,11 +45,15 @@ def versions(picture: Tensor, seed: int) -> Tensor:
 
 
 def _jpeg(picture: Tensor, quality: int) -> Tensor:
+    """A picture (3, S, S) after JPEG."""
     import torch
-    from torchvision.io import decode_jpeg, encode_jpeg
+    from PIL import Image
 
-    levels = (picture * 255).round().clamp(0, 255).to("cpu", torch.uint8)
-    return (decode_jpeg(encode_jpeg(levels, quality)).float() / 255).to(picture)
+    levels = (picture * 255).round().clamp(0, 255).byte().permute(1, 2, 0).cpu().numpy()
+    file = BytesIO()
+    Image.fromarray(levels).save(file, "JPEG", quality=quality)
+    decoded = torch.from_numpy(np.array(Image.open(file)))
+    return decoded.permute(2, 0, 1).to(picture) / 255
 
 
 def moved_feature(x: Tensor, z: Tensor, temperature: float, surest: int, threshold: float, far: float) -> Tensor:

@@ -153,6 +153,7 @@ def train_robust(
     steps: int | None = None,
     recipe: RobustRecipe | None = None,
     start: Path = EMBEDDED_DIR,
+    save_every_steps: int | None = None,
     print_line: Log = print,
 ) -> Path:
     """Fine-tune the vision tower of the model in `start`; returns `out/vision.safetensors` (half precision).
@@ -195,7 +196,8 @@ def train_robust(
             losses = []
         if state.step % VALIDATE_EVERY == 0:
             log(validation_line(averaged_model(model, state), splits))
-        if state.seconds - saved_at > SAVE_EVERY:
+        due = save_every_steps and state.step % save_every_steps == 0
+        if due or state.seconds - saved_at > SAVE_EVERY:
             save_training(out, model, optimizer, state)
             saved_at = state.seconds
     save_training(out, model, optimizer, state)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-EMBEDDED = "embedded"
+EMBEDDED, EMBEDDED_ROBUST = "embedded", "embedded-robust"
 NOT_ZERO_SHOT = "The embedded model is trained on the training splits of Caltech101 and DTD: nothing here is zero-shot."
 EMBEDDED_DIR = Path(__file__).resolve().parents[2] / "assets" / "model"
+ROBUST_TOWER = EMBEDDED_DIR / "robust_vision.safetensors"
 WEIGHTS_FILE = "open_clip_model.safetensors"  # of a model folder, and of open_clip's repositories on the hub
 
 
@@ -29,6 +30,13 @@ BACKBONES: dict[str, ModelEntry] = {
         15_028_801,
         "Small and trained for this demo: knows everyday objects and textures, nothing to download; "
         f"under 2 seconds per picture on two CPU cores. {NOT_ZERO_SHOT}",
+    ),
+    EMBEDDED_ROBUST: ModelEntry(
+        "Embedded model, robust",
+        0,
+        15_028_801,
+        "The embedded model with a vision tower that was fine-tuned on attacked pictures (TeCoA and FARE, 4/255): "
+        "an attack that empties the other tower leaves it part of its answers.",
     ),
     "ViT-B-16-quickgelu:openai": ModelEntry(
         "CLIP ViT-B/16 (OpenAI)",
@@ -90,8 +98,8 @@ def model_status() -> tuple[ModelStatus, ...]:
 
     rows = []
     for name, entry in BACKBONES.items():
-        if name == EMBEDDED:
-            ready = (EMBEDDED_DIR / WEIGHTS_FILE).is_file()
+        if not entry.megabytes:
+            ready = (EMBEDDED_DIR / WEIGHTS_FILE).is_file() and (name == EMBEDDED or ROBUST_TOWER.is_file())
         else:
             architecture, _, tag = name.partition(":")
             ready = cached_weights(get_pretrained_cfg(architecture, tag)) is not None

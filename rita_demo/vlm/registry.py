@@ -1,6 +1,6 @@
 """Load a model by its name.
 
-A model is named ``embedded``, ``ARCHITECTURE:TAG`` (any pretrained pair of open_clip),
+A model is named ``embedded``, ``embedded-robust`` (another vision tower in it), ``ARCHITECTURE:TAG`` (any pretrained pair of open_clip),
 ``ARCHITECTURE:path/to/checkpoint`` or ``local-dir:path/to/folder`` (a folder like assets/model). After TAG or
 checkpoint, ``+path/to/vision_tower`` replaces the vision tower (TeCoA, PMG-AFT, FARE);
 ``+except=KEY,KEY`` after that names the keys that may be missing or left over in its file.
@@ -22,7 +22,16 @@ from torch import nn
 
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm.backbone import PRECISIONS, Backbone
-from rita_demo.vlm.catalogue import BACKBONES, EMBEDDED, EMBEDDED_DIR, WEIGHTS_FILE, ModelEntry, cached_weights
+from rita_demo.vlm.catalogue import (
+    BACKBONES,
+    EMBEDDED,
+    EMBEDDED_DIR,
+    EMBEDDED_ROBUST,
+    ROBUST_TOWER,
+    WEIGHTS_FILE,
+    ModelEntry,
+    cached_weights,
+)
 from rita_demo.vlm.checkpoint import check_checkpoint_path, is_checkpoint_name, load_vision_weights, load_weights
 from rita_demo.vlm.device import pick_device, pick_precision
 from rita_demo.vlm.model_names import activation_name, activation_note, split_source, tag_of
@@ -46,8 +55,9 @@ def load(spec: str, device: str | None = None, precision: str | None = None) -> 
     if precision not in PRECISIONS:
         raise BackboneError(f"The precision is one of {', '.join(PRECISIONS)}; got {precision}.")
     more: dict[str, Any] = {"device": device, "precision": precision}
-    if spec == EMBEDDED:
-        return _from_folder(EMBEDDED_DIR, spec, BACKBONES[spec].title, BACKBONES[spec].note, more)
+    if spec in (EMBEDDED, EMBEDDED_ROBUST):
+        tower = ROBUST_TOWER if spec == EMBEDDED_ROBUST else None
+        return _from_folder(EMBEDDED_DIR, spec, BACKBONES[spec].title, BACKBONES[spec].note, more, tower)
     architecture, colon, source = spec.partition(":")
     if architecture == "local-dir":
         folder = Path(source)
@@ -115,10 +125,13 @@ def _from_file(architecture: str, path: Path, config: dict[str, Any], suffix: st
     return model, {"name": f"{architecture}:{path.name}", "title": title, "note": note, **preprocessing}
 
 
-def _from_folder(folder: Path, name: str, title: str, note: str, more: dict[str, Any]) -> Backbone:
+def _from_folder(
+    folder: Path, name: str, title: str, note: str, more: dict[str, Any], tower: Path | None = None
+) -> Backbone:
+    """``tower``: weights that replace those of the vision tower."""
     hint = (
         "Restore assets/model from the repository, or choose another model."
-        if name == EMBEDDED
+        if folder == EMBEDDED_DIR
         else "Give a folder with open_clip_config.json and open_clip_model.safetensors."
     )
     try:
@@ -129,6 +142,8 @@ def _from_folder(folder: Path, name: str, title: str, note: str, more: dict[str,
     try:
         model = _build(config, title)
         load_weights(model, folder / WEIGHTS_FILE, title)
+        if tower is not None:
+            load_vision_weights(model, tower, EMBEDDED)
         seen = folder / "seen_tokens.json"
         ids = frozenset(json.loads(seen.read_text(encoding="utf-8"))) if seen.is_file() else None
         length = config["text_cfg"].get("context_length", 77)
@@ -146,7 +161,7 @@ def _from_folder(folder: Path, name: str, title: str, note: str, more: dict[str,
 def _config(architecture: str, spec: str) -> dict[str, Any]:
     config = open_clip.get_model_config(architecture) if ":" not in architecture else None
     if config is None:
-        close = difflib.get_close_matches(architecture, [*open_clip.list_models(), EMBEDDED], 3, 0.5)
+        close = difflib.get_close_matches(architecture, [*open_clip.list_models(), EMBEDDED, EMBEDDED_ROBUST], 3, 0.5)
         hint = f"Did you mean {' or '.join(close)}?" if close else f"Models: {', '.join(BACKBONES)}."
         raise BackboneError(f"There is no model called {spec[:100]!r}.", hint)
     return config

@@ -152,7 +152,7 @@ def test_openai_weights_are_run_with_the_activation_they_were_trained_with(monke
 def test_every_listed_model_exists_in_open_clip_with_the_size_it_states() -> None:
     known = set(open_clip.list_pretrained(as_str=True))
     for name, entry in BACKBONES.items():
-        if name != "embedded":
+        if entry.megabytes:
             assert name in known
             config = open_clip.get_model_config(name.partition(":")[0])
             with torch.device("meta"):
@@ -215,15 +215,22 @@ def test_a_local_file_reports_its_activation_and_how_to_change_it(
 
 def test_every_listed_model_states_the_activation_that_its_tag_asks_for() -> None:
     for name, entry in BACKBONES.items():
-        if name != "embedded":
+        if entry.megabytes:
             architecture, _, tag = name.partition(":")
             quick = pretrained.get_pretrained_cfg(architecture, tag).get("quick_gelu", False)
             config = open_clip.get_model_config(architecture) | {"quick_gelu": quick}
             assert f"; {activation_name(config)}; " in entry.note
 
 
-def test_the_embedded_model_has_the_stated_number_of_parameters() -> None:
-    assert load("embedded", "cpu").info.parameters == BACKBONES["embedded"].parameters
+def test_the_embedded_models_have_the_stated_number_of_parameters_and_the_same_text_tower() -> None:
+    plain, robust = (load(name, "cpu") for name in ("embedded", "embedded-robust"))
+    for model in (plain, robust):
+        assert model.info.parameters == BACKBONES[model.info.name].parameters
+    same = [torch.equal(a, b) for a, b in zip(plain.tower.weights().values(), robust.tower.weights().values())]
+    assert same
+    assert all(same)
+    pixels = torch.rand(2, 3, 128, 128, generator=torch.manual_seed(0))
+    assert not torch.allclose(plain.encode_pixels(pixels), robust.encode_pixels(pixels), atol=0.1)
 
 
 def test_the_catalogue_and_the_boxes_of_views_load_no_torch() -> None:

@@ -7,9 +7,11 @@ from html import escape
 from typing import Any
 
 import gradio as gr
+import numpy as np
 
 from rita_demo import plots
 from rita_demo.analysis import entropies
+from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.decision import cost_and_plan_matrix as matrices
 from rita_demo.plots.decision import sinkhorn_and_tuning
 from rita_demo.plots.decision.all_classes import all_prompts, all_views
@@ -27,7 +29,7 @@ from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
 from rita_demo.ui.widgets.setting_controls import build_control
-from rita_demo.ui.widgets.views_grid import ViewsGrid, grid_value, sprite_value
+from rita_demo.ui.widgets.views_grid import ViewsGrid, grid_value, magnified_perturbation, sprite_value
 
 NO_PROMPT = "none chosen"
 
@@ -62,6 +64,26 @@ def _grid_buttons(session: Session, side: str) -> str | None:
     if run is None or session.crops_of(side) is None:
         return None
     return grid_value(run, side, selected=session.selection.view, excluded=session.inside.what_if.exclusions.views)
+
+
+def added_html(session: Session) -> str:
+    """HTML: what the defences that change pixels added to each picture; "" where none of them was asked."""
+    run = session.displayed_run
+    if run is None:
+        return ""
+    parts = []
+    for side in sides_of(run):
+        for name, verdict in getattr(run, side).verdicts.items():
+            if verdict.added is not None:
+                levels = 255 * np.moveaxis(verdict.added, 0, 2)
+                pixels = magnified_perturbation(np.zeros_like(levels), levels)
+                parts.append(
+                    f"<figure><img src='{jpeg_uri(pixels)}' alt='What {DEFENCES[name].title} added to the {side} picture'>"
+                    f"<figcaption>{DEFENCES[name].title}, {side}: at most {abs(levels).max():.1f}/255</figcaption></figure>"
+                )
+    if not parts:
+        return ""
+    return f"<h3>What the defence added, 20 times magnified; grey means unchanged</h3><div class='cells'>{''.join(parts)}</div>"
 
 
 # --- the costs
@@ -194,6 +216,7 @@ SECTIONS = (
         "tab shows it.",
         (FigureRow("entropies", "Entropy of every view", 210, _view_entropies, on_click="on_view"),),
         column=_build_grid,
+        below=_text("in-added", added_html, "inside"),
     ),
     Section(
         "What every class costs",
