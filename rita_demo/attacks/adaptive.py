@@ -35,15 +35,18 @@ def adaptive(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSt
     a target: of log p), restart 2 of the margin again. Where the defence has a second surrogate, odd restarts climb
     that, and the losses change after both. The restart with the highest mean margin on fresh draws of views
     is delivered; there is no further one after a picture that fools the model in every draw. ``loss`` is the margin in
-    logits; ``frames`` are those of the delivered restart. With the setting ``search=square`` the defence is only queried.
+    logits; ``frames`` are those of the delivered restart. With the setting
+    ``search=square`` the defence is only queried; with ``apgd`` the package pyautoattack climbs the same function.
     """
     import torch
 
-    from rita_demo.attacks.autoattack import square
+    from rita_demo.attacks import autoattack
     from rita_demo.attacks.loop.gradient_loop import as_batch
 
     if request.own["search"] == "square":
-        return (yield from square(logits, pixels, request, request.own["queries"]))
+        return (yield from autoattack.square(logits, pixels, request, request.own["queries"]))
+    if request.own["search"] == "apgd":
+        return (yield from autoattack.apgd(logits, pixels, request, request.steps))
     found = []
     for number, seed in enumerate(request.seeds):
         label, target = (None if one is None else one[number, None] for one in (request.label, request.target))
@@ -218,10 +221,10 @@ ATTACK = Attack(
             "choice",
             "gradient",
             "Search",
-            "By the gradient of the defence; or by queries of it alone (Square): better than the gradient only where the "
-            "defence hides its gradient.",
+            "By the gradient of the defence; by APGD of the package pyautoattack on the same gradient, for comparison; or by "
+            "queries alone (Square): better than the gradient only where the defence hides it.",
             group="attack",
-            choices=("gradient", "square"),
+            choices=("gradient", "apgd", "square"),
         ),
         Setting("queries", "int", 1000, "Queries of Square", "How many.", group="attack", low=1, high=20_000),
     ),

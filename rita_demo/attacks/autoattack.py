@@ -54,6 +54,11 @@ def square(logits: Logits, pixels: Tensor, request: AttackRequest, queries: int)
     return (yield from _run(logits, pixels, request, "custom", queries, ("square",)))
 
 
+def apgd(logits: Logits, pixels: Tensor, request: AttackRequest, steps: int) -> AttackSteps:
+    """The parts APGD-CE and APGD-DLR alone, ``steps`` of each: as many gradients as two restarts of ``adaptive``."""
+    return (yield from _run(logits, pixels, request, "custom", 2 * steps, ("apgd-ce", "apgd-dlr")))
+
+
 def _run(
     logits: Logits, pixels: Tensor, request: AttackRequest, version: str, each: int, parts: tuple[str, ...] = ()
 ) -> AttackSteps:
@@ -87,7 +92,7 @@ def _run(
         more = {"version": version, "seed": seed, "device": own.device} | ({"attacks": list(parts)} if parts else {})
         attack = package.AutoAttack(model, norm="Linf", eps=radius, **more)
         if parts:
-            attack.square.n_queries = each
+            attack.square.n_queries, attack.apgd.n_iter = each, each // 2
         attack.apgd_targeted.n_target_classes = attack.fab.n_target_classes = min(MAX_TARGETS, answer.shape[1] - 1)
         attack.logger.disabled = True  # its advice is for the command line
         return attack.run_standard_evaluation(own, label, batch_size=1)[0]

@@ -68,13 +68,13 @@ class Adaptive:
     """What an attacker who knows the defence differentiates.
 
     ``kind``: the gradient is exact, straight-through (a step without gradient is passed as if it did nothing), or
-    identity (the whole defence is; Athalye et al. 2018, BPDA). ``logits``: an input whose ``views`` carry a gradient
+    identity (the whole defence is; Athalye et al. 2018, BPDA), or automatic (whatever autograd finds in the answer). ``logits``: an input whose ``views`` carry a gradient
     -> logits (K,), with the label of the defence's own answer. ``sentence``: what is differentiated and what is held
     fixed. ``second``: another surrogate, which every second restart climbs instead; the delivered picture is the
     one that is stronger against ``logits``.
     """
 
-    kind: Literal["exact", "straight-through", "identity"]
+    kind: Literal["exact", "straight-through", "identity", "automatic"]
     logits: Callable[[DefenceInput], Tensor]
     sentence: str = ""
     second: Callable[[DefenceInput], Tensor] | None = None
@@ -89,7 +89,7 @@ class Defence:
     the answer depends on beside those of the attack and the views. ``settings``: its own settings.
     ``reads_pixels``: it asks for pixels, and has no answer where only features are known.
     ``answer``: a :class:`DefenceInput` -> :class:`Verdict`, or None for no answer under these settings.
-    ``adaptive``: None means that no attack knows the defence.
+    ``adaptive``: None means that an attacker who knows the defence uses autograd on its answer.
     ``role``: its colour in the palette of ``plots/theme.py``; "" takes the next free colour. ``dash``, ``symbol``:
     Plotly's names of its line and its marker. ``paper_name``: its name in the paper's tables.
 
@@ -173,7 +173,7 @@ class Defence:
 
     def attacked_logits(self, inputs: DefenceInput, second: bool = False) -> Tensor:
         """Logits (K,) for an attacker who knows it, from what it sees and with its own settings; or the ``second``."""
-        assert self.adaptive is not None, f"no attack knows {self.name}"
+        assert self.adaptive is not None, "registry.known_defence gives every defence one"
         logits = self.adaptive.second if second and self.adaptive.second else self.adaptive.logits
         return logits(self._own_inputs(inputs))
 
@@ -185,8 +185,13 @@ class Defence:
         return replace(inputs, views=views, area_fraction=area_fraction, settings=settings, own=own)
 
 
+def straight_through(before: Tensor, after: Tensor) -> Tensor:
+    """``after``, with the gradient of ``before``: to an attacker, the step between them is the identity."""
+    return before + (after - before).detach()
+
+
 def verdict_of(probability: Tensor) -> Verdict:
     """A :class:`Verdict` from probabilities (K,): margin = best minus second best (0 when K = 1)."""
-    best = probability.topk(min(2, len(probability)))
+    best = probability.detach().topk(min(2, len(probability)))
     margin = float(best.values[0] - best.values[1]) if len(probability) > 1 else 0.0
     return Verdict(int(best.indices[0]), probability, margin, "probability")

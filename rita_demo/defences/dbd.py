@@ -5,8 +5,6 @@ from __future__ import annotations
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, verdict_of
 from rita_demo.records import Verdict
 from rita_demo.settings.setting import Setting
@@ -46,6 +44,7 @@ def versions(picture: Tensor, seed: int) -> Tensor:
 
 def _jpeg(picture: Tensor, quality: int) -> Tensor:
     """A picture (3, S, S) after JPEG."""
+    import numpy as np
     import torch
     from PIL import Image
 

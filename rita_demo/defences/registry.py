@@ -10,17 +10,22 @@ import math
 import pkgutil
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rita_demo import defences as package
 from rita_demo.attacks.adaptive import EACH, attacked_defence
 from rita_demo.defences import rita
-from rita_demo.defences.contract import Defence, DefenceInput
+from rita_demo.defences.contract import Adaptive, Defence, DefenceInput
 from rita_demo.process.guest_file import GuestError, guest_errors, load_guest, place
 from rita_demo.records import DefenceFault, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import PRESETS, RECOMMENDED, Settings, register, register_choices, unregister
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 #: The order of tables and figures; other defences follow.
 ORDER = (
@@ -69,19 +74,34 @@ def add_entry_points() -> list[str]:
 
 
 def known_defence(settings: Settings) -> Defence:
-    """The defence that the attack ``adaptive`` knows.
+    """The defence that the attack ``adaptive`` knows; one that states no gradient gets that of its answer."""
+    defence = DEFENCES[attacked_defence(settings)]
+    if defence.adaptive is not None:
+        return defence
+    sentence = "Autograd finds it in the defence's own answer."
+    return replace(defence, adaptive=Adaptive("automatic", partial(_answer_logits, defence), sentence))
+
+
+def _answer_logits(defence: Defence, inputs: DefenceInput) -> Tensor:
+    """``log p`` (K,) of the defence's answer.
 
     Raises:
-        SettingError: the defence does not say what an attacker who knows it differentiates.
+        SettingError: the answer does not depend on the views in a way that autograd can follow.
+        GuestError: the answer is wrong, or the file fails.
     """
-    defence = DEFENCES[attacked_defence(settings)]
-    if defence.adaptive is None:
-        known = ", ".join(name for name, one in DEFENCES.items() if one.adaptive is not None)
+    with guest_errors(defence.guest):
+        verdict = defence.answer(inputs)
+    probability = getattr(verdict, "probability", None)
+    plain = replace(verdict, probability=probability.detach()) if hasattr(probability, "detach") else verdict
+    if (wrong := _wrong_with(plain, len(inputs.template_features))) is not None:
+        raise GuestError(f"{place(defence.guest, defence.answer)}: {wrong}")
+    if inputs.views.requires_grad and not verdict.probability.requires_grad:
         raise SettingError(
-            f"No attack knows {defence.title}: it does not say what an attacker differentiates.",
-            f"Give it an Adaptive (docs/extending.md), or choose {known}.",
+            f"{defence.title} gives an attacker who knows it no gradient.",
+            "Mark the step that has none with straight_through, give it an Adaptive (docs/extending.md), or query it: "
+            "adaptive.search=square.",
         )
-    return defence
+    return verdict.probability.clamp(min=1e-30).log()
 
 
 def attacker_sentences(settings: Settings) -> tuple[str, ...]:
@@ -89,12 +109,13 @@ def attacker_sentences(settings: Settings) -> tuple[str, ...]:
     if settings.attack != "adaptive":
         return ()
     defence = known_defence(settings)
-    assert defence.adaptive is not None  # known_defence checks it
-    if getattr(settings, "adaptive.search") == "square":
+    assert defence.adaptive is not None  # known_defence sees to it
+    search = getattr(settings, "adaptive.search")
+    if search == "square":
         queries = getattr(settings, "adaptive.queries")
         return (f"The attacker knows {defence.title} and uses no gradient: {queries} queries by Square.",)
-    kind = f"The attacker knows {defence.title}. Its gradient is {defence.adaptive.kind}. {defence.adaptive.sentence}"
-    return (kind.strip(),)
+    kind = f"The attacker knows {defence.title}. Its gradient is {defence.adaptive.kind}. {defence.adaptive.sentence}".strip()
+    return (kind, "The steps are those of APGD in pyautoattack.") if search == "apgd" else (kind,)
 
 
 def guest_specs() -> tuple[str, ...]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from rita_demo.data.pictures import open_picture, png_bytes
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences import registry
-from rita_demo.defences.contract import Defence
+from rita_demo.defences.contract import Defence, DefenceInput, straight_through, verdict_of
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline.run import run_picture
+from rita_demo.records import Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import RECOMMENDED, register_choices
 
@@ -40,19 +44,48 @@ def test_every_defence_falls_to_the_attacker_who_knows_it(engine: Engine, agains
     assert any(f"The attacker knows {title}. Its gradient is exact." in s for s in run.threat_model.sentences)
 
 
-def test_a_defence_that_gives_no_gradient_is_a_sentence(engine: Engine) -> None:
-    plain = registry.DEFENCES["ensemble"]
-    guest = Defence(name="plain", title="Plain", sentence="An average.", answer=plain.answer, settings=())
-    registry.DEFENCES["plain"] = guest
+@pytest.fixture
+def guest(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The name of a defence that states no gradient, with the answer of the test's parameter."""
+    registry.DEFENCES["plain"] = Defence(name="plain", title="Plain", sentence="An average.", answer=request.param)
     register_choices("adaptive.against", ("each", *registry.DEFENCES))
-    try:
-        settings = QUICK.replace(**{"adaptive.against": "plain"})
-        with pytest.raises(SettingError, match="No attack knows Plain") as refused:
-            run_picture(engine, SAMPLES["motorcycle"].load(), ("cup", "crab"), settings, label=0)
-        assert "Give it an Adaptive" in refused.value.hint
-    finally:
-        del registry.DEFENCES["plain"]
-        register_choices("adaptive.against", ("each", *registry.DEFENCES))
+    yield "plain"
+    del registry.DEFENCES["plain"]
+    register_choices("adaptive.against", ("each", *registry.DEFENCES))
+
+
+def mean(inputs: DefenceInput) -> Verdict:
+    return verdict_of((inputs.views @ inputs.template_features.T / inputs.temperature).softmax(-1).mean(0))
+
+
+def rounded(inputs: DefenceInput) -> Verdict:
+    return mean(replace(inputs, views=(100 * inputs.views).round().detach() / 100))
+
+
+def marked(inputs: DefenceInput) -> Verdict:
+    return mean(replace(inputs, views=straight_through(inputs.views, (100 * inputs.views).round() / 100)))
+
+
+@pytest.mark.parametrize("guest", [mean, marked], indirect=True)
+def test_autograd_attacks_a_defence_that_states_no_gradient(engine: Engine, guest: str) -> None:
+    settings = QUICK.replace(**{"adaptive.against": guest, "adaptive.steps": 10, "adaptive.restarts": 1})
+    one = SAMPLES["motorcycle"]
+    label = one.names.index(one.label)
+    run = run_picture(engine, one.load(), one.names, settings, label=label, methods=(guest,))
+    assert run.clean.verdicts[guest].label == label
+    assert run.attacked.verdicts[guest].label != label
+    assert any("Its gradient is automatic. Autograd finds it" in s for s in run.threat_model.sentences)
+
+
+@pytest.mark.parametrize("guest", [rounded], indirect=True)
+def test_a_defence_without_a_gradient_is_a_sentence(engine: Engine, guest: str) -> None:
+    settings = QUICK.replace(**{"adaptive.against": guest, "adaptive.steps": 2})
+    with pytest.raises(SettingError, match="Plain gives an attacker who knows it no gradient") as refused:
+        run_picture(engine, SAMPLES["motorcycle"].load(), ("cup", "crab"), settings, label=0)
+    assert "straight_through" in refused.value.hint
+    queried = settings.replace(**{"adaptive.search": "square", "adaptive.queries": 20})
+    names = ("cup", "crab", "dog", "cat")
+    assert run_picture(engine, SAMPLES["motorcycle"].load(), names, queried, label=0).attack is not None
 
 
 def test_counts_before_the_step_are_those_of_the_untouched_views(engine: Engine) -> None:

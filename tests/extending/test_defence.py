@@ -37,6 +37,9 @@ def test_a_file_named_on_the_command_line_answers_and_is_measured(tmp_path: Path
     assert "Median is a defence from the file median.py; the attacker does not know it." in done.stdout
     answers = json.loads((tmp_path / "r.json").read_text("utf-8"))
     assert set(answers["attacked"]["methods"]) == {"clip", "ensemble", "rita", "median"}
+    known = ["--attack", "adaptive:median", "--set", "adaptive.steps=2", "--set", "attack_views=2"]
+    done = rita(tmp_path, "explain", "photo.png", "--classes", "cup,crab", *words, *known)
+    assert "The attacker knows Median. Its gradient is automatic." in done.stdout
     for name in ("cup", "crab"):
         picture(tmp_path, f"data/toys/{name}/1.png")
     words += ["--budget", "4", "--data-root", "data", "--dataset", "toys", "--split", "all", "--protocols", "off"]

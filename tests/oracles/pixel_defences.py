@@ -30,7 +30,6 @@ def log_answers(x: F, z: F, tau: float) -> F:
 
 
 def purified(x: F, g: F, step: float, steps: int) -> F:
-    """CLIPure's feature after its steps."""
     for _ in range(steps):
         x = unit(x + step * (g - (x @ g) * x))
     return x
@@ -52,7 +51,6 @@ def climbed(value: Callable[[F], float], x: F, delta: F, budget: float, step: fl
 
 
 def relative_move(f: Feature, x: F, delta: F) -> float:
-    """TTC's tau."""
     return float(np.linalg.norm(f(x + delta) - f(x)) / np.linalg.norm(f(x)))
 
 
@@ -107,7 +105,6 @@ def moved_feature(x: F, z: F, tau: float, surest: int, threshold: float, far: fl
 
 
 def divergence(p: F, q: F) -> float:
-    """KL(p || q) in nats."""
     return float(sum(a * np.log(a / b) for a, b in zip(p, q)))
 
 
