@@ -64,10 +64,10 @@ DEFENCE = Defence(
         Setting(
             "step",
             "float",
-            0.1,
+            0.02,
             "Step of CLIPure",
-            "How far a step goes, on features of unit length. The paper's 30 is for another scale of features and of the "
-            "gradient.",
+            "How far a step goes, on features of unit length; chosen on val. The paper's 30 is for features and gradients "
+            "of another length.",
             low=0.0,
             high=100.0,
         ),

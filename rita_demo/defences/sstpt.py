@@ -37,14 +37,14 @@ def view_weights(x: Tensor, log_p: Tensor, log_jittered: Tensor) -> Tensor:
 
     ``score = 0.4 min-max(1 / mean distance to the other views) + 0.6 min-max(1 / JS(p, p jittered))``.
     """
-    distance = (2 - 2 * x @ x.T).clamp(min=TINY).sqrt()
+    log_p, log_jittered = log_p.double(), log_jittered.double()  # the logs of a sure view are nearly equal
+    distance = (2 - 2 * x @ x.T).double().clamp(min=TINY).sqrt()
     distance = (distance.sum(1) - distance.diagonal()) / max(len(x) - 1, 1)
     middle = 0.5 * (log_p.exp() + log_jittered.exp())
     log_middle = middle.clamp(min=TINY).log()
     js = 0.5 * sum((log.exp() * (log - log_middle)).sum(1) for log in (log_p, log_jittered))
-    return (
-        (SHARED * _min_max(1 / (distance + TINY)) + STABLE * _min_max(1 / (js.clamp(min=0) + TINY))) / SHARPNESS
-    ).softmax(0)
+    score = SHARED * _min_max(1 / (distance + TINY)) + STABLE * _min_max(1 / (js.clamp(min=0) + TINY))
+    return (score / SHARPNESS).softmax(0).to(x)
 
 
 def _min_max(score: Tensor) -> Tensor:
