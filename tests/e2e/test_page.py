@@ -264,8 +264,11 @@ def test_a_share_link_restores_the_page(page: Page) -> None:
     expect(page.locator("#own-names textarea")).to_have_value("cat,crab,piano")
     assert "budget=2" in page.url
     assert "tab=" not in page.url
-    press_and_wait(page, "Attack twice as hard")
-    page.wait_for_url(re.compile(r"\?sample=cat&(?!.*budget=2)"))
+    page.get_by_label("The attacker knows").click()
+    page.get_by_role("option", name="CLIP", exact=True).click()
+    press_and_wait(page, "Attack that defence")
+    page.wait_for_url(re.compile(r"\?sample=cat&.*attack=adaptive"))
+    expect(page.locator("#heading-knows")).to_contain_text("The attacker knew CLIP: it now says")
 
 
 @pytest.mark.parametrize("page", ["?sample=nothing"], indirect=True)

@@ -63,6 +63,13 @@ def test_selected_methods_are_run_too(http_client: HttpClient) -> None:
     assert "Done in" in answer
 
 
+def test_the_attacker_who_knows_a_defence_is_one_press_away(http_client: HttpClient) -> None:
+    answer = http_client.press("know", **{"known-defence": "mta"})
+    assert "<tr class='mta'>" in answer
+    assert "The attacker knew MTA: it " in answer
+    assert "There is no method" in http_client.press("know", **{"known-defence": "nobody"})
+
+
 @pytest.mark.parametrize(
     "hostile", [{"setting_attack_seed": 1e300}, {"vocabulary": "own", "own_names": "<script>alert(1)</script>"}]
 )

@@ -8,6 +8,7 @@ from typing import Any
 import gradio as gr
 
 from rita_demo import plots
+from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.figure import Figure
 from rita_demo.records import Run
@@ -210,13 +211,22 @@ def build_view_seed_check(panels: PanelRegistry) -> dict[str, Any]:
     return {"repeat_button": again}
 
 
-def build_cache_and_stronger_attack(panels: PanelRegistry) -> dict[str, Any]:
-    """5. The cache; 6. a stronger attack."""
+def build_cache_and_knowing_attacker(panels: PanelRegistry) -> dict[str, Any]:
+    """5. The cache; 6. the attacker who knows a defence."""
     _heading(panels, "memory", 5, wording.heading_cache, "Reliable views are stored.")
     panels.add(gr.HTML(elem_id="memory-holds"), verdict_table.cache_contents, "memory")
-    _heading(panels, "stronger", 6, wording.heading_stronger, "What if the attacker knows the defence?")
+    _heading(panels, "knows", 6, wording.heading_knowing_attacker, "What if the attacker knows the defence?")
     with gr.Row(elem_id="push"):
-        push = gr.Button("Attack twice as hard", elem_id="stronger")
-        gr.HTML("<p class='lead'>Doubles the strength, up to 16/255, and runs again.</p>")
+        known = gr.Dropdown(
+            [(one.title, one.name) for one in DEFENCES.values() if not one.ablation],
+            value="rita",
+            label="The attacker knows",
+            filterable=False,
+            elem_id="known-defence",
+        )
+        push = gr.Button("Attack that defence", elem_id="know")
+        gr.HTML(
+            "<p class='lead'>Up to 60 steps against the defence itself, on fresh crops. It takes up to a minute.</p>"
+        )
     build_measured_folds()
-    return {"double_budget_button": push}
+    return {"known_defence": known, "knowing_button": push}

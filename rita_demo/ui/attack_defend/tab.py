@@ -10,16 +10,17 @@ from typing import Any
 
 import gradio as gr
 
+from rita_demo.attacks.adaptive import AGAINST
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
+from rita_demo.defences.registry import default_methods, validated
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline.run import RunProgress
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError, PictureError
-from rita_demo.settings import SETTINGS
 from rita_demo.ui.attack_defend.form import Form, uploaded_note
 from rita_demo.ui.attack_defend.panels import (
-    build_cache_and_stronger_attack,
+    build_cache_and_knowing_attacker,
     build_first_screen,
     build_transport,
     build_view_seed_check,
@@ -61,7 +62,7 @@ class AttackDefendTab(SelectionEvents):
             with gr.Column(scale=1, min_width=320, elem_id="result"):
                 parts = build_first_screen(context.panels)
         with gr.Column(elem_id="more"):
-            for draw in (build_views, build_transport, build_view_seed_check, build_cache_and_stronger_attack):
+            for draw in (build_views, build_transport, build_view_seed_check, build_cache_and_knowing_attacker):
                 parts |= draw(context.panels)
         self.result = SimpleNamespace(**parts)
         self.background = attack_steps.BackgroundJobs(context)
@@ -75,17 +76,20 @@ class AttackDefendTab(SelectionEvents):
         form.upload.upload(safe(self.take_upload), [visitor, form.upload], noted, **IMMEDIATE_EVENT)
         filled = context.outputs(*form.fields.values(), form.upload_note, form.gallery, self.queue_status.timer)
         chosen = form.gallery.click(safe(self.choose_sample), {visitor}, filled, **IMMEDIATE_EVENT)
-        for button in (form.run_button, form.defend_button, result.double_budget_button, result.repeat_button):
+        for button in (form.run_button, form.defend_button, result.knowing_button, result.repeat_button):
             button.click(self.queue_status.press_handler, visitor, self.queue_status.outputs, **IMMEDIATE_EVENT)
         inputs = {visitor, *form.fields.values()}
-        outputs = context.outputs(form.stop_button, form.run_button, form.fields["budget"], form.gallery)
+        changed = (form.fields[name] for name in ("attack", AGAINST, "methods"))
+        outputs = context.outputs(form.stop_button, form.run_button, *changed, form.gallery)
         job = StoppableJob(context, form.stop_button, self.on_stopped, context.activity.track_job).handler
         run = job(self.attack_and_defend)
         result.repeat_button.click(job(self.repeat_with_new_views), {visitor}, outputs, **LONG_EVENT)
         form.defend_button.click(job(self.only_defend), inputs, outputs, **LONG_EVENT)
         for run_event in (
             form.run_button.click(run, inputs, outputs, **LONG_EVENT),
-            result.double_budget_button.click(job(self.attack_with_double_budget), inputs, outputs, **LONG_EVENT),
+            result.knowing_button.click(
+                job(self.attack_known_defence), inputs | {result.known_defence}, outputs, **LONG_EVENT
+            ),
             chosen.success(run, inputs, outputs, **LONG_EVENT, **QUEUE_LATEST),
             self.link.change(job(self.run_link), {visitor, self.link}, outputs, **LONG_EVENT, **QUEUE_LATEST),
         ):
@@ -140,12 +144,15 @@ class AttackDefendTab(SelectionEvents):
     def only_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         yield from self._run(values, self.form.read(values), attack=False)
 
-    def attack_with_double_budget(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
-        """The same picture and settings with the budget doubled, at most 16."""
+    def attack_known_defence(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+        """The same picture and settings, attacked by somebody who knows the chosen defence."""
+        (known,) = validated([values[self.result.known_defence]])
         form = self.form.read(values)
-        form["budget"] = min(max(1, 2 * SETTINGS["budget"].parse(form["budget"])), 16)
-        yield {self.form.fields["budget"]: form["budget"]}
-        yield from self._run(values, form, attack=True)
+        changed: dict[str, Any] = {"attack": "adaptive", AGAINST: known}
+        if known not in default_methods():
+            changed["methods"] = [*dict.fromkeys([*form["methods"], known])]
+        yield {self.form.fields[name]: value for name, value in changed.items()}
+        yield from self._run(values, form | changed, attack=True)
 
     def _job_session(self, values: Mapping[Any, Any]) -> Session:
         """The session of a job whose turn it is."""

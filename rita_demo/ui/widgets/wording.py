@@ -8,6 +8,7 @@ from html import escape
 import numpy as np
 
 from rita_demo.attacks import get_attack
+from rita_demo.attacks.adaptive import attacked_defence
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline import run as run_module
 from rita_demo.plots.labels import percent as percent  # the page writes shares like the figures
@@ -218,8 +219,13 @@ def cache_effect(run: Run) -> str:
     return f"The {view_count(held)} it held {helped}: {_name(run, without)} became {_name(run, used)}."
 
 
-def heading_stronger(run: Run) -> str:
-    return "What if the attacker knows the defence?"
+def heading_knowing_attacker(run: Run) -> str:
+    name = attacked_defence(run.settings)
+    answer = run.attacked.verdicts.get(name)
+    if run.settings.attack != "adaptive" or answer is None:
+        return "What if the attacker knows the defence?"
+    says = "still says" if answer.label == run.clean.verdicts[name].label else "now says"
+    return f"The attacker knew {DEFENCES[name].title}: it {says} {_name(run, answer.label)}."
 
 
 def summary(run: Run) -> tuple[str, str]:
