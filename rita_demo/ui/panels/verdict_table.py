@@ -57,6 +57,8 @@ def _row(run: Run, name: str) -> str:
 
 def _title_cell(run: Run, name: str) -> str:
     about = DEFENCES[name].input_description.replace("{n}", str(len(run.attacked.encoded_views.features)))
+    if name == "ensemble":
+        about += f", mean {run.settings.ensemble_average}"
     title = wording.term_html(DEFENCES[name].title)
     return f"<th scope='row'>{title}<small>{escape(about)}</small></th>"
 
