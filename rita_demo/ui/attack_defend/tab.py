@@ -18,7 +18,7 @@ from rita_demo.pipeline import rerun
 from rita_demo.pipeline.run import RunProgress
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError, PictureError
-from rita_demo.ui.attack_defend.form import Form, uploaded_note
+from rita_demo.ui.attack_defend.form import Form, attack_info, uploaded_note
 from rita_demo.ui.attack_defend.panels import (
     build_cache_and_knowing_attacker,
     build_first_screen,
@@ -151,7 +151,8 @@ class AttackDefendTab(SelectionEvents):
         changed: dict[str, Any] = {"attack": "adaptive", AGAINST: known}
         if known not in default_methods():
             changed["methods"] = [*dict.fromkeys([*form["methods"], known])]
-        yield {self.form.fields[name]: value for name, value in changed.items()}
+        shown = {self.form.fields[name]: value for name, value in changed.items()}
+        yield shown | {self.form.fields["attack"]: attack_info("adaptive") | {"value": "adaptive"}}
         yield from self._run(values, form | changed, attack=True)
 
     def _job_session(self, values: Mapping[Any, Any]) -> Session:
