@@ -30,7 +30,7 @@ UI_LADDER = (
     ("framework",),
     ("panels",),
     ("background",),
-    ("attack_defend", "inside", "memory", "stream", "figures", "learn", "header"),
+    ("attack_defend", "inside", "arena", "memory", "stream", "figures", "learn", "header"),
     ("page",),
 )
 # Libraries that belong to one side of the engine only.

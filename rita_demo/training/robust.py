@@ -89,7 +89,7 @@ class RobustRecipe(Recipe):
 
 
 @dataclass(frozen=True)
-class Pictures:
+class LabelledPictures:
     """B training pictures (B, 3, S, S) float32 in [0, 1]; `label` (B,) numbers a class sentence, -1: none."""
 
     pixels: Tensor
@@ -114,7 +114,9 @@ class Towers:
         named = F.cross_entropy(logits, label.clamp(min=0), reduction="none", label_smoothing=self.recipe.smoothing)
         return total + self.recipe.tecoa * torch.where(label >= 0, named, torch.zeros_like(named))
 
-    def attacked(self, pictures: Pictures, clean: Tensor, progress: float, generator: torch.Generator) -> Tensor:
+    def attacked(
+        self, pictures: LabelledPictures, clean: Tensor, progress: float, generator: torch.Generator
+    ) -> Tensor:
         """Pixels within the budget of this moment that raise the loss."""
         recipe, pixels = self.recipe, pictures.pixels
         grown = min(1.0, recipe.first_budget + (1 - recipe.first_budget) * progress / recipe.growth)
@@ -127,12 +129,12 @@ class Towers:
             at = pixels + (at - pixels).clamp(-budget, budget)
         return at.clamp(0, 1).detach()
 
-    def step(self, optimizer: torch.optim.Optimizer, pictures: Pictures, progress: float, seed: int) -> float:
+    def step(self, optimizer: torch.optim.Optimizer, pictures: LabelledPictures, progress: float, seed: int) -> float:
         """One attack, one update; returns the mean loss."""
         for group in optimizer.param_groups:
             group["lr"] = group["highest"] * learning_rate(self.recipe, progress)
         generator = torch.Generator().manual_seed(seed)
-        pictures = Pictures(pictures.pixels.contiguous(memory_format=torch.channels_last), pictures.label)
+        pictures = LabelledPictures(pictures.pixels.contiguous(memory_format=torch.channels_last), pictures.label)
         with torch.no_grad():
             clean = encode_image(self.old, normalised(pictures.pixels))
         loss = self.loss(self.attacked(pictures, clean, progress, generator), pictures.label, clean).mean()
@@ -208,7 +210,7 @@ def train_robust(
 
 def drawn_ahead(
     sampler: Sampler, names: tuple[str, ...], state: State, progress_at: Callable[[int], float]
-) -> Iterator[tuple[float, Pictures]]:
+) -> Iterator[tuple[float, LabelledPictures]]:
     """(progress, pictures) until the end. A thread draws the next ones during a step."""
     corpus, number = sampler.corpus, {name: n for n, name in enumerate(names)}
     sentence = np.full(len(corpus.label), -1)
@@ -216,12 +218,12 @@ def drawn_ahead(
         for n in corpus.groups.get(group, ()):
             sentence[n] = number[corpus.names[corpus.label[n]][0]]
 
-    def draw(step: int, progress: float) -> Pictures:
+    def draw(step: int, progress: float) -> LabelledPictures:
         generator = np.random.default_rng([sampler.seed, step])
         chosen, size = sampler.pictures(progress, generator), picture_size(sampler.recipe, progress)
         crops = [crop(corpus.picture(n), size, sampler.recipe.smallest_crop, generator) for n in chosen]
         pixels = recolour(torch.stack(crops), sampler.recipe.colour, sampler.recipe.grey, generator)
-        return Pictures(pixels, torch.from_numpy(sentence[chosen]))
+        return LabelledPictures(pixels, torch.from_numpy(sentence[chosen]))
 
     with ThreadPoolExecutor(1) as pool:
         progress = progress_at(state.step)

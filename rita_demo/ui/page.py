@@ -13,6 +13,7 @@ import gradio as gr
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.plots import css_variables
 from rita_demo.records.errors import DemoError
+from rita_demo.ui.arena.tab import ArenaTab
 from rita_demo.ui.attack_defend.tab import AttackDefendTab
 from rita_demo.ui.background.worked_example import WorkedExample, show_example
 from rita_demo.ui.figures.tab import FiguresTab
@@ -87,6 +88,8 @@ def build(
                 tab = AttackDefendTab(context, example.sample_key)
             with gr.Tab("Inside RITA", id="inside") as second:
                 inside = InsideTab(context)
+            with gr.Tab("Arena", id="arena") as arena_part:
+                arena = ArenaTab(context)
             with gr.Tab("Memory (cache)", id="memory") as third:
                 memory = MemoryTab(context, third)
             with gr.Tab("Stream", id="stream") as fourth:
@@ -97,6 +100,7 @@ def build(
                 build_learn(context.panels)
         tab.bind_events(first)
         inside.bind_events(tab.form.fields["budget"], second)
+        arena.bind_events(arena_part)
         memory.bind_events()
         stream.bind_events(fourth)
         figures.bind_events(fifth)

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 MARKUP_NAMES = ('<img src=x onerror="window.harm=1">', "<svg onload=window.harm=2>", "<b class=harm>crab</b>")
 LINK = f"?sample=cat&classes={quote(','.join((*MARKUP_NAMES, 'cat')))}&attack=pgd&budget=4&steps=2&view=3"
-TABS = ("Inside RITA", "Memory (cache)", "Stream", "Figures of the paper", "Learn", "Attack & defend")
+TABS = ("Inside RITA", "Arena", "Memory (cache)", "Stream", "Figures of the paper", "Learn", "Attack & defend")
 
 
 @pytest.mark.parametrize("page", [LINK], indirect=True)

@@ -12,7 +12,7 @@ from rita_demo.training import RobustRecipe, train_robust
 from rita_demo.training.batches import Sampler
 from rita_demo.training.evaluate import cosines, load_split
 from rita_demo.training.model_config import build_model, encode_image, export, normalised
-from rita_demo.training.robust import Pictures, Towers, pgd_accuracy
+from rita_demo.training.robust import LabelledPictures, Towers, pgd_accuracy
 from tests.training.drawn_data import TINY, draw_data
 
 RECIPE = RobustRecipe(drawn=1, batch=16, sizes=((0.0, 64), (0.6, 96)), tecoa=1.0, fare=0.5)
@@ -49,7 +49,7 @@ def test_the_loss_is_tecoas_and_fares_per_picture(towers: Towers) -> None:
 
 
 def test_the_inner_attack_stays_in_its_growing_budget_and_raises_the_loss(towers: Towers) -> None:
-    pictures = Pictures(torch.rand(8, 3, 64, 64), torch.arange(8) % 3)
+    pictures = LabelledPictures(torch.rand(8, 3, 64, 64), torch.arange(8) % 3)
     with torch.no_grad():
         clean = encode_image(towers.old, normalised(pictures.pixels))
     towers.model.eval()

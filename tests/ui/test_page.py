@@ -70,6 +70,16 @@ def test_the_attacker_who_knows_a_defence_is_one_press_away(http_client: HttpCli
     assert '"success":false' in http_client.press("know", known_defence="nobody")
 
 
+def test_the_arena_fills_for_the_picture_on_screen(http_client: HttpClient) -> None:
+    assert "Run a picture on the first tab" in http_client.press("arena-go")
+    http_client.press("go")
+    answer = http_client.press("arena-go", arena_methods=["clip", "mta"])
+    assert "The arena is filled after" in answer
+    for text in ("knows this row", "<th scope='row'>MTA</th>", "of 2 defences stand", "True class: motorbike"):
+        assert text in answer
+    assert "at least one defence" in http_client.press("arena-go", arena_methods=[])
+
+
 @pytest.mark.parametrize(
     "hostile", [{"setting_attack_seed": 1e300}, {"vocabulary": "own", "own_names": "<script>alert(1)</script>"}]
 )

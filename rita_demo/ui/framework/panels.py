@@ -18,7 +18,7 @@ from rita_demo.ui.session.session import Session
 
 #: What an event can change. "run": the whole run; "attack_steps": the stored attack steps and budgets; "budget": the
 #: budget of the displayed attack; "view_seeds": the results with new sets of crops; "inside": a what-if; "crops": the views
-#: of *Inside RITA* are another picture's; "figures", "cloud": the measurements and the feature cloud.
+#: of *Inside RITA* are another picture's; "figures", "cloud", "arena": the measurements, the feature cloud, the arena.
 TOPICS = (
     "run",
     "attack_steps",
@@ -33,6 +33,7 @@ TOPICS = (
     "crops",
     "figures",
     "cloud",
+    "arena",
 )
 
 Updates = dict[Component, Any]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from rita_demo.pipeline.arena import Cells
 from rita_demo.pipeline.attack_steps import last_step, run_at_step
 from rita_demo.records import AttackStepResult, Exclusions, ImageResult, ProcrustesPlane, Run, Trace, ViewSeedResult
 from rita_demo.settings import Settings
@@ -101,6 +102,15 @@ class MemoryState:
     before_after_html: str = ""
 
 
+@dataclass(frozen=True)
+class ArenaState:
+    """*Arena*: the answers ``cells`` of the defences ``methods`` for the picture of ``run``."""
+
+    run: Run | None = None
+    methods: tuple[str, ...] = ()
+    cells: Cells = field(default_factory=dict)
+
+
 @dataclass
 class JobState:
     """Long jobs by the name of their stop button: how many run, how often the button was pressed, and whose last job
@@ -141,6 +151,7 @@ class Session:
     jobs: JobState = field(default_factory=JobState)
     attack_defend: AttackDefendState = field(default_factory=AttackDefendState)
     inside: InsideState = field(default_factory=InsideState)
+    arena: ArenaState = ArenaState()
     memory: MemoryState = field(default_factory=MemoryState)
     stream: StreamState = field(default_factory=StreamState)
     figures: FiguresState = field(default_factory=FiguresState)
