@@ -91,9 +91,8 @@ def _answer_logits(defence: Defence, inputs: DefenceInput) -> Tensor:
     """
     with guest_errors(defence.guest):
         verdict = defence.answer(inputs)
-    probability = getattr(verdict, "probability", None)
-    plain = replace(verdict, probability=probability.detach()) if hasattr(probability, "detach") else verdict
-    if (wrong := _wrong_with(plain, len(inputs.template_features))) is not None:
+    wrong = _wrong_with(verdict, len(inputs.template_features))
+    if wrong is not None or verdict is None:
         raise GuestError(f"{place(defence.guest, defence.answer)}: {wrong}")
     if inputs.views.requires_grad and not verdict.probability.requires_grad:
         raise SettingError(
@@ -217,7 +216,7 @@ def _wrong_with(verdict: object, classes: int) -> str | None:
     shape = tuple(getattr(verdict.probability, "shape", ()))
     if shape != (classes,):
         return f"the probability has the shape {shape}; expected ({classes},), one number per class."
-    numbers = [float(p) for p in verdict.probability]
+    numbers = verdict.probability.tolist()
     if not all(math.isfinite(p) and p >= 0 for p in numbers):
         return "a probability is not a number, infinite or negative."
     if abs(sum(numbers) - 1) > MAX_SUM_ERROR:

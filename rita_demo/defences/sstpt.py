@@ -42,7 +42,8 @@ def view_weights(x: Tensor, log_p: Tensor, log_jittered: Tensor) -> Tensor:
     distance = (distance.sum(1) - distance.diagonal()) / max(len(x) - 1, 1)
     middle = 0.5 * (log_p.exp() + log_jittered.exp())
     log_middle = middle.clamp(min=TINY).log()
-    js = 0.5 * sum((log.exp() * (log - log_middle)).sum(1) for log in (log_p, log_jittered))
+    one, other = ((log.exp() * (log - log_middle)).sum(1) for log in (log_p, log_jittered))
+    js = 0.5 * (one + other)
     score = SHARED * _min_max(1 / (distance + TINY)) + STABLE * _min_max(1 / (js.clamp(min=0) + TINY))
     return (score / SHARPNESS).softmax(0).to(x)
 
