@@ -116,6 +116,11 @@ def _run(
     return gradient_loop.as_batch(frames, [goal(answer), loss], [answer, after], leave)
 
 
+def _contiguous(gradient: Tensor) -> Tensor:
+    """The package takes views of gradients; those of convolutions may lie channels last."""
+    return gradient.contiguous()
+
+
 class _QueryCounter:
     """A model that counts its queries and pauses at intervals; with ``sampled_logits`` it is their mean, a random model
     with new samples at every query."""
@@ -127,6 +132,8 @@ class _QueryCounter:
 
     def __call__(self, pixels: Tensor) -> Tensor:
         self.count += 1
+        if pixels.requires_grad:
+            pixels.register_hook(_contiguous)
         if time.perf_counter() - self._since > PAUSE_SECONDS:
             self.pause()
             self._since = time.perf_counter()
