@@ -48,12 +48,13 @@ def arena_steps(
     Yields after every step of an attack. Args: ``known``: cells of an earlier call for the same run, which are kept.
     """
     cells: dict[tuple[str, str], Verdict | str] = dict(known or {})
-    first = [name for name in CHEAP_FIRST if name in methods]
-    order = [*first, *(name for name in methods if name not in first)]
-    jobs = [("none", ""), ("pgd", ""), *(("adaptive", name) for name in order if name in TRANSFER[:1])]
-    jobs += [("autoattack", ""), *(("adaptive", name) for name in order if name not in TRANSFER[:1])]
+    needed = {*methods, *(name for name in TRANSFER if transfer_rows(name, methods))}
+    order = sorted(needed, key=lambda name: CHEAP_FIRST.index(name) if name in CHEAP_FIRST else len(CHEAP_FIRST))
+    knowing = [("adaptive", name) for name in order]
+    early = [job for job in knowing if job[1] == TRANSFER[0]]
+    jobs = [("none", ""), ("pgd", ""), *early, ("autoattack", ""), *(job for job in knowing if job not in early)]
     for number, (attack, against) in enumerate(jobs):
-        rows = [against] if against else list(methods)
+        rows = [name for name in methods if against in ("", name)]
         due = [(name, attack) for name in rows if (name, attack) not in cells]
         due += [(name, "transfer") for name in transfer_rows(against, methods) if (name, "transfer") not in cells]
         if not due:

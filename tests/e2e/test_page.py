@@ -228,7 +228,7 @@ def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(page: P
     assert page.locator("#verdicts").inner_text() == before
     page.get_by_role("button", name="Dismiss this message").click()
     page.get_by_role("button", name="Model: Embedded model").click()
-    expect(page.get_by_role("radio", name="Embedded model")).to_be_checked()
+    expect(page.get_by_role("radio", name="Embedded model: 15 M")).to_be_checked()
 
 
 @pytest.mark.nightly

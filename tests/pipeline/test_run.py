@@ -199,9 +199,10 @@ def test_every_method_answers_from_one_encoding_and_ablations_are_parts_of_rita(
     engine: Engine, coffee: Picture, example_run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine._backbone, "encode_views", None)  # the views are known by now
-    run = run_picture(engine, coffee, NAMES, QUICK, label=0, methods=tuple(DEFENCES))
+    names = tuple(name for name, defence in DEFENCES.items() if not defence.reads_pixels)
+    run = run_picture(engine, coffee, NAMES, QUICK, label=0, methods=names)
     for side in (run.clean, run.attacked):
-        assert tuple(side.verdicts) == tuple(DEFENCES)
+        assert tuple(side.verdicts) == names
         trace, said = side.trace, side.verdicts
         for name in DEFAULT_METHODS:
             np.testing.assert_array_equal(
