@@ -8,7 +8,6 @@ from typing import Any
 
 import gradio as gr
 
-from rita_demo.attacks import ATTACKS
 from rita_demo.data import samples, vocabularies
 from rita_demo.defences.registry import DEFENCES, default_methods
 from rita_demo.records.errors import DemoError
@@ -16,7 +15,6 @@ from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, names_of
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.data_uri import jpeg_uri
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
 from rita_demo.ui.widgets.sample_gallery import gallery_html
 from rita_demo.ui.widgets.setting_controls import (
@@ -40,34 +38,30 @@ class Form:
     def __init__(self, sample: str | None) -> None:
         self.fields: dict[str, Any] = {}
         with gr.Column(elem_id="pick"):
-            gr.HTML("<h3>A picture</h3>")
             self.gallery = HtmlButtons(gallery_html(sample), elem_id="samples")
             # Any file type: what is no picture gets our own error message, which stays.
             self.upload = gr.UploadButton("Upload your own", type="filepath", size="sm", elem_id="upload")
             self.upload_note = gr.HTML(elem_id="chosen")
-        self._build_classes(samples.SAMPLES.get(sample or ""))
-        self._build_attack()
+        self._build_attack(self._build_classes(samples.SAMPLES.get(sample or "")))
         with gr.Column(elem_id="buttons"):
             self.run_button = gr.Button("Attack and defend", variant="primary", elem_id="go")
             self.defend_button = gr.Button("Only defend", elem_id="only-defend")
             self.stop_button = gr.Button("Stop", elem_id="stop", visible=False)
-            gr.HTML("<p class='quiet small'>“Only defend” takes a picture that was already attacked.</p>")
-        with gr.Column(elem_id="settings"):
-            gr.HTML("<h3>All settings</h3>")
+        with gr.Accordion("All settings", open=False, elem_classes="fold", elem_id="settings"):
             self.preset = gr.Radio(
                 PRESET_TITLES, value="recommended", label="Preset", show_label=False, elem_id="preset"
             )
             self.differences = gr.HTML(differences(RECOMMENDED), elem_id="differs")
-            self._build_methods_and_target()
+            self._build_methods()
             self.fields |= build_accordions(skip=ALWAYS_VISIBLE)
         self._bind_events()
 
-    def _build_classes(self, one: samples.Sample | None) -> None:
+    def _build_classes(self, one: samples.Sample | None) -> tuple[str, ...]:
+        """Returns the class names."""
         chosen = one.vocabulary or OWN_CLASSES if one else "caltech101"
         names = one.names if one else vocabularies.vocabulary(chosen).names
         choices = [(v.title, key) for key, v in vocabularies.VOCABULARIES.items()]
         with gr.Column(elem_id="classes"):
-            gr.HTML("<h3>What could it be?</h3>")
             self.fields["vocabulary"] = gr.Dropdown(
                 [*choices, ("My own list", OWN_CLASSES)],
                 value=chosen,
@@ -88,27 +82,26 @@ class Form:
                 [NOT_GIVEN, *names],
                 value=one.label if one else NOT_GIVEN,
                 allow_custom_value=True,
-                label="True class, if you know it",
+                label="True class",
                 elem_id="truth",
             )
+        return names
 
-    def _build_attack(self) -> None:
+    def _build_attack(self, names: tuple[str, ...]) -> None:
         kind = str(SETTINGS["attack"].default)
         with gr.Column(elem_id="attack"):
-            gr.HTML("<h3>The attack</h3>")
-            self.fields["attack"] = gr.Dropdown(
-                ATTACK_CHOICES,
-                value=kind,
-                label="Kind",
-                filterable=False,
-                info=ATTACKS[kind].sentence,
-                elem_id="setting-attack",
+            self.fields["target"] = gr.Dropdown(
+                target_choices(names), value=NOT_GIVEN, allow_custom_value=True, label="Make CLIP say", elem_id="target"
             )
-            self.fields["budget"] = build_control(SETTINGS["budget"], maximum=16)
-            knows = gr.HTML(wording.attacker_html(kind), elem_id="attacker")
-        self.fields["attack"].input(wording.attacker_html, self.fields["attack"], knows, **IMMEDIATE_EVENT)
+            self.fields["attack"] = gr.Dropdown(
+                ATTACK_CHOICES, value=kind, label="Kind", filterable=False, elem_id="setting-attack"
+            )
+            self.fields["budget"] = build_control(SETTINGS["budget"], maximum=16, info=None)
+            with gr.Accordion("What it knows", open=False, elem_classes="fold"):
+                knows = gr.HTML(wording.attacker_html(kind), elem_id="attacker")
+        self.fields["attack"].change(wording.attacker_html, self.fields["attack"], knows, **IMMEDIATE_EVENT)
 
-    def _build_methods_and_target(self) -> None:
+    def _build_methods(self) -> None:
         always = default_methods()
         *first, last = (DEFENCES[name].title for name in always)
         with gr.Accordion("Methods to compare", open=False, elem_classes="fold", elem_id="fold-methods"):
@@ -120,15 +113,6 @@ class Form:
                 info="They look at the same crops. TPT, C-TPT, R-TPT and RITA’s parts with another prompt update "
                 "or memory take about as long again as RITA itself, each.",
             )
-        with gr.Accordion("A target for the attack", open=False, elem_classes="fold"):
-            self.fields["target"] = gr.Dropdown(
-                [NOT_GIVEN],
-                value=NOT_GIVEN,
-                allow_custom_value=True,
-                label="Push towards",
-                info="A class the attack should make CLIP say; without one it only pushes away.",
-                elem_id="target",
-            )
 
     def _bind_events(self) -> None:
         """Update the lists with the vocabulary, the settings with the preset, and the note on what differs."""
@@ -136,7 +120,6 @@ class Form:
         classes = [fields[n] for n in ("vocabulary", "own_names", "truth", "target")]
         for event in (fields["vocabulary"].input, fields["own_names"].blur):
             event(lists_for, classes, classes[1:], **IMMEDIATE_EVENT)
-        fields["attack"].input(attack_info, fields["attack"], fields["attack"], **IMMEDIATE_EVENT)
         settings = {n: c for n, c in fields.items() if n in SETTINGS}
 
         def preset(name: str) -> dict[Any, Any]:
@@ -174,20 +157,18 @@ class Form:
     def _class_updates(
         self, vocabulary: str, own: dict[str, str], names: tuple[str, ...], truth: str, target: str
     ) -> dict[Any, Any]:
-        choices = [NOT_GIVEN, *names]
         return {
             self.fields["vocabulary"]: vocabulary,
             self.fields["own_names"]: gr.update(visible=vocabulary == OWN_CLASSES, **own),
-            self.fields["truth"]: gr.update(choices=choices, value=truth),
-            self.fields["target"]: gr.update(choices=choices, value=target),
+            self.fields["truth"]: gr.update(choices=[NOT_GIVEN, *names], value=truth),
+            self.fields["target"]: gr.update(choices=target_choices(names), value=target),
             self.upload_note: "",
         }
 
 
-def attack_info(name: Any) -> Any:
-    """One sentence on the chosen attack, below the menu; an unknown name changes nothing."""
-    known = ATTACKS.get(name) if isinstance(name, str) else None
-    return gr.update(info=known.sentence) if known else gr.skip()
+def target_choices(names: tuple[str, ...]) -> list[tuple[str, str]]:
+    """(text, class name) of the menu "Make CLIP say": without a target any other answer will do."""
+    return [("anything else", NOT_GIVEN), *((name, name) for name in names)]
 
 
 def changed_note(values: Mapping[str, Any]) -> str:
@@ -204,15 +185,12 @@ def lists_for(vocabulary: Any, own_names: Any, truth: Any, target: Any) -> list[
         names = names_of({"vocabulary": vocabulary, "own_names": own_names})
     except DemoError:
         names = ()
-    choices = [NOT_GIVEN, *names]
-    kept = [gr.update(choices=choices, value=v if v in names else NOT_GIVEN) for v in (truth, target)]
+    lists = ((truth, [NOT_GIVEN, *names]), (target, target_choices(names)))
+    kept = [gr.update(choices=choices, value=v if v in names else NOT_GIVEN) for v, choices in lists]
     return [gr.update(visible=vocabulary == OWN_CLASSES), *kept]
 
 
 def uploaded_note(picture: Any) -> str:
-    """HTML: a small preview of the decoded square, and what decoding changed."""
+    """HTML: what decoding changed."""
     notes = " ".join(picture.notes) or "Used as it is, pixel for pixel."
-    return (
-        f'<div class="chosen"><img src="{jpeg_uri(picture.pixels, 128)}" alt="Your picture" '
-        f'width="64" height="64"><p><b>Your picture is ready.</b> {escape(notes)}</p></div>'
-    )
+    return f"<p class='quiet small'>Your picture. {escape(notes)}</p>"

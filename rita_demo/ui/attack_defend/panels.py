@@ -12,7 +12,6 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.figure import Figure
 from rita_demo.records import Run
-from rita_demo.ui.attack_defend.measured_folds import build_measured_folds
 from rita_demo.ui.background.attack_steps import (
     AUTO_BUDGETS_SECONDS,
     AUTO_STEPS_SECONDS,
@@ -21,7 +20,8 @@ from rita_demo.ui.background.attack_steps import (
 )
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.panels import selection_details, verdict_table
-from rita_demo.ui.panels.attack_sliders import build_budget_choice, build_step_slider
+from rita_demo.ui.panels.attack_sliders import build_budget_choice, stored_steps_note
+from rita_demo.ui.panels.crop_field import CropField, crop_field_value
 from rita_demo.ui.panels.picture_triptych import PictureTriptych, pictures_value, selected_box
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -64,35 +64,39 @@ def _heading(
 
 
 def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
-    """The three pictures, the verdicts, the attack steps, and the threat model."""
+    """What happened in one sentence, the three pictures, the crop field; the verdicts and attack steps below."""
+    banner = gr.HTML(elem_id="banner")
+    panels.add(banner, verdict_table.banner, "step", immediate=True)
     pictures = PictureTriptych(elem_id="pictures")
     panels.add(pictures, lambda session: gr.update(value=pictures_value(session)), "step", immediate=True)
     panels.add(pictures, lambda session: gr.update(box=selected_box(session)), "view", "side", immediate=True)
+    field = CropField(elem_id="field")
+    panels.add(field, lambda session: gr.update(value=crop_field_value(session)), "attack_steps", immediate=True)
+    panels.add(field, lambda session: gr.update(step=session.selection.step), "step", immediate=True)
+    panels.add(field, lambda session: gr.update(view=session.selection.view), "view", immediate=True)
     with gr.Row(elem_id="answers"):
         with gr.Column(scale=3, min_width=320, elem_id="who"):
             gr.HTML("<h3>Who is right?</h3>")
-            banner, table = gr.HTML(elem_id="banner"), gr.HTML(elem_id="verdicts")
-            panels.add(banner, verdict_table.banner, "step", immediate=True)
+            table = gr.HTML(elem_id="verdicts")
             panels.add(table, verdict_table.table, "step", immediate=True)
         with gr.Column(scale=2, min_width=320, elem_id="along"):
-            gr.HTML("<h3>Along the attack</h3>")
             strength = build_budget_choice(panels, "budget-shown")
-            aria, empty = "Loss and every verdict, by attack step", "The attack's steps will be drawn here."
-            steps = _figure(panels, "steps", aria, (290, 360), empty, _steps, "step", "attack_steps")
-            slider = build_step_slider(panels, "scrubber", "step")
-            follow = gr.Button("Look at the steps between", elem_id="follow", visible=False)
-            panels.add(follow, _background_button, "attack_steps")
-    panels.add(gr.HTML(elem_id="threat"), verdict_table.threat, "budget")
-    panels.add(gr.HTML(elem_id="times"), verdict_table.times, "budget")
-    panels.add(gr.HTML(elem_id="unknown"), verdict_table.unknown_words)
-    return {
-        "pictures": pictures,
-        "early": [pictures, banner, table],
-        "steps": steps,
-        "step_slider": slider,
-        "budget_choice": strength,
-        "background_button": follow,
-    }
+            panels.add(gr.HTML(elem_id="threat"), verdict_table.threat, "budget")
+            panels.add(gr.HTML(elem_id="unknown"), verdict_table.unknown_words)
+    return {"pictures": pictures, "field": field, "early": [pictures, banner, field, table], "budget_choice": strength}
+
+
+def build_attack_steps_fold(panels: PanelRegistry) -> dict[str, Any]:
+    """Every probability at every kept step, in a fold."""
+    title = "Along the attack: how sure every method is at every step"
+    with gr.Accordion(title, open=False, elem_classes="fold", elem_id="along-fold"):
+        aria, empty = "Loss and every verdict, by attack step", "The attack's steps will be drawn here."
+        steps = _figure(panels, "steps", aria, (290, 360), empty, _steps, "step", "attack_steps")
+        panels.add(gr.HTML(elem_id="steps-note"), stored_steps_note, "step", "attack_steps")
+        follow = gr.Button("Look at the steps between", elem_id="follow", visible=False)
+        panels.add(follow, _background_button, "attack_steps")
+        panels.add(gr.HTML(elem_id="times"), verdict_table.times, "budget")
+    return {"steps": steps, "background_button": follow}
 
 
 def _steps(session: Session, run: Run) -> Figure | None:
@@ -121,7 +125,7 @@ def build_views(panels: PanelRegistry) -> dict[str, Any]:
         f"(low {wording.term_html('entropy')}) may enter the {wording.term_html('memory (cache)')}. Choose one: its "
         "place is outlined on the pictures.</p>"
     )
-    left, right = build_columns(1, 1)
+    left, right = build_columns(2, 1)
     with left:
         choices = [("attacked", "attacked"), ("clean", "clean")]
         label = "Views of which picture"
@@ -167,7 +171,7 @@ def build_transport(panels: PanelRegistry) -> dict[str, Any]:
     left, right = build_columns(1, 1)
     with left:
         aria, topics = "Cost of every class, clean and attacked", ("class", "step", "attack_steps")
-        costs = _figure(panels, "costs", aria, (400, 640), "The classes' costs.", _costs, *topics)
+        costs = _figure(panels, "costs", aria, (360, 640), "The classes' costs.", _costs, *topics)
     with right:
         class_menu = gr.Dropdown([], label="Class looked at", allow_custom_value=True, elem_id="class")
         aria, empty = "Transport plan of the chosen class", "The plan of the chosen class."
@@ -198,14 +202,12 @@ def build_view_seed_check(panels: PanelRegistry) -> dict[str, Any]:
         run, found = session.run, session.attack_defend.view_seed_results
         return plots.view_seed_results(run, list(found)) if run and found else None
 
-    left, right = build_columns(1, 1)
-    with left:
+    with gr.Accordion("Was it luck? Other random crops", open=False, elem_classes="fold", elem_id="luck-fold"):
         gr.HTML(
-            "<h3>Was it luck?</h3><p class='lead'>The crops are random, and one draw can mislead. "
-            "This decides the same picture again with ten other draws.</p>"
+            "<p class='lead'>The crops are random, and one draw can mislead. This decides the same picture again with "
+            "ten other draws.</p>"
         )
         again = gr.Button("Right in how many of 10 view draws?", elem_id="again")
-    with right:
         aria, empty = "Every method's answer in ten draws of views", "Not drawn again yet."
         _figure(panels, "view-seeds", aria, (200, 220), empty, draw, "view_seeds")
     return {"repeat_button": again}
@@ -228,5 +230,4 @@ def build_cache_and_knowing_attacker(panels: PanelRegistry) -> dict[str, Any]:
         gr.HTML(
             "<p class='lead'>Up to 60 steps against the defence itself, on fresh crops. It takes up to a minute.</p>"
         )
-    build_measured_folds()
     return {"known_defence": known, "knowing_button": push}

@@ -18,8 +18,10 @@ from rita_demo.pipeline import rerun
 from rita_demo.pipeline.run import RunProgress
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError, PictureError
-from rita_demo.ui.attack_defend.form import Form, attack_info, uploaded_note
+from rita_demo.ui.attack_defend.form import Form, uploaded_note
+from rita_demo.ui.attack_defend.measured_folds import build_measured_folds
 from rita_demo.ui.attack_defend.panels import (
+    build_attack_steps_fold,
     build_cache_and_knowing_attacker,
     build_first_screen,
     build_transport,
@@ -34,14 +36,14 @@ from rita_demo.ui.framework.selection_events import SelectionEvents
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.framework.waiting_position import QueueStatus, WaitingList
-from rita_demo.ui.panels.attack_sliders import bind_attack_sliders, select_step
+from rita_demo.ui.panels.attack_sliders import STEP_TOPICS, bind_budget_choice, select_step
 from rita_demo.ui.panels.picture_triptych import clean_part, loading_pictures, perturbation_part, placeholder
 from rita_demo.ui.session import share_link
-from rita_demo.ui.session.run_request import RunRequest, form_values, parse_request
+from rita_demo.ui.session.run_request import NOT_GIVEN, RunRequest, form_values, parse_request
 from rita_demo.ui.session.session import HOME_TAB, SIDES, AttackDefendState, Session
 from rita_demo.ui.session.share_link import ShareLink, valid_selection
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.plotly_view import clicked_integer
+from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data
 from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
 
 VIEW_SEEDS = 10
@@ -56,14 +58,22 @@ class AttackDefendTab(SelectionEvents):
         self.context, self.two_stage = context, TwoStageUpdate(context, HOME_TAB)
         self.queue_status = QueueStatus(context, WaitingList())
         self.link = gr.State(None)  # the query of the page's address, once it can be used
+        self.uploads = gr.State(0)  # changes with every upload that can be used
         with gr.Row(elem_id="first-screen"):
             with gr.Column(scale=0, min_width=300, elem_id="ask"):
                 self.form = Form(sample)
             with gr.Column(scale=1, min_width=320, elem_id="result"):
                 parts = build_first_screen(context.panels)
         with gr.Column(elem_id="more"):
-            for draw in (build_views, build_transport, build_view_seed_check, build_cache_and_knowing_attacker):
+            for draw in (
+                build_views,
+                build_transport,
+                build_cache_and_knowing_attacker,
+                build_attack_steps_fold,
+                build_view_seed_check,
+            ):
                 parts |= draw(context.panels)
+            build_measured_folds()
         self.result = SimpleNamespace(**parts)
         self.background = attack_steps.BackgroundJobs(context)
 
@@ -72,7 +82,8 @@ class AttackDefendTab(SelectionEvents):
         form, result, context, visitor = self.form, self.result, self.context, self.context.visitor
         context.bind_tab(own_tab)
         safe = notice.handle_errors(context.error_banner)
-        noted = context.outputs(form.upload_note, form.gallery, form.fields["truth"])
+        fields = (form.fields["truth"], form.fields["target"])
+        noted = context.outputs(form.upload_note, form.gallery, *fields, self.uploads, self.queue_status.timer)
         form.upload.upload(safe(self.take_upload), [visitor, form.upload], noted, **IMMEDIATE_EVENT)
         filled = context.outputs(*form.fields.values(), form.upload_note, form.gallery, self.queue_status.timer)
         chosen = form.gallery.click(safe(self.choose_sample), {visitor}, filled, **IMMEDIATE_EVENT)
@@ -91,6 +102,7 @@ class AttackDefendTab(SelectionEvents):
                 job(self.attack_known_defence), inputs | {result.known_defence}, outputs, **LONG_EVENT
             ),
             chosen.success(run, inputs, outputs, **LONG_EVENT, **QUEUE_LATEST),
+            self.uploads.change(run, inputs, outputs, **LONG_EVENT, **QUEUE_LATEST),
             self.link.change(job(self.run_link), {visitor, self.link}, outputs, **LONG_EVENT, **QUEUE_LATEST),
         ):
             run_event.success(safe(self.start_background_work), visitor, outputs, **BACKGROUND_EVENT)
@@ -152,7 +164,7 @@ class AttackDefendTab(SelectionEvents):
         if known not in default_methods():
             changed["methods"] = [*dict.fromkeys([*form["methods"], known])]
         shown = {self.form.fields[name]: value for name, value in changed.items()}
-        yield shown | {self.form.fields["attack"]: attack_info("adaptive") | {"value": "adaptive"}}
+        yield shown
         yield from self._run(values, form | changed, attack=True)
 
     def _job_session(self, values: Mapping[Any, Any]) -> Session:
@@ -252,7 +264,7 @@ class AttackDefendTab(SelectionEvents):
         return updates if sample else updates | {self.form.upload_note: uploaded_note(run.clean.picture)}
 
     def take_upload(self, visitor: Any, path: Any) -> Updates:
-        """A file was uploaded: decode it once for the preview."""
+        """A file was uploaded: show it and join the queue, as for a sample."""
         session = self.context.sessions.get(visitor)
         if not isinstance(path, str):
             raise PictureError("No file arrived.", "Try again.")
@@ -264,14 +276,20 @@ class AttackDefendTab(SelectionEvents):
             self.context.error_banner: "",
             self.form.upload_note: uploaded_note(picture),
             self.form.gallery: gallery_html(None),
-            self.form.fields["truth"]: gr.update(value="not given"),
+            self.form.fields["truth"]: NOT_GIVEN,
+            self.form.fields["target"]: NOT_GIVEN,
+            self.result.pictures: loading_pictures(picture),
+            self.uploads: time.monotonic_ns(),
+            **self.queue_status.on_press(visitor),
         }
 
     # --- clicks in the result
     def _bind_selection(self) -> None:
         r, visitor, wire = self.result, self.context.visitor, self.two_stage.bind_event
-        sliders = (r.step_slider, r.budget_choice, self.form.fields["budget"])
-        bind_attack_sliders(self.context, *sliders, self.two_stage, self.crop_selected)
+        budgets = (r.budget_choice, self.form.fields["budget"])
+        bind_budget_choice(self.context, *budgets, self.two_stage, self.crop_selected)
+        wire(r.field.release, self.on_field_step, [visitor], *STEP_TOPICS, active=[r.field])
+        wire(r.field.click, self.on_grid, [visitor], "view")
         wire(r.grid.click, self.on_grid, [visitor], "view", active=[r.grid])
         wire(r.steps.click, self.on_step, [visitor], "step")
         for event, handler, inputs in (
@@ -282,6 +300,11 @@ class AttackDefendTab(SelectionEvents):
             (r.plan.click, self.on_cell, [visitor]),
         ):
             wire(event, handler, inputs, "class", "view", "side")
+
+    def on_field_step(self, visitor: Any, event: gr.EventData) -> Updates:
+        """The crop field's control was moved, or the attack was played to its end."""
+        session, _ = self._session_and_run(visitor)
+        return select_step(session, event_data(event).get("step"), self.two_stage, self.crop_selected)
 
     def on_step(self, visitor: Any, event: gr.EventData) -> Updates:
         session, run = self._session_and_run(visitor)

@@ -29,7 +29,7 @@ log = logging.getLogger("rita_demo.ui")
 CANDIDATES = (("motorcycle", 4), ("motorcycle", 2), ("motorcycle", 1), ("coffee", 4))
 
 
-WELCOME = "A worked example, chosen because it shows the idea. Now try another picture, or your own."
+WELCOME = "An example. Try your own picture."
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ EXPECTED_LOAD_SECONDS = 90.0  # for the progress bar
 
 def model_summary(info: BackboneInfo) -> str:
     """One line on the model in use."""
-    return f"{info.title}, {info.parameters / 1e6:.0f} M parameters, {info.device}"
+    return f"{info.title}, {info.parameters / 1e6:.0f} M"
 
 
 def menu_label(name: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from rita_demo.plots import css_variables
 from rita_demo.plots.figure import Figure
 from rita_demo.records import Run
 from rita_demo.ui.panels import figure_caption, verdict_table
+from rita_demo.ui.panels.crop_field import SCRIPT, TEMPLATE, crop_field_value
 from rita_demo.ui.panels.picture_triptych import pictures_value
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.theme import STYLE
@@ -32,7 +34,8 @@ body { margin: 0; background: var(--rita-surface); color: var(--rita-text); line
 .gradio-container main h2 { margin: 2.2rem 0 0.6rem; font-size: 1.25rem; }
 #verdicts { overflow-x: auto; } #verdicts th { text-align: left; font-weight: 500; }
 .three { display: grid; grid-template-columns: repeat(auto-fit, minmax(240px, 1fr)); gap: 16px; }
-.three figure { margin: 0; } .three img { width: 100%; border-radius: 3px; }
+.three figure { margin: 0; } .three img { width: 100%; display: block; border-radius: 3px; }
+.three .frame { position: relative; }
 .three b { font-size: 1.2rem; } .three small { display: block; color: var(--rita-quiet); }
 pre { overflow: auto; max-height: 24rem; font-size: 0.8rem; } button.rita-view { cursor: default; }
 """
@@ -51,8 +54,9 @@ def standalone(run: Run, crops: Mapping[str, np.ndarray]) -> str:
     title = escape(f"RITA: {wording.summary(run)[0]}")
     answers = escape(json.dumps(to_json(run), indent=1, ensure_ascii=False))
     parts = [
-        f"<h1>RITA <small>see an attack, see the defence</small></h1>{_pictures(session)}",
-        f"<h2>Who is right?</h2>{verdict_table.banner(session)}<div id='verdicts'>{verdict_table.table(session)}</div>",
+        f"<h1>RITA <small>see an attack, see the defence</small></h1>{verdict_table.banner(session)}{_pictures(session)}",
+        _crop_field(session),
+        f"<h2>Who is right?</h2><div id='verdicts'>{verdict_table.table(session)}</div>",
         *_figures(run, crops),
         f"{verdict_table.heading_html(wording.heading_cache(run), 5)}{verdict_table.cache_contents(session)}",
         f"<section id='threat'>{verdict_table.threat(session)}</section>{verdict_table.unknown_words(session)}",
@@ -79,9 +83,7 @@ def _pictures(session: Session) -> str:
             else f"<p class='empty'>{escape(part['hole'])}</p>"
         )
         said = f"{escape(part.get('lead', ''))} <b>{escape(part.get('answer', ''))}</b>{escape(part.get('tail', ''))}"
-        found += (
-            f"<figure>{image}<figcaption>{said}<small>{escape(part.get('share', ''))}</small></figcaption></figure>"
-        )
+        found += f"<figure><div class='frame'>{image}</div><figcaption>{said}<small>{escape(part.get('share', ''))}</small></figcaption></figure>"
     return f"<div class='three'>{found}</div>"
 
 
@@ -106,12 +108,20 @@ def _figures(run: Run, crops: Mapping[str, np.ndarray]) -> list[str]:
     return found
 
 
+def _crop_field(session: Session) -> str:
+    props = {"value": crop_field_value(session), "step": None, "view": None, "frame": ".three figure:last-child .frame"}
+    return _widget("field", "", TEMPLATE, props, SCRIPT)
+
+
 def _figure(name: str, aria: str, height: int, figure: Figure, narrow: int | None = None) -> str:
-    """A figure drawn by the page's own script, which gets its element and value as from Gradio."""
-    value = json.dumps({"value": figure.to_json()}).replace("<", "\\u003c")
     script = figure_script(aria, height, narrow or height, "")
+    return _widget(name, "rita-view", figure_html(height, narrow or height), {"value": figure.to_json()}, script)
+
+
+def _widget(name: str, css: str, template: str, props: dict[str, Any], script: str) -> str:
+    """An element drawn by its own script, which gets the element and its properties as from Gradio."""
+    value = json.dumps(props).replace("<", "\\u003c")
     return (
-        f"<div id='{name}' class='rita-view'>{figure_html(height, narrow or height)}"
-        f"<script>((element, props, trigger, watch) => {{{script}}})("
+        f"<div id='{name}' class='{css}'>{template}<script>((element, props, trigger, watch) => {{{script}}})("
         f"document.getElementById('{name}'), {value}, () => 0, () => 0);</script></div>"
     )

@@ -21,7 +21,12 @@ from rita_demo.ui.inside.layout import build_section
 from rita_demo.ui.inside.sections import NO_PROMPT, SECTIONS, prompt_names
 from rita_demo.ui.inside.what_if_events import WhatIfEvents, build_comparisons
 from rita_demo.ui.panels import run_summary_bar
-from rita_demo.ui.panels.attack_sliders import bind_attack_sliders, build_budget_choice, build_step_slider
+from rita_demo.ui.panels.attack_sliders import (
+    bind_budget_choice,
+    bind_step_slider,
+    build_budget_choice,
+    build_step_slider,
+)
 from rita_demo.ui.session.session import SIDES, Session
 from rita_demo.ui.widgets.plotly_view import clicked_integer
 
@@ -61,8 +66,8 @@ class InsideTab(SelectionEvents):
             (p["class_menu"].input, self.pick_class, [visitor, p["class_menu"]]),
             (p["prompt_menu"].input, self.pick_prompt, [visitor, p["prompt_menu"]]),
         ]
-        sliders = (self.step_slider, self.budget_choice)
-        bind_attack_sliders(self.context, *sliders, budget_input, self.two_stage, self.prepare)
+        bind_step_slider(self.context, self.step_slider, self.two_stage, self.prepare)
+        bind_budget_choice(self.context, self.budget_choice, budget_input, self.two_stage, self.prepare)
         safe = notice.handle_errors(self.context.error_banner)
         for event, handler, inputs in chosen:
             self.two_stage.bind_event(event, handler, inputs, "class", "view")

@@ -47,12 +47,12 @@ TOUR_STEPS = (
     ),
     TourStep(
         ATTACK_DEFEND,
-        "#along",
-        "#scrubber input[type=range]",
-        "Step by step",
-        "The attack takes a few steps that raise CLIP's loss; the curves show the probability that each method still "
-        "gives to the right class. The whole page follows the selected step.",
-        "Move the slider to step 1: which methods are already wrong?",
+        "#field",
+        "#field .play",
+        "One dot for every crop",
+        "Right of the line a crop fits the right class better, left of it the attacker's. The large dot is the whole "
+        "picture, which CLIP looks at; the diamonds are the defences.",
+        "Press “Play the attack”: how many dots cross the line?",
     ),
     TourStep(
         ATTACK_DEFEND,

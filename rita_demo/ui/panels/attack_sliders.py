@@ -25,14 +25,11 @@ STEP_INFO = (
 #: What another step changes; another budget changes ``BUDGET_TOPICS`` as well.
 STEP_TOPICS = ("step", "inside", "crops")
 BUDGET_TOPICS = ("attack_steps", "budget", "view_seeds")
-BUDGET_INFO = (
-    "How far a pixel value may move (ε). Others are computed behind the answer; the memory keeps only the run."
-)
 
 
 def build_budget_choice(panels: PanelRegistry, name: str) -> gr.Radio:
     """The choice of budgets; ``name`` is its element id."""
-    strength = gr.Radio([], label="Strength shown", info=BUDGET_INFO, elem_id=name, visible=False)
+    strength = gr.Radio([], label="Strength shown", elem_id=name, visible=False)
     panels.add(strength, _budget_choice, "attack_steps")
     return strength
 
@@ -46,33 +43,34 @@ def build_step_slider(panels: PanelRegistry, name: str, topic: str) -> gr.Slider
     return step
 
 
-def bind_attack_sliders(
+def bind_step_slider(
+    context: AppContext, step: gr.Slider, two_stage: TwoStageUpdate, prepare: Callable[[Session], None]
+) -> None:
+    """Connect the slider of one tab, after the panels of all tabs are registered. ``prepare`` computes what the tab's
+    panels show of another step."""
+
+    def on_step(visitor: Any, asked: Any) -> Updates:
+        return select_step(context.sessions.get(visitor), asked, two_stage, prepare)
+
+    two_stage.bind_event(step.input, on_step, [context.visitor, step], *STEP_TOPICS, active=[step])
+
+
+def bind_budget_choice(
     context: AppContext,
-    step: gr.Slider,
     choice: gr.Radio,
     budget_input: gr.Slider,
     two_stage: TwoStageUpdate,
     prepare: Callable[[Session], None],
 ) -> None:
-    """Connect the controls of one tab, after the panels of all tabs are registered.
-
-    Args:
-        budget_input: the form's budget, which follows the displayed one.
-        two_stage: of the tab. prepare: computes what the tab's panels show of another step.
-    """
-
-    def on_step(visitor: Any, asked: Any) -> Updates:
-        return select_step(context.sessions.get(visitor), asked, two_stage, prepare)
+    """The same for the choice of budgets; ``budget_input``: the form's budget, which follows the displayed one."""
 
     def on_budget(visitor: Any, budget: Any) -> Updates:
         session = context.sessions.get(visitor)
         updates = select_budget(session, budget, two_stage, prepare)
         return updates | {budget_input: session.run.settings.budget} if session.run else updates
 
-    visitor, topics = context.visitor, (*STEP_TOPICS, *BUDGET_TOPICS)
-    two_stage.bind_event(step.input, on_step, [visitor, step], *STEP_TOPICS, active=[step])
     outputs: dict[str, Any] = {"active": [choice], "extra_outputs": [budget_input]}
-    two_stage.bind_event(choice.input, on_budget, [visitor, choice], *topics, **outputs)
+    two_stage.bind_event(choice.input, on_budget, [context.visitor, choice], *STEP_TOPICS, *BUDGET_TOPICS, **outputs)
 
 
 def select_budget(

@@ -19,7 +19,6 @@ function fill(kind, now) {
   const set = (query, text) => (figure.querySelector(query).textContent = text || "");
   source(figure.querySelector("img:not(.before)"), now.src, now.alt);
   set(".hole", now.src ? "" : now.hole);
-  set(".note", now.note);
   set(".lead", now.lead);
   set(".says b", now.answer);
   set(".tail", now.tail);

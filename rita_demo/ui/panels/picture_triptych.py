@@ -24,18 +24,19 @@ GAIN = 20
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 _FIGURE = """<figure class="pic {kind}"><figcaption><span class="kind">{title}</span>
-<span class="note"></span></figcaption><div class="frame"><p class="hole"></p><img alt="" hidden>{more}
+{save}</figcaption><div class="frame"><p class="hole"></p><img alt="" hidden>{more}
 <div class="crop-box" hidden></div></div><h2 class="says"><span class="step">{number}</span><span
- class="lead"></span> <b></b><span class="tail"></span></h2><p class="share"></p></figure>"""
+ class="lead"></span> <b></b><span class="tail"></span> <span class="share" title="CLIP's probability"></span></h2></figure>"""
 _COMPARE = """<img class="before" alt="" hidden><div class="cut" hidden></div>
 <input type="range" min="0" max="100" value="0" step="0.5" hidden
  aria-label="Drag to compare: left of the line is the clean picture, right of it the attacked one">"""
+_SAVE = '<a class="save" hidden title="Exact to the pixel">Save as PNG</a>'
 _TEMPLATE = (
     '<div class="pics">'
-    + _FIGURE.format(kind="clean", title="Clean", number="1", more="")
-    + _FIGURE.format(kind="noise", title=f"Perturbation × {GAIN}", number="", more="")
-    + _FIGURE.format(kind="attacked", title="Attacked", number="2", more=_COMPARE)
-    + '<a class="save" hidden>Save this square as PNG, exact to the pixel</a></div>'
+    + _FIGURE.format(kind="clean", title="Clean", number="1", more="", save="")
+    + _FIGURE.format(kind="noise", title=f"Perturbation × {GAIN}", number="", more="", save="")
+    + _FIGURE.format(kind="attacked", title="Attacked", number="2", more=_COMPARE, save=_SAVE)
+    + "</div>"
 )
 
 
@@ -85,11 +86,9 @@ def placeholder(sentence: str) -> dict[str, Any]:
 
 def loading_pictures(picture: Picture) -> dict[str, Any]:
     """The clean picture alone, before it is run."""
-    side = picture.pixels.shape[0]
     clean = {
         "src": png_uri(picture.pixels),
         "alt": "The clean picture",
-        "note": f"{side} × {side} px",
         "lead": "This is a photograph. The model is looking at it.",
     }
     coming = placeholder("The attack is at work …")
@@ -102,17 +101,12 @@ def clean_part(picture: Picture, verdict: Any, names: tuple[str, ...]) -> dict[s
     return {
         "src": png_uri(picture.pixels),
         "alt": "The clean picture",
-        "note": f"{side} × {side} px",
-        "title": " ".join(picture.notes),
+        "title": " ".join((f"{side} × {side} pixels.", *picture.notes)),
         "lead": "This is a photograph. The model says:",
         "answer": names[verdict.label],
         "tail": ".",
-        "share": _probability_text(verdict.probability[verdict.label], len(names)),
+        "share": wording.percent(verdict.probability[verdict.label]),
     }
-
-
-def _probability_text(share: float, classes: int) -> str:
-    return f"CLIP gives it {wording.percent(share)} among {classes} classes."
 
 
 def perturbation_part(attack: AttackTrace, step: int) -> dict[str, Any]:
@@ -123,11 +117,9 @@ def perturbation_part(attack: AttackTrace, step: int) -> dict[str, Any]:
     return {
         "src": png_uri(pixels),
         "alt": f"What the attack added, {GAIN} times magnified; grey means unchanged",
-        "note": "grey = unchanged",
-        "lead": f"What {_steps_text(step)} of the attack added. The largest change is",
+        "title": f"{wording.percent(share)} of the pixels changed; L2 length {np.linalg.norm(moved / 255.0):.2f}.",
+        "lead": f"What {_steps_text(step)} added: at most",
         "answer": f"{int(moved.max())}/255",
-        "tail": " of the brightness range.",
-        "share": f"{wording.percent(share)} of the pixels changed; L2 length {np.linalg.norm(moved / 255.0):.2f}.",
     }
 
 
@@ -146,8 +138,7 @@ def _attacked_part(run: Run, step: int, last: int) -> dict[str, Any]:
     return asdict(heading) | {
         "src": png_uri(run.attack.frames[step]),
         "alt": f"The picture after {_steps_text(step)} of the attack",
-        "note": "drag the line to compare",
-        "share": _probability_text(said.probability[label], len(run.class_prompts.names)),
+        "share": wording.percent(said.probability[label]),
         "fooled": label != run.label,
         "file": f"attacked-step-{step}-of-{last}.png",
     }

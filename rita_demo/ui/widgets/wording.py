@@ -7,6 +7,7 @@ from html import escape
 
 import numpy as np
 
+from rita_demo.analysis.crop_field import view_labels
 from rita_demo.attacks import get_attack
 from rita_demo.attacks.adaptive import attacked_defence
 from rita_demo.defences.registry import DEFENCES
@@ -40,6 +41,7 @@ TERMS: dict[str, str] = {
     "attacks on the margin maximise the lead of the best wrong class, in logits.",
 }
 
+VISIBLE_CHANGE = 8  # of 255 levels; a larger change of many pixels is seen
 #: Outcome -> css class and mark. The mark repeats what the colour says.
 OUTCOME_MARKS: dict[str, tuple[str, str]] = {
     "holds": ("good", "✓"),
@@ -61,13 +63,13 @@ def terms() -> dict[str, str]:
 
 
 def attacker_html(name: str) -> str:
-    """HTML: what this attacker knows and does not know; an error message for an unknown name."""
+    """HTML: what this attack does, knows and does not know; an error message for an unknown name."""
     try:
         row = get_attack(name)
     except SettingError as error:
         return f'<p class="bad small" role="alert">{escape(str(error))}</p>'
     limit = "" if row.bounded else " The strength above does not limit it."
-    return f'<p class="quiet small">{escape(row.knowledge_sentence + limit)}</p>'
+    return f'<p class="quiet small">{escape(f"{row.sentence} {row.knowledge_sentence}{limit}")}</p>'
 
 
 def outcome(clean: Verdict, attacked: Verdict, label: int | None, target: int | None = None) -> tuple[str, str, str]:
@@ -109,12 +111,7 @@ def _name(run: Run, k: int) -> str:
 
 def votes(side: ImageResult, label: int) -> int:
     """How many views answer with the class, as the model sees them: before any step back."""
-    return int(np.sum(_view_labels(side) == label))
-
-
-def _view_labels(side: ImageResult) -> np.ndarray:
-    before = side.trace.label_before_step
-    return np.asarray(side.trace.confidence.label if before is None else before)
+    return int(np.sum(view_labels(side) == label))
 
 
 def _votes_after_step(side: ImageResult, label: int) -> str:
@@ -148,11 +145,12 @@ def heading_attacked(run: Run) -> Headline:
     said = _name(run, after.label)
     if run.attack is None:
         return Headline("It was not attacked here; it may have been attacked before.")
+    seen = "This is the same photograph to you." if run.attack.linf <= VISIBLE_CHANGE else "The change can be seen."
     if before.label == after.label:
-        return Headline("This is the same photograph to you. The model still says:", said, ".")
+        return Headline(f"{seen} The model still says:", said, ".")
     sure = float(after.probability[after.label])
     tail = ", and it is sure." if sure >= 0.8 else "." if sure >= 0.5 else ", but it is not sure."
-    return Headline("This is the same photograph to you. The model says:", said, tail)
+    return Headline(f"{seen} The model says:", said, tail)
 
 
 def step_suffix(run: Run) -> str:
@@ -171,7 +169,7 @@ def heading_views(run: Run) -> str:
     after = _votes_after_step(run.attacked, run.label)
     if 2 * count > n:
         return f"{start} Most of them ({count}) {still} {truth}{after}."
-    if count and count == np.bincount(_view_labels(run.attacked)).max():
+    if count and count == np.bincount(view_labels(run.attacked)).max():
         return f"{start} More of them {still} {truth} ({count}) than anything else{after}."
     if count:
         return f"{start} Only {count} of them {still} {truth}{after}."

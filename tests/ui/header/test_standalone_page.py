@@ -28,7 +28,7 @@ def figures(html: str) -> dict[str, dict]:
 
 def test_standalone_figures_equal_the_record(example_run: Run, crops: dict) -> None:
     drawn = figures(standalone(example_run, crops))
-    assert set(drawn) == {"steps", "entropies", "costs", "plan"}
+    assert set(drawn) == {"field", "steps", "entropies", "costs", "plan"}
     k = example_run.attacked.verdicts["rita"].label
     assert json.loads(drawn["costs"]["value"]) == json.loads(plots.class_costs(example_run, k).to_json())
 
@@ -63,5 +63,5 @@ def test_a_class_name_is_never_markup(example_run: Run, crops: dict) -> None:
 
 def test_a_defend_only_page_shows_no_attack(defend_only_run: Run, crops: dict) -> None:
     html = standalone(defend_only_run, crops)
-    assert set(figures(html)) == {"entropies", "costs", "plan"}
+    assert set(figures(html)) == {"field", "entropies", "costs", "plan"}
     assert "Nothing was added here" in html

@@ -130,7 +130,7 @@ def by_name(updates: dict[Any, Any]) -> dict[str, Any]:
 
 
 def test_attack_steps_arrive_one_by_one_with_progress(jobs: BackgroundJobs, session: Session) -> None:
-    said = [by_name(update).get("scrubber-note", "") for update in jobs.attack_steps(session)]
+    said = [by_name(update).get("steps-note", "") for update in jobs.attack_steps(session)]
     assert "0 of 6 steps are computed" in said[0]
     assert "4 of 6 steps" in said[4]
     assert "are computed" not in said[-1]
@@ -212,7 +212,7 @@ def test_a_missing_step_is_reported_and_the_slider_does_not_move(inside: InsideT
     assert by_name(inside.context.panels.redraw(stepped, "inside", tab="inside"))["in-scrubber"]["value"] == 4
     assert "Step 4 is not kept: everything shows step 5, the nearest" in stored_steps_note(stepped)
     assert "Kept: steps 0, 1, 2, 3, 5 and 7 of 7." in stored_steps_note(stepped)
-    assert updates["scrubber"]["value"] == 4
+    assert updates["field"]["step"] == 4
 
 
 def test_rows_and_scales_are_constant_across_steps(inside: InsideTab, stepped: Session) -> None:

@@ -1,0 +1,299 @@
+// Runs once per CropField, with element, props, trigger and watch from gr.HTML (or from the saved page).
+// Positions are differences of cosines: right of the line the reference class fits a crop better, left of it the rival.
+const SVG = "http://www.w3.org/2000/svg";
+const STEP_MS = 650; // the time of one attack step
+const find = (query) => element.querySelector(query);
+const [play, slider, output, svg, says] = [".play", "input[type=range]", "output", "svg", ".field-says"].map(find);
+const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+let data = null;
+let at = 0; // the attack step on screen, a fraction while it plays
+let counted = 0; // 0: crops as the model sees them; 1: as RITA counts them
+let timer = 0; // of the animation frame
+let nodes = null;
+let width = 0;
+
+const make = (tag, attributes, text) => {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  if (text !== undefined) node.textContent = text;
+  return node;
+};
+const set = (node, attributes) => {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+};
+const between = (a, b, t) => a + (b - a) * t;
+
+// The two kept steps around `at`, and how far it is from the first to the second.
+function around() {
+  const steps = data.steps;
+  const next = steps.findIndex((s) => s.step >= at - 1e-9);
+  const [a, b] = [steps[Math.max(next - 1, 0)], steps[next < 0 ? steps.length - 1 : next]];
+  return [a, b, b.step === a.step ? 1 : (at - a.step) / (b.step - a.step)];
+}
+
+const nearest = () =>
+  data.steps.reduce((best, s) => (Math.abs(s.step - at) < Math.abs(best.step - at) ? s : best), data.steps[0]);
+
+// Where crop n is now: [position, radius factor].
+function crop(n, a, b, t) {
+  const seen = between(a.crops[n], b.crops[n], t);
+  if (!counted) return [seen, 1];
+  const size = Math.sqrt(between(a.share[n], b.share[n], t) * a.crops.length);
+  return [between(seen, between(a.counted[n], b.counted[n], t), counted), between(1, size, counted)];
+}
+
+function build() {
+  width = svg.clientWidth || 640;
+  const high = svg.clientHeight || 230;
+  const edge = width < 480 ? 34 : 48;
+  const all = data.steps.flatMap((s) => [...s.crops, ...s.counted, ...Object.values(s.methods)]);
+  const most = Math.max(0.01, ...all.map(Math.abs)) * 1.06;
+  const x = (value) => edge + ((value + most) / (2 * most)) * (width - 2 * edge);
+  const first = 34; // the lane of the whole picture, below the names of the sides
+  const lane = 20;
+  const top = first + lane * data.methods.length + 12;
+  const bottom = high - 22;
+  svg.replaceChildren();
+  svg.append(
+    make("rect", { x: edge, y: 20, width: x(0) - edge, height: bottom - 16, class: "rival" }),
+    make("rect", { x: x(0), y: 20, width: x(most) - x(0), height: bottom - 16, class: "reference" }),
+    make("line", { x1: x(0), x2: x(0), y1: 18, y2: bottom + 4, class: "line" }),
+    make("text", { x: x(0) - 8, y: 13, "text-anchor": "end", class: "side-rival" }, "◀ " + data.rival),
+    make("text", { x: x(0) + 8, y: 13, class: "side-reference" }, data.reference + " ▶"),
+    make("text", { x: 0, y: top + 10, class: "note" }, "large"),
+    make("text", { x: 0, y: top + 23, class: "note" }, "crops"),
+    make("text", { x: 0, y: bottom, class: "note" }, "small"),
+    make("text", { x: width / 2, y: high - 4, "text-anchor": "middle", class: "note" }, `difference of cosines (± ${most.toFixed(2)})`),
+  );
+  const area = data.boxes.map(([l, t, r, b]) => (r - l) * (b - t));
+  const rank = area.map((v) => area.filter((w) => w > v).length);
+  const taken = {};
+  const dots = area.map((_, n) => {
+    const place = rank[n] + (taken[rank[n]] = (taken[rank[n]] ?? -1) + 1);
+    const y = between(top + 4, bottom - 4, area.length > 1 ? place / (area.length - 1) : 0.5);
+    return svg.appendChild(make("circle", { cy: y, "data-index": n }));
+  });
+  const mean = svg.appendChild(make("line", { y1: top - 4, y2: bottom + 4, class: "mean" }));
+  const markers = data.methods.map((method, i) => {
+    const y = first + lane * i;
+    const shape = i ? make("path", { class: "marker" }) : make("circle", { r: 8, cy: y, class: "whole" });
+    shape.style.setProperty("--ink", method.colour);
+    const label = make("text", { y: y + 4, class: "name" }, i ? method.title : "whole picture (CLIP)");
+    svg.append(shape, label);
+    return { shape, label, y };
+  });
+  nodes = { x, dots, mean, markers };
+}
+
+function draw() {
+  if (!data) return;
+  const [a, b, t] = around();
+  const [kept, x] = [nearest(), nodes.x];
+  let right = 0;
+  let sum = 0;
+  nodes.dots.forEach((dot, n) => {
+    const [value, size] = crop(n, a, b, t);
+    const seen = between(a.crops[n], b.crops[n], t);
+    right += seen > 0;
+    sum += seen;
+    const side = value > 0 ? "on-reference" : "on-rival";
+    const other = kept.other[n] ? " other" : "";
+    const chosen = n === props.view ? " chosen" : "";
+    set(dot, { cx: x(value), r: Math.max(1.2, 4.6 * size), class: side + other + chosen });
+  });
+  set(nodes.mean, { x1: x(sum / nodes.dots.length), x2: x(sum / nodes.dots.length) });
+  nodes.markers.forEach(({ shape, label, y }, i) => {
+    const name = data.methods[i].name;
+    const value = between(a.methods[name], b.methods[name], t);
+    if (i) set(shape, { d: `M${x(value)} ${y - 7}l7 7l-7 7l-7 -7z` });
+    else set(shape, { cx: x(value), class: "whole " + (value > 0 ? "on-reference" : "on-rival") });
+    const left = x(value) > width * 0.6;
+    set(label, { x: x(value) + (left ? -13 : 13), "text-anchor": left ? "end" : "start" });
+  });
+  sentence(right, a, b, t);
+  chips(kept);
+  slider.value = at;
+  output.textContent = data.last ? `step ${Math.round(at)} of ${data.last}` : "not attacked";
+  overlay(a, b, t);
+}
+
+function sentence(right, a, b, t) {
+  const n = nodes.dots.length;
+  const share = right / n;
+  const most = right === n ? "All" : share > 0.6 ? "Most" : share >= 0.4 ? "About half of the" : right ? "Few" : "No";
+  const whole = between(a.methods.clip, b.methods.clip, t) > 0 ? data.reference : data.rival;
+  const text = `${most} crops (${right} of ${n}) are on ${data.reference}'s side, the whole picture on ${whole}'s.`;
+  if (says.textContent !== text) says.textContent = text;
+  svg.setAttribute("aria-label", `Crop field, ${output.textContent}. ${text}`);
+}
+
+function chips(kept) {
+  for (const chip of element.querySelectorAll(".chip")) {
+    const now = kept.says[chip.dataset.method];
+    if (chip.textContent.endsWith(now.text)) continue;
+    chip.className = "chip " + now.kind;
+    chip.querySelector("span").textContent = now.text;
+  }
+}
+
+// --- on the attacked picture: the crops' boxes, or the mean score of the boxes over each place
+const GRID = 48;
+const places = Object.assign(document.createElement("canvas"), { width: GRID, height: GRID });
+function heatMap(values, ink) {
+  const pen = places.getContext("2d");
+  const most = Math.max(...values.map(Math.abs));
+  pen.clearRect(0, 0, GRID, GRID);
+  for (let row = 0; row < GRID; row++)
+    for (let column = 0; column < GRID; column++) {
+      const [u, v] = [(column + 0.5) / GRID, (row + 0.5) / GRID];
+      const over = values.filter((_, n) => {
+        const [left, top, right, bottom] = data.boxes[n];
+        return u >= left && u < right && v >= top && v < bottom;
+      });
+      if (!over.length) continue;
+      const score = over.reduce((x, y) => x + y, 0) / over.length;
+      pen.globalAlpha = 0.15 + (0.65 * Math.abs(score)) / most;
+      pen.fillStyle = ink(score);
+      pen.fillRect(column, row, 1, 1);
+    }
+  return places;
+}
+
+let layer = null;
+function overlay(a, b, t) {
+  const shown = find(".boxes").getAttribute("aria-pressed") === "true";
+  const heat = find(".heat").getAttribute("aria-pressed") === "true";
+  const frame = document.querySelector(props.frame);
+  if (!frame || (!layer && !shown && !heat)) return;
+  if (!layer || layer.parentElement !== frame) {
+    layer = frame.appendChild(document.createElement("canvas"));
+    layer.className = "crop-layer";
+  }
+  const size = (layer.width = layer.height = Math.round(frame.clientWidth * (window.devicePixelRatio || 1)));
+  const pen = layer.getContext("2d");
+  const style = getComputedStyle(element);
+  const ink = (value) => style.getPropertyValue(value > 0 ? "--rita-clean" : "--rita-attack");
+  const values = data.boxes.map((_, n) => crop(n, a, b, t)[0]);
+  pen.clearRect(0, 0, size, size);
+  if (heat) pen.drawImage(heatMap(values, ink), 0, 0, size, size);
+  pen.globalAlpha = 0.75;
+  pen.lineWidth = Math.max(1, size / 330);
+  if (shown)
+    data.boxes.forEach(([l, top, r, bottom], n) => {
+      pen.strokeStyle = ink(values[n]);
+      pen.setLineDash(values[n] > 0 ? [] : [size / 60, size / 90]);
+      pen.strokeRect(l * size, top * size, (r - l) * size, (bottom - top) * size);
+    });
+}
+
+// --- controls
+function stop() {
+  cancelAnimationFrame(timer);
+  timer = 0;
+  play.textContent = "▶ Play the attack";
+}
+
+function run() {
+  if (timer) return stop();
+  if (at >= data.last) at = 0;
+  play.textContent = "❚❚ Pause";
+  let before = null;
+  const move = (now) => {
+    const gone = before === null ? 0 : (now - before) / STEP_MS;
+    if (!calm || gone >= 1 || before === null) {
+      at = Math.min(at + gone, data.last);
+      before = now;
+      draw();
+    }
+    if (at < data.last) return void (timer = requestAnimationFrame(move));
+    stop();
+    send();
+  };
+  timer = requestAnimationFrame(move);
+}
+
+// The page follows the kept step that is nearest.
+function send() {
+  at = nearest().step;
+  draw();
+  if (at !== props.step) trigger("release", { step: at });
+}
+
+function slide() {
+  if (!data) return;
+  stop();
+  at = Number(slider.value);
+  draw();
+}
+
+slider.addEventListener("input", slide);
+slider.addEventListener("change", () => (slide(), send()));
+slider.addEventListener("keydown", (event) => {
+  const move = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+  if (!move || !data) return;
+  event.preventDefault();
+  stop();
+  const steps = data.steps.map((s) => s.step);
+  at = steps[Math.min(Math.max(steps.indexOf(nearest().step) + move, 0), steps.length - 1)];
+  send();
+});
+play.addEventListener("click", () => data && run());
+svg.addEventListener("click", (event) => {
+  const index = event.target.dataset?.index;
+  if (index !== undefined) trigger("click", { index: Number(index) });
+});
+for (const button of element.querySelectorAll("[aria-pressed]"))
+  button.addEventListener("click", () => {
+    const on = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", String(on));
+    if (button.classList.contains("counted")) return count(on ? 1 : 0);
+    const rival = find(button.classList.contains("heat") ? ".boxes" : ".heat");
+    if (on) rival.setAttribute("aria-pressed", "false");
+    if (data) draw();
+  });
+
+// The second movement: dots grow, shrink and move as RITA counts them.
+function count(goal) {
+  const [from, begin] = [counted, performance.now()];
+  const move = (now) => {
+    counted = calm ? goal : between(from, goal, Math.min((now - begin) / 600, 1));
+    if (data) draw();
+    if (counted !== goal) requestAnimationFrame(move);
+  };
+  requestAnimationFrame(move);
+}
+
+function show() {
+  const next = props.value ? JSON.parse(props.value) : null;
+  element.querySelector(".field").hidden = !next;
+  if (!next) return (data = null);
+  const same = data && data.key === next.key;
+  data = next;
+  if (!same) stop();
+  slider.max = data.last;
+  play.disabled = slider.disabled = !data.last;
+  find(".chips").replaceChildren(
+    ...data.methods.map((method) => {
+      const chip = document.createElement("p");
+      chip.className = "chip";
+      chip.dataset.method = method.name;
+      chip.append(Object.assign(document.createElement("b"), { textContent: method.title }), document.createElement("span"));
+      return chip;
+    }),
+  );
+  if (!same) at = props.step ?? data.last;
+  build();
+  draw();
+}
+
+function follow() {
+  if (!data || timer) return;
+  at = Math.min(props.step ?? data.last, data.last);
+  draw();
+}
+
+new ResizeObserver(() => data && svg.clientWidth && svg.clientWidth !== width && (build(), draw())).observe(svg);
+watch("value", show);
+watch("step", follow);
+watch("view", () => data && draw());
+show();

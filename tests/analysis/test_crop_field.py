@@ -1,0 +1,84 @@
+"""The crop field against loops written from its definition."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rita_demo.analysis.crop_field import crop_field, rival_class
+from rita_demo.pipeline.attack_steps import attack_step_results
+from rita_demo.records import Run
+from tests.ui.conftest import completed_run
+from tests.ui.fake_engine import FakeEngine
+
+
+@pytest.fixture(scope="module")
+def engine() -> FakeEngine:
+    return FakeEngine(spread=0.2)
+
+
+@pytest.fixture(scope="module")
+def run(engine: FakeEngine) -> Run:
+    return completed_run(engine)
+
+
+def test_every_position_is_a_difference_of_mean_cosines(run: Run, engine: FakeEngine) -> None:
+    results = list(attack_step_results(engine, run))
+    field = crop_field(run, results)
+    assert [step.step for step in field.steps] == [0, 1, 2, 3, 5, 7]
+    assert field.reference == run.label
+    prompts = run.class_prompts
+    for step, result in zip(field.steps, results, strict=True):
+        side = result.image_result
+        for n, view in enumerate(side.encoded_views.features):
+            fits = [
+                sum(float(w) * float(view @ z) for z, w in zip(prompts.features[k], prompts.weight[k], strict=True))
+                for k in (field.reference, field.rival)
+            ]
+            assert step.crops[n] == pytest.approx(fits[0] - fits[1], abs=1e-5)
+        for name, verdict in side.verdicts.items():
+            right, wrong = (float(verdict.probability[k]) for k in (field.reference, field.rival))
+            expected = prompts.temperature * (math.log(right) - math.log(wrong))
+            assert step.methods[name] == pytest.approx(expected, abs=1e-5)
+        assert step.share.sum() == pytest.approx(1)
+        for position, answer in zip(step.crops, step.answers, strict=True):
+            if answer in (field.reference, field.rival):
+                assert (position > 0) == (answer == field.reference)
+
+
+def test_clip_stands_where_the_cosines_of_the_whole_picture_put_it(run: Run) -> None:
+    field = crop_field(run)
+    template, whole = run.class_prompts.template_features, run.attacked.encoded_views.features[0]
+    expected = float(whole @ template[field.reference] - whole @ template[field.rival])
+    assert field.steps[-1].methods["clip"] == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_rival_is_clips_wrong_answer_else_a_defences_else_the_second_best(run: Run) -> None:
+    clip, rita = (run.attacked.verdicts[name] for name in ("clip", "rita"))
+    assert clip.label != run.label
+    assert rival_class(run) == clip.label
+    right = replace(run.attacked, verdicts=run.attacked.verdicts | {"clip": replace(clip, label=run.label)})
+    second = int(np.argsort(clip.probability)[-2])
+    calm = {name: replace(verdict, label=run.label) for name, verdict in run.attacked.verdicts.items()}
+    assert rival_class(replace(run, attacked=replace(right, verdicts=calm))) == second
+    misled = calm | {"rita": replace(rita, label=3)}
+    assert rival_class(replace(run, attacked=replace(right, verdicts=misled))) == 3
+
+
+def test_a_defence_that_moves_views_moves_what_is_counted_and_not_what_the_model_sees(run: Run) -> None:
+    side = run.attacked
+    moved = np.roll(side.trace.view_features, 1, axis=0)
+    other = replace(run, attacked=replace(side, trace=replace(side.trace, view_features=moved)))
+    before, after = crop_field(run).steps[-1], crop_field(other).steps[-1]
+    assert np.allclose(before.crops, before.counted, atol=1e-5)
+    assert np.allclose(after.crops, before.crops)
+    assert np.allclose(after.counted, np.roll(before.counted, 1))
+
+
+def test_a_picture_that_was_only_defended_has_one_step(engine: FakeEngine) -> None:
+    field = crop_field(completed_run(engine, attack="none"))
+    assert [step.step for step in field.steps] == [0]
+    assert field.rival != field.reference
