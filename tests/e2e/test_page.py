@@ -50,6 +50,7 @@ def test_the_page_opens_with_a_worked_example(page: Page) -> None:
     expect(page.locator("#heading-views")).to_contain_text("Here are 64 crops")
     expect(page.locator("#heading-costs")).to_contain_text("costs least for")
     expect(page.locator("#threat")).to_contain_text("no pixel value moves by more than")
+    page.get_by_role("button", name="Along the attack").click()
     for figure in ("steps", "entropies", "costs", "plan"):
         expect(page.locator(f"#{figure} .js-plotly-plot svg").first).to_be_visible()
 
@@ -58,7 +59,8 @@ def test_an_uploaded_picture_with_custom_classes_is_attacked_and_defended(page: 
     path = SAMPLES["cat"].path
     assert path is not None
     upload(page, path)
-    expect(page.locator("#chosen")).to_contain_text("Your picture is ready")
+    expect(page.locator("#status")).to_contain_text("Done in")  # it runs by itself
+    expect(page.locator("#chosen")).to_contain_text("Your picture.")
     page.locator("#vocabulary input").click()
     page.get_by_role("option", name="My own list").click()
     page.locator("#own-names textarea").fill("cat, crab, <b>camera</b>, piano")
@@ -79,6 +81,7 @@ def test_a_downloaded_attacked_picture_comes_back_bit_for_bit(page: Page, tmp_pa
     assert np.array_equal(np.array(Image.open(path)), shown)
     upload(page, path)
     expect(page.locator("#chosen")).to_contain_text("pixel for pixel")
+    expect(page.locator("#status")).to_contain_text("Done in")
     press_and_wait(page, "Only defend")
     expect(page.locator(".pic.attacked .says")).to_contain_text("not attacked here")
     assert np.array_equal(square_shown(page, "clean"), shown)
@@ -98,7 +101,8 @@ def test_the_last_of_two_quickly_chosen_samples_runs_with_attack_steps_and_budge
     page.locator("#samples [data-sample=brick]").click()
     expect(page.locator("#verdicts")).to_contain_text("true class, grid")
     expect(page.locator("#samples [data-sample=brick]")).to_have_attribute("aria-pressed", "true")
-    note = page.locator("#scrubber-note")
+    page.get_by_role("button", name="Along the attack").click()
+    note = page.locator("#steps-note")
     expect(note).to_contain_text("Kept: steps 0, 1, 2, 3, 5 and 7 of 7.", timeout=120_000)
     expect(page.locator("#budget-shown input")).to_have_count(4, timeout=120_000)
 
@@ -125,7 +129,7 @@ def test_a_view_of_the_grid_is_outlined_on_the_picture(page: Page) -> None:
 
 
 def set_attack_step(page: Page, name: str, step: int) -> None:
-    """Type a step into one of the two sliders' number boxes."""
+    """Type a step into a slider's number box."""
     box = page.locator(f"#{name} input[type=number]")
     box.fill(str(step))
     box.press("Enter")
@@ -133,10 +137,13 @@ def set_attack_step(page: Page, name: str, step: int) -> None:
 
 def test_the_attack_step_slider_updates_all_panels_in_both_tabs(page: Page) -> None:
     clean = square_shown(page, "clean")
-    expect(page.locator("#scrubber-note")).to_contain_text("Kept: steps 0, 1, 2, 3, 5 and 7 of 7.")
+    page.get_by_role("button", name="Along the attack").click()
+    expect(page.locator("#steps-note")).to_contain_text("Kept: steps 0, 1, 2, 3, 5 and 7 of 7.")
     names = ("verdicts", "banner", "views", "entropies", "costs", "plan", "heading-views")
     before = {name: page.locator(f"#{name}").inner_html() for name in names}
-    set_attack_step(page, "scrubber", 2)
+    slider = page.locator("#field input[type=range]")
+    for _ in range(3):  # over 5 and 3
+        slider.press("ArrowLeft")
     expect(page.locator("#verdicts")).to_contain_text("attacked, step 2 of 7", ignore_case=True)
     expect(page.locator("#heading-views")).to_contain_text("step 2 of 7")
     expect(page.locator(".pic.attacked .says")).to_contain_text("After 2 steps of 7")
@@ -160,8 +167,6 @@ def test_the_attack_step_slider_updates_all_panels_in_both_tabs(page: Page) -> N
         )
     page.get_by_role("tab", name="Attack & defend").click()
     expect(page.locator("#verdicts")).to_contain_text("attacked, step 5 of 7", ignore_case=True)
-    slider = page.locator("#scrubber input[type=range]")
-    slider.focus()
     for _ in range(8):
         slider.press("ArrowLeft")
     expect(page.locator(".pic.attacked .says")).to_contain_text("After 0 steps")
@@ -233,6 +238,7 @@ def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(page: P
 
 @pytest.mark.nightly
 def test_ten_view_seeds_are_counted(page: Page) -> None:
+    page.get_by_role("button", name="Was it luck?").click()
     press_and_wait(page, "Right in how many of 10 view draws?")
     expect(page.locator("#view-seeds .js-plotly-plot svg").first).to_be_visible()
 

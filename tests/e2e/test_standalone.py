@@ -25,6 +25,10 @@ def test_the_file_opens_offline_and_draws_its_figures(browser: Browser, tmp_path
     page.goto(html.as_uri())
     for name in ("steps", "entropies", "costs", "plan"):
         page.wait_for_selector(f"#{name} .js-plotly-plot svg")
+    page.get_by_role("button", name="Play the attack").click()
+    page.wait_for_function("document.querySelector('#field output').textContent === 'step 7 of 7'")
+    page.get_by_role("button", name="boxes").click()
+    assert page.locator(".three canvas").count() == 1
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     context.close()
     assert not complaints

@@ -47,11 +47,11 @@ class Form:
             self.run_button = gr.Button("Attack and defend", variant="primary", elem_id="go")
             self.defend_button = gr.Button("Only defend", elem_id="only-defend")
             self.stop_button = gr.Button("Stop", elem_id="stop", visible=False)
+        self.differences = gr.HTML(differences(RECOMMENDED), elem_id="differs")
         with gr.Accordion("All settings", open=False, elem_classes="fold", elem_id="settings"):
             self.preset = gr.Radio(
                 PRESET_TITLES, value="recommended", label="Preset", show_label=False, elem_id="preset"
             )
-            self.differences = gr.HTML(differences(RECOMMENDED), elem_id="differs")
             self._build_methods()
             self.fields |= build_accordions(skip=ALWAYS_VISIBLE)
         self._bind_events()

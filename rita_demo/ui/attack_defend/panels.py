@@ -9,7 +9,6 @@ import gradio as gr
 
 from rita_demo import plots
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.figure import Figure
 from rita_demo.records import Run
 from rita_demo.ui.background.attack_steps import (
@@ -21,7 +20,7 @@ from rita_demo.ui.background.attack_steps import (
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.panels import selection_details, verdict_table
 from rita_demo.ui.panels.attack_sliders import build_budget_choice, stored_steps_note
-from rita_demo.ui.panels.crop_field import CropField, crop_field_value
+from rita_demo.ui.panels.crop_field import CropField, crop_field_value, shown_step
 from rita_demo.ui.panels.picture_triptych import PictureTriptych, pictures_value, selected_box
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -72,7 +71,7 @@ def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
     panels.add(pictures, lambda session: gr.update(box=selected_box(session)), "view", "side", immediate=True)
     field = CropField(elem_id="field")
     panels.add(field, lambda session: gr.update(value=crop_field_value(session)), "attack_steps", immediate=True)
-    panels.add(field, lambda session: gr.update(step=session.selection.step), "step", immediate=True)
+    panels.add(field, lambda session: gr.update(step=shown_step(session.run_at_step)), "step")
     panels.add(field, lambda session: gr.update(view=session.selection.view), "view", immediate=True)
     with gr.Row(elem_id="answers"):
         with gr.Column(scale=3, min_width=320, elem_id="who"):
@@ -100,8 +99,7 @@ def build_attack_steps_fold(panels: PanelRegistry) -> dict[str, Any]:
 
 
 def _steps(session: Session, run: Run) -> Figure | None:
-    shown = last_step(run) if run.step is None else run.step
-    return plots.attack_steps(run, session.attack_steps, shown) if run.attack else None
+    return plots.attack_steps(run, session.attack_steps, shown_step(run)) if run.attack else None
 
 
 def _background_button(session: Session) -> Any:

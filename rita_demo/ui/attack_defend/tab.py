@@ -30,7 +30,14 @@ from rita_demo.ui.attack_defend.panels import (
 )
 from rita_demo.ui.background import attack_steps
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, QUEUE_LATEST, AppContext
+from rita_demo.ui.framework.context import (
+    BACKGROUND_EVENT,
+    IMMEDIATE_EVENT,
+    LONG_EVENT,
+    QUEUE_LATEST,
+    AppContext,
+    queued_event,
+)
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.selection_events import SelectionEvents
 from rita_demo.ui.framework.stoppable import StoppableJob
@@ -47,6 +54,8 @@ from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data
 from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
 
 VIEW_SEEDS = 10
+#: In a queue: an event outside it does not report that a ``gr.State`` changed.
+UPLOAD_EVENT = queued_event("uploads", 8)
 
 
 class AttackDefendTab(SelectionEvents):
@@ -84,7 +93,7 @@ class AttackDefendTab(SelectionEvents):
         safe = notice.handle_errors(context.error_banner)
         fields = (form.fields["truth"], form.fields["target"])
         noted = context.outputs(form.upload_note, form.gallery, *fields, self.uploads, self.queue_status.timer)
-        form.upload.upload(safe(self.take_upload), [visitor, form.upload], noted, **IMMEDIATE_EVENT)
+        form.upload.upload(safe(self.take_upload), [visitor, form.upload], noted, **UPLOAD_EVENT)
         filled = context.outputs(*form.fields.values(), form.upload_note, form.gallery, self.queue_status.timer)
         chosen = form.gallery.click(safe(self.choose_sample), {visitor}, filled, **IMMEDIATE_EVENT)
         for button in (form.run_button, form.defend_button, result.knowing_button, result.repeat_button):

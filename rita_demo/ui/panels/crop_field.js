@@ -110,10 +110,10 @@ function draw() {
     const left = x(value) > width * 0.6;
     set(label, { x: x(value) + (left ? -13 : 13), "text-anchor": left ? "end" : "start" });
   });
-  sentence(right, a, b, t);
-  chips(kept);
   slider.value = at;
   output.textContent = data.last ? `step ${Math.round(at)} of ${data.last}` : "not attacked";
+  sentence(right, a, b, t);
+  chips(kept);
   overlay(a, b, t);
 }
 

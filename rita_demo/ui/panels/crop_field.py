@@ -22,7 +22,7 @@ from rita_demo.ui.widgets.html_buttons import HtmlWidget
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 TEMPLATE = """<div class="field"><div class="field-bar">
 <button type="button" class="play">▶ Play the attack</button>
-<input type="range" min="0" max="7" step="any" value="7" aria-label="Attack step shown"><output></output>
+<input type="range" min="0" max="7" step="any" value="7" aria-label="Attack step shown"><output aria-live="off"></output>
 <button type="button" class="boxes" aria-pressed="false" title="Draw every crop on the attacked picture">boxes</button>
 <button type="button" class="heat" aria-pressed="false"
  title="Paint the mean score of the crops over each place of the attacked picture">heat map</button>
@@ -72,6 +72,11 @@ def crop_field_value(session: Session) -> str | None:
         "steps": [_step_value(run, field, step, sides[step.step]) for step in field.steps],
     }
     return json.dumps(value)
+
+
+def shown_step(run: Run | None) -> int:
+    """The attack step that the page shows."""
+    return 0 if run is None else last_step(run) if run.step is None else run.step
 
 
 def _colour(name: str) -> str:

@@ -158,10 +158,10 @@ def value_text(setting: Setting, value: Any) -> str:
 
 
 def differences(settings: Settings) -> str:
-    """HTML: which settings differ from the recommended ones, and why each matters."""
+    """HTML: which settings differ from the recommended ones, and why each matters; "" if none does."""
     names = [n for n in settings.differs_from(RECOMMENDED) if n != "attack"]
     if not names:
-        return '<p class="quiet">Every setting is as in “recommended”.</p>'
+        return ""
     rows = "".join(
         f"<li><b>{label_html(n)}</b>: {value_html(n, settings)} <span class='quiet'>instead of "
         f"{value_html(n, RECOMMENDED)}. {escape(SETTINGS[n].help)}</span></li>"

@@ -212,7 +212,7 @@ def test_a_missing_step_is_reported_and_the_slider_does_not_move(inside: InsideT
     assert by_name(inside.context.panels.redraw(stepped, "inside", tab="inside"))["in-scrubber"]["value"] == 4
     assert "Step 4 is not kept: everything shows step 5, the nearest" in stored_steps_note(stepped)
     assert "Kept: steps 0, 1, 2, 3, 5 and 7 of 7." in stored_steps_note(stepped)
-    assert updates["field"]["step"] == 4
+    assert updates["field"]["step"] == 5
 
 
 def test_rows_and_scales_are_constant_across_steps(inside: InsideTab, stepped: Session) -> None:
