@@ -297,7 +297,7 @@ class AttackDefendTab(SelectionEvents):
         r, visitor, wire = self.result, self.context.visitor, self.two_stage.bind_event
         budgets = (r.budget_choice, self.form.fields["budget"])
         bind_budget_choice(self.context, *budgets, self.two_stage, self.crop_selected)
-        wire(r.field.release, self.on_field_step, [visitor], *STEP_TOPICS, active=[r.field])
+        wire(r.field.release, self.on_field_step, [visitor], *STEP_TOPICS)
         wire(r.field.click, self.on_grid, [visitor], "view")
         wire(r.grid.click, self.on_grid, [visitor], "view", active=[r.grid])
         wire(r.steps.click, self.on_step, [visitor], "step")

@@ -8,6 +8,8 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 let data = null;
 let at = 0; // the attack step on screen, a fraction while it plays
 let counted = 0; // 0: crops as the model sees them; 1: as RITA counts them
+let wanted = null; // the step that the page was asked for and does not show yet
+let asking = 0; // the timer that sends it again
 let timer = 0; // of the animation frame
 let nodes = null;
 let width = 0;
@@ -212,11 +214,19 @@ function run() {
   timer = requestAnimationFrame(move);
 }
 
-// The page follows the kept step that is nearest.
+// The page follows the kept step that is nearest. Of events in quick succession Gradio may drop the last: it is sent
+// again until the page shows the wanted step.
 function send() {
-  at = nearest().step;
+  at = wanted = nearest().step;
   draw();
-  if (at !== props.step) trigger("release", { step: at });
+  clearTimeout(asking);
+  ask(20);
+}
+
+function ask(tries) {
+  if (wanted === props.step || !tries) return void (wanted = null);
+  trigger("release", { step: wanted });
+  asking = setTimeout(() => wanted !== null && ask(tries - 1), 700);
 }
 
 function slide() {
@@ -269,7 +279,7 @@ function show() {
   if (!next) return (data = null);
   const same = data && data.key === next.key;
   data = next;
-  if (!same) stop();
+  if (!same) (stop(), (wanted = null));
   slider.max = data.last;
   play.disabled = slider.disabled = !data.last;
   find(".chips").replaceChildren(
@@ -287,7 +297,7 @@ function show() {
 }
 
 function follow() {
-  if (!data || timer) return;
+  if (!data || timer || wanted !== null) return;
   at = Math.min(props.step ?? data.last, data.last);
   draw();
 }
