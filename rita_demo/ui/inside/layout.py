@@ -64,7 +64,8 @@ class FigureRow:
 @dataclass(frozen=True)
 class Section:
     """A heading, a sentence (HTML) and figures. ``above`` and ``below`` build other components around them,
-    ``column`` those above the first figure of one side. With ``fold``, its name, it is a closed fold."""
+    ``column`` those above the first figure of one side. With ``fold``, its name, it is closed at first; its figures are
+    drawn while it is open."""
 
     title: str
     text: str = ""
@@ -81,6 +82,8 @@ def build_section(context: AppContext, section: Section) -> Parts:
         build_heading(section.title, section.text)
         return _build_content(context, section)
     with gr.Accordion(section.title, open=False, elem_classes="fold", elem_id=f"in-{section.fold}") as fold:
+        if section.text:
+            gr.HTML(f"<p class='lead'>{section.text}</p>")
         return _build_content(context, section) | {section.fold: fold}
 
 
@@ -118,7 +121,7 @@ def _build_figure(context: AppContext, section: Section, row: FigureRow, side: s
     defaults = {name: parameter.default for name, parameter in inspect.signature(row.draw).parameters.items()}
 
     def draw(session: Session) -> Any:
-        if section.fold and not session.inside.all_classes_open:
+        if section.fold and section.fold not in session.inside.open_folds:
             return gr.update()
         at = session.selection
         known: dict[str, Any] = {

@@ -210,16 +210,15 @@ def _entropy_change(run: Run, view: int | None = None) -> Figure:
 
 SECTIONS = (
     Section(
-        "The views",
+        "What does each crop say?",
         f"The same crops of both pictures. Grey ones are not {wording.term_html('confident view', 'confident')}, "
-        "striped ones are left out. Choose one (with the mouse, or with arrow keys and Enter): every figure in every "
-        "tab shows it.",
+        "striped ones are left out. Choose one: every figure in every tab shows it.",
         (FigureRow("entropies", "Entropy of every view", 210, _view_entropies, on_click="on_view"),),
         column=_build_grid,
         below=_text("in-added", added_html, "inside"),
     ),
     Section(
-        "What every class costs",
+        "What does each class cost?",
         f"The lowest total wins. Choose a class to see its {wording.term_html('transport plan')} below; the "
         "right class is outlined, and the answers of RITA and CLIP are labelled.",
         (
@@ -237,9 +236,9 @@ SECTIONS = (
         below=_build_menus,
     ),
     Section(
-        "Cost matrix and plan of the chosen class",
-        "Crops across, sentences down; a column is the same crop everywhere. Choose a cell to see the "
-        "crop and the sentence it joins, and what moving one onto the other costs.",
+        "Which crop moves onto which sentence?",
+        "Crops across, sentences down; a column is the same crop everywhere. Choose a cell to see its crop, its "
+        "sentence and what moving one onto the other costs.",
         (
             FigureRow("cost", "Cost of the chosen class", 200, _cost_matrix, on_click="on_cell", narrow_height=230),
             FigureRow(
@@ -255,7 +254,7 @@ SECTIONS = (
         below=_text("in-cell", cell_text, "class", "view", "inside", immediate=True),
     ),
     Section(
-        "Who carries the mass",
+        "Who carries the mass?",
         "A class may leave out the views that fit it worst (when ρ is below 1). Every prompt always "
         "receives its full share, so prompts differ in what they cost.",
         (
@@ -271,26 +270,28 @@ SECTIONS = (
                 on_click="on_prompt",
             ),
         ),
+        fold="mass-fold",
     ),
     Section(
-        "All classes at once",
+        "How do all classes look at once?",
         figures=(
             FigureRow(
                 "all-views", "Share of each view that moves, all classes", 420, all_views, on_click="on_all_views"
             ),
             FigureRow("all-prompts", "What each prompt pays, all classes", 420, all_prompts, on_click="on_class"),
         ),
-        fold="overview",
+        fold="all-fold",
     ),
     Section(
-        "What the memory held of the chosen class",
+        "What did the memory hold of this class?",
         "The memory as it was before this picture. Choose one of its views to see it in the tab Memory "
         "too, or to leave it out above.",
         below=_build_cards,
+        fold="memory-fold",
     ),
     Section(
-        "How Sinkhorn found the plan",
-        "It starts with a larger λ, where the plan is flat, and lowers it. The error is how far the sums of the "
+        "How was the plan found?",
+        "Sinkhorn’s algorithm starts with a larger λ, where the plan is flat, and lowers it. The error is how far the sums of the "
         "plan’s columns are from what they should be.",
         (
             FigureRow(
@@ -311,9 +312,10 @@ SECTIONS = (
             ),
         ),
         below=_text("in-outcome", _solver_outcomes, "inside"),
+        fold="solver-fold",
     ),
     Section(
-        "Before and after the prompt update",
+        "What did the prompt update change?",
         "RITA adjusts its sentences to each picture for a few steps, separately for the clean and "
         "the attacked one. Every what-if keeps the update; only this slider makes it again, which "
         "encodes the sentences and takes a second or more.",
@@ -352,5 +354,6 @@ SECTIONS = (
             ),
         ),
         above=_build_steps,
+        fold="tuning-fold",
     ),
 )

@@ -17,7 +17,7 @@ from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.selection_events import SelectionEvents
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.inside import cache_used, what_if
-from rita_demo.ui.inside.layout import build_section
+from rita_demo.ui.inside.layout import Section, build_section
 from rita_demo.ui.inside.sections import NO_PROMPT, SECTIONS, prompt_names
 from rita_demo.ui.inside.what_if_events import WhatIfEvents, build_comparisons
 from rita_demo.ui.panels import run_summary_bar
@@ -75,9 +75,10 @@ class InsideTab(SelectionEvents):
             grid = p[f"grid_{side}"]
             self.two_stage.bind_event(grid.click, self.on_grid, [visitor], "class", "view", active=[grid])
         self.context.bind_tab(own_tab)
-        for fold, is_open in ((p["overview"].expand, True), (p["overview"].collapse, False)):
-            outputs = [self.context.error_banner, *self._fold_components]
-            fold(safe(self.on_fold(is_open)), visitor, outputs, **IMMEDIATE_EVENT)
+        for section in filter(lambda section: section.fold, SECTIONS):
+            for event, is_open in ((p[section.fold].expand, True), (p[section.fold].collapse, False)):
+                outputs = [self.context.error_banner, *self._fold_figures(section)]
+                event(safe(self.on_fold(section, is_open)), visitor, outputs, **IMMEDIATE_EVENT)
         self.what_if_events.bind_events()
 
     def prepare(self, session: Session) -> None:
@@ -144,16 +145,16 @@ class InsideTab(SelectionEvents):
         changes = {"item": item, "moment": None if last else moment, "k": place[0]}
         return self._select(session, "memory", "class", **changes)
 
-    def on_fold(self, is_open: bool) -> Callable[[Any], Updates]:
-        """The fold with all classes was opened or closed."""
+    def on_fold(self, section: Section, is_open: bool) -> Callable[[Any], Updates]:
+        """A fold was opened or closed."""
 
         def handler(visitor: Any) -> Updates:
             session = self.context.sessions.get(visitor)
-            session.inside.all_classes_open = is_open
-            return self.context.panels.draw_only(session, self._fold_components) if is_open else {}
+            inside = session.inside
+            inside.open_folds = inside.open_folds | {section.fold} if is_open else inside.open_folds - {section.fold}
+            return self.context.panels.draw_only(session, self._fold_figures(section)) if is_open else {}
 
         return handler
 
-    @property
-    def _fold_components(self) -> list[Any]:
-        return [c for name, c in self.parts.items() if name.startswith("all_")]
+    def _fold_figures(self, section: Section) -> list[Any]:
+        return [self.parts[name] for row in section.figures for name in row.component_names]

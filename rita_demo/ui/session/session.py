@@ -84,11 +84,11 @@ class Pinned:
 
 @dataclass
 class InsideState:
-    """*Inside RITA*; ``all_classes_open``: the fold with the figures of all classes is open."""
+    """*Inside RITA*; ``open_folds``: names of the open folds, whose figures are drawn."""
 
     what_if: WhatIf = WhatIf()
     pinned: Pinned | None = None
-    all_classes_open: bool = False
+    open_folds: frozenset[str] = frozenset()
 
 
 @dataclass

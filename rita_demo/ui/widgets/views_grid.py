@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rita_demo.plots.decision.views import view_answers
-from rita_demo.plots.labels import printable, truncated
+from rita_demo.plots.labels import truncated
 from rita_demo.records import ImageResult, Run
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 from rita_demo.ui.widgets.html_buttons import HtmlWidget
@@ -87,9 +87,7 @@ def _cell(run: Run, side: ImageResult, n: int, vote: str, pressed: bool, focus: 
         f'<button type="button" class="{classes}" data-index="{n}" aria-label="{said}" title="{said}" '
         f'aria-pressed="{str(pressed).lower()}" tabindex="{0 if focus else -1}">'
         f'<span class="crop" style="background-position:{at_x:.3f}% {at_y:.3f}%">'
-        f'<span class="map"><span style="{box}"></span></span></span>'
-        f'<span class="says">{html.escape(truncated(printable(name), 24))}</span>'
-        f'<span class="number">{"left out" if excluded else f"{entropy:.2f}"}</span></button>'
+        f'<span class="map"><span style="{box}"></span></span></span></button>'
     )
 
 

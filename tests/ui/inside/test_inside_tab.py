@@ -15,7 +15,7 @@ from rita_demo.pipeline import run as run_module
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.inside import cache_used, sections, what_if
 from rita_demo.ui.inside.cache_used import class_cards as inside_items
-from rita_demo.ui.inside.sections import NO_PROMPT, prompt_names
+from rita_demo.ui.inside.sections import NO_PROMPT, SECTIONS, prompt_names
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.memory import html
 from rita_demo.ui.panels import selection_details
@@ -54,6 +54,7 @@ def test_every_figure_of_the_tab_is_drawn_for_an_attacked_and_a_defended_picture
     tab: InsideTab, visitor: str, defend_only_run
 ) -> None:
     session = tab.context.sessions.get(visitor)
+    session.inside.open_folds = frozenset(section.fold for section in SECTIONS)
     for shown in (session.run, defend_only_run):
         session.show(shown)
         drawn = open_tab(tab, visitor)
@@ -151,14 +152,15 @@ def test_a_prompt_is_selected_from_the_list_and_deselected(tab: InsideTab, visit
 def test_all_classes_are_drawn_only_while_their_fold_is_open(tab: InsideTab, visitor: str) -> None:
     open_tab(tab, visitor)
     session = tab.context.sessions.get(visitor)
-    drawn = tab.on_fold(True)(visitor)
+    (section,) = (section for section in SECTIONS if section.fold == "all-fold")
+    drawn = tab.on_fold(section, True)(visitor)
     kinds = sorted(v.layout.meta["kind"] for v in drawn.values())
     assert kinds == ["all_prompts", "all_prompts", "all_views", "all_views"]
     N = len(session.run.attacked.encoded_views.features)
     tab.on_all_views(visitor, click(2 * N + 5))
     assert (session.selection.k, session.selection.view) == (2, 5)
     assert tab.on_all_views(visitor, click(N * len(NAMES))) == {}
-    tab.on_fold(False)(visitor)
+    tab.on_fold(section, False)(visitor)
     updates = both_updates(tab.two_stage, session, tab.on_view(visitor, click(3)))
     assert "value" not in updates[tab.parts["all_views_clean"]]
 
