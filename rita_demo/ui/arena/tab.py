@@ -10,18 +10,19 @@ import gradio as gr
 
 from rita_demo.defences.registry import DEFENCES, compared, validated
 from rita_demo.pipeline.arena import ArenaTable, TowerTable, arena_steps, cell_settings
+from rita_demo.pipeline.arena_export import arena_csv, arena_json
 from rita_demo.records import Run, Verdict
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.arena.table import arena_html
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import BACKGROUND_EVENT, LONG_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.session.cache_history import History, snapshot_of
 from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.session import HOME_TAB, Session
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.html_buttons import HtmlButtons
+from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
 from rita_demo.ui.widgets.plotly_view import event_data
 
 #: Not the engine's queue: between two steps of an attack the arena leaves the engine to other visitors.
@@ -58,6 +59,8 @@ class ArenaTab:
             elem_id="arena-methods",
         )
         self.table = HtmlButtons(elem_id="arena-table")
+        self.export = DownloadButtons({"csv": "Table as CSV", "json": "Table as JSON"}, elem_id="arena-export")
+        self.export_count = 0
         context.panels.add(self.table, arena_html, "arena")
 
     def bind_events(self, own_tab: gr.Tab, shown: list[Any]) -> None:
@@ -68,7 +71,9 @@ class ArenaTab:
         job = StoppableJob(context, self.stop_button, self.on_stopped).handler
         outputs = [*context.outputs_of("arena"), self.stop_button]
         self.start_button.click(job(self.fill), [visitor, self.methods], outputs, **ARENA_QUEUE)
-        safe = notice.handle_errors(context.error_banner, lambda: {context.status: ""})
+        safe = notice.handle_errors(context.error_banner)
+        asked = [context.error_banner, self.export]
+        self.export.click(safe(self.on_export), visitor, asked, **IMMEDIATE_EVENT)
         everywhere = context.outputs(self.tabs, *shown)
         opened = self.table.click(safe(self.open_cell), visitor, everywhere, **LONG_EVENT)
         opened.success(safe(self.start_background_work), visitor, everywhere, **BACKGROUND_EVENT)
@@ -107,6 +112,17 @@ class ArenaTab:
             self.context.status: notice.done_html("Stopped. The answers that are there stay."),
             **self.context.panels.redraw(session, "arena", tab="arena"),
         }
+
+    def on_export(self, visitor: Any, event: gr.EventData) -> Updates:
+        """The table as a file."""
+        table = self.context.sessions.get(visitor).arena
+        if table is None or not table.fits(self.context.sessions.get(visitor).run):
+            raise DemoError("There is no table to export.", "Fill the arena for this picture first.")
+        kind = clicked_format(event, self.export.kinds)
+        self.export_count += 1
+        with self.context.downloads.slot():
+            data = arena_csv(table) if kind == "csv" else arena_json(table)
+            return {self.export: download_value(f"arena.{kind}", data, self.export_count)}
 
     def open_cell(self, visitor: Any, event: gr.EventData) -> Iterator[Updates]:
         """Run the attack of a cell again, in its model, and show the run in all tabs."""

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import io
+import json
+import zipfile
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from rita_demo.pipeline import bundle_read
 from rita_demo.pipeline.arena import COLUMNS, TOWERS, unattacked
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.arena.tab import ArenaTab, cell_request
 from rita_demo.ui.arena.table import EMPTY, arena_html
+from rita_demo.ui.header.save_run import run_zip
 from rita_demo.ui.session.session import HOME_TAB, Session
-from tests.ui.conftest import build_tab, completed_run
+from tests.ui.conftest import NAMES, build_tab, completed_run
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.memory_client import Event
 
@@ -85,6 +93,41 @@ def test_a_cell_opens_its_run_in_its_model(
     assert any(tab.show_model(opened.backbone).keys() <= update.keys() for update in updates)
     assert unattacked(opened.settings) == unattacked(session.arena.run.settings)
     assert "<button" in arena_html(session), "the table is still that of the picture on screen"
+
+
+def test_the_table_is_saved_as_csv_and_json_and_in_the_zip_of_its_run(
+    tab: ArenaTab, visitor: tuple[str, Session]
+) -> None:
+    name, session = visitor
+    with pytest.raises(DemoError, match="no table to export"):
+        tab.on_export(name, Event({"kind": "csv"}))
+    fill(tab, name)
+    assert session.arena is not None
+    files = {kind: saved_file(tab.on_export(name, Event({"kind": kind}))[tab.export]) for kind in ("csv", "json")}
+    read = json.loads(files["json"])
+    rows = {(row["model"], row["defence"], row["attacker"]): row for row in read["rows"]}
+    assert len(rows) == len(read["rows"]) == 2 * len(METHODS) * len(COLUMNS)
+    for model, tower in session.arena.towers.items():
+        for (method, column), cell in tower.cells.items():
+            row = rows[model, method, column]
+            assert (row["answer"], row["right"]) == (NAMES[cell.label], cell.label == 0)
+            assert (row["margin"], row["margin_unit"]) == (pytest.approx(cell.margin), cell.margin_unit)
+    knows = rows[TOWERS[1], "mta", "adaptive"]
+    assert (knows["attack"], knows["budget"], knows["steps"]) == ("adaptive:mta", 4, 30)
+    assert "MTA" in knows["threat_model"]
+    assert rows[TOWERS[1], "ensemble", "transfer"]["attack"] == "adaptive:rita"
+    table = list(csv.DictReader(io.StringIO(files["csv"].decode())))
+    assert [(row["model"], row["defence"], row["attacker"]) for row in table] == list(rows)
+    session.crops = {side: np.zeros((2, 8, 8, 3), np.uint8) for side in ("clean", "attacked")}
+    zipped = run_zip(session, tab.context.models.default, {})
+    with zipfile.ZipFile(io.BytesIO(zipped)) as members:
+        assert members.read("arena.csv") == files["csv"]
+        assert members.read("arena.json") == files["json"]
+    assert bundle_read.read(zipped).settings == session.arena.run.settings
+
+
+def saved_file(value: str) -> bytes:
+    return base64.b64decode(json.loads(value)["address"].rpartition(",")[2])
 
 
 def test_another_picture_has_its_own_table(tab: ArenaTab, visitor: tuple[str, Session], run: Run) -> None:
