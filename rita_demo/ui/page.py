@@ -90,7 +90,7 @@ def build(
                 inside = InsideTab(context)
             with gr.Tab("Arena", id="arena") as arena_part:
                 arena = ArenaTab(
-                    context, tabs, tab.run, tab.start_background_work, tab.run_form_updates, menu.show_model
+                    context, folders, tabs, tab.run, tab.start_background_work, tab.run_form_updates, menu.show_model
                 )
             with gr.Tab("Memory (cache)", id="memory") as third:
                 memory = MemoryTab(context, third)

@@ -9,10 +9,12 @@ from typing import Any
 import gradio as gr
 
 from rita_demo.defences.registry import DEFENCES, compared, validated
+from rita_demo.evaluation.page import SHIPPED, DataFolders, arena_cells, run_names
 from rita_demo.pipeline.arena import ArenaTable, TowerTable, arena_steps, cell_settings
 from rita_demo.pipeline.arena_export import arena_csv, arena_json
 from rita_demo.records import Run, Verdict
 from rita_demo.records.errors import DemoError
+from rita_demo.ui.arena.measured import measured_html
 from rita_demo.ui.arena.table import arena_html
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext, queued_event
@@ -25,24 +27,27 @@ from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
 from rita_demo.ui.widgets.plotly_view import event_data
 
+SHIPPED_TITLE = "measured for this copy: Caltech101 and DTD, test"
 #: Not the engine's queue: between two steps of an attack the arena leaves the engine to other visitors.
 ARENA_QUEUE = queued_event("arena", 2)
 
 
 class ArenaTab:
-    """Rows are defences, columns attackers. From the other tabs it uses ``tabs``, which holds them, ``run``, which runs a
+    """Rows are defences, columns attackers. ``folders``: where the server's run folders are. From the other tabs it uses ``tabs``, which holds them, ``run``, which runs a
     picture and puts it on screen, the handler ``start_background_work`` of what follows, and two functions that give
     updates: ``show_form`` of a run and its sample, ``show_model`` of an engine's info."""
 
     def __init__(
         self,
         context: AppContext,
+        folders: DataFolders,
         tabs: gr.Tabs,
         run: Callable[[Session, RunRequest], Iterator[Updates]],
         start_background_work: Callable[[Any], Iterator[Updates]],
         show_form: Callable[[Run, str | None], Updates],
         show_model: Callable[[Any], Updates],
     ) -> None:
+        self.folders = folders
         self.context, self.tabs, self.run, self.start_background_work = context, tabs, run, start_background_work
         self.show_form, self.show_model = show_form, show_model
         gr.HTML(
@@ -62,21 +67,38 @@ class ArenaTab:
         self.export = DownloadButtons({"csv": "Table as CSV", "json": "Table as JSON"}, elem_id="arena-export")
         self.export_count = 0
         context.panels.add(self.table, arena_html, "arena")
+        with gr.Accordion(
+            "The same table over many pictures", open=False, elem_classes="fold", elem_id="arena-measured"
+        ):
+            names = [(SHIPPED_TITLE, SHIPPED)]
+            self.runs = gr.Dropdown(names, value=SHIPPED, label="Run", filterable=False, elem_id="arena-run")
+            self.measured = gr.HTML(measured_html(arena_cells(folders, SHIPPED)), elem_id="arena-many")
+        context.panels.on_open("arena", self.on_open)
 
     def bind_events(self, own_tab: gr.Tab, shown: list[Any]) -> None:
         """Connect the events, after the panels of all tabs are registered. ``shown``: what ``show_form`` and
         ``show_model`` update."""
         context, visitor = self.context, self.context.visitor
-        context.bind_tab(own_tab)
+        context.bind_tab(own_tab, [self.runs])
         job = StoppableJob(context, self.stop_button, self.on_stopped).handler
         outputs = [*context.outputs_of("arena"), self.stop_button]
         self.start_button.click(job(self.fill), [visitor, self.methods], outputs, **ARENA_QUEUE)
         safe = notice.handle_errors(context.error_banner)
         asked = [context.error_banner, self.export]
         self.export.click(safe(self.on_export), visitor, asked, **IMMEDIATE_EVENT)
+        self.runs.input(safe(self.show_stored), self.runs, [context.error_banner, self.measured], **IMMEDIATE_EVENT)
         everywhere = context.outputs(self.tabs, *shown)
         opened = self.table.click(safe(self.open_cell), visitor, everywhere, **LONG_EVENT)
         opened.success(safe(self.start_background_work), visitor, everywhere, **BACKGROUND_EVENT)
+
+    def on_open(self, session: Session) -> Updates:
+        """The tab is opened: the server may have other run folders."""
+        names = [(SHIPPED_TITLE, SHIPPED), *((name, name) for name in run_names(self.folders))]
+        return {self.runs: gr.update(choices=names)}
+
+    def show_stored(self, run: Any) -> Updates:
+        """The measurements of a run folder."""
+        return {self.measured: measured_html(arena_cells(self.folders, run))}
 
     def fill(self, visitor: Any, methods: Any) -> Iterator[Updates]:
         """Fill the table, from cheap to expensive; cells that are known are kept."""
