@@ -30,9 +30,10 @@ STATIC = ("pgd", "transfer", "autoattack")  # made by attackers who do not know 
 TRANSFER = ("ensemble", "rita")
 #: The towers that stand side by side: the shipped one, and the one that was trained against attacks.
 TOWERS = (EMBEDDED, EMBEDDED_ROBUST)
-#: Seconds of an attack, or of the adaptive attack against a defence, on two cores: cheap ones first, and the time left.
-SECONDS = {"none": 2, "pgd": 2, "clip": 3, "clipure": 3, "autoattack": 40}
-DEFAULT_SECONDS = 15
+#: Seconds of processor time of an attack, or of the adaptive attack against a defence, with the embedded model
+#: (docs/performance.md): cheap ones first, and the time left. A guest takes as long as SS-TPT.
+SECONDS = {"none": 1, "pgd": 1, "clip": 2, "clipure": 2, "ttc": 4, "csr": 4, "ensemble": 6, "mta": 6, "rtpt": 9}
+SECONDS |= {"tpt": 10, "ctpt": 10, "dbd": 11, "sstpt": 15, "rita": 16, "autoattack": 40}
 
 #: (defence, column) -> its answer, or a sentence why there is none.
 Cells = Mapping[tuple[str, str], "Verdict | str"]
@@ -135,7 +136,7 @@ def arena_steps(
 
 def _seconds(job: tuple[str, str, str]) -> float:
     attack, against, _ = job
-    return SECONDS.get(against or attack, DEFAULT_SECONDS)
+    return SECONDS.get(against or attack, SECONDS["sstpt"])
 
 
 def _new_tower(engine: Engine, run: Run) -> TowerTable:
