@@ -8,6 +8,7 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.arena import COLUMNS, ArenaTable, TowerTable, masked, right, tower_comparison, tower_sentence
 from rita_demo.records import Verdict
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets.blocks import html_table, table_row
 
 EMPTY = (
     "<p class='empty'>Nothing is measured for this picture yet. Press “Fill the arena”: the first columns take seconds, "
@@ -42,19 +43,14 @@ def arena_html(session: Session) -> str:
 
 def _tower_html(table: ArenaTable, tower: TowerTable, first: bool) -> str:
     title, says = escape(tower.backbone.title), escape(tower_sentence(tower, table.methods))
-    head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in COLUMNS.values())
-    rows = "".join(
-        f"<tr><th scope='row'>{escape(DEFENCES[name].title)}</th>"
-        + "".join(_cell_html(table, tower, name, column) for column in COLUMNS)
-        + "</tr>"
+    rows = [
+        table_row(escape(DEFENCES[name].title), *(_cell_html(table, tower, name, column) for column in COLUMNS))
         for name in table.methods
-    )
+    ]
+    html = html_table(["defence", *COLUMNS.values()], rows, "arena", title)
     if first:  # one stop for the tabulator; the arrow keys move on from there
-        rows = rows.replace("tabindex='-1'", "tabindex='0'", 1)
-    return (
-        f"<section><h3>{title}</h3><p class='small'>{says}</p><div class='scroll'><table class='arena' aria-label='{title}'>"
-        f"<thead><tr><th scope='col'>defence</th>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>"
-    )
+        html = html.replace("tabindex='-1'", "tabindex='0'", 1)
+    return f"<section><h3>{title}</h3><p class='small'>{says}</p>{html}</section>"
 
 
 def _cell_html(table: ArenaTable, tower: TowerTable, name: str, column: str) -> str:
