@@ -146,7 +146,9 @@ def _new_tower(engine: Engine, run: Run) -> TowerTable:
     prompts, label = engine.encode_classes(run.class_prompts.names, settings), run.label
     if not run.label_given:
         views = engine.encode_views(run.clean.picture, settings)
-        label = engine.answers(views, prompts, settings, ["clip"])["clip"].label
+        clip = engine.answers(views, prompts, settings, ["clip"])["clip"]
+        assert isinstance(clip, Verdict), "a built-in defence has no fault"
+        label = clip.label
     return TowerTable(engine.info, label, engine.empty_cache(prompts, settings))
 
 
@@ -202,7 +204,7 @@ def tower_sentence(tower: TowerTable, methods: Sequence[str]) -> str:
     A defence stands against attackers who do not know it if it is right in every column of :data:`STATIC`.
     """
     blind = [all(right(tower, name, column) for column in STATIC) for name in _answered(tower, methods, STATIC)]
-    known = [right(tower, name, "adaptive") for name in _answered(tower, methods, ["adaptive"])]
+    known = [right(tower, name, "adaptive") is True for name in _answered(tower, methods, ["adaptive"])]
     if not blind:
         return ""
     text = f"{_number(sum(blind))} of {len(blind)} defences {_stand(sum(blind))} against attackers who do not know them"

@@ -154,8 +154,8 @@ class ArenaTab:
             before = session.model, session.history
             session.model = tower.backbone.name
             info = self.context.chosen_engine(session).info
-            opening = notice.progress_html("Opening the run", 0, 0)
-            yield {self.context.error_banner: "", self.context.status: opening, self.tabs: gr.update(selected=HOME_TAB)}
+            to_front: dict[Any, Any] = {self.tabs: gr.update(selected=HOME_TAB), self.context.error_banner: ""}
+            yield to_front | {self.context.status: notice.progress_html("Opening the run", 0, 0)}
             session.visible_tab = HOME_TAB
             now = session.history.cache_before(request.picture.key)
             if tower.cache.pictures and (now is None or now.key != tower.cache.key):

@@ -90,8 +90,9 @@ def run_zip(session: Session, engine: Any, figures: dict[str, str]) -> bytes:
     for side in ("clean", "attacked"):
         if side not in crops:
             crops[side] = engine.view_pixels(getattr(run, side).picture, run.settings)
-    filled = arena is not None and arena.fits(run)
-    tables = {"arena.csv": arena_csv(arena), "arena.json": arena_json(arena)} if filled else {}
+    tables = {}
+    if arena is not None and arena.fits(run):
+        tables = {"arena.csv": arena_csv(arena), "arena.json": arena_json(arena)}
     return bundle_write.write_bundle(run, standalone(run, crops), cache_before_run(session, run), figures, tables)
 
 
