@@ -18,6 +18,8 @@ _FOLDER = Path(__file__).resolve().parents[2] / "assets" / "measured"
 BUDGET_CURVES: dict[str, Path] = {square: _FOLDER / f"strength_{square}.csv" for square in ("picture", "model")}
 #: Every method against every attacker on the split ``test``; docs/results.md has the commands.
 ATTACKERS = _FOLDER / "attackers.csv"
+#: The arena over two datasets, on both embedded towers, with the cache off; docs/results.md has the commands.
+ARENA = _FOLDER / "arena.csv"
 #: The outcome on every sample, written by ``python -m rita_demo.cli.measure_samples``.
 EXAMPLES = _FOLDER / "examples.csv"
 #: Ablations on drawn textures, written by ``tables RUNS --format points``; docs/results.md has the commands.

@@ -162,8 +162,8 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
 
 
 def non_default(cell: Cell) -> dict[str, Any]:
-    """The settings that differ from the recommended ones, as the tables print them."""
-    columns = {name: getattr(cell.requested, name) for name in (*COLUMNS, "square")}
+    """The settings that differ from the recommended ones, as the tables print them; the attack names its defence."""
+    columns = {name: getattr(cell.requested, name) for name in (*COLUMNS, "square", AGAINST)}
     usual = canonical_settings(cell.method, RECOMMENDED.replace(**columns), frozenset())
     differs = {name: getattr(cell.settings, name) for name in cell.settings.differs_from(usual)}
     return differs | _target_item(cell) | cell.traffic.non_default()

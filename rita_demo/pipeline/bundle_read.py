@@ -42,6 +42,8 @@ MEMBER_LIMITS: dict[str, int] = {
     "memory.safetensors": 32 * MB,
     "perturbation.png": 16 * MB,
     "README.txt": MB,
+    "arena.csv": MB,
+    "arena.json": MB,
     "verdicts.csv": 4 * MB,
     "costs.csv": 4 * MB,
     "page.html": 128 * MB,

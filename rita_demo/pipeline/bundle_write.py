@@ -33,13 +33,18 @@ arrays.safetensors   what RITA decided from (the format of: explain --arrays); l
 clean.png, attacked.png   the squares, exact to the pixel
 perturbation.png     128 + attacked - clean, channel by channel
 memory.safetensors   the memory the picture was decided from, unless it was empty
+arena.csv, arena.json   every defence against every attacker on this picture, if the tab Arena was filled
 page.html            the run as one page that needs no server and no network
 figures/             the figures that were on screen, as SVG
 """
 
 
 def write_bundle(
-    run: Run, page: str, cache_file: bytes | None = None, figures: Mapping[str, str] | None = None
+    run: Run,
+    page: str,
+    cache_file: bytes | None = None,
+    figures: Mapping[str, str] | None = None,
+    more: Mapping[str, bytes] | None = None,
 ) -> bytes:
     """The bytes of the zip.
 
@@ -47,16 +52,17 @@ def write_bundle(
         page: the run as one HTML page.
         cache_file: ``run.cache_before`` as a file, if it has seen a picture.
         figures: name -> SVG.
+        more: further members by name.
 
     Raises:
         SettingError: the run used a file of this machine.
     """
     members: dict[str, bytes] = {
         "README.txt": README_TEXT.encode(),
-        "settings.json": _json(request_json(run, cache_file is not None)),
-        "result.json": _json(to_json(run)),
-        "verdicts.csv": _csv(_verdicts(run)),
-        "costs.csv": _csv(_costs(run)),
+        "settings.json": json_bytes(request_json(run, cache_file is not None)),
+        "result.json": json_bytes(to_json(run)),
+        "verdicts.csv": csv_bytes(_verdicts(run)),
+        "costs.csv": csv_bytes(_costs(run)),
         "clean.png": png_bytes(run.clean.picture.pixels),
         "page.html": page.encode(),
     }
@@ -71,6 +77,7 @@ def write_bundle(
     if cache_file is not None:
         members["memory.safetensors"] = cache_file
     members |= {f"figures/{name}.svg": svg.encode() for name, svg in (figures or {}).items()}
+    members |= more or {}
     return _zip(members)
 
 
@@ -127,11 +134,12 @@ def _verdicts(run: Run) -> list[list[Any]]:
     return rows
 
 
-def _json(value: Any) -> bytes:
+def json_bytes(value: Any) -> bytes:
+    """A value as indented JSON."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode()
 
 
-def _csv(rows: list[list[Any]]) -> bytes:
+def csv_bytes(rows: list[list[Any]]) -> bytes:
     """Rows as CSV; a text that a spreadsheet would run as a formula gets an apostrophe in front."""
     formula = ("=", "+", "-", "@")
     text = io.StringIO()

@@ -89,7 +89,9 @@ def build(
             with gr.Tab("Inside RITA", id="inside") as second:
                 inside = InsideTab(context)
             with gr.Tab("Arena", id="arena") as arena_part:
-                arena = ArenaTab(context)
+                arena = ArenaTab(
+                    context, folders, tabs, tab.run, tab.start_background_work, tab.run_form_updates, menu.show_model
+                )
             with gr.Tab("Memory (cache)", id="memory") as third:
                 memory = MemoryTab(context, third)
             with gr.Tab("Stream", id="stream") as fourth:
@@ -100,7 +102,7 @@ def build(
                 build_learn(context.panels)
         tab.bind_events(first)
         inside.bind_events(tab.form.fields["budget"], second)
-        arena.bind_events(arena_part)
+        arena.bind_events(arena_part, [*tab.form.shown, *menu.shown])
         memory.bind_events()
         stream.bind_events(fourth)
         figures.bind_events(fifth)
@@ -144,9 +146,7 @@ def _bind_load_and_unload(
     def closed(request: gr.Request) -> None:
         context.sessions.close_page(request.session_hash)
 
-    form = tab.form
-    others = (form.upload_note, form.gallery, form.differences, tab.link, tab.queue_status.timer)
-    outputs = context.outputs(context.visitor, *form.fields.values(), *others)
+    outputs = context.outputs(context.visitor, *tab.form.shown, tab.link, tab.queue_status.timer)
     guard = notice.handle_errors(context.error_banner, lambda: {context.status: ""})
     page.load(guard(opened), None, outputs, concurrency_limit=None, show_progress="hidden", api_visibility="private")
     reset.click(None, None, None, js="() => window.location.assign(window.location.pathname)", api_visibility="private")

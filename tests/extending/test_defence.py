@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -48,6 +49,50 @@ def test_a_file_named_on_the_command_line_answers_and_is_measured(tmp_path: Path
     printed = rita(tmp_path, "tables", "runs").stdout  # without the file: its name instead of its title
     assert "| median |" in printed
     assert "Median is a defence from the file median.py; the attacker does not know it." in printed
+
+
+def test_the_commands_of_its_row_measure_it_against_an_attacker_who_knows_it(tmp_path: Path) -> None:
+    (tmp_path / "median.py").write_text(code_blocks("A defence")[0])
+    for name in ("cup", "crab"):
+        picture(tmp_path, f"data/toys/{name}/1.png")
+    evaluate, tables = code_blocks("A defence")[1].strip().splitlines()
+    quick = ["--set", "views=4", "--set", "adaptive.steps=2", "--set", "attack_views=2"]
+    here = {"DATA": "data", "dtd": "toys", "test": "all", "RUNS": "runs", "20": "2"}
+    for line, more in ((evaluate, quick), (tables, [])):
+        done = rita(tmp_path, *[here.get(word, word) for word in line.split()[3:]], *more)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("| median |") >= 3, "no attack, PGD, adaptive"
+    assert "The attacker knows median" in done.stdout or "The attacker knows Median" in done.stdout
+
+
+def test_it_is_a_row_of_the_arena(tmp_path: Path) -> None:
+    (tmp_path / "median.py").write_text(code_blocks("A defence")[0])
+    code = """
+from rita_demo.data.samples import SAMPLES
+from rita_demo.defences.registry import add_guest, compared
+from rita_demo.engine import Engine
+from rita_demo.pipeline.arena import arena_steps
+from rita_demo.pipeline.arena_export import arena_rows
+from rita_demo.pipeline.run import run_picture
+from rita_demo.process.generators import run_to_end
+from rita_demo.settings import RECOMMENDED
+add_guest("median.py:DEFENCE")
+assert compared()[-1] == "median"
+short = {"adaptive.steps": 2, "adaptive.restarts": 1, "attack_views": 2, "views": 4, "steps": 2}
+engine, one = Engine(), SAMPLES["coffee"]
+run = run_picture(engine, one.load(square="model", side=128), ("cup", "crab"), RECOMMENDED.replace(**short), label=0)
+rows = {row["attacker"]: row for row in arena_rows(run_to_end(arena_steps([engine], run, ["median"])))}
+assert all(rows[name]["answer"] for name in ("none", "pgd", "transfer", "adaptive")), rows
+assert "The attacker knows Median. Its gradient is automatic." in rows["adaptive"]["threat_model"]
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_an_error_in_the_file_stops_no_other_method(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -9,10 +11,22 @@ import torch
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.contract import verdict_of
 from rita_demo.engine.engine import Engine
-from rita_demo.pipeline.arena import COLUMNS, arena_methods, arena_sentence, arena_steps, masked, transfer_rows
+from rita_demo.pipeline.arena import (
+    COLUMNS,
+    STATIC,
+    TOWERS,
+    ArenaTable,
+    TowerTable,
+    arena_steps,
+    attacker_of,
+    cell_settings,
+    masked,
+    tower_comparison,
+    tower_sentence,
+)
 from rita_demo.pipeline.run import run_picture
 from rita_demo.process.generators import run_to_end
-from rita_demo.records import Verdict
+from rita_demo.records import Run, Verdict
 from rita_demo.settings import RECOMMENDED
 
 NAMES = ("cup", "crab", "cat")  # too few for AutoAttack
@@ -22,28 +36,33 @@ QUICK = RECOMMENDED.replace(views=8, steps=3, square="model", **SHORT)
 RIGHT, WRONG = verdict_of(torch.tensor([0.9, 0.1])), verdict_of(torch.tensor([0.2, 0.8]))
 
 
-def test_every_cell_is_that_of_a_single_run(engine: Engine) -> None:
-    coffee = SAMPLES["coffee"].load(square="model", side=engine.info.side)
-    run = run_picture(engine, coffee, NAMES, QUICK, label=0)
-    steps = list(arena_steps(engine, run, METHODS))
-    cells = steps[-1].cells
-    assert set(cells) == {(name, column) for name in METHODS for column in COLUMNS}
+@pytest.fixture(scope="module")
+def robust() -> Engine:
+    return Engine("embedded-robust")
+
+
+def coffee(engine: Engine, **options: object) -> Run:
+    picture = SAMPLES["coffee"].load(square="model", side=engine.info.side)
+    return run_picture(engine, picture, NAMES, QUICK, **({"label": 0, "methods": METHODS} | options))
+
+
+def test_every_cell_is_that_of_a_single_run_in_both_towers(engine: Engine, robust: Engine) -> None:
+    run = coffee(engine)
+    steps = list(arena_steps([engine, robust], run, METHODS))
+    table = steps[-1].table
+    assert tuple(table.towers) == TOWERS
     assert [at.fraction for at in steps] == sorted(at.fraction for at in steps)
-    assert len({len(at.cells) for at in steps}) > 5, "it fills step by step"
-    for name in METHODS:
-        assert "at least 4 classes" in str(cells[name, "autoattack"])
-        static = run_picture(engine, coffee, NAMES, QUICK, label=0, methods=METHODS)
-        knows = QUICK.replace(attack="adaptive", **{"adaptive.against": name})
-        adaptive = run_picture(engine, coffee, NAMES, knows, label=0, methods=METHODS)
-        expected = {
-            "none": static.clean.verdicts[name],
-            "pgd": static.attacked.verdicts[name],
-            "adaptive": adaptive.attacked.verdicts[name],
-        }
-        for other in transfer_rows(name, METHODS):
-            assert_same(cells[other, "transfer"], adaptive.attacked.verdicts[other])
-        for column, verdict in expected.items():
-            assert_same(cells[name, column], verdict)
+    assert steps[-1].fraction == pytest.approx(1)
+    assert len({id(at.table) for at in steps}) > 10, "it fills step by step"
+    for own in (engine, robust):
+        tower = table.towers[own.info.name]
+        assert set(tower.cells) == {(name, column) for name in METHODS for column in COLUMNS}
+        for name in METHODS:
+            assert "at least 4 classes" in str(tower.cells[name, "autoattack"])
+        for name, column in (("csr", "none"), ("csr", "pgd"), ("csr", "transfer"), ("rita", "adaptive")):
+            settings = cell_settings(run.settings, name, column)
+            again = run_picture(own, run.clean.picture, NAMES, settings, label=0, methods=METHODS)
+            assert_same(tower.cells[name, column], again.attacked.verdicts[name])
 
 
 def assert_same(one: Verdict | str, other: Verdict) -> None:
@@ -52,13 +71,43 @@ def assert_same(one: Verdict | str, other: Verdict) -> None:
     np.testing.assert_allclose(one.probability, other.probability, atol=1e-5)
 
 
+def test_an_attack_is_made_once_for_all_its_cells() -> None:
+    assert attacker_of("mta", "transfer") == attacker_of("clip", "transfer") == attacker_of("ensemble", "adaptive")
+    assert attacker_of("ensemble", "transfer") == attacker_of("rita", "adaptive") == ("adaptive", "rita")
+    assert attacker_of("mta", "pgd") == ("pgd", "")
+
+
 def test_known_cells_are_not_computed_again(engine: Engine) -> None:
-    coffee = SAMPLES["coffee"].load(square="model", side=engine.info.side)
-    run = run_picture(engine, coffee, NAMES, QUICK, label=0)
-    first = run_to_end(arena_steps(engine, run, ["clip"]))
-    again = list(arena_steps(engine, run, ["clip", "csr"], first))
-    assert {name for name, _ in again[-1].cells} == {"clip", "csr"}
-    assert list(arena_steps(engine, run, ["clip"], first)) == []
+    run = coffee(engine)
+    first = run_to_end(arena_steps([engine], run, ["clip"]))
+    again = list(arena_steps([engine], run, ["clip", "csr"], first))[-1].table.towers["embedded"]
+    assert {name for name, _ in again.cells} == {"clip", "csr"}
+    assert again.cells["clip", "pgd"] is first.towers["embedded"].cells["clip", "pgd"]
+    assert list(arena_steps([engine], run, ["clip"], first)) == []
+
+
+def test_a_table_fits_the_runs_that_it_opens_and_no_others(engine: Engine) -> None:
+    run = coffee(engine)
+    table = run_to_end(arena_steps([engine], run, []))
+    assert table.fits(run)
+    opened = replace(run, settings=cell_settings(run.settings, "mta", "adaptive"))
+    assert table.fits(opened)
+    assert not table.fits(None)
+    assert not table.fits(replace(run, settings=run.settings.replace(budget=1)))
+    assert not table.fits(replace(run, label=1))
+    assert not table.fits(replace(run, cache_before=run.cache_after)), "another memory"
+
+
+def test_without_a_true_class_each_tower_takes_its_own_answer(engine: Engine, robust: Engine) -> None:
+    table = run_to_end(arena_steps([engine, robust], coffee(engine, label=None), ["clip"]))
+    for tower in table.towers.values():
+        cell = tower.cells["clip", "none"]
+        assert isinstance(cell, Verdict)
+        assert cell.label == tower.label
+
+
+def tower(run: Run, cells: dict) -> TowerTable:
+    return TowerTable(run.backbone, 0, run.cache_before, cells)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +115,7 @@ def test_known_cells_are_not_computed_again(engine: Engine) -> None:
     [
         ({}, ""),
         (
-            {("clip", c): WRONG for c in COLUMNS} | {("mta", c): RIGHT for c in ("pgd", "transfer", "autoattack")},
+            {("clip", c): WRONG for c in COLUMNS} | {("mta", c): RIGHT for c in STATIC},
             "1 of 2 defences stands against attackers who do not know them; none of 1 stand against one who does.",
         ),
         (
@@ -75,14 +124,28 @@ def test_known_cells_are_not_computed_again(engine: Engine) -> None:
         ),
     ],
 )
-def test_the_sentence_counts_who_stands(cells: dict, sentence: str) -> None:
-    assert arena_sentence(cells, ("clip", "mta"), 0) == sentence
+def test_the_sentence_counts_who_stands(engine: Engine, cells: dict, sentence: str) -> None:
+    assert tower_sentence(tower(coffee(engine), cells), ("clip", "mta")) == sentence
 
 
-def test_a_defence_that_only_its_own_attacker_spares_is_flagged() -> None:
-    spared = {("mta", "adaptive"): RIGHT, ("mta", "pgd"): WRONG}
-    assert masked(spared, "mta", 0)
-    assert not masked(spared | {("mta", "pgd"): RIGHT}, "mta", 0)
-    assert not masked(spared | {("mta", "adaptive"): WRONG}, "mta", 0)
-    assert "mta" in arena_methods()
-    assert "rita_prompts" not in arena_methods()
+def test_two_sentences_compare_the_towers(engine: Engine) -> None:
+    run, methods = coffee(engine), ("clip", "mta")
+    plain = {(name, c): RIGHT if c == "none" else WRONG for name in methods for c in COLUMNS}
+    robust = {("clip", c): WRONG if c in ("none", "adaptive") else RIGHT for c in COLUMNS} | {
+        ("mta", c): RIGHT for c in COLUMNS
+    }
+    table = ArenaTable(run, methods, dict(zip(TOWERS, (tower(run, plain), tower(run, robust)))))
+    assert tower_comparison(table) == (
+        "Training against attacks costs 1 right answer here: without an attack 1 instead of 2 of 2, against attackers who "
+        "do not know the row 6 instead of 0 of 6, against one who knows it 1 instead of 0 of 2 are right.",
+        "What defences add: on the shipped tower CLIP alone is right after 0 of 4 attacks, and none of 1 defences after "
+        "more; on the robust tower CLIP alone is right after 3 of 4 attacks, and 1 of 1 defences after more.",
+    )
+    assert tower_comparison(replace(table, towers={"embedded": tower(run, plain)})) == ()
+
+
+def test_a_defence_that_only_its_own_attacker_spares_is_flagged(engine: Engine) -> None:
+    run, spared = coffee(engine), {("mta", "adaptive"): RIGHT, ("mta", "pgd"): WRONG}
+    assert masked(tower(run, spared), "mta")
+    assert not masked(tower(run, spared | {("mta", "pgd"): RIGHT}), "mta")
+    assert not masked(tower(run, spared | {("mta", "adaptive"): WRONG}), "mta")

@@ -6,7 +6,14 @@ offers and never gives a path.
 
 from rita_demo.evaluation.page import small_ablations
 from rita_demo.evaluation.page.feature_cloud import collect_steps, texture_set
-from rita_demo.evaluation.page.stored_runs import SHIPPED, load_cloud_steps, measured_points, run_names, stored_streams
+from rita_demo.evaluation.page.stored_runs import (
+    SHIPPED,
+    arena_cells,
+    load_cloud_steps,
+    measured_points,
+    run_names,
+    stored_streams,
+)
 from rita_demo.evaluation.page.streams import (
     MAX_PICTURES,
     MIN_PICTURES,

@@ -21,11 +21,12 @@ from rita_demo.evaluation.page.streams import DataFolders, check_model, picture_
 from rita_demo.evaluation.pictures import PictureSet
 from rita_demo.evaluation.planned_cells import ModelIdentity
 from rita_demo.evaluation.report.ablation_points import ablation_points, read_points
+from rita_demo.evaluation.report.results import result_rows
 from rita_demo.evaluation.store import files
 from rita_demo.evaluation.store.cell_file import cache_after_rows
 from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
 from rita_demo.evaluation.store.views_and_attacks import unit_features
-from rita_demo.records import Picture
+from rita_demo.records import MeasuredCell, Picture
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import AblationPoint, FeatureCloud
 
@@ -53,9 +54,29 @@ def measured_points(folders: DataFolders, run: str) -> tuple[AblationPoint, ...]
             return read_points(shipped_results.ABLATIONS)
         except DataError:  # the tab opens in spite of a damaged file
             return ()
+    return ablation_points(_run_folder(folders, run))
+
+
+def arena_cells(folders: DataFolders, run: str) -> tuple[MeasuredCell, ...]:
+    """The finished cells of a run folder under the recommended settings and without memory, or with ``run`` = ``SHIPPED``
+    those shipped with this copy.
+
+    Raises:
+        DataError: as :func:`measured_points`.
+    """
+    if run == SHIPPED:
+        try:
+            return shipped_results.read(shipped_results.ARENA)
+        except DataError:
+            return ()
+    rows = result_rows(_run_folder(folders, run))
+    return tuple(row for row in rows if row.finished and not row.non_default and row.protocol == "off")
+
+
+def _run_folder(folders: DataFolders, run: str) -> Path:
     if run not in run_names(folders):
         raise DataError(f"There is no run {str(run)[:60]!r}.", "Choose one from the list.")
-    return ablation_points(folders.runs / run)
+    return folders.runs / run
 
 
 def stored_streams(folders: DataFolders) -> tuple[StreamRun, ...]:

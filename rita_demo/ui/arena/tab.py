@@ -3,34 +3,53 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from html import escape
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import gradio as gr
 
-from rita_demo.defences.registry import DEFENCES, validated
-from rita_demo.pipeline.arena import COLUMNS, arena_methods, arena_sentence, arena_steps, masked
+from rita_demo.defences.registry import DEFENCES, compared, validated
+from rita_demo.evaluation.page import SHIPPED, DataFolders, arena_cells, run_names
+from rita_demo.pipeline.arena import ArenaTable, TowerTable, arena_steps, cell_settings
+from rita_demo.pipeline.arena_export import arena_csv, arena_json
 from rita_demo.records import Run, Verdict
 from rita_demo.records.errors import DemoError
+from rita_demo.ui.arena.measured import measured_html
+from rita_demo.ui.arena.table import arena_html
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import LONG_EVENT, AppContext
+from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import StoppableJob
-from rita_demo.ui.session.session import ArenaState, Session
+from rita_demo.ui.session.cache_history import History, snapshot_of
+from rita_demo.ui.session.run_request import RunRequest
+from rita_demo.ui.session.session import HOME_TAB, Session
 from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
+from rita_demo.ui.widgets.plotly_view import event_data
 
-NOTE = (
-    "† It stands against the attacker who knows it, but not against one who does not: then the first is too weak, and its "
-    "answer says nothing."
-)
+SHIPPED_TITLE = "measured for this copy: Caltech101 and DTD, test"
+#: Not the engine's queue: between two steps of an attack the arena leaves the engine to other visitors.
+ARENA_QUEUE = queued_event("arena", 2)
 
 
 class ArenaTab:
-    """Rows are defences, columns attackers."""
+    """Rows are defences, columns attackers. ``folders``: where the server's run folders are. From the other tabs it uses ``tabs``, which holds them, ``run``, which runs a
+    picture and puts it on screen, the handler ``start_background_work`` of what follows, and two functions that give
+    updates: ``show_form`` of a run and its sample, ``show_model`` of an engine's info."""
 
-    def __init__(self, context: AppContext) -> None:
-        self.context = context
+    def __init__(
+        self,
+        context: AppContext,
+        folders: DataFolders,
+        tabs: gr.Tabs,
+        run: Callable[[Session, RunRequest], Iterator[Updates]],
+        start_background_work: Callable[[Any], Iterator[Updates]],
+        show_form: Callable[[Run, str | None], Updates],
+        show_model: Callable[[Any], Updates],
+    ) -> None:
+        self.folders = folders
+        self.context, self.tabs, self.run, self.start_background_work = context, tabs, run, start_background_work
+        self.show_form, self.show_model = show_form, show_model
         gr.HTML(
             "<h2>Every defence against every attacker</h2><p class='lead'>On the picture of the first tab, at its strength. "
             "Only the last column compares defences: there each one meets an attacker of its own.</p>"
@@ -39,20 +58,47 @@ class ArenaTab:
             self.start_button = gr.Button("Fill the arena", elem_id="arena-go", variant="primary")
             self.stop_button = gr.Button("Stop", elem_id="arena-stop", visible=False)
         self.methods = gr.CheckboxGroup(
-            [(DEFENCES[name].title, name) for name in arena_methods()],
-            value=list(arena_methods()),
+            [(DEFENCES[name].title, name) for name in compared()],
+            value=list(compared()),
             label="Defences",
             elem_id="arena-methods",
         )
-        context.panels.add(gr.HTML(elem_id="arena-table"), arena_html, "arena")
+        self.table = HtmlButtons(elem_id="arena-table")
+        self.export = DownloadButtons({"csv": "Table as CSV", "json": "Table as JSON"}, elem_id="arena-export")
+        self.export_count = 0
+        context.panels.add(self.table, arena_html, "arena")
+        with gr.Accordion(
+            "The same table over many pictures", open=False, elem_classes="fold", elem_id="arena-measured"
+        ):
+            names = [(SHIPPED_TITLE, SHIPPED)]
+            self.runs = gr.Dropdown(names, value=SHIPPED, label="Run", filterable=False, elem_id="arena-run")
+            self.measured = gr.HTML(measured_html(arena_cells(folders, SHIPPED)), elem_id="arena-many")
+        context.panels.on_open("arena", self.on_open)
 
-    def bind_events(self, own_tab: gr.Tab) -> None:
-        """Connect the events, after the panels of all tabs are registered."""
-        context = self.context
-        context.bind_tab(own_tab)
-        job = StoppableJob(context, self.stop_button, self.on_stopped, context.activity.track_job).handler
+    def bind_events(self, own_tab: gr.Tab, shown: list[Any]) -> None:
+        """Connect the events, after the panels of all tabs are registered. ``shown``: what ``show_form`` and
+        ``show_model`` update."""
+        context, visitor = self.context, self.context.visitor
+        context.bind_tab(own_tab, [self.runs])
+        job = StoppableJob(context, self.stop_button, self.on_stopped).handler
         outputs = [*context.outputs_of("arena"), self.stop_button]
-        self.start_button.click(job(self.fill), [context.visitor, self.methods], outputs, **LONG_EVENT)
+        self.start_button.click(job(self.fill), [visitor, self.methods], outputs, **ARENA_QUEUE)
+        safe = notice.handle_errors(context.error_banner)
+        asked = [context.error_banner, self.export]
+        self.export.click(safe(self.on_export), visitor, asked, **IMMEDIATE_EVENT)
+        self.runs.input(safe(self.show_stored), self.runs, [context.error_banner, self.measured], **IMMEDIATE_EVENT)
+        everywhere = context.outputs(self.tabs, *shown)
+        opened = self.table.click(safe(self.open_cell), visitor, everywhere, **LONG_EVENT)
+        opened.success(safe(self.start_background_work), visitor, everywhere, **BACKGROUND_EVENT)
+
+    def on_open(self, session: Session) -> Updates:
+        """The tab is opened: the server may have other run folders."""
+        names = [(SHIPPED_TITLE, SHIPPED), *((name, name) for name in run_names(self.folders))]
+        return {self.runs: gr.update(choices=names)}
+
+    def show_stored(self, run: Any) -> Updates:
+        """The measurements of a run folder."""
+        return {self.measured: measured_html(arena_cells(self.folders, run))}
 
     def fill(self, visitor: Any, methods: Any) -> Iterator[Updates]:
         """Fill the table, from cheap to expensive; cells that are known are kept."""
@@ -60,19 +106,26 @@ class ArenaTab:
         run, begin = session.run, time.perf_counter()
         if run is None or not isinstance(methods, list) or not methods:
             raise DemoError("The arena needs a picture and at least one defence.", "Run a picture on the first tab.")
-        asked = [name for name in arena_methods() if name in validated(methods)]
-        known = session.arena.cells if session.arena.run is run else {}
-        session.arena = ArenaState(run, tuple(asked), known)
-        shown = len(known)
-        for at in arena_steps(context.engine_of(session), run, asked, known):
-            if session.run is not run:
+        asked = [name for name in compared() if name in validated(methods)]
+        names = context.models.arena_names(context.chosen_engine(session).info.name)
+        for name in names:
+            for _ in context.models.load_steps(name):
+                yield {context.status: notice.progress_html("Loading the other model", 0, 0)}
+        known = session.arena if session.arena is not None and session.arena.fits(run) else None
+        shown: ArenaTable | None = None
+        for at in arena_steps([context.models.get(name) for name in names], run, asked, known):
+            for _ in context.activity.wait_until_idle():
+                yield {context.error_banner: gr.skip()}
+            if not at.table.fits(session.run):
                 return
-            now = notice.progress_html(at.sentence, at.fraction, time.perf_counter() - begin)
-            update: Updates = {context.status: now}
-            if len(at.cells) != shown:
-                shown, session.arena = len(at.cells), ArenaState(run, tuple(asked), at.cells)
+            update: Updates = {
+                context.status: notice.progress_html(at.sentence, at.fraction, time.perf_counter() - begin)
+            }
+            if at.table is not shown:
+                shown = session.arena = at.table
                 update |= context.panels.redraw(session, "arena", tab="arena")
             yield update
+        context.sessions.evict()
         spent = wording.format_seconds(time.perf_counter() - begin)
         yield {context.status: notice.done_html(f"The arena is filled after {spent}.")}
 
@@ -82,40 +135,58 @@ class ArenaTab:
             **self.context.panels.redraw(session, "arena", tab="arena"),
         }
 
+    def on_export(self, visitor: Any, event: gr.EventData) -> Updates:
+        """The table as a file."""
+        table = self.context.sessions.get(visitor).arena
+        if table is None or not table.fits(self.context.sessions.get(visitor).run):
+            raise DemoError("There is no table to export.", "Fill the arena for this picture first.")
+        kind = clicked_format(event, self.export.kinds)
+        self.export_count += 1
+        with self.context.downloads.slot():
+            data = arena_csv(table) if kind == "csv" else arena_json(table)
+            return {self.export: download_value(f"arena.{kind}", data, self.export_count)}
 
-def arena_html(session: Session) -> str:
-    """The table, and above it one sentence on what it shows."""
-    state, run = session.arena, session.run
-    if run is None or state.run is not run:
-        return "<p class='empty'>Nothing is measured for this picture yet. Press “Fill the arena”: the first columns take seconds, the last a few minutes.</p>"
-    head = "".join(f"<th scope='col'>{escape(title)}</th>" for title in COLUMNS.values())
-    rows = "".join(_row_html(state, run, name) for name in state.methods)
-    note = NOTE if any(masked(state.cells, name, run.label) for name in state.methods) else ""
-    truth = escape(run.class_prompts.names[run.label])
-    whose = "True class" if run.label_given else "CLIP's answer without an attack, in place of the true class"
-    return (
-        f"<p class='summary'>{escape(arena_sentence(state.cells, state.methods, run.label))}</p>"
-        f"<div class='scroll'><table class='arena'><thead><tr><th scope='col'>defence</th>{head}</tr></thead>"
-        f"<tbody>{rows}</tbody></table></div><p class='quiet small'>{whose}: {truth}. Strength "
-        f"{run.settings.budget}/255. “Made for another row” is the attack on Ensemble, for Ensemble that on RITA. {note}</p>"
-    )
+    def open_cell(self, visitor: Any, event: gr.EventData) -> Iterator[Updates]:
+        """Run the attack of a cell again, in its model, and show the run in all tabs."""
+        session, chosen = self.context.sessions.get(visitor), event_data(event)
+        tower, request = cell_request(session, chosen)
+        with self.context.activity.track_job():
+            before = session.model, session.history
+            session.model = tower.backbone.name
+            info = self.context.chosen_engine(session).info
+            to_front: dict[Any, Any] = {self.tabs: gr.update(selected=HOME_TAB), self.context.error_banner: ""}
+            yield to_front | {self.context.status: notice.progress_html("Opening the run", 0, 0)}
+            session.visible_tab = HOME_TAB
+            now = session.history.cache_before(request.picture.key)
+            if tower.cache.pictures and (now is None or now.key != tower.cache.key):
+                snapshot = snapshot_of(tower.cache, request.names, None, None)
+                session.history = History().with_snapshot("The memory of the arena", snapshot)
+            try:
+                yield from self.run(session, request)
+            except BaseException:
+                session.model, session.history = before
+                raise
+            assert session.run is not None
+            yield self.show_form(session.run, request.sample) | self.show_model(info)
 
 
-def _row_html(state: ArenaState, run: Run, name: str) -> str:
-    cells = "".join(_cell_html(state, run, name, column) for column in COLUMNS)
-    return f"<tr><th scope='row'>{escape(DEFENCES[name].title)}</th>{cells}</tr>"
-
-
-def _cell_html(state: ArenaState, run: Run, name: str, column: str) -> str:
-    cell = state.cells.get((name, column))
-    if not isinstance(cell, Verdict):
-        return f"<td class='empty'>{escape(cell or '…')}</td>"
-    right = cell.label == run.label
-    mark, kind = ("✓", "good") if right else ("✗", "bad")
-    if not run.label_given:
-        mark, kind = ("=", "dim") if right else ("≠", "dim")
-    flag = " †" if column == "adaptive" and masked(state.cells, name, run.label) else ""
-    return (
-        f"<td class='outcome {kind}'><span aria-hidden='true'>{mark}</span> {escape(run.class_prompts.names[cell.label])}{flag}"
-        f"<small>{escape(wording.margin(cell))}</small></td>"
+def cell_request(session: Session, chosen: Mapping[str, Any]) -> tuple[TowerTable, RunRequest]:
+    """The tower and the run of a cell that an untrusted event names."""
+    table = session.arena
+    name, method, column = (chosen.get(part) for part in ("tower", "method", "column"))
+    if table is None or not table.fits(session.run):
+        raise DemoError("There is no such answer.", "Fill the arena for this picture first.")
+    tower = table.towers.get(str(name))
+    if tower is None or not isinstance(tower.cells.get((str(method), str(column))), Verdict):
+        raise DemoError("There is no such answer.", "Choose one from the table.")
+    run = table.run
+    return tower, RunRequest(
+        picture=run.clean.picture,
+        names=run.class_prompts.names,
+        settings=cell_settings(run.settings, str(method), str(column)),
+        label=run.label if run.label_given else None,
+        target=None,
+        title="A cell of the arena",
+        sample=session.run_sample,
+        methods=tuple(dict.fromkeys((*run.methods, str(method)))),
     )

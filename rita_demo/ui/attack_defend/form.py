@@ -144,6 +144,11 @@ class Form:
         own = {} if one.vocabulary else {"value": ", ".join(one.names)}
         return self._class_updates(one.vocabulary or OWN_CLASSES, own, one.names, one.label, NOT_GIVEN)
 
+    @property
+    def shown(self) -> list[Any]:
+        """What a run or a link fills in."""
+        return [*self.fields.values(), self.upload_note, self.gallery, self.differences]
+
     def show(self, values: Mapping[str, Any]) -> dict[Any, Any]:
         """Updates of the whole form for ``values`` by field name, which were checked before."""
         settings = [n for n in SETTINGS if not (n == "attack" and values[n] == "none")]  # not in the menu

@@ -94,9 +94,8 @@ class BackgroundJobs:
 
     def _wait_until_idle(self) -> Iterator[Updates]:
         """Wait until no answer is being computed."""
-        while self._context.activity.running_jobs:
+        for _ in self._context.activity.wait_until_idle():
             yield {self._context.status: gr.skip()}
-            time.sleep(0.2)
 
     def budget_steps(self, session: Session) -> Iterator[Updates]:
         """Compute the attack on screen with the other budgets, each with its stored steps."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 import gradio as gr
 
+from rita_demo.pipeline.arena import TOWERS
 from rita_demo.records.errors import BackboneError
 from rita_demo.ui.framework.downloads import DownloadSlots
 from rita_demo.ui.framework.notice import ErrorBanner, handle_errors
@@ -38,22 +40,28 @@ IMMEDIATE_EVENT = QUEUE_LATEST | {"queue": False} | _NO_SPINNER
 
 
 class ModelPool:
-    """The loaded models by name: the one the server started with, and at most one other. ``default``: the engine of the
-    first, which stays loaded; ``load``: makes an engine from a model's name; None: only the default can be used."""
+    """The loaded models by name: the one the server started with, the small ones that come with this copy, and at most
+    one other. ``default``: the engine of the first, which stays loaded; ``load``: makes an engine from a model's name;
+    None: only the default can be used."""
 
     def __init__(self, default: Any, load: Callable[[str], Any] | None = None) -> None:
         self.default = default
         self._load = load
+        self._small: dict[str, Any] = {}
         self._other: Any = None
         self._lock = threading.Lock()
 
     def get(self, name: str) -> Any:
         """The engine of that name if it is loaded, else the default."""
-        other = self._other
+        other = self._small.get(name, self._other)
         return other if other is not None and other.info.name == name else self.default
 
     def is_loaded(self, name: str) -> bool:
         return self.get(name).info.name == name
+
+    def arena_names(self, name: str) -> tuple[str, ...]:
+        """The models that stand side by side in the arena where ``name`` is used."""
+        return TOWERS if name in TOWERS and self._load is not None else (name,)
 
     def load_steps(self, name: str) -> Iterator[float]:
         """Load a model, yielding the seconds that have passed. Raises BackboneError: the model cannot be loaded, or
@@ -68,7 +76,11 @@ class ModelPool:
 
         def fetch() -> None:
             try:
-                self._other = load(name)
+                engine = load(name)
+                if name in TOWERS:
+                    self._small[name] = engine
+                else:
+                    self._other = engine
             except Exception as error:  # raised by the generator
                 failed.append(error)
             finally:
@@ -102,6 +114,13 @@ class EngineActivity:
         finally:
             with self._lock:
                 self.running_jobs -= 1
+
+    def wait_until_idle(self, most: float = math.inf) -> Iterator[None]:
+        """Yields every 0.2 s while an answer is computed, for ``most`` seconds at most."""
+        until = time.monotonic() + most
+        while self.running_jobs and time.monotonic() < until:
+            yield
+            time.sleep(0.2)
 
 
 @dataclass(frozen=True)

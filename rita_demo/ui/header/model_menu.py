@@ -62,7 +62,7 @@ class ModelMenu:
         self.use_button.click(
             notice.handle_errors(self.context.error_banner, lambda: {self.context.status: ""})(self.load),
             [self.context.visitor, self.choice],
-            self.context.outputs(self.accordion, self.choice, self.note),
+            self.context.outputs(*self.shown),
             show_progress="hidden",
             api_visibility="private",
             **LOADING_QUEUE,
@@ -88,8 +88,18 @@ class ModelMenu:
         info = context.engine_of(session).info
         yield {
             context.status: notice.done_html(f"{info.title} is ready: press “Attack and defend”."),
-            self.accordion: gr.update(label=f"Model: {model_summary(info)}", open=False),
+            **self.show_model(info),
         }
+
+    @property
+    def shown(self) -> list[Any]:
+        """What :meth:`show_model` updates."""
+        return [self.accordion, self.choice, self.note]
+
+    def show_model(self, info: BackboneInfo) -> Updates:
+        """The menu with the model that is in use."""
+        label = gr.update(label=f"Model: {model_summary(info)}", open=False)
+        return {self.accordion: label, self.choice: gr.update(value=info.name), self.note: self._note(info.name)}
 
     def _note(self, name: Any) -> str:
         first = self.context.models.default.info

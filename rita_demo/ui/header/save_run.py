@@ -13,6 +13,7 @@ from typing import Any
 import gradio as gr
 
 from rita_demo.pipeline import bundle_write
+from rita_demo.pipeline.arena_export import arena_csv, arena_json
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.framework import notice
@@ -83,13 +84,16 @@ def run_zip(session: Session, engine: Any, figures: dict[str, str]) -> bytes:
         DemoError: there is none yet, or it cannot be saved.
     """
     with session.lock:
-        run, crops = session.run, dict(session.crops)
+        run, crops, arena = session.run, dict(session.crops), session.arena
     if run is None:
         raise DemoError("There is no run to save yet.", "Choose a picture and run it first.")
     for side in ("clean", "attacked"):
         if side not in crops:
             crops[side] = engine.view_pixels(getattr(run, side).picture, run.settings)
-    return bundle_write.write_bundle(run, standalone(run, crops), cache_before_run(session, run), figures)
+    tables = {}
+    if arena is not None and arena.fits(run):
+        tables = {"arena.csv": arena_csv(arena), "arena.json": arena_json(arena)}
+    return bundle_write.write_bundle(run, standalone(run, crops), cache_before_run(session, run), figures, tables)
 
 
 def cache_before_run(session: Session, run: Run) -> bytes | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo.pipeline.arena import Cells
+from rita_demo.pipeline.arena import ArenaTable
 from rita_demo.pipeline.attack_steps import last_step, run_at_step
 from rita_demo.records import AttackStepResult, Exclusions, ImageResult, ProcrustesPlane, Run, Trace, ViewSeedResult
 from rita_demo.settings import Settings
@@ -102,15 +102,6 @@ class MemoryState:
     before_after_html: str = ""
 
 
-@dataclass(frozen=True)
-class ArenaState:
-    """*Arena*: the answers ``cells`` of the defences ``methods`` for the picture of ``run``."""
-
-    run: Run | None = None
-    methods: tuple[str, ...] = ()
-    cells: Cells = field(default_factory=dict)
-
-
 @dataclass
 class JobState:
     """Long jobs by the name of their stop button: how many run, how often the button was pressed, and whose last job
@@ -131,7 +122,7 @@ class Session:
     shown of each. ``crops`` maps "clean", "attacked" or "step 3" to views for the screen, (N, s, s, 3) uint8;
     ``image_cache`` holds pictures already encoded for the screen. ``history`` is the cache over time.
     ``visible_tab`` is the id of the open tab; tabs in ``stale_tabs`` are drawn again when they are opened;
-    ``pending_topics`` are drawn in the second stage of an update.
+    ``pending_topics`` are drawn in the second stage of an update. ``arena`` is the last table of *Arena*.
     """
 
     model: str = ""
@@ -151,7 +142,7 @@ class Session:
     jobs: JobState = field(default_factory=JobState)
     attack_defend: AttackDefendState = field(default_factory=AttackDefendState)
     inside: InsideState = field(default_factory=InsideState)
-    arena: ArenaState = ArenaState()
+    arena: ArenaTable | None = None
     memory: MemoryState = field(default_factory=MemoryState)
     stream: StreamState = field(default_factory=StreamState)
     figures: FiguresState = field(default_factory=FiguresState)
@@ -282,6 +273,7 @@ class Session:
             cached[2] if cached else None,
             self.inside.what_if.run,
             self.inside.pinned,
+            self.arena and (self.arena.towers, None if self.same_picture(self.arena.run) else self.arena.run),
             self.stream.trajectory,
             self.figures,
         )

@@ -12,15 +12,27 @@ element.addEventListener("click", (event) => {
   trigger("click", Object.fromEntries(Object.entries(button.dataset).map(([name, value]) => [name, plain(value)])));
 });
 
+// In a table, the button above or below.
+function inColumn(button, step) {
+  const cell = button.closest("td");
+  for (let row = cell?.parentElement[step]; row; row = row[step]) {
+    const found = row.cells[cell.cellIndex].querySelector("button");
+    if (found) return found;
+  }
+  return button;
+}
+
 element.addEventListener("keydown", (event) => {
   const all = buttons();
-  const here = all.indexOf(buttonAt(event));
-  if (here < 0 || !all.some((button) => button.tabIndex < 0)) return;
+  const button = buttonAt(event);
+  const here = all.indexOf(button);
+  if (here < 0 || !all.some((one) => one.tabIndex < 0)) return;
+  const table = button.closest("td");
   const to = {
     ArrowRight: here + 1,
-    ArrowDown: here + 1,
+    ArrowDown: table ? all.indexOf(inColumn(button, "nextElementSibling")) : here + 1,
     ArrowLeft: here - 1,
-    ArrowUp: here - 1,
+    ArrowUp: table ? all.indexOf(inColumn(button, "previousElementSibling")) : here - 1,
     Home: 0,
     End: all.length - 1,
   }[event.key];

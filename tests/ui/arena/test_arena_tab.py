@@ -1,0 +1,163 @@
+"""The tab Arena with fake engines: both towers, opening a cell, malformed requests."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import zipfile
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rita_demo.pipeline import bundle_read
+from rita_demo.pipeline.arena import COLUMNS, TOWERS, unattacked
+from rita_demo.records import Run
+from rita_demo.records.errors import DemoError
+from rita_demo.ui.arena.tab import ArenaTab, cell_request
+from rita_demo.ui.arena.table import EMPTY, arena_html
+from rita_demo.ui.header.save_run import run_zip
+from rita_demo.ui.session.session import HOME_TAB, Session
+from tests.ui.conftest import NAMES, build_tab, completed_run
+from tests.ui.fake_engine import FakeEngine
+from tests.ui.memory_client import Event
+
+METHODS = ["clip", "ensemble", "mta", "rita"]
+
+
+def named(name: str, spread: float = 0.2) -> FakeEngine:
+    engine = FakeEngine(spread=spread)
+    engine.info = replace(engine.info, name=name, title=f"Model {name}")
+    return engine
+
+
+@pytest.fixture(scope="module")
+def tab() -> ArenaTab:
+    return build_tab(ArenaTab, named(TOWERS[0], spread=1.0), load=named)
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return completed_run(named(TOWERS[0], spread=1.0))
+
+
+@pytest.fixture
+def visitor(tab: ArenaTab, run: Run) -> tuple[str, Session]:
+    name = tab.context.sessions.open(model=TOWERS[0])
+    session = tab.context.sessions.get(name)
+    session.show(run, sample="motorcycle")
+    return name, session
+
+
+def fill(tab: ArenaTab, name: str) -> list[Any]:
+    return list(tab.fill(name, METHODS))
+
+
+def test_both_towers_stand_side_by_side(tab: ArenaTab, visitor: tuple[str, Session]) -> None:
+    name, session = visitor
+    assert arena_html(session) == EMPTY
+    updates = fill(tab, name)
+    assert "is filled" in updates[-1][tab.context.status]
+    html = arena_html(session)
+    assert html.count("<table") == 2
+    assert html.count("<button") == 2 * len(METHODS) * len(COLUMNS)
+    assert html.count("tabindex='0' data-tower") == 1, "one stop for the tabulator"
+    for text in ("Model embedded</h3>", "Model embedded-robust</h3>", "Training against attacks", "What defences add"):
+        assert text in html
+    shown = [update[tab.table].count("<button") for update in updates if tab.table in update]
+    assert shown == sorted(shown), "it fills step by step"
+    assert 0 < shown[1] < shown[-1]
+
+
+@pytest.mark.parametrize(("tower", "column"), [(0, "none"), (0, "adaptive"), (1, "pgd"), (1, "transfer")])
+def test_a_cell_opens_its_run_in_its_model(
+    tab: ArenaTab, visitor: tuple[str, Session], tower: int, column: str
+) -> None:
+    name, session = visitor
+    fill(tab, name)
+    assert session.arena is not None
+    cell = session.arena.towers[TOWERS[tower]].cells["mta", column]
+    chosen = Event({"tower": TOWERS[tower], "method": "mta", "column": column})
+    updates = list(tab.open_cell(name, chosen))
+    opened = session.run
+    assert opened is not None
+    assert opened.backbone.name == session.model == TOWERS[tower]
+    assert opened.attacked.verdicts["mta"].label == cell.label
+    assert opened.attacked.verdicts["mta"].margin == pytest.approx(cell.margin, abs=1e-6)
+    assert opened.settings.attack == {"transfer": "adaptive"}.get(column, column)
+    assert session.visible_tab == HOME_TAB
+    assert updates[0][tab.tabs]["selected"] == HOME_TAB
+    assert any(tab.show_model(opened.backbone).keys() <= update.keys() for update in updates)
+    assert unattacked(opened.settings) == unattacked(session.arena.run.settings)
+    assert "<button" in arena_html(session), "the table is still that of the picture on screen"
+
+
+def test_the_table_is_saved_as_csv_and_json_and_in_the_zip_of_its_run(
+    tab: ArenaTab, visitor: tuple[str, Session]
+) -> None:
+    name, session = visitor
+    with pytest.raises(DemoError, match="no table to export"):
+        tab.on_export(name, Event({"kind": "csv"}))
+    fill(tab, name)
+    assert session.arena is not None
+    files = {kind: saved_file(tab.on_export(name, Event({"kind": kind}))[tab.export]) for kind in ("csv", "json")}
+    read = json.loads(files["json"])
+    rows = {(row["model"], row["defence"], row["attacker"]): row for row in read["rows"]}
+    assert len(rows) == len(read["rows"]) == 2 * len(METHODS) * len(COLUMNS)
+    for model, tower in session.arena.towers.items():
+        for (method, column), cell in tower.cells.items():
+            row = rows[model, method, column]
+            assert (row["answer"], row["right"]) == (NAMES[cell.label], cell.label == 0)
+            assert (row["margin"], row["margin_unit"]) == (pytest.approx(cell.margin), cell.margin_unit)
+    knows = rows[TOWERS[1], "mta", "adaptive"]
+    assert (knows["attack"], knows["budget"], knows["steps"]) == ("adaptive:mta", 4, 30)
+    assert "MTA" in knows["threat_model"]
+    assert rows[TOWERS[1], "ensemble", "transfer"]["attack"] == "adaptive:rita"
+    table = list(csv.DictReader(io.StringIO(files["csv"].decode())))
+    assert [(row["model"], row["defence"], row["attacker"]) for row in table] == list(rows)
+    session.crops = {side: np.zeros((2, 8, 8, 3), np.uint8) for side in ("clean", "attacked")}
+    zipped = run_zip(session, tab.context.models.default, {})
+    with zipfile.ZipFile(io.BytesIO(zipped)) as members:
+        assert members.read("arena.csv") == files["csv"]
+        assert members.read("arena.json") == files["json"]
+    assert bundle_read.read(zipped).settings == session.arena.run.settings
+
+
+def saved_file(value: str) -> bytes:
+    return base64.b64decode(json.loads(value)["address"].rpartition(",")[2])
+
+
+def test_another_picture_has_its_own_table(tab: ArenaTab, visitor: tuple[str, Session], run: Run) -> None:
+    name, session = visitor
+    fill(tab, name)
+    session.show(replace(run, settings=run.settings.replace(budget=1)))
+    assert arena_html(session) == EMPTY
+    with pytest.raises(DemoError, match="no such answer"):
+        cell_request(session, {"tower": TOWERS[0], "method": "mta", "column": "pgd"})
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [{}, {"tower": "fake"}, {"tower": TOWERS[0], "method": ["mta"], "column": "pgd"}, {"tower": [], "method": 1}],
+)
+def test_an_event_that_names_no_cell_is_refused(
+    tab: ArenaTab, visitor: tuple[str, Session], chosen: dict[str, Any]
+) -> None:
+    name, session = visitor
+    fill(tab, name)
+    with pytest.raises(DemoError, match="no such answer"):
+        cell_request(session, chosen)
+
+
+def test_a_model_without_a_second_tower_stands_alone() -> None:
+    alone = build_tab(ArenaTab, FakeEngine())
+    name = alone.context.sessions.open(model="fake")
+    session = alone.context.sessions.get(name)
+    session.show(completed_run(FakeEngine()))
+    fill(alone, name)
+    html = arena_html(session)
+    assert html.count("<table") == 1
+    assert "Training against attacks" not in html
