@@ -40,6 +40,7 @@ def test_a_cloud_is_collected_projected_and_selected_across_tabs(figures_page: P
     points = figures_page.locator("#fig-cloud .scatterlayer path.point")
     expect(points.first).to_be_visible()
     expect(figures_page.locator("#fig-separation")).to_contain_text("silhouette", timeout=LONG_TIMEOUT_MS)
+    figures_page.get_by_role("button", name="Are stored views closer").click()
     expect(figures_page.locator("#fig-one-hot-words")).to_contain_text("KL to one-hot")
     expect(figures_page.locator("#fig-cloud")).to_contain_text("approximate placement", timeout=LONG_TIMEOUT_MS)
     chip = figures_page.locator("#fig-chips button").nth(1)

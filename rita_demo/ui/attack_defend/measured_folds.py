@@ -16,13 +16,13 @@ from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES, compared
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError
-from rita_demo.ui.widgets.blocks import table_row
+from rita_demo.ui.widgets.blocks import build_fold, table_row
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
-_CURVES_LEAD = f"""<p class="lead">Accuracy of the built-in model on validation photographs, when the attack may change every
+_CURVES_LEAD = f"""Accuracy of the built-in model on validation photographs, when the attack may change every
 pixel by so many steps of 1/255. The attacker knows the model, the class names, the prompt and the budget; not the crops,
-their seed or the memory. One picture is an example; this is how often it goes like that. {NOT_ZERO_SHOT}</p>"""
+their seed or the memory. One picture is an example; this is how often it goes like that. {NOT_ZERO_SHOT}"""
 _TABLE_LEAD = f"""<p class="lead">Test pictures that every method still has right, in percent, all {{datasets}} sets together ({{n}} pictures per
 cell, built-in model, its own square, 4/255 where a strength is asked for). The columns differ in what the attacker knows: most attack CLIP
 with one view; the last one knows the method that it attacks. {NOT_ZERO_SHOT}</p>"""
@@ -32,8 +32,7 @@ _NONE = "<p class='empty'>No measurements came with this copy; docs/results.md s
 def build_measured_folds() -> None:
     """Accuracy against the budget, one curve per method; RITA and the plain ensemble of the same crops by attack."""
     title = "How much does each strength do? Measured on many pictures"
-    with gr.Accordion(title, open=False, elem_classes="fold", elem_id="budget-fold"):
-        gr.HTML(_CURVES_LEAD)
+    with build_fold(title, _CURVES_LEAD, elem_id="budget-fold"):
         curves = {square: _measured_cells(path) for square, path in shipped_results.BUDGET_CURVES.items()}
         PlotlyView(
             plots.accuracy_by_budget(curves),
@@ -43,7 +42,7 @@ def build_measured_folds() -> None:
             elem_id="budget-curves",
         )
     title = "Is RITA better than a plain average of the crops? Measured against several attackers"
-    with gr.Accordion(title, open=False, elem_classes="fold", elem_id="evidence-fold"):
+    with build_fold(title, elem_id="evidence-fold"):
         gr.HTML(attacker_table(_measured_cells(shipped_results.ATTACKERS)), elem_id="evidence")
 
 

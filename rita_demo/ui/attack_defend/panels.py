@@ -24,7 +24,7 @@ from rita_demo.ui.panels.crop_field import CropField, crop_field_value, shown_st
 from rita_demo.ui.panels.picture_triptych import PictureTriptych, pictures_value, selected_box
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import build_columns
+from rita_demo.ui.widgets.blocks import build_columns, build_fold
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.ui.widgets.views_grid import ViewsGrid, grid_value, sprite_value
 
@@ -88,7 +88,7 @@ def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
 def build_attack_steps_fold(panels: PanelRegistry) -> dict[str, Any]:
     """Every probability at every kept step, in a fold."""
     title = "Along the attack: how sure every method is at every step"
-    with gr.Accordion(title, open=False, elem_classes="fold", elem_id="along-fold"):
+    with build_fold(title, elem_id="along-fold"):
         aria, empty = "Loss and every verdict, by attack step", "The attack's steps will be drawn here."
         steps = _figure(panels, "steps", aria, (290, 360), empty, _steps, "step", "attack_steps")
         panels.add(gr.HTML(elem_id="steps-note"), stored_steps_note, "step", "attack_steps")
@@ -200,11 +200,8 @@ def build_view_seed_check(panels: PanelRegistry) -> dict[str, Any]:
         run, found = session.run, session.attack_defend.view_seed_results
         return plots.view_seed_results(run, list(found)) if run and found else None
 
-    with gr.Accordion("Was it luck? Other random crops", open=False, elem_classes="fold", elem_id="luck-fold"):
-        gr.HTML(
-            "<p class='lead'>The crops are random, and one draw can mislead. This decides the same picture again with "
-            "ten other draws.</p>"
-        )
+    lead = "The crops are random, and one draw can mislead. This decides the same picture again with ten other draws."
+    with build_fold("Was it luck? Other random crops", lead, elem_id="luck-fold"):
         again = gr.Button("Right in how many of 10 view draws?", elem_id="again")
         aria, empty = "Every method's answer in ten draws of views", "Not drawn again yet."
         _figure(panels, "view-seeds", aria, (200, 220), empty, draw, "view_seeds")

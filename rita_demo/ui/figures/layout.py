@@ -13,7 +13,7 @@ from rita_demo.settings import SETTINGS
 from rita_demo.ui.figures import feature_cloud, measurements, theorem
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.widgets.blocks import build_heading
+from rita_demo.ui.widgets.blocks import build_fold, build_heading
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.ui.widgets.setting_controls import ATTACK_CHOICES, setting_title
@@ -136,29 +136,29 @@ def _selected_point(session: Session) -> Any:
 
 
 def _build_kl_to_one_hot(panels: PanelRegistry) -> Parts:
-    build_heading(
-        "Are stored views closer to a one-hot answer?",
+    lead = (
         "KL divergence from the one-hot answer of a class to the mean answer of its features, in nats: the "
-        "pictures above against their views in the memory.",
+        "pictures above against their views in the memory."
     )
-    figure = _figure(
-        panels,
-        "one-hot",
-        feature_cloud.draw_kl_to_one_hot,
-        "class",
-        "cloud",
-        aria="KL to one-hot of the pictures and of the memory",
-        height=380,
-        narrow_height=680,
-        empty=feature_cloud.EMPTY_TEXT,
-    )
-    _text(panels, "one-hot-words", feature_cloud.kl_text, "cloud")
-    return {"one_hot": figure}
+    with build_fold("Are stored views closer to a one-hot answer?", lead):
+        figure = _figure(
+            panels,
+            "one-hot",
+            feature_cloud.draw_kl_to_one_hot,
+            "class",
+            "cloud",
+            aria="KL to one-hot of the pictures and of the memory",
+            height=380,
+            narrow_height=680,
+            empty=feature_cloud.EMPTY_TEXT,
+        )
+        _text(panels, "one-hot-words", feature_cloud.kl_text, "cloud")
+        return {"one_hot": figure}
 
 
 def _build_theorem(panels: PanelRegistry) -> Parts:
     build_heading(
-        "Theorem 1 on the picture on screen",
+        "Does Theorem 1 hold on the picture on screen?",
         "For every class two bounds around twice the transport cost of the picture’s views: below, the "
         "distance of means and covariances; above, with both spreads in full.",
     )
@@ -178,41 +178,41 @@ def _build_theorem(panels: PanelRegistry) -> Parts:
 
 
 def _build_ablations(panels: PanelRegistry) -> Parts:
-    build_heading(
-        "Ablations",
+    lead = (
         "Accuracy against one setting, everything else alike, from runs of <code>evaluate</code> on this "
         "server. A small one can be measured here: drawn textures among all 47 names, clean and under PGD. "
-        f"{NOT_ZERO_SHOT}",
+        f"{NOT_ZERO_SHOT}"
     )
-    settings = [(setting_title(SETTINGS[name]), name) for name in small_ablations.VALUES]
-    budget, most = SETTINGS["budget"], small_ablations.MAX_PICTURES
-    shipped = evaluation_page.SHIPPED
-    parts: dict[str, Any] = {}
-    with gr.Row(elem_classes="ask-row"):
-        parts["run"] = _menu("run", "Run", [(SHIPPED_TITLE, shipped)], shipped, "folders on the server")
-        parts["setting"] = _menu("setting", "Setting", settings, "transported_mass", "what is varied")
-        info = "24 are few: the intervals are wide"
-        parts["pictures"] = _slider("pictures", "Pictures to measure", 4, most, 24, info)
-        info = "of the measurement; PGD, 7 steps"
-        parts["measured_budget"] = _slider("measured-budget", setting_title(budget), 1, 16, budget.default, info)
-    with gr.Row(elem_classes="whatif-row"):
-        parts["measure"] = _button("measure", "Measure this setting")
-        parts["stop_measuring"] = _button("stop-measuring", "Stop", visible=False)
-    _figure(panels, "sweep", measurements.draw_sweep, "figures", aria="Accuracy against one setting", height=420)
-    _text(panels, "components", measurements.component_table, "figures")
-    return parts
+    with build_fold("Which settings matter? Ablations", lead):
+        settings = [(setting_title(SETTINGS[name]), name) for name in small_ablations.VALUES]
+        budget, most = SETTINGS["budget"], small_ablations.MAX_PICTURES
+        shipped = evaluation_page.SHIPPED
+        parts: dict[str, Any] = {}
+        with gr.Row(elem_classes="ask-row"):
+            parts["run"] = _menu("run", "Run", [(SHIPPED_TITLE, shipped)], shipped, "folders on the server")
+            parts["setting"] = _menu("setting", "Setting", settings, "transported_mass", "what is varied")
+            info = "24 are few: the intervals are wide"
+            parts["pictures"] = _slider("pictures", "Pictures to measure", 4, most, 24, info)
+            info = "of the measurement; PGD, 7 steps"
+            parts["measured_budget"] = _slider("measured-budget", setting_title(budget), 1, 16, budget.default, info)
+        with gr.Row(elem_classes="whatif-row"):
+            parts["measure"] = _button("measure", "Measure this setting")
+            parts["stop_measuring"] = _button("stop-measuring", "Stop", visible=False)
+        _figure(panels, "sweep", measurements.draw_sweep, "figures", aria="Accuracy against one setting", height=420)
+        _text(panels, "components", measurements.component_table, "figures")
+        return parts
 
 
 def _build_tables(panels: PanelRegistry) -> Parts:
-    build_heading(
-        "Printed and measured",
+    lead = (
         "Every accuracy that the paper prints, with what is known to be wrong with some cells, beside what "
         "was measured with this program. Another model, fewer pictures or other class lists do not "
-        f"reproduce a cell: each measurement states its own. {NOT_ZERO_SHOT}",
+        f"reproduce a cell: each measurement states its own. {NOT_ZERO_SHOT}"
     )
-    with gr.Row(elem_classes="ask-row"):
-        menus = {
-            name: _menu(name, name.capitalize(), choices, measurements.DEFAULT_FILTERS[name])
-            for name, choices in measurements.filters().items()
-        }
-    return {"filters": menus, "printed": _text(panels, "printed", measurements.paper_table, "figures")}
+    with build_fold("What does the paper print, and what was measured?", lead):
+        with gr.Row(elem_classes="ask-row"):
+            menus = {
+                name: _menu(name, name.capitalize(), choices, measurements.DEFAULT_FILTERS[name])
+                for name, choices in measurements.filters().items()
+            }
+        return {"filters": menus, "printed": _text(panels, "printed", measurements.paper_table, "figures")}

@@ -13,7 +13,7 @@ import gradio as gr
 from rita_demo.plots.figure import Figure
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.session.session import SIDES, Session
-from rita_demo.ui.widgets.blocks import build_columns, build_heading
+from rita_demo.ui.widgets.blocks import build_columns, build_fold, build_heading
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 
 Parts = dict[str, Any]  # components by name
@@ -81,9 +81,7 @@ def build_section(context: AppContext, section: Section) -> Parts:
     if not section.fold:
         build_heading(section.title, section.text)
         return _build_content(context, section)
-    with gr.Accordion(section.title, open=False, elem_classes="fold", elem_id=f"in-{section.fold}") as fold:
-        if section.text:
-            gr.HTML(f"<p class='lead'>{section.text}</p>")
+    with build_fold(section.title, section.text, elem_id=f"in-{section.fold}") as fold:
         return _build_content(context, section) | {section.fold: fold}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from html import escape
 
+from rita_demo.attacks import get_attack
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.records import DefenceFault, Run, Verdict
 from rita_demo.ui.session.session import Session
@@ -80,11 +81,21 @@ def _answer(verdict: Verdict, run: Run) -> str:
 
 
 def threat(session: Session) -> str:
-    """The threat model."""
+    """The threat model: the attack, its strength and what the attacker does not know; the rest in a fold."""
     if session.run is None:
         return ""
-    items = "".join(f"<li>{escape(s)}</li>" for s in session.run.threat_model.sentences)
-    return f"<h3>What the attacker may do and knows</h3><ul class='plain'>{items}</ul>"
+    model = session.run.threat_model
+    strength = f", at most {model.budget}/255" if model.budget else ""
+    unknown = f"; the attacker does not know {_list(model.does_not_know)}" if model.does_not_know else ""
+    items = "".join(f"<li>{escape(s)}</li>" for s in model.sentences)
+    return (
+        f"<details class='differs'><summary>{escape(get_attack(model.attack).title)}{strength}{escape(unknown)}."
+        f"</summary><ul class='plain'>{items}</ul></details>"
+    )
+
+
+def _list(words: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def times(session: Session) -> str:

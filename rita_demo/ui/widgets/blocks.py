@@ -5,7 +5,9 @@ Texts are HTML already: callers escape what users or files wrote.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import gradio as gr
 
@@ -13,6 +15,15 @@ import gradio as gr
 def build_heading(title: str, lead: str = "") -> None:
     """A heading and what to look at."""
     gr.HTML(f"<h2 class='section-title'>{title}</h2>" + (f"<p class='lead'>{lead}</p>" if lead else ""))
+
+
+@contextmanager
+def build_fold(title: str, lead: str = "", **accordion: Any) -> Iterator[gr.Accordion]:
+    """A closed fold with what to look at; its content is built inside ``with``."""
+    with gr.Accordion(title, open=False, elem_classes="fold", **accordion) as fold:
+        if lead:
+            gr.HTML(f"<p class='lead'>{lead}</p>")
+        yield fold
 
 
 def build_columns(*scales: int, min_width: int = 320) -> list[gr.Column]:
