@@ -23,6 +23,7 @@ from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.panels import selection_details, verdict_table
 from rita_demo.ui.panels.attack_sliders import build_budget_choice, build_step_slider
 from rita_demo.ui.panels.picture_triptych import PictureTriptych, pictures_value, selected_box
+from rita_demo.ui.panels.transport_toy import TransportToy, toy_value
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_columns
@@ -164,6 +165,7 @@ def build_transport(panels: PanelRegistry) -> dict[str, Any]:
         f"{wording.term_html('memory (cache)')} adds a second cost. The lowest total wins. Choose a class to "
         "see its plan, then a cell of the plan.</p>"
     )
+    panels.add(TransportToy(elem_id="toy"), toy_value, "step", "side")
     left, right = build_columns(1, 1)
     with left:
         aria, topics = "Cost of every class, clean and attacked", ("class", "step", "attack_steps")

@@ -9,6 +9,7 @@ import numpy as np
 
 from rita_demo.records import ImageResult, Run
 from rita_demo.ui.framework.panels import PanelRegistry
+from rita_demo.ui.panels.transport_toy import MADE_UP, TransportToy
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 
@@ -70,6 +71,8 @@ def build_learn(panels: PanelRegistry) -> None:
         tour.click(
             None, None, None, js="() => { document.querySelector('#tour button').click(); }", api_visibility="private"
         )
+        gr.HTML("<h3>Drag a crop: the plan follows</h3>")
+        TransportToy(MADE_UP, elem_id="toy-learn")
         exercises = "".join(
             f"<details class='exercise'><summary>{number}. {escape(question)}</summary><p>{escape(answer)}</p></details>"
             for number, (question, answer) in enumerate(EXERCISES, 1)
