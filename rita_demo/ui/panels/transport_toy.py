@@ -107,6 +107,6 @@ def _about(run: Run, side: str, small: SmallTransport) -> str:
     which = f"the {side} picture{wording.step_suffix(run)}" if run.attack else "this picture"
     return (
         f"{len(small.views)} of the {count} crops of {which}: those that fit {run.class_prompts.names[small.classes[1]]} "
-        f"best, middling and worst. All {count} together say {rita}. Drag a dot, or move it with the arrow keys; each crop "
-        f"gives the same share, and so each sentence takes."
+        f"best, middling and worst. All {count} together say {rita}. Drag a dot, or move it with the arrow keys. Each crop "
+        f"gives the same share, and each sentence takes the same."
     )

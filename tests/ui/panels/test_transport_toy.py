@@ -52,9 +52,8 @@ def test_without_a_run_there_is_none() -> None:
 
 
 def test_in_the_made_up_example_the_plan_decides() -> None:
-    at, sentences = (
-        np.array([one["at"] for one in part]) for part in (MADE_UP["crops"], sum(MADE_UP["sentences"], []))
-    )
+    first, second = MADE_UP["sentences"]
+    at, sentences = (np.array([one["at"] for one in part]) for part in (MADE_UP["crops"], [*first, *second]))
     cost = torch.tensor(((at[:, None] - sentences) ** 2).sum(-1) / 2).reshape(3, 2, 2).transpose(0, 1)
     moved = transport(cost, torch.ones(3), torch.ones(2), entropy_weight=MADE_UP["lambda"])
     assert moved.distance[0] < moved.distance[1]
