@@ -29,3 +29,15 @@ document.addEventListener(
   },
   true,
 );
+
+// Lecture mode: the style sheet enlarges the page, and a presenter's keys lead through the tour.
+if (new URLSearchParams(location.search).has("lecture")) {
+  document.documentElement.classList.add("lecture");
+  document.addEventListener("keydown", (event) => {
+    const turn = { PageDown: "next", PageUp: "back" }[event.key];
+    const button = turn && document.querySelector(document.querySelector(".tour:not([hidden])") ? `.tour .${turn}` : "#tour button");
+    if (!button) return;
+    event.preventDefault();
+    button.click();
+  });
+}

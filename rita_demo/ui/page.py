@@ -24,7 +24,7 @@ from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.header.model_menu import ModelMenu
 from rita_demo.ui.header.save_run import SaveButton, bind_save
 from rita_demo.ui.inside.tab import InsideTab
-from rita_demo.ui.learn.tab import build_learn
+from rita_demo.ui.learn.tab import LearnTab
 from rita_demo.ui.learn.tour import Tour
 from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.panels.figure_caption import build_caption
@@ -99,14 +99,14 @@ def build(
             with gr.Tab("Figures of the paper", id="figures") as fifth:
                 figures = FiguresTab(context, folders)
             with gr.Tab("Learn", id="learn-tab") as sixth:
-                build_learn(context.panels)
+                learn = LearnTab(context)
         tab.bind_events(first)
         inside.bind_events(tab.form.fields["budget"], second)
         arena.bind_events(arena_part, [*tab.form.shown, *menu.shown])
         memory.bind_events()
         stream.bind_events(fourth)
         figures.bind_events(fifth)
-        context.bind_tab(sixth)
+        learn.bind_events(sixth, tab.apply_link, tab.link_outputs)
         menu.bind_events()
         bind_save(save, context)
         context.downloads.use_page(page)
@@ -146,7 +146,7 @@ def _bind_load_and_unload(
     def closed(request: gr.Request) -> None:
         context.sessions.close_page(request.session_hash)
 
-    outputs = context.outputs(context.visitor, *tab.form.shown, tab.link, tab.queue_status.timer)
+    outputs = context.outputs(context.visitor, *tab.link_outputs)
     guard = notice.handle_errors(context.error_banner, lambda: {context.status: ""})
     page.load(guard(opened), None, outputs, concurrency_limit=None, show_progress="hidden", api_visibility="private")
     reset.click(None, None, None, js="() => window.location.assign(window.location.pathname)", api_visibility="private")

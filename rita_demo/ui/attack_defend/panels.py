@@ -22,6 +22,7 @@ from rita_demo.ui.panels import selection_details, verdict_table
 from rita_demo.ui.panels.attack_sliders import build_budget_choice, stored_steps_note
 from rita_demo.ui.panels.crop_field import CropField, crop_field_value, shown_step
 from rita_demo.ui.panels.picture_triptych import PictureTriptych, pictures_value, selected_box
+from rita_demo.ui.panels.transport_toy import TransportToy, toy_value
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_columns, build_fold
@@ -163,14 +164,15 @@ def build_transport(panels: PanelRegistry) -> dict[str, Any]:
     gr.HTML(
         f"<p class='lead'>The {wording.term_html('transport cost')} of a class is the mean cosine distance of the "
         f"cheapest {wording.term_html('transport plan')} from the crops to its sentences; the "
-        f"{wording.term_html('memory (cache)')} adds a second cost. The lowest total wins. Choose a class to "
-        "see its plan, then a cell of the plan.</p>"
+        f"{wording.term_html('memory (cache)')} adds a second cost. The lowest total wins.</p>"
     )
     left, right = build_columns(1, 1)
     with left:
+        panels.add(TransportToy(elem_id="toy"), toy_value, "step", "side")
+    with right:
         aria, topics = "Cost of every class, clean and attacked", ("class", "step", "attack_steps")
         costs = _figure(panels, "costs", aria, (360, 640), "The classes' costs.", _costs, *topics)
-    with right:
+    with build_fold("Every crop and every sentence: the plan of one class", elem_id="plan-fold"):
         class_menu = gr.Dropdown([], label="Class looked at", allow_custom_value=True, elem_id="class")
         aria, empty = "Transport plan of the chosen class", "The plan of the chosen class."
         selected = ("class", "side", "view", "step")

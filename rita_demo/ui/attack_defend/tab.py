@@ -187,6 +187,11 @@ class AttackDefendTab(SelectionEvents):
         engine = self.context.chosen_engine(session)
         yield from self.run(session, parse_request(form, session.attack_defend, engine.info.side, attack=attack))
 
+    @property
+    def link_outputs(self) -> list[Any]:
+        """The components besides panels that :meth:`apply_link` and :meth:`run_form_updates` fill in."""
+        return [*self.form.shown, self.link, self.queue_status.timer]
+
     def apply_link(self, visitor: str, query: dict[str, str], link: ShareLink) -> Updates:
         """The page was opened with a link: fill in the form and join the queue. The job is the event that :attr:`link`
         triggers: it waits like every other job."""

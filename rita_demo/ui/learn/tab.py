@@ -1,87 +1,98 @@
-"""The tab *Learn*: the tour's start, the formulas with the numbers on screen, exercises, and every term."""
+"""The tab *Learn*: the tour's start, a plan to drag, exercises, the formulas with the numbers on screen, every term."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Sequence
 from html import escape
+from typing import Any
+from urllib.parse import parse_qsl
 
 import gradio as gr
 import numpy as np
 
 from rita_demo.records import ImageResult, Run
-from rita_demo.ui.framework.panels import PanelRegistry
+from rita_demo.ui.framework import notice
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.learn.exercises import EXERCISES, Exercise, revealed
+from rita_demo.ui.panels.transport_toy import MADE_UP, TransportToy
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.share_link import ShareLink
 from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.blocks import build_heading
+from rita_demo.ui.widgets.plotly_view import parse_int
 
-#: Question and answer. Answers that can be checked on the page say where.
-EXERCISES = (
-    (
-        "The attack changes no pixel value by more than 4 of 255 levels. Why does it fool CLIP, while noise of the same "
-        "strength does nothing?",
-        "Every pixel changes in the direction that raises the error, so thousands of tiny changes add up; random ones "
-        "cancel. Compare the kinds PGD and random noise at the same strength on the first tab.",
-    ),
-    (
-        "Why do most crops of an attacked picture still have the right class?",
-        "The pattern was made for the whole square. A crop shifts, scales and cuts it, and the model's input is "
-        "resampled: the changes no longer add up. Sort the crops by entropy and compare those that answer with the "
-        "attacker's class.",
-    ),
-    (
-        "Set λ to 1 in Inside RITA. What happens to the plan, and what is the transport cost then?",
-        "The plan becomes flat: every crop is spread evenly over the sentences, and the cost is the mean cosine "
-        "distance. The plan matters only where λ is small beside the differences in cost.",
-    ),
-    (
-        "With ρ = 1 every crop has to be moved. What does ρ = 0.35 allow, and which crops does a class then leave out?",
-        "65 % of the mass may stay where it is: each class leaves out the crops that fit it worst, see “Who carries "
-        "the mass”. That helps the true class against crops that were fooled, and every wrong class against crops "
-        "that were not.",
-    ),
-    (
-        "Choose the preset “step back” and attack with PGD, then with “Make CLIP surer (reverse)”. What happens to the "
-        "answers of CLIP and RITA, and why?",
-        "The step moves every view away from the features of the whole picture. PGD pushes the whole picture away from "
-        "the true class, so the opposite direction leads to it: the step reads the answer out of the attack. Reverse "
-        "pushes the whole picture towards the true class. CLIP stays right, and the step leads to the runner-up. "
-        "Set κ to 0 in Inside RITA to see the difference.",
-    ),
-    (
-        "A memory filled with the model's own answers can be poisoned. How, and how do you see it?",
-        "Confident wrong crops enter under a wrong class and pull later pictures towards it. Fill the memory with "
-        "attacked samples and compare the distances with and without it; undo takes them out again.",
-    ),
-    (
-        "RITA still has the right answer where CLIP is fooled. Is it robust?",
-        "Only against the attacker named beside the number. One who averages over crops, or attacks through RITA, does "
-        "more harm: choose such an attack under “Kind”. Most of the protection comes from the crops, which the plain "
-        "ensemble has as well.",
-    ),
-)
+ApplyLink = Callable[[str, dict[str, str], ShareLink], Updates]
 
 
-def build_learn(panels: PanelRegistry) -> None:
-    """Build it inside its ``gr.Tab``."""
-    with gr.Column(elem_id="learn"):
-        gr.HTML(
-            "<h2 class='section-title'>Learn</h2><p class='lead'>A tour of nine stops leads through the page itself. Below it the "
-            "formulas, with the numbers of what is on screen put in; exercises with answers; and every term in a sentence.</p>"
-        )
-        tour = gr.Button("Start the tour", variant="primary", elem_id="start-tour")
-        tour.click(
-            None, None, None, js="() => { document.querySelector('#tour button').click(); }", api_visibility="private"
-        )
-        exercises = "".join(
-            f"<details class='exercise'><summary>{number}. {escape(question)}</summary><p>{escape(answer)}</p></details>"
-            for number, (question, answer) in enumerate(EXERCISES, 1)
-        )
-        terms = "".join(f"<dt>{escape(term)}</dt><dd>{escape(said)}</dd>" for term, said in wording.terms().items())
-        with gr.Row(elem_classes="pair"):
-            with gr.Column(scale=1, min_width=320):
-                gr.HTML("<h3>The formulas, with the numbers on screen</h3>")
-                panels.add(gr.HTML(elem_id="formulas"), formulas, "class", "view", "step", "inside")
-                gr.HTML(f"<h3>Exercises, with answers</h3>{exercises}")
-            with gr.Column(scale=1, min_width=320):
-                gr.HTML(f"<h3>Every term</h3><dl class='terms'>{terms}</dl>")
+class LearnTab:
+    """The tab. Build it inside its ``gr.Tab``."""
+
+    def __init__(self, context: AppContext) -> None:
+        self.context, self.presses = context, itertools.count()
+        with gr.Column(elem_id="learn"):
+            build_heading("Learn by trying", "A tour of nine stops leads through the page.")
+            tour = gr.Button("Start the tour", variant="primary", elem_id="start-tour")
+            open_tour = "() => { document.querySelector('#tour button').click(); }"
+            tour.click(None, None, None, js=open_tour, api_visibility="private")
+            build_heading("A plan moves crops onto sentences")
+            TransportToy(MADE_UP, elem_id="toy-learn")
+            build_heading("Predict, then look", "Six exercises set themselves up; each has one number to read off.")
+            self._build_exercises()
+            with gr.Accordion("The formulas, with the numbers on screen", open=False, elem_classes="fold"):
+                context.panels.add(gr.HTML(elem_id="formulas"), formulas, "class", "view", "step", "inside")
+            with gr.Accordion("Every term in a sentence", open=False, elem_classes="fold"):
+                terms = "".join(f"<dt>{escape(t)}</dt><dd>{escape(said)}</dd>" for t, said in wording.terms().items())
+                gr.HTML(f"<dl class='terms'>{terms}</dl>")
+
+    def _build_exercises(self) -> None:
+        first, titles = EXERCISES[0], [(f"{n}. {one.title}", n) for n, one in enumerate(EXERCISES, 1)]
+        self.chosen = gr.Radio(titles, value=1, label="Exercise", show_label=False, elem_id="exercise")
+        self.question = gr.HTML(_question_html(first), elem_id="exercise-question")
+        self.set_up_button = gr.Button("Set it up", size="sm", elem_id="exercise-set-up")
+        self.prediction = gr.Radio(list(first.choices), label="Your prediction", elem_id="exercise-prediction")
+        self.reveal_button = gr.Button("Reveal", size="sm", elem_id="exercise-reveal")
+        self.answer = gr.HTML(elem_id="exercise-answer")
+
+    def bind_events(self, own_tab: gr.Tab, apply_link: ApplyLink, filled: Sequence[Any]) -> None:
+        """Connect the events; ``apply_link`` fills in the components ``filled`` and starts the run of a link."""
+        context, visitor = self.context, self.context.visitor
+        context.bind_tab(own_tab)
+        self.apply_link = apply_link
+        shown = [self.question, self.prediction, self.answer]
+        self.chosen.input(self.choose, self.chosen, shown, **IMMEDIATE_EVENT)
+        guard = notice.handle_errors(context.error_banner)
+        outputs = context.outputs(*filled, self.answer)
+        # in a queue: outside it Gradio does not notice that a gr.State changed, and the run would not start
+        self.set_up_button.click(guard(self.set_up), [visitor, self.chosen], outputs, **queued_event("set up", 8))
+        reveal = guard(self.reveal)
+        inputs = [visitor, self.chosen, self.prediction]
+        self.reveal_button.click(reveal, inputs, [context.error_banner, self.answer], **IMMEDIATE_EVENT)
+
+    def choose(self, number: Any) -> list[Any]:
+        """Another exercise: its question, its choices, and no answer yet."""
+        one = _exercise(number)
+        return [_question_html(one), gr.update(choices=list(one.choices), value=None), ""]
+
+    def set_up(self, visitor: str, number: Any) -> Updates:
+        """Fill in the form and start the run; "again" makes a link that was opened before a new one."""
+        one = _exercise(number)
+        query = dict(parse_qsl(one.query)) | {"again": str(next(self.presses))}
+        return self.apply_link(visitor, query, one.link) | {self.answer: ""}
+
+    def reveal(self, visitor: str, number: Any, predicted: Any) -> Updates:
+        session = self.context.sessions.get(visitor)
+        return {self.answer: revealed(session, _exercise(number), predicted)}
+
+
+def _exercise(number: Any) -> Exercise:
+    found = parse_int(number, 1, len(EXERCISES) + 1)
+    return EXERCISES[(found or 1) - 1]
+
+
+def _question_html(exercise: Exercise) -> str:
+    return f"<p class='says'>{escape(exercise.question)}</p>"
 
 
 def formulas(session: Session) -> str:

@@ -3,16 +3,16 @@ const button = element.querySelector("button");
 const said = element.querySelector("span");
 const TABS = { "Inside RITA": "inside", Arena: "arena", "Memory (cache)": "memory", "Stream": "stream", "Figures of the paper": "figures", Learn: "learn" };
 const wanted = new URLSearchParams(location.search);
-const theme = wanted.get("__theme");
+const kept = ["__theme", "lecture"].filter((name) => wanted.has(name));
 let opened = false; // whether the link's own tab has been opened
 
 const tabs = () => [...document.querySelectorAll("#tabs button[role=tab]")];
 const open = () => TABS[tabs().find((b) => b.getAttribute("aria-selected") === "true")?.textContent.trim()] || "";
 
 function address() {
-  if (!props.value) return location.pathname;
-  const tab = open();
-  return `${location.pathname}?${props.value}${tab ? `&tab=${tab}` : ""}${theme ? `&__theme=${theme}` : ""}`;
+  const tab = props.value && open();
+  const parts = [props.value, tab && `tab=${tab}`, ...kept.map((name) => `${name}=${wanted.get(name)}`)].filter(Boolean);
+  return location.pathname + (parts.length ? `?${parts.join("&")}` : "");
 }
 
 function follow() {

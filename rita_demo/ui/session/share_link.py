@@ -23,8 +23,8 @@ from rita_demo.ui.widgets.setting_controls import settings_from
 
 MAX_QUERY_LENGTH = 1800  # characters of a query; browsers and mail programs cut longer ones
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
-#: Gradio's own parameters, ignored here.
-GRADIO_KEYS = ("__theme", "view_api", "session_hash", "deep_link")
+#: Ignored here: Gradio's own, the open tab, the lecture mode, and what makes the same link a new one.
+IGNORED_KEYS = ("__theme", "view_api", "session_hash", "deep_link", "tab", "lecture", "again")
 QUERY_KEYS = ("sample", "classes", "truth", "target", "methods", "class", "view", "atom", "step", "side")
 BROKEN_LINK_HINT = "Open the page without it, or ask for the link again."
 
@@ -73,7 +73,7 @@ def query(session: Session) -> str:
 def parse_link(params: Mapping[str, str]) -> ShareLink | None:
     """The link in a page's query; None when there is none. Its selection is the one to set after the run;
     :func:`valid_selection` drops what the run does not have. Raises DemoError: the first invalid part."""
-    given = {k: str(v) for k, v in params.items() if k not in GRADIO_KEYS and k != "tab"}
+    given = {k: str(v) for k, v in params.items() if k not in IGNORED_KEYS}
     if not given:
         return None
     unknown = [k for k in given if k not in SETTINGS and k not in QUERY_KEYS]

@@ -1,0 +1,165 @@
+"""Six exercises: each sets up a run, asks for a prediction, and reads the answer from that run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from urllib.parse import parse_qsl
+
+import numpy as np
+
+from rita_demo.records import Run
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.share_link import ShareLink, parse_link
+from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.setting_controls import settings_from
+
+NOT_SET_UP = "Press “Set it up” and wait until the run is done."
+NO_PREDICTION = "Predict first: choose one of the three."
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """``query`` is the share link of the run, ``answer(run)`` gives the number of the right choice and a sentence with
+    the run's own numbers, ``where`` says where the page shows that number."""
+
+    title: str
+    query: str
+    question: str
+    choices: tuple[str, str, str]
+    answer: Callable[[Run], tuple[int, str]]
+    where: str
+
+    @property
+    def link(self) -> ShareLink:
+        link = parse_link(dict(parse_qsl(self.query)))
+        assert link is not None
+        return link
+
+    def is_set_up(self, session: Session) -> bool:
+        """Whether the run on screen is this exercise's."""
+        run, link = session.run, self.link
+        return run is not None and session.run_sample == link.sample and run.settings == settings_from(link.form)
+
+
+def _clip(run: Run) -> tuple[str, str, str]:
+    """CLIP's answer, and its probability of the true class before and after."""
+    shares = (wording.percent(side.verdicts["clip"].probability[run.label]) for side in (run.clean, run.attacked))
+    return (run.class_prompts.names[run.attacked.verdicts["clip"].label], *shares)  # type: ignore[return-value]
+
+
+def _fooled(run: Run) -> tuple[int, str]:
+    said, before, after = _clip(run)
+    truth = run.class_prompts.names[run.label]
+    kept = run.attacked.verdicts["clip"].probability[run.label] / run.clean.verdicts["clip"].probability[run.label]
+    choice = 2 if said != truth else 1 if kept < 0.75 else 0
+    return choice, f"CLIP gives {truth} {before} before and {after} after. It says {said}."
+
+
+def _crops(run: Run) -> tuple[int, str]:
+    count, truth = len(run.attacked.encoded_views.features), run.class_prompts.names[run.label]
+    votes = wording.votes(run.attacked, run.label)
+    return int(3 * votes > count) + int(3 * votes > 2 * count), f"{votes} of {count} crops still say {truth}."
+
+
+def _flat_plan(run: Run) -> tuple[int, str]:
+    trace, k = run.attacked.trace, run.attacked.verdicts["rita"].label
+    paid = float(trace.prompt_transport.distance[k])
+    flat = np.asarray(trace.view_weight)[:, None] * np.asarray(trace.prompt_weight)[k]
+    mean = float((flat * np.asarray(trace.prompt_transport.cost)[k]).sum())
+    gap = abs(mean - paid)
+    said = (
+        f"The transport cost of {run.class_prompts.names[k]} is {paid:.4f}, the plain mean {mean:.4f}: {gap:.4f} apart."
+    )
+    return (0 if gap < 0.01 else 1 if gap < 0.05 else 2), said
+
+
+def _stored(run: Run) -> tuple[int, str]:
+    names, events = run.class_prompts.names, run.attacked.trace.cache_update.events
+    wrong = [names[event.label] for event in events if event.label != run.label]
+    if not wrong:
+        return 0, f"{wording.view_count(len(events))} went in, none under a wrong class."
+    return (
+        2 if len(wrong) == len(events) else 1
+    ), f"{len(wrong)} of {wording.view_count(len(events))} that went in stand under a wrong class: {', '.join(wrong)}."
+
+
+def _known(run: Run) -> tuple[int, str]:
+    verdict, truth = run.attacked.verdicts["rita"], run.class_prompts.names[run.label]
+    said = run.class_prompts.names[verdict.label]
+    before = wording.percent(run.clean.verdicts["rita"].probability[run.label])
+    after = wording.percent(verdict.probability[run.label])
+    votes, count = wording.votes(run.attacked, run.label), len(run.attacked.encoded_views.features)
+    choice = 2 if said != truth else 0 if votes > count / 2 else 1
+    return choice, (
+        f"RITA says {said}: it gives {truth} {before} before and {after} after. {votes} of {count} crops still say {truth}."
+    )
+
+
+_BELOW = "below the attacked picture, first tab"
+EXERCISES = (
+    Exercise(
+        "A small attack",
+        "sample=motorcycle&budget=1",
+        "The attack may change every pixel value by 1 of 255. What happens to CLIP’s motorbike?",
+        ("CLIP hardly notices", "CLIP is less sure, but right", "CLIP is fooled"),
+        _fooled,
+        _BELOW,
+    ),
+    Exercise(
+        "Noise",
+        "sample=motorcycle&attack=noise&budget=4",
+        "Now random noise, four times as strong. And CLIP?",
+        ("CLIP hardly notices", "CLIP is less sure, but right", "CLIP is fooled"),
+        _fooled,
+        _BELOW,
+    ),
+    Exercise(
+        "The crops",
+        "sample=motorcycle&budget=4",
+        "The attack has 4 of 255 and is made for the whole picture. How many of its 64 crops still say motorbike?",
+        ("a third or fewer", "up to two thirds", "more than two thirds"),
+        _crops,
+        "heading 3, first tab",
+    ),
+    Exercise(
+        "The flat plan",
+        "sample=motorcycle&entropy_weight=1",
+        "With λ = 1 every crop is spread over all sentences. How far is the transport cost from the plain mean distance?",
+        ("less than 0.01", "0.01 to 0.05", "more than 0.05"),
+        _flat_plan,
+        "figure “Cost of every class”, first tab",
+    ),
+    Exercise(
+        "What is remembered",
+        "sample=coffee&budget=4",
+        "A cup is attacked; its surest crops enter the memory under their own answer. How many stand under a wrong class?",
+        ("none", "some", "all"),
+        _stored,
+        "heading 5, first tab",
+    ),
+    Exercise(
+        "The attacker who knows",
+        "sample=motorcycle&attack=adaptive&adaptive.against=rita",
+        "This attacker computes through RITA itself; it takes about half a minute. Does RITA hold?",
+        ("yes, most crops too", "yes, but most crops follow", "no"),
+        _known,
+        "row RITA of “Who is right?”, first tab",
+    ),
+)
+
+
+def revealed(session: Session, exercise: Exercise, predicted: str | None) -> str:
+    """HTML: the answer with the numbers of the run on screen, or what to do first."""
+    run = session.run
+    if run is None or not exercise.is_set_up(session):
+        return f"<p class='empty'>{NOT_SET_UP}</p>"
+    if predicted not in exercise.choices:
+        return f"<p class='empty'>{NO_PREDICTION}</p>"
+    right, sentence = exercise.answer(run)
+    verdict = "You predicted it" if exercise.choices[right] == predicted else f"It is: {exercise.choices[right]}"
+    return (
+        f"<p class='says'><b>{escape(verdict)}.</b> {escape(sentence)}</p>"
+        f"<p class='quiet small'>Where to read it: {escape(exercise.where)}.</p>"
+    )

@@ -1,0 +1,112 @@
+"""Transport to touch: a few crops, two sentences of each of two classes, and arrows as thick as the plan.
+
+A crop can be dragged; the browser then computes distances, plans and costs (``small_sinkhorn.js``).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rita_demo.analysis.small_transport import SmallTransport, small_transport
+from rita_demo.plots.labels import printable, truncated
+from rita_demo.records import Run
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.data_uri import jpeg_uri
+from rita_demo.ui.widgets.html_buttons import HtmlWidget
+
+FOLDER = Path(__file__).parent
+SOLVER = (FOLDER / "small_sinkhorn.js").read_text(encoding="utf-8")
+SCRIPT = SOLVER + Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+CSS = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
+THUMBNAIL = 48  # pixels
+
+_TEMPLATE = """<div class="toy" role="group" aria-label="A small transport plan"><p class="about lead"></p>
+<div class="tool" hidden><div><svg class="drawing" role="group" aria-label="Crops as dots, sentences as squares, the plan as arrows"></svg>
+<div class="controls"><label class="lambda"><span>each goes to the nearest</span>
+<input type="range" min="-3" max="1" step="0.05" aria-label="λ, from each goes to the nearest to everything everywhere">
+<span>everything everywhere</span><output></output></label>
+<label class="partial"><input type="checkbox"><span></span></label>
+<button type="button" class="plain-button">Put the dots back</button></div>
+<p class="result"></p><p class="sr" role="status"></p></div><details class="detail"><summary>The sums, arrow by arrow</summary><div class="sums"></div></details></div></div>"""
+
+#: Made-up places, chosen so that the plan decides: a cup looks different from above and from the side.
+MADE_UP: dict[str, Any] = {
+    "about": "These places are made up, so that the plan decides: each crop fits one view of a cup well. Drag a dot, or "
+    "move it with the arrow keys. Each crop gives a third; each sentence takes half.",
+    "classes": ["cup", "bowl"],
+    "crops": [
+        {"name": "crop 1", "at": [0.3, 0.4]},
+        {"name": "crop 2", "at": [0.25, -0.05]},
+        {"name": "crop 3", "at": [0.3, -0.4]},
+    ],
+    "sentences": [
+        [{"text": "a cup from above", "at": [0.5, 0.45]}, {"text": "a cup from the side", "at": [0.5, -0.45]}],
+        [{"text": "a photo of a bowl", "at": [-0.15, 0.08]}, {"text": "a picture of a bowl", "at": [-0.15, -0.08]}],
+    ],
+    "hidden": [[[0, 0]] * 3] * 2,
+    "lambda": 0.01,
+    "mass": 1,
+}
+
+
+class TransportToy(HtmlWidget):
+    """Value: a dict as :func:`toy_value` or :data:`MADE_UP`, or None. The script inserts text as text."""
+
+    def __init__(self, value: dict[str, Any] | None = None, **html: Any) -> None:
+        super().__init__(
+            value, html_template=_TEMPLATE, css_template=CSS, js_on_load=SCRIPT, apply_default_css=False, **html
+        )
+
+    def postprocess(self, value: Any) -> str | None:
+        return value if value is None or isinstance(value, str) else json.dumps(value)
+
+    def preprocess(self, payload: Any) -> None:
+        return None
+
+
+def toy_value(session: Session) -> dict[str, Any] | None:
+    """Three crops of the picture on screen and two sentences of two classes; None before there is a run."""
+    run = session.run_at_step
+    if run is None:
+        return None
+    side = session.selection.side
+    small = small_transport(run, getattr(run, side))
+    names = [truncated(printable(run.class_prompts.names[k]), 24) for k in small.classes]
+    crops = session.crops_of(side)
+    views = [int(n) for n in small.views]
+    return {
+        "about": _about(run, side, small),
+        "classes": names,
+        "crops": [
+            {
+                "name": "whole picture" if n == 0 else f"crop {n}",
+                "at": small.crop_at[i].tolist(),
+                "src": "" if crops is None else jpeg_uri(crops[n], THUMBNAIL),
+            }
+            for i, n in enumerate(views)
+        ],
+        "sentences": [
+            [
+                {"text": truncated(run.class_prompts.prompts[k][m], 40), "at": small.sentence_at[c, i].tolist()}
+                for i, m in enumerate(small.atoms[c])
+            ]
+            for c, k in enumerate(small.classes)
+        ],
+        "hidden": small.hidden.tolist(),
+        "lambda": run.settings.entropy_weight,
+        "mass": run.settings.transported_mass,
+    }
+
+
+def _about(run: Run, side: str, small: SmallTransport) -> str:
+    rita = run.class_prompts.names[getattr(run, side).verdicts["rita"].label]
+    count = len(run.attacked.encoded_views.features)
+    which = f"the {side} picture{wording.step_suffix(run)}" if run.attack else "this picture"
+    return (
+        f"{len(small.views)} of the {count} crops of {which}: those that fit {run.class_prompts.names[small.classes[1]]} "
+        f"best, middling and worst. All {count} together say {rita}. Drag a dot, or move it with the arrow keys. Each crop "
+        f"gives the same share, and each sentence takes the same."
+    )

@@ -1,0 +1,108 @@
+"""The small plan on the real page: dragged, moved by keys, and its sums checked with the engine's solver."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+from playwright.sync_api import Locator, Page, expect
+
+from rita_demo.method.sinkhorn import transport
+from tests.e2e.scan import severe_findings
+
+pytestmark = pytest.mark.e2e
+
+#: Seconds for 60 frames, each after a move of the pointer.
+SIXTY_FRAMES_JS = """(svg) => new Promise((done) => {
+  const dot = svg.querySelector(".dot").getBoundingClientRect();
+  const at = (n) => ({ bubbles: true, pointerId: 1, clientX: dot.x + 20 + n, clientY: dot.y + 20 + n / 2 });
+  svg.setPointerCapture = () => {};
+  svg.querySelector(".dot .disc").dispatchEvent(new PointerEvent("pointerdown", at(0)));
+  let n = 0;
+  const begin = performance.now();
+  const step = () => {
+    if (n++ === 60) {
+      svg.dispatchEvent(new PointerEvent("pointerup", at(0)));
+      return done((performance.now() - begin) / 1000);
+    }
+    svg.dispatchEvent(new PointerEvent("pointermove", at(n)));
+    requestAnimationFrame(step);
+  };
+  step();
+})"""
+
+
+def sums(toy: Locator) -> list[tuple[torch.Tensor, torch.Tensor, float]]:
+    """Shares (3, 2), distances (3, 2) and the sum of each class, as the tables print them."""
+    found = []
+    for table in toy.locator(".sums table").all():
+        pairs = re.findall(r"(\d\.\d{4}) × (\d\.\d{4})", table.text_content())
+        total = re.search(r"sum of all(?:[\d. /]+= )?(\d\.\d{4})", table.text_content())
+        shares, costs = (torch.tensor([float(p[i]) for p in pairs]).reshape(3, 2) for i in (0, 1))
+        found.append((shares, costs, float(total[1])))
+    return found
+
+
+def check_sums(toy: Locator, mass: float = 1) -> None:
+    chosen = float(re.search(r"[\d.]+", toy.locator("output").inner_text())[0])
+    for shares, costs, total in sums(toy):
+        engine = transport(costs[None], torch.ones(3), torch.ones(2), entropy_weight=chosen, transported_mass=mass)
+        # the distances are printed with four digits: at a small lambda the plan is sensitive to the fifth
+        assert shares == pytest.approx(engine.plan[0], abs=2e-4 / chosen / 3)
+        assert total == pytest.approx(float(engine.distance[0]), abs=2e-4)
+        assert total == pytest.approx(float((shares * costs).sum()) / mass, abs=3e-4)
+
+
+@pytest.mark.parametrize("tab", ["Attack & defend", "Learn"])
+def test_a_crop_is_dragged_and_the_sums_follow(page: Page, tab: str) -> None:
+    page.get_by_role("tab", name=tab).click()
+    toy = page.locator("#toy" if tab != "Learn" else "#toy-learn")
+    toy.scroll_into_view_if_needed()
+    expect(toy.locator(".result")).to_contain_text("costs least for")
+    check_sums(toy)
+    before = sums(toy)
+    dot = toy.locator(".dot").first
+    box = dot.locator(".disc").bounding_box()
+    page.mouse.move(box["x"] + 10, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 70, box["y"] + 30, steps=5)
+    page.mouse.up()
+    page.wait_for_timeout(200)
+    check_sums(toy)
+    assert sums(toy)[0][2] != before[0][2]
+    dragged = sums(toy)[0][2]
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(200)
+    assert sums(toy)[0][2] != dragged
+    for value in ("-3", "-0.5"):
+        toy.locator("input[type=range]").fill(value)
+        page.wait_for_timeout(200)
+        check_sums(toy)
+    toy.get_by_role("button", name="Put the dots back").click()
+    toy.locator("input[type=range]").fill("-2")
+    page.wait_for_timeout(200)
+    assert [one[2] for one in sums(toy)] == [one[2] for one in before]
+    if tab != "Learn":
+        toy.locator("input[type=checkbox]").check()
+        page.wait_for_timeout(200)
+        check_sums(toy, mass=0.35)
+
+
+def test_in_learn_the_plan_decides_until_lambda_is_large(page: Page) -> None:
+    page.get_by_role("tab", name="Learn").click()
+    toy = page.locator("#toy-learn")
+    expect(toy.locator(".result")).to_contain_text("here the plan decides.")
+    toy.locator("input[type=range]").fill("1")
+    expect(toy.locator(".result")).to_contain_text("the plan decides nothing")
+
+
+@pytest.mark.parametrize("page", ["?__theme=light", "?__theme=dark"], indirect=True)
+def test_it_draws_30_frames_per_second_and_axe_finds_nothing(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    toy = page.locator("#toy")
+    toy.scroll_into_view_if_needed()
+    page.wait_for_timeout(1_000)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert toy.locator("svg").evaluate(SIXTY_FRAMES_JS) < 2
+    assert severe_findings(page, "#toy") == []
