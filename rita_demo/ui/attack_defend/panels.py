@@ -81,6 +81,7 @@ def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
             panels.add(table, verdict_table.table, "step", immediate=True)
         with gr.Column(scale=2, min_width=320, elem_id="along"):
             strength = build_budget_choice(panels, "budget-shown")
+            panels.add(gr.HTML(elem_id="why"), verdict_table.explanation, "step")
             panels.add(gr.HTML(elem_id="threat"), verdict_table.threat, "budget")
             panels.add(gr.HTML(elem_id="unknown"), verdict_table.unknown_words)
     return {"pictures": pictures, "field": field, "early": [pictures, banner, field, table], "budget_choice": strength}
@@ -212,19 +213,21 @@ def build_view_seed_check(panels: PanelRegistry) -> dict[str, Any]:
 
 def build_cache_and_knowing_attacker(panels: PanelRegistry) -> dict[str, Any]:
     """5. The cache; 6. the attacker who knows a defence."""
-    _heading(panels, "memory", 5, wording.heading_cache, "Reliable views are stored.")
-    panels.add(gr.HTML(elem_id="memory-holds"), verdict_table.cache_contents, "memory")
-    _heading(panels, "knows", 6, wording.heading_knowing_attacker, "What if the attacker knows the defence?")
-    with gr.Row(elem_id="push"):
-        known = gr.Dropdown(
-            [(one.title, one.name) for one in DEFENCES.values() if not one.ablation],
-            value="rita",
-            label="The attacker knows",
-            filterable=False,
-            elem_id="known-defence",
-        )
-        push = gr.Button("Attack that defence", elem_id="know")
-        gr.HTML(
-            "<p class='lead'>Up to 60 steps against the defence itself, on fresh crops. It takes up to a minute.</p>"
-        )
+    left, right = build_columns(1, 1)
+    with left:
+        _heading(panels, "memory", 5, wording.heading_cache, "Reliable views are stored.")
+        panels.add(gr.HTML(elem_id="memory-holds"), verdict_table.cache_contents, "memory")
+    with right:
+        _heading(panels, "knows", 6, wording.heading_knowing_attacker, "What if the attacker knows the defence?")
+        with gr.Row(elem_id="push"):
+            known = gr.Dropdown(
+                [(one.title, one.name) for one in DEFENCES.values() if not one.ablation],
+                value="rita",
+                label="The attacker knows",
+                show_label=False,
+                filterable=False,
+                elem_id="known-defence",
+            )
+            push = gr.Button("Attack that defence", elem_id="know")
+        gr.HTML("<p class='lead'>Up to 60 steps against the defence itself, on fresh crops; up to a minute.</p>")
     return {"known_defence": known, "knowing_button": push}

@@ -56,7 +56,8 @@ def standalone(run: Run, crops: Mapping[str, np.ndarray]) -> str:
     parts = [
         f"<h1>RITA <small>see an attack, see the defence</small></h1>{verdict_table.banner(session)}{_pictures(session)}",
         _crop_field(session),
-        f"<h2>Who is right?</h2><div id='verdicts'>{verdict_table.table(session)}</div>",
+        f"<h2>Who is right?</h2><div id='verdicts'>{verdict_table.table(session)}</div>"
+        f"{verdict_table.explanation(session)}",
         *_figures(run, crops),
         f"{verdict_table.heading_html(wording.heading_cache(run), 5)}{verdict_table.cache_contents(session)}",
         f"<section id='threat'>{verdict_table.threat(session)}</section>{verdict_table.unknown_words(session)}",

@@ -225,7 +225,7 @@ function show() {
   draw();
 }
 
-part("details").open = innerWidth > 900;
+part("details").open = !element.closest("#toy") && innerWidth > 900; // in Learn
 let width = 0;
 new ResizeObserver(() => {
   if (!toy || svg.clientWidth === width || !svg.clientWidth) return;

@@ -40,10 +40,15 @@ def table(session: Session) -> str:
     return (
         "<table class='verdicts'><thead><tr><th scope='col'><span class='sr'>method</span></th>"
         f"<th scope='col'>{first}</th>{heads}</tr></thead><tbody>{rows}</tbody></table>"
-        f"<div class='why'><p>{escape(wording.explanation(run))}</p><p class='quiet small'>Beside each answer "
-        f"stands its {share} among all {len(run.class_prompts.names)} classes, below it the {ahead} to the "
-        f"second best. {escape(wording.right_definition(run))}</p></div>"
+        f"<p class='quiet small'>Beside each answer stands its {share} among all {len(run.class_prompts.names)} "
+        f"classes, below it the {ahead} to the second best. {escape(wording.right_definition(run))}</p>"
     )
+
+
+def explanation(session: Session) -> str:
+    """The numbers behind the answer."""
+    run = session.run_at_step
+    return "" if run is None else f"<p class='small'>{escape(wording.explanation(run))}</p>"
 
 
 def _row(run: Run, name: str) -> str:
