@@ -22,6 +22,7 @@ UNCOVERED_JS = """(selector) => {
 def test_the_tour_visits_all_steps_and_returns_to_the_start(page: Page, width: int, height: int) -> None:
     page.set_viewport_size({"width": width, "height": height})
     page.get_by_role("tab", name="Learn").click()
+    page.get_by_role("button", name="The formulas, with the numbers on screen").click()
     expect(page.locator("#formulas")).to_contain_text("The decision")
     page.get_by_role("button", name="Start the tour").click()
     panel = page.locator(".tour")
@@ -45,3 +46,18 @@ def test_the_tour_visits_all_steps_and_returns_to_the_start(page: Page, width: i
     expect(panel).to_be_visible()
     page.keyboard.press("Escape")
     expect(panel).to_be_hidden()
+
+
+@pytest.mark.parametrize("page", ["?lecture"], indirect=True)
+def test_a_lecture_is_wide_and_large_and_led_by_a_presenters_keys(page: Page) -> None:
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    assert page.evaluate("getComputedStyle(document.documentElement).fontSize") == "18px"
+    assert page.locator(".gradio-container").bounding_box()["width"] >= 1900
+    assert page.locator("#views .crop").first.bounding_box()["width"] >= 80
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1920
+    for count in ("1", "2"):
+        page.keyboard.press("PageDown")
+        expect(page.locator(".tour .count")).to_have_text(f"{count} of {len(TOUR_STEPS)}")
+    page.keyboard.press("PageUp")
+    expect(page.locator(".tour .count")).to_have_text(f"1 of {len(TOUR_STEPS)}")
+    assert "lecture" in page.url

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
@@ -102,3 +104,11 @@ def test_an_invalid_link_gives_an_error_message(params: dict, message: str) -> N
 def test_a_selection_missing_from_the_run_is_ignored(example_run: Run) -> None:
     asked = {"k": 1, "view": 64, "atom": 4, "step": 8, "side": "attacked"}
     assert valid_selection(asked, example_run) == {"k": 1, "side": "attacked"}
+
+
+TEACHING = (Path(__file__).parents[3] / "docs/teaching.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("text", sorted(set(re.findall(r"http://127\.0\.0\.1:7860/\?([^)]+)\)", TEACHING))))
+def test_every_link_of_the_lecture_opens(text: str) -> None:
+    assert read(text).sample in SAMPLES
