@@ -98,7 +98,7 @@ def _run(
         return attack.run_standard_evaluation(own, label, batch_size=1)[0]
 
     for number, seed in enumerate(seeds):
-        own, true = clean[number, None].contiguous(), leave[number, None]
+        own, true = _contiguous(clean[number, None]), leave[number, None]  # the package lays gradients out alike
         queries = _QueryCounter(logits, sampled, seed)
         with closing(as_generator(partial(run_package, queries, own, true))) as pauses:
             while budget:  # the package divides by the budget

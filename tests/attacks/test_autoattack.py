@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from rita_demo.attacks.autoattack import as_generator
 from rita_demo.attacks.loop.run import attack_steps
+from rita_demo.process.generators import run_to_end
 from rita_demo.records.errors import DemoError, SettingError
 from rita_demo.settings import RECOMMENDED
 from tests.attacks.test_attacks import TinyModel, model, noisy, picture, run
@@ -28,6 +29,17 @@ def test_pixels_equal_the_autoattack_package(model: TinyModel, budget: int) -> N
     expected, _ = theirs.run_standard_evaluation(picture()[None], label)
     _, trace = run(model, "autoattack", budget=budget)
     assert torch.equal(trace.pixels.permute(2, 0, 1), (expected[0] * 255).round().to(torch.uint8))
+
+
+@pytest.mark.slow
+def test_a_square_with_its_channels_last_meets_all_four_parts(model: TinyModel) -> None:
+    """As the engine hands it over; with 2/255 no part before the last one succeeds."""
+    square = picture()[None].to(memory_format=torch.channels_last)
+    assert not square.is_contiguous()
+    settings = RECOMMENDED.replace(attack="autoattack", budget=2)
+    (trace,) = run_to_end(attack_steps(model, square, settings, [None], [3]))
+    _, expected = run(model, "autoattack", budget=2)
+    assert torch.equal(trace.pixels, expected.pixels)
 
 
 @pytest.mark.slow
