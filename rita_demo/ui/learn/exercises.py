@@ -43,18 +43,13 @@ class Exercise:
         return run is not None and session.run_sample == link.sample and run.settings == settings_from(link.form)
 
 
-def _clip(run: Run) -> tuple[str, str, str]:
-    """CLIP's answer, and its probability of the true class before and after."""
-    shares = (wording.percent(side.verdicts["clip"].probability[run.label]) for side in (run.clean, run.attacked))
-    return (run.class_prompts.names[run.attacked.verdicts["clip"].label], *shares)  # type: ignore[return-value]
-
-
 def _fooled(run: Run) -> tuple[int, str]:
-    said, before, after = _clip(run)
-    truth = run.class_prompts.names[run.label]
-    kept = run.attacked.verdicts["clip"].probability[run.label] / run.clean.verdicts["clip"].probability[run.label]
-    choice = 2 if said != truth else 1 if kept < 0.75 else 0
-    return choice, f"CLIP gives {truth} {before} before and {after} after. It says {said}."
+    before, after = (side.verdicts["clip"] for side in (run.clean, run.attacked))
+    truth, said = (run.class_prompts.names[k] for k in (run.label, after.label))
+    shares = [float(verdict.probability[run.label]) for verdict in (before, after)]
+    choice = 2 if said != truth else 1 if shares[1] < 0.75 * shares[0] else 0
+    first, second = map(wording.percent, shares)
+    return choice, f"CLIP gives {truth} {first} before and {second} after. It says {said}."
 
 
 def _crops(run: Run) -> tuple[int, str]:
@@ -80,9 +75,8 @@ def _stored(run: Run) -> tuple[int, str]:
     wrong = [names[event.label] for event in events if event.label != run.label]
     if not wrong:
         return 0, f"{wording.view_count(len(events))} went in, none under a wrong class."
-    return (
-        2 if len(wrong) == len(events) else 1
-    ), f"{len(wrong)} of {wording.view_count(len(events))} that went in stand under a wrong class: {', '.join(wrong)}."
+    said = f"{len(wrong)} of {wording.view_count(len(events))} that went in: {', '.join(wrong)}."
+    return (2 if len(wrong) == len(events) else 1), said
 
 
 def _known(run: Run) -> tuple[int, str]:
