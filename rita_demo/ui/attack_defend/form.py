@@ -106,7 +106,7 @@ class Form:
             )
             self.fields["budget"] = build_control(SETTINGS["budget"], maximum=16)
             knows = gr.HTML(wording.attacker_html(kind), elem_id="attacker")
-        self.fields["attack"].input(wording.attacker_html, self.fields["attack"], knows, **IMMEDIATE_EVENT)
+        self.fields["attack"].change(wording.attacker_html, self.fields["attack"], knows, **IMMEDIATE_EVENT)
 
     def _build_methods_and_target(self) -> None:
         always = default_methods()
@@ -168,10 +168,13 @@ class Form:
 
     def show(self, values: Mapping[str, Any]) -> dict[Any, Any]:
         """Updates of the whole form for ``values`` by field name, which were checked before."""
-        settings = [n for n in SETTINGS if not (n == "attack" and values[n] == "none")]  # not in the menu
+        settings, attack = [n for n in SETTINGS if n != "attack"], values["attack"]
+        # "none" is not in the menu
+        kind = {} if attack == "none" else {self.fields["attack"]: attack_info(attack) | {"value": attack}}
         own, names = {"value": values["own_names"] or OWN_EXAMPLE}, names_of(values)
         return {
             **{self.fields[n]: values[n] for n in (*settings, "methods")},
+            **kind,
             **self._class_updates(values["vocabulary"], own, names, values["truth"], values["target"]),
             self.differences: changed_note({n: values[n] for n in SETTINGS}),
         }
