@@ -151,13 +151,10 @@ class Form:
 
     def show(self, values: Mapping[str, Any]) -> dict[Any, Any]:
         """Updates of the whole form for ``values`` by field name, which were checked before."""
-        settings, attack = [n for n in SETTINGS if n != "attack"], values["attack"]
-        # "none" is not in the menu
-        kind = {} if attack == "none" else {self.fields["attack"]: attack_info(attack) | {"value": attack}}
+        settings = [n for n in SETTINGS if not (n == "attack" and values[n] == "none")]  # not in the menu
         own, names = {"value": values["own_names"] or OWN_EXAMPLE}, names_of(values)
         return {
             **{self.fields[n]: values[n] for n in (*settings, "methods")},
-            **kind,
             **self._class_updates(values["vocabulary"], own, names, values["truth"], values["target"]),
             self.differences: changed_note({n: values[n] for n in SETTINGS}),
         }
