@@ -32,3 +32,9 @@ def test_an_exercise_runs_asks_and_reveals_what_the_first_tab_shows(page: Page) 
     count = re.search(r"(\d+) of 64 crops", answer.inner_text())[1]
     page.get_by_role("tab", name="Attack & defend").click()
     expect(page.locator("#heading-views")).to_contain_text(count)
+
+
+def test_learn_says_at_most_500_words_before_a_fold_is_opened(page: Page) -> None:
+    page.get_by_role("tab", name="Learn").click()
+    expect(page.locator("#toy-learn .result")).to_contain_text("costs least")
+    assert len(page.locator("#learn").inner_text().split()) <= 500

@@ -97,6 +97,27 @@ def test_in_learn_the_plan_decides_until_lambda_is_large(page: Page) -> None:
     expect(toy.locator(".result")).to_contain_text("the plan decides nothing")
 
 
+def test_a_finger_drags_a_crop_and_the_page_stays(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    client = page.context.new_cdp_session(page)
+    client.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    page.locator("#toy svg").scroll_into_view_if_needed()
+    page.wait_for_timeout(1_000)
+    disc = page.locator("#toy .dot .disc").first
+    before, scrolled = disc.bounding_box(), page.evaluate("scrollY")
+    x, y = before["x"] + 10, before["y"] + 10
+    client.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    for n in range(1, 11):
+        moved = {"x": x + 8 * n, "y": y - 3 * n}
+        client.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [moved]})
+    client.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.wait_for_timeout(200)
+    after = disc.bounding_box()
+    assert after["x"] - before["x"] == pytest.approx(80, abs=2)
+    assert after["y"] - before["y"] == pytest.approx(-30, abs=2)
+    assert page.evaluate("scrollY") == scrolled
+
+
 @pytest.mark.parametrize("page", ["?__theme=light", "?__theme=dark"], indirect=True)
 def test_it_draws_30_frames_per_second_and_axe_finds_nothing(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})

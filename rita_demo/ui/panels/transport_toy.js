@@ -186,6 +186,9 @@ svg.addEventListener("pointerdown", (event) => {
   node.focus({ preventScroll: true });
   event.preventDefault();
 });
+// a finger on a dot drags it; elsewhere it scrolls the page (CSS touch-action has no effect inside an SVG)
+const hold = (event) => event.target.closest(".dot") && event.preventDefault();
+svg.addEventListener("touchstart", hold, { passive: false });
 svg.addEventListener("pointermove", (event) => {
   if (!dragged) return;
   const { n, x, y, from } = dragged;
