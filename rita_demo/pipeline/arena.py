@@ -254,8 +254,8 @@ def _added(table: ArenaTable) -> str:
         more = sum(_count(tower, [(name, column) for column in columns]) > alone for name in others)
         if columns and others:
             said.append(
-                f"on {words} CLIP alone is right after {alone} of {len(columns)} attacks, and {_number(more).lower()} of "
-                f"{len(others)} defences after more"
+                f"on {words} CLIP alone is right after {alone} of {len(columns)} attacks, and {_number(more).lower()} "
+                f"of {len(others)} defences after more"
             )
     return f"What defences add: {'; '.join(said)}." if len(said) == len(TOWERS) else ""
 

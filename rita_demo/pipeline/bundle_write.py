@@ -77,8 +77,7 @@ def write_bundle(
     if cache_file is not None:
         members["memory.safetensors"] = cache_file
     members |= {f"figures/{name}.svg": svg.encode() for name, svg in (figures or {}).items()}
-    members |= more or {}
-    return _zip(members)
+    return _zip(members | dict(more or {}))
 
 
 def request_json(run: Run, has_cache: bool) -> dict[str, Any]:

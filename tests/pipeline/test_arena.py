@@ -136,10 +136,10 @@ def test_two_sentences_compare_the_towers(engine: Engine) -> None:
     }
     table = ArenaTable(run, methods, dict(zip(TOWERS, (tower(run, plain), tower(run, robust)))))
     assert tower_comparison(table) == (
-        "Training against attacks costs 1 right answer here: without an attack 1 instead of 2 of 2, against attackers who "
-        "do not know the row 6 instead of 0 of 6, against one who knows it 1 instead of 0 of 2 are right.",
-        "What defences add: on the shipped tower CLIP alone is right after 0 of 4 attacks, and none of 1 defences after "
-        "more; on the robust tower CLIP alone is right after 3 of 4 attacks, and 1 of 1 defences after more.",
+        "Training against attacks costs 1 right answer here: without an attack 1 instead of 2 of 2, against attackers "
+        "who do not know the row 6 instead of 0 of 6, against one who knows it 1 instead of 0 of 2 are right.",
+        "What defences add: on the shipped tower CLIP alone is right after 0 of 4 attacks, and none of 1 defences "
+        "after more; on the robust tower CLIP alone is right after 3 of 4 attacks, and 1 of 1 defences after more.",
     )
     assert tower_comparison(replace(table, towers={"embedded": tower(run, plain)})) == ()
 

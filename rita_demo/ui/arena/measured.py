@@ -12,12 +12,12 @@ from rita_demo.ui.widgets.blocks import html_table, table_row
 from rita_demo.vlm.catalogue import BACKBONES, NOT_ZERO_SHOT
 
 EMPTY = (
-    "<p class='empty'>No finished cells without memory under the recommended settings: evaluate --protocols off --attack "
-    "none,pgd,autoattack,adaptive:rita,adaptive makes them.</p>"
+    "<p class='empty'>No finished cells without memory under the recommended settings: evaluate --protocols off "
+    "--attack none,pgd,autoattack,adaptive:rita,adaptive makes them.</p>"
 )
 NOTE = (
-    "Percent of pictures that a defence has right, Wilson’s 95 % interval, and the number of pictures. “Knows this row” is "
-    f"made for each row anew; the other attackers do not know it. – is not measured. {NOT_ZERO_SHOT}"
+    "Percent of pictures that a defence has right, Wilson’s 95 % interval, and the number of pictures. “Knows this "
+    f"row” is made for each row anew; the other attackers do not know it. – is not measured. {NOT_ZERO_SHOT}"
 )
 Column = tuple[str, int, int]  # attack, budget in 1/255, steps
 

@@ -33,9 +33,12 @@ ARENA_QUEUE = queued_event("arena", 2)
 
 
 class ArenaTab:
-    """Rows are defences, columns attackers. ``folders``: where the server's run folders are. From the other tabs it uses ``tabs``, which holds them, ``run``, which runs a
-    picture and puts it on screen, the handler ``start_background_work`` of what follows, and two functions that give
-    updates: ``show_form`` of a run and its sample, ``show_model`` of an engine's info."""
+    """Rows are defences, columns attackers. ``folders``: where the server's run folders are.
+
+    From the other tabs it uses ``tabs``, which holds them, ``run``, which runs a picture and puts it on screen, the
+    handler ``start_background_work`` of what follows, and two functions that give updates: ``show_form`` of a run and
+    its sample, ``show_model`` of an engine's info.
+    """
 
     def __init__(
         self,
@@ -51,8 +54,8 @@ class ArenaTab:
         self.context, self.tabs, self.run, self.start_background_work = context, tabs, run, start_background_work
         self.show_form, self.show_model = show_form, show_model
         gr.HTML(
-            "<h2>Every defence against every attacker</h2><p class='lead'>On the picture of the first tab, at its strength. "
-            "Only the last column compares defences: there each one meets an attacker of its own.</p>"
+            "<h2>Every defence against every attacker</h2><p class='lead'>On the picture of the first tab, at its "
+            "strength. Only the last column compares defences: there each one meets an attacker of its own.</p>"
         )
         with gr.Row(elem_classes="toolbar"):
             self.start_button = gr.Button("Fill the arena", elem_id="arena-go", variant="primary")

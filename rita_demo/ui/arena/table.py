@@ -11,16 +11,17 @@ from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import html_table, table_row
 
 EMPTY = (
-    "<p class='empty'>Nothing is measured for this picture yet. Press “Fill the arena”: the first columns take seconds, "
-    "the last a few minutes.</p>"
+    "<p class='empty'>Nothing is measured for this picture yet. Press “Fill the arena”: the first columns take "
+    "seconds, the last a few minutes.</p>"
 )
 NOTES = (
     "A cell opens its run in all tabs. Small numbers: the lead of the answer over the second best, in points of "
-    "probability, for RITA in cosine distance. “Made for another row” is the attack on Ensemble, for Ensemble that on RITA."
+    "probability, for RITA in cosine distance. “Made for another row” is the attack on Ensemble, for Ensemble that on "
+    "RITA."
 )
 MASKED = (
-    "† It stands against the attacker who knows it, but not against one who does not: then the first is too weak, and its "
-    "answer says nothing."
+    "† It stands against the attacker who knows it, but not against one who does not: then the first is too weak, and "
+    "its answer says nothing."
 )
 
 
@@ -65,7 +66,7 @@ def _cell_html(table: ArenaTable, tower: TowerTable, name: str, column: str) -> 
     lead = f"+{cell.margin:.3f}" if "distance" in cell.margin_unit else f"+{100 * cell.margin:.0f}"
     return (
         f"<td><button type='button' class='outcome {kind}' tabindex='-1' data-tower='{escape(tower.backbone.name)}' "
-        f"data-method='{escape(name)}' data-column='{column}' title='Open this run' aria-label='{escape(DEFENCES[name].title)}, "
-        f"{COLUMNS[column]}: {answer}, {word}. Open this run.'><span aria-hidden='true'>{mark}</span> {answer}{flag}"
-        f"<small>{lead}</small></button></td>"
+        f"data-method='{escape(name)}' data-column='{column}' title='Open this run' aria-label='"
+        f"{escape(DEFENCES[name].title)}, {COLUMNS[column]}: {answer}, {word}. Open this run.'><span "
+        f"aria-hidden='true'>{mark}</span> {answer}{flag}<small>{lead}</small></button></td>"
     )
