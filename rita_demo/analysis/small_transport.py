@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rita_demo.analysis.crop_field import rival_class
 from rita_demo.records import ImageResult, Run
 
 CROPS, SENTENCES = 3, 2
@@ -26,12 +27,6 @@ class SmallTransport:
     hidden: np.ndarray
 
 
-def rival(run: Run, side: ImageResult) -> int:
-    """The attacker's class: CLIP's answer if it is not the true class, else its runner-up."""
-    order = np.argsort(-np.asarray(side.verdicts["clip"].probability), kind="stable")
-    return int(order[0] if order[0] != run.label else order[1])
-
-
 def small_transport(run: Run, side: ImageResult) -> SmallTransport:
     """The crops that fit the rival best, middling and worst, beside the true class, and of both classes the two
     sentences that differ most.
@@ -39,7 +34,7 @@ def small_transport(run: Run, side: ImageResult) -> SmallTransport:
     The first axis leads from the rival's sentences to those of the true class, the second is the largest difference
     between two sentences of one class.
     """
-    classes = run.label, rival(run, side)
+    classes = run.label, rival_class(run)
     trace = side.trace
     cost = np.asarray(trace.prompt_transport.cost, np.float64)[list(classes)]
     weight = np.asarray(trace.prompt_weight, np.float64)[list(classes), None]

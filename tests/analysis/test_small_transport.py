@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rita_demo.analysis.small_transport import rival, small_transport
+from rita_demo.analysis.crop_field import rival_class
+from rita_demo.analysis.small_transport import small_transport
 from rita_demo.records import Run
 from tests.plots.synthetic import make_run
 
@@ -30,7 +31,7 @@ def test_it_shows_the_crops_that_fit_the_rival_best_middling_and_worst(run: Run)
     small = small_transport(run, side)
     truth, other = small.classes
     assert truth == run.label != other
-    assert other == rival(run, side)
+    assert other == rival_class(run)
     mean = (side.trace.prompt_transport.cost * side.trace.prompt_weight[:, None]).sum(2)
     ranks = np.argsort(np.argsort(mean[other] - mean[truth], kind="stable"))[small.views]
     count = len(side.trace.view_weight)

@@ -70,7 +70,10 @@ def theorem_text(session: Session) -> str:
             f"{high:.4f} over all {len(b.lower)} classes, the means differ by up to {gap:.4f}: "
             f"{_shape_note(high - low, gap)}</li>"
         )
-    return f"<ul class='plain'>{found}</ul>{SCOPE_HTML}"
+    return (
+        "<details class='differs'><summary>What the bounds say here, and what they do not</summary>"
+        f"<ul class='plain'>{found}</ul>{SCOPE_HTML}</details>"
+    )
 
 
 def _shape_note(bures: float, gap: float) -> str:

@@ -116,8 +116,8 @@ def banner(session: Session) -> str:
     if now is None:
         return (
             "<div class='whatif'><p>This is the run as it was made. Change a setting, or leave out a view, a "
-            "prompt or a stored view: costs, plan and verdict follow at once, and no picture is "
-            f"encoded again.</p>{changes_from_preset_html(run.settings)}</div>"
+            "prompt or a stored view: the decision follows at once."
+            f"</p>{changes_from_preset_html(run.settings)}</div>"
         )
     return (
         f"<div class='whatif changed' role='status'><p><b>What if:</b> {'; '.join(differing(session))}. "

@@ -18,10 +18,7 @@ from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.setting_controls import LenientSlider
 
-STEP_INFO = (
-    "0 is before the first step. Pictures, views, entropies, costs and verdicts follow, here and in "
-    "every tab but the memory's."
-)
+STEP_INFO = "0 is before the first step. Every tab but the memory's follows."
 #: What another step changes; another budget changes ``BUDGET_TOPICS`` as well.
 STEP_TOPICS = ("step", "inside", "crops")
 BUDGET_TOPICS = ("attack_steps", "budget", "view_seeds")

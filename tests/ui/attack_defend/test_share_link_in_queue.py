@@ -120,7 +120,7 @@ def test_without_a_link_nothing_is_queued_and_a_forged_event_gives_an_error_mess
 ) -> None:
     visitor, other = HttpClient(address), HttpClient(address)
     answer, events = visitor.open_link({})
-    assert "A worked example" in answer
+    assert "An example." in answer
     assert events == []
     answer, events = visitor.open_link({"sample": "nothing"})
     assert "sample is one of" in answer
