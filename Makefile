@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 export GRADIO_ANALYTICS_ENABLED := False
 export OMP_WAIT_POLICY := PASSIVE
 
-.PHONY: run setup setup-dev browser check test test-quick test-nightly audit clean
+.PHONY: run setup setup-dev browser check test test-quick test-wheel test-nightly audit clean
 
 run: setup
 	$(BIN)/python app.py
@@ -52,6 +52,10 @@ test-quick: check
 test: check browser
 	$(BIN)/python -m pytest -m "not nightly and not e2e" -n 3 --dist loadfile
 	$(BIN)/python -m pytest -m "e2e and not nightly" -n 2 --dist loadfile
+
+# the wheel, installed outside the tree and used from an empty folder
+test-wheel: setup-dev
+	$(BIN)/python -m tests.installed_wheel
 
 test-nightly: check browser $(VENV)/.ray
 	$(BIN)/python -m pytest -m "not e2e" -n 2 --dist loadfile

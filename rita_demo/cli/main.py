@@ -11,7 +11,9 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
+import rita_demo
 from rita_demo.cli.bench import add_bench
 from rita_demo.cli.datasets import add_datasets
 from rita_demo.cli.evaluate import add_evaluate
@@ -60,8 +62,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def build_parser() -> argparse.ArgumentParser:
     """All commands and options. The parser of each command stores its function in ``run``."""
     parser = argparse.ArgumentParser(
-        prog="python -m rita_demo", description="See an attack on a vision-language model, and see RITA undo it."
+        prog="rita" if Path(sys.argv[0]).name == "rita" else "python -m rita_demo",
+        description="See an attack on a vision-language model, and see RITA undo it.",
     )
+    parser.add_argument("--version", action="version", version=f"rita-demo {rita_demo.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for add_command in (
         add_explain,

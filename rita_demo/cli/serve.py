@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rita_demo.cli import options
+from rita_demo.process.assets import HOME
 from rita_demo.records.errors import DataError
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def load_app() -> ModuleType:
     """``app.py`` beside the package, from any working directory."""
     import importlib.util
 
-    path = Path(__file__).resolve().parents[2] / "app.py"
+    path = HOME / "app.py"
     spec = importlib.util.spec_from_file_location("rita_app", path)
     if not path.is_file() or spec is None or spec.loader is None:
         raise DataError("app.py is missing beside the package.", "Run from a full copy of the project.")

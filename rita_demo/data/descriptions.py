@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rita_demo.process.assets import ASSETS
 from rita_demo.records.errors import DataError
 
-_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "descriptions"
+_FOLDER = ASSETS / "descriptions"
 BUILT_IN: dict[str, Path] = {"caltech101": _FOLDER / "caltech101.json", "dtd": _FOLDER / "dtd.json"}
 LARGEST_FILE = 2_000_000  # bytes
 LONGEST_SENTENCE = 300  # characters

@@ -8,10 +8,11 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from rita_demo.process.assets import ASSETS
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import PaperResult
 
-TABLES = Path(__file__).resolve().parents[2] / "assets" / "paper_tables.csv"
+TABLES = ASSETS / "paper_tables.csv"
 AVERAGES = {"Avg": None, "OOD Avg": {"ImageNet-A", "ImageNet-V2", "ImageNet-R", "ImageNet-S"}}
 ROUNDING = 0.11  # largest error of a mean of cells that are rounded to one decimal, in points
 

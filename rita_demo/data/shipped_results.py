@@ -8,11 +8,12 @@ from dataclasses import astuple, fields
 from pathlib import Path
 from typing import TypeVar
 
+from rita_demo.process.assets import ASSETS
 from rita_demo.records import MeasuredCell, SampleOutcome
 from rita_demo.records.errors import DataError
 
 R = TypeVar("R", MeasuredCell, SampleOutcome)
-_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "measured"
+_FOLDER = ASSETS / "measured"
 #: Accuracy against the attack's budget on the embedded model, by the setting ``square``. assets/model/README.md has
 #: the commands.
 BUDGET_CURVES: dict[str, Path] = {square: _FOLDER / f"strength_{square}.csv" for square in ("picture", "model")}

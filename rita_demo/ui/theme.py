@@ -7,8 +7,9 @@ from pathlib import Path
 import gradio as gr
 
 from rita_demo.plots.theme import PALETTE
+from rita_demo.process.assets import ASSETS
 
-STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
+STYLE = ASSETS / "style.css"
 KEYBOARD = Path(__file__).with_name("keyboard.js")
 
 #: Gradio's variable -> role in the palette; each is set for light and for dark.

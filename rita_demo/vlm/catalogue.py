@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rita_demo.process.assets import ASSETS
+
 EMBEDDED, EMBEDDED_ROBUST = "embedded", "embedded-robust"
 NOT_ZERO_SHOT = "The embedded model is trained on the training splits of Caltech101 and DTD: nothing here is zero-shot."
-EMBEDDED_DIR = Path(__file__).resolve().parents[2] / "assets" / "model"
+EMBEDDED_DIR = ASSETS / "model"
 ROBUST_TOWER = EMBEDDED_DIR / "robust_vision.safetensors"
 WEIGHTS_FILE = "open_clip_model.safetensors"  # of a model folder, and of open_clip's repositories on the hub
 
