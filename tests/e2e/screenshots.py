@@ -20,7 +20,7 @@ if __name__ == "__main__":
         browser = driver.chromium.launch(executable_path=find_browser(), args=FLAGS)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"{url}?__theme=light")
-        for ready in ("#verdicts table", "#plan .heatmaplayer image"):
+        for ready in ("#verdicts table", "#field circle"):
             page.wait_for_selector(ready, timeout=120_000)
         page.wait_for_timeout(15_000)  # the answers at the attack's steps follow one by one
         page.screenshot(path=sys.argv[1], quality=85, type="jpeg")
