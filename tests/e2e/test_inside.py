@@ -34,6 +34,7 @@ def test_a_cell_shows_crop_prompt_and_cost_of_both_sides_in_both_tabs(page: Page
     expect(cell).to_contain_text("cosine distance")
     heading = cell.locator("h3").inner_text().lower()
     page.get_by_role("tab", name="Attack & defend").click()
+    page.get_by_role("button", name="Every crop and every sentence").click()
     expect(page.locator("#cell-detail h3")).to_be_visible()
     assert page.locator("#cell-detail h3").inner_text().lower() == heading
     expect(page.locator(".pic.attacked .crop-box")).to_be_visible()

@@ -51,6 +51,7 @@ def test_the_page_opens_with_a_worked_example(page: Page) -> None:
     expect(page.locator("#heading-costs")).to_contain_text("costs least for")
     expect(page.locator("#threat")).to_contain_text("no pixel value moves by more than")
     page.get_by_role("button", name="Along the attack").click()
+    page.get_by_role("button", name="Every crop and every sentence").click()
     for figure in ("steps", "entropies", "costs", "plan"):
         expect(page.locator(f"#{figure} .js-plotly-plot svg").first).to_be_visible()
 
@@ -109,6 +110,7 @@ def test_the_last_of_two_quickly_chosen_samples_runs_with_attack_steps_and_budge
 
 def test_a_cell_of_the_plan_of_a_selected_class_shows_crop_and_prompt(page: Page) -> None:
     name = "anchor"
+    page.get_by_role("button", name="Every crop and every sentence").click()
     page.locator("#class input").fill(name)
     page.get_by_role("option", name=name, exact=True).click()
     expect(page.locator("#plan .rita-alt")).to_contain_text(name)
@@ -139,6 +141,8 @@ def test_the_attack_step_slider_updates_all_panels_in_both_tabs(page: Page) -> N
     clean = square_shown(page, "clean")
     page.get_by_role("button", name="Along the attack").click()
     expect(page.locator("#steps-note")).to_contain_text("Kept: steps 0, 1, 2, 3, 5 and 7 of 7.")
+    page.get_by_role("button", name="Every crop and every sentence").click()
+    page.wait_for_selector("#plan .heatmaplayer image")
     names = ("verdicts", "banner", "views", "entropies", "costs", "plan", "heading-views")
     before = {name: page.locator(f"#{name}").inner_html() for name in names}
     slider = page.locator("#field input[type=range]")

@@ -33,6 +33,7 @@ def test_a_saved_upload_run_reopens_with_the_same_verdicts(page: Page, browser: 
         page.get_by_role("button", name="Upload your own").click()
     chooser.value.set_files(upload)
     expect(page.locator("#status")).to_contain_text("Done in")
+    page.get_by_role("button", name="Every crop and every sentence").click()
     expect(page.locator("#plan .js-plotly-plot svg").first).to_be_visible()
     before = verdicts(page)
     with page.expect_download() as download:
