@@ -20,7 +20,10 @@ def stream_page(page: Page) -> Page:
     """The tab, set to a short stream of drawn textures."""
     page.get_by_role("tab", name="Stream").click()
     expect(page.locator("#stream-start")).to_be_visible()
-    page.locator("#stream-pictures input[type=number]").fill(str(PICTURES))
+    number = page.locator("#stream-pictures input[type=number]")
+    number.fill(str(PICTURES))
+    number.press("Tab")
+    expect(page.locator("#stream-pictures input[type=range]")).to_have_value(str(PICTURES))
     return page
 
 
