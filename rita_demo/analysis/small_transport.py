@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rita_demo.analysis.crop_field import rival_class
 from rita_demo.records import ImageResult, Run
 
 CROPS, SENTENCES = 3, 2
@@ -27,14 +26,14 @@ class SmallTransport:
     hidden: np.ndarray
 
 
-def small_transport(run: Run, side: ImageResult) -> SmallTransport:
+def small_transport(run: Run, side: ImageResult, rival: int) -> SmallTransport:
     """The crops that fit the rival best, middling and worst, beside the true class, and of both classes the two
     sentences that differ most.
 
     The first axis leads from the rival's sentences to those of the true class, the second is the largest difference
     between two sentences of one class.
     """
-    classes = run.label, rival_class(run)
+    classes = run.label, rival
     trace = side.trace
     cost = np.asarray(trace.prompt_transport.cost, np.float64)[list(classes)]
     weight = np.asarray(trace.prompt_weight, np.float64)[list(classes), None]

@@ -19,7 +19,7 @@ def run() -> Run:
 @pytest.mark.parametrize("side", ["clean", "attacked"])
 def test_half_the_squared_distance_and_the_hidden_part_are_the_cost_of_the_run(run: Run, side: str) -> None:
     one = getattr(run, side)
-    small = small_transport(run, one)
+    small = small_transport(run, one, rival_class(run))
     for c, k in enumerate(small.classes):
         expected = one.trace.prompt_transport.cost[k][np.ix_(small.views, small.atoms[c])]
         shown = ((small.crop_at[:, None] - small.sentence_at[c]) ** 2).sum(-1) / 2
@@ -28,7 +28,7 @@ def test_half_the_squared_distance_and_the_hidden_part_are_the_cost_of_the_run(r
 
 def test_it_shows_the_crops_that_fit_the_rival_best_middling_and_worst(run: Run) -> None:
     side = run.attacked
-    small = small_transport(run, side)
+    small = small_transport(run, side, rival_class(run))
     truth, other = small.classes
     assert truth == run.label != other
     assert other == rival_class(run)
@@ -41,5 +41,5 @@ def test_it_shows_the_crops_that_fit_the_rival_best_middling_and_worst(run: Run)
 
 
 def test_the_true_class_is_to_the_right_of_the_rival(run: Run) -> None:
-    small = small_transport(run, run.attacked)
+    small = small_transport(run, run.attacked, rival_class(run))
     assert small.sentence_at[0, :, 0].mean() > small.sentence_at[1, :, 0].mean()

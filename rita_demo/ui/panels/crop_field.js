@@ -65,7 +65,7 @@ function build() {
     make("text", { x: 0, y: top + 10, class: "note" }, "large"),
     make("text", { x: 0, y: top + 23, class: "note" }, "crops"),
     make("text", { x: 0, y: bottom, class: "note" }, "small"),
-    make("text", { x: width / 2, y: high - 4, "text-anchor": "middle", class: "note" }, `difference of cosines (± ${most.toFixed(2)})`),
+    make("text", { x: width / 2, y: high - 4, "text-anchor": "middle", class: "note" }, `cosine difference ± ${most.toFixed(2)}`),
   );
   const area = data.boxes.map(([l, t, r, b]) => (r - l) * (b - t));
   const rank = area.map((v) => area.filter((w) => w > v).length);
@@ -114,17 +114,17 @@ function draw() {
   });
   slider.value = at;
   output.textContent = data.last ? `step ${Math.round(at)} of ${data.last}` : "not attacked";
-  sentence(right, a, b, t);
+  sentence(right, a, b, t, kept);
   chips(kept);
   overlay(a, b, t);
 }
 
-function sentence(right, a, b, t) {
+function sentence(right, a, b, t, kept) {
   const n = nodes.dots.length;
   const share = right / n;
   const most = right === n ? "All" : share > 0.6 ? "Most" : share >= 0.4 ? "About half of the" : right ? "Few" : "No";
   const whole = between(a.methods.clip, b.methods.clip, t) > 0 ? data.reference : data.rival;
-  const text = `${most} crops (${right} of ${n}) are on ${data.reference}'s side, the whole picture on ${whole}'s.`;
+  const text = `${most} crops (${right} of ${n}) are on ${data.reference}'s side, the whole picture on ${whole}'s.${kept.other.includes(1) ? " Pale dots say neither." : ""}`;
   if (says.textContent !== text) says.textContent = text;
   svg.setAttribute("aria-label", `Crop field, ${output.textContent}. ${text}`);
 }

@@ -17,7 +17,7 @@ from rita_demo.plots.labels import truncated
 from rita_demo.records import ImageResult, Run
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.html_buttons import HtmlWidget
+from rita_demo.ui.widgets.html_buttons import JsonWidget
 
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 TEMPLATE = """<div class="field"><div class="field-bar">
@@ -32,7 +32,7 @@ TEMPLATE = """<div class="field"><div class="field-bar">
 PAGE_FRAME = "#pictures .pic.attacked .frame"
 
 
-class CropField(HtmlWidget):
+class CropField(JsonWidget):
     """Value: :func:`crop_field_value`; ``step`` and ``view``: what is selected; ``frame``: the CSS selector of the
     element that shows the attacked picture. ``release`` reports {"step": a kept step}, ``click`` {"index": a crop}."""
 
@@ -47,10 +47,6 @@ class CropField(HtmlWidget):
         self.step, self.view, self.frame = step, view, frame  # read back by Gradio, see PlotlyView
         options: dict[str, Any] = {"step": step, "view": view, "frame": frame}
         super().__init__(value, html_template=TEMPLATE, js_on_load=SCRIPT, apply_default_css=False, **options, **html)
-
-    def preprocess(self, payload: Any) -> None:
-        """The value that a browser sends back is not read."""
-        return None
 
 
 def crop_field_value(session: Session) -> str | None:

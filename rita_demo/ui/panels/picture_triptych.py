@@ -6,7 +6,6 @@ an attack are PNG, equal bit for bit to what is saved.
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from rita_demo.records import AttackTrace, Picture, Run
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import png_uri
-from rita_demo.ui.widgets.html_buttons import HtmlWidget
+from rita_demo.ui.widgets.html_buttons import JsonWidget
 from rita_demo.ui.widgets.views_grid import magnified_perturbation
 
 GAIN = 20
@@ -30,7 +29,7 @@ _FIGURE = """<figure class="pic {kind}"><figcaption><span class="kind">{title}</
 _COMPARE = """<img class="before" alt="" hidden><div class="cut" hidden></div>
 <input type="range" min="0" max="100" value="0" step="0.5" hidden
  aria-label="Drag to compare: left of the line is the clean picture, right of it the attacked one">"""
-_SAVE = '<a class="save" hidden title="Exact to the pixel">Save as PNG</a>'
+_SAVE = '<a class="save" hidden title="Exact to the pixel">Save PNG</a>'
 _TEMPLATE = (
     '<div class="pics">'
     + _FIGURE.format(kind="clean", title="Clean", number="1", more="", save="")
@@ -40,21 +39,13 @@ _TEMPLATE = (
 )
 
 
-class PictureTriptych(HtmlWidget):
+class PictureTriptych(JsonWidget):
     """Value: a dict as :func:`pictures_value` makes it; ``box``: the crop to outline, shares of the side."""
 
     def __init__(self, value: dict[str, Any] | None = None, box: list[float] | None = None, **html: Any) -> None:
         # Gradio calls this again with ``box`` when an event updates it, and reads it back as an attribute
         self.box = box
         super().__init__(value, html_template=_TEMPLATE, js_on_load=SCRIPT, apply_default_css=False, box=box, **html)
-
-    def postprocess(self, value: Any) -> str | None:
-        """The dict as one JSON string."""
-        return value if value is None or isinstance(value, str) else json.dumps(value)
-
-    def preprocess(self, payload: Any) -> None:
-        """The value that a browser sends back is not read."""
-        return None
 
 
 def pictures_value(session: Session) -> dict[str, Any] | None:
@@ -139,7 +130,7 @@ def _attacked_part(run: Run, step: int, last: int) -> dict[str, Any]:
         "src": png_uri(run.attack.frames[step]),
         "alt": f"The picture after {_steps_text(step)} of the attack",
         "share": wording.percent(said.probability[label]),
-        "fooled": label != run.label,
+        "fooled": run.label_given and label != run.label,
         "file": f"attacked-step-{step}-of-{last}.png",
     }
 

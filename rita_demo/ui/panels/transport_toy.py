@@ -5,17 +5,17 @@ A crop can be dragged; the browser then computes distances, plans and costs (``s
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from rita_demo.analysis.crop_field import rival_class
 from rita_demo.analysis.small_transport import SmallTransport, small_transport
 from rita_demo.plots.labels import printable, truncated
 from rita_demo.records import Run
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import jpeg_uri
-from rita_demo.ui.widgets.html_buttons import HtmlWidget
+from rita_demo.ui.widgets.html_buttons import JsonWidget
 
 FOLDER = Path(__file__).parent
 SOLVER = (FOLDER / "small_sinkhorn.js").read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ MADE_UP: dict[str, Any] = {
 }
 
 
-class TransportToy(HtmlWidget):
+class TransportToy(JsonWidget):
     """Value: a dict as :func:`toy_value` or :data:`MADE_UP`, or None. The script inserts text as text."""
 
     def __init__(self, value: dict[str, Any] | None = None, **html: Any) -> None:
@@ -60,20 +60,14 @@ class TransportToy(HtmlWidget):
             value, html_template=_TEMPLATE, css_template=CSS, js_on_load=SCRIPT, apply_default_css=False, **html
         )
 
-    def postprocess(self, value: Any) -> str | None:
-        return value if value is None or isinstance(value, str) else json.dumps(value)
-
-    def preprocess(self, payload: Any) -> None:
-        return None
-
 
 def toy_value(session: Session) -> dict[str, Any] | None:
     """Three crops of the picture on screen and two sentences of two classes; None before there is a run."""
     run = session.run_at_step
-    if run is None:
+    if run is None or session.run is None:
         return None
     side = session.selection.side
-    small = small_transport(run, getattr(run, side))
+    small = small_transport(run, getattr(run, side), rival_class(session.run))  # the same at every step
     names = [truncated(printable(run.class_prompts.names[k]), 24) for k in small.classes]
     crops = session.crops_of(side)
     views = [int(n) for n in small.views]

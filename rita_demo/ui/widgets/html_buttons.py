@@ -31,6 +31,16 @@ class HtmlWidget(gr.HTML):
         return "html"
 
 
+class JsonWidget(HtmlWidget):
+    """A widget whose script gets its value, a dict or None, as one JSON string. What a browser sends back is not read."""
+
+    def postprocess(self, value: Any) -> str | None:
+        return value if value is None or isinstance(value, str) else json.dumps(value)
+
+    def preprocess(self, payload: Any) -> None:
+        return None
+
+
 class HtmlButtons(HtmlWidget):
     """HTML with buttons. ``click`` reports the ``data-`` attributes of the pressed button, numbers as numbers. Where
     one button has ``tabindex="0"`` and the others ``"-1"``, the arrow keys move between them."""

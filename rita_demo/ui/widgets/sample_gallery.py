@@ -14,7 +14,7 @@ from rita_demo.ui.widgets.plotly_view import event_data
 
 THUMBNAIL_SIZE = 96  # pixels
 OUTCOME_MARKS = {"rescued": "✓", "fails": "✗", "not fooled": "=", "wrong from the start": "–"}
-MARKS_LEGEND = "RITA: ✓ recovers · ✗ fails · – CLIP was wrong"
+MARKS_LEGEND = "RITA: ✓ recovers · ✗ fails · – CLIP wrong"
 
 
 @cache
