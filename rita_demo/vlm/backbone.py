@@ -96,8 +96,8 @@ class Backbone:
     def encode_pixels(self, pixels: Tensor) -> Tensor:
         """Unit features (B, D) float32 of pictures (B, 3, H, W) float in [0, 1], H = W.
 
-        Differentiable with respect to ``pixels``, always in float32, with batch norms folded in (the same numbers to
-        1e-6). Squares of another size are resized to ``side`` with antialiasing and clamped to [0, 1], as PIL does.
+        Differentiable with respect to ``pixels``, always in float32. Squares of another size are
+        resized to ``side`` with antialiasing and clamped to [0, 1], as PIL does.
 
         Raises:
             BackboneError: ``pixels`` has another shape, or its numbers are not floats.
@@ -108,8 +108,9 @@ class Backbone:
     def encode_views(self, pixels: Tensor, pictures: int = 1) -> Tensor:
         """Unit features (N, D) float32 of views (N, 3, side, side) float in [0, 1]; no gradient.
 
-        Views are encoded in chunks that fit into memory, in ``info.precision``. The first view of a picture is always
-        encoded in float32: plain CLIP answers from it, and the attack, which runs in float32, must get the same answer.
+        Views are encoded in chunks that fit into memory, in ``info.precision``, with batch norms folded in (in
+        float32 the same numbers to 1e-6). The first view of a picture is always encoded in float32: plain CLIP
+        answers from it, and the attack, which runs in float32, must get the same answer.
 
         Args:
             pictures: number of pictures that the views belong to; N / pictures views of each, picture after picture.
@@ -122,13 +123,13 @@ class Backbone:
         chunk = CHUNK_SIZE[self.device.type]
         with torch.no_grad():
             if self._dtype == torch.float32:
-                return in_chunks(self._encode, pixels, chunk)
+                return in_chunks(self._encode_crops, pixels, chunk)
             each = pixels.unflatten(0, (pictures, -1))
             first = in_chunks(self._encode, each[:, 0], chunk)[:, None]
             if each.shape[1] == 1:
                 return first.flatten(0, 1)
             with torch.autocast(self.device.type, dtype=self._dtype):
-                rest = in_chunks(self._encode, each[:, 1:].flatten(0, 1), chunk)
+                rest = in_chunks(self._encode_crops, each[:, 1:].flatten(0, 1), chunk)
             return torch.cat([first, rest.unflatten(0, (pictures, -1))], 1).flatten(0, 1)
 
     def unfused(self) -> Backbone:
@@ -152,7 +153,13 @@ class Backbone:
         pixels = pixels.to(self.device, torch.float32)
         if pixels.shape[-1] != self.side:
             pixels = F.interpolate(pixels, self.side, mode=self._interpolation, antialias=True).clamp(0, 1)
-        features = (self._folded or self._visual)((pixels - self._mean) / self._std)
+        return self._features(self._visual, pixels)
+
+    def _encode_crops(self, pixels: Tensor) -> Tensor:
+        return self._features(self._folded or self._visual, pixels.to(self.device, torch.float32))
+
+    def _features(self, visual: nn.Module, pixels: Tensor) -> Tensor:
+        features = visual((pixels - self._mean) / self._std)
         return F.normalize(features.float(), dim=-1)
 
     def _check_shape(self, pixels: Tensor, side: int | None) -> None:
