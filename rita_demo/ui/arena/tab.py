@@ -24,6 +24,7 @@ from rita_demo.ui.session.cache_history import History, snapshot_of
 from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.session import HOME_TAB, Session
 from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.blocks import build_fold
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
 from rita_demo.ui.widgets.plotly_view import event_data
 
@@ -70,9 +71,7 @@ class ArenaTab:
         self.export = DownloadButtons({"csv": "Table as CSV", "json": "Table as JSON"}, elem_id="arena-export")
         self.export_count = 0
         context.panels.add(self.table, arena_html, "arena")
-        with gr.Accordion(
-            "The same table over many pictures", open=False, elem_classes="fold", elem_id="arena-measured"
-        ):
+        with build_fold("The same table over many pictures", elem_id="arena-measured"):
             names = [(SHIPPED_TITLE, SHIPPED)]
             self.runs = gr.Dropdown(names, value=SHIPPED, label="Run", filterable=False, elem_id="arena-run")
             self.measured = gr.HTML(measured_html(arena_cells(folders, SHIPPED)), elem_id="arena-many")

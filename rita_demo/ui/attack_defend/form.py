@@ -15,6 +15,7 @@ from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, names_of
 from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.blocks import build_fold
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
 from rita_demo.ui.widgets.sample_gallery import gallery_html
 from rita_demo.ui.widgets.setting_controls import (
@@ -48,7 +49,7 @@ class Form:
             self.defend_button = gr.Button("Only defend", elem_id="only-defend")
             self.stop_button = gr.Button("Stop", elem_id="stop", visible=False)
         self.differences = gr.HTML(differences(RECOMMENDED), elem_id="differs")
-        with gr.Accordion("All settings", open=False, elem_classes="fold", elem_id="settings"):
+        with build_fold("All settings", elem_id="settings"):
             self.preset = gr.Radio(
                 PRESET_TITLES, value="recommended", label="Preset", show_label=False, elem_id="preset"
             )
@@ -97,14 +98,14 @@ class Form:
                 ATTACK_CHOICES, value=kind, label="Kind", filterable=False, elem_id="setting-attack"
             )
             self.fields["budget"] = build_control(SETTINGS["budget"], maximum=16, info=None)
-            with gr.Accordion("What it knows", open=False, elem_classes="fold"):
+            with build_fold("What it knows"):
                 knows = gr.HTML(wording.attacker_html(kind), elem_id="attacker")
         self.fields["attack"].change(wording.attacker_html, self.fields["attack"], knows, **IMMEDIATE_EVENT)
 
     def _build_methods(self) -> None:
         always = default_methods()
         *first, last = (DEFENCES[name].title for name in always)
-        with gr.Accordion("Methods to compare", open=False, elem_classes="fold", elem_id="fold-methods"):
+        with build_fold("Methods to compare", elem_id="fold-methods"):
             self.fields["methods"] = gr.CheckboxGroup(
                 [(m.title, m.name) for m in DEFENCES.values() if m.name not in always],
                 value=[],

@@ -14,6 +14,7 @@ from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.inside import comparisons, what_if
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets.blocks import build_fold
 
 #: Events that encode sentences or views again take seconds: one at a time, through the engine's queue.
 LONG_EVENT: dict[str, Any] = ENGINE_QUEUE | {"show_progress": "minimal", "api_visibility": "private"}
@@ -25,14 +26,14 @@ PRESETS_EMPTY = (
 
 def build_comparisons(panels: PanelRegistry) -> dict[str, Any]:
     """The paper's settings against the recommended ones, and the pinned state; returns the components by name."""
-    with gr.Accordion("Which settings differ from the paper’s?", open=False, elem_classes="fold"):
+    with build_fold("Which settings differ from the paper’s?"):
         with gr.Row(elem_classes="whatif-row"):
             effects = gr.Button("What does each change here?", size="sm", elem_id="preset-effects")
             paper = gr.Button("Show with the paper’s", size="sm", elem_id="preset-paper")
             recommended = gr.Button("Show with the recommended", size="sm", elem_id="preset-ours")
         table = gr.HTML(elem_id="preset-table")
         panels.add(table, lambda _: PRESETS_EMPTY)
-    with gr.Accordion("How does it compare with another state?", open=False, elem_classes="fold"):
+    with build_fold("How does it compare with another state?"):
         with gr.Row(elem_classes="whatif-row"):
             pin = gr.Button("Pin what is shown", size="sm", elem_id="pin")
             unpin = gr.Button("Unpin", size="sm", elem_id="unpin")

@@ -20,7 +20,7 @@ from rita_demo.ui.panels.transport_toy import MADE_UP, TransportToy
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.share_link import ShareLink
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import build_heading
+from rita_demo.ui.widgets.blocks import build_fold, build_heading
 from rita_demo.ui.widgets.plotly_view import parse_int
 
 ApplyLink = Callable[[str, dict[str, str], ShareLink], Updates]
@@ -40,9 +40,9 @@ class LearnTab:
             TransportToy(MADE_UP, elem_id="toy-learn")
             build_heading("Predict, then look", "Six exercises set themselves up; each has one number to read off.")
             self._build_exercises()
-            with gr.Accordion("The formulas, with the numbers on screen", open=False, elem_classes="fold"):
+            with build_fold("The formulas, with the numbers on screen"):
                 context.panels.add(gr.HTML(elem_id="formulas"), formulas, "class", "view", "step", "inside")
-            with gr.Accordion("Every term in a sentence", open=False, elem_classes="fold"):
+            with build_fold("Every term in a sentence"):
                 terms = "".join(f"<dt>{escape(t)}</dt><dd>{escape(said)}</dd>" for t, said in wording.terms().items())
                 gr.HTML(f"<dl class='terms'>{terms}</dl>")
 

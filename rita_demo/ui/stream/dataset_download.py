@@ -17,6 +17,7 @@ from rita_demo.records.errors import DataError
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.widgets.blocks import build_fold
 
 #: Not the engine's queue: a download of minutes must not block other visitors.
 DOWNLOAD_QUEUE = queued_event("fetch", 2)
@@ -44,7 +45,7 @@ class DatasetDownload:
 
     def __init__(self, context: AppContext, folders: DataFolders, dataset: gr.Dropdown) -> None:
         self.context, self.folders, self.dataset = context, folders, dataset
-        with gr.Accordion("Download a public dataset", open=False, elem_classes="fold", elem_id="fetch"):
+        with build_fold("Download a public dataset", elem_id="fetch"):
             gr.HTML(
                 "<p class='quiet small'>It is downloaded once to the server’s data folder from its own "
                 "site, checked and unpacked; a stopped download can be resumed. Without CoOp’s split file, "

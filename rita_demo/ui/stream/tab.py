@@ -23,7 +23,7 @@ from rita_demo.ui.session.stream_state import StreamState
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.dataset_download import DatasetDownload, dataset_choices
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import build_columns, build_heading
+from rita_demo.ui.widgets.blocks import build_columns, build_fold, build_heading
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, download_value
 from rita_demo.ui.widgets.plotly_view import PlotlyView, clicked_integer, event_data, parse_int
 from rita_demo.ui.widgets.setting_controls import settings_from
@@ -59,7 +59,7 @@ class StreamTab:
         with gr.Column(elem_id="stream"):
             self._build_request_form()
             self.dataset_download = DatasetDownload(context, folders, self.request_inputs["dataset"])
-            with gr.Accordion("Open a stored run", open=False, elem_classes="fold", elem_id="stored"):
+            with build_fold("Open a stored run", elem_id="stored"):
                 gr.HTML(
                     "<p class='quiet small'>Runs of this page, and of the command <code>evaluate</code> where "
                     "RITA was measured with the protocol <code>stream</code> into the server’s runs folder.</p>"

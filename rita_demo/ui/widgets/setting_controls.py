@@ -16,6 +16,7 @@ from gradio.components import Component
 from rita_demo.attacks import ATTACKS
 from rita_demo.settings import GROUPS, PRESETS, RECOMMENDED, SETTINGS, Settings
 from rita_demo.settings.setting import Setting
+from rita_demo.ui.widgets.blocks import build_fold
 
 FREE_KINDS = ("sentence", "word")  # a menu into which other values can be typed
 MENU_KINDS = ("choice", "file", *FREE_KINDS)
@@ -130,7 +131,7 @@ def build_accordions(skip: tuple[str, ...]) -> dict[str, Any]:
     """One closed fold per group; returns the controls by name."""
     drawn: dict[str, Any] = {}
     for group, name in GROUPS.items():
-        with gr.Accordion(name, open=False, elem_classes="fold", elem_id=f"fold-{group}"):
+        with build_fold(name, elem_id=f"fold-{group}"):
             drawn |= build_group(group, skip)
     return drawn
 
