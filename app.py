@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rita_demo.pipeline.bundle_read import SavedRun
+    from rita_demo.settings import Settings
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 VIEW_PIXEL_BYTES = 64 << 20  # room for the pixels of the views on screen: six pictures of 64 views at 224 x 224
@@ -27,8 +28,10 @@ def serve(
     device: str | None = None,
     data_root: Path | None = None,
     run: SavedRun | None = None,
+    settings: Settings | None = None,
 ) -> int:
-    """Serve the page until SIGTERM or SIGINT, with a saved ``run`` on it if one is given; returns the exit status."""
+    """Serve the page until SIGTERM or SIGINT, with a saved ``run`` or other ``settings`` on it if given; returns the
+    exit status."""
     from rita_demo.process import environment
     from rita_demo.process import logging as process_logging
     from rita_demo.process.shutdown import SignalHandler
@@ -41,7 +44,7 @@ def serve(
         style = read("RITA_LOG")
         environment.check()
         process_logging.configure(style, debug=read("RITA_DEBUG"))
-        host = host or environment.host()
+        host = host or read("RITA_HOST")
         number = _free_port(host, port or read("RITA_PORT"))
         backbone = backbone or read("RITA_BACKBONE")
         process_logging.log_event("start", python=platform.python_version(), model=os.path.basename(backbone))
@@ -50,17 +53,21 @@ def serve(
         from rita_demo.evaluation.page import DataFolders
         from rita_demo.server import launch
         from rita_demo.ui.background.saved_run import ReopenedRun
+        from rita_demo.ui.background.worked_example import CANDIDATES, WorkedExample
         from rita_demo.ui.page import build
         from rita_demo.ui.session.store import Sessions
 
         engine = Engine(backbone, device, VIEW_PIXEL_BYTES)
         spent = round(time.perf_counter() - begin, 1)
         process_logging.log_event("model", device=engine.info.device, precision=engine.info.precision, seconds=spent)
+        example: WorkedExample | None = None if run is None else ReopenedRun(engine, run)
+        if settings is not None:
+            example = WorkedExample(engine, settings, [(CANDIDATES[0][0], settings.budget)])
         sessions = Sessions()
         page = build(
             engine,
             load=lambda name: Engine(name, device, VIEW_PIXEL_BYTES),
-            example=None if run is None else ReopenedRun(engine, run),
+            example=example,
             sessions=sessions,
             folders=DataFolders(data_root or read("RITA_DATA"), read("RITA_RUNS")),
         )

@@ -1,6 +1,8 @@
 """RITA demo: see an adversarial attack on a vision-language model, and see a defence undo it."""
 
 import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
@@ -12,3 +14,32 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Settings are checked against the names of all attacks and the own settings of all defences. Loads no torch.
 import rita_demo.attacks.registry
 import rita_demo.defences.registry
+
+if TYPE_CHECKING:
+    from rita_demo.engine.engine import Engine
+    from rita_demo.evaluation.load_runs import load_runs
+    from rita_demo.scripting.evaluate import evaluate
+    from rita_demo.scripting.run import run
+    from rita_demo.scripting.run_result import RunResult
+    from rita_demo.vlm.own_model import own_model
+else:
+    # The first use of a name imports its module, so that "import rita_demo" loads no torch.
+    _MODULES = {
+        "Engine": "engine.engine",
+        "RunResult": "scripting.run_result",
+        "evaluate": "scripting.evaluate",
+        "load_runs": "evaluation.load_runs",
+        "own_model": "vlm.own_model",
+        "run": "scripting.run",
+    }
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise AttributeError(f"module 'rita_demo' has no attribute {name!r}")
+        return getattr(import_module(f"rita_demo.{_MODULES[name]}"), name)
+
+    def __dir__() -> list[str]:
+        return sorted([*globals(), *_MODULES])
+
+
+__all__ = ["Engine", "RunResult", "evaluate", "load_runs", "own_model", "run"]

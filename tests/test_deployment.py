@@ -77,7 +77,7 @@ def test_image_variables_are_known_and_valid() -> None:
     mine = {name: text for name, text in declared_variables().items() if name.startswith("RITA_")}
     assert set(mine) <= set(environment.VARIABLES)
     environment.check(mine)
-    assert environment.host(mine) == "0.0.0.0"
+    assert environment.value("RITA_HOST", mine) == "0.0.0.0"
     assert lines("EXPOSE") == [mine["RITA_PORT"]]
     volumes = json.loads(lines("VOLUME")[0])
     assert volumes == [mine["RITA_DATA"], mine["RITA_RUNS"]]

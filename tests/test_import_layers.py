@@ -20,7 +20,7 @@ LAYERS = (
     ("analysis", "plots"),
     ("pipeline", "evaluation"),
     ("ui", "bench"),
-    ("server",),
+    ("server", "scripting"),
     ("cli",),
     ("__main__", "__init__"),
 )
@@ -30,13 +30,13 @@ UI_LADDER = (
     ("framework",),
     ("panels",),
     ("background",),
-    ("attack_defend", "inside", "arena", "memory", "stream", "figures", "learn", "header"),
+    ("attack_defend", "inside", "arena", "memory", "stream", "figures", "learn", "header", "api"),
     ("page",),
 )
 # Libraries that belong to one side of the engine only.
 FORBIDDEN = {
     "gradio plotly": "method attacks vlm views data defences training reference engine bench pipeline evaluation",
-    "torch open_clip torchvision": "ui server plots analysis pipeline evaluation data records settings",  # process/cpu_threads.py is about torch's threads
+    "torch open_clip torchvision": "ui server scripting plots analysis pipeline evaluation data records settings",  # process/cpu_threads.py is about torch's threads
     "PIL": "method records settings process",
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -103,7 +103,7 @@ def test_ray_is_optional_and_imported_by_one_file() -> None:
 
 
 def test_no_module_above_the_engine_loads_torch() -> None:
-    folders = ["ui", "server", "pipeline", "evaluation", "plots", "analysis", "records", "settings"]
+    folders = ["ui", "server", "scripting", "pipeline", "evaluation", "plots", "analysis", "records", "settings"]
     paths = [path for folder in folders for path in sorted((PACKAGE / folder).rglob("*.py")) if path.stem != "ray"]
     modules = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths]
     modules += ["rita_demo.engine.protocol", "rita_demo.attacks.registry", "rita_demo.defences.registry"]

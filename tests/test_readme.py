@@ -20,7 +20,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 @pytest.mark.slow
 def test_the_python_example_prints_the_answer_of_every_method(tmp_path: Path) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.S)
+    code = re.findall(r"## From Python\n\n```python\n(.*?)```", README, flags=re.S)[0]
     Image.fromarray(SAMPLES["coffee"].load().pixels).save(tmp_path / "picture.jpg")
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -31,7 +31,7 @@ def test_the_python_example_prints_the_answer_of_every_method(tmp_path: Path) ->
         timeout=280,
         check=True,
     )
-    assert all(f"'{method}': " in done.stdout for method in ("clip", "ensemble", "rita"))
+    assert all(f"\n{method} " in done.stdout for method in ("clip", "ensemble", "rita"))
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^)#:]+)\)", README))))

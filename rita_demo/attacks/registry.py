@@ -10,7 +10,7 @@ from pathlib import Path
 from rita_demo import attacks as package
 from rita_demo.attacks.contract import Attack
 from rita_demo.process.guest_file import GuestError, load_guest, place
-from rita_demo.records.errors import SettingError
+from rita_demo.records.errors import SettingError, did_you_mean
 from rita_demo.settings import Settings, register, register_choices
 
 NO_ATTACKS = {"contract", "loop", "registry"}
@@ -58,7 +58,9 @@ def guest_specs() -> tuple[str, ...]:
 def get_attack(name: str) -> Attack:
     """The attack of that name, or a :class:`SettingError` that lists the valid ones."""
     if name not in ATTACKS:
-        raise SettingError(f"The attack is one of {', '.join(ATTACKS)}; got {str(name)[:60]!r}.")
+        raise SettingError(
+            f"The attack is one of {', '.join(ATTACKS)}; got {str(name)[:60]!r}.", did_you_mean(name, ATTACKS)
+        )
     return ATTACKS[name]
 
 

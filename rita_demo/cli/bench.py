@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rita_demo.cli.options import add_backbone
-from rita_demo.cli.terminal import check_writable, print_progress, write_errors
+from rita_demo.cli.terminal import check_writable, example_epilog, print_progress, write_errors
 
 
 def add_bench(commands: Any) -> None:
@@ -17,6 +17,7 @@ def add_bench(commands: Any) -> None:
         help="speed, as ratios",
         description="Measure every stage against the floor (what cannot be avoided) and against a plain "
         "reading of the paper, in one run; minutes on two cores.",
+        epilog=example_epilog("bench", "bench --backbone ViT-B-16-quickgelu:openai --json bench.json"),
     )
     add_backbone(parser)
     parser.add_argument("--json", metavar="F", type=Path, help="write the numbers as JSON")

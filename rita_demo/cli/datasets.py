@@ -8,10 +8,15 @@ from typing import Any
 
 from rita_demo.cli import text_tables
 from rita_demo.cli.options import data_root
+from rita_demo.cli.terminal import example_epilog
 
 
 def add_datasets(commands: Any) -> None:
-    parser = commands.add_parser("datasets", help="the datasets that are here, and what is missing")
+    parser = commands.add_parser(
+        "datasets",
+        help="the datasets that are here, and what is missing",
+        epilog=example_epilog("datasets", "datasets --data-root DIR"),
+    )
     parser.add_argument(
         "--data-root",
         metavar="DIR",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import Any
 
 from rita_demo.attacks import registry as attacks
 from rita_demo.attacks.registry import ATTACKS
 from rita_demo.cli import options
-from rita_demo.cli.terminal import print_progress
+from rita_demo.cli.terminal import ProgressLog, example_epilog, print_progress, program
 from rita_demo.defences import registry as defences
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import request as requests
@@ -25,6 +26,12 @@ def add_evaluate(commands: Any) -> None:
         help="measure methods on a dataset; started again, it goes on",
         description="Measure methods on a dataset. Killed at any moment and started again with the same "
         "command, it goes on and ends with the same numbers.",
+        epilog=example_epilog(
+            "evaluate --dataset textures --methods clip,rita --attack none,pgd --budget 4 --limit 20 --out runs/textures",
+            "evaluate --data-root DIR --dataset dtd:present --methods clip,ensemble,rita --attack adaptive --budget 4 "
+            "--out runs/dtd",
+            "evaluate --dataset FOLDER --split all --methods clip,rita --attack pgd --budget 2,4 --out runs/mine",
+        ),
     )
     add = parser.add_argument
     add("--data-root", metavar="DIR", type=Path, help="the folder that holds the datasets")
@@ -53,14 +60,14 @@ def add_evaluate(commands: Any) -> None:
         "the class after each picture's own in the list (default: away from the true class)",
     )
     add("--steps", metavar="N[,N]", help=f"gradient steps (default {SETTINGS['steps'].default})")
-    add("--square", default="model", help="model (default) or picture: which square is attacked")
+    add("--square", help="model (default) or picture: which square is attacked")
     add(
         "--protocols",
         metavar="P[,P]",
-        default="off,reset,stream",
         help="the memory is off, reset before every picture, or kept (default: all three)",
     )
     options.add_defence(parser)
+    options.add_settings(parser)
     options.add_backbone(parser)
     _add_run_options(parser)
     parser.set_defaults(run=_evaluate, usage_error=parser.error)
@@ -122,13 +129,15 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def request_of(args: argparse.Namespace) -> Request:
     """The options as a request. Raises SettingError: a name or number that is not allowed."""
+    saved = options.saved_settings(args)
     settings, fixed = requests.points(
         start=args.preset,
         attacks=",".join(options.attack(name.strip()) for name in args.attack.split(",")),
         budget=args.budget,
         steps=args.steps,
-        square=args.square,
-        protocols=args.protocols,
+        square=args.square or saved.get("square", "model"),
+        protocols=args.protocols or saved.get("protocol", "off,reset,stream"),
+        saved=saved,
         assignments=args.assignments,
         sweeps=args.sweep,
     )
@@ -145,7 +154,7 @@ def request_of(args: argparse.Namespace) -> Request:
         allow_partial=args.allow_partial,
         backbone=args.backbone,
         target=args.target.strip(),
-        dataset_settings=requests.dataset_settings(args.preset, args.assignments, args.sweep),
+        dataset_settings=requests.dataset_settings(args.preset, args.assignments, args.sweep) - saved.keys(),
         traffic=Traffic(_whole_number("--attacked-share", "from 1 to 100", args.attacked_share), args.stream_order),
     )
 
@@ -171,10 +180,10 @@ def _evaluate(args: argparse.Namespace) -> int:
         if own := dataset_defaults(request, name):
             said = ", ".join(f"{setting}={value}" for setting, value in own.items())
             print(f"{name}, as in the paper: {said} (--set wins).")
-    done = evaluate(request, print_progress, args.executor)
-    print_progress("")
-    print(
-        f"{done.cells} cells, {done.rows} rows, {done.new_rows} of them new, in {done.seconds:.0f} s. "
-        "See them with the command tables."
-    )
+    try:
+        done = evaluate(request, ProgressLog(), args.executor)
+    finally:
+        print_progress("")
+    print(f"{done.cells} cells, {done.rows} rows, {done.new_rows} of them new, in {done.seconds:.0f} s.")
+    print(f"The results are in {request.out}. Next: {program()} tables {shlex.quote(str(request.out))}")
     return 0

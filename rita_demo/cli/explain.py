@@ -9,24 +9,30 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rita_demo.attacks.adaptive import parse_attack
-from rita_demo.attacks.registry import ATTACKS, get_attack
+from rita_demo.attacks.registry import ATTACKS
 from rita_demo.cli import options, text_tables
-from rita_demo.cli.terminal import check_writable, print_progress, write_errors
-from rita_demo.data.vocabularies import VOCABULARIES, duplicates, index_of, parse_names, vocabulary
+from rita_demo.cli.terminal import check_writable, example_epilog, print_progress, write_errors
+from rita_demo.data.vocabularies import VOCABULARIES, duplicates, index_of
 from rita_demo.defences.registry import DEFENCES, compared, validated
+from rita_demo.pipeline.run_options import OWN_OPTIONS, class_names, run_settings
 from rita_demo.records.errors import SettingError
-from rita_demo.settings import PRESETS, SETTINGS, Settings, parse_assignment, preset
+from rita_demo.settings import PRESETS, SETTINGS, Settings, parse_assignment
 
 if TYPE_CHECKING:
     from rita_demo.engine.engine import Engine
     from rita_demo.records import Run
 
-OWN_OPTIONS = ("attack", "budget", "steps", "square")  # settings with an option of their own
-
 
 def add_explain(commands: Any) -> None:
-    explain = commands.add_parser("explain", help="attack one picture and defend it")
+    explain = commands.add_parser(
+        "explain",
+        help="attack one picture and defend it",
+        epilog=example_epilog(
+            "explain picture.jpg --classes cup,crab,cat --label cup",
+            "explain picture.jpg --vocabulary dtd --attack adaptive:rita --budget 2 --json result.json",
+            "explain other.jpg --vocabulary dtd --settings result.json --methods clip,rita",
+        ),
+    )
     add = explain.add_argument
     add("image", metavar="IMAGE", help="a PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF file")
     words = explain.add_mutually_exclusive_group(required=True)
@@ -65,6 +71,7 @@ def add_explain(commands: Any) -> None:
         help=f"who answers beside CLIP, Ensemble and RITA: {', '.join(DEFENCES)} (default: {', '.join(compared())})",
     )
     options.add_defence(explain)
+    options.add_settings(explain)
     add("--json", metavar="F", type=Path, help="write the answers as JSON")
     add("--arrays", metavar="F", type=Path, help="write the arrays as safetensors")
     add("--html", metavar="F", type=Path, help="write one page that needs no server and no network")
@@ -72,25 +79,19 @@ def add_explain(commands: Any) -> None:
 
 
 def settings_of(args: argparse.Namespace) -> Settings:
-    """The preset (``paper``: as it is for the chosen vocabulary), then the other options, then ``--set`` in order;
-    later ones win. Raises SettingError: an unknown setting or a value outside its range."""
-    from rita_demo.data.datasets import DATASETS
-
-    changes: dict[str, Any] = {}
-    if args.preset == "paper" and args.vocabulary in DATASETS:
-        changes |= DATASETS[args.vocabulary].paper_settings
-    changes |= {name: getattr(args, name) for name in ("budget", "square") if getattr(args, name) is not None}
-    if args.attack is not None:
-        changes |= parse_attack(args.attack)
-    if args.steps is not None:
-        changes[get_attack(changes.get("attack", preset(args.preset).attack)).steps_setting] = args.steps
-    if args.seed is not None:
-        changes |= {"attack_seed": args.seed, "view_seed": args.seed}
-    changes |= dict(parse_assignment(text) for text in args.assignments)
-    settings = preset(args.preset).replace(**changes)
-    if args.target is not None and settings.attack == "none":
-        raise SettingError("--target needs an attack, but the attack is none.")
-    return settings
+    """The settings of a command line, see :func:`rita_demo.pipeline.run_options.run_settings`."""
+    return run_settings(
+        args.preset,
+        args.vocabulary,
+        saved=options.saved_settings(args),
+        attack=args.attack,
+        budget=args.budget,
+        steps=args.steps,
+        square=args.square,
+        seed=args.seed,
+        target=args.target,
+        changes=dict(parse_assignment(text) for text in args.assignments),
+    )
 
 
 def _explain(args: argparse.Namespace) -> int:
@@ -100,12 +101,9 @@ def _explain(args: argparse.Namespace) -> int:
         methods = validated(args.methods.split(","))
     except SettingError as error:
         args.usage_error(str(error))  # prints and exits with 2
-    if args.vocabulary:
-        names = vocabulary(args.vocabulary).names
-    else:
-        names = parse_names(args.classes)
-        if again := duplicates(args.classes):
-            print(f"Named more than once, used once: {', '.join(again)}.", file=sys.stderr)
+    names = class_names(args.classes, args.vocabulary)
+    if again := duplicates(args.classes or ""):
+        print(f"Named more than once, used once: {', '.join(again)}.", file=sys.stderr)
     label, target = (None if name is None else index_of(names, name) for name in (args.label, args.target))
     check_writable(args.json, args.arrays, args.html)
     engine, run = explain(args.image, names, settings, args.backbone, label, target, methods)
@@ -124,39 +122,24 @@ def explain(
     methods: Sequence[str],
 ) -> tuple[Engine, Run]:
     """Open a picture, load the model, attack and defend; progress goes to a terminal's stderr."""
-    from rita_demo.data.descriptions import descriptions_for
-    from rita_demo.data.pictures import open_picture
-    from rita_demo.data.prompt_templates import prompt_template
+    from rita_demo.scripting.explain import explain
 
-    open_picture(image)  # errors of the input come before the seconds that loading the model takes
-    descriptions_for(names, settings.descriptions)
-    prompt_template(settings.hand_prompt, names)
-    from rita_demo.engine.engine import Engine
-    from rita_demo.pipeline.run import run_picture_steps, run_to_end
-
-    engine = Engine(backbone)
-    picture = open_picture(image, square=settings.square, side=engine.info.side)
-    steps = run_picture_steps(engine, picture, names, settings, label=label, target=target, methods=methods)
-    run = run_to_end(steps, lambda now: print_progress(now.sentence))
+    options: dict[str, Any] = {"label": label, "target": target, "methods": methods}
+    done = explain(image, names, settings, backbone, lambda now: print_progress(now.sentence), **options)
     print_progress("")
-    return engine, run
+    return done
 
 
 def _export(engine: Engine, run: Run, args: argparse.Namespace) -> None:
-    from rita_demo.pipeline.export import to_arrays, to_json
+    from rita_demo.pipeline.export import arrays_file, to_json
 
     with write_errors():
         if args.json:
             text = json.dumps(to_json(run), indent=2, ensure_ascii=False, allow_nan=False)
             args.json.write_text(text + "\n", encoding="utf-8")
         if args.arrays:
-            from safetensors.numpy import save
-
-            args.arrays.write_bytes(save(to_arrays(run)))
+            args.arrays.write_bytes(arrays_file(run))
         if args.html:
-            from rita_demo.ui.header.standalone_page import standalone
+            from rita_demo.scripting.explain import page_html
 
-            crops = {
-                side: engine.view_pixels(getattr(run, side).picture, run.settings) for side in ("clean", "attacked")
-            }
-            args.html.write_text(standalone(run, crops), encoding="utf-8")
+            args.html.write_text(page_html(engine, run), encoding="utf-8")

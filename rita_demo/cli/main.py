@@ -11,7 +11,6 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import rita_demo
 from rita_demo.cli.bench import add_bench
@@ -21,6 +20,7 @@ from rita_demo.cli.explain import add_explain
 from rita_demo.cli.models import add_models
 from rita_demo.cli.serve import add_open, add_serve
 from rita_demo.cli.tables import add_tables
+from rita_demo.cli.terminal import Parser, program
 from rita_demo.cli.train import add_train
 from rita_demo.process import environment
 from rita_demo.process.guest_file import GuestError
@@ -61,10 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """All commands and options. The parser of each command stores its function in ``run``."""
-    parser = argparse.ArgumentParser(
-        prog="rita" if Path(sys.argv[0]).name == "rita" else "python -m rita_demo",
-        description="See an attack on a vision-language model, and see RITA undo it.",
-    )
+    parser = Parser(prog=program(), description="See an attack on a vision-language model, and see RITA undo it.")
     parser.add_argument("--version", action="version", version=f"rita-demo {rita_demo.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for add_command in (

@@ -6,10 +6,13 @@ import argparse
 from typing import Any
 
 from rita_demo.cli import text_tables
+from rita_demo.cli.terminal import example_epilog
 
 
 def add_models(commands: Any) -> None:
-    parser = commands.add_parser("models", help="the models that can be used here and now")
+    parser = commands.add_parser(
+        "models", help="the models that can be used here and now", epilog=example_epilog("models")
+    )
     parser.set_defaults(run=_models)
 
 

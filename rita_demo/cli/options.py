@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from rita_demo.attacks.registry import add_guest
 from rita_demo.defences import registry
+from rita_demo.pipeline.run_options import read_settings
 from rita_demo.process import environment
 from rita_demo.process.guest_file import is_guest
 
@@ -50,6 +52,21 @@ def add_defence(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--settings",
+        metavar="FILE.json",
+        type=Path,
+        help="start from the settings of a saved run (its settings.json), of explain --json, or of an object of "
+        "settings; over the preset, under every other option",
+    )
+
+
+def saved_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """The settings of ``--settings``; read after guests are loaded, whose own settings may be among them."""
+    return {} if args.settings is None else read_settings(args.settings)
+
+
 def guest_defence(text: str) -> str:
     """The name of the defence ``FILE.py:NAME``, which is loaded. Raises GuestError: the file or the defence cannot be
     used."""
@@ -64,8 +81,4 @@ def load_installed_defences() -> None:
 
 def data_root(given: Path | None) -> Path | None:
     """The folder that holds the datasets: the one given, else ``RITA_DATA``, else ./data where it exists."""
-    if given is not None:
-        return given
-    named: Path = environment.value("RITA_DATA")
-    unset = named == environment.VARIABLES["RITA_DATA"].default_value
-    return None if unset and not named.is_dir() else named
+    return environment.data_folder() if given is None else given

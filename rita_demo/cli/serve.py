@@ -7,15 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rita_demo.cli import options
+from rita_demo.cli.terminal import example_epilog
 from rita_demo.process.assets import HOME
 from rita_demo.records.errors import DataError
+from rita_demo.settings import RECOMMENDED
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 
 def add_serve(commands: Any) -> None:
-    parser = commands.add_parser("serve", help="the page; the same as app.py")
+    parser = commands.add_parser(
+        "serve",
+        help="the page; the same as app.py",
+        epilog=example_epilog("serve", "serve --port 8000 --data-root DIR", "serve --settings result.json"),
+    )
     _add_address(parser)
     parser.add_argument("--data-root", metavar="DIR", type=Path, help="the folder of the datasets")
     options.add_backbone(parser)
@@ -27,11 +33,16 @@ def add_serve(commands: Any) -> None:
         help="an attack of your own, in the page's list; may be repeated",
     )
     options.add_defence(parser)
+    options.add_settings(parser)
     parser.set_defaults(run=_serve)
 
 
 def add_open(commands: Any) -> None:
-    parser = commands.add_parser("open", help="the page with a run that was saved on it")
+    parser = commands.add_parser(
+        "open",
+        help="the page with a run that was saved on it",
+        epilog=example_epilog("open rita-run.zip", "open rita-run.zip --port 8000"),
+    )
     parser.add_argument("file", metavar="FILE.zip", type=Path, help="what the button “Save this run” saved")
     _add_address(parser)
     options.add_backbone(parser)
@@ -54,7 +65,14 @@ def port(text: str) -> int:
 
 def _serve(args: argparse.Namespace) -> int:
     options.load_installed_defences()
-    return serve_page(host=args.host, port=args.port, backbone=args.backbone, data_root=args.data_root)
+    saved = options.saved_settings(args)
+    return serve_page(
+        host=args.host,
+        port=args.port,
+        backbone=args.backbone,
+        data_root=args.data_root,
+        settings=RECOMMENDED.replace(**saved) if saved else None,
+    )
 
 
 def _open(args: argparse.Namespace) -> int:

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from rita_demo.cli.terminal import example_epilog
+
 
 def add_tables(commands: Any) -> None:
     parser = commands.add_parser(
@@ -14,6 +16,7 @@ def add_tables(commands: Any) -> None:
         description="Tables from what evaluate has stored. markdown and latex end with the paper's own tables, "
         "measured cells beside printed ones. In csv, n counts different pictures: the interval is theirs, the "
         "accuracy is the mean over all seeds.",
+        epilog=example_epilog("tables runs/dtd", "tables runs/dtd --format latex"),
     )
     parser.add_argument("runs", metavar="RUNS", type=Path, help="the folder that evaluate wrote to")
     parser.add_argument(

@@ -1,19 +1,71 @@
-"""What the commands write: progress on the terminal, and files."""
+"""What the commands share of a terminal: the program's name, guesses at misspelt words, progress, files to write."""
 
 from __future__ import annotations
 
+import argparse
+import shutil
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from rita_demo.records.errors import DataError
+from rita_demo.records.errors import DataError, did_you_mean
+
+SECONDS_BETWEEN_LINES = 60.0
+
+
+def program() -> str:
+    """The program as it was called, for usage lines and the next command to type."""
+    return "python -m rita_demo" if Path(sys.argv[0]).name == "__main__.py" else "rita"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that keeps the lines of ``epilog`` and guesses which choice or option was meant."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message = f"{error.message} {did_you_mean(value, action.choices or ())}".strip()
+            raise
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            guess = did_you_mean(unknown[0], self._option_string_actions)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}. {guess}".strip())
+        return found, unknown
+
+
+def example_epilog(*commands: str) -> str:
+    """The end of a command's help: what one may type."""
+    return "\n".join(["examples:", *(f"  {program()} {command}" for command in commands)])
 
 
 def print_progress(sentence: str) -> None:
     """One line of progress that overwrites itself; nothing where stderr is not a terminal."""
     if sys.stderr.isatty():
-        print(f"\r\033[K{sentence}", end="", file=sys.stderr, flush=True)
+        width = shutil.get_terminal_size().columns - 1  # a line that wraps could not be overwritten
+        print(f"\r\033[K{sentence[:width]}", end="", file=sys.stderr, flush=True)
+
+
+class ProgressLog:
+    """The progress of a long command: as :func:`print_progress` in a terminal, elsewhere the first sentence and then
+    one line a minute on stderr."""
+
+    def __init__(self) -> None:
+        self._due = 0.0
+
+    def __call__(self, sentence: str) -> None:
+        print_progress(sentence)
+        if not sys.stderr.isatty() and time.monotonic() >= self._due:
+            self._due = time.monotonic() + SECONDS_BETWEEN_LINES
+            print(sentence, file=sys.stderr, flush=True)
 
 
 def check_writable(*paths: Path | None) -> None:

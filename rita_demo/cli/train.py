@@ -6,11 +6,18 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from rita_demo.cli.terminal import example_epilog
 from rita_demo.records.errors import DataError
 
 
 def add_train(commands: Any) -> None:
-    parser = commands.add_parser("train", help="make the embedded model")
+    parser = commands.add_parser(
+        "train",
+        help="make the embedded model",
+        epilog=example_epilog(
+            "train --data DIR --out DIR --minutes 60", "train --robust --data DIR --out DIR --minutes 75 --resume"
+        ),
+    )
     parser.add_argument("--data", metavar="DIR", type=Path, required=True, help="labelled pictures")
     parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="where it is written")
     parser.add_argument("--minutes", metavar="M", type=float, required=True, help="how long")

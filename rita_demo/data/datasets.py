@@ -24,7 +24,7 @@ from rita_demo.data.split_files import (
     renumber_labels,
     split_file,
 )
-from rita_demo.records.errors import DataError
+from rita_demo.records.errors import DataError, did_you_mean
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE
 
 Item = tuple[Path, int, str]  # picture, label, class name
@@ -293,7 +293,9 @@ def _load_folder(name: str, root: Path, split: str) -> list[Item]:
     if not folder.is_dir():
         raise DataError(
             f"There is no dataset and no folder {name[:200]!r}.",
-            f"Datasets: {', '.join(DATASETS)}; or a folder with a folder of pictures per class.",
+            did_you_mean(
+                name, DATASETS, f"Datasets: {', '.join(DATASETS)}; or a folder with a folder of pictures per class."
+            ),
         )
     splits = _folder_splits(folder)
     if not splits:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
-from dataclasses import astuple, fields
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, astuple, fields
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rita_demo.process.assets import ASSETS
 from rita_demo.records import MeasuredCell, SampleOutcome
@@ -25,7 +25,11 @@ ARENA = _FOLDER / "arena.csv"
 EXAMPLES = _FOLDER / "examples.csv"
 #: Ablations on drawn textures, written by ``tables RUNS --format points``; docs/results.md has the commands.
 ABLATIONS = _FOLDER / "ablations.json"
-_NUMBERS = {"budget": int, "steps": int, "n": int, "accuracy": float, "low": float, "high": float, "rita_margin": float}
+_NUMBERS: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys(("budget", "steps", "n"), int),
+    **dict.fromkeys(("accuracy", "low", "high", "rita_margin"), float),
+    "class_names": lambda text: int(text) if text else None,
+}
 
 
 def files() -> tuple[Path, ...]:
@@ -53,10 +57,11 @@ def write_sample_outcomes(found: Sequence[SampleOutcome], path: Path = EXAMPLES)
 
 def _read(path: Path, record: type[R], source: str) -> tuple[R, ...]:
     wanted = [field.name for field in fields(record)]
+    older = [field.name for field in fields(record) if field.default is MISSING]
     try:
         with path.open(encoding="utf-8", newline="") as file:
             table = csv.DictReader(file)
-            if table.fieldnames != wanted:
+            if table.fieldnames not in (wanted, older):
                 raise ValueError
             return tuple(record(**{k: _NUMBERS.get(k, str)(v) for k, v in row.items()}) for row in table)
     except (OSError, ValueError, TypeError) as error:

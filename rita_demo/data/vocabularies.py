@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from rita_demo.records.errors import VocabularyError
+from rita_demo.records.errors import VocabularyError, did_you_mean
 
 FEWEST_NAMES = 2
 MOST_NAMES = 1200
@@ -102,7 +102,9 @@ VOCABULARIES: dict[str, Vocabulary] = {
 def vocabulary(name: str) -> Vocabulary:
     """The vocabulary with this name; :class:`VocabularyError` lists the valid names."""
     if name not in VOCABULARIES:
-        raise VocabularyError(f"The vocabulary is one of {', '.join(VOCABULARIES)}; got {_short(name)}.")
+        raise VocabularyError(
+            f"The vocabulary is one of {', '.join(VOCABULARIES)}; got {_short(name)}.", did_you_mean(name, VOCABULARIES)
+        )
     return VOCABULARIES[name]
 
 

@@ -21,7 +21,7 @@ from rita_demo.defences import rita
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput
 from rita_demo.process.guest_file import GuestError, guest_errors, load_guest, place
 from rita_demo.records import DefenceFault, Verdict
-from rita_demo.records.errors import SettingError
+from rita_demo.records.errors import SettingError, did_you_mean
 from rita_demo.settings import PRESETS, RECOMMENDED, Settings, register, register_choices, unregister
 
 if TYPE_CHECKING:
@@ -122,12 +122,13 @@ def guest_specs() -> tuple[str, ...]:
     return tuple(defence.guest for defence in DEFENCES.values() if defence.guest)
 
 
-def guest_sentences(names: Iterable[str]) -> tuple[str, ...]:
+def guest_sentences(names: Iterable[str], settings: Settings) -> tuple[str, ...]:
     """Sentences of the threat model about those of the defences that came from a user's own file."""
     guests = [DEFENCES[name] for name in names if DEFENCES[name].guest]
+    known = known_defence(settings) if settings.attack == "adaptive" else None
     return tuple(
-        f"{guest.title} is a defence from the file {Path(guest.guest.rpartition(':')[0]).name}; "
-        "the attacker does not know it."
+        f"{guest.title} is a defence from the file {Path(guest.guest.rpartition(':')[0]).name}"
+        + ("." if guest is known else "; the attacker does not know it.")
         for guest in guests
     )
 
@@ -179,7 +180,10 @@ def validated(names: Iterable[str]) -> tuple[str, ...]:
     found = tuple(names)
     for name in found:
         if not isinstance(name, str) or name not in DEFENCES:
-            raise SettingError(f"There is no method {str(name)[:40]!r}.", f"Methods: {', '.join(DEFENCES)}.")
+            raise SettingError(
+                f"There is no method {str(name)[:40]!r}.",
+                did_you_mean(name, DEFENCES, f"Methods: {', '.join(DEFENCES)}."),
+            )
     return found
 
 

@@ -34,7 +34,7 @@ def threat_of(cell: Cell, side: int) -> ThreatModel:
         knows=row.knows,
         does_not_know=row.does_not_know,
         sentences=(_sentences(cell, side) if attacked else ("No attack: clean pictures.",))
-        + guest_sentences([cell.method]),
+        + guest_sentences([cell.method], cell.attack_settings),
     )
 
 

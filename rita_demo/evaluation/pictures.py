@@ -12,9 +12,9 @@ import numpy as np
 
 from rita_demo.data import textures
 from rita_demo.data.datasets import DATASETS, SPLITS, Item, class_names, load_split, uses_random_split
-from rita_demo.data.pictures import file_bytes
+from rita_demo.data.pictures import file_bytes, picture_of, png_bytes
 from rita_demo.data.vocabularies import VOCABULARIES, index_of
-from rita_demo.records.errors import DataError
+from rita_demo.records.errors import DataError, SettingError
 
 PRESENT_SUFFIX = ":present"  # "dtd:present": prompts for the classes that have pictures, and no others
 RANDOM_SPLIT_SUFFIX = ":own"  # "test:own": a random split made here, because CoOp's file is missing
@@ -122,7 +122,7 @@ def collect(
     """The pictures of a dataset.
 
     Args:
-        dataset: a name of ``DATASETS``, a folder with a folder per class, or ``textures``; with the suffix
+        dataset: a name of ``DATASETS``, a folder with a folder per class (below ``root``, or any path), or ``textures``; with the suffix
             ``:present`` only classes that have pictures become prompts.
         limit: at most so many pictures, spread over the classes; a smaller choice is part of every larger one and
             does not depend on the seeds of the run.
@@ -136,11 +136,14 @@ def collect(
     if base == "textures":
         names, items, present = _texture_set(split, limit, exclusions)
     else:
-        if root is None:
+        if root is None and base in DATASETS:
             raise DataError(f"The dataset {base[:60]!r} needs a data folder.", "Name it with --data-root.")
+        root = root or Path()
+        if base not in DATASETS and not (root / base).is_dir() and Path(base).is_dir():
+            base = str(Path(base).absolute())  # a folder elsewhere; absolute, it replaces the data root
         names, items, present = _split_set(base, root, split, allow_partial, only_present)
         items = [item for item in items if item.label not in _label(names, exclusions)]
-    title = (base if base in DATASETS else Path(base).name) + PRESENT_SUFFIX * only_present
+    title = (base if base in DATASETS else Path(base).absolute().name) + PRESENT_SUFFIX * only_present
     if not items:
         raise DataError(
             f"All pictures of {base[:60]!r} are of the target {exclusions[:60]!r}, which is left out.",
@@ -149,6 +152,32 @@ def collect(
     chosen = items if limit is None else _spread_over_classes(items, limit)
     split += RANDOM_SPLIT_SUFFIX * uses_random_split(base, root)
     return PictureSet(title, split, names, tuple(chosen), len(items), present)
+
+
+def own_pictures(
+    name: str, names: tuple[str, ...], pairs: Iterable[tuple[np.ndarray, int | str]], limit: int | None = None
+) -> PictureSet:
+    """A dataset from (picture (H, W, 3) uint8, label) pairs; a label is a class name or its index in ``names``.
+
+    The pictures stay in memory as PNG. ``limit``: as in :func:`collect`.
+
+    Raises:
+        DataError: there are none, or one is no such array. SettingError, VocabularyError: no such class.
+    """
+    items = []
+    for number, (picture, label) in enumerate(pairs):
+        pixels = np.asarray(picture)
+        if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
+            raise DataError(f"Picture {number} is an array (H, W, 3) of uint8; got {pixels.shape} {pixels.dtype}.")
+        index = index_of(names, label) if isinstance(label, str) else int(label)
+        if not 0 <= index < len(names):
+            raise SettingError(f"The label of picture {number} is from 0 to {len(names) - 1}; got {index}.")
+        key = picture_of(pixels).key
+        items.append(DatasetItem(f"{number:06d}-{key}", index, pixels.nbytes, data=png_bytes(pixels)))
+    if not items:
+        raise DataError("The dataset has no pictures.", "Pass (picture, label) pairs.")
+    chosen = items if limit is None else _spread_over_classes(items, limit)
+    return PictureSet(name, "all", names, tuple(chosen), len(items), len({item.label for item in items}))
 
 
 def _label(names: tuple[str, ...], name: str) -> tuple[int, ...]:

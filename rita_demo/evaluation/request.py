@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -111,12 +111,13 @@ def points(
     steps: str | None = None,
     square: str = "model",
     protocols: str = "off,reset,stream",
+    saved: Mapping[str, Any] | None = None,
     assignments: Sequence[str] = (),
     sweeps: Sequence[str] = (),
 ) -> tuple[tuple[Settings, ...], frozenset[str]]:
     """The settings to measure, and the names of the seeds that are given explicitly.
 
-    Lists are separated by commas; ``assignments`` override the other options, ``sweeps`` override both.
+    Lists are separated by commas; ``saved`` (setting -> value) is under all options, ``assignments`` override the other options, ``sweeps`` override both.
 
     Raises:
         SettingError: an unknown name or a value outside its range.
@@ -130,7 +131,7 @@ def points(
     given = dict(parse_assignment(text) for text in assignments)
     axes |= {name: [value] for name, value in given.items()}
     axes |= _sweeps(sweeps)
-    base = preset(start)
+    base = preset(start).replace(**(saved or {}))
     found = []
     for values in product(*axes.values()):
         chosen = dict(zip(axes, values))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -54,15 +54,17 @@ def evaluate(request: Request, report: Report = lambda _: None, executor_name: s
     return RunSummary(cells, rows, new, time.perf_counter() - begin)
 
 
-def evaluate_steps(request: Request, engine: Engine) -> Generator[EvaluationStep, None, None]:
-    """The same one picture at a time, with an existing engine.
+def evaluate_steps(
+    request: Request, engine: Engine, own: Mapping[str, PictureSet] | None = None
+) -> Generator[EvaluationStep, None, None]:
+    """The same one picture at a time, with an existing engine. ``own``: pictures of datasets that are no files.
 
     The run folder is locked until the generator ends or is closed; closed early, the same request resumes.
 
     Raises:
         DemoError: as :func:`evaluate`.
     """
-    datasets = {name: _picture_set(request, name) for name in request.datasets}
+    datasets = {name: (own or {}).get(name) or _picture_set(request, name) for name in request.datasets}
     with _lock_run_folder(request.out):
         model = PictureEvaluator(engine)
         run = RunFolder(request, datasets, model.facts)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from rita_demo.analysis import resultant_length
-from rita_demo.evaluation.report.mcnemar import PairedComparison
 from rita_demo.evaluation.store.cell_file import inserted_features
 from rita_demo.evaluation.store.stream_runs import StreamRun
+from rita_demo.evaluation.stream_memory import mean_entropy
 from rita_demo.records.intervals import wilson
 from rita_demo.records.measurement import AccuracyCurve, AccuracySummary, CacheInsertions, CacheStats, StreamTrajectory
 
@@ -40,6 +40,7 @@ def trajectory_of(stream_run: StreamRun) -> StreamTrajectory:
         insertions=insertions,
         cache_size=cache_size,
         purity=purity,
+        mean_entropy=mean_entropy(insertions, len(rows)),
         seconds=_seconds(by_method, pictures),
         slots=int(stream_run.header["knobs"]["slots"]),
         expected_pictures=int(stream_run.header["pictures"]),
@@ -71,15 +72,6 @@ def accuracy_summaries(trajectory: StreamTrajectory, t: int) -> tuple[AccuracySu
             low, high = wilson(right, n) if n else (np.nan, np.nan)
             found.append(AccuracySummary(method, name, right, n, right / n if n else np.nan, low, high))
     return tuple(found)
-
-
-def memory_comparison(trajectory: StreamTrajectory, t: int) -> PairedComparison | None:
-    """RITA with the kept memory against RITA without one, on the first ``t`` pictures; None if one has no answers."""
-    if not {"rita", "rita_prompts"} <= trajectory.answers.keys():
-        return None
-    both = (trajectory.answers["rita"][:t] >= 0) & (trajectory.answers["rita_prompts"][:t] >= 0)
-    kept, off = (trajectory.curves[name].right[:t][both] for name in ("rita", "rita_prompts"))
-    return PairedComparison(int(both.sum()), int((kept & ~off).sum()), int((off & ~kept).sum())) if both.any() else None
 
 
 def cache_stats_after(trajectory: StreamTrajectory, t: int) -> CacheStats:

@@ -32,8 +32,8 @@ TRANSFER = ("ensemble", "rita")
 TOWERS = (EMBEDDED, EMBEDDED_ROBUST)
 #: Seconds of processor time of an attack, or of the adaptive attack against a defence, with the embedded model
 #: (docs/performance.md): cheap ones first, and the time left. A guest takes as long as SS-TPT.
-SECONDS = {"none": 1, "pgd": 1, "clip": 2, "clipure": 2, "ttc": 4, "csr": 4, "ensemble": 6, "mta": 6, "rtpt": 9}
-SECONDS |= {"tpt": 10, "ctpt": 10, "dbd": 11, "sstpt": 15, "rita": 16, "autoattack": 85}
+SECONDS = {"none": 1, "pgd": 1, "clip": 2, "clipure": 2, "ttc": 4, "csr": 4, "ensemble": 7, "mta": 7, "rtpt": 10}
+SECONDS |= {"tpt": 10, "ctpt": 10, "dbd": 13, "sstpt": 14, "rita": 15, "autoattack": 90}
 
 #: (defence, column) -> its answer, or a sentence why there is none.
 Cells = Mapping[tuple[str, str], "Verdict | str"]

@@ -13,10 +13,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import save
 
 from rita_demo.data.pictures import png_bytes
-from rita_demo.pipeline.export import to_arrays, to_json
+from rita_demo.pipeline.export import arrays_file, to_json
 from rita_demo.records import ImageResult, Run
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS
@@ -61,7 +60,7 @@ def write_bundle(
         "README.txt": README_TEXT.encode(),
         "settings.json": json_bytes(request_json(run, cache_file is not None)),
         "result.json": json_bytes(to_json(run)),
-        "verdicts.csv": csv_bytes(_verdicts(run)),
+        "verdicts.csv": csv_bytes(verdict_rows(run)),
         "costs.csv": csv_bytes(_costs(run)),
         "clean.png": png_bytes(run.clean.picture.pixels),
         "page.html": page.encode(),
@@ -71,9 +70,8 @@ def write_bundle(
         members["attacked.png"] = png_bytes(attacked)
         change = attacked.astype(np.int16) - clean
         members["perturbation.png"] = png_bytes((128 + change).clip(0, 255).astype(np.uint8))
-    arrays = to_arrays(run)
-    if sum(array.nbytes for array in arrays.values()) <= MAX_ARRAY_BYTES:
-        members["arrays.safetensors"] = save(arrays)
+    if len(arrays := arrays_file(run)) <= MAX_ARRAY_BYTES:
+        members["arrays.safetensors"] = arrays
     if cache_file is not None:
         members["memory.safetensors"] = cache_file
     members |= {f"figures/{name}.svg": svg.encode() for name, svg in (figures or {}).items()}
@@ -118,7 +116,7 @@ def _costs(run: Run) -> list[list[Any]]:
     return [list(columns), *map(list, zip(*columns.values()))]
 
 
-def _verdicts(run: Run) -> list[list[Any]]:
+def verdict_rows(run: Run) -> list[list[Any]]:
     """Rows of ``verdicts.csv``: head, then one per method."""
     sides = _sides(run)
     parts = ("answer", "probability", "margin")

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import save
 
+import rita_demo
+from rita_demo.analysis.masking_signs import QUESTIONS
 from rita_demo.records import ImageResult, Run, Verdict
 
 
 def to_json(run: Run) -> dict[str, Any]:
     """``explain --json``: classes, settings, threat model, device, timings, clean and attacked answers.
 
+    ``masking``: signs of masking; a run can show one, a gradient of zero, so without it the list is None.
     ``attacked`` repeats ``clean`` with ``linf`` = ``l2`` = 0 and ``fooled`` = False when nothing was attacked.
     """
     attack = run.attack
     attacked = _result_json(run.attacked, run) | {
         "linf": float(attack.linf) if attack else 0.0,
         "l2": float(attack.l2) if attack else 0.0,
+        "masking": [QUESTIONS[1]] if attack and attack.gradient == 0 else None,
         "fooled": bool(attack.fooled) if attack else False,
         "already_wrong": bool(attack.already_wrong) if attack else False,
     }
@@ -30,6 +36,8 @@ def to_json(run: Run) -> dict[str, Any]:
         "settings": run.settings.as_dict(),
         "threat_model": asdict(run.threat_model),
         "backbone": run.backbone.name,
+        "temperature": float(run.class_prompts.temperature),
+        "version": rita_demo.__version__,
         "device": run.backbone.device,
         "timings": {name: round(value, 6) for name, value in run.seconds.items()},
         "clean": _result_json(run.clean, run),
@@ -78,6 +86,7 @@ def to_arrays(run: Run) -> dict[str, np.ndarray]:
         "cache_features": trace.cache.features,  # (K, J, D)
         "cache_aligned": trace.alignment.aligned,  # (K, J, D)
         "cache_distance": trace.cache_distance,  # (K,)
+        "temperature": [run.class_prompts.temperature],  # (1,)
         "text_mean": np.einsum("kmd,km->kd", prompts, trace.prompt_weight),  # (K, D)
     }
     numbers = {name: np.ascontiguousarray(a, np.float32) for name, a in arrays.items()}
@@ -85,3 +94,17 @@ def to_arrays(run: Run) -> dict[str, np.ndarray]:
         "kept": np.ascontiguousarray(trace.confidence.kept, bool),  # (N,)
         "cache_count": np.ascontiguousarray(trace.cache.count, np.int64),  # (K,)
     }
+
+
+def arrays_file(run: Run) -> bytes:
+    """:func:`to_arrays` as safetensors, with the version, the backbone and the settings (JSON) as metadata.
+
+    The library writes metadata in an order that differs between processes; here the same run gives the same bytes.
+    """
+    data = save(to_arrays(run))
+    size = int.from_bytes(data[:8], "little")
+    settings = json.dumps(run.settings.as_dict(), ensure_ascii=False)
+    about = {"version": rita_demo.__version__, "backbone": run.backbone.name, "settings": settings}
+    header = json.dumps({"__metadata__": about} | json.loads(data[8 : 8 + size]), separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + data[8 + size :]

@@ -43,5 +43,5 @@ def threat_model(
         goal=goal if settings.attack != "none" else "none",
         knows=row.knows,
         does_not_know=row.does_not_know,
-        sentences=sentences + attacker_sentences(settings) + guest_sentences(methods),
+        sentences=sentences + attacker_sentences(settings) + guest_sentences(methods, settings),
     )

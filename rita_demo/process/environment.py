@@ -21,13 +21,22 @@ TRUE_WORDS, FALSE_WORDS = ("1", "true", "yes", "on"), ("0", "false", "no", "off"
 @dataclass(frozen=True)
 class Variable:
     """``kind``, ``default`` and ``meaning``: the columns of the table. ``default_value``: its value where it is not
-    set, or empty. ``parse``: text -> value; raises ValueError with the end of a sentence."""
+    set, or empty. ``parse``: text -> value; raises ValueError with the end of a sentence. ``gradio``: Gradio's own variable,
+    which counts where this one is not set."""
 
     kind: str
     default: str
     meaning: str
     default_value: Any
     parse: Callable[[str], Any]
+    gradio: str = ""
+
+
+def data_folder() -> Path | None:
+    """The folder that holds the datasets: ``RITA_DATA``, else ./data where it exists."""
+    named: Path = value("RITA_DATA")
+    unset = named == VARIABLES["RITA_DATA"].default_value
+    return None if unset and not named.is_dir() else named
 
 
 def _boolean(text: str) -> bool:
@@ -79,10 +88,18 @@ VARIABLES: dict[str, Variable] = {
         "address",
         "`127.0.0.1`",
         "where to listen; `0.0.0.0` lets others in. Where it is not set `GRADIO_SERVER_NAME` counts, which Spaces sets",
-        None,
+        "127.0.0.1",
         str,
+        gradio="GRADIO_SERVER_NAME",
     ),
-    "RITA_PORT": Variable("1 to 65535", "`7860`", "the port", 7860, _integer(1, 65535)),
+    "RITA_PORT": Variable(
+        "1 to 65535",
+        "`7860`",
+        "the port. Where it is not set `GRADIO_SERVER_PORT` counts",
+        7860,
+        _integer(1, 65535),
+        gradio="GRADIO_SERVER_PORT",
+    ),
     "RITA_DATA": Variable("folder", "`data`", "the datasets; downloaded ones are stored here", Path("data"), Path),
     "RITA_RUNS": Variable("folder", "`runs`", "the runs that the page writes and opens", Path("runs"), Path),
     "RITA_AUTH": Variable(
@@ -108,23 +125,20 @@ VARIABLES: dict[str, Variable] = {
 
 def value(name: str, environ: Mapping[str, str] | None = None) -> Any:
     """The value of a variable, or its default. Raises SettingError: the value is not allowed."""
-    one = VARIABLES[name]
-    text = (os.environ if environ is None else environ).get(name, "").strip()
-    try:
-        return one.parse(text) if text else one.default_value
-    except ValueError as error:
-        raise SettingError(f"{name} {error}.") from None
+    one, environ = VARIABLES[name], os.environ if environ is None else environ
+    for source in filter(None, (name, one.gradio)):
+        if text := environ.get(source, "").strip():
+            try:
+                return one.parse(text)
+            except ValueError as error:
+                raise SettingError(f"{source} {error}.") from None
+    return one.default_value
 
 
 def check(environ: Mapping[str, str] | None = None) -> None:
     """Read all variables before the model is loaded. Raises SettingError: the first value that is not allowed."""
     for name in VARIABLES:
         value(name, environ)
-
-
-def host(environ: Mapping[str, str] | None = None) -> str:
-    environ = os.environ if environ is None else environ
-    return value("RITA_HOST", environ) or environ.get("GRADIO_SERVER_NAME") or "127.0.0.1"
 
 
 def markdown_table() -> str:

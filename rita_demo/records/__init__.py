@@ -22,6 +22,7 @@ from rita_demo.records.decision import (
     Transport,
     Tuning,
     Verdict,
+    ViewContribution,
 )
 from rita_demo.records.measurement import MeasuredCell, SampleOutcome
 from rita_demo.records.picture import EncodedViews, Picture, ViewSet

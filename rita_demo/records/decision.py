@@ -151,6 +151,20 @@ class Exclusions:
 
 
 @dataclass(frozen=True)
+class ViewContribution:
+    """What the cached view in ``slot`` of class ``k`` contributes to a decision: the decision with it minus the one without
+    it. ``lead``: of the true class over the best other one, in cosine distance; ``distance``: of its class's d_cOT;
+    ``label`` the answer with it, ``label_without`` the one without."""
+
+    k: int
+    slot: int
+    lead: float
+    distance: float
+    label: int
+    label_without: int
+
+
+@dataclass(frozen=True)
 class Trace:
     """Everything RITA did for the views of one picture.
 

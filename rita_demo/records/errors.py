@@ -4,6 +4,16 @@ Any other exception that escapes is a bug. The page and the command line print `
 contains a path of the machine that its reader did not give.
 """
 
+import difflib
+from collections.abc import Iterable
+
+
+def did_you_mean(name: object, known: Iterable[str], otherwise: str = "") -> str:
+    """A hint for an unknown name: "Did you mean ...?" with the closest of the ``known`` ones, else ``otherwise``."""
+    folded = {one.casefold(): one for one in known}
+    close = difflib.get_close_matches(str(name)[:100].strip().casefold(), folded, 3)
+    return f"Did you mean {' or '.join(folded[one] for one in close)}?" if close else otherwise
+
 
 class DemoError(Exception):
     """An error that a user can fix.

@@ -5,7 +5,7 @@ Axes as in ``records``; T pictures of a stream, E views inserted into the cache,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rita_demo.records import Array, CacheState, ClassPrompts
@@ -83,13 +83,74 @@ class CacheInsertions:
 
 
 @dataclass(frozen=True)
+class RememberedView:
+    """A view that entered a stream's cache. ``id``: its place in :class:`CacheInsertions`, which names it for good.
+
+    ``picture``: index of its picture in the stream, ``name`` the picture's, ``truth`` its true class, ``attacked``
+    whether it arrived attacked; ``label``, ``slot``, ``view``, ``entropy`` as in :class:`CacheInsertions`.
+    ``replaced``: id of the view that left for it and ``gain`` by how many nats its entropy is lower, > 0; both None
+    where a place was free. ``replaced_by``: id of the view that it left for, ``left``: index of the picture that
+    brought that; both None while it is held.
+    """
+
+    id: int
+    picture: int
+    name: str
+    truth: int
+    attacked: bool
+    label: int
+    slot: int
+    view: int
+    entropy: float
+    replaced: int | None
+    gain: float | None
+    replaced_by: int | None
+    left: int | None
+
+
+@dataclass(frozen=True)
+class DifferentAnswer:
+    """A picture of a stream (its index, its name) that two decisions answer differently; classes as indices."""
+
+    picture: int
+    name: str
+    label: int
+    first: int
+    second: int
+
+
+@dataclass(frozen=True)
+class AnswerComparison:
+    """Two decisions on the same ``n`` pictures: ``gained`` are right only with the first, ``lost`` only with the second;
+    ``p_value`` of McNemar's exact test; ``different``: the pictures with two different answers, in order."""
+
+    n: int
+    gained: int
+    lost: int
+    p_value: float
+    different: tuple[DifferentAnswer, ...]
+
+
+@dataclass(frozen=True)
+class CacheComparison:
+    """Two caches: the views in ``both`` (as the first has them) and in one only; of the first and the second ``purity``
+    (share under their true class) and mean ``entropy`` in nats, NaN for an empty one."""
+
+    both: tuple[RememberedView, ...]
+    only_first: tuple[RememberedView, ...]
+    only_second: tuple[RememberedView, ...]
+    purity: tuple[float, float]
+    entropy: tuple[float, float]
+
+
+@dataclass(frozen=True)
 class StreamTrajectory:
     """A stream of T pictures, from its stored rows.
 
     ``names``: K classes; ``pictures``: T names; ``label`` (T,) true classes; ``attacked`` (T,) bool; ``answers``: method
     -> (T,) class, -1 where there is no row yet; ``curves``: their accuracy; ``cache_size`` (T,) items after each
     picture, at most ``slots`` per class; ``purity`` (T,): fraction of them under the true class of their picture, NaN
-    without items; ``seconds`` (T,) computing time; ``expected_pictures``: T of the finished stream.
+    without items; ``mean_entropy`` (T,) of them in nats, likewise; ``seconds`` (T,) computing time; ``expected_pictures``: T of the finished stream.
     """
 
     names: tuple[str, ...]
@@ -101,6 +162,7 @@ class StreamTrajectory:
     insertions: CacheInsertions
     cache_size: Array
     purity: Array
+    mean_entropy: Array
     seconds: Array
     slots: int
     expected_pictures: int
@@ -214,7 +276,8 @@ class MeasuredCell:
     """One line of ``tables --format csv``: a method's accuracy on part of a dataset, in percent.
 
     ``n`` different pictures; with several seeds each still counts once. ``accuracy``: the mean over all answers;
-    ``low``, ``high``: Wilson's 95 % interval for ``n`` pictures; ``budget`` in 1/255.
+    ``low``, ``high``: Wilson's 95 % interval for ``n`` pictures; ``budget`` in 1/255. ``class_names``: number of names
+    asked, and ``version``: of this package, as rows say; None and "" where a file does not say.
     """
 
     dataset: str
@@ -231,6 +294,8 @@ class MeasuredCell:
     high: float
     seeds: str
     settings: str
+    class_names: int | None = field(default=None, kw_only=True, compare=False)
+    version: str = field(default="", kw_only=True, compare=False)
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,8 @@ GET_PATHS = (
     f"{API}/startup-events",  # what starts the queue: launching asks for it
     f"{API}/app_id",
     f"{API}/queue/data",
+    f"{API}/info",  # the endpoints for programs
+    f"{API}/call/{ONE_SEGMENT}/{ONE_SEGMENT}",
     f"{API}/upload_progress",
     f"{API}/heartbeat/{ONE_SEGMENT}",
     f"{API}/file={ANY_PATH}",
@@ -57,6 +59,7 @@ POST_LIMITS = {
     "/login": SMALL_LIMIT,
     f"{API}/queue/join": QUEUED_EVENT_LIMIT,
     f"{API}/run/{ONE_SEGMENT}": DIRECT_EVENT_LIMIT,  # an event in the queue, and one beside it
+    f"{API}/call/v2/{ONE_SEGMENT}": QUEUED_EVENT_LIMIT,  # an endpoint, without gradio_client
     f"{API}/upload": UPLOAD_LIMIT,
     f"{API}/cancel": SMALL_LIMIT,
     f"{API}/reset": SMALL_LIMIT,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
-from rita_demo.records.errors import SettingError
+from rita_demo.records.errors import SettingError, did_you_mean
 from rita_demo.settings.setting import Setting, short_repr
 
 DEFAULT_PROMPT_TEMPLATE = "a photo of a {}."  # what ``hand_prompt="photo"`` says
@@ -296,7 +296,10 @@ def get_setting(name: str) -> Setting:
     """The setting of that name (flat or dotted), or a :class:`SettingError` that lists the valid ones."""
     name = _FLAT_NAMES.get(name, name)
     if name not in SETTINGS:
-        raise SettingError(f"There is no setting {short_repr(name)}.", f"Settings: {', '.join(SETTINGS)}.")
+        raise SettingError(
+            f"There is no setting {short_repr(name)}.",
+            did_you_mean(name, SETTINGS, f"Settings: {', '.join(SETTINGS)}."),
+        )
     return SETTINGS[name]
 
 
@@ -350,5 +353,7 @@ def parse_assignment(text: str) -> tuple[str, Any]:
 def preset(name: str) -> Settings:
     """A preset by name, or a :class:`SettingError` that lists the valid ones."""
     if name not in PRESETS:
-        raise SettingError(f"The preset is one of {', '.join(PRESETS)}; got {short_repr(name)}.")
+        raise SettingError(
+            f"The preset is one of {', '.join(PRESETS)}; got {short_repr(name)}.", did_you_mean(name, PRESETS)
+        )
     return PRESETS[name]

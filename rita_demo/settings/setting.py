@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from rita_demo.records.errors import SettingError
+from rita_demo.records.errors import SettingError, did_you_mean
 
 MAX_WORD_LENGTH = 40  # characters of a text that is written on a picture
 MAX_SENTENCE_LENGTH = 200  # characters of a prompt with its {}: the model reads about 70 tokens
@@ -68,7 +68,7 @@ class Setting:
             allowed, valid = f"one of {', '.join(self.choices)}", text in self.choices
         if valid:
             return text
-        raise SettingError(f"{self.name} is {allowed}; got {short_repr(value)}.")
+        raise SettingError(f"{self.name} is {allowed}; got {short_repr(value)}.", did_you_mean(value, self.choices))
 
     def parse_untrusted(self, value: Any) -> Any:
         """The same for untrusted input: one of the choices, never a path on this machine. Raises SettingError: as

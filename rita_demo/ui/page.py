@@ -13,6 +13,7 @@ import gradio as gr
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.plots import css_variables
 from rita_demo.records.errors import DemoError
+from rita_demo.ui.api import add_endpoints
 from rita_demo.ui.arena.tab import ArenaTab
 from rita_demo.ui.attack_defend.tab import AttackDefendTab
 from rita_demo.ui.background.worked_example import WorkedExample, show_example
@@ -109,6 +110,7 @@ def build(
         learn.bind_events(sixth, tab.apply_link, tab.link_outputs)
         menu.bind_events()
         bind_save(save, context)
+        add_endpoints(context)
         context.downloads.use_page(page)
         _bind_load_and_unload(page, context, tab, example, reset)
         _disable_pending_status(page, context.visitor)

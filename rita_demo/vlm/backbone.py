@@ -35,6 +35,7 @@ class Backbone:
         interpolation: "bicubic" or "bilinear", for squares of another size than the model's.
         precision: of :meth:`encode_views`; "float32", "float16" or "bfloat16".
         seen_tokens: ids of the tokens in the training texts, or None for a model that saw the whole vocabulary.
+        tower: the text tower of a model that is not open_clip's, see :func:`rita_demo.vlm.own_model.own_model`.
 
     Attributes:
         info: :class:`BackboneInfo`. temperature: 1 / logit scale. side: input side in pixels.
@@ -58,12 +59,13 @@ class Backbone:
         interpolation: str = "bicubic",
         precision: str = "float32",
         seen_tokens: frozenset[int] | None = None,
+        tower: TextTower | None = None,
     ) -> None:
         model = model.float().eval().requires_grad_(False).to(device)
         if isinstance(model.visual, ModifiedResNet | TimmModel):  # mostly convolutions: twice as fast on CPUs
             model.visual.to(memory_format=torch.channels_last)
         self.device = torch.device(device)
-        self.tower: TextTower = text_tower(model, tokenizer, name)
+        self.tower: TextTower = tower or text_tower(model, tokenizer, name)
         self.seen_tokens = seen_tokens
         size = model.visual.image_size
         high, wide = (size, size) if isinstance(size, int) else size
@@ -131,6 +133,23 @@ class Backbone:
             with torch.autocast(self.device.type, dtype=self._dtype):
                 rest = in_chunks(self._encode_crops, each[:, 1:].flatten(0, 1), chunk)
             return torch.cat([first, rest.unflatten(0, (pictures, -1))], 1).flatten(0, 1)
+
+    def encode_patches(self, pixels: Tensor) -> Tensor:
+        """Unit features (B, P, D) float32 of the places of the vision tower's last map, row after row; no gradient.
+
+        ``pixels`` (B, 3, S, S) float in [0, 1]; P = (S / 32)^2 for the embedded towers. Where S is ``side``, the mean
+        over the places before they are scaled to unit length is the feature of the whole picture.
+
+        Raises:
+            BackboneError: the tower is not a convolutional one with a pooled map.
+        """
+        self._check_shape(pixels, side=None)
+        if not isinstance(self._visual, TimmModel) or not hasattr(self._visual.trunk, "conv_head"):
+            raise BackboneError(f"{self.info.title} has no map of patches.", "Use the embedded model.")
+        with torch.no_grad():
+            normal = (pixels.to(self.device, torch.float32) - self._mean) / self._std
+            places = self._visual.trunk.forward_features(normal).flatten(2).transpose(1, 2)
+            return F.normalize(self._visual.head(places), dim=-1)
 
     def unfused(self) -> Backbone:
         """A copy with the vision tower as open_clip builds it: channels first, nothing folded, float32."""

@@ -158,7 +158,7 @@ def encode_sentences(backbone: Backbone, sentences: list[str]) -> Tensor:
     position = tower.position(tokens)
 
     def encode_chunk(rows: Tensor, length: int) -> Tensor:
-        return tower.encode(tower.embed(tokens[rows, :length]), position[rows])
+        return tower.encode(tower.embed(tokens[rows, :length]), position[rows], tokens[rows, :length])
 
     with torch.no_grad():
         return _in_chunks(encode_chunk, tower.length(position), CHUNK_TOKENS, tower.device)
@@ -190,7 +190,7 @@ def _encode(tower: TextTower, tokens: Tensor, position: Tensor, context: Tensor)
     lengths = tower.length(position).clamp(min=1 + CONTEXT_LENGTH)
     shared = can_share_prefix(tower) and bool((position > CONTEXT_LENGTH).all())
     per_class = int(lengths.sum()) - (len(lengths) * (1 + CONTEXT_LENGTH) if shared else 0)
-    per_token = 4 * GRAPH_FLOATS * len(tower.transformer.resblocks) * tower.token_embedding.embedding_dim  # bytes
+    per_token = 4 * GRAPH_FLOATS * tower.layers * tower.token_embedding.embedding_dim  # bytes
     keep_graph = torch.is_grad_enabled() and context.requires_grad
     recompute = keep_graph and per_token * per_class * count > GRAPH_BYTES
 
@@ -202,7 +202,8 @@ def _encode(tower: TextTower, tokens: Tensor, position: Tensor, context: Tensor)
             return encode_with_prefix(tower, prefix, rest, position - prefix.shape[1])
         parts = (start[:, None], context[None], rest[:, None])
         whole = torch.cat([part.expand(len(rest), count, -1, -1) for part in parts], dim=2)
-        return tower.encode(whole.flatten(0, 1), position.repeat_interleave(count)).unflatten(0, (-1, count))
+        ids = (part.repeat_interleave(count, 0) for part in (position, tokens))
+        return tower.encode(whole.flatten(0, 1), *ids).unflatten(0, (-1, count))
 
     def encode_chunk(rows: Tensor, length: int) -> Tensor:
         inputs = (context, tokens[rows, :length], position[rows])

@@ -8,7 +8,6 @@ checkpoint, ``+path/to/vision_tower`` replaces the vision tower (TeCoA, PMG-AFT,
 
 from __future__ import annotations
 
-import difflib
 import json
 from copy import deepcopy
 from pathlib import Path
@@ -20,7 +19,7 @@ from huggingface_hub.utils.logging import set_verbosity_error
 from open_clip.pretrained import download_pretrained, get_pretrained_cfg
 from torch import nn
 
-from rita_demo.records.errors import BackboneError
+from rita_demo.records.errors import BackboneError, did_you_mean
 from rita_demo.vlm.backbone import PRECISIONS, Backbone
 from rita_demo.vlm.catalogue import (
     BACKBONES,
@@ -161,8 +160,8 @@ def _from_folder(
 def _config(architecture: str, spec: str) -> dict[str, Any]:
     config = open_clip.get_model_config(architecture) if ":" not in architecture else None
     if config is None:
-        close = difflib.get_close_matches(architecture, [*open_clip.list_models(), EMBEDDED, EMBEDDED_ROBUST], 3, 0.5)
-        hint = f"Did you mean {' or '.join(close)}?" if close else f"Models: {', '.join(BACKBONES)}."
+        known = [*open_clip.list_models(), EMBEDDED, EMBEDDED_ROBUST]
+        hint = did_you_mean(architecture, known, f"Models: {', '.join(BACKBONES)}.")
         raise BackboneError(f"There is no model called {spec[:100]!r}.", hint)
     return config
 

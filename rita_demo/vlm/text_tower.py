@@ -53,6 +53,10 @@ class TextTower:
     def device(self) -> torch.device:
         return self.positional_embedding.device
 
+    @property
+    def layers(self) -> int:
+        return len(self.transformer.resblocks)
+
     def weights(self) -> dict[str, Tensor]:
         """All weights of the tower by name."""
         modules = {"transformer": self.transformer, "token_embedding": self.token_embedding, "ln_final": self.ln_final}
@@ -84,10 +88,10 @@ class TextTower:
         """Token embeddings (..., E) float32 without positions."""
         return self.token_embedding(tokens.to(self.device))
 
-    def encode(self, embedded: Tensor, position: Tensor) -> Tensor:
+    def encode(self, embedded: Tensor, position: Tensor, tokens: Tensor | None = None) -> Tensor:
         """Unit features (B, D) of token embeddings (B, T, E), pooled at ``position`` (B,).
 
-        Differentiable with respect to ``embedded``.
+        Differentiable with respect to ``embedded``. ``tokens`` (B, T): ids, for a tower that chooses its token by them.
         """
         length = embedded.shape[1]
         x = embedded + self.positional_embedding[:length]

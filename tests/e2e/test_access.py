@@ -47,6 +47,8 @@ def tabs(page: Page) -> Iterator[str]:
         tab.click()
         folds = page.locator("[role=tabpanel] button.label-wrap:not(.open):visible")
         folds.evaluate_all("folds => folds.forEach((fold) => fold.click())")
+        shows = page.locator("[role=tabpanel] .show-below[aria-expanded=false]:visible")  # on a narrow screen
+        shows.evaluate_all("shows => shows.forEach((show) => show.click())")
         answers = page.locator("[role=tabpanel] details:not([open]):visible")
         answers.evaluate_all("all => all.forEach((one) => (one.open = true))")
         if name in READY_SELECTORS:

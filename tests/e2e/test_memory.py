@@ -56,7 +56,7 @@ def test_the_memory_is_exported_cleared_and_imported(memory_page: Page, tmp_path
     memory_page.get_by_role("button", name="Empty the memory").click()
     expect(memory_page.locator("#contents button")).to_have_count(0)
     with memory_page.expect_file_chooser() as chooser:
-        memory_page.get_by_role("button", name="Import").click()
+        memory_page.get_by_role("button", name="Import", exact=True).click()
     chooser.value.set_files(path)
     expect(memory_page.locator("#contents button")).to_have_count(held)
     expect(memory_page.locator("#log")).to_contain_text("Imported from a file")

@@ -37,7 +37,7 @@ def press_and_wait(page: Page, name: str) -> None:
 def upload(page: Page, path: Path) -> None:
     """Choose a file with the button, as a person does."""
     with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Upload your own").click()
+        page.get_by_role("button", name="Upload", exact=True).click()
     chooser.value.set_files(path)
 
 

@@ -73,7 +73,7 @@ def test_a_stream_is_paused_stepped_resumed_rewound_and_opened_inside(stream_pag
         stream_page.get_by_role("button", name="Export the rows").click()
     download.value.save_as(tmp_path / "rows.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text("utf-8").splitlines()]
-    assert len(rows) == 3 * PICTURES
+    assert len(rows) == 4 * PICTURES  # CLIP, Ensemble, RITA with its memory and without
     second = [row for row in rows if row["method"] == "rita"][1]
     stream_page.get_by_role("button", name="Open picture 2 in Inside RITA").click()
     expect(stream_page.get_by_role("tab", name="Inside RITA")).to_have_attribute("aria-selected", "true")
@@ -81,6 +81,43 @@ def test_a_stream_is_paused_stepped_resumed_rewound_and_opened_inside(stream_pag
     expect(stream_page.locator("#inside-strip")).to_contain_text(second["answer"])
     stream_page.get_by_role("tab", name="Memory (cache)").click()
     expect(stream_page.locator("#log")).to_contain_text("A stream, before its picture 2")
+
+
+def test_the_memory_after_a_stream_is_listed_compared_and_opened_to_leave_views_out(stream_page: Page) -> None:
+    stream_page.get_by_role("button", name="Start the stream").click()
+    expect(stream_page.locator("#stream-status")).to_contain_text(f"All {PICTURES} pictures are decided")
+    expect(stream_page.locator("#stream-help")).to_contain_text(re.compile("It changes nothing|McNemar"))
+    expect(stream_page.locator("#stream-timeline .js-plotly-plot svg").first).to_be_visible()
+    stream_page.get_by_role("button", name="Every remembered view").click()
+    rows = stream_page.locator("#stream-remembered tbody tr")
+    expect(rows.first).to_be_visible()
+    held = rows.count()
+    assert held > 2
+    assert stream_page.locator("#stream-remembered tbody img").count() == held
+    stream_page.locator("#stream-search textarea").press_sequentially("wrong")
+    expect(stream_page.locator("#stream-remembered")).not_to_contain_text("✓")
+    assert 0 < rows.count() < held  # some view of a texture stands under another class
+    stream_page.locator("#stream-search textarea").fill("")
+    expect(rows).to_have_count(held)
+    stream_page.locator("#stream-other input").click()
+    stream_page.get_by_role("option", name="its own memory after picture 6").click()
+    stream_page.get_by_role("button", name="What the two memories hold").click()
+    expect(stream_page.locator("#stream-contents")).to_contain_text(re.compile(r"\d+ views? in both"))
+    findings = severe_findings(stream_page)
+    assert not findings, "\n".join(findings)
+    stream_page.get_by_role("button", name=f"Open the memory before picture {PICTURES}").click()
+    expect(stream_page.get_by_role("tab", name="Memory (cache)")).to_have_attribute("aria-selected", "true")
+    expect(stream_page.locator("#status")).to_contain_text(re.compile("Done in|Every step"))
+    stream_page.get_by_role("button", name="What each stored view contributes").click()
+    expect(stream_page.locator("#contributions")).to_contain_text("was left out once")
+    stream_page.locator("#contents button").first.click()
+    expect(stream_page.locator("#item-detail")).to_contain_text(re.compile("of (the|a) stream"))
+    stream_page.get_by_role("tab", name="Stream").click()
+    number = rows.first.locator("button").get_attribute("data-t")
+    rows.first.locator("button").click()
+    expect(stream_page.get_by_role("tab", name="Inside RITA")).to_have_attribute("aria-selected", "true")
+    stream_page.get_by_role("tab", name="Memory (cache)").click()
+    expect(stream_page.locator("#log")).to_contain_text(f"before its picture {number}")
 
 
 def test_a_cancelled_stream_stays_a_stored_run(stream_page: Page) -> None:

@@ -101,6 +101,7 @@ def test_a_finger_drags_a_crop_and_the_page_stays(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     client = page.context.new_cdp_session(page)
     client.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    page.get_by_role("button", name="Show the transport").click()
     page.locator("#toy svg").scroll_into_view_if_needed()
     page.wait_for_timeout(1_000)
     disc = page.locator("#toy .dot .disc").first
@@ -122,6 +123,7 @@ def test_a_finger_drags_a_crop_and_the_page_stays(page: Page) -> None:
 def test_it_draws_30_frames_per_second_and_axe_finds_nothing(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     toy = page.locator("#toy")
+    page.get_by_role("button", name="Show the transport").click()
     toy.scroll_into_view_if_needed()
     page.wait_for_timeout(1_000)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

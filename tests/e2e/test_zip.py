@@ -30,7 +30,7 @@ def test_a_saved_upload_run_reopens_with_the_same_verdicts(page: Page, browser: 
     upload, path = tmp_path / "mine.png", tmp_path / "run.zip"
     upload.write_bytes(png_bytes(SAMPLES["coffee"].load().pixels[:96, :96]))
     with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Upload your own").click()
+        page.get_by_role("button", name="Upload", exact=True).click()
     chooser.value.set_files(upload)
     expect(page.locator("#status")).to_contain_text("Done in")
     page.get_by_role("button", name="Every crop and every sentence").click()

@@ -54,6 +54,15 @@ def test_every_row_has_as_many_cells_as_its_head() -> None:
         assert {len(row) for row in table.rows} == {len(table.head)}
 
 
+def test_captions_are_short_and_the_threat_model_is_a_note_below() -> None:
+    text = as_latex([result_row(threat_model=("No more than 1/255.",))])
+    captions = re.findall(r"\\caption\{(.*)\}\n", text)
+    assert captions
+    assert all(len(caption) < 120 for caption in captions)
+    assert "No more than" not in "".join(captions)
+    assert re.search(r"\\end\{tabular\}\}\n\\par\\footnotesize No more than 1/255\.", text)
+
+
 def test_no_character_is_escaped_twice() -> None:
     assert escape(r"\_") == r"\textbackslash{}\_"
     assert escape("~^<>") == r"\textasciitilde{}\textasciicircum{}\textless{}\textgreater{}"

@@ -215,7 +215,7 @@ def test_the_order_of_the_stream_is_random_and_repeatable(data_root: Path) -> No
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (["--methods", "clip,rit"], "no method 'rit'. Methods: clip, ensemble, tpt,"),
+        (["--methods", "clip,rit"], "no method 'rit'. Did you mean rita?"),
         (["--methods", "rita_memory", "--protocols", "off"], "rita_memory needs a memory"),
         (["--attack", "bribery"], "attack is one of none, noise, fgsm, pgd"),
         (["--protocols", "on"], "protocol is one of off, reset, stream"),

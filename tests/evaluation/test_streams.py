@@ -22,6 +22,13 @@ from rita_demo.evaluation.request import Request, Traffic, points
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.evaluation.store.files import read_lines
 from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
+from rita_demo.evaluation.stream_memory import (
+    WITHOUT_CACHE,
+    compare_answers,
+    compare_caches,
+    remembered_views,
+    view_boxes,
+)
 from rita_demo.evaluation.stream_trajectory import accuracy_curve, accuracy_summaries, cache_stats_after, trajectory_of
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import StreamTrajectory
@@ -303,3 +310,83 @@ def test_pictures_are_found_again_below_the_data_folder_only(data_root: Path) ->
             find_picture("caltech101", name, data_root)
     with pytest.raises(DataError, match="not in the server's data folder"):
         find_picture("dtd", "dtd/images/dotted/0.png", None)
+
+
+def slow_history(one: StreamRun, t: int) -> tuple[dict, list]:
+    """What is in every place, as (picture, view, entropy), and who left for whom: a second reading of the rows."""
+    places: dict[tuple[int, int], tuple[int, int, float]] = {}
+    exits = []
+    for number, row in enumerate(one.rows()[:t]):
+        for k, slot, view, entropy in row["entered"]:
+            if (k, slot) in places:
+                gone = places[k, slot]
+                exits.append((gone[:2], (number, view), gone[2] - entropy))
+            places[k, slot] = (number, view, entropy)
+    return places, exits
+
+
+@pytest.mark.parametrize("which", ["stream_run", "synthetic_run"])
+def test_remembered_views_and_who_left_for_whom_equal_a_replay(which: str, request: pytest.FixtureRequest) -> None:
+    one = request.getfixturevalue(which)
+    course, rows = trajectory_of(one), one.rows()
+    for t in range(len(rows) + 1):
+        views, (places, exits) = remembered_views(course, t), slow_history(one, t)
+        assert [view.id for view in views] == list(range(len(views)))
+        held = {(v.label, v.slot): (v.picture, v.view, v.entropy) for v in views if v.left is None}
+        assert held == places
+        for view in views:
+            row = rows[view.picture]
+            assert (view.name, course.names[view.truth]) == (row["picture"], row["label"])
+            assert view.attacked is (row["attack"] != "none")
+        gone = [(views[v.replaced], v) for v in views if v.replaced is not None]
+        found = [((old.picture, old.view), (new.picture, new.view), new.gain) for old, new in gone]
+        assert [pair[:2] for pair in found] == [pair[:2] for pair in exits]
+        assert [pair[2] for pair in found] == pytest.approx([pair[2] for pair in exits])
+        assert all((old.replaced_by, old.left) == (new.id, new.picture) for old, new in gone)
+        if t and places:
+            assert course.mean_entropy[t - 1] == pytest.approx(np.mean([entropy for _, _, entropy in places.values()]))
+    if which == "synthetic_run":
+        assert exits
+
+
+def test_a_remembered_views_frame_is_the_box_it_was_cut_with(stream_run: StreamRun, engine: Engine, data_root) -> None:
+    views = remembered_views(trajectory_of(stream_run), 12)
+    boxes = view_boxes(stream_run, views)
+    assert {view.view for view in views} != {0}
+    for view in views:
+        settings = stream_run.settings_for(stream_run.rows()[view.picture])
+        path = find_picture("caltech101", view.name, data_root)
+        cut = engine.encode_views(open_picture(path, square=settings.square, side=engine.info.side), settings)
+        assert boxes[view.id] == pytest.approx(cut.views.boxes[view.view].tolist())
+
+
+def test_memory_kept_against_off_is_paired_on_the_same_pictures(engine, request_, tmp_path) -> None:
+    one = run_all(request_(tmp_path / "one", methods=("clip", "rita", "rita_prompts")), engine)
+    for t in (1, 7, 12):
+        found = compare_answers(one, one, WITHOUT_CACHE, t)
+        kept = {row["picture"]: row for row in one.rows()[:t]}
+        off = {row["picture"]: row for row in one.rows("rita_prompts") if row["picture"] in kept}
+        assert found.n == t == len(off)
+        assert found.gained == sum(kept[p]["right"] and not off[p]["right"] for p in kept)
+        assert found.lost == sum(off[p]["right"] and not kept[p]["right"] for p in kept)
+        differ = [p for p in kept if kept[p]["answer"] != off[p]["answer"]]
+        assert [d.name for d in found.different] == differ
+        names = one.header["names"]
+        assert [names[d.first] for d in found.different] == [kept[p]["answer"] for p in differ]
+        assert [names[d.second] for d in found.different] == [off[p]["answer"] for p in differ]
+    assert compare_answers(one, one, "tpt", 12) is None
+
+
+def test_two_memories_share_a_view_by_picture_view_and_class_not_by_place(synthetic_run: StreamRun) -> None:
+    course = trajectory_of(synthetic_run)
+    first, second = remembered_views(course, 40), remembered_views(course, 30)
+    found = compare_caches(first, second)
+    here, there = ({(v.name, v.view, v.label) for v in views if v.left is None} for views in (first, second))
+    keys = [[(v.name, v.view, v.label) for v in part] for part in (found.both, found.only_first, found.only_second)]
+    assert [set(part) for part in keys] == [here & there, here - there, there - here]
+    assert all(keys)
+    for views, purity, entropy in zip((first, second), found.purity, found.entropy, strict=True):
+        held = [v for v in views if v.left is None]
+        assert purity == pytest.approx(sum(v.truth == v.label for v in held) / len(held))
+        assert entropy == pytest.approx(sum(v.entropy for v in held) / len(held))
+    assert math.isnan(compare_caches((), first).purity[0])

@@ -14,10 +14,14 @@ import pytest
 
 from rita_demo.cli import main as cli
 from rita_demo.evaluation.report.results import result_rows
+from rita_demo.evaluation.report.tables import measured_tables
 from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records.intervals import wilson
+from tests.evaluation.conftest import result_row
 
-COLUMNS = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings"
+COLUMNS = (
+    "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version"
+)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +93,13 @@ def test_csv_has_exactly_the_contracts_columns_one_row_per_cell(runs: Path, rows
 
 
 def test_markdown_prints_the_threat_model_above_each_table(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    clean, attacked = read(runs, "markdown", capsys).split("### ")[1:]
+    overview, clean, attacked = read(runs, "markdown", capsys).split("### ")[1:]
+    shape = {(cell.method, cell.protocol): {} for cell in result_rows(runs)}
+    for cell in result_rows(runs):
+        shape[cell.method, cell.protocol][cell.attack] = f"{cell.accuracy:.1f}"
+    lines = [line.split(" | ") for line in overview.splitlines() if line.startswith("| ")]
+    assert lines[0][2:4] == ["clean", "pgd 4/255"]
+    assert [line[2:4] for line in lines[2:]] == [[found["none"], found["pgd"]] for found in shape.values()]
     assert clean.index("No attack") < clean.index("| method |")
     for sentence in (
         "Attacked: frozen CLIP with one view",
@@ -127,9 +137,22 @@ def test_an_unfinished_cell_has_a_star(runs: Path, tmp_path: Path, capsys: pytes
     shutil.copytree(runs, part)
     for path in part.glob("cells/*clip_none*/rows.jsonl"):
         path.write_bytes(b"".join(path.read_bytes().splitlines(True)[:3]) + b'{"torn')
-    (line,) = (x for x in read(part, "markdown", capsys).splitlines() if "* |" in x)
+    overview, line = (x for x in read(part, "markdown", capsys).splitlines() if "* |" in x)
+    assert overview.startswith("| CLIP (1 view) |")
     assert line.startswith("| CLIP (1 view) |")
     assert "| 3 |" in line
+
+
+def test_a_guest_stands_beside_ensemble_and_a_missing_cell_is_named() -> None:
+    about = ("About pgd.",)
+    guest = "Mine is a defence from the file mine.py; the attacker does not know it."
+    rows = [result_row("ensemble", "none", steps=0), result_row("ensemble", "pgd", threat_model=about)]
+    overview, clean, attacked = measured_tables([*rows, result_row("mine", "pgd", threat_model=(*about, guest))])
+    assert [row[0] for row in overview.rows] == [row[0] for row in attacked.rows] == ["Ensemble", "mine"]
+    assert [row[2:4] for row in overview.rows] == [("50.0", "50.0"), ("–", "50.0")]
+    assert overview.below == ("–: not measured: mine under clean.",)
+    assert attacked.above[:2] == (*about, guest)
+    assert guest not in clean.above
 
 
 def test_a_folder_without_measurements_gives_an_error_message(tmp_path, capsys) -> None:

@@ -14,7 +14,7 @@ from rita_demo.data import datasets, textures
 from rita_demo.data.pictures import png_bytes
 from tests.extending.page import code_blocks
 
-FOLDER_COMMAND, ROW, LISTING, COMMANDS = code_blocks("A dataset")
+FOLDER_COMMAND, ROW, LISTING, COMMANDS, _ = code_blocks("A dataset")
 
 
 def draw_classes(folder: Path) -> None:

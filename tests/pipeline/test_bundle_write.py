@@ -18,6 +18,7 @@ from rita_demo.pipeline.bundle_write import write_bundle
 from rita_demo.pipeline.export import to_arrays, to_json
 from rita_demo.records import Run
 from rita_demo.records.errors import SettingError
+from tests.documented import documented
 from tests.pipeline.conftest import FIGURES, PAGE, members
 from tests.ui.conftest import completed_run
 from tests.ui.fake_engine import FakeEngine
@@ -36,6 +37,8 @@ def test_the_bundle_holds_every_record_unchanged(example_run: Run, bundle_bytes:
     assert inside["page.html"] == b"<p>page</p>"
     assert inside["figures/rita-costs.svg"] == b"<svg/>"
     assert "memory.safetensors" not in inside
+    other = {"memory.safetensors", "figures/", "arena.csv", "arena.json"}
+    assert set(documented("Members of the zip")) == other | {n for n in inside if not n.startswith("figures/")}
 
 
 def test_tables_hold_costs_and_answers_of_both_sides(example_run: Run, bundle_bytes: bytes) -> None:

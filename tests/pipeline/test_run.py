@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import shutil
 import threading
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from rita_demo import __version__
+from rita_demo.analysis.masking_signs import QUESTIONS
 from rita_demo.data.pictures import picture_of
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES
 from rita_demo.engine.engine import Engine
-from rita_demo.pipeline.export import to_arrays, to_json
+from rita_demo.pipeline.export import arrays_file, to_arrays, to_json
 from rita_demo.pipeline.rerun import repeat_view_seeds, rescore
 from rita_demo.pipeline.run import outcome, run_picture, run_picture_steps
 from rita_demo.records import Picture, Run, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
 from rita_demo.ui.widgets.wording import OUTCOME_MARKS
+from tests.documented import documented, example
 from tests.oracles.transport import cost_matrix, solve
 
 NAMES = ("cup", "crab", "cat", "dog", "face", "rocket")
@@ -103,6 +108,34 @@ def test_numpy_recomputes_the_decision_from_the_arrays_alone(example_run: Run) -
     np.testing.assert_allclose(distance, arrays["prompt_distance"], atol=1e-5)
     total = distance + s.cache_weight * arrays["cache_distance"]
     assert total.argmin() == example_run.attacked.verdicts["rita"].label
+
+
+def test_the_documents_example_reads_the_decision_from_the_file_alone(
+    example_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "result.safetensors").write_bytes(arrays_file(example_run))
+    found: dict[str, Any] = {}
+    exec(example(1), found)
+    verdicts = example_run.attacked.verdicts
+    assert int(capsys.readouterr().out) == verdicts["rita"].label
+    assert found["settings"] == example_run.settings.as_dict()
+    exact = np.exp(found["clip"] - found["clip"].max(1, keepdims=True))
+    entropy = -(p := exact / exact.sum(1, keepdims=True)) * np.log(np.maximum(p, 1e-30))
+    np.testing.assert_allclose(entropy.sum(1), found["a"]["view_entropy"], atol=1e-3)
+    assert set(found["a"]) == set(documented("Arrays"))
+
+
+def test_every_key_of_the_json_is_documented(example_run: Run) -> None:
+    exported = to_json(example_run)
+    assert set(documented("Answers as JSON")) == set(exported)
+    assert {name.partition(" ")[0] for name in documented("One side of the answers")} == set(exported["attacked"])
+    assert exported["version"] == __version__
+    assert exported["temperature"] == pytest.approx(float(to_arrays(example_run)["temperature"][0]))
+    assert exported["attacked"]["masking"] is None
+    assert example_run.attack is not None
+    flat = replace(example_run, attack=replace(example_run.attack, gradient=0.0))
+    assert to_json(flat)["attacked"]["masking"] == [QUESTIONS[1]]
 
 
 @pytest.mark.slow

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rita_demo.plots import cache_growth, cache_insertions, class_cache, running_accuracy
+from rita_demo.plots import cache_growth, cache_insertions, class_cache, class_timeline, running_accuracy
 from rita_demo.plots.memory.stream import MAX_MARKS, thinned_indices
-from rita_demo.records.measurement import AccuracyCurve, CacheInsertions, CacheStats, StreamTrajectory
+from rita_demo.records.measurement import AccuracyCurve, CacheInsertions, CacheStats, RememberedView, StreamTrajectory
 
 NAMES = ("cat", "<b>dog</b>", "cup")
 
@@ -43,6 +43,7 @@ def trajectory() -> StreamTrajectory:
         insertions=entered,
         cache_size=np.array([1, 2, 2, 3]),
         purity=np.array([1.0, 0.5, 0.5, 2 / 3]),
+        mean_entropy=np.array([0.1, 0.5, 0.5, 1.4 / 3]),
         seconds=np.ones(4),
         slots=2,
         expected_pictures=10,
@@ -71,7 +72,8 @@ def test_fill_is_relative_to_all_slots_and_purity_to_used_slots(trajectory) -> N
 
 
 def test_a_view_under_its_true_class_is_a_circle_and_another_a_cross(trajectory) -> None:
-    right, wrong = cache_insertions(trajectory, 4).data
+    right, wrong, held = cache_insertions(trajectory, 4).data
+    assert list(held.y) == pytest.approx([0.1, 0.5, 0.5, 1.4 / 3])
     assert (list(right.x), list(right.y)) == ([1, 4], [0.1, 0.4])
     assert (list(wrong.x), list(wrong.y)) == ([2], [0.9])
     assert right.marker.symbol != wrong.marker.symbol
@@ -106,3 +108,22 @@ def test_a_long_stream_is_thinned_with_both_ends() -> None:
     assert len(kept) <= MAX_MARKS
     assert (kept[0], kept[-1]) == (0, 49_999)
     assert list(thinned_indices(3)) == [0, 1, 2]
+
+
+def test_every_view_is_a_bar_from_its_picture_to_the_one_it_left_at_in_the_row_of_its_class(trajectory) -> None:
+    views = (
+        RememberedView(0, 0, "a", 0, False, 0, 0, 5, 0.5, None, None, 2, 3),
+        RememberedView(1, 1, "b", 2, True, 1, 0, 0, 0.9, None, None, None, None),
+        RememberedView(2, 3, "d", 0, False, 0, 0, 63, 0.4, 0, 0.1, None, None),
+    )
+    figure = class_timeline(trajectory, views, 2, 0)
+    right, wrong = figure.data
+    assert [*right.base, *right.x] == [0.5, 3.5, 3, 1]  # the first until picture 4, the other to the end
+    assert [*wrong.base, *wrong.x] == [1.5, 3]
+    assert right.y[0] == right.y[1] != wrong.y[0]
+    assert min(right.marker.opacity) == 1 > max(wrong.marker.opacity)
+    assert [data[0] for data in (*right.customdata, *wrong.customdata)] == [1, 4, 2]
+    assert "left at picture 4" in right.customdata[0][1]
+    assert "&lt;b&gt;dog" in wrong.customdata[0][1]
+    assert list(figure.layout.yaxis.ticktext) == ["&lt;b&gt;dog&lt;/b&gt;", "cat"]  # cat on top
+    assert figure.layout.shapes[0].x0 == 2

@@ -100,7 +100,21 @@ def test_bad_accounts_give_an_error_message_without_their_content(text: str) -> 
     assert "look at part 2" in str(caught.value) or "user:password" in str(caught.value)
 
 
-def test_on_a_space_the_page_uses_the_port_of_the_space() -> None:
-    assert environment.host({}) == "127.0.0.1"
-    assert environment.host({"GRADIO_SERVER_NAME": "0.0.0.0"}) == "0.0.0.0"
-    assert environment.host({"GRADIO_SERVER_NAME": "0.0.0.0", "RITA_HOST": "::1"}) == "::1"
+@pytest.mark.parametrize(
+    ("ours", "gradios", "default", "one", "other"),
+    [
+        ("RITA_HOST", "GRADIO_SERVER_NAME", "127.0.0.1", "0.0.0.0", "::1"),
+        ("RITA_PORT", "GRADIO_SERVER_PORT", 7860, 7999, 7998),
+    ],
+)
+def test_gradios_own_variable_counts_where_ours_is_not_set(
+    ours: str, gradios: str, default: object, one: object, other: object
+) -> None:
+    assert value(ours, {}) == default
+    assert value(ours, {gradios: str(one), ours: " "}) == one
+    assert value(ours, {gradios: str(one), ours: str(other)}) == other
+
+
+def test_a_bad_value_of_gradios_variable_names_that_variable() -> None:
+    with pytest.raises(SettingError, match="GRADIO_SERVER_PORT is a number from 1 to 65535; got 'many'"):
+        environment.check({"GRADIO_SERVER_PORT": "many"})

@@ -37,11 +37,19 @@ ALLOWED_ROUTES = {
         f"{API}/startup-events",
         f"{API}/app_id",
         f"{API}/queue/data",
+        f"{API}/info",
+        f"{API}/call/{{api_name}}/{{event_id}}",
         f"{API}/heartbeat/{{session_hash}}",
     )
 } | {
     ("POST", path)
-    for path in ("/login", *(f"{API}/{name}" for name in ("queue/join", "run/{api_name}", "upload", "cancel", "reset")))
+    for path in (
+        "/login",
+        *(
+            f"{API}/{name}"
+            for name in ("queue/join", "run/{api_name}", "call/v2/{api_name}", "upload", "cancel", "reset")
+        ),
+    )
 }
 REFUSED_STATUS = {401, 403, 404, 405}
 
@@ -118,7 +126,7 @@ def test_path_tricks_do_not_bypass_the_route_list(address: str) -> None:
         "gradio_api%2fdeep_link",
         "gradio_api/queue/join/",
         "gradio_api/process_recording/",
-        "/gradio_api/info",
+        "/gradio_api/info/",
         "docs",
         "openapi.json",
         "x",

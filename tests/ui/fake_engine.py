@@ -82,7 +82,8 @@ class FakeEngine:
             moved = np.rint(picture.pixels + noise * step / steps).clip(0, 255).astype(np.uint8)
             frames.append(moved)
             power = 0.0 if settings.attack == "noise" else min(1.0, settings.budget / 4)
-            self._attack_power[_key(moved)] = power * step / steps
+            if (moved != picture.pixels).any():  # a small first step may round to nothing
+                self._attack_power[_key(moved)] = power * step / steps
             shares.append(self._clip(Picture(moved, _key(moved)), class_prompts))
             yield step, steps
         probability = np.stack(shares)

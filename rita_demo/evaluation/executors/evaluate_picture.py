@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import rita_demo
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
@@ -163,7 +164,8 @@ def _row(
 ) -> dict[str, Any]:
     columns, names, item, outcome = writer.columns, request.names, request.item, encoded.attack_outcome
     hit = request.attacked  # False in the clean part of mixed traffic
-    return {
+    return {name: columns[name] for name in ("dataset", "split", "backbone")} | {
+        "version": rita_demo.__version__,
         "picture": item.id,
         "method": cell.method,
         "attack": cell.settings.attack if hit else "none",

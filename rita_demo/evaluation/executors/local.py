@@ -21,7 +21,7 @@ def measure(request: Request, picture_sets: Mapping[str, PictureSet], report: Re
     run, new = RunFolder(request, picture_sets, model.facts), 0
     for task in dataset_runs(request):
         for step in chain.from_iterable(measure_steps(model, group) for group in run.groups(task)):
-            report(step.sentence)
+            report(f"{step.pace}; {step.sentence}")
             new += step.new
     return new
 

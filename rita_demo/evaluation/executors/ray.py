@@ -123,7 +123,8 @@ class _WorkerPool:
                 return scheduler.new_rows  # a worker is idle, and no result is expected
             unit, result = self._next_result()
             if unit is not None and result is not None:
-                self._report(scheduler.complete(unit, result).sentence)
+                step = scheduler.complete(unit, result)
+                self._report(f"{step.pace}; {step.sentence}")
             elif unit is not None:
                 scheduler.requeue(unit)
 

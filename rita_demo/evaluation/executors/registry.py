@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from rita_demo.records.errors import DemoError, SettingError
+from rita_demo.records.errors import DemoError, SettingError, did_you_mean
 
 if TYPE_CHECKING:
     from rita_demo.evaluation.pictures import PictureSet
@@ -29,7 +29,9 @@ def executor(name: str) -> Executor:
         DemoError: it needs a package that is not installed.
     """
     if name not in EXECUTORS:
-        raise SettingError(f"The executor is one of {', '.join(EXECUTORS)}; got {name[:40]!r}.")
+        raise SettingError(
+            f"The executor is one of {', '.join(EXECUTORS)}; got {name[:40]!r}.", did_you_mean(name, EXECUTORS)
+        )
     if name == "ray" and find_spec("ray") is None:
         raise DemoError(
             "The executor ray needs the package ray, which is not installed.",

@@ -32,10 +32,11 @@ from rita_demo.evaluation.report.ablation_points import non_default_settings
 from rita_demo.evaluation.report.match_paper import index_cells, matching, same_backbone
 from rita_demo.evaluation.request import ORDERS
 from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
-from rita_demo.evaluation.stream_trajectory import (
-    accuracy_summaries,
-    cache_stats_after,
-    memory_comparison,
-    throughput,
-    trajectory_of,
+from rita_demo.evaluation.stream_memory import (
+    WITHOUT_CACHE,
+    compare_answers,
+    compare_caches,
+    remembered_views,
+    view_boxes,
 )
+from rita_demo.evaluation.stream_trajectory import accuracy_summaries, cache_stats_after, throughput, trajectory_of

@@ -18,6 +18,7 @@ from rita_demo.evaluation.request import Request, Traffic
 from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
 from rita_demo.evaluation.store.files import digest, exclusive_lock
 from rita_demo.evaluation.store.stream_runs import StreamRun, stream_runs
+from rita_demo.evaluation.stream_memory import WITHOUT_CACHE
 from rita_demo.records import CacheState, Picture
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.settings import SETTINGS, Settings
@@ -82,7 +83,7 @@ def request_for(
             the numbers compare with those of ``evaluate``.
         dataset: a name from :func:`available`. traffic: a key of ``TRAFFIC``. order: one of ``ORDERS``.
         seed: 0 or more. pictures: ``MIN_PICTURES`` to ``MAX_PICTURES``.
-        methods: beside CLIP, Ensemble and RITA; another choice uses the same folder.
+        methods: beside CLIP, Ensemble, RITA and RITA without its memory; another choice uses the same folder.
 
     Raises:
         SettingError, DataError: a value that is not allowed.
@@ -101,7 +102,7 @@ def request_for(
     return Request(
         datasets=(dataset,),
         split=_split(dataset, folders.root),
-        methods=with_defaults(methods),
+        methods=with_defaults((*methods, WITHOUT_CACHE)),
         points=(settings.replace(**usual),),
         out=folders.runs / name,
         data_root=folders.root,

@@ -66,7 +66,7 @@ def read_points(path: Path) -> tuple[AblationPoint, ...]:
             raise TypeError
         return tuple(
             AblationPoint(
-                MeasuredCell(**{name: row[name] for name in COLUMNS}),
+                MeasuredCell(**{name: row[name] for name in COLUMNS if name in row}),
                 {name: value for name, value in row["knobs"].items() if name in SETTINGS},
             )
             for row in rows

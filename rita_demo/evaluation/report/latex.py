@@ -46,20 +46,20 @@ def latex_body(tables: Sequence[Table], notes: Sequence[str]) -> str:
 
 
 def latex_table(table: Table) -> str:
-    """One ``table`` environment; ``above`` is its caption, ``below`` follows in small type."""
+    """One ``table`` environment: the title is its caption; ``above`` (the threat model) and ``below`` are notes under it."""
     printed = any(PRINTED_MARKER in cell for row in table.rows for cell in row)
-    caption = " ".join((f"{table.title}.", *table.above, *((PRINTED_NOTE,) if printed else ())))
+    notes = (*table.above, *((PRINTED_NOTE,) if printed else ()), *table.below)
     return "\n".join(
         [
             r"\begin{table}",
-            rf"\caption{{{escape(caption)}}}",
+            rf"\caption{{{escape(table.title)}.}}",
             r"\scriptsize\setlength{\tabcolsep}{3pt}",
             r"\centerline{%",  # a table wider than the text stays centred
             rf"\begin{{tabular}}{{{'l' * (len(table.head) - 1)}p{{18mm}}}}",  # the settings may be long
             " & ".join(map(escape, table.head)) + r" \\ \hline",
             *(" & ".join(map(_cell, row)) + r" \\" for row in table.rows),
             r"\end{tabular}}",
-            *(rf"\par {escape(sentence)}" for sentence in table.below),
+            rf"\par\footnotesize {escape(' '.join(notes))}",
             r"\end{table}",
         ]
     )

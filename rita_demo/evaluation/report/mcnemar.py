@@ -59,17 +59,18 @@ def compare_paired(first: Rows, other: Rows) -> PairedComparison | None:
 
     Two rows are of the same attacked picture when file, seed and the norms of the attack are equal.
     """
-    other_right = {_picture_key(row): bool(row["right"]) for row in other}
-    shared = (row for row in first if _picture_key(row) in other_right)
+    other_right = {picture_key(row): bool(row["right"]) for row in other}
+    shared = (row for row in first if picture_key(row) in other_right)
     by_picture = group_by(shared, lambda row: row["picture"])
     if not by_picture:
         return None
-    leads = [[row["right"] - other_right[_picture_key(row)] for row in rows] for rows in by_picture.values()]
+    leads = [[row["right"] - other_right[picture_key(row)] for row in rows] for rows in by_picture.values()]
     gained, lost = sum(sum(lead) > 0 for lead in leads), sum(sum(lead) < 0 for lead in leads)
     several_seeds = any(len(lead) > 1 for lead in leads)
     weighted = sum(sum(lead) / len(lead) for lead in leads) if several_seeds else None
     return PairedComparison(len(leads), gained, lost, weighted)
 
 
-def _picture_key(row: dict[str, Any]) -> tuple[Any, ...]:
+def picture_key(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Equal for two rows of the same attacked picture."""
     return row["picture"], row["picture_seed"], row["linf"], row["l2"]

@@ -17,6 +17,7 @@ from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.report.match_paper import Key, index_cells, matching, same_backbone
 from rita_demo.evaluation.report.results import ResultRow
 from rita_demo.evaluation.report.tables import (
+    NOT_MEASURED,
     Table,
     accuracy_text,
     attack_text,
@@ -29,7 +30,6 @@ from rita_demo.records.measurement import PaperResult
 
 #: The paper's main backbones: shown beside a backbone that the paper does not have.
 DEFAULT_BACKBONES = ("ViT-B/32", "ViT-B/16")
-NOT_MEASURED = "–"
 SECONDS_NOTE = (
     "Seconds per picture: views + method, as measured here; printed ones: ViT-B/16 at 1/255, GPU not named, and "
     "not divided into parts."

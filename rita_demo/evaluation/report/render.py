@@ -30,7 +30,7 @@ def as_csv(rows: Sequence[ResultRow]) -> str:
 
 
 def as_markdown(rows: Sequence[ResultRow]) -> str:
-    """One table per dataset and threat model, all datasets together, and the paper's tables with measured numbers."""
+    """One table per dataset, one per threat model, all datasets together, and the paper's tables with measured numbers."""
     parts = [f"### {table.title}\n\n{_body(table)}" for table in measured_tables(rows)]
     if from_paper := paper_tables(rows):
         parts.append("## In the shape of the paper's tables")
@@ -40,7 +40,7 @@ def as_markdown(rows: Sequence[ResultRow]) -> str:
 
 
 def as_latex(rows: Sequence[ResultRow]) -> str:
-    """The same tables as LaTeX, the threat model in the caption; plain ``pdflatex`` compiles it."""
+    """The same tables as LaTeX, the threat model as a note under each; plain ``pdflatex`` compiles it."""
     return latex.latex_body([*measured_tables(rows), *paper_tables(rows)], NOTES)
 
 

@@ -151,6 +151,8 @@ def result_row(
         low=100 * low,
         high=100 * high,
         seeds=" ".join(str(seed) for seed in sorted({cell["seed"] for cell, _ in cells})),
+        class_names=classes,
+        version=" ".join(sorted({row["version"] for row in rows if "version" in row})),
         expected_answers=sum(cell["pictures"] for cell, _ in cells),
         answers=len(rows),
         seconds=median(row["seconds"]["method"] for row in rows),

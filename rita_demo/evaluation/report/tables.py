@@ -23,6 +23,8 @@ NOTES = (
     "+ median for the method itself; the attack is not included. CLIP needs one view only: its part is one in N of "
     "the views' time, and more when one view is encoded alone.",
 )
+NOT_MEASURED = "–"
+GUEST_SENTENCE = " is a defence from the file "
 REFERENCES = {
     "vs_plain": "against Ensemble",
     "vs_matching": "against Ensemble, views as RITA’s",
@@ -42,13 +44,14 @@ class Table:
 
 
 def measured_tables(rows: Sequence[ResultRow]) -> list[Table]:
-    """One table per dataset and threat model, then all datasets together."""
-    groups = group_by(rows, lambda r: (r.dataset, r.split, r.backbone, r.threat_model, r.scope, r.weights))
+    """Per dataset methods x attacks, then one table per dataset and threat model, then all datasets together."""
+    sheets = group_by(rows, lambda r: (r.dataset, r.split, r.backbone, r.scope, r.weights))
+    groups = group_by(rows, lambda r: (r.dataset, r.split, r.backbone, _about_attack(r), r.scope, r.weights))
     adaptive = [_adaptive_cell(row) for row in rows if row.attack == "adaptive"]
     static = [row for row in rows if row.attack != "adaptive"]
     together = (_all_datasets_table(rows, *reference) for reference in REFERENCES.items())
     measured = [_measured_table(group, _masking_texts(group, adaptive, static)) for group in groups.values()]
-    return [*measured, *(table for table in together if table.rows)]
+    return [*map(_overview_table, sheets.values()), *measured, *(table for table in together if table.rows)]
 
 
 def all_datasets(
@@ -130,6 +133,31 @@ def _masking_texts(
     )
 
 
+def _about_attack(row: ResultRow) -> tuple[str, ...]:
+    """The threat model without the sentence about a guest's defence: the guest stands beside the other methods."""
+    return tuple(sentence for sentence in row.threat_model if GUEST_SENTENCE not in sentence)
+
+
+def _overview_table(group: Sequence[ResultRow]) -> Table:
+    """The paper's shape: a row per method, memory and settings, a column per attack, accuracies in percent."""
+
+    def column(row: ResultRow) -> str:
+        steps = f", {row.steps} steps" if row.steps > 1 else ""
+        return attack_text(row.attack, row.budget) + steps
+
+    first, columns = group[0], dict.fromkeys(map(column, group))
+    lines = group_by(group, lambda r: (method_text(r.method), cache_text(r), r.non_default or "recommended"))
+    cells, missing = [], []
+    for (method, memory, settings), rows in lines.items():
+        found = group_by(rows, column)
+        missing += [f"{method} under {name}" for name in columns if name not in found]
+        values = (" / ".join(map(accuracy_text, found.get(name, ()))) or NOT_MEASURED for name in columns)
+        cells.append((method, memory, *values, settings))
+    gaps = (f"{NOT_MEASURED}: not measured: {'; '.join(missing)}.",) if missing else ()
+    title = f"{first.dataset} ({first.split}), {first.backbone}, accuracy in percent"
+    return Table(title, (first.scope,), ("method", "memory", *columns, "settings"), tuple(cells), gaps)
+
+
 def _measured_table(group: Sequence[ResultRow], below: tuple[str, ...] = ()) -> Table:
     first = group[0]
     shown = [name for name in REFERENCES if name == "vs_plain" or any(getattr(row, name) for row in group)]
@@ -138,7 +166,7 @@ def _measured_table(group: Sequence[ResultRow], below: tuple[str, ...] = ()) -> 
     references = [REFERENCES[name] for name in shown]
     return Table(
         f"{first.dataset} ({first.split}), {first.backbone}, {attack_text(first.attack, first.budget)}{steps}",
-        (*first.threat_model, first.scope, model, *untouched_text(first)),
+        (*dict.fromkeys(s for row in group for s in row.threat_model), first.scope, model, *untouched_text(first)),
         ("method", "memory", "accuracy %", "95 %", "n", *references, "seeds", "s per picture", "settings"),
         tuple(_cells(row, shown) for row in group),
         below,

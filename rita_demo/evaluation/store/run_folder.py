@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
 from math import prod
 from pathlib import Path
@@ -49,12 +51,14 @@ class DatasetRun:
 
 @dataclass(frozen=True)
 class EvaluationStep:
-    """A picture was measured: number ``done`` of ``total`` in its group; ``new`` rows; a ``sentence`` of progress."""
+    """A picture was measured: number ``done`` of ``total`` in its group; ``new`` rows; a ``sentence`` of progress, and
+    one on the ``pace`` of the whole request."""
 
     done: int
     total: int
     new: int
     sentence: str
+    pace: str
 
 
 @dataclass(frozen=True)
@@ -89,14 +93,39 @@ class RunFolder:
         self.request, self.picture_sets, self.facts = request, picture_sets, facts
         # groups that are open at the same time share the object that tracks a folder's content
         self._opened: WeakValueDictionary[Path, DirectoryStore] = WeakValueDictionary()
+        self._begin = time.perf_counter()
+        self._stored: dict[tuple[DatasetRun, str], tuple[float, float]] = {}
 
     def groups(self, task: DatasetRun) -> Iterator[CellGroup]:
         """The groups of one dataset and seed, each opened when it is requested."""
-        pictures, model = self.picture_sets[task.dataset], self.facts.identity
-        cells = planned_cells.cells_of(settings_for(self.request, task.dataset, pictures.names), task.seed)
-        found = planned_cells.groups_by_views(planned_cells.unique_cells(cells, pictures, model), pictures, model)
+        found = self._planned(task)
         for number, group in enumerate(found, start=1):
             yield CellGroup(self, task, group, f"part {number} of {len(found)}")
+
+    def _planned(self, task: DatasetRun) -> list[list[Cell]]:
+        pictures, model = self.picture_sets[task.dataset], self.facts.identity
+        cells = planned_cells.cells_of(settings_for(self.request, task.dataset, pictures.names), task.seed)
+        return planned_cells.groups_by_views(planned_cells.unique_cells(cells, pictures, model), pictures, model)
+
+    @cached_property
+    def _total(self) -> int:
+        """Pictures to measure, once per group of cells: over all datasets, seeds and attacks."""
+        tasks = dataset_runs(self.request)
+        return sum(len(self._planned(task)) * len(self.picture_sets[task.dataset].items) for task in tasks)
+
+    def pace(self, task: DatasetRun, title: str, stored: float) -> str:
+        """How far and how fast the request is, once ``stored`` pictures of a group are there. The first call for a
+        group is made when it is opened: what it finds was not measured now."""
+        first, _ = self._stored.get((task, title), (stored, stored))
+        self._stored[task, title] = (first, stored)
+        done = sum(now for _, now in self._stored.values())
+        new = done - sum(found for found, _ in self._stored.values())
+        if not new:
+            return f"{done:.0f} of {self._total} in all"
+        rate = new / (time.perf_counter() - self._begin)
+        speed = f"{rate:.2g}" if rate < 10 else f"{rate:.0f}"
+        left = timedelta(seconds=round((self._total - done) / rate))
+        return f"{done:.0f} of {self._total} in all, {speed} pictures per second, {left} left"
 
     def artifacts(self, kind: str, key: str, item_bytes: int | None = None) -> DirectoryStore:
         """The artifacts ``looks``, ``attacked`` or ``tuned`` of a key; while they are in use, the same object."""
@@ -121,6 +150,7 @@ class CellGroup:
         self.stream = self._pictures.stream(task.seed, cells[0].traffic.order)
         self.files = [self._file(cell) for cell in cells]
         self._cells_by_attacked = {True: cells, False: [cell.clean for cell in cells]}
+        self._pace()
 
     @property
     def first_pending(self) -> int:
@@ -138,7 +168,11 @@ class CellGroup:
         """The progress after picture number ``index``, with ``new`` rows."""
         about = f"{self._pictures.dataset}, seed {self._dataset_run.seed}, {self.cells[0].requested.attack}"
         count = f"picture {index + 1} of {len(self.stream)}"
-        return EvaluationStep(index + 1, len(self.stream), new, f"{about}, {self._title}: {count}")
+        return EvaluationStep(index + 1, len(self.stream), new, f"{about}, {self._title}: {count}", self._pace())
+
+    def _pace(self) -> str:
+        stored = sum(file.count for file in self.files) / len(self.files)
+        return self._run.pace(self._dataset_run, self._title, stored)
 
     @cached_property
     def views(self) -> dict[bool, EncodedPictureStore]:

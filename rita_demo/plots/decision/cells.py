@@ -16,7 +16,7 @@ PLAN_SCALE: dict[str, Any] = {"zmin": -COLOUR_RANGE, "zmax": COLOUR_RANGE, "colo
 COST_COLOURS, MASS_COLOURS = ([[0.0, COLOURS["surface"]], [1.0, COLOURS[role]]] for role in ("quiet", "defence"))
 MASS_SCALE: dict[str, Any] = {"zmin": 0, "zmax": 1, "colorscale": MASS_COLOURS}
 MASS_TICKS: dict[str, Any] = {"tickvals": [0, 0.5, 1], "ticktext": ["0 %", "50 %", "100 %"]}
-VIEWS_TITLE = "views, lowest entropy on the delivered picture first"
+VIEWS_TITLE = "views, surest first"
 
 
 def view_order(side: ImageResult) -> np.ndarray:

@@ -58,7 +58,7 @@ def plan_matrix(run: Run, side: str, k: int, *, selected: Cell | None = None) ->
     """
     ratio = ratio_to_product_plan(run, side, k)[:, _valid_prompts(run, k)]
     bar = colour_bar(tickvals=[-2, -1, 0, 1, 2], ticktext=["≤¼×", "½×", "1×", "2×", "≥4×"])
-    head = f"plan: cells carry {np.nanmin(ratio):.2f} to {np.nanmax(ratio):.2f} times an even share"
+    head = f"plan: {np.nanmin(ratio):.2f} to {np.nanmax(ratio):.2f} times an even share"
     return _matrix(run, side, k, "plan_matrix", plan_colours(ratio), PLAN_SCALE | {"colorbar": bar}, head, selected)
 
 

@@ -24,11 +24,12 @@ from rita_demo.plots.theme import (
     method_legend,
     percent_ticks,
 )
-from rita_demo.records.measurement import CacheStats, StreamTrajectory
+from rita_demo.records.measurement import CacheStats, RememberedView, StreamTrajectory
 
 MAX_MARKS = 1000  # marks of one line; longer streams are thinned
 MAX_BARS = 40  # symbols of one line
 MAX_CLASSES = 10
+MAX_TIMELINE_NAMES = 30  # of a timeline's rows; of more classes every second or third is named
 NO_INSERTIONS = "Nothing has entered the memory yet."
 
 
@@ -110,7 +111,8 @@ def growth_text(trajectory: StreamTrajectory, t: int) -> str:
 
 
 def cache_insertions(trajectory: StreamTrajectory, t: int) -> Figure:
-    """The entropy of every inserted view, by picture: a circle under its picture's true class, a cross under another.
+    """The entropy of every inserted view, by picture: a circle under its picture's true class, a cross under another;
+    a line: the mean of the views held.
 
     Marks carry ``customdata = (picture from 1, hover text)``.
     """
@@ -128,9 +130,19 @@ def cache_insertions(trajectory: StreamTrajectory, t: int) -> Figure:
             customdata=[[int(e.picture[i]) + 1, _insertion_text(trajectory, i)] for i in chosen],
             cliponaxis=False,
         )
+    at = thinned_indices(len(trajectory.pictures))
+    figure.add_marks(
+        x=(at + 1).tolist(),
+        y=trajectory.mean_entropy[at].tolist(),
+        mode="lines",
+        name="mean of the views held",
+        line={"color": COLOURS["quiet"], "width": 2, "shape": "hv"},
+        customdata=[[int(i) + 1, f"After picture {i + 1} held: {trajectory.mean_entropy[i]:.3f} nats"] for i in at],
+    )
     legend = (
         f'<span style="color:{COLOURS["cache"]}">○ under its true class</span>   '
-        f'<span style="color:{COLOURS["attack"]}">× under another</span>'
+        f'<span style="color:{COLOURS["attack"]}">× another</span>   '
+        f"{legend_entry(COLOURS['quiet'], '━', 'mean held')}"
     )
     alt = (
         f"{len(e.picture)} views entered, {int(e.correct.sum())} of them under their picture's true class; their entropy "
@@ -148,6 +160,64 @@ def _insertion_text(trajectory: StreamTrajectory, i: int) -> str:
         f"Picture {t + 1}, view {int(e.view[i])}, entered as {escaped(trajectory.names[k])}"
         f"<br>true class: {escaped(trajectory.names[int(trajectory.label[t])])}"
         f"{', attacked' if trajectory.attacked[t] else ''}<br>entropy {float(e.entropy[i]):.3f} nats"
+    )
+
+
+def class_timeline(
+    trajectory: StreamTrajectory, views: tuple[RememberedView, ...], t: int, selected: int | None = None
+) -> Figure:
+    """One row per class that ever held a view: a bar from the picture that a view came from to the one it left at.
+
+    Marks carry ``customdata = (picture from 1, hover text)``; a line marks picture ``t``.
+    """
+    rows = sorted({view.label for view in views}, key=lambda k: trajectory.names[k], reverse=True)
+    if not rows:
+        return message_figure(NO_INSERTIONS)
+    figure, place = Figure(), {k: row for row, k in enumerate(rows)}
+    lane, end = 0.8 / trajectory.slots, len(trajectory.pictures)
+    for right, colour in ((True, COLOURS["cache"]), (False, COLOURS["attack"])):
+        shown = [view for view in views if (view.truth == view.label) is right]
+        figure.add_bar(
+            base=[view.picture + 0.5 for view in shown],
+            x=[(end if view.left is None else view.left) - view.picture for view in shown],
+            y=[place[view.label] + 0.4 - (view.slot + 0.5) * lane for view in shown],
+            orientation="h",
+            width=0.8 * lane,
+            name="right class" if right else "another class",
+            marker={"color": colour, "opacity": dim_marks((view.label for view in shown), selected)},
+            customdata=[[view.picture + 1, _lifetime_text(trajectory, view)] for view in shown],
+            hovertemplate="%{customdata[1]}<extra></extra>",
+        )
+    wrong, left = sum(view.truth != view.label for view in views), sum(view.left is not None for view in views)
+    step = -(-len(rows) // MAX_TIMELINE_NAMES)
+    legend = (
+        f"{legend_entry(COLOURS['cache'], '━', 'under its true class')}   "
+        f"{legend_entry(COLOURS['attack'], '━', 'another')}"
+    )
+    named = range(len(rows) - 1, -1, -step)
+    return _finalise(
+        figure,
+        trajectory,
+        t,
+        legend,
+        kind="class_timeline",
+        alt=f"{len(views)} views entered under {len(rows)} classes, {wrong} of them wrong; {left} left again.",
+        barmode="overlay",
+        margin={"l": 116, "r": 16, "t": 34, "b": 44},
+        yaxis=axis(
+            range=[-0.6, len(rows) - 0.4],
+            tickvals=[*named],
+            ticktext=[escaped(trajectory.names[rows[row]], 14) for row in named],
+        ),
+    )
+
+
+def _lifetime_text(trajectory: StreamTrajectory, view: RememberedView) -> str:
+    until = "still held" if view.left is None else f"left at picture {view.left + 1}"
+    return (
+        f"{escaped(trajectory.names[view.label])}: view {view.view} of picture {view.picture + 1}, {until}"
+        f"<br>true class: {escaped(trajectory.names[view.truth])}{', attacked' if view.attacked else ''}"
+        f"<br>entropy {view.entropy:.3f} nats"
     )
 
 
@@ -228,7 +298,6 @@ def _finalise(figure: Figure, trajectory: StreamTrajectory, t: int, legend: str,
         hovermode="closest",
         annotations=[annotation(legend, 0, 1, yshift=8)],
         shapes=[vertical_line(t, "text", "dot")],
-        margin={"l": 52, "r": 16, "t": 34, "b": 44},
         xaxis=pictures,
-        **{"yaxis": share} | layout,
+        **{"yaxis": share, "margin": {"l": 52, "r": 16, "t": 34, "b": 44}} | layout,
     )

@@ -41,7 +41,7 @@ class Form:
         with gr.Column(elem_id="pick"):
             self.gallery = HtmlButtons(gallery_html(sample), elem_id="samples")
             # Any file type: what is no picture gets our own error message, which stays.
-            self.upload = gr.UploadButton("Upload your own", type="filepath", size="sm", elem_id="upload")
+            self.upload = gr.UploadButton("Upload", type="filepath", size="sm", elem_id="upload")
             self.upload_note = gr.HTML(elem_id="chosen")
         self._build_attack(self._build_classes(samples.SAMPLES.get(sample or "")))
         with gr.Column(elem_id="buttons"):

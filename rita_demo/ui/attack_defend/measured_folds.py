@@ -68,12 +68,27 @@ def attacker_table(cells: tuple[MeasuredCell, ...]) -> str:
         table_row(escape(DEFENCES[method].full_title), *(_count_cell(table[name].get(method), n) for name in order))
         for method in compared()
     )
+    same_attack = {name: row for name, row in table.items() if name != "adaptive"}  # there every row has its own
+    lead = analysis.difference_in_correct(same_attack, "rita", "ensemble")
     return (
         _TABLE_LEAD.format(datasets=sets, n=n)
         + "<div class='wide' tabindex='0' role='region' aria-label='Every method against every attacker'>"
         f"<table class='verdicts'><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-        f"<p>{_comparison_text(analysis.difference_in_correct(table, 'rita', 'ensemble'), n)}</p>"
+        f"<p>{_comparison_text(lead, n)}</p>"
+        f"<p class='quiet small'>{escape(_masking_text(cells))}</p>"
     )
+
+
+def _masking_text(cells: tuple[MeasuredCell, ...]) -> str:
+    """The signs that a defence hides its gradient, beside the accuracies against the attackers who know it."""
+    knowing = [analysis.AdaptiveCell(cell) for cell in cells if cell.attack == "adaptive"]
+    others = [cell for cell in cells if cell.attack != "adaptive"]
+    signs = {(c.cell.method, c.cell.dataset): analysis.masking_signs(c, knowing, others) for c in knowing}
+    found = [f"{DEFENCES[m].full_title} ({d}): {analysis.masking_sentence(s)}" for (m, d), s in signs.items() if any(s)]
+    if found or not signs:
+        return " ".join(found)
+    checked = {question for s in signs.values() for question, sign in zip(analysis.QUESTIONS, s) if sign is not None}
+    return f"No sign of masking in the last column. Checked: {' '.join(q for q in analysis.QUESTIONS if q in checked)}"
 
 
 def _count_cell(count: analysis.CorrectCount | None, n: int) -> str:

@@ -25,7 +25,7 @@ from rita_demo.ui.panels.picture_triptych import PictureTriptych, pictures_value
 from rita_demo.ui.panels.transport_toy import TransportToy, toy_value
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import build_columns, build_fold
+from rita_demo.ui.widgets.blocks import build_columns, build_fold, build_narrow_fold
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.ui.widgets.views_grid import ViewsGrid, grid_value, sprite_value
 
@@ -75,11 +75,11 @@ def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
     panels.add(field, lambda session: gr.update(step=shown_step(session.run_at_step)), "step")
     panels.add(field, lambda session: gr.update(view=session.selection.view), "view", immediate=True)
     with gr.Row(elem_id="answers"):
-        with gr.Column(scale=3, min_width=320, elem_id="who"):
+        with gr.Column(scale=2, min_width=320, elem_id="who"):
             gr.HTML("<h3>Who is right?</h3>")
             table = gr.HTML(elem_id="verdicts")
             panels.add(table, verdict_table.table, "step", immediate=True)
-        with gr.Column(scale=2, min_width=320, elem_id="along"):
+        with gr.Column(scale=1, min_width=320, elem_id="along"):
             strength = build_budget_choice(panels, "budget-shown")
             panels.add(gr.HTML(elem_id="why"), verdict_table.explanation, "step")
             panels.add(gr.HTML(elem_id="threat"), verdict_table.threat, "budget")
@@ -120,22 +120,23 @@ def _background_button(session: Session) -> Any:
 def build_views(panels: PanelRegistry) -> dict[str, Any]:
     """3. The views."""
     _heading(panels, "views", 3, wording.heading_views, "The picture as 64 crops.", "step")
-    gr.HTML(
-        f"<p class='lead'>Each {wording.term_html('view')} is asked on its own. A {wording.term_html('confident view')} "
-        f"(low {wording.term_html('entropy')}) may enter the {wording.term_html('memory (cache)')}. Choose one: its "
-        "place is outlined on the pictures.</p>"
-    )
-    left, right = build_columns(2, 1)
-    with left:
-        choices = [("attacked", "attacked"), ("clean", "clean")]
-        label = "Views of which picture"
-        side = gr.Radio(choices, value="attacked", label=label, show_label=False, elem_id="side")
-        grid = ViewsGrid(None, aria="The views of the picture", elem_id="views")
-        sheet = gr.HTML(elem_classes="sheet")
-    with right:
-        aria, empty, topics = "Entropy of every view", "How sure every view is.", ("view", "side", "step")
-        entropies = _figure(panels, "entropies", aria, (240, 240), empty, _entropies, *topics)
-        detail = gr.HTML(elem_id="view-detail")
+    with build_narrow_fold("Show the crops", "crops"):
+        gr.HTML(
+            f"<p class='lead'>Each {wording.term_html('view')} is asked on its own. A {wording.term_html('confident view')} "
+            f"(low {wording.term_html('entropy')}) may enter the {wording.term_html('memory (cache)')}. Choose one: its "
+            "place is outlined on the pictures.</p>"
+        )
+        left, right = build_columns(2, 1)
+        with left:
+            choices = [("attacked", "attacked"), ("clean", "clean")]
+            label = "Views of which picture"
+            side = gr.Radio(choices, value="attacked", label=label, show_label=False, elem_id="side")
+            grid = ViewsGrid(None, aria="The views of the picture", elem_id="views")
+            sheet = gr.HTML(elem_classes="sheet")
+        with right:
+            aria, empty, topics = "Entropy of every view", "How sure every view is.", ("view", "side", "step")
+            entropies = _figure(panels, "entropies", aria, (240, 240), empty, _entropies, *topics)
+            detail = gr.HTML(elem_id="view-detail")
     panels.add(side, _side, "side")
     panels.add(grid, _grid, *topics)
     panels.add(sheet, lambda s: sprite_value(s.crops_of(s.selection.side), "views"), "side", "step")
@@ -162,23 +163,24 @@ def _entropies(session: Session, run: Run) -> Figure:
 def build_transport(panels: PanelRegistry) -> dict[str, Any]:
     """4. The cost of every class, and the transport plan of one."""
     _heading(panels, "costs", 4, wording.heading_costs, "What every class costs.", "step")
-    gr.HTML(
-        f"<p class='lead'>The {wording.term_html('transport cost')} of a class is the mean cosine distance of the "
-        f"cheapest {wording.term_html('transport plan')} from the crops to its sentences; the "
-        f"{wording.term_html('memory (cache)')} adds a second cost. The lowest total wins.</p>"
-    )
-    left, right = build_columns(1, 1)
-    with left:
-        panels.add(TransportToy(elem_id="toy"), toy_value, "step", "side")
-    with right:
-        aria, topics = "Cost of every class, clean and attacked", ("class", "step", "attack_steps")
-        costs = _figure(panels, "costs", aria, (360, 640), "The classes' costs.", _costs, *topics)
-    with build_fold("Every crop and every sentence: the plan of one class", elem_id="plan-fold"):
-        class_menu = gr.Dropdown([], label="Class looked at", allow_custom_value=True, elem_id="class")
-        aria, empty = "Transport plan of the chosen class", "The plan of the chosen class."
-        selected = ("class", "side", "view", "step")
-        plan = _figure(panels, "plan", aria, (360, 420), empty, _plan, *selected)
-        cell = gr.HTML(elem_id="cell-detail")
+    with build_narrow_fold("Show the transport and every cost", "transport"):
+        gr.HTML(
+            f"<p class='lead'>The {wording.term_html('transport cost')} of a class is the mean cosine distance of the "
+            f"cheapest {wording.term_html('transport plan')} from the crops to its sentences; the "
+            f"{wording.term_html('memory (cache)')} adds a second cost. The lowest total wins.</p>"
+        )
+        left, right = build_columns(1, 1)
+        with left:
+            panels.add(TransportToy(elem_id="toy"), toy_value, "step", "side")
+        with right:
+            aria, topics = "Cost of every class, clean and attacked", ("class", "step", "attack_steps")
+            costs = _figure(panels, "costs", aria, (360, 640), "The classes' costs.", _costs, *topics)
+        with build_fold("Every crop and every sentence: the plan of one class", elem_id="plan-fold"):
+            class_menu = gr.Dropdown([], label="Class looked at", allow_custom_value=True, elem_id="class")
+            aria, empty = "Transport plan of the chosen class", "The plan of the chosen class."
+            selected = ("class", "side", "view", "step")
+            plan = _figure(panels, "plan", aria, (360, 420), empty, _plan, *selected)
+            cell = gr.HTML(elem_id="cell-detail")
     panels.add(class_menu, selection_details.class_choices, "class")
     panels.add(cell, selection_details.cell_detail, *selected, immediate=True)
     return {"costs": costs, "class_menu": class_menu, "plan": plan}

@@ -29,7 +29,7 @@ log = logging.getLogger("rita_demo.ui")
 CANDIDATES = (("motorcycle", 4), ("motorcycle", 2), ("motorcycle", 1), ("coffee", 4))
 
 
-WELCOME = "An example. Try your own picture."
+WELCOME = "An example."
 
 
 @dataclass(frozen=True)

@@ -240,7 +240,6 @@ SECTIONS = (
         "Crops across, sentences down; a column is the same crop everywhere. Choose a cell to see its crop, its "
         "sentence and what moving one onto the other costs.",
         (
-            FigureRow("cost", "Cost of the chosen class", 200, _cost_matrix, on_click="on_cell", narrow_height=230),
             FigureRow(
                 "plan",
                 "Plan of the chosen class",
@@ -252,6 +251,13 @@ SECTIONS = (
             ),
         ),
         below=_text("in-cell", cell_text, "class", "view", "inside", immediate=True),
+    ),
+    Section(
+        "What does each crop cost with each sentence?",
+        figures=(
+            FigureRow("cost", "Cost of the chosen class", 200, _cost_matrix, on_click="on_cell", narrow_height=230),
+        ),
+        fold="cost-fold",
     ),
     Section(
         "Who carries the mass?",

@@ -115,8 +115,8 @@ def banner(session: Session) -> str:
         return ""
     if now is None:
         return (
-            "<div class='whatif'><p>This is the run as it was made. Change a setting, or leave out a view, a "
-            "prompt or a stored view: the decision follows at once."
+            "<div class='whatif'><p>This is the run as it was made. Change a setting, or leave something out: the "
+            "decision follows at once."
             f"</p>{changes_from_preset_html(run.settings)}</div>"
         )
     return (

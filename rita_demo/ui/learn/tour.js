@@ -31,6 +31,8 @@ for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"])
 // The target may be drawn only after its tab is opened.
 function mark(stop, mine, tries) {
   if (at !== stop) return;
+  const folded = document.querySelector(fixed.stops[stop].target)?.closest(".narrow-fold:not(.open)");
+  if (folded) document.querySelector(`[aria-controls="${folded.id}"]`).click();
   const target = seen(fixed.stops[stop].target);
   if (target) {
     target.classList.add("toured");

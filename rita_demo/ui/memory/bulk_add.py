@@ -18,13 +18,13 @@ from rita_demo.records.errors import PictureError, SettingError
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.memory.html import MIN_CHANGE
 from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import html_table, table_row
 
 MAX_FILES = 32
-MIN_CHANGE = 5e-5  # a smaller change of a cosine distance rounds to nothing
 MAX_LISTED_ERRORS = 3  # refused files that are listed
 SEEDS = 2  # attacked versions of each sample: a class with a single view costs as much as an empty one
 

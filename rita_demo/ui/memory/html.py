@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 
 from rita_demo.analysis import resultant_length
+from rita_demo.records import CacheEvent, ViewContribution
 from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, HistoryEntry
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import html_table
+from rita_demo.ui.widgets.blocks import html_table, table_row
 from rita_demo.ui.widgets.data_uri import jpeg_uri, thumbnail_html
 from rita_demo.ui.widgets.plotly_view import event_data, parse_int
 
 MAX_ROWS = 60  # of the log on the page
-CACHE_FORMATS = {"safetensors": "Export", "json": "Export as JSON"}
+CACHE_FORMATS = {"safetensors": "Export", "json": "Export as JSON (cannot be imported)"}
+MAX_CONTRIBUTIONS = 12  # rows
+MIN_CHANGE = 5e-5  # a smaller change of a cosine distance rounds to nothing
 
 
 def clicked_item(event: Any, snapshot: CacheSnapshot) -> tuple[int, int] | None:
@@ -63,17 +66,23 @@ def _card(
     for slot, item in enumerate(items):
         old = age(snapshot, item)
         mark = "<em>new</em>" if slot in new else old.replace("pictures ", "").replace("picture ", "")
-        label = escape(f"Pseudo-label {snapshot.names[k]}, slot {slot}: entropy {item.entropy:.3f} nats, {old}")
+        about = f", of {item.picture}" if item.picture else ""
+        about += f", true class {item.truth}" if item.truth else ""
+        label = escape(f"Pseudo-label {snapshot.names[k]}, slot {slot}: entropy {item.entropy:.3f} nats, {old}{about}")
         buttons += (
             f'<button type="button" data-k="{k}" data-slot="{slot}" aria-pressed="{str((k, slot) == selected).lower()}" '
             f'tabindex="{0 if (k, slot) == focus else -1}" aria-label="{label}" title="{label}">'
-            f"{thumbnail_html(item.thumbnail)}<small>{item.entropy:.2f} nats</small><small>{mark}</small></button>"
+            f"{thumbnail_html(item.thumbnail)}<small>{item.entropy:.2f} nats</small><small>{_right_mark(snapshot.names[k], item)}{mark}</small></button>"
         )
     return (
         f"<section class='card{' here' if is_selected else ''}'><h3>{escape(snapshot.names[k])}</h3>"
         f"<p class='quiet small'>{len(items)} of {snapshot.slots} places, {wording.term_html('agreement')} "
         f"r<sub>k</sub> = {r:.3f}</p><div class='items'>{buttons}</div></section>"
     )
+
+
+def _right_mark(name: str, item: CacheItem) -> str:
+    return "" if not item.truth else "✓ " if item.truth == name else "<b class='wrong'>✗</b> "
 
 
 def age(snapshot: CacheSnapshot, item: CacheItem) -> str:
@@ -93,12 +102,73 @@ def detail(session: Session) -> str:
     if item.thumbnail is not None:
         picture = f'<img src="{jpeg_uri(item.thumbnail, quality=92)}" alt="" width="96" height="96">'
     name = escape(entry.snapshot.names[selected[0]])
+    found = contribution_of(session, item)
+    share = "" if found is None else f" {_contribution_text(session, found)}"
     return (
         f"<div class='touched'>{picture}<div><h3>{name}, slot {selected[1]}</h3><p>View {item.view} of "
-        f"picture {item.born + 1}, which came {age(entry.snapshot, item).replace('this', 'with this')}. It "
+        f"{picture_name(item)}, which came {age(entry.snapshot, item).replace('this', 'with this')}. It "
         f"answered {name} (its {wording.term_html('pseudo-label')}) with an {wording.term_html('entropy')} of "
-        f"{item.entropy:.3f} nats. Once the class is full, only a view of lower entropy can replace it.</p></div></div>"
+        f"{item.entropy:.3f} nats{_truth_text(entry.snapshot.names[selected[0]], item)}. Once the class is full, only a "
+        f"view of lower entropy can replace it.{share}</p></div></div>"
     )
+
+
+def picture_name(item: CacheItem) -> str:
+    """HTML: the picture of a stored view as the visitor knows it; one of an imported file only by its number."""
+    return f"“{escape(item.picture)}”" if item.picture else f"picture {item.born + 1}"
+
+
+def _truth_text(name: str, item: CacheItem) -> str:
+    if not item.truth:
+        return ""
+    return "; that is its true class ✓" if item.truth == name else f"; its true class is {escape(item.truth)} ✗"
+
+
+def contribution_of(session: Session, item: CacheItem) -> ViewContribution | None:
+    """What leaving this stored view out changes for the picture on screen, if that was computed."""
+    known = session.memory.contributions
+    if known is None or known.run is not session.run or known.entry is not session.selected_entry:
+        return None
+    return known.by_item.get(id(item))
+
+
+def _contribution_text(session: Session, found: ViewContribution) -> str:
+    if found.label_without != found.label and session.run is not None:
+        name = escape(session.run.class_prompts.names[found.label_without])
+        return f"<b>Without it RITA answers {name} here.</b>"
+    if abs(found.lead) < MIN_CHANGE:
+        return "It does not move the true class on the picture on screen."
+    return f"It moves the true class by {wording.signed(found.lead)} on the picture on screen."
+
+
+def contributions(session: Session) -> str:
+    """Every stored view by what it contributes to the decision on screen, the largest first."""
+    known, entry, run = session.memory.contributions, session.selected_entry, session.run
+    if known is None or entry is None or run is None or known.run is not run or known.entry is not entry:
+        return ""
+    names, items = run.class_prompts.names, known.snapshot
+    order = sorted(
+        ((items.item(c.k, c.slot), c) for c in known.by_item.values()),
+        key=lambda pair: (pair[1].label == pair[1].label_without, -abs(pair[1].lead), -abs(pair[1].distance)),
+    )
+    rows = []
+    for item, one in order[:MAX_CONTRIBUTIONS]:
+        if item is None or max(abs(one.lead), abs(one.distance)) < MIN_CHANGE:
+            break
+        mark = "" if not item.truth else "✓ " if item.truth == names[one.k] else "✗ "
+        answer = "the same" if one.label == one.label_without else f"<b>{escape(names[one.label_without])}</b>"
+        about = f"{mark}<b>{escape(names[one.k])}</b><small>{picture_name(item)}, view {item.view}</small>"
+        cells = (about, wording.signed(one.lead), wording.signed(one.distance), answer)
+        rows.append(table_row(thumbnail_html(item.thumbnail), *cells))
+    flips = sum(one.label != one.label_without for _, one in order)
+    moving = sum(abs(one.lead) >= MIN_CHANGE for _, one in order)
+    lead = (
+        f"<p class='lead'>Each of the {wording.view_count(len(order))} was left out once. RITA’s answer needs {flips or 'none'} "
+        f"of them; {moving or 'none'} of them move the true class’s lead. Below, with the view minus without it, in cosine "
+        "distance.</p>"
+    )
+    columns = ("", "stored as", "true class’s lead", "its class’s d<sub>cOT</sub>", "answer without it")
+    return lead + (html_table(columns, rows, "log", "What each stored view contributes") if rows else "")
 
 
 def log(session: Session) -> str:
@@ -108,7 +178,8 @@ def log(session: Session) -> str:
         return "<p class='empty'>Nothing has happened yet.</p>"
     rows = []
     for number, entry in numbered[:MAX_ROWS]:
-        entered = "; ".join(_event(entry.snapshot, e) for e in entry.events[:6])
+        before = session.history.entries[number - 1].snapshot if number else entry.snapshot
+        entered = "; ".join(_event(before, e) for e in entry.events[:6])
         if len(entry.events) > 6:
             entered += f"; and {len(entry.events) - 6} more"
         current = " class='here' aria-current='true'" if number == session.selected_moment else ""
@@ -121,9 +192,14 @@ def log(session: Session) -> str:
     return html_table(("moment", "what", "entered", "held then"), rows, "log") + rest
 
 
-def _event(snapshot: CacheSnapshot, event: Any) -> str:
-    name = escape(snapshot.names[event.label])
+def _event(before: CacheSnapshot, event: CacheEvent) -> str:
+    """A view that entered, and the one of ``before`` that left for it."""
+    name = escape(before.names[event.label])
     text = f"view {event.view} as <b>{name}</b> ({event.entropy:.2f} nats)"
-    if event.replaced_entropy is not None:
-        text += f", instead of one of picture {event.replaced_born + 1} ({event.replaced_entropy:.2f})"
-    return text
+    if event.replaced_entropy is None or event.replaced_born is None:
+        return text
+    gone = (event.replaced_born, np.float32(event.replaced_entropy))
+    items = before.items_by_class.get(event.label, ())
+    found = next((item for item in items if (item.born, np.float32(item.entropy)) == gone), None)
+    who = f"view {found.view} of {picture_name(found)}" if found else f"one of picture {event.replaced_born + 1}"
+    return f"{text}, {event.replaced_entropy - event.entropy:.3f} nats lower than {who}, which left"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import gradio as gr
 
+from rita_demo.pipeline.leave_one_out import leave_one_out_steps
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, LONG_EVENT, AppContext
@@ -19,11 +21,13 @@ from rita_demo.ui.memory import panels as memory_panels
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.cache_history import History, HistoryEntry, snapshot_of
-from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.session import Contributions, Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_columns, build_heading
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
 from rita_demo.ui.widgets.plotly_view import PlotlyView, clicked_integer, parse_int
+
+T = TypeVar("T")
 
 
 class MemoryTab:
@@ -81,6 +85,10 @@ class MemoryTab:
         add = self.context.panels.add
         build_heading("What the memory changes")
         add(gr.HTML(elem_id="compared"), memory_panels.comparison, "memory")
+        with gr.Row(elem_id="contribution-buttons"):
+            self.contribute_button = gr.Button("What each stored view contributes", size="sm", elem_id="contribute")
+            self.stop_contribute = gr.Button("Stop", size="sm", visible=False, elem_id="stop-contribute")
+        add(gr.HTML(elem_id="contributions"), html.contributions, "memory")
         left, right = build_columns(1, 1, min_width=300)
         with left:
             gr.HTML("<h3>What the memory adds per class, for the picture on screen</h3>")
@@ -142,6 +150,11 @@ class MemoryTab:
         # first what is known, then what has to be decided again
         opened = context.bind_tab(self.tab)
         opened.then(safe(self.on_compare), visitor, context.outputs_of("memory"), **IMMEDIATE_EVENT)
+        leaving_out = StoppableJob(
+            context, self.stop_contribute, self.on_stopped_contribute, context.activity.track_job
+        )
+        own = [*changed, self.stop_contribute]
+        self.contribute_button.click(leaving_out.handler(self.contribute), [visitor], own, **LONG_EVENT)
         job = StoppableJob(context, self.stop_button, self.on_stopped, context.activity.track_job).handler
         outputs = context.outputs(self.stop_button)
         uploads = [visitor, self.bulk_upload, self.attack_first]
@@ -253,6 +266,40 @@ class MemoryTab:
         updates = self._replace_history(session, history, message)
         self.context.sessions.evict()
         return updates
+
+    def contribute(self, visitor: Any) -> Iterator[Updates]:
+        """Leave every stored view of the selected moment out once."""
+        session = self.context.sessions.get(visitor)
+        engine, entry = self.context.engine_of(session), session.selected_entry
+        run, begin = bulk_add.current_run(session, engine), time.perf_counter()
+        snapshot = session.history.snapshot_without(run.clean.picture.key, session.selected_moment)
+        if entry is None or snapshot is None or not snapshot.count or snapshot.key != run.class_prompts.key:
+            raise DemoError("The memory holds no view of other pictures to leave out.", "Run or add pictures first.")
+        if run.settings.protocol == "off":
+            raise DemoError("The memory is switched off in the settings.", "Switch it on, then run the picture again.")
+        steps = leave_one_out_steps(engine, run, snapshot.to_cache_state())
+        found = yield from self._show_steps(steps, snapshot.slots, begin)
+        by_item = {id(snapshot.item(one.k, one.slot)): one for one in found}
+        session.memory.contributions = Contributions(run, entry, snapshot, by_item)
+        took = wording.format_seconds(time.perf_counter() - begin)
+        done = notice.done_html(f"{wording.view_count(snapshot.count)} left out, one at a time, in {took}.")
+        yield {self.context.status: done, **self.context.panels.redraw(session, "memory")}
+
+    def _show_steps(self, steps: Generator[int, None, T], count: int, begin: float) -> Generator[Updates, None, T]:
+        while True:
+            try:
+                done = next(steps)
+            except StopIteration as end:
+                return end.value
+            spent = time.perf_counter() - begin
+            yield {
+                self.context.status: notice.progress_html(
+                    f"Leaving views out: place {done} of {count}", done / count, spent
+                )
+            }
+
+    def on_stopped_contribute(self, session: Session) -> Updates:
+        return {self.context.status: notice.done_html("Stopped: nothing was changed.")}
 
     def add_uploads(self, visitor: Any, paths: Any, attack: Any) -> Iterator[Updates]:
         session = self.context.sessions.get(visitor)

@@ -45,15 +45,16 @@ function crop(n, a, b, t) {
 }
 
 function build() {
+  const first = 34; // the lane of the whole picture, below the names of the sides
+  const lane = 20;
+  const top = first + lane * data.methods.length + 12;
+  svg.style.minHeight = `${top + 110}px`; // room for the crops below many methods
   width = svg.clientWidth || 640;
   const high = svg.clientHeight || 230;
   const edge = width < 480 ? 34 : 48;
   const all = data.steps.flatMap((s) => [...s.crops, ...s.counted, ...Object.values(s.methods)]);
   const most = Math.max(0.01, ...all.map(Math.abs)) * 1.06;
   const x = (value) => edge + ((value + most) / (2 * most)) * (width - 2 * edge);
-  const first = 34; // the lane of the whole picture, below the names of the sides
-  const lane = 20;
-  const top = first + lane * data.methods.length + 12;
   const bottom = high - 22;
   svg.replaceChildren();
   svg.append(

@@ -48,7 +48,7 @@ function fit() {
   const [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   const width = Math.max(svg.clientWidth, 240);
   const scale = Math.min((width - 2 * PAD) / Math.max(x1 - x0, 1e-6), 340 / Math.max(y1 - y0, 1e-6));
-  const height = Math.max(220, Math.round((y1 - y0) * scale + 2 * PAD + 30));
+  const height = Math.max(180, Math.round((y1 - y0) * scale + 2 * PAD + 30));
   view = { width, height, scale, x: (x0 + x1) / 2, y: (y0 + y1) / 2 };
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.style.height = `${height}px`;

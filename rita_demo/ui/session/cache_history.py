@@ -21,13 +21,16 @@ THUMBNAIL_SIZE = 48  # pixels
 @dataclass(frozen=True, eq=False)
 class CacheItem:
     """One cached view: ``feature`` (D,), ``entropy`` in nats, ``born`` the number of its picture, ``view`` its number
-    among that picture's views, ``thumbnail`` (48, 48, 3) uint8 or None if it is not known."""
+    among that picture's views, ``thumbnail`` (48, 48, 3) uint8 or None if it is not known; ``picture``: what its picture
+    is called, "" if that is not known, and ``truth`` its true class's name, likewise."""
 
     feature: np.ndarray
     entropy: float
     born: int
     view: int
     thumbnail: np.ndarray | None = None
+    picture: str = ""
+    truth: str = ""
 
 
 @dataclass(frozen=True)
@@ -132,14 +135,15 @@ class History:
         """The history after the delivered picture of a run from :meth:`cache_before`; another vocabulary or model
         starts a new one. ``crops``: its views for the screen, for thumbnails. ``replace_latest``: a repeated run of the
         latest picture replaces its moment; otherwise a moment is added in which its earlier views are gone."""
-        kept, names = self.entries, run.class_prompts.names
+        kept, names, picture = self.entries, run.class_prompts.names, title
         if not kept or kept[-1].snapshot.key != run.class_prompts.key:
             kept = (HistoryEntry("The beginning", snapshot_of(run.cache_before, names, None, None)),)
         elif replace_latest and picture_key and len(kept) > 1 and kept[-1].picture_key == picture_key:
             kept = kept[:-1]
         if picture_key and any(e.picture_key == picture_key for e in kept):
             title = f"{title}, again (its earlier views were taken out)"
-        snapshot = snapshot_of(run.cache_after, names, kept[-1].snapshot, crops)
+        truth = names[run.label] if run.label_given else ""
+        snapshot = snapshot_of(run.cache_after, names, kept[-1].snapshot, crops, picture, truth)
         entry = HistoryEntry(title, snapshot, run.attacked.trace.cache_update.events, picture_key)
         return History((*kept, entry)[-MAX_ENTRIES:])
 
@@ -153,20 +157,31 @@ class History:
 
 
 def snapshot_of(
-    state: CacheState, names: tuple[str, ...], earlier: CacheSnapshot | None, crops: np.ndarray | None
+    state: CacheState,
+    names: tuple[str, ...],
+    earlier: CacheSnapshot | None,
+    crops: np.ndarray | None,
+    picture: str = "",
+    truth: str = "",
 ) -> CacheSnapshot:
-    """A state as a snapshot. Items that ``earlier`` has are the same objects; new ones get a thumbnail from ``crops``
-    (N, s, s, 3), the views of the latest picture."""
+    """A state as a snapshot. Items that ``earlier`` has are the same objects; new ones are of the latest picture: they get
+    a thumbnail from ``crops`` (N, s, s, 3), its views, its name ``picture`` and its true class ``truth``."""
     items: dict[int, tuple[CacheItem, ...]] = {}
     for k in np.flatnonzero(np.asarray(state.count)).tolist():
         known = () if earlier is None else earlier.items_by_class.get(k, ())
-        items[k] = tuple(_cache_item(state, k, j, known, crops) for j in range(int(state.count[k])))
+        items[k] = tuple(_cache_item(state, k, j, known, crops, picture, truth) for j in range(int(state.count[k])))
     _, J, D = state.features.shape
     return CacheSnapshot(state.key, tuple(names), J, D, int(state.pictures), items)
 
 
 def _cache_item(
-    state: CacheState, k: int, slot: int, earlier: tuple[CacheItem, ...], crops: np.ndarray | None
+    state: CacheState,
+    k: int,
+    slot: int,
+    earlier: tuple[CacheItem, ...],
+    crops: np.ndarray | None,
+    picture: str,
+    truth: str,
 ) -> CacheItem:
     feature, view = np.array(state.features[k, slot], np.float32), int(state.view[k, slot])
     new = CacheItem(feature, float(state.entropy[k, slot]), int(state.born[k, slot]), view)
@@ -174,8 +189,14 @@ def _cache_item(
         same = (item.entropy, item.born, item.view) == (new.entropy, new.born, view)
         if same and np.array_equal(item.feature, feature):
             return item
-    if crops is None or new.born != state.pictures - 1 or not 0 <= view < len(crops):
+    if new.born != state.pictures - 1:
         return new
-    image = Image.fromarray(np.ascontiguousarray(crops[view]))
-    small = image.resize((THUMBNAIL_SIZE, THUMBNAIL_SIZE), Image.Resampling.BILINEAR)
-    return replace(new, thumbnail=np.array(small))
+    crop = small_crop(crops[view]) if crops is not None and 0 <= view < len(crops) else None
+    return replace(new, thumbnail=crop, picture=picture, truth=truth)
+
+
+def small_crop(pixels: np.ndarray, box: tuple[float, ...] = (0, 0, 1, 1)) -> np.ndarray:
+    """(H, H, 3) uint8 -> the thumbnail (48, 48, 3) of a ``box``: left, top, right, bottom as fractions."""
+    image, size = Image.fromarray(np.ascontiguousarray(pixels)), (THUMBNAIL_SIZE, THUMBNAIL_SIZE)
+    edges = [edge * pixels.shape[0] for edge in box]
+    return np.array(image.resize(size, Image.Resampling.BILINEAR, box=tuple(edges)))

@@ -16,9 +16,18 @@ import numpy as np
 
 from rita_demo.pipeline.arena import ArenaTable
 from rita_demo.pipeline.attack_steps import last_step, run_at_step
-from rita_demo.records import AttackStepResult, Exclusions, ImageResult, ProcrustesPlane, Run, Trace, ViewSeedResult
+from rita_demo.records import (
+    AttackStepResult,
+    Exclusions,
+    ImageResult,
+    ProcrustesPlane,
+    Run,
+    Trace,
+    ViewContribution,
+    ViewSeedResult,
+)
 from rita_demo.settings import Settings
-from rita_demo.ui.session.cache_history import CacheItem, History, HistoryEntry
+from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, History, HistoryEntry
 from rita_demo.ui.session.figures_state import FiguresState
 from rita_demo.ui.session.stream_state import StreamState
 
@@ -91,14 +100,26 @@ class InsideState:
     open_folds: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True)
+class Contributions:
+    """What each item of ``snapshot`` (the cache of ``entry`` without the picture's own views) contributes to the decision
+    of ``run``, by the item's id (``id(item)``)."""
+
+    run: Run
+    entry: HistoryEntry
+    snapshot: CacheSnapshot
+    by_item: dict[int, ViewContribution]
+
+
 @dataclass
 class MemoryState:
-    """*Memory (cache)*: the run on screen decided from an empty cache and from the cache of the selected moment, the
-    Procrustes plane of the selected class, and HTML of what the last bulk add changed."""
+    """*Memory (cache)*: the run on screen decided from an empty cache and from the cache of the selected moment, what each
+    of its views contributes, the Procrustes plane of the selected class, and HTML of what the last bulk add changed."""
 
     empty_cache_result: tuple[Run, Trace] | None = None
     cache_result: tuple[Run, HistoryEntry, Trace] | None = None
     plane_cache: tuple[Run, tuple[CacheItem, ...], int, ProcrustesPlane | None] | None = None
+    contributions: Contributions | None = None
     before_after_html: str = ""
 
 

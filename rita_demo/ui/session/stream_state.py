@@ -20,7 +20,9 @@ class StreamState:
     """``recording`` is the stream on screen (this visitor's or a stored one) and ``trajectory`` what it measured;
     ``selected`` is the number of the selected picture, from 1 (None: always the newest). ``request`` is the stream that
     this visitor started and can resume; ``running`` and ``pause_requested`` belong to it, ``stop_download`` to a
-    download. ``thumbnails``: picture -> data URI, "" for one that cannot be shown."""
+    download. ``thumbnails``: picture -> data URI, "" for one that cannot be shown. Of the list of remembered views:
+    ``search`` (words that a row must have), ``order`` and ``listed`` (which rows); ``other``: what the stream is compared
+    with."""
 
     recording: StreamRun | None = None
     trajectory: StreamTrajectory | None = None
@@ -30,11 +32,15 @@ class StreamState:
     pause_requested: bool = False
     stop_download: bool = False
     thumbnails: dict[str, str] = field(default_factory=dict)
+    search: str = ""
+    order: str = "class"
+    listed: str = "held"
+    other: str = "off"
 
     def show(self, recording: StreamRun) -> None:
         """Show a stream as far as it is written, and its newest picture if another stream was shown."""
         if self.recording is None or self.recording.name != recording.name:
-            self.selected, self.thumbnails = None, {}
+            self.selected, self.thumbnails, self.other = None, {}, "off"
         self.trajectory = evaluation_page.trajectory_of(recording)
         self.recording = recording
 

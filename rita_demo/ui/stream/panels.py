@@ -10,10 +10,8 @@ from typing import Any
 import gradio as gr
 
 from rita_demo import plots
-from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
-from rita_demo.evaluation.report.mcnemar import PairedComparison
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.theme import METHOD_STYLES
 from rita_demo.records.measurement import AccuracySummary, StreamTrajectory
@@ -67,6 +65,9 @@ def buttons(session: Session) -> dict[str, Any]:
         "step": gr.update(visible=idle),
         "cancel": gr.update(visible=view.unfinished),
         "inside": gr.update(visible=view.shown_picture > 0, value=f"Open picture {view.shown_picture} in Inside RITA"),
+        "memory": gr.update(
+            visible=view.shown_picture > 0, value=f"Open the memory before picture {view.shown_picture}"
+        ),
         "export": gr.update(visible=view.shown_picture > 0),
     }
 
@@ -104,18 +105,6 @@ def accuracy_table(session: Session) -> str:
     return (
         f"{html_table(columns, rows)}<p class='quiet small'>Right answers in percent; in "
         "brackets Wilson’s 95 % interval: with few pictures it is wide.</p>"
-        f"<p>{_memory_text(evaluation_page.memory_comparison(view.trajectory, view.shown_picture))}</p>"
-    )
-
-
-def _memory_text(paired: PairedComparison | None) -> str:
-    """Whether keeping the memory helped, in a sentence."""
-    if paired is None:
-        title = escape(DEFENCES["rita_prompts"].title)
-        return f"Does keeping the memory help? Choose “{title}” among the methods of the first tab to compare."
-    return (
-        f"Keeping the memory: of {paired.n} pictures {paired.gained} are right only with it, {paired.lost} only "
-        f"without (McNemar’s exact p {paired.p_value:.2g})."
     )
 
 
@@ -147,10 +136,16 @@ def _class_cache(session: Session, trajectory: StreamTrajectory, t: int) -> Figu
     return plots.class_cache(trajectory, now, end, selected_class(session))
 
 
+def _timeline(session: Session, trajectory: StreamTrajectory, t: int) -> Figure:
+    views = evaluation_page.remembered_views(trajectory, len(trajectory.pictures))
+    return plots.class_timeline(trajectory, views, t, selected_class(session))
+
+
 accuracy_figure = _figure(lambda _, trajectory, t: plots.running_accuracy(trajectory, t))
 fill_and_purity = _figure(lambda _, trajectory, t: plots.cache_growth(trajectory, t))
 insertions = _figure(lambda _, trajectory, t: plots.cache_insertions(trajectory, t))
 class_cache = _figure(_class_cache)
+class_timeline = _figure(_timeline)
 
 
 def selected_class(session: Session) -> int | None:
@@ -160,40 +155,15 @@ def selected_class(session: Session) -> int | None:
 
 
 def cache_text(session: Session) -> str:
-    """HTML: the cache after the selected picture in one sentence, and a table of every class that holds something."""
+    """HTML: the cache after the selected picture in one sentence."""
     trajectory, t = session.stream.trajectory, session.stream.shown_picture
     if trajectory is None or not t:
         return ""
     held, purity = int(trajectory.cache_size[t - 1]), float(trajectory.purity[t - 1])
     pure = "" if math.isnan(purity) else f"; {wording.percent(purity)} of them come from a picture of that class"
-    now, entered = evaluation_page.cache_stats_after(trajectory, t), trajectory.insertions
-    items: dict[int, list[str]] = {}
-    for k, _, number in now.items:
-        born = int(entered.picture[number])
-        mark = "✓" if entered.correct[number] else "✗"
-        truth = escape(trajectory.names[int(trajectory.label[born])])
-        text = f"{mark} picture {born + 1} ({truth}), {float(entered.entropy[number]):.2f} nats"
-        items.setdefault(k, []).append(text)
-    rows = (
-        table_row(
-            escape(trajectory.names[k]),
-            f"{len(found)} of {trajectory.slots}",
-            f"{float(now.resultant_length[k]):.3f}",
-            "; ".join(found),
-        )
-        for k, found in items.items()
-    )
-    columns = (
-        "class",
-        "views",
-        wording.term_html("agreement", "agreement r"),
-        f"from (✓ its true class is this one), {wording.term_html('entropy')}",
-    )
-    title = "Every class that holds something"
     return (
         f"<p class='lead'>After picture {t} the {wording.term_html('memory (cache)')} holds {held} of "
         f"{trajectory.slots * len(trajectory.names)} views, each under the class it answered with{pure}.</p>"
-        f"<details class='differs'><summary>{title}</summary>{html_table(columns, rows, 'log', scrolls=title)}</details>"
     )
 
 

@@ -16,10 +16,11 @@ from rita_demo.records.errors import DataError, SettingError
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
-from rita_demo.ui.session.cache_history import History, snapshot_of
+from rita_demo.ui.session.cache_history import History
 from rita_demo.ui.session.run_request import RunRequest, methods_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_state import StreamState
+from rita_demo.ui.stream import memory_panels
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.dataset_download import DatasetDownload, dataset_choices
 from rita_demo.ui.widgets import wording
@@ -32,6 +33,7 @@ from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 #: Not the engine's queue: between two pictures a stream of minutes leaves the engine to other visitors.
 STREAM_QUEUE = queued_event("stream", 2)
 MAX_WAIT_SECONDS = 20.0  # longest wait for other visitors' pictures, between two of the stream
+MAX_SEARCH = 100  # letters
 PAUSE_SECONDS = 0.02  # between two pictures, for requests that wait for the engine
 
 
@@ -77,6 +79,7 @@ class StreamTab:
                 }
             self.panels.add(gr.HTML(elem_id="stream-status"), stream_panels.status)
             self._build_accuracy()
+            self._build_comparison()
             self._build_cache()
         context.panels.on_open("stream", self.on_open)
 
@@ -129,10 +132,49 @@ class StreamTab:
         with gr.Row(elem_id="stream-open"):
             self.buttons |= {
                 "inside": gr.Button("Open in Inside RITA", size="sm", visible=False, elem_id="stream-inside"),
+                "memory": gr.Button("Open in Memory", size="sm", visible=False, elem_id="stream-open-memory"),
                 "export": DownloadButtons(
                     {"jsonl": "Export the rows (JSON lines)"}, visible=False, elem_id="stream-export"
                 ),
             }
+
+    def _build_comparison(self) -> None:
+        m, folders = memory_panels, self.folders
+        build_heading("Does the memory help?")
+        self.other_menu = gr.Dropdown(
+            [("its memory off", m.OFF)],
+            value=m.OFF,
+            label="This stream against",
+            filterable=False,
+            elem_id="stream-other",
+        )
+        self.panels.add(self.other_menu, lambda session: m.other_choices(session, folders))
+        self.changed = HtmlButtons(elem_id="stream-help")
+        self.panels.add(self.changed, lambda session: m.help_html(session, folders))
+        with build_fold("What the two memories hold", elem_id="stream-two"):
+            self.panels.add(gr.HTML(elem_id="stream-contents"), lambda session: m.contents_html(session, folders))
+
+    def _build_views(self) -> None:
+        m, folders = memory_panels, self.folders
+        lead = (
+            "A view enters when its entropy is under the limit and its class has a free place or holds a view of higher "
+            "entropy, which leaves for it. The frame is the view; its picture opens in all tabs."
+        )
+        with build_fold("Every remembered view: where it came from, who left for it", lead, elem_id="stream-views"):
+            with gr.Row(elem_classes="stream-form"):
+                self.search = gr.Textbox(
+                    label="Search", placeholder="class, file, wrong, attacked", elem_id="stream-search", scale=2
+                )
+                self.order = gr.Dropdown(
+                    [(title, name) for title, name, _ in m.ORDERS],
+                    value="class",
+                    label="Sorted by",
+                    filterable=False,
+                    elem_id="stream-sort",
+                )
+                self.listed = gr.Radio(m.LISTED, value="held", label="Views", elem_id="stream-listed")
+            self.views = HtmlButtons(elem_id="stream-remembered")
+            self.panels.add(self.views, lambda session: m.remembered_table(session, folders))
 
     def _build_cache(self) -> None:
         p = stream_panels
@@ -146,11 +188,16 @@ class StreamTab:
             gr.HTML("<h3>Views that entered</h3>")
             entered = self._build_figure("Entropy of the views that entered", p.insertions, "entered")
         self.figures += [growth, entered]
+        gr.HTML("<h3>Who was held, and how long</h3>")
+        self.figures.append(
+            self._build_figure("When each view was held", p.class_timeline, "timeline", "class", height=480)
+        )
+        self._build_views()
         gr.HTML("<h3>Class by class</h3>")
         self.classes = self._build_figure("The memory per class", p.class_cache, "classes", "class")
 
-    def _build_figure(self, aria: str, draw: Any, name: str, *topics: str) -> PlotlyView:
-        figure = PlotlyView(aria=aria, height=300, empty="Nothing was streamed yet.", elem_id=f"stream-{name}")
+    def _build_figure(self, aria: str, draw: Any, name: str, *topics: str, height: int = 300) -> PlotlyView:
+        figure = PlotlyView(aria=aria, height=height, empty="Nothing was streamed yet.", elem_id=f"stream-{name}")
         self.panels.add(figure, draw, *topics)
         return figure
 
@@ -165,11 +212,15 @@ class StreamTab:
         b["start"].click(safe(self.on_start), inputs_of_start, outputs, **STREAM_QUEUE)
         b["resume"].click(safe(self.on_resume), visitor, outputs, **STREAM_QUEUE)
         b["step"].click(safe(self.on_step), visitor, outputs, **STREAM_QUEUE)
+        listing = (self.search.change, self.order.input, self.listed.input)
         quick: list[tuple[Any, Any, list[Any]]] = [
             (b["pause"].click, self.on_pause, [visitor]),
             (b["cancel"].click, self.on_cancel, [visitor]),
             (self.slider.input, self.pick_picture, [visitor, self.slider]),
             (self.thumbnails.click, self.click_picture, [visitor]),
+            (self.changed.click, self.click_picture, [visitor]),
+            (self.other_menu.input, self.pick_other, [visitor, self.other_menu]),
+            *((event, self.list_views, [visitor, self.search, self.order, self.listed]) for event in listing),
             *((figure.click, self.click_figure, [visitor]) for figure in self.figures),
             (self.open_button.click, self.open_stored, [visitor, self.stored_menu]),
             (b["export"].click, self.on_export, [visitor]),
@@ -181,8 +232,13 @@ class StreamTab:
         self.classes.click(safe(self.click_class), visitor, everywhere, **IMMEDIATE_EVENT)
         more = [self.tabs, *self.context.outputs()]
         clearing = notice.handle_errors(self.context.error_banner, lambda: {self.context.status: ""})
-        opened = b["inside"].click(clearing(self.open_inside), visitor, more, **LONG_EVENT)
-        opened.success(clearing(self.start_background_work), visitor, more[1:], **BACKGROUND_EVENT)
+        for event, handler in (
+            (b["inside"].click, self.open_inside),
+            (b["memory"].click, self.open_memory),
+            (self.views.click, self.open_remembered),
+        ):
+            opened = event(clearing(handler), visitor, more, **LONG_EVENT)
+            opened.success(clearing(self.start_background_work), visitor, more[1:], **BACKGROUND_EVENT)
         self.dataset_download.bind_events()
 
     def _draw(self, session: Session) -> Updates:
@@ -310,6 +366,19 @@ class StreamTab:
         view.selected = None if number == view.decided else number
         return self._draw(session)
 
+    def pick_other(self, visitor: Any, value: Any) -> Updates:
+        session = self.context.sessions.get(visitor)
+        session.stream.other = memory_panels.parse_other(session, self.folders, value)
+        return {self.context.error_banner: "", **self._draw(session)}
+
+    def list_views(self, visitor: Any, search: Any, order: Any, listed: Any) -> Updates:
+        """Search, sort and choose the remembered views; unknown values mean the first choice."""
+        session = self.context.sessions.get(visitor)
+        view = session.stream
+        view.search = search[:MAX_SEARCH] if isinstance(search, str) else ""
+        view.order, view.listed = order, listed
+        return {self.views: memory_panels.remembered_table(session, self.folders)}
+
     def open_stored(self, visitor: Any, name: Any) -> Updates:
         session = self.context.sessions.get(visitor)
         if session.stream.running:
@@ -334,25 +403,38 @@ class StreamTab:
 
     def open_inside(self, visitor: Any) -> Iterator[Updates]:
         """Run the selected picture again with the cache it was decided from, and show it in *Inside RITA*."""
+        yield from self._open_picture(visitor, None, "inside")
+
+    def open_memory(self, visitor: Any) -> Iterator[Updates]:
+        """The same, in *Memory*, where every remembered view can be left out."""
+        yield from self._open_picture(visitor, None, "memory")
+
+    def open_remembered(self, visitor: Any, event: gr.EventData) -> Iterator[Updates]:
+        """The picture of a remembered view was clicked."""
+        number = parse_int(event_data(event).get("t"), 1, self.context.sessions.get(visitor).stream.decided + 1)
+        if number is not None:
+            yield from self._open_picture(visitor, number, "inside")
+
+    def _open_picture(self, visitor: Any, number: int | None, tab: str) -> Iterator[Updates]:
         session = self.context.sessions.get(visitor)
         view, engine = session.stream, self.context.engine_of(session)
-        if view.recording is None or not view.shown_picture:
+        if view.recording is None or view.trajectory is None or not view.shown_picture:
             raise DataError("There is no picture to open.", "Start a stream first.")
         with self.context.activity.track_job():
             finding = notice.progress_html("Finding the picture", 0, 0)
             yield {self.context.error_banner: "", self.context.status: finding}
-            t, before = view.shown_picture, session.history
+            t, before = number or view.shown_picture, session.history
             met = evaluation_page.open_stream_picture(engine, self.folders, view.recording, t)
             methods = tuple(m for m in DEFENCES if m in view.recording.cells or m in default_methods())
             found = (met.picture, met.names, met.settings, met.label, met.target, met.title)
             request = RunRequest(*found, methods=methods)
             # the cache before that picture; Undo brings the visitor's own one back
-            snapshot = snapshot_of(met.cache, met.names, None, None)
+            snapshot = memory_panels.snapshot_before(session, self.folders, met, t)
             kept = before if before.current is not None and before.current.key == snapshot.key else History()
             session.history = kept.with_snapshot(f"A stream, before its picture {t}", snapshot)
-            to_front: dict[Any, Any] = {self.tabs: gr.update(selected="inside")}
+            to_front: dict[Any, Any] = {self.tabs: gr.update(selected=tab)}
             yield to_front
-            session.visible_tab = "inside"
+            session.visible_tab = tab
             try:
                 yield from self.run(session, request)
             except Exception:

@@ -21,6 +21,7 @@ from rita_demo.ui.arena.tab import ArenaTab, cell_request
 from rita_demo.ui.arena.table import EMPTY, arena_html
 from rita_demo.ui.header.save_run import run_zip
 from rita_demo.ui.session.session import HOME_TAB, Session
+from tests.documented import documented
 from tests.ui.conftest import NAMES, build_tab, completed_run
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.memory_client import Event
@@ -106,6 +107,7 @@ def test_the_table_is_saved_as_csv_and_json_and_in_the_zip_of_its_run(
     files = {kind: saved_file(tab.on_export(name, Event({"kind": kind}))[tab.export]) for kind in ("csv", "json")}
     read = json.loads(files["json"])
     rows = {(row["model"], row["defence"], row["attacker"]): row for row in read["rows"]}
+    assert documented("The arena") == list(read["rows"][0])
     assert len(rows) == len(read["rows"]) == 2 * len(METHODS) * len(COLUMNS)
     for model, tower in session.arena.towers.items():
         for (method, column), cell in tower.cells.items():

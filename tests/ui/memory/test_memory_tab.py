@@ -125,7 +125,7 @@ def test_the_log_lists_insertions_and_replacements(client) -> None:
     event = replace(entry.events[0], replaced_entropy=0.5, replaced_born=0)
     client.session.history = History((*client.session.history.entries[:-1], replace(entry, events=(event,))))
     said = html.log(client.session)
-    assert "instead of one of picture 1 (0.50)" in said
+    assert f"{0.5 - event.entropy:.3f} nats lower than one of picture 1, which left" in said
     assert said.count("aria-current") == 1
 
 

@@ -41,7 +41,6 @@ SECOND_TAB = (
     "in-views-attacked",
     "in-entropies-attacked",
     "in-costs",
-    "in-cost-attacked",
     "in-plan-attacked",
     "in-mass-attacked",
     "in-cell",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -22,9 +23,10 @@ from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session.store import SessionLost
 from rita_demo.ui.session.stream_state import StreamState
-from rita_demo.ui.stream import dataset_download
+from rita_demo.ui.stream import dataset_download, memory_panels
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.tab import StreamTab
+from rita_demo.ui.widgets import wording
 from tests.evaluation.conftest import single_threaded  # noqa: F401
 from tests.ui.conftest import build_tab
 from tests.ui.fake_engine import FakeEngine
@@ -82,7 +84,7 @@ def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
     assert not view.running
     assert not view.unfinished
     assert view.shown_picture == len(view.trajectory.pictures) == 4
-    assert set(view.trajectory.answers) == {"clip", "ensemble", "rita"}
+    assert set(view.trajectory.answers) == {"clip", "ensemble", "rita", "rita_prompts"}
     rows = view.recording.rows()
     assert [row["picture"] for row in rows] == list(view.trajectory.pictures)
     assert {row["protocol"] for row in rows} == {"stream"}
@@ -263,8 +265,8 @@ def test_a_stored_run_is_opened_from_the_list_only(client: StreamClient) -> None
     assert file["name"] == "rows.jsonl"
     code = file["address"].partition("base64,")[2]
     rows = [json.loads(line) for line in base64.b64decode(code).decode().splitlines()]
-    assert len(rows) == 12
-    assert {row["method"] for row in rows} == {"clip", "ensemble", "rita"}
+    assert len(rows) == 16
+    assert {row["method"] for row in rows} == {"clip", "ensemble", "rita", "rita_prompts"}
 
 
 @pytest.mark.parametrize("t", [1, 3])
@@ -339,3 +341,79 @@ def test_a_download_shows_progress_can_be_stopped_and_reports_errors(
     for name in (None, "imagenet", "../x", ["dtd"]):
         with pytest.raises(DataError, match="No dataset is chosen"):
             list(fetch.on_download(client.name, name))
+
+
+def numbers_in(text: str) -> list[int]:
+    """The pictures that the buttons of an HTML open, in order."""
+    return [int(found) for found in re.findall(r'data-t="(\d+)"', text)]
+
+
+def test_every_remembered_view_is_listed_searched_and_sorted(client: StreamClient) -> None:
+    client.stream(pictures=6, traffic="mixed")
+    tab, course = client.tab, client.view.trajectory
+    views = evaluation_page.remembered_views(course, 6)
+
+    def listed(search: Any = "", order: Any = "entered", which: Any = "all") -> list[int]:
+        return numbers_in(tab.list_views(client.name, search, order, which)[tab.views])
+
+    assert listed() == [view.picture + 1 for view in reversed(views)]
+    assert listed(which="held") == [view.picture + 1 for view in reversed(views) if view.left is None]
+    assert listed(which="left") == [view.picture + 1 for view in reversed(views) if view.left is not None]
+    by_entropy = sorted(views, key=lambda view: -view.entropy)
+    assert listed(order="entropy") == [view.picture + 1 for view in by_entropy]
+    wrong = [view.picture + 1 for view in reversed(views) if view.truth != view.label]
+    assert listed("WRONG") == wrong
+    assert listed(f"{views[0].name} {course.names[views[0].label]}")[-1] == views[0].picture + 1
+    assert listed("<script>") == []
+    assert listed(7, ["x"], None) == listed("", "class", "all")  # malformed: the defaults
+    tab.pick_picture(client.name, 2)
+    assert listed() == [view.picture + 1 for view in reversed(views) if view.picture < 2]
+
+
+def test_the_memory_kept_is_compared_with_none_by_default_and_with_other_memories(client: StreamClient) -> None:
+    tab, session = client.tab, client.session
+    list(tab.on_start(client.form_values(pictures=6) | {tab.fields["slots"]: 1}))
+    other = client.view.recording.name
+    client.stream(pictures=6)
+    one = client.view.recording
+    found = evaluation_page.compare_answers(one, one, "rita_prompts", 6)
+    text = memory_panels.help_html(session, tab.folders)
+    assert sorted(numbers_in(text)) == [d.picture + 1 for d in found.different]
+    assert ("It changes nothing" in text) is (not found.different)
+    choices = [value for _, value in memory_panels.other_choices(session, tab.folders)["choices"]]
+    assert choices == ["off", "after 1", "after 3", "after 4", other]
+    tab.pick_other(client.name, "after 3")
+    views = (evaluation_page.remembered_views(client.view.trajectory, t) for t in (6, 3))
+    both = len(evaluation_page.compare_caches(*views).both)
+    assert f"{wording.view_count(both)} in both" in memory_panels.contents_html(session, tab.folders)
+    tab.pick_other(client.name, other)
+    stored = evaluation_page.find_stream_run(tab.folders.runs, other)
+    found = evaluation_page.compare_answers(one, stored, "rita", 6)
+    assert sorted(numbers_in(memory_panels.help_html(session, tab.folders))) == [d.picture + 1 for d in found.different]
+    assert "slots=1" in memory_panels.contents_html(session, tab.folders)
+    for hostile in ("../x", "after 99", "after x", None, 3, ["off"]):
+        with pytest.raises(DataError, match="nothing of that name"):
+            tab.pick_other(client.name, hostile)
+    assert client.view.other == other
+
+
+def test_a_streams_memory_opens_with_picture_true_class_and_crop_of_every_view(client: StreamClient) -> None:
+    client.stream(pictures=4, traffic="mixed")
+    list(client.tab.open_memory(client.name))
+    course, snapshot = client.view.trajectory, client.session.history.entries[0].snapshot
+    views = [view for view in evaluation_page.remembered_views(course, 3) if view.left is None]
+    assert snapshot.count == len(views) > 0
+    for view in views:
+        item = snapshot.item(view.label, view.slot)
+        assert (item.view, item.truth) == (view.view, course.names[view.truth])
+        assert item.picture.startswith(f"picture {view.picture + 1} of the stream, {view.name}")
+        assert item.thumbnail.shape == (48, 48, 3)
+    assert client.session.visible_tab == "memory"
+
+
+@pytest.mark.parametrize("data", [{"t": 0}, {"t": 99}, {"t": "1"}, {}, None])
+def test_a_forged_remembered_view_opens_nothing(client: StreamClient, data: Any) -> None:
+    client.stream(pictures=2)
+    assert list(client.tab.open_remembered(client.name, Event(data))) == []
+    list(client.tab.open_remembered(client.name, Event({"t": 2})))
+    assert client.session.run is not None

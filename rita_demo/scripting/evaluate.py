@@ -1,0 +1,103 @@
+"""``evaluate``: a measurement from Python."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rita_demo.engine.protocol import Engine
+from rita_demo.evaluation import request as requests
+from rita_demo.evaluation.load_runs import load_runs
+from rita_demo.evaluation.pictures import own_pictures
+from rita_demo.evaluation.run import evaluate_steps
+from rita_demo.pipeline.run_options import class_names
+from rita_demo.process.environment import data_folder
+from rita_demo.records.errors import VocabularyError
+from rita_demo.scripting.explain import load_engine, load_installed_defences
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Words = str | int | Sequence[str | int]  # one value, text with commas, or a list
+OWN = "own"  # the dataset's name in tables, where it is an iterable
+
+
+def evaluate(
+    dataset: str | Path | Iterable[tuple[Any, int | str]],
+    classes: Sequence[str] | str | None = None,
+    *,
+    methods: Words,
+    attack: Words,
+    budget: Words,
+    split: str = "val",
+    steps: Words | None = None,
+    square: str = "model",
+    protocols: Words = "off,reset,stream",
+    seeds: Words = 0,
+    limit: int | None = None,
+    allow_partial: bool = False,
+    target: str = "",
+    preset: str = "recommended",
+    settings: Mapping[str, Any] | None = None,
+    data_root: str | Path | None = None,
+    backbone: str = "embedded",
+    engine: Engine | None = None,
+    out: str | Path | None = None,
+    report: Callable[[str], object] = lambda _: None,
+) -> pd.DataFrame:
+    """Measure methods on a dataset: ``rita evaluate`` in Python, with the same options, rows and folder.
+
+    Args:
+        dataset: names or folders as on the command line, below ``data_root`` (None: ``RITA_DATA``, else ./data); or an
+            iterable of (picture, label) with ``classes``: pictures (H, W, 3) uint8, a label is a class name or index.
+        out: the folder that keeps the results. The same call goes on where an earlier one ended. None: nothing is kept.
+        report: gets a sentence of progress after every picture.
+
+    Returns:
+        One row per picture and method, of everything in ``out``: see :func:`rita_demo.load_runs`.
+
+    Raises:
+        DemoError: an input that cannot be used, in one sentence.
+    """
+    load_installed_defences()
+    if isinstance(dataset, str | Path) and classes is not None:
+        raise VocabularyError(
+            "A named dataset has its own class names.", "Leave classes out, or pass (picture, label) pairs."
+        )
+    own = {} if isinstance(dataset, str | Path) else {OWN: own_pictures(OWN, class_names(classes), dataset, limit)}
+    points, fixed = requests.points(
+        start=preset,
+        attacks=_text(attack),
+        budget=_text(budget),
+        steps=None if steps is None else _text(steps),
+        square=square,
+        protocols=_text(protocols),
+        assignments=(changes := [f"{name}={value}" for name, value in (settings or {}).items()]),
+    )
+    with nullcontext(out) if out is not None else tempfile.TemporaryDirectory() as folder:
+        request = requests.Request(
+            datasets=tuple(own) or requests.datasets(str(dataset)),
+            split=split,
+            methods=requests.methods(_text(methods)),
+            points=points,
+            out=Path(folder),
+            data_root=data_folder() if data_root is None else Path(data_root),
+            seeds=requests.seeds(_text(seeds)),
+            fixed_seeds=fixed,
+            limit=limit,
+            allow_partial=allow_partial,
+            backbone=backbone,
+            target=target,
+            dataset_settings=requests.dataset_settings(preset, changes),
+        )
+        for step in evaluate_steps(request, engine or load_engine(backbone), own):
+            report(step.sentence)
+        return load_runs(request.out)
+
+
+def _text(value: Words) -> str:
+    """As on the command line."""
+    return str(value) if isinstance(value, str | int) else ",".join(map(str, value))

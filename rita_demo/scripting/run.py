@@ -1,0 +1,66 @@
+"""``run``: one picture from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rita_demo.data.pictures import Source
+from rita_demo.data.vocabularies import index_of
+from rita_demo.engine.protocol import Engine
+from rita_demo.pipeline.run_options import class_names, method_names, run_settings
+from rita_demo.scripting.explain import explain, load_installed_defences
+from rita_demo.scripting.run_result import RunResult
+
+
+def run(
+    picture: Source,
+    classes: Sequence[str] | str | None = None,
+    *,
+    vocabulary: str | None = None,
+    label: str | None = None,
+    attack: str = "pgd",
+    budget: int = 4,
+    steps: int | None = None,
+    target: str | None = None,
+    seed: int | None = None,
+    square: str | None = None,
+    methods: Sequence[str] | str | None = None,
+    preset: str = "recommended",
+    settings: Mapping[str, Any] | None = None,
+    backbone: str = "embedded",
+    engine: Engine | None = None,
+) -> RunResult:
+    """Attack a picture and defend it, from an empty memory: ``rita explain`` in Python, with the same numbers.
+
+    Args:
+        picture: a path, a file's bytes, a PIL picture, or an array (H, W, 3) uint8 (or floats in [0, 1]).
+        classes: the class names, a list or text with commas; or ``vocabulary``: a ready list (caltech101, dtd, imagenet).
+        label: the true class; None: CLIP's own answer on the clean picture.
+        attack: a name, ``adaptive:METHOD``, or ``none``: then the picture is only defended.
+        budget: in 1/255. steps: gradient steps of the attack. target: the class that the attack aims at.
+        seed: of the attack and the views. square: ``model`` or ``picture``, which square is attacked.
+        methods: who answers beside CLIP, Ensemble and RITA; None: all but RITA's ablations.
+        preset, settings: where the settings start, and changes {name: value}, which win over all other options.
+        backbone: a model's name, loaded once; or ``engine``: one that is loaded.
+
+    Raises:
+        DemoError: an input that cannot be used, in one sentence.
+    """
+    load_installed_defences()
+    names = class_names(classes, vocabulary)
+    chosen = run_settings(
+        preset,
+        vocabulary,
+        attack=attack,
+        budget=budget,
+        steps=steps,
+        square=square,
+        seed=seed,
+        target=target,
+        changes=settings,
+    )
+    label_index, target_index = (None if name is None else index_of(names, name) for name in (label, target))
+    options: dict[str, Any] = {"label": label_index, "target": target_index, "methods": method_names(methods)}
+    used, done = explain(picture, names, chosen, engine or backbone, **options)
+    return RunResult(done, used)

@@ -1,0 +1,239 @@
+"""The page's endpoints for programs (docs/api.md): in the page's queue, with its limits and its error messages.
+
+Gradio lists the types of the inputs but does not enforce them: every value is checked here. A call starts from an empty
+memory, and nothing of it is kept for the next one.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from gradio.data_classes import FileData
+from gradio.processing_utils import save_bytes_to_cache
+from gradio.utils import get_upload_folder
+
+from rita_demo.attacks.registry import ATTACKS
+from rita_demo.data.pictures import open_picture, png_bytes
+from rita_demo.data.vocabularies import index_of
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.pipeline.arena import TOWERS
+from rita_demo.pipeline.export import to_json
+from rita_demo.pipeline.run import RunProgress, run_picture_steps
+from rita_demo.pipeline.run_options import class_names, method_names, run_settings
+from rita_demo.process import logging as process_logging
+from rita_demo.process.generators import Steps
+from rita_demo.process.shutdown import SHUTDOWN
+from rita_demo.records import Run
+from rita_demo.records.errors import BackboneError, DemoError, PictureError, SettingError
+from rita_demo.settings import SETTINGS, get_setting
+from rita_demo.ui.framework import notice
+from rita_demo.ui.framework.context import ENGINE_QUEUE, AppContext
+
+Record = dict[str, Any]
+#: Inputs of the endpoints that take a picture -> type and default, in their order; None: not given.
+PICTURE = {"image": (FileData, inspect.Parameter.empty)}
+NAMES = {"classes": (list[str] | str | None, None), "vocabulary": (str | None, None), "label": (str | None, None)}
+ATTACK = {
+    "attack": (str | None, None),
+    "budget": (int | None, None),
+    "steps": (int | None, None),
+    "target": (str | None, None),
+    "seed": (int | None, None),
+}
+METHODS = {"methods": (list[str] | str | None, None)}
+MORE = {
+    "square": (str | None, None),
+    "preset": (str | None, None),
+    "settings": (dict[str, Any] | None, None),
+    "backbone": (str | None, None),
+}
+TEXTS = ("vocabulary", "label", "attack", "target", "square", "preset", "backbone")
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A named endpoint: its ``inputs`` as above, the types of its outputs, and ``answer``: a run -> its outputs."""
+
+    name: str
+    inputs: Mapping[str, tuple[Any, Any]]
+    returns: tuple[type, ...]
+    answer: Callable[[Run], tuple[Any, ...]]
+    description: str
+
+    def outputs(self, record: Record) -> Any:
+        """A record in place of the answer, without a file."""
+        return _outputs(tuple(record if kind is Record else None for kind in self.returns))
+
+    def signature(self) -> inspect.Signature:
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        inputs = [inspect.Parameter(n, kind, default=d, annotation=t) for n, (t, d) in self.inputs.items()]
+        return inspect.Signature(inputs, return_annotation=tuple[self.returns])  # type: ignore[name-defined]
+
+
+ENDPOINTS = (
+    Endpoint(
+        "explain",
+        PICTURE | NAMES | ATTACK | METHODS | MORE,
+        (Record, FileData),
+        lambda run: (to_json(run), _png(run)),
+        "Attack a picture and defend it: the JSON of `rita explain --json`, and the attacked picture as PNG.",
+    ),
+    Endpoint(
+        "defend",
+        PICTURE | NAMES | METHODS | MORE,
+        (Record,),
+        lambda run: (to_json(run)["clean"],),
+        "Defend a picture as it is: the part `clean` of that JSON.",
+    ),
+    Endpoint(
+        "attack",
+        PICTURE | NAMES | ATTACK | MORE,
+        (FileData, Record),
+        lambda run: (_png(run), _attack_summary(run)),
+        "Attack a picture: the attacked picture as PNG; linf (in 1/255), l2 (pixels in [0, 1]), fooled, threat_model.",
+    ),
+)
+
+
+def add_endpoints(context: AppContext) -> None:
+    """Add the endpoints to the page that is being built."""
+    for endpoint in ENDPOINTS:
+        about = {"api_name": endpoint.name, "api_description": endpoint.description}
+        gr.api(picture_handler(context, endpoint), **about, **ENGINE_QUEUE)
+    for records in (defences, attacks, settings):
+        gr.api(records, api_name=records.__name__, concurrency_limit=None)
+
+
+def picture_handler(context: AppContext, endpoint: Endpoint) -> Callable[..., Iterator[Any]]:
+    """The function behind an endpoint. It yields its progress, so that it ends when the caller leaves; then the answer."""
+
+    def handler(*values: Any) -> Iterator[Any]:
+        given = dict(zip(endpoint.inputs, values, strict=True))
+        try:
+            with notice.logged_event(handler, always_log=True), context.activity.track_job():
+                steps = Steps(run_steps(context, {"attack": "none", "methods": []} | given))
+                for now in steps:
+                    SHUTDOWN.check()
+                    yield endpoint.outputs({"doing": now.sentence, "done": now.fraction})
+                yield _outputs(endpoint.answer(steps.value))
+        except DemoError as error:
+            raise gr.Error(str(error), print_exception=False) from error
+        except Exception as error:
+            number = process_logging.log_error("unexpected error in an endpoint", error)
+            raise gr.Error(f"{notice.INTERNAL_ERROR} Its number is {number}.", print_exception=False) from error
+
+    handler.__qualname__ = f"api.{endpoint.name}"
+    setattr(handler, "__signature__", endpoint.signature())  # noqa: B010, an assignment mypy forbids
+    handler.__annotations__ = {name: kind for name, (kind, _) in endpoint.inputs.items()}
+    return handler
+
+
+def run_steps(context: AppContext, given: Mapping[str, Any]) -> Generator[RunProgress, None, Run]:
+    """Run untrusted inputs from an empty memory. Raises DemoError: the first one that cannot be used."""
+    text = {name: _text(name, given.get(name)) for name in TEXTS}
+    names = class_names(given["classes"], text["vocabulary"])
+    changes = given["settings"] or {}
+    if not isinstance(changes, dict):
+        raise SettingError("settings is an object {name: value}.")
+    named = {name: given.get(name) for name in ("attack", "square", "target", "budget", "steps", "seed")}
+    checked = {name: get_setting(name).parse_untrusted(value) for name, value in changes.items()}
+    chosen = run_settings(text["preset"] or "recommended", text["vocabulary"], **named, changes=checked)
+    engine = yield from _engine(context, text["backbone"])
+    label, target = (None if one is None else index_of(names, one) for one in (text["label"], text["target"]))
+    picture = open_picture(_uploaded_file(given["image"]), square=chosen.square, side=engine.info.side)
+    options: dict[str, Any] = {"label": label, "target": target, "methods": method_names(given["methods"])}
+    return (yield from run_picture_steps(engine, picture, names, chosen, **options))
+
+
+def defences() -> list[Record]:
+    """The defences: name, title, sentence, source, what they see, their settings, what an attacker differentiates."""
+    return [
+        {name: getattr(one, name) for name in ("name", "title", "sentence", "cites", "url", "sees")}
+        | {"settings": list(one.own_names.values()), "adaptive": one.adaptive.kind if one.adaptive else "automatic"}
+        for one in DEFENCES.values()
+    ]
+
+
+def attacks() -> list[Record]:
+    """The attacks: name, title, sentence, source, what the attacker knows, and whether they take a target and a budget."""
+    names = (
+        "name",
+        "title",
+        "sentence",
+        "cites",
+        "url",
+        "knows",
+        "does_not_know",
+        "targetable",
+        "bounded",
+        "loss_unit",
+    )
+    return [{name: getattr(one, name) for name in names} for one in ATTACKS.values()]
+
+
+def settings() -> list[Record]:
+    """The settings: name, what they do, kind, default, the paper's value, limits, choices and unit."""
+    names = ("name", "label", "help", "group", "kind", "default", "paper", "unit")
+    return [
+        {name: getattr(one, name) for name in names}
+        | {"choices": list(one.choices), "low": _finite(one.low), "high": _finite(one.high)}
+        for one in SETTINGS.values()
+    ]
+
+
+def _uploaded_file(value: Any) -> Path:
+    """The path of an uploaded file. Raises PictureError: anything else, also the path of another file of this machine."""
+    path = value.get("path") if isinstance(value, dict) else None
+    if isinstance(path, str) and "\0" not in path:
+        file = Path(path).resolve()
+        if file.is_relative_to(Path(get_upload_folder()).resolve()) and file.is_file():
+            return file
+    raise PictureError("The picture is an uploaded file.", 'Pass handle_file("picture.png") of gradio_client.')
+
+
+def _engine(context: AppContext, name: str | None) -> Generator[RunProgress, None, Any]:
+    """The engine of a loaded model; the small ones are loaded when they are asked for. Raises BackboneError: another."""
+    models = context.models
+    if name is None:
+        return models.default
+    if name in TOWERS:
+        for _ in models.load_steps(name):
+            yield RunProgress("Loading the model", 0.0)
+    if not models.is_loaded(name):
+        raise BackboneError(
+            f"The model {name[:60]!r} is not loaded here.", "Leave backbone out, or load it on the page."
+        )
+    return models.get(name)
+
+
+def _text(name: str, value: Any) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise SettingError(f"{name} is text; got {type(value).__name__}.")
+    return value
+
+
+def _outputs(values: tuple[Any, ...]) -> Any:
+    return values if len(values) > 1 else values[0]
+
+
+def _png(run: Run) -> FileData:
+    """The delivered picture, exact to the pixel, in Gradio's folder, from which it is deleted after an hour."""
+    png = png_bytes(run.attacked.picture.pixels)
+    return FileData(path=save_bytes_to_cache(png, "attacked.png", get_upload_folder()), orig_name="attacked.png")
+
+
+def _attack_summary(run: Run) -> Record:
+    written = to_json(run)
+    return {name: written["attacked"][name] for name in ("linf", "l2", "fooled")} | {
+        "threat_model": written["threat_model"]
+    }
+
+
+def _finite(limit: float) -> float | None:
+    return limit if isfinite(limit) else None

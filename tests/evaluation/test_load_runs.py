@@ -1,0 +1,70 @@
+"""Stored rows as a pandas table; files of older versions; the columns that docs/result-files.md describes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pandas
+import pytest
+
+from rita_demo import __version__
+from rita_demo.evaluation.load_runs import load_runs
+from rita_demo.evaluation.report.results import COLUMNS, result_rows
+from rita_demo.records.errors import DataError
+from tests.documented import documented, example
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("load") / "runs"
+
+
+@pytest.fixture
+def runs(folder: Path, run_evaluate) -> Path:  # type: ignore[no-untyped-def]
+    if folder.exists():
+        return folder
+    return run_evaluate(folder, "--attack", "none,pgd", "--protocols", "off,stream", "--limit", "3")
+
+
+def test_the_table_has_every_row_and_its_means_are_those_of_the_tables(runs: Path) -> None:
+    frame = load_runs(runs)
+    assert set(frame.dataset) == {"caltech101"}
+    assert set(frame.version) == {__version__}
+    assert (frame.right == (frame.label == frame.answer)).all()
+    means = 100 * frame.groupby(["method", "attack", "protocol"]).right.mean()
+    cells = result_rows(runs)
+    assert means.to_dict() == pytest.approx({(c.method, c.attack, c.protocol): c.accuracy for c in cells})
+    assert {(cell.class_names, cell.version) for cell in cells} == {(3, __version__)}
+    assert len(load_runs(runs, runs)) == 2 * len(frame) == 2 * sum(cell.answers for cell in cells)
+
+
+def test_every_column_is_documented_and_nothing_else(runs: Path) -> None:
+    assert documented("Rows of evaluate") == list(load_runs(runs).columns)
+    header = json.loads(next(runs.glob("cells/*/header.json")).read_text("utf-8"))
+    assert documented("The header of a cell") == list(header)
+    assert documented("Tables as CSV") == list(COLUMNS)
+
+
+def test_rows_of_an_older_version_load_with_a_missing_version(runs: Path, tmp_path: Path) -> None:
+    older, new = Path(shutil.copytree(runs, tmp_path / "runs")), load_runs(runs)
+    for path in older.glob("cells/*/rows.jsonl"):
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        kept = [{k: v for k, v in r.items() if k not in ("dataset", "split", "backbone", "version")} for r in rows]
+        path.write_text("".join(json.dumps(row) + "\n" for row in kept), "utf-8")
+    old = load_runs(older)
+    assert old.version.isna().all()
+    pandas.testing.assert_frame_equal(old.drop(columns="version"), new.drop(columns="version"))
+    assert {cell.version for cell in result_rows(older)} == {""}
+
+
+def test_the_documents_two_lines_run(runs: Path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.chdir(runs.parent)
+    exec(example(0).replace("RUNS", runs.name).replace("MORE", runs.name), {})
+    assert "stream" in capsys.readouterr().out
+
+
+def test_another_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no measurements"):
+        load_runs(tmp_path)

@@ -1,0 +1,92 @@
+"""The door ``from rita_demo import ...``: what it loads, and what a result shows and writes."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rita_demo
+from rita_demo import RunResult, run
+from rita_demo.cli import main as cli
+from rita_demo.data.samples import SAMPLES
+from rita_demo.pipeline.bundle_read import read_file
+from rita_demo.records.errors import DataError, DemoError
+
+ASKED = {"label": "cup", "settings": {"views": 4}, "methods": ["clip"], "seed": 3}
+
+
+@pytest.fixture(scope="module")
+def coffee() -> RunResult:
+    return run(SAMPLES["coffee"].path, ["cup", "crab", "cat"], **ASKED)
+
+
+def test_importing_the_package_loads_no_library() -> None:
+    heavy = ("torch", "open_clip", "gradio", "plotly", "pandas")
+    code = f"import sys, rita_demo; dir(rita_demo); print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_name_of_the_door_is_there_and_an_unknown_one_is_an_attribute_error() -> None:
+    for name in rita_demo.__all__:
+        assert name in dir(rita_demo)
+        assert getattr(rita_demo, name).__doc__
+    with pytest.raises(AttributeError, match="'rita_demo' has no attribute 'nothing'"):
+        getattr(rita_demo, "nothing")  # noqa: B009, the name is not there
+
+
+def test_python_and_the_command_line_give_the_same_json(coffee: RunResult, tmp_path: Path) -> None:
+    words = ["--classes", "cup,crab,cat", "--label", "cup", "--set", "views=4", "--methods", "clip", "--seed", "3"]
+    assert cli.main(["explain", str(SAMPLES["coffee"].path), *words, "--json", str(tmp_path / "a.json")]) == 0
+    written = json.loads((tmp_path / "a.json").read_text())
+    assert written | {"timings": 0} == json.loads(json.dumps(coffee.to_json())) | {"timings": 0}
+
+
+def test_the_frame_has_a_row_per_method(coffee: RunResult) -> None:
+    frame, answers = coffee.to_frame(), coffee.to_json()
+    assert list(frame.index) == ["clip", "ensemble", "rita"]
+    for method in frame.index:
+        assert frame.loc[method, "attacked_answer"] == answers["attacked"]["methods"][method]["label"]
+        assert frame.loc[method, "clean_margin"] == answers["clean"]["methods"][method]["margin"]
+    assert "ensemble" in repr(coffee)
+
+
+def test_a_notebook_gets_the_page_in_a_sandboxed_frame(coffee: RunResult) -> None:
+    shown = coffee._repr_html_()
+    (frame,) = re.findall(r"<iframe [^>]*>", shown)
+    assert 'sandbox="allow-scripts"' in frame
+    assert html.unescape(re.search(r'srcdoc="([^"]*)"', frame)[1]) == coffee.to_html()
+    assert f"{len(coffee.to_html().encode()) / 1e6:.1f} MB" in shown.removeprefix(frame)
+
+
+def test_a_saved_run_opens_again(coffee: RunResult, tmp_path: Path) -> None:
+    saved = read_file(coffee.save(tmp_path / "run.zip"))
+    assert saved.settings == coffee.run.settings
+    for name in ("run.json", "nowhere/run.zip"):
+        with pytest.raises(DataError):
+            coffee.save(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("picture", "classes", "options"),
+    [
+        ("nothing.png", ["cup", "crab"], {}),
+        (SAMPLES["coffee"].path, ["cup"], {}),
+        (SAMPLES["coffee"].path, None, {}),
+        (SAMPLES["coffee"].path, ["cup", "crab"], {"label": "cat"}),
+        (SAMPLES["coffee"].path, ["cup", "crab"], {"attack": "pdg"}),
+        (SAMPLES["coffee"].path, ["cup", "crab"], {"budget": 4.5}),
+        (SAMPLES["coffee"].path, ["cup", "crab"], {"methods": ["nobody"]}),
+        (SAMPLES["coffee"].path, ["cup", "crab"], {"settings": {"nothing": 1}}),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence(picture: Path | str, classes: list[str] | None, options: dict) -> None:
+    with pytest.raises(DemoError) as error:
+        run(picture, classes, **options)
+    assert "\n" not in str(error.value)

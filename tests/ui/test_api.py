@@ -1,0 +1,170 @@
+"""The endpoints for programs, called as programs call them: gradio_client, and HTTP."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import httpx
+import numpy as np
+import pytest
+from gradio_client import Client, handle_file
+from gradio_client.exceptions import AppError
+from PIL import Image
+
+from rita_demo.attacks.registry import ATTACKS
+from rita_demo.data.pictures import open_picture
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.pipeline.export import to_json
+from rita_demo.pipeline.run import run_picture
+from rita_demo.server import launch
+from rita_demo.settings import RECOMMENDED, SETTINGS
+from tests.live_server import free_port, wait_until
+from tests.ui.fake_engine import FakeEngine
+from tests.ui.http_client import build_fake_page
+
+pytestmark = pytest.mark.slow
+METHODS = ["mta", "tpt"]  # the fake engine has no pixels for others
+NAMES = ["motorbike", "crab", "camera"]
+ACCOUNT = ("me", "one:two")
+ENGINE: dict[str, Any] = {"spread": 0.2}
+
+
+@pytest.fixture(scope="module", params=[(), (ACCOUNT,)], ids=["open", "password"])
+def client(request: pytest.FixtureRequest) -> Iterator[Client]:
+    page = build_fake_page()
+    address = launch.launch_page(page, "127.0.0.1", free_port(), request.param)
+    yield Client(address, auth=request.param[0] if request.param else None, verbose=False)
+    page.close(verbose=False)
+
+
+@pytest.fixture(scope="module")
+def picture(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("api") / "picture.png"
+    pixels = np.random.default_rng(0).integers(0, 256, (40, 50, 3), np.uint8)
+    Image.fromarray(pixels).save(path)
+    return str(path)
+
+
+def local_run(picture: str, **changes: Any) -> Any:
+    engine, settings = FakeEngine(**ENGINE), RECOMMENDED.replace(**changes)
+    square = open_picture(picture, square=settings.square, side=engine.info.side)
+    return run_picture(engine, square, NAMES, settings, label=0, methods=METHODS)
+
+
+def without_times(answer: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in json.loads(json.dumps(answer)).items() if name != "timings"}
+
+
+def test_explain_returns_the_json_and_the_picture_of_a_run_twice_the_same(client: Client, picture: str) -> None:
+    run = local_run(picture, attack="pgd", budget=7, attack_seed=5, view_seed=5, views=16)
+    asked = {
+        "label": "motorbike",
+        "attack": "pgd",
+        "budget": 7,
+        "seed": 5,
+        "settings": {"views": 16},
+        "methods": METHODS,
+    }
+    for classes in (NAMES, ", ".join(NAMES)):
+        answer, png = client.predict(handle_file(picture), classes, **asked, api_name="/explain")
+        assert without_times(answer) == without_times(to_json(run))
+        assert (np.asarray(Image.open(png)) == run.attacked.picture.pixels).all()
+
+
+def test_defend_returns_the_clean_part_and_attack_the_picture_with_its_norms(client: Client, picture: str) -> None:
+    whole = without_times(to_json(local_run(picture, attack="pgd", budget=8)))
+    asked = {"label": "motorbike", "methods": "mta,tpt", "api_name": "/defend"}
+    assert client.predict(handle_file(picture), NAMES, **asked) == whole["clean"]
+    png, about = client.predict(handle_file(picture), NAMES, label="motorbike", budget=8, api_name="/attack")
+    change = np.asarray(Image.open(png), int) - np.asarray(local_run(picture).clean.picture.pixels, int)
+    assert np.abs(change).max() == about["linf"] == whole["attacked"]["linf"]
+    assert about["fooled"] is whole["attacked"]["fooled"]
+    assert about["threat_model"] == whole["threat_model"]
+
+
+def test_the_lists_name_every_defence_attack_and_setting(client: Client) -> None:
+    for endpoint, known in (("/defences", DEFENCES), ("/attacks", ATTACKS), ("/settings", SETTINGS)):
+        records = client.predict(api_name=endpoint)
+        assert [record["name"] for record in records] == list(known)
+        assert all(len(record) >= 8 for record in records)
+
+
+def test_the_list_of_endpoints_shows_these_six_only(client: Client) -> None:
+    info = client.view_api(print_info=False, return_format="dict")
+    assert set(info["named_endpoints"]) == {
+        f"/{n}" for n in ["explain", "defend", "attack", "defences", "attacks", "settings"]
+    }
+    assert not info["unnamed_endpoints"]
+
+
+BAD_INPUTS = [
+    ({"label": "dog"}, "There is no class 'dog'"),
+    ({"label": 3}, "label is text"),
+    ({"attack": "nope"}, "attack is one of"),
+    ({"attack": "mine.py:ATTACK"}, "attack is one of"),
+    ({"budget": "abc"}, "budget is a whole number"),
+    ({"seed": {}}, "attack_seed is a whole number"),
+    ({"attack": "none", "target": "crab"}, "A target needs an attack"),
+    ({"settings": {"descriptions": "/etc/passwd"}}, "descriptions is one of"),
+    ({"settings": {"no such": 1}}, "There is no setting"),
+    ({"settings": [1]}, "settings is an object"),
+    ({"classes": 3}, "classes is a list of names"),
+    ({"classes": ["one", 2]}, "classes is a list of names"),
+    ({"classes": None}, "Either classes or a vocabulary"),
+    ({"vocabulary": "dtd"}, "Either classes or a vocabulary"),
+    ({"methods": ["mine"]}, "There is no method 'mine'"),
+    ({"methods": 1}, "methods is a list of names"),
+    ({"preset": "mine"}, "The preset is one of"),
+    ({"backbone": "ViT-B-32:openai"}, "is not loaded here"),
+    ({"backbone": "embedded-robust"}, "Only one model"),
+    ({"image": "/etc/passwd"}, "The picture is an uploaded file"),
+    ({"image": {"path": "/etc/passwd"}}, "The picture is an uploaded file"),
+    ({"image": None}, "The picture is an uploaded file"),
+]
+
+
+@pytest.mark.parametrize(("changes", "sentence"), BAD_INPUTS)
+def test_bad_input_is_one_sentence(client: Client, picture: str, changes: dict[str, Any], sentence: str) -> None:
+    given = {"image": handle_file(picture), "classes": NAMES} | changes
+    with pytest.raises(AppError, match=sentence):
+        client.predict(**given, api_name="/explain")
+
+
+def test_a_file_of_the_server_is_not_opened(client: Client) -> None:
+    """The client would upload its own; by HTTP the path arrives as it is."""
+    secret = {"path": str(Path(__file__)), "meta": {"_type": "gradio.FileData"}}
+    http = httpx.Client(base_url=client.src, headers=client.headers, cookies=client.cookies, timeout=60)
+    begun = http.post("gradio_api/call/v2/defend", json={"image": secret, "classes": "cup, crab"})
+    answer = http.get(f"gradio_api/call/defend/{begun.json()['event_id']}").text
+    assert "event: error" in answer
+    assert "methods" not in answer
+
+
+def test_without_the_password_there_is_no_answer() -> None:
+    page = build_fake_page()
+    address = launch.launch_page(page, "127.0.0.1", free_port(), (ACCOUNT,))
+    try:
+        assert httpx.get(f"{address}gradio_api/info").status_code == 401
+        assert httpx.post(f"{address}gradio_api/call/v2/settings", json={}).status_code == 401
+    finally:
+        page.close(verbose=False)
+
+
+def test_a_cancelled_call_ends_and_shows_its_progress_before(picture: str) -> None:
+    engine = FakeEngine(**ENGINE, step_seconds=0.1)
+    page: gr.Blocks = build_fake_page(engine)
+    client = Client(launch.launch_page(page, "127.0.0.1", free_port()), verbose=False)
+    try:
+        job = client.submit(handle_file(picture), NAMES, settings={"steps": 100}, methods=[], api_name="/explain")
+        assert wait_until(lambda: any("step 3" in record["doing"] for record, _ in job.outputs()), 60)
+        job.cancel()
+        begin = time.monotonic()
+        client.predict(handle_file(picture), NAMES, methods=[], api_name="/defend")  # waits for its turn in the queue
+        assert time.monotonic() - begin < 5
+    finally:
+        page.close(verbose=False)
