@@ -12,26 +12,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-# Flags that keep Chromium from talking to the network or asking for a GPU, a sandbox or a first run.
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+from rita_demo.process.chromium import find_chromium
 
 
 def find_browser() -> str | None:
     """Path of a Chromium: ``RITA_BROWSER``, then the system's, then playwright's; None if there is none."""
-    asked = os.environ.get("RITA_BROWSER")
-    if asked:
-        return asked if Path(asked).exists() else None
-    system = next(filter(None, map(shutil.which, NAMES)), None)
-    return system or _playwright_chromium()
+    if os.environ.get("RITA_BROWSER"):
+        return find_chromium()
+    return find_chromium() or _playwright_chromium()
 
 
 def _playwright_chromium() -> str | None:

@@ -13,7 +13,8 @@ import torch
 from playwright.sync_api import Browser, sync_playwright
 from safetensors.torch import save_file
 
-from tests.browser import FLAGS, find_browser
+from rita_demo.process.chromium import FLAGS
+from tests.browser import find_browser
 
 TINY_CONFIG = {
     "embed_dim": 32,
@@ -50,6 +51,6 @@ def browser() -> Iterator[Browser]:
         message = "no Chromium: python -m tests.browser installs one"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
     with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=path, args=FLAGS)
+        chromium = driver.chromium.launch(executable_path=path, args=list(FLAGS))
         yield chromium
         chromium.close()

@@ -21,6 +21,7 @@ LAYERS = (
     ("pipeline", "evaluation"),
     ("ui", "bench"),
     ("server", "scripting"),
+    ("paper",),
     ("cli",),
     ("__main__", "__init__"),
 )
@@ -36,7 +37,7 @@ UI_LADDER = (
 # Libraries that belong to one side of the engine only.
 FORBIDDEN = {
     "gradio plotly": "method attacks vlm views data defences training reference engine bench pipeline evaluation",
-    "torch open_clip torchvision": "ui server scripting plots analysis pipeline evaluation data records settings",  # process/cpu_threads.py is about torch's threads
+    "torch open_clip torchvision": "ui server scripting paper plots analysis pipeline evaluation data records settings",  # process/cpu_threads.py is about torch's threads
     "PIL": "method records settings process",
 }
 FILES = sorted(PACKAGE.rglob("*.py"))

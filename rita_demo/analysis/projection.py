@@ -7,6 +7,17 @@ from threadpoolctl import ThreadpoolController
 
 from rita_demo.records.measurement import CloudPoints
 
+UMAP_MIN_DIST = 0.1  # UMAP's min_dist, its own default
+
+
+def umap_caption(neighbours: int, crops: int) -> str:
+    """What UMAP was asked, as sentences. With fewer neighbours than a picture has ``crops`` every picture is an island."""
+    islands = f" Each picture has {crops} crops, its nearest neighbours: with so few they are islands of their own."
+    return (
+        f"UMAP, {neighbours} neighbours, cosine distance, seed 0: approximate; distances between groups mean little; "
+        f"pictures and sentences are each centred on their own mean.{islands if neighbours <= crops else ''}"
+    )
+
 
 def centre_by_kind(points: CloudPoints) -> np.ndarray:
     """(P, D) the features minus the mean of their kind: pictures or prompts.

@@ -42,7 +42,7 @@ def separabilities(cloud: FeatureCloud, neighbours: int = NEIGHBOURS) -> tuple[S
     """Silhouette and neighbour purity, in the original space, of (a) attacked pictures and (b) their views.
 
     Views of one picture are similar for reasons other than the class, so purity counts neighbours from other pictures
-    only. The row with one point per picture, the mean of its views, is comparable with (a). The number of neighbours is at
+    only, and only for classes with at least two pictures. The row with one point per picture, the mean of its views, is comparable with (a). The number of neighbours is at
     most the number of other pictures of the smallest class, so that 100 % can be reached.
     """
     n, shown, width = cloud.views.shape
@@ -70,14 +70,15 @@ def separability(
         score = float(silhouette_score(features, label, metric="cosine"))
     cosine = np.asarray(features, np.float64) @ np.asarray(features, np.float64).T
     other = picture[:, None] != picture[None, :]
-    fewest = min(len(np.unique(picture[label == k])) for k in classes)  # pictures of a class
-    enough = min(neighbours, max(fewest - 1, 1), int(other.sum(1).min()))
+    same = (label[:, None] == label[None, :]) & other
+    asked = same.any(1)  # a class with one picture has no neighbours of its own
+    several = [len(np.unique(picture[label == k])) for k in np.unique(label[asked])]  # pictures of a class
+    enough = min(neighbours, min(several, default=1) - 1)
     purity = chance = np.nan
     if enough:
-        nearest = np.argsort(np.where(other, -cosine, np.inf), axis=1, kind="stable")[:, :enough]
-        purity = float((label[nearest] == label[:, None]).mean())
-        same = (label[:, None] == label[None, :]) & other
-        chance = float((same.sum(1) / other.sum(1)).mean())
+        nearest = np.argsort(np.where(other, -cosine, np.inf), axis=1, kind="stable")[asked, :enough]
+        purity = float((label[nearest] == label[asked, None]).mean())
+        chance = float((same.sum(1) / other.sum(1).clip(1))[asked].mean())
     return Separability(what, len(label), score, purity, enough, chance)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES, compared
-from rita_demo.records import MeasuredCell
 from rita_demo.records.measurement import AblationPoint, AblationSweep
 from rita_demo.settings import RECOMMENDED
 
@@ -36,24 +35,6 @@ def sweeps(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep
         for cells, kept in lines
     ]
     return tuple(sorted(found, key=lambda one: (-len(one.values), str(one.others))))
-
-
-def budget_curves(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep, ...]:
-    """For every value of ``setting`` RITA's accuracy against the budget of PGD; clean is budget 0.
-
-    The returned sweeps have ``setting="budget"`` and one entry in ``others``: the value of ``setting``.
-    """
-    groups: dict[tuple, dict[int, MeasuredCell]] = {}
-    for point in points:
-        cell = point.cell
-        if cell.method == "rita" and setting in point.settings and cell.attack in ("none", "pgd"):
-            rest = _setting_values(point.settings, "budget", "steps", "attack", "adversarial_roundtrip")
-            key = (point.settings[setting], cell.dataset, cell.backbone, cell.protocol, cell.split, rest)
-            groups.setdefault(key, {})[0 if cell.attack == "none" else cell.budget] = cell
-    curves = [(key[0], dict(sorted(cells.items()))) for key, cells in groups.items() if len(cells) >= 2]
-    return tuple(
-        AblationSweep("budget", tuple(cells), tuple(cells.values()), ((setting, value),)) for value, cells in curves
-    )
 
 
 def _setting_values(settings: dict[str, Any], *without: str) -> tuple:

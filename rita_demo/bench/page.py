@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -17,10 +16,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from rita_demo.process import environment
+from rita_demo.process.chromium import FLAGS, find_chromium
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-BROWSER_FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 VIEWPORT: Any = {"width": 1440, "height": 900}
 ROUNDS = 5  # of each measurement
 TIMEOUT_SECONDS = 180.0  # until the server must answer
@@ -59,7 +56,7 @@ def measure(backbone: str) -> tuple[dict[str, float], list[str]]:
     with _server(backbone) as address:
         found = {"page: server start": time.perf_counter() - begin}
         found["page: first GET"] = _median_of(lambda: _get(address))
-        path = environment.value("RITA_BROWSER") or next(filter(None, map(shutil.which, BROWSERS)), None)
+        path = find_chromium()
         if path is None or importlib.util.find_spec("playwright") is None:
             return found, ["First paint and selection need Chromium and the package playwright."]
         return found | _in_browser(path, address), []
@@ -69,7 +66,7 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
     from playwright.sync_api import sync_playwright
 
     found = {}
-    with sync_playwright() as driver, driver.chromium.launch(executable_path=path, args=BROWSER_FLAGS) as chromium:
+    with sync_playwright() as driver, driver.chromium.launch(executable_path=path, args=list(FLAGS)) as chromium:
         found["page: first paint"] = _median_of(lambda: _first_paint(chromium, address))
         page = chromium.new_page(viewport=VIEWPORT)
         page.set_default_timeout(TIMEOUT_SECONDS * 1000)

@@ -17,6 +17,7 @@ from rita_demo.cli.bench import add_bench
 from rita_demo.cli.datasets import add_datasets
 from rita_demo.cli.evaluate import add_evaluate
 from rita_demo.cli.explain import add_explain
+from rita_demo.cli.figures import add_figures
 from rita_demo.cli.models import add_models
 from rita_demo.cli.serve import add_open, add_serve
 from rita_demo.cli.tables import add_tables
@@ -68,6 +69,7 @@ def build_parser() -> argparse.ArgumentParser:
         add_explain,
         add_evaluate,
         add_tables,
+        add_figures,
         add_bench,
         add_models,
         add_datasets,

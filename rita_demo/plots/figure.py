@@ -7,10 +7,15 @@ the tests check the values instead (:attr:`Figure.checked`).
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+import plotly
 import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
+
+PLOTLY_JS = Path(plotly.__file__).resolve().parent / "package_data" / "plotly.min.js"
+FIT_SCRIPT = Path(__file__).with_name("fit.js").read_text(encoding="utf-8")
 
 
 class Figure:

@@ -8,11 +8,13 @@ cache = purple, not selected = grey. The true class is outlined, never coloured.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.figure import Figure
+from rita_demo.records import MeasuredCell
 
 #: role -> (light, dark). Lower-case hex; each light value occurs once, because it is the key of the swap.
 PALETTE: dict[str, tuple[str, str]] = {
@@ -60,6 +62,7 @@ CLASS_SYMBOLS = (
 )
 COLOURS: dict[str, str] = {role: light for role, (light, _) in PALETTE.items()}
 DARK_COLOURS: dict[str, str] = dict(PALETTE.values()) | dict(CLASS_PALETTE)
+MAX_TICKS = 8  # of an axis of accuracies
 FADED = 0.45  # opacity of marks that are not selected
 TRANSPARENT = "rgba(0,0,0,0)"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -187,6 +190,27 @@ def dim_columns(selected: int, count: int) -> list[dict[str, Any]]:
     return [cover | {"x0": low, "x1": high} for low, high in ends if low < high]
 
 
+def accuracy_axis(cells: Iterable[MeasuredCell], *, from_zero: bool = False) -> dict[str, Any]:
+    """A vertical axis of accuracies in percent, as long as the cells' intervals need. It starts at 0 for bars
+    (``from_zero``); where it starts higher its title says so."""
+    cells = list(cells)
+    step = next(s for s in (5, 10, 25) if s == 25 or _span(cells, from_zero, s) <= MAX_TICKS * s)
+    low, high = _rounded_range(cells, from_zero, step)
+    title = "accuracy (right of n)" + (f", axis from {low} %" if low else "")
+    return axis(range=[low - 0.5, high + 0.5], title=title, **percent_ticks(*range(low, high + 1, step)))
+
+
+def _rounded_range(cells: list[MeasuredCell], from_zero: bool, step: int) -> tuple[int, int]:
+    """The intervals' ends, rounded outwards to multiples of ``step``, within 0 to 100."""
+    low = 0 if from_zero else math.floor(min(cell.low for cell in cells) / step) * step
+    return max(low, 0), min(math.ceil(max(cell.high for cell in cells) / step) * step, 100)
+
+
+def _span(cells: list[MeasuredCell], from_zero: bool, step: int) -> int:
+    low, high = _rounded_range(cells, from_zero, step)
+    return high - low
+
+
 def annotation(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
     """Text inside a figure, without an arrow, by default in paper coordinates."""
     plain = {
@@ -213,6 +237,7 @@ def finalise(
     select: bool = False,
     narrow: dict[str, Any] | None = None,
     wrap: list[int] | None = None,
+    legend_below: str = "",
     **layout: Any,
 ) -> Figure:
     """Set the layout of a figure and the data that ``PlotlyView`` needs.
@@ -224,6 +249,7 @@ def finalise(
         pickable: whether a mark can be clicked.
         select: whether marks can be selected with a lasso.
         wrap: numbers of the annotations that ``PlotlyView`` breaks into lines of the view's width.
+        legend_below: what a saved or printed figure says below itself, where the page has it elsewhere.
         narrow: dotted layout path (or ``data.0...``) -> value where the view is narrower than 560 px.
         **layout: Plotly layout of this figure.
     """
@@ -239,7 +265,7 @@ def finalise(
         "showlegend": False,
         "dragmode": False,
         "uirevision": kind,
-        "meta": meta | {"narrow": narrow or {}, "wrap": wrap or []},
+        "meta": meta | {"narrow": narrow or {}, "wrap": wrap or [], "below": legend_below},
     }
     figure.layers = common | layout
     return figure

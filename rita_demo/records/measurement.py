@@ -34,6 +34,27 @@ class AblationSweep:
 
 
 @dataclass(frozen=True)
+class AccuracyChart:
+    """Measured accuracies as groups of bars: ``groups`` are their names, ``axis`` what they are, ``series`` maps the name of
+    a bar to its cell in each group, None where nothing was measured; ``description``: what all cells share, as text."""
+
+    description: str
+    axis: str
+    groups: tuple[str, ...]
+    series: dict[str, tuple[MeasuredCell | None, ...]]
+
+
+@dataclass(frozen=True)
+class RunTime:
+    """Median seconds per picture: ``views`` for cutting and encoding them, ``own`` for the method itself; ``n`` pictures."""
+
+    method: str
+    views: float
+    own: float
+    n: int
+
+
+@dataclass(frozen=True)
 class PaperResult:
     """One accuracy of the paper's tables, in percent; ``budget`` in 1/255, None for clean.
 
@@ -201,7 +222,8 @@ class FeatureCloud:
     (n, V, D): crops of the attacked picture; ``cache``: after the last picture, its ``born`` counts pictures from 0;
     ``thumbs`` (n, s, s, 3) uint8 of the delivered pictures, or None; ``title``: what was attacked and how;
     ``pictures_name``: plural name of the delivered pictures. With mixed or clean traffic ``attacked`` and ``views`` are
-    of the pictures as delivered.
+    of the pictures as delivered. ``dataset`` and ``ids`` find a picture again; ``settings`` and
+    ``seeds`` (n) repeat its attack and its views.
     """
 
     title: str
@@ -214,6 +236,9 @@ class FeatureCloud:
     cache: CacheState
     thumbs: Array | None = None
     pictures_name: str = "attacked pictures"
+    dataset: str = ""
+    settings: Any = None  # rita_demo.settings.Settings
+    seeds: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

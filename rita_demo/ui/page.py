@@ -98,7 +98,7 @@ def build(
             with gr.Tab("Stream", id="stream") as fourth:
                 stream = StreamTab(context, folders, tab.form.fields, tab.run, tab.start_background_work, tabs)
             with gr.Tab("Figures of the paper", id="figures") as fifth:
-                figures = FiguresTab(context, folders)
+                figures = FiguresTab(context, folders, tab.run, tab.start_background_work, tabs)
             with gr.Tab("Learn", id="learn-tab") as sixth:
                 learn = LearnTab(context)
         tab.bind_events(first)

@@ -116,14 +116,6 @@ def test_a_sweep_varies_one_setting_and_nothing_else() -> None:
     assert lam.values == (RECOMMENDED.entropy_weight, 0.5)
 
 
-def test_budget_curves_start_at_the_clean_accuracy() -> None:
-    more = [*POINTS, point(15, slots=3, budget=8)]
-    (curve,) = analysis.budget_curves(more, "tuning_steps")
-    assert curve.values == (0, 4, 8)
-    assert [c.accuracy for c in curve.cells] == [60, 20, 15]
-    assert curve.others == (("tuning_steps", RECOMMENDED.tuning_steps),)
-
-
 def test_component_table_uses_the_point_closest_to_the_recommended_settings() -> None:
     table = analysis.components(POINTS)
     column = "dtd (val), pgd 4/255"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from tests.browser import FLAGS, find_browser
+from rita_demo.process.chromium import FLAGS
+from tests.browser import find_browser
 from tests.live_server import start_server
 
 if __name__ == "__main__":
@@ -17,7 +18,7 @@ if __name__ == "__main__":
         start_server(Path(logs) / "log.txt") as url,
         sync_playwright() as driver,
     ):
-        browser = driver.chromium.launch(executable_path=find_browser(), args=FLAGS)
+        browser = driver.chromium.launch(executable_path=find_browser(), args=list(FLAGS))
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"{url}?__theme=light")
         for ready in ("#verdicts table", "#field circle"):

@@ -68,7 +68,7 @@ def test_every_setting_on_the_page_has_a_shipped_ablation(tmp_path) -> None:
     for setting, values in small_ablations.VALUES.items():
         lines = analysis.sweeps(rita, setting)
         assert any(set(values) <= set(line.values) for line in lines), setting
-    assert analysis.budget_curves(found, "tuning_steps")
+    assert analysis.budget_by_steps(found)
     assert len(analysis.components(found)) >= 4
     assert min(point.cell.n for point in found) >= 24
 
@@ -96,6 +96,26 @@ def test_a_stored_stream_becomes_a_cloud_with_the_memory_after_it(stored_run, en
     rows = [e for line in one.rows() for e in line["entered"]]
     assert int(cloud.cache.count.sum()) == len({(k, slot) for k, slot, *_ in rows})
     assert {p: p.stat().st_mtime_ns for p in stored_run.rglob("*") if p.is_file()} == before
+
+
+def test_a_dataset_gives_as_many_classes_and_pictures_as_asked(data_root, engine) -> None:
+    places = DataFolders(data_root)
+    chosen = stored_runs.live_set(places, "caltech101", 2, 3)
+    assert len(chosen.items) == 6
+    assert [item.label for item in chosen.items] == [0, 0, 0, 1, 1, 1]
+    assert all(chosen.names[item.label] == item.id.split("/")[-2] for item in chosen.items)
+    settings = RECOMMENDED.replace(square="model", views=5, attack="none")
+    _, cloud = drain(feature_cloud.collect_steps(engine, chosen, settings))
+    assert cloud.dataset == "caltech101"
+    again = stored_runs.cloud_picture(places, cloud, 2, engine.info.side)
+    own = settings.replace(view_seed=cloud.seeds[2])
+    assert np.allclose(engine.encode_views(again, own).features[0], cloud.attacked[2])
+    with pytest.raises(DataError, match="pictures here; 3 were asked for"):
+        stored_runs.live_set(places, "caltech101", 3, 40)
+    with pytest.raises(SettingError, match="2 to 3 classes"):
+        stored_runs.live_set(places, "caltech101", 9, 1)
+    with pytest.raises(DataError, match="no such dataset"):
+        stored_runs.live_set(places, "../etc", 2, 2)
 
 
 def test_missing_clean_features_are_encoded_again(tmp_path, command_line, engine, data_root, stored_run) -> None:

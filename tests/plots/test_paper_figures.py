@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import numpy as np
 
 from rita_demo import analysis, plots
@@ -91,11 +93,13 @@ def test_the_kl_figure_draws_every_class_the_record_has_and_its_medians() -> Non
     one = analysis.kl_to_one_hot(CLOUD, FakeEngine().kl_to_one_hot)
     figure = plots.kl_to_one_hot(one, analysis.density, selected=1)
     (scatter,) = [t for t in figure.data if t.name == "views in the memory, as filed" and t.xaxis == "x2"]
-    assert [k for k, _ in scatter.customdata] == [0, 1]
-    assert np.allclose(scatter.x, one.original[:2])
-    assert np.allclose(scatter.y, one.cached[:2])
-    assert scatter.marker.size[1] > scatter.marker.size[0]
-    assert scatter.marker.color[0] == COLOURS["other"]
+    ks = [k for k, _ in scatter.customdata]
+    assert ks == sorted((0, 1), key=lambda k: -one.original[k])
+    assert np.allclose(scatter.x, one.cached[ks])
+    assert scatter.marker.color[ks.index(0)] == COLOURS["other"]
+    rows = figure.layout.yaxis2.ticktext  # bottom row first
+    assert [NAMES[k] in rows[round(y)] for k, y in zip(ks, scatter.y)] == [k != 1 for k in ks]
+    assert f"<b>{html.escape(NAMES[1])}</b>" in rows
     (curve,) = [t for t in figure.data if t.name == "attacked pictures" and t.mode == "lines"]
     raw = analysis.density(one.original, np.array(curve.x))
     assert np.allclose(curve.y, raw / raw.max())
@@ -114,7 +118,7 @@ def test_a_much_higher_density_does_not_hide_the_other() -> None:
     peaks = [c.max() for c in (analysis.density(spread, spread), analysis.density(spike, spike))]
     assert peaks[1] > 1000 * peaks[0]
     figure = plots.kl_to_one_hot(one, analysis.density)
-    curves = [t for t in figure.data if t.mode == "lines" and t.name != "equal"]
+    curves = [t for t in figure.data if t.mode == "lines" and t.name != "change"]
     assert [max(t.y) for t in curves] == [1, 1, 1]
     pictures, remembered = curves[0], curves[1]
     assert spread.min() < pictures.x[np.argmax(pictures.y)] < spread.max()
@@ -130,14 +134,19 @@ def test_an_ablation_draws_its_values_in_order_with_intervals() -> None:
     figure = plots.sweep_lines(lines, "Places per class J", recommended=3)
     first, second = figure.data
     assert list(figure.layout.xaxis.ticktext) == ["1", "3", "8", "16"]
-    assert (list(first.x), list(first.y)) == ([0, 1, 3], [10, 20, 30])
-    assert list(second.x) == [1, 2]
+    assert ([round(x) for x in first.x], list(first.y)) == ([0, 1, 3], [10, 20, 30])
+    assert [round(x) for x in second.x] == [1, 2]
+    assert first.x[1] != second.x[0], "two lines' bars do not cover each other"
     assert list(first.error_y.array) == [4, 4, 4]
     assert list(first.error_y.arrayminus) == [5, 5, 5]
     assert first.line.color == COLOURS["attack"] != second.line.color == COLOURS["clean"]
     assert figure.layout.shapes[0].x0 == 1
     assert "3: 20.0 %" in figure.meta["alt"]
     assert "No run" in plots.sweep_lines([], "x").meta["alt"]
+    near = [AblationSweep("slots", (1, 3), (measured_cell(70), measured_cell(72)))]
+    axis = plots.sweep_lines(near, "Places per class J").layout.yaxis
+    assert axis.range[0] > 60, "the axis shows the difference"
+    assert "axis from 65 %" in axis.title.text
 
 
 def test_theorem_bounds_are_a_line_with_both_costs_on_it() -> None:

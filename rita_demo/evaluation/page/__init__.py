@@ -5,10 +5,12 @@ offers and never gives a path.
 """
 
 from rita_demo.evaluation.page import small_ablations
-from rita_demo.evaluation.page.feature_cloud import collect_steps, texture_set
+from rita_demo.evaluation.page.feature_cloud import collect_steps, dataset_set, texture_set
 from rita_demo.evaluation.page.stored_runs import (
     SHIPPED,
     arena_cells,
+    cloud_picture,
+    live_set,
     load_cloud_steps,
     measured_points,
     run_names,
@@ -30,6 +32,7 @@ from rita_demo.evaluation.page.streams import (
 )
 from rita_demo.evaluation.report.ablation_points import non_default_settings
 from rita_demo.evaluation.report.match_paper import index_cells, matching, same_backbone
+from rita_demo.evaluation.report.results import run_times
 from rita_demo.evaluation.request import ORDERS
 from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
 from rita_demo.evaluation.stream_memory import (

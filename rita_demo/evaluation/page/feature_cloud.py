@@ -1,8 +1,10 @@
-"""A feature cloud of generated textures, attacked, encoded and cached one after another, for the paper's figures."""
+"""A feature cloud of pictures, attacked, encoded and cached one after another, for the paper's figures."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -10,9 +12,10 @@ from rita_demo.attacks import get_attack
 from rita_demo.data import textures
 from rita_demo.data.pictures import open_picture, picture_of
 from rita_demo.engine.protocol import Engine
-from rita_demo.evaluation.pictures import DatasetItem, PictureSet, picture_seed
+from rita_demo.evaluation.grouping import group_by
+from rita_demo.evaluation.pictures import DatasetItem, PictureSet, collect, picture_seed
 from rita_demo.records import Picture
-from rita_demo.records.errors import SettingError
+from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.measurement import FeatureCloud
 from rita_demo.settings import Settings
 
@@ -40,6 +43,32 @@ def texture_set(classes: int, per_class: int) -> PictureSet:
         for label, name in enumerate(names)
     )
     return PictureSet("textures", "val", names, items, len(items), classes)
+
+
+def dataset_set(dataset: str, root: Path | None, split: str, classes: int, per_class: int) -> PictureSet:
+    """Pictures of a dataset: its ``classes`` with most pictures there, in the order of their names, with ``per_class``
+    pictures each. Their names are the K classes of the prompts.
+
+    Raises:
+        SettingError: too few or too many of them. DataError: too few pictures.
+    """
+    whole = collect(dataset, root, split, limit=None, allow_partial=True)
+    by_class = group_by(whole.items, lambda item: item.label)
+    most = sorted((k for k in by_class if len(by_class[k]) >= per_class), key=lambda k: (-len(by_class[k]), k))
+    if not 2 <= classes <= len(whole.names) or per_class < 1 or classes * per_class > MAX_PICTURES:
+        raise SettingError(
+            f"A cloud has 2 to {len(whole.names)} classes and at most {MAX_PICTURES} pictures; got {classes} classes "
+            f"with {per_class} pictures each."
+        )
+    if len(most) < classes:
+        raise DataError(
+            f"Only {len(most)} classes of {dataset} ({split}) have {per_class} pictures here; {classes} were asked for.",
+            "Choose fewer classes, or fewer pictures of each.",
+        )
+    chosen = sorted(most[:classes])
+    items = tuple(replace(item, label=label) for label, k in enumerate(chosen) for item in by_class[k][:per_class])
+    names = tuple(whole.names[k] for k in chosen)
+    return PictureSet(dataset, split, names, items, len(items), classes)
 
 
 def collect_steps(
@@ -70,9 +99,15 @@ def collect_steps(
         attacked.append(encoded_views.features[0])
         views.append(encoded_views.features[1 : 1 + VIEWS_SHOWN])
         thumbs.append(thumbnail(after.pixels))
+    drawn = picture_set.dataset == "textures"
+    pictures = "drawn textures" if drawn else f"pictures of {picture_set.dataset} ({picture_set.split})"
     return FeatureCloud(
-        title=f"{len(items)} drawn textures, {len(picture_set.names)} classes, {attack_text(settings)}, "
-        f"{engine.info.title}",
+        title=f"{len(items)} {pictures}, {len(picture_set.names)} classes, {attack_text(settings)}, "
+        f"{engine.info.title}; {min(VIEWS_SHOWN, settings.views - 1)} of {settings.views} views of each are drawn, all "
+        "go to the memory",
+        dataset=picture_set.dataset,
+        settings=settings,
+        seeds=tuple(picture_seed(seed, item) for item in items),
         class_prompts=class_prompts,
         ids=tuple(item.id for item in items),
         label=np.array([item.label for item in items]),

@@ -16,9 +16,16 @@ from rita_demo.data.pictures import open_picture
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.cell_header import cell_of
-from rita_demo.evaluation.page.feature_cloud import MAX_PICTURES, VIEWS_SHOWN, attack_text, thumbnail
-from rita_demo.evaluation.page.streams import DataFolders, check_model, picture_of
-from rita_demo.evaluation.pictures import PictureSet
+from rita_demo.evaluation.page.feature_cloud import (
+    MAX_PICTURES,
+    VIEWS_SHOWN,
+    attack_text,
+    dataset_set,
+    texture_set,
+    thumbnail,
+)
+from rita_demo.evaluation.page.streams import DataFolders, available, check_model, picture_of, split_of
+from rita_demo.evaluation.pictures import PictureSet, find_picture
 from rita_demo.evaluation.planned_cells import ModelIdentity
 from rita_demo.evaluation.report.ablation_points import ablation_points, read_points
 from rita_demo.evaluation.report.results import result_rows
@@ -79,6 +86,25 @@ def _run_folder(folders: DataFolders, run: str) -> Path:
     return folders.runs / run
 
 
+def live_set(folders: DataFolders, source: str, classes: int, per_class: int) -> PictureSet:
+    """The pictures of a cloud that is collected now: drawn textures, or a dataset of :func:`available`.
+
+    Raises:
+        SettingError, DataError: a value that is not allowed.
+    """
+    if source == "textures":
+        return texture_set(classes, per_class)
+    if source not in {row.name for row in available(folders)}:
+        raise DataError("There is no such dataset here.", "Choose one from the list.")
+    return dataset_set(source, folders.root, split_of(source, folders.root), classes, per_class)
+
+
+def cloud_picture(folders: DataFolders, cloud: FeatureCloud, n: int, side: int) -> Picture:
+    """The clean square of picture ``n`` of a cloud. Raises DataError, PictureError: it is not there any more."""
+    source = find_picture(cloud.dataset, cloud.ids[n], folders.root)
+    return open_picture(source, square=cloud.settings.square, side=side)
+
+
 def stored_streams(folders: DataFolders) -> tuple[StreamRun, ...]:
     """The stored streams that :func:`load_cloud_steps` can show: all but those whose attack uses the cache, since
     their stored views are found only by the whole list of pictures."""
@@ -124,7 +150,8 @@ def load_cloud_steps(folders: DataFolders, name: str, engine: Engine) -> Generat
     class_prompts = engine.encode_classes(names, cell.requested)
     views = np.stack([features[i] for i, features in zip(ids, delivered)])
     return FeatureCloud(
-        title=f"{len(ids)} pictures of {pictures.dataset}, {attack_text(cell.requested)}, {engine.info.title}",
+        title=f"{len(ids)} pictures of {pictures.dataset}, {attack_text(cell.requested)}, {engine.info.title}; "
+        f"{min(VIEWS_SHOWN, views.shape[1] - 1)} of {views.shape[1]} views of each are drawn, all went to the memory",
         class_prompts=class_prompts,
         ids=tuple(ids),
         label=np.array([names.index(row["label"]) for row in rows]),
@@ -133,6 +160,9 @@ def load_cloud_steps(folders: DataFolders, name: str, engine: Engine) -> Generat
         views=views[:, 1 : 1 + VIEWS_SHOWN],
         cache=cache_after_rows(one.cells["rita"], engine.empty_cache(class_prompts, cell.settings), rows),
         thumbs=_thumbs(run / "attacked" / planned_cells.attack_key(cell, pictures, model), ids, clean_square),
+        dataset=pictures.dataset,
+        settings=cell.requested,
+        seeds=tuple(row["picture_seed"] for row in rows),
         pictures_name="attacked pictures" if hits == len(rows) else delivered_text,
     )
 

@@ -101,7 +101,7 @@ def request_for(
     name = f"{FOLDER_PREFIX}{Path(dataset).name[:40]}-{traffic}-{digest(key)}"
     return Request(
         datasets=(dataset,),
-        split=_split(dataset, folders.root),
+        split=split_of(dataset, folders.root),
         methods=with_defaults((*methods, WITHOUT_CACHE)),
         points=(settings.replace(**usual),),
         out=folders.runs / name,
@@ -172,7 +172,7 @@ def rows_text(one: StreamRun) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def _split(dataset: str, root: Path | None) -> str:
+def split_of(dataset: str, root: Path | None) -> str:
     """The split to stream: the test split if there is one."""
     if dataset == "textures":
         return "test"

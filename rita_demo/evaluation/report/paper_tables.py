@@ -156,6 +156,7 @@ class PaperTable:
                 *((VARIANTS_NOTE,) if any(row.method == "rita" for row in self.group) else ()),
                 SECONDS_NOTE,
             ),
+            block.tables,
         )
 
     def _sentences_above(self) -> tuple[str, ...]:

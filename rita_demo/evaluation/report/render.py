@@ -31,10 +31,10 @@ def as_csv(rows: Sequence[ResultRow]) -> str:
 
 def as_markdown(rows: Sequence[ResultRow]) -> str:
     """One table per dataset, one per threat model, all datasets together, and the paper's tables with measured numbers."""
-    parts = [f"### {table.title}\n\n{_body(table)}" for table in measured_tables(rows)]
+    parts = [f"### {table.title}\n\n{table_body(table)}" for table in measured_tables(rows)]
     if from_paper := paper_tables(rows):
         parts.append("## In the shape of the paper's tables")
-        parts += [f"**{table.title}**\n\n{_body(table)}" for table in from_paper]
+        parts += [f"**{table.title}**\n\n{table_body(table)}" for table in from_paper]
         parts.append("## How to read these numbers")
     return "\n\n".join([*parts, *NOTES]) + "\n"
 
@@ -47,7 +47,8 @@ def as_latex(rows: Sequence[ResultRow]) -> str:
 FORMATS = {"markdown": as_markdown, "csv": as_csv, "latex": as_latex}
 
 
-def _body(table: Table) -> str:
+def table_body(table: Table) -> str:
+    """One table as markdown, without its title."""
     rows = [table.head, ("---",) * len(table.head), *table.rows]
     lines = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
     return "\n\n".join(part for part in ("\n".join(table.above), lines, *table.below) if part)

@@ -6,6 +6,7 @@ A run folder can be read while another process writes to it; an incomplete last 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -22,6 +23,7 @@ from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.intervals import wilson
+from rita_demo.records.measurement import RunTime
 from rita_demo.settings import SETTINGS
 
 COLUMNS = tuple(field.name for field in fields(MeasuredCell))  # of the CSV
@@ -171,3 +173,18 @@ def result_row(
         target_hits=sum(row["answer"] == row["target"] for row in rows) if header.get("target") else None,
         gradient=median(gradients) if gradients else None,
     )
+
+
+def run_times(rows: Iterable[MeasuredCell]) -> tuple[RunTime, ...]:
+    """The time of every method: of its cell with the fewest other settings than the recommended ones, then with most
+    pictures. CLIP needs one view of all that are cut. Cells without times are left out."""
+    found: dict[str, ResultRow] = {}
+    timed = (row for row in rows if isinstance(row, ResultRow))
+    for row in sorted(timed, key=lambda r: (len(r.non_default.split(", ")) if r.non_default else 0, -r.n)):
+        if row.method in DEFENCES:
+            found.setdefault(row.method, row)
+    return tuple(RunTime(row.method, _own_views(row), row.seconds, row.n) for row in found.values())
+
+
+def _own_views(row: ResultRow) -> float:
+    return row.view_seconds / row.views if row.method == "clip" and row.views else row.view_seconds

@@ -34,13 +34,15 @@ REFERENCES = {
 
 @dataclass(frozen=True)
 class Table:
-    """One table: ``above`` and ``below`` are sentences, ``head`` and ``rows`` cells of plain text."""
+    """One table: ``above`` and ``below`` are sentences, ``head`` and ``rows`` cells of plain text; ``paper_tables``: names of the
+    paper's tables that it stands beside."""
 
     title: str
     above: tuple[str, ...]
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     below: tuple[str, ...] = ()
+    paper_tables: tuple[str, ...] = ()
 
 
 def measured_tables(rows: Sequence[ResultRow]) -> list[Table]:

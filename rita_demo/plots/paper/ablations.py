@@ -8,7 +8,7 @@ from itertools import pairwise
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped
 from rita_demo.plots.shapes import accuracy_bars, vertical_line
-from rita_demo.plots.theme import COLOURS, annotation, axis, finalise, message_figure, percent_ticks
+from rita_demo.plots.theme import COLOURS, accuracy_axis, annotation, axis, finalise, message_figure
 from rita_demo.records import MeasuredCell
 from rita_demo.records.measurement import AblationSweep
 
@@ -28,7 +28,9 @@ MARKERS = (
     ("hexagon", "⬢⬡"),
 )
 MAX_NAMED_LINES = 12  # lines in one figure
-MIN_LABEL_GAP = 7  # percent points that keep two labels of lines apart
+LABELS_PER_AXIS = 14  # labels of lines that fit above each other
+LETTER_WIDTH = 6.3  # pixels of a label's letter
+DODGE = 0.05  # distance of two lines' marks, of that between two values
 
 
 def sweep_lines(lines: Sequence[AblationSweep], title: str, *, recommended: object = None) -> Figure:
@@ -59,7 +61,7 @@ def sweep_lines(lines: Sequence[AblationSweep], title: str, *, recommended: obje
         parts.append(f"{name}: " + ", ".join(f"{value}: {c.accuracy:.1f} %" for value, c in measured))
         figure.add_marks(
             "%{customdata[0]}",
-            x=[place[v] for v in line.values],
+            x=[place[v] + DODGE * (number - (len(shown) - 1) / 2) for v in line.values],
             y=[c.accuracy for c in line.cells],
             mode="lines+markers",
             name=name,
@@ -75,10 +77,11 @@ def sweep_lines(lines: Sequence[AblationSweep], title: str, *, recommended: obje
                 for value, c in measured
             ],
         )
-        look = {"xshift": 10, "yanchor": "middle", "font": {"size": 11, "color": colour}}
+        look = {"xshift": 18, "yanchor": "middle", "font": {"size": 11, "color": colour}}
         at = {"xref": "x", "yref": "y", "name": dash_glyph + glyphs[not clean]}
         labels.append(annotation(name, len(values) - 1, line.cells[-1].accuracy, **at, **look))
-    _spread_labels(labels)
+    cells = [cell for line in shown for cell in line.cells]
+    _spread_labels(labels, cells)
     marked, shapes = [], []
     if recommended in place:
         x = place[recommended]
@@ -92,14 +95,14 @@ def sweep_lines(lines: Sequence[AblationSweep], title: str, *, recommended: obje
         annotations=labels + marked,
         shapes=shapes,
         narrow=_narrow_legend(labels),
-        margin={"l": 54, "r": 270, "t": 30, "b": 48},
+        margin={"l": 58, "r": 30 + LETTER_WIDTH * max(len(label["text"]) for label in labels), "t": 30, "b": 48},
         xaxis=axis(
             title=title,
             range=[-0.3, len(values) - 0.7],
             tickvals=list(place.values()),
             ticktext=[_value(v) for v in values],
         ),
-        yaxis=axis(range=[-3, 103], title="accuracy (right of n)", **percent_ticks(0, 25, 50, 75, 100)),
+        yaxis=accuracy_axis(cells),
     )
 
 
@@ -123,15 +126,17 @@ def _value(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _spread_labels(labels: list[dict]) -> None:
+def _spread_labels(labels: list[dict], cells: Sequence[MeasuredCell]) -> None:
     """Move the labels of the lines apart where they would overlap."""
+    low, high = accuracy_axis(cells)["range"]
+    gap = (high - low) / LABELS_PER_AXIS
     ends = sorted(labels, key=lambda n: n["y"])
     for below, above in pairwise(ends):
-        above["y"] = max(above["y"], below["y"] + MIN_LABEL_GAP)
-    highest = 100.0  # labels above the axis are not drawn
+        above["y"] = max(above["y"], below["y"] + gap)
+    highest = high  # labels above the axis are not drawn
     for one in reversed(ends):
         one["y"] = min(one["y"], highest)
-        highest = one["y"] - MIN_LABEL_GAP
+        highest = one["y"] - gap
 
 
 def _narrow_legend(labels: list[dict]) -> dict:

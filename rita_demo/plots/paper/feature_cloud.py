@@ -95,7 +95,8 @@ def feature_cloud(
         alt=_alt_text(points, names, projection, k),
         pickable=True,
         select=True,
-        narrow=stacked_panels([0.54, 1], [0, 0.46]) | {"margin.t": 84},
+        narrow=stacked_panels([0.54, 1], [0, 0.46]) | {"margin.t": 84, "margin.b": 88},
+        legend_below="   ".join(legend_entry(look[k][1], look[k][3], escaped(names[k], 30)) for k in present),
         hovermode="closest",
         annotations=[
             annotation(f"<b>(a)</b> {points.pictures_name}", 0, 1, yshift=3),

@@ -8,11 +8,13 @@ import numpy as np
 
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, percent
+from rita_demo.plots.shapes import segments
 from rita_demo.plots.theme import (
     COLOURS,
     GLYPHS,
     annotation,
     axis,
+    category_axis,
     finalise,
     legend_entry,
     message_figure,
@@ -27,12 +29,13 @@ LINES = {
     "cached_true": ("the same by true class", COLOURS["cache"], "dot", "circle-open"),
 }
 CURVE_POINTS = 160  # of a density curve
+MAX_ROWS = 20  # classes with a row of their own
 
 
 def kl_to_one_hot(
     one: KlToOneHot, density: Callable[[np.ndarray, np.ndarray], np.ndarray | None], selected: int | None = None
 ) -> Figure:
-    """Left the density over the classes with a tick per class, right one mark per class.
+    """Left the density over the classes with a tick per class, right a row per class with its name.
 
     Each density is divided by its maximum: the cached views lie near 0 nats, up to a thousand times as dense as the
     pictures. Marks carry ``customdata = (class, hover text)``.
@@ -67,22 +70,8 @@ def kl_to_one_hot(
             customdata=[data[k] for k in ks],
             marker={"symbol": symbol, "size": size, "color": colour, "opacity": 0.8},
         )
-    right, line = {"xaxis": "x2", "yaxis": "y2"}, {"color": COLOURS["axis"], "width": 1}
-    figure.add_scatter(x=[0, top], y=[0, top], mode="lines", hoverinfo="skip", name="equal", line=line, **right)
-    for name in ("cached_true", "cached"):
-        _, colour, _, symbol = LINES[name]
-        values = getattr(one, name)
-        ks = np.flatnonzero(np.isfinite(values) & np.isfinite(one.original))
-        shades = [colour if selected in (None, k) else COLOURS["other"] for k in ks]
-        size, line = [13 if k == selected else 8 for k in ks], {"width": 1, "color": shades}
-        figure.add_marks(
-            x=one.original[ks],
-            y=values[ks],
-            name=titles[name],
-            customdata=[data[k] for k in ks],
-            marker={"symbol": symbol, "size": size, "color": shades, "line": line},
-            **right,
-        )
+    rows = _rows(one)
+    _add_classes(figure, one, rows, titles, data, selected)
     legend = "   ".join(
         legend_entry(colour, GLYPHS[symbol], f"{_nats(median)} {titles[name]}")
         for (name, (_, colour, _, symbol)), median in zip(LINES.items(), one.medians)
@@ -94,10 +83,11 @@ def kl_to_one_hot(
         pickable=True,
         hovermode="closest",
         wrap=[0],
-        narrow=stacked_panels([0.7, 1], [0, 0.4]) | {"yaxis3.domain": [0.56, 0.69], "margin.t": 76},
+        narrow=stacked_panels([0.7, 1], [0, 0.46])
+        | {"yaxis3.domain": [0.6, 0.69], "xaxis2.domain": [0.26, 1], "margin.t": 76, "annotations.1.x": 0.26},
         annotations=[
             annotation(f"medians: {legend}", 0, 1, yshift=6),
-            annotation("below the line: closer to one-hot in the memory", 0.58, 0.93, yshift=4),
+            annotation(_rows_text(one, rows), 0.66, 0.93, yshift=4),
         ],
         margin={"l": 44, "r": 12, "t": 40, "b": 46},
         xaxis=axis(domain=[0, 0.47], anchor="y3", range=[0, top], title="KL to one-hot (nats, 0 is best)"),
@@ -105,9 +95,56 @@ def kl_to_one_hot(
             domain=[0.24, 0.92], range=[0, 1.1], anchor="x", showticklabels=False, title="density (each maximum = 1)"
         ),
         yaxis3=axis(domain=[0, 0.22], range=[-0.22, 0], anchor="x", visible=False),
-        xaxis2=axis(domain=[0.58, 1], anchor="y2", range=[0, top], title=f"{one.pictures_name} (nats)"),
-        yaxis2=axis(domain=[0, 0.92], anchor="x2", range=[0, top], title="views in the memory (nats)"),
+        xaxis2=axis(domain=[0.66, 1], anchor="y2", range=[-0.02 * top, top], title="KL to one-hot (nats)"),
+        yaxis2=category_axis(
+            [_row_title(one.names[k], k == selected) for k in reversed(rows)], size=12, domain=[0, 0.92], anchor="x2"
+        ),
     )
+
+
+def _rows(one: KlToOneHot) -> list[int]:
+    """The classes with a row of their own, largest divergence of the pictures first: all that have both, or of more than
+    ``MAX_ROWS`` those that change most."""
+    both = np.flatnonzero(np.isfinite(one.original) & np.isfinite(one.cached))
+    most = both[np.argsort(-np.abs(one.original - one.cached)[both], kind="stable")][:MAX_ROWS]
+    return most[np.argsort(-one.original[most], kind="stable")].tolist()
+
+
+def _rows_text(one: KlToOneHot, rows: list[int]) -> str:
+    return "every class" if one.classes == len(rows) else f"the {len(rows)} of {one.classes} classes that change most"
+
+
+def _row_title(name: str, selected: bool) -> str:
+    title = escaped(name, 15)
+    return f"<b>{title}</b>" if selected else title
+
+
+def _add_classes(
+    figure: Figure, one: KlToOneHot, rows: list[int], titles: dict[str, str], data: list[list], selected: int | None
+) -> None:
+    """A row per class: a line from its pictures to its views in the memory, and the marks of all three divergences."""
+    right = {"xaxis": "x2", "yaxis": "y2"}
+    places = list(range(len(rows)))[::-1]
+    figure.add_scatter(
+        x=segments(one.original[rows].tolist(), one.cached[rows].tolist()),
+        y=segments(places, places),
+        mode="lines",
+        hoverinfo="skip",
+        name="change",
+        line={"color": COLOURS["axis"], "width": 1.5},
+        **right,
+    )
+    for name, (_, colour, _, symbol) in LINES.items():
+        shown = [(k, y) for k, y in zip(rows, places, strict=True) if np.isfinite(getattr(one, name)[k])]
+        shades = [colour if selected in (None, k) else COLOURS["other"] for k, _ in shown]
+        figure.add_marks(
+            x=[float(getattr(one, name)[k]) for k, _ in shown],
+            y=[y for _, y in shown],
+            name=titles[name],
+            customdata=[data[k] for k, _ in shown],
+            marker={"symbol": symbol, "size": 8, "color": shades, "line": {"width": 1, "color": shades}},
+            **right,
+        )
 
 
 def _hover_text(one: KlToOneHot, k: int) -> str:

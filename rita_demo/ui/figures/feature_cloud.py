@@ -20,6 +20,7 @@ from rita_demo.ui.widgets.data_uri import jpeg_uri
 EMPTY_TEXT = (
     "No pictures yet. Press “Collect pictures”: textures are drawn, attacked, decided and cached one after another."
 )
+MAX_LASSO_ROWS = 40
 CENTRING_TEXT = "pictures and sentences are each centred on their own mean"
 
 
@@ -43,10 +44,7 @@ def with_separability(one: PlacedCloud) -> PlacedCloud:
 
 
 def with_umap(one: PlacedCloud, coordinates: np.ndarray, neighbours: int) -> PlacedCloud:
-    caption = (
-        f"UMAP, {neighbours} neighbours, cosine distance, seed 0: approximate; distances between "
-        f"groups mean little; {CENTRING_TEXT}."
-    )
+    caption = analysis.umap_caption(neighbours, one.cloud.views.shape[1])
     return replace(
         one, coordinates={**one.coordinates, "UMAP": coordinates}, captions={**one.captions, "UMAP": caption}
     )
@@ -143,7 +141,7 @@ def _neighbour_note(label: np.ndarray) -> str:
     """Whether 100 % can be reached with this number of neighbours."""
     single = int((np.unique(label, return_counts=True)[1] == 1).sum())
     if single:
-        return f"{single} of the classes have one picture only, whose neighbours cannot have its class."
+        return f"{single} of the classes have one picture only: neighbours are counted for the others."
     return "Every class has at least as many other pictures as there are neighbours: 100 % can be reached."
 
 
@@ -151,7 +149,7 @@ def separability_text(rows: tuple[Separability, ...]) -> str:
     """One sentence on the attacked pictures against the mean of their views, one point per picture each."""
     attacked, mean = rows[1], rows[3]
     if not np.isfinite([attacked.purity, mean.purity]).all():
-        return "Too few pictures to say whether the classes come apart again."
+        return "Cannot be measured: one picture per class. Collect at least two of each."
     change = 100 * (mean.purity - attacked.purity)
     if abs(change) < 0.5:
         finding = "The views bring the classes neither closer together nor further apart here"
@@ -211,29 +209,41 @@ def point_html(session: Session, i: int) -> str:
     )
 
 
-def lasso_text(session: Session) -> str:
-    """HTML: how many points of each kind are selected with the lasso, by class."""
+def lasso_table(session: Session) -> str:
+    """HTML: the pictures whose points are selected with the lasso, most points first; each opens by its button."""
     one, chosen = session.figures.placed_cloud, np.array(session.figures.lasso_points, int)
     if one is None:
         return ""
     if not len(chosen):
         return (
-            "<p class='quiet small'>Select points with the lasso (in the figure’s tool bar) to count them by class.</p>"
+            "<p class='quiet small'>Select points with the lasso (in the figure’s tool bar) to list their pictures.</p>"
         )
-    parts = []
-    for kind in ("attacked", "view", "cached", "prompt"):
-        labels = one.points.label[chosen][one.points.kind[chosen] == kind]
-        if len(labels):
-            ks, counts = np.unique(labels, return_counts=True)
-            order = np.argsort(-counts, kind="stable")
-            each = ", ".join(f"{escape(one.cloud.class_prompts.names[ks[i]])} {counts[i]}" for i in order)
-            parts.append(f"<li><b>{len(labels)} {KIND_TEXT[kind]}</b>: {each}</li>")
-    return f"<h3>Selected: {len(chosen)} points</h3><ul class='plain'>{''.join(parts)}</ul>"
+    owners, kinds = one.points.picture[chosen], one.points.kind[chosen]
+    pictures, counts = np.unique(owners[owners >= 0], return_counts=True)
+    order = pictures[np.argsort(-counts, kind="stable")]
+    rows = (
+        _lasso_row(one, n, {kind: int(((owners == n) & (kinds == kind)).sum()) for kind in KIND_TEXT})
+        for n in order[:MAX_LASSO_ROWS].tolist()
+    )
+    more = f"<p class='quiet small'>and {len(order) - MAX_LASSO_ROWS} more</p>" if len(order) > MAX_LASSO_ROWS else ""
+    columns = ("", "picture", "true class", *KIND_TEXT.values())
+    return (
+        f"<h3>Selected: {len(chosen)} points of {len(order)} pictures</h3>"
+        f"<p class='quiet small'>Press a picture: it is attacked again as here, and opens in all tabs.</p>"
+        f"{html_table(columns, rows, 'lassoed', scrolls='Selected pictures')}{more}"
+    )
 
 
-KIND_TEXT = {
-    "attacked": "pictures as delivered",
-    "view": "views",
-    "cached": "views in the memory",
-    "prompt": "mean prompts",
-}
+def _lasso_row(one: PlacedCloud, n: int, counts: dict[str, int]) -> str:
+    image = (
+        f'<img src="{jpeg_uri(one.cloud.thumbs[n])}" alt="" width="40" height="40">'
+        if one.cloud.thumbs is not None
+        else "open"
+    )
+    name = escape(one.cloud.ids[n])
+    button = f'<button type="button" data-picture="{n}" aria-label="Open {name}">{image}</button>'
+    true = escape(one.cloud.class_prompts.names[int(one.cloud.label[n])])
+    return table_row(button, name, true, *(str(count or "–") for count in counts.values()))
+
+
+KIND_TEXT = {"attacked": "as delivered", "view": "views", "cached": "in the memory"}  # kind of point -> column

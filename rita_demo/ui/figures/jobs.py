@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
-from rita_demo.analysis import UmapProcess, centre_by_kind
+from rita_demo.analysis import UMAP_MIN_DIST, UmapProcess, centre_by_kind
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.records.errors import DataError, SettingError
@@ -26,8 +26,7 @@ from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.widgets.plotly_view import parse_int
 
-TEXTURES_SOURCE = "textures"  # the source that needs no stored run
-UMAP_MIN_DIST = 0.1  # UMAP's min_dist, its own default
+TEXTURES_SOURCE, DATASET_PREFIX = "textures", "dataset:"  # sources that need no stored run
 
 
 class FigureJobs:
@@ -40,15 +39,16 @@ class FigureJobs:
     def collect(
         self, visitor: Any, source: Any, classes: Any, each: Any, attack: Any, budget: Any, views: Any
     ) -> Iterator[Updates]:
-        """Attack and decide drawn textures one after another, or load a stored stream."""
+        """Attack and decide drawn textures or pictures of a dataset one after another, or load a stored stream."""
         session = self._context.sessions.get(visitor)
         engine = self._context.engine_of(session)
-        if isinstance(source, str) and source != TEXTURES_SOURCE:
+        if isinstance(source, str) and source != TEXTURES_SOURCE and not source.startswith(DATASET_PREFIX):
             yield {self._context.status: notice.progress_html("Reading the stored stream", 0.1, 0)}
             steps = evaluation_page.load_cloud_steps(self._folders, source, engine)
             cloud = yield from self._progress_steps(steps, "Encoding clean picture {} of {}")
         else:
-            collection = evaluation_page.texture_set(parse_number(classes, "classes"), parse_number(each, "pictures"))
+            asked = (parse_number(classes, "classes"), parse_number(each, "pictures"))
+            collection = evaluation_page.live_set(self._folders, str(source).removeprefix(DATASET_PREFIX), *asked)
             steps = evaluation_page.collect_steps(engine, collection, _cloud_settings(attack, budget, views))
             cloud = yield from self._progress_steps(steps, "Attacking and deciding picture {} of {}")
         first = feature_cloud.placed_cloud(cloud, engine.kl_to_one_hot)

@@ -10,7 +10,8 @@ import gradio as gr
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.settings import SETTINGS
-from rita_demo.ui.figures import feature_cloud, measurements, theorem
+from rita_demo.ui.figures import feature_cloud, measurements, method_overview, theorem
+from rita_demo.ui.figures.jobs import DATASET_PREFIX, TEXTURES_SOURCE
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import build_fold, build_heading
@@ -20,7 +21,8 @@ from rita_demo.ui.widgets.setting_controls import ATTACK_CHOICES, setting_title
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
 Parts = dict[str, Any]  # components by name
-TEXTURES_CHOICE = ("Drawn textures, attacked now", "textures")
+TEXTURES_CHOICE = ("Drawn textures, attacked now", TEXTURES_SOURCE)
+LIVE_CONTROLS = ("classes", "each", "attack", "budget", "views")
 POINT_TEXT = "<p class='empty'>Point at a mark, or select it with the arrow keys and Enter, to see its picture.</p>"
 SHIPPED_TITLE = "measured for this copy: DTD, val"
 
@@ -30,6 +32,7 @@ def build(panels: PanelRegistry) -> Parts:
     with gr.Column(elem_id="figures"):
         return {
             **_build_cloud(panels),
+            **_build_overview(panels),
             **_build_kl_to_one_hot(panels),
             **_build_theorem(panels),
             **_build_ablations(panels),
@@ -42,10 +45,21 @@ def run_lists(parts: Parts, folders: DataFolders, chosen: str) -> Updates:
     names = [(SHIPPED_TITLE, evaluation_page.SHIPPED), *((name, name) for name in evaluation_page.run_names(folders))]
     known = [name for _, name in names]
     streams = [(one.title, one.name) for one in evaluation_page.stored_streams(folders)]
+    datasets = [
+        (f"{one.name}, attacked now", DATASET_PREFIX + one.name)
+        for one in evaluation_page.available(folders)
+        if one.name != TEXTURES_SOURCE
+    ]
     return {
-        parts["source"]: gr.update(choices=[TEXTURES_CHOICE, *streams]),
+        parts["source"]: gr.update(choices=[TEXTURES_CHOICE, *datasets, *streams]),
         parts["run"]: gr.update(choices=names, value=chosen if chosen in known else evaluation_page.SHIPPED),
     }
+
+
+def live_controls(parts: Parts, source: str) -> Updates:
+    """The controls of what is attacked now; a stored stream has its own pictures, attack and views."""
+    live = source == TEXTURES_SOURCE or source.startswith(DATASET_PREFIX)
+    return {parts[name]: gr.update(interactive=live) for name in LIVE_CONTROLS}
 
 
 def _menu(name: str, label: str, choices: Sequence[Any], value: Any, info: str | None = None) -> gr.Dropdown:
@@ -83,16 +97,16 @@ def _build_cloud(panels: PanelRegistry) -> Parts:
     setting = SETTINGS
     parts: dict[str, Any] = {}
     with gr.Row(elem_classes="ask-row"):
-        info = "drawn and attacked now, or a stream that evaluate stored on the server"
+        info = "attacked now, or a stream that evaluate stored on the server"
         parts["source"] = _menu("source", "Pictures", [TEXTURES_CHOICE], TEXTURES_CHOICE[1], info)
-        parts["classes"] = _slider("classes", "Classes", 2, 20, 6, "of drawn textures")
+        parts["classes"] = _slider("classes", "Classes", 2, 20, 6, "those with most pictures")
         parts["each"] = _slider("each", "Pictures of each", 2, 20, 6, "all are attacked")
         parts["attack"] = _menu("attack", "Attack", ATTACK_CHOICES, setting["attack"].default, "with its usual steps")
         budget, views = setting_title(setting["budget"]), setting_title(setting["views"])
         parts["budget"] = _slider("budget", budget, 0, 16, setting["budget"].default, "1/255; 0 is no attack")
         parts["views"] = _slider("views", views, 16, 64, 32, "crops of each picture", step=16)
-        info = "few: small groups; many: the overall shape"
-        parts["neighbours"] = _slider("neighbours", "UMAP’s neighbours", 2, 50, 15, info)
+        info = "more than the crops of a picture, or each picture is an island"
+        parts["neighbours"] = _slider("neighbours", "UMAP’s neighbours", 2, 100, 40, info)
     with gr.Row(elem_classes="whatif-row"):
         parts["gather"] = _button("gather", "Collect pictures", variant="primary")
         parts["stop"] = _button("stop", "Stop", visible=False)
@@ -121,7 +135,8 @@ def _build_cloud(panels: PanelRegistry) -> Parts:
     with gr.Row(elem_classes="pair"):
         parts["mark"] = _text(panels, "mark", _selected_point, "cloud")
         parts["mark"].value = POINT_TEXT
-        parts["lassoed"] = _text(panels, "lassoed", feature_cloud.lasso_text, "cloud")
+        parts["lassoed"] = HtmlButtons(elem_id="fig-lassoed")
+        panels.add(parts["lassoed"], feature_cloud.lasso_table, "cloud")
     _text(panels, "separation", feature_cloud.separability_table, "cloud")
     return parts
 
@@ -154,6 +169,22 @@ def _build_kl_to_one_hot(panels: PanelRegistry) -> Parts:
         )
         _text(panels, "one-hot-words", feature_cloud.kl_text, "cloud")
         return {"one_hot": figure}
+
+
+def _build_overview(panels: PanelRegistry) -> Parts:
+    lead = "Picture, crops, transport and costs of the run on screen, as one figure to save."
+    with build_fold("What does the method do, in one figure?", lead):
+        _figure(
+            panels,
+            "overview",
+            method_overview.draw_overview,
+            "step",
+            aria="The method on the picture on screen",
+            height=300,
+            narrow_height=560,
+            empty="Attack and defend a picture on the first tab.",
+        )
+        return {}
 
 
 def _build_theorem(panels: PanelRegistry) -> Parts:
@@ -199,6 +230,10 @@ def _build_ablations(panels: PanelRegistry) -> Parts:
             parts["measure"] = _button("measure", "Measure this setting")
             parts["stop_measuring"] = _button("stop-measuring", "Stop", visible=False)
         _figure(panels, "sweep", measurements.draw_sweep, "figures", aria="Accuracy against one setting", height=420)
+        aria = "Accuracy by backbone and attack"
+        _figure(panels, "backbones", measurements.draw_backbones, "figures", aria=aria, height=380)
+        aria = "Seconds per picture of every method"
+        _figure(panels, "times", measurements.draw_run_times, "figures", aria=aria, height=320)
         _text(panels, "components", measurements.component_table, "figures")
         return parts
 

@@ -23,6 +23,7 @@ from rita_demo.ui.widgets.setting_controls import setting_title
 
 MAX_ROWS = 150
 MAX_MEASURED_CELLS = 3  # measured cells beside a printed one
+NO_MEASUREMENT = "This run has no finished measurement."
 RECOMMENDED_TEXT = "recommended settings"
 ALL = "all"
 #: The first filters of the paper's table.
@@ -32,17 +33,33 @@ GRID_SETTING = "tuning_steps"  # the setting that is drawn against the budget
 
 def draw_sweep(session: Session) -> Figure:
     """The ablation of the chosen setting over the chosen run."""
-    return with_caption(_sweep(session), f"Run: {session.figures.run_folder or 'measured for this copy'}")
+    return with_caption(_sweep(session), _run_title(session))
+
+
+def _run_title(session: Session) -> str:
+    return f"Run: {session.figures.run_folder or 'measured for this copy'}"
 
 
 def _sweep(session: Session) -> Figure:
     setting, points = session.figures.setting, session.figures.ablation_points
-    if setting == GRID_SETTING and (grid := analysis.budget_curves(points, setting)):
-        return plots.sweep_lines(grid, "budget of the attack (1/255; 0 is clean)")
+    if setting == GRID_SETTING and (charts := analysis.budget_by_steps(points)):
+        return plots.grouped_accuracy(charts[0], "")
     rita = [point for point in points if point.cell.method == "rita"]
     return plots.sweep_lines(
         analysis.sweeps(rita, setting), setting_title(SETTINGS[setting]), recommended=getattr(RECOMMENDED, setting)
     )
+
+
+def draw_backbones(session: Session) -> Figure:
+    """Every method by backbone and attack, of the first dataset of the chosen run."""
+    charts = analysis.by_backbone(session.figures.ablation_points)
+    return with_caption(plots.grouped_accuracy(charts[0] if charts else None, NO_MEASUREMENT), _run_title(session))
+
+
+def draw_run_times(session: Session) -> Figure:
+    """Seconds per picture, where the chosen run has them (the shipped measurements do not)."""
+    rows = [point.cell for point in session.figures.ablation_points]
+    return with_caption(plots.run_times(evaluation_page.run_times(rows), "this run"), _run_title(session))
 
 
 def component_table(session: Session) -> str:

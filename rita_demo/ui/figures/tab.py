@@ -5,7 +5,7 @@ Its panels share the selection of all tabs; they are drawn only while the tab is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,11 +17,12 @@ from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.ui.figures import feature_cloud, layout, measurements, theorem
 from rita_demo.ui.figures.jobs import FigureJobs
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.session.figures_state import selected_class
-from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.run_request import RunRequest
+from rita_demo.ui.session.session import HOME_TAB, Session
 from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int, selected_points
 
 #: Long jobs of this tab wait only for each other: they use the engine for one step at a time.
@@ -29,12 +30,23 @@ LONG_EVENT, UMAP_EVENT = queued_event("figures"), queued_event("umap")
 
 
 class FiguresTab:
-    """The tab. Build it inside ``gr.Tab``; ``parts`` holds its components by name. ``worker`` places points by UMAP."""
+    """The tab. Build it inside ``gr.Tab``; ``parts`` holds its components by name. ``worker`` places points by UMAP.
+    From the first tab it uses ``run``, which runs a picture and puts it on screen, and ``start_background_work``, what
+    follows; ``tabs`` holds all tabs."""
 
     tab = "figures"
 
-    def __init__(self, context: AppContext, folders: DataFolders, worker: UmapProcess | None = None) -> None:
-        self.context, self.folders = context, folders
+    def __init__(
+        self,
+        context: AppContext,
+        folders: DataFolders,
+        run: Callable[[Session, RunRequest], Iterator[Updates]],
+        start_background_work: Callable[[Any], Iterator[Updates]],
+        tabs: gr.Tabs,
+        worker: UmapProcess | None = None,
+    ) -> None:
+        self.context, self.folders, self.tabs = context, folders, tabs
+        self.run, self.start_background_work = run, start_background_work
         self.jobs = FigureJobs(context, folders, worker or UmapProcess())
         self.parts: dict[str, Any] = layout.build(context.panels)
         context.panels.before_draw(self.tab, self._compute_bounds)
@@ -50,6 +62,7 @@ class FiguresTab:
             (p["cloud"].hover, self.on_hover, [visitor], [said, p["mark"]]),
             (p["cloud"].select, self.on_lasso, [visitor], [said, p["lassoed"]]),
             (p["chips"].click, self.on_chip, [visitor], of("class", "cloud")),
+            (p["source"].input, self.pick_source, [p["source"]], [p[name] for name in layout.LIVE_CONTROLS]),
             (p["how"].input, self.pick_projection, [visitor, p["how"]], of("cloud")),
             (p["one_hot"].click, self.on_class, [visitor], of("class", "cloud")),
             (p["brackets"].click, self.on_bounds_class, [visitor], of("class")),
@@ -63,6 +76,10 @@ class FiguresTab:
         for event, handler, inputs, outputs in quick:
             event(notice.handle_errors(said)(handler), inputs, outputs, **IMMEDIATE_EVENT)
         self.context.bind_tab(own_tab, [p["source"], p["run"]])
+        clearing = notice.handle_errors(said, lambda: {self.context.status: ""})
+        everywhere = self.context.outputs()
+        opened = p["lassoed"].click(clearing(self.open_picture), visitor, [self.tabs, *everywhere], **LONG_EVENT)
+        opened.success(clearing(self.start_background_work), visitor, everywhere, **BACKGROUND_EVENT)
         self._bind_jobs()
 
     def _bind_jobs(self) -> None:
@@ -130,7 +147,31 @@ class FiguresTab:
             return {}
         chosen = selected_points(event, len(one.points.kind))
         session.figures = replace(session.figures, lasso_points=chosen)
-        return {self.parts["lassoed"]: feature_cloud.lasso_text(session)}
+        return {self.parts["lassoed"]: feature_cloud.lasso_table(session)}
+
+    def open_picture(self, visitor: Any, event: gr.EventData) -> Iterator[Updates]:
+        """A picture of the table was pressed: attack it again as in the cloud, and show it in all tabs."""
+        session = self.context.sessions.get(visitor)
+        one = session.figures.placed_cloud
+        n = parse_int(event_data(event).get("picture"), 0, len(one.cloud.ids)) if one else None
+        if one is None or n is None:
+            return
+        cloud, engine = one.cloud, self.context.engine_of(session)
+        with self.context.activity.track_job():
+            yield {
+                self.context.error_banner: "",
+                self.context.status: notice.progress_html("Finding the picture", 0, 0),
+            }
+            picture = evaluation_page.cloud_picture(self.folders, cloud, n, engine.info.side)
+            settings = cloud.settings.replace(view_seed=cloud.seeds[n], attack_seed=cloud.seeds[n])
+            names, label = cloud.class_prompts.names, int(cloud.label[n])
+            to_front: dict[Any, Any] = {self.tabs: gr.update(selected=HOME_TAB)}
+            yield to_front
+            session.visible_tab = HOME_TAB
+            yield from self.run(session, RunRequest(picture, names, settings, label, None, cloud.ids[n]))
+
+    def pick_source(self, source: Any) -> Updates:
+        return layout.live_controls(self.parts, str(source))
 
     def on_chip(self, visitor: Any, event: gr.EventData) -> Updates:
         """A class was pressed: it is selected, or deselected if it was."""

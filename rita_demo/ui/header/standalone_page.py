@@ -16,7 +16,7 @@ from rita_demo import plots
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.export import to_json
 from rita_demo.plots import css_variables
-from rita_demo.plots.figure import Figure
+from rita_demo.plots.figure import PLOTLY_JS, Figure
 from rita_demo.records import Run
 from rita_demo.ui.panels import figure_caption, verdict_table
 from rita_demo.ui.panels.crop_field import SCRIPT, TEMPLATE, crop_field_value
@@ -24,7 +24,7 @@ from rita_demo.ui.panels.picture_triptych import pictures_value
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.theme import STYLE
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.plotly_view import PLOTLY_JS, figure_html, figure_script
+from rita_demo.ui.widgets.plotly_view import figure_html, figure_script
 from rita_demo.ui.widgets.views_grid import GRID_CSS, grid_value, sprite_value
 
 _STYLE = """

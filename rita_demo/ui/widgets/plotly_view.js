@@ -6,7 +6,6 @@ const plot = element.querySelector(".rita-plot");
 const emptyNote = element.querySelector(".rita-empty");
 const alt = element.querySelector(".rita-alt");
 const said = element.querySelector(".rita-said");
-const NARROW = 560;
 let drawn = null; // value, dark mode and size of the drawn figure
 let traces = {}; // reused while their JSON is the same: Plotly then draws only the layout
 let drawing = null; // promise of the last drawing
@@ -29,46 +28,20 @@ function recoloured(json) {
   return json.replace(/#[0-9a-f]{6}\b/gi, (c) => fixed.dark_for[c.toLowerCase()] || c);
 }
 
-function assign(target, path, value) {
-  const keys = path.split(".");
-  const last = keys.pop();
-  for (const key of keys) target = target[key] = target[key] || {};
-  target[last] = value;
-}
-
-// Break long sentences above a figure at the width of the view; markup does not count.
-function wrapped(text, letters) {
-  const lines = [""];
-  let used = 0;
-  for (const word of text.split(/ (?![^<]*>)/)) {
-    const size = word.replace(/<[^>]*>/g, "").replace(/&[a-z]+;/g, "x").length + 1;
-    if (used && used + size > letters) {
-      lines.push("");
-      used = 0;
-    }
-    lines[lines.length - 1] += (used ? " " : "") + word;
-    used += size;
-  }
-  return lines.join("<br>");
-}
-
 // A saved figure has its name above and the run's settings below, on the page's background.
-const GAP = 18; // pixels of a line
 function framed() {
   const layout = structuredClone(plot.layout);
-  const words = plot.layout.meta?.caption ?? document.querySelector("#figure-caption p")?.textContent ?? "";
-  const lines = wrapped(words.replace(/&/g, "&amp;").replace(/</g, "&lt;"), Math.floor(layout.width / 6)).split("<br>");
-  const above = 2 * GAP, below = (lines.length + 1) * GAP;
+  const meta = layout.meta || {};
+  const caption = meta.caption ?? document.querySelector("#figure-caption p")?.textContent ?? "";
   const { t, b, l } = plot._fullLayout._size;
-  const line = { xref: "paper", yref: "paper", x: 0, xshift: 8 - l, xanchor: "left", showarrow: false, align: "left" };
-  layout.margin = { ...layout.margin, t: t + above, b: b + below };
-  layout.height += above + below;
+  layout.margin = { ...layout.margin, t: t + 2 * LINE };
+  layout.height += 2 * LINE;
+  const name = { xref: "paper", yref: "paper", x: 0, xshift: 8 - l, xanchor: "left", y: 1, yanchor: "bottom", yshift: t + 6 };
+  const title = { ...name, text: `<b>${fixed.aria.replace(/</g, "&lt;")}</b>`, font: { size: 15 }, showarrow: false };
+  layout.annotations = [...(layout.annotations || []), title];
+  const plain = caption.replace(/&/g, "&amp;").replace(/</g, "&lt;");
+  addBelow(layout, [meta.below, plain].filter(Boolean).join("   "), { bottom: b, left: l });
   layout.paper_bgcolor = getComputedStyle(document.body).getPropertyValue("--rita-surface") || "#ffffff";
-  layout.annotations = [
-    ...(layout.annotations || []),
-    { ...line, y: 1, yanchor: "bottom", yshift: t + 6, text: `<b>${fixed.aria.replace(/</g, "&lt;")}</b>`, font: { size: 15 } },
-    { ...line, y: 0, yanchor: "top", yshift: -(b + 4), text: lines.join("<br>"), font: { size: 11 } },
-  ];
   const filename = "rita-" + fixed.aria.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
   const figure = { data: plot.data, layout, config: { staticPlot: true } };
   return { figure, size: { width: layout.width, height: layout.height }, filename };
@@ -157,12 +130,7 @@ function paint() {
   const { data, layout } = JSON.parse(recoloured(props.value));
   const meta = layout.meta || {};
   alt.textContent = meta.alt || "";
-  if (narrow) for (const path in meta.narrow || {}) assign(path.startsWith("data.") ? { data } : layout, path, meta.narrow[path]);
-  for (const n of meta.wrap || []) {
-    const note = layout.annotations[n];
-    note.text = wrapped(note.text, Math.floor((width - 24) / 6.7));
-  }
-  Object.assign(layout, { width, height, autosize: false });
+  fit({ data, layout }, width, height);
   const text = JSON.stringify(data);
   if (text !== traces.text) traces = { text, data };
   const config = meta.select

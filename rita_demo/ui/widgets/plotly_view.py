@@ -18,13 +18,11 @@ from typing import Any
 from urllib.parse import quote
 
 import gradio as gr
-import plotly
 
-from rita_demo.plots.figure import Figure
+from rita_demo.plots.figure import FIT_SCRIPT, PLOTLY_JS, Figure
 from rita_demo.plots.theme import DARK_COLOURS
 
-PLOTLY_JS = Path(plotly.__file__).resolve().parent / "package_data" / "plotly.min.js"
-SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+SCRIPT = FIT_SCRIPT + Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 MAX_NUMBERS = 8  # of one click's data
 MAX_TEXT_LENGTH = 200  # of one string in an event
 MAX_POINTS = 4096  # of one selection

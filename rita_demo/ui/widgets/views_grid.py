@@ -25,14 +25,19 @@ COLUMNS = 8  # of the sprite (not of the page, which fits as many as it can)
 VOTE_TEXT = {"true": "the true class", "fooled": "the attack’s class", "another": "another class"}
 
 
-def views_sprite(views: np.ndarray) -> str:
-    """``views`` (N, s, s, 3) uint8 side by side in rows of ``COLUMNS``, as one JPEG: a data URI. Empty cells are grey."""
+def tiled(views: np.ndarray, columns: int) -> np.ndarray:
+    """``views`` (N, s, s, 3) uint8 side by side in rows of ``columns``, as one picture. Empty cells are grey."""
     count, high, wide = views.shape[:3]
-    rows = -(-count // COLUMNS)
-    sheet = np.full((rows * COLUMNS, high, wide, 3), 128, np.uint8)
+    rows = -(-count // columns)
+    sheet = np.full((rows * columns, high, wide, 3), 128, np.uint8)
     sheet[:count] = views
-    sheet = sheet.reshape(rows, COLUMNS, high, wide, 3).transpose(0, 2, 1, 3, 4)
-    return jpeg_uri(sheet.reshape(rows * high, COLUMNS * wide, 3))
+    sheet = sheet.reshape(rows, columns, high, wide, 3).transpose(0, 2, 1, 3, 4)
+    return sheet.reshape(rows * high, columns * wide, 3)
+
+
+def views_sprite(views: np.ndarray) -> str:
+    """``views`` (N, s, s, 3) uint8 in rows of ``COLUMNS``, as one JPEG: a data URI."""
+    return jpeg_uri(tiled(views, COLUMNS))
 
 
 def magnified_perturbation(clean_pixels: np.ndarray, attacked_pixels: np.ndarray, gain: float = 20) -> np.ndarray:

@@ -20,7 +20,7 @@ from rita_demo.records import MeasuredCell, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.records.measurement import AblationPoint
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.figures import feature_cloud, measurements, theorem
+from rita_demo.ui.figures import feature_cloud, measurements, method_overview, theorem
 from rita_demo.ui.figures import jobs as figures_jobs
 from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.figures.theorem import shown_classes
@@ -28,6 +28,7 @@ from rita_demo.ui.framework.context import AppContext, ModelPool
 from rita_demo.ui.framework.notice import ErrorBanner
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.session.figures_state import selected_class
+from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.session import HOME_TAB
 from rita_demo.ui.session.store import Sessions
 from tests.plots.clouds import make_cloud
@@ -76,12 +77,19 @@ def mark(i: int) -> Any:
     return event(curve=0, index=0, x=0, y=0, data=[i, "words"])
 
 
+def run_and_show(session: Any, request: RunRequest) -> Any:
+    """What the first tab does with a request, without its panels."""
+    steps = request.steps(FakeEngine(spread=0.2), None)
+    yield from ({} for _ in steps)
+    session.show(steps.value)
+
+
 @pytest.fixture(scope="module")
 def tab() -> FiguresTab:
     engine = FakeEngine(spread=0.2)
-    with gr.Blocks(), gr.Tabs(), gr.Tab("Figures", id="figures") as holder:
+    with gr.Blocks(), gr.Tabs() as tabs, gr.Tab("Figures", id="figures") as holder:
         context = AppContext(ModelPool(engine), Sessions(), PanelRegistry(), ErrorBanner(), gr.HTML(), gr.State(""))
-        built = FiguresTab(context, DataFolders(), InstantUmap())
+        built = FiguresTab(context, DataFolders(), run_and_show, lambda _: iter(()), tabs, InstantUmap())
         built.bind_events(holder)
     return built
 
@@ -168,7 +176,44 @@ def test_hover_and_lasso_show_thumbnail_and_counts(client: FiguresClient) -> Non
     chosen = np.flatnonzero(marks.kind == "attacked")[:4].tolist()
     said = client.tab.on_lasso(client.name, event(points=[*chosen, 10**9, "x", None]))[parts["lassoed"]]
     assert "Selected: 4 points" in said
-    assert "woven 2, &lt;b&gt;dotted&lt;/b&gt; 1, lined 1" in said
+    assert said.count("<button") == 4
+    assert 'data-picture="0"' in said
+
+
+def test_a_lassoed_picture_is_attacked_again_and_opens_in_all_tabs(client: FiguresClient) -> None:
+    jobs = client.tab.jobs
+    list(jobs.collect(client.name, figures_jobs.TEXTURES_SOURCE, 3, 2, "pgd", 4, 16))
+    cloud = client.session.figures.placed_cloud.cloud
+    updates = list(client.tab.open_picture(client.name, event(picture=4)))
+    assert any(client.tab.tabs in update for update in updates)
+    run = client.session.run
+    assert run.class_prompts.names == cloud.class_prompts.names
+    assert run.label == cloud.label[4]
+    assert np.allclose(run.attacked.encoded_views.features[0], cloud.attacked[4], atol=1e-6)
+    assert list(client.tab.open_picture(client.name, event(picture=99))) == []
+
+
+def test_a_stored_stream_has_no_use_for_the_controls_of_the_attack(client: FiguresClient) -> None:
+    for source, live in ((figures_jobs.TEXTURES_SOURCE, True), ("dataset:dtd", True), ("run/cells/x", False)):
+        assert {update["interactive"] for update in client.tab.pick_source(source).values()} == {live}
+
+
+def test_one_picture_per_class_is_no_finding(client: FiguresClient) -> None:
+    list(client.tab.jobs.collect(client.name, figures_jobs.TEXTURES_SOURCE, 4, 1, "pgd", 4, 16))
+    assert "Cannot be measured: one picture per class" in feature_cloud.separability_table(client.session)
+
+
+def test_the_overview_shows_the_run_on_screen(client: FiguresClient) -> None:
+    client.context.crop_views(client.session, "attacked")
+    figure = method_overview.draw_overview(client.session)
+    run = client.session.run
+    best = run.class_prompts.names[run.attacked.trace.verdict.label]
+    assert best in figure.meta["alt"]
+    assert len(figure.layout.images) == 2
+    widths = [t.line.width for t in figure.data if t.type == "scatter" and t.mode == "lines"]
+    plan = run.attacked.trace.prompt_transport.plan[run.attacked.trace.verdict.label]
+    assert max(widths) == pytest.approx(7.0)
+    assert len(widths) <= plan.size
 
 
 @pytest.mark.parametrize("bad", [{}, {"k": 99}, {"k": "x"}, {"curve": 0, "index": 0, "data": [1e9]}])

@@ -15,9 +15,9 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from rita_demo.plots import class_costs, css_variables, plan_heatmap
-from rita_demo.plots.figure import Figure
+from rita_demo.plots.figure import PLOTLY_JS, Figure
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.widgets.plotly_view import PLOTLY_JS, Click, PlotlyView, clicked, selected_points
+from rita_demo.ui.widgets.plotly_view import Click, PlotlyView, clicked, selected_points
 from rita_demo.ui.widgets.views_grid import (
     ViewsGrid,
     clicked_view,

@@ -1,0 +1,88 @@
+"""Stored measurements as groups of bars: steps of the prompt update by budget, and methods by backbone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from rita_demo.analysis.sweeps import non_recommended
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.records import MeasuredCell
+from rita_demo.records.measurement import AblationPoint, AccuracyChart
+
+PROTOCOL_ORDER = ("stream", "off", "reset")  # of two measurements the first is shown
+
+
+def budget_by_steps(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
+    """RITA's accuracy by the budget of PGD, a bar per number of steps of the prompt update: one chart per dataset, split
+    and backbone with at least two budgets and two numbers of steps. Budget 0 is no attack."""
+    mine = [p for p in points if p.cell.method == "rita" and p.cell.attack in ("none", "pgd")]
+    charts = []
+    for cells in _by_place(mine):
+        found = _closest(cells, lambda p: (p.settings.get("tuning_steps"), _budget(p.cell)), "tuning_steps")
+        steps, budgets = (sorted({key[at] for key in found}) for at in (0, 1))
+        if len(steps) < 2 or len(budgets) < 2:
+            continue
+        bars = {
+            f"{step} step{'s' * (step != 1)}": tuple(found.get((step, budget)) for budget in budgets) for step in steps
+        }
+        groups = tuple(f"{budget}/255" if budget else "no attack" for budget in budgets)
+        charts.append(AccuracyChart(_about(cells, "RITA"), "strength of PGD", groups, bars))
+    return tuple(charts)
+
+
+def by_backbone(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
+    """Every method's accuracy without an attack and under each attack, a group per backbone and attack: one chart per
+    dataset and split."""
+    charts = []
+    datasets: dict[tuple[str, str], list[AblationPoint]] = {}
+    for point in points:
+        datasets.setdefault((point.cell.dataset, point.cell.split), []).append(point)
+    for (dataset, split), mine in datasets.items():
+        found = _closest(mine, lambda p: ((p.cell.backbone, _attack(p.cell)), p.cell.method))
+        groups = sorted({key[0] for key in found}, key=lambda group: (group[0], group[1] != "no attack", group[1]))
+        methods = [name for name in DEFENCES if any(method == name for _, method in found)]
+        bars = {name: tuple(found.get((group, name)) for group in groups) for name in methods}
+        titles = tuple(f"{backbone}<br>{attack}" for backbone, attack in groups)
+        charts.append(AccuracyChart(f"{dataset} ({split})", "backbone, attack", titles, bars))
+    return tuple(charts)
+
+
+def _by_place(points: Iterable[AblationPoint]) -> list[list[AblationPoint]]:
+    places: dict[tuple[str, ...], list[AblationPoint]] = {}
+    for point in points:
+        cell = point.cell
+        places.setdefault((cell.dataset, cell.split, cell.backbone), []).append(point)
+    return list(places.values())
+
+
+def _closest(
+    points: Iterable[AblationPoint], key: Callable[[AblationPoint], Any], *about: str
+) -> dict[Any, MeasuredCell]:
+    """For every key the cell closest to the recommended settings, apart from the settings that the chart is ``about``."""
+    free = dict.fromkeys(about)
+
+    def distance(point: AblationPoint) -> tuple[int, int, int]:
+        protocol = point.cell.protocol
+        place = PROTOCOL_ORDER.index(protocol) if protocol in PROTOCOL_ORDER else len(PROTOCOL_ORDER)
+        return len(non_recommended(point, free)), place, -point.cell.n
+
+    found: dict[Any, MeasuredCell] = {}
+    for point in sorted(points, key=distance):
+        found.setdefault(key(point), point.cell)
+    return found
+
+
+def _about(points: list[AblationPoint], method: str) -> str:
+    cell = points[0].cell
+    return f"{method}, {cell.dataset} ({cell.split}), {cell.backbone}"
+
+
+def _budget(cell: MeasuredCell) -> int:
+    return 0 if cell.attack == "none" else cell.budget
+
+
+def _attack(cell: MeasuredCell) -> str:
+    if cell.attack == "none":
+        return "no attack"
+    return f"{cell.attack} {cell.budget}/255" if cell.budget else cell.attack

@@ -1,0 +1,67 @@
+"""Groups of bars from measured points (TEST DATA)."""
+
+from __future__ import annotations
+
+from rita_demo import analysis, plots
+from rita_demo.records.measurement import AblationPoint, RunTime
+from rita_demo.settings import RECOMMENDED
+from tests.plots.synthetic import measured_cell
+
+
+def point(accuracy: float, method: str = "rita", backbone: str = "embedded", **changes) -> AblationPoint:
+    columns = {"attack": "pgd", "budget": 4, "protocol": "stream"} | changes
+    cell = {name: columns.pop(name) for name in ("attack", "budget", "protocol")}
+    settings = RECOMMENDED.as_dict() | cell | columns if method == "rita" else {}
+    return AblationPoint(measured_cell(accuracy, method=method, backbone=backbone, **cell), settings)
+
+
+POINTS = [
+    point(60, attack="none", budget=0),
+    point(20),
+    point(55, attack="none", budget=0, tuning_steps=0),
+    point(10, tuning_steps=0),
+    point(99, tuning_steps=0, slots=8),  # further from the recommended settings
+    point(15, tuning_steps=0, budget=8),
+    point(5, "clip", protocol="off"),
+]
+
+
+def accuracies(chart):
+    return {name: [cell and cell.accuracy for cell in cells] for name, cells in chart.series.items()}
+
+
+def test_steps_by_budget_take_the_points_closest_to_the_recommended_settings() -> None:
+    (chart,) = analysis.budget_by_steps(POINTS)
+    assert chart.groups == ("no attack", "4/255", "8/255")
+    assert accuracies(chart) == {"0 steps": [55, 10, 15], "1 step": [60, 20, None]}
+    assert analysis.budget_by_steps(POINTS[:2]) == ()
+
+
+def test_backbones_group_every_method_by_model_and_attack() -> None:
+    (chart,) = analysis.by_backbone([*POINTS, point(33, backbone="ViT-B-32")])
+    assert chart.groups == (
+        "ViT-B-32<br>pgd 4/255",
+        *(f"embedded<br>{a}" for a in ("no attack", "pgd 4/255", "pgd 8/255")),
+    )
+    assert accuracies(chart) == {"clip": [None, None, 5, None], "rita": [33, 60, 20, 15]}
+
+
+def test_bars_have_the_charts_numbers_and_intervals() -> None:
+    (chart,) = analysis.budget_by_steps(POINTS)
+    figure = plots.grouped_accuracy(chart, "")
+    assert [list(bar.y) for bar in figure.data] == [[55, 10, 15], [60, 20]]
+    first = chart.series["0 steps"][0]
+    assert figure.data[0].error_y.array[0] == first.high - first.accuracy
+    assert all(round(x) == at for bar in figure.data for at, x in enumerate(bar.x))  # each in its own group
+    assert figure.layout.yaxis.range[0] < 0.1, "bars start at zero"
+    assert "no attack: 55.0 %" in figure.meta["alt"]
+    assert plots.grouped_accuracy(None, "Nothing yet.").meta["alt"] == "Nothing yet."
+
+
+def test_run_times_are_stacked_fastest_on_top() -> None:
+    figure = plots.run_times([RunTime("clip", 0.01, 0.0, 5), RunTime("rita", 0.3, 0.2, 5)], "a run")
+    views, own = figure.data
+    assert list(views.x) == [0.3, 0.01]
+    assert (list(own.x), list(own.base)) == ([0.2, 0.0], [0.3, 0.01])
+    assert list(figure.layout.yaxis.ticktext) == ["RITA", "CLIP"]
+    assert "No measured run" in plots.run_times([], "x").meta["alt"]

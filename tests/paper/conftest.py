@@ -1,0 +1,19 @@
+"""One small measurement on the tiny model, and the figures and tables written from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rita_demo.cli import main as cli
+from tests.evaluation.conftest import command_line, data_root, single_threaded  # noqa: F401
+
+
+@pytest.fixture
+def measured(tmp_path: Path, command_line) -> Path:  # noqa: F811
+    """A run folder: clean and PGD at two budgets, without and with a step of the prompt update."""
+    out = tmp_path / "runs" / "small"
+    more = ("--attack", "none,pgd", "--budget", "1,4", "--sweep", "tuning_steps=0,1", "--limit", "4")
+    assert cli.main(command_line(out, *more)) == 0
+    return out

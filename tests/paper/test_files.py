@@ -1,0 +1,85 @@
+"""The command ``figures``: every figure and table of the paper as files, from a real small measurement."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from rita_demo.cli import main as cli
+from rita_demo.paper import catalogue, files
+from rita_demo.records.errors import DataError
+from tests.browser import find_browser
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def browser(monkeypatch) -> None:
+    monkeypatch.setenv("RITA_BROWSER", find_browser() or "")
+
+
+def test_one_command_writes_what_was_measured_and_lists_what_is_missing(measured: Path, tmp_path, capsys) -> None:
+    out, chosen = tmp_path / "paper", "budget-by-steps,ablation-views,run-time,table-main,table-rn50"
+    assert cli.main(["figures", str(measured.parent), "--only", chosen, "--out", str(out)]) == 0
+    assert "figures" in capsys.readouterr().out
+    index = (out / "index.md").read_text("utf-8")
+    for name in ("budget-by-steps", "run-time"):
+        assert {path.name for path in out.glob(f"{name}*")} == {
+            *(f"{name}-{width}mm.{kind}" for width in (88, 180) for kind in ("svg", "pdf")),
+            f"{name}.txt",
+        }
+        caption = (out / f"{name}.txt").read_text("utf-8").strip()
+        assert caption in index
+        assert "n = 4" in caption
+        assert "caltech101" in caption
+    assert "**ablation-views**: missing. No run varies it: evaluate --sweep views=32,64,96." in index
+    assert re.search(r"\*\*table-rn50\*\*: missing.*RN50", index)
+    assert [path.name for path in sorted(out.glob("table-*"))] == ["table-main.csv", "table-main.md", "table-main.tex"]
+    linked = re.findall(r"\]\(([^)]+)\)", index)
+    assert linked
+    assert all((out / name).is_file() for name in linked)
+    rows = list(csv.reader((out / "table-main.csv").open(encoding="utf-8")))
+    assert any(row[0].startswith("RITA") for row in rows)
+    assert r"\begin{tabular}" in (out / "table-main.tex").read_text("utf-8")
+
+
+def test_all_names_are_those_of_the_paper_s_tables_and_the_figures() -> None:
+    names = catalogue.names()
+    assert len(set(names)) == len(names)
+    assert {"feature-cloud", "method-overview", "kl-to-one-hot", "table-main", "table-components"} <= set(names)
+
+
+def test_the_cloud_is_of_the_dataset_classes_and_pictures_asked_for(
+    measured: Path, tmp_path, data_root, tiny_model_dir
+) -> None:
+    out = tmp_path / "paper"
+    given = ["--dataset", "caltech101", "--data-root", data_root, "--classes", "2", "--each", "2", "--neighbours", "5"]
+    given += ["--backbone", f"local-dir:{tiny_model_dir}", "--only", "feature-cloud,kl-to-one-hot", "--out", out]
+    assert cli.main(["figures", str(measured), *map(str, given)]) == 0
+    caption = (out / "feature-cloud.txt").read_text("utf-8")
+    assert "4 pictures of caltech101 (test), 2 classes" in caption
+    assert "islands of their own" in caption  # 5 neighbours, 16 crops of each picture
+    svg = (out / "feature-cloud-180mm.svg").read_text("utf-8")
+    assert "cat" in svg
+    assert "their views, and the memory" in svg
+    assert (out / "kl-to-one-hot-88mm.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--only", "budget-by-step"], "budget-by-steps"),
+        (["--only", "feature-cloud", "--classes", "1"], "A cloud has 2 to 47 classes"),
+    ],
+)
+def test_a_wrong_name_or_number_is_a_sentence(measured: Path, tmp_path, capsys, words, sentence: str) -> None:
+    assert cli.main(["figures", str(measured), "--out", str(tmp_path / "x"), *words]) == 1
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_folder_without_measurements_is_a_sentence(tmp_path) -> None:
+    with pytest.raises(DataError, match="no measurements in"):
+        files.run_folders([tmp_path])

@@ -1,0 +1,66 @@
+"""Printed figures: their size in millimetres, the size of their letters, their fonts; drawn by a real Chromium."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from rita_demo import plots
+from rita_demo.paper import printing
+from rita_demo.paper.printing import print_figure
+from rita_demo.records.errors import DataError
+from rita_demo.records.measurement import AblationSweep
+from tests.browser import find_browser
+from tests.plots.synthetic import measured_cell
+
+POINTS_PER_MM = 72 / 25.4
+LINES = [AblationSweep("slots", (1, 3, 16), (measured_cell(40), measured_cell(50), measured_cell(60)))]
+
+
+@pytest.fixture
+def figure(monkeypatch) -> plots.figure.Figure:
+    monkeypatch.setenv("RITA_BROWSER", find_browser() or "")
+    return plots.sweep_lines(LINES, "Slots per class J ⋈ ⬢", recommended=3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [88, 180])
+def test_a_figure_is_as_wide_as_asked_with_letters_of_7_to_9_points_and_its_fonts(figure, width: int) -> None:
+    done = print_figure(figure, width, 420, 480)
+    box = [float(x) for x in re.search(rb"/MediaBox \[([^\]]*)\]", done.pdf)[1].split()]
+    assert box[2] / POINTS_PER_MM == pytest.approx(width, abs=0.5)
+    assert b"/FontFile2" in done.pdf
+    svg = ElementTree.fromstring(done.svg)
+    assert float(svg.get("width").removesuffix("mm")) == pytest.approx(width, abs=0.01)
+    _, _, across, high = map(float, svg.get("viewBox").split())
+    assert float(svg.get("height").removesuffix("mm")) == pytest.approx(width * high / across, rel=1e-3)
+    assert box[3] / box[2] == pytest.approx(high / across, abs=0.01)
+    points = [float(px) * box[2] / across for px in re.findall(r"font-size: ([\d.]+)px", done.svg)]
+    assert points
+    assert min(points) >= 6.95
+    assert max(points) <= 9.05
+    assert done.svg.count("@font-face") == 2
+    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", done.svg), "it needs no other file"
+    text = " ".join(svg.itertext())
+    assert "Slots per class J ⋈ ⬢" in text
+    assert "memory kept" in text
+
+
+def test_without_chromium_a_sentence_says_how_to_get_it(figure, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("RITA_BROWSER", str(tmp_path / "none"))
+    with pytest.raises(DataError, match="apt install chromium"):
+        print_figure(figure, 88, 420, 480)
+    broken = tmp_path / "chromium"
+    broken.write_text("#!/bin/sh\necho out of paper >&2\nexit 3\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("RITA_BROWSER", str(broken))
+    with pytest.raises(DataError, match=r"did not print the figure\. out of paper"):
+        print_figure(figure, 88, 420, 480)
+
+
+def test_text_of_a_figure_cannot_end_the_script_that_draws_it() -> None:
+    nasty = plots.message_figure("</script><script>alert(1)</script>")
+    page = printing.page_html(nasty, 88, 374, 200)
+    assert "</script><script>alert" not in page
