@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from rita_demo.analysis.sweeps import non_recommended
-from rita_demo.defences.registry import DEFENCES
+from rita_demo.defences.registry import compared
 from rita_demo.records import MeasuredCell
 from rita_demo.records.measurement import AblationPoint, AccuracyChart
 
@@ -32,16 +33,18 @@ def budget_by_steps(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...
 
 
 def by_backbone(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
-    """Every method's accuracy without an attack and under each attack, a group per backbone and attack: one chart per
-    dataset and split."""
+    """Every method's accuracy without an attack and under each attack, a group per backbone and attack with at least two
+    methods: one chart per dataset and split."""
     charts = []
     datasets: dict[tuple[str, str], list[AblationPoint]] = {}
     for point in points:
         datasets.setdefault((point.cell.dataset, point.cell.split), []).append(point)
     for (dataset, split), mine in datasets.items():
         found = _closest(mine, lambda p: ((p.cell.backbone, _attack(p.cell)), p.cell.method))
-        groups = sorted({key[0] for key in found}, key=lambda group: (group[0], group[1] != "no attack", group[1]))
-        methods = [name for name in DEFENCES if any(method == name for _, method in found)]
+        counts = Counter(group for group, _ in found)
+        several = {group for group in counts if counts[group] > 1} or set(counts)  # one method alone compares nothing
+        groups = sorted(several, key=lambda group: (group[0], group[1] != "no attack", group[1]))
+        methods = [name for name in compared() if any(method == name for _, method in found)]
         bars = {name: tuple(found.get((group, name)) for group in groups) for name in methods}
         titles = tuple(f"{backbone}<br>{attack}" for backbone, attack in groups)
         charts.append(AccuracyChart(f"{dataset} ({split})", "backbone, attack", titles, bars))

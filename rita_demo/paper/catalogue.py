@@ -5,6 +5,7 @@ What nothing was measured for is :class:`Missing` and says what to measure.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -100,9 +101,13 @@ def measured_figures(rows: Sequence[ResultRow], points: Sequence[AblationPoint])
         found += [_bars(name, chart, what, len(charts) > 1) for chart in charts]
         if not charts:
             found.append(Missing(name, f"No run was measured for it: evaluate {hint}."))
-    if times := run_times(rows):
-        about = f"{rows[0].backbone}, seconds per picture"
-        caption = f"Run time: median seconds per picture, views and method; {_measured_on(rows)}"
+    model = Counter(row.backbone for row in rows).most_common(1)
+    mine = [row for row in rows if row.backbone == model[0][0]] if model else []
+    if times := run_times(mine):
+        places = ", ".join(dict.fromkeys(f"{row.dataset} ({row.split})" for row in mine))
+        about = f"{mine[0].backbone}, seconds per picture"
+        counts = ", ".join(f"{one.method} {one.n}" for one in times)
+        caption = f"Median seconds per picture, views and method, without the attack; {mine[0].backbone}, {places}; pictures: {counts}."
         found.append(Drawn(TIMES, caption, plots.run_times(times, about), 320, 360))
     else:
         found.append(Missing(TIMES, "No run was measured."))

@@ -116,7 +116,9 @@ VARIABLES: dict[str, Variable] = {
     "RITA_DEBUG": Variable(
         "0 or 1", "`0`", "errors in full, messages included: they may contain what a visitor typed", False, _boolean
     ),
-    "RITA_BROWSER": Variable("file", "searched", "the Chromium of the tests and of `bench`", None, str),
+    "RITA_BROWSER": Variable(
+        "file", "searched", "the Chromium that prints figures, also in the tests and `bench`", None, str
+    ),
     "RITA_URL": Variable(
         "address", "none", "a running page that the browser tests use instead of starting one", None, str
     ),

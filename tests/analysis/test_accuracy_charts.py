@@ -38,12 +38,13 @@ def test_steps_by_budget_take_the_points_closest_to_the_recommended_settings() -
 
 
 def test_backbones_group_every_method_by_model_and_attack() -> None:
-    (chart,) = analysis.by_backbone([*POINTS, point(33, backbone="ViT-B-32")])
-    assert chart.groups == (
-        "ViT-B-32<br>pgd 4/255",
-        *(f"embedded<br>{a}" for a in ("no attack", "pgd 4/255", "pgd 8/255")),
+    (chart,) = analysis.by_backbone(
+        [*POINTS, point(33, backbone="ViT-B-32"), point(3, "clip", "ViT-B-32", protocol="off")]
     )
-    assert accuracies(chart) == {"clip": [None, None, 5, None], "rita": [33, 60, 20, 15]}
+    assert chart.groups == ("ViT-B-32<br>pgd 4/255", "embedded<br>pgd 4/255")
+    assert accuracies(chart) == {"clip": [3, 5], "rita": [33, 20]}
+    (alone,) = analysis.by_backbone(POINTS[:1])
+    assert accuracies(alone) == {"rita": [60]}
 
 
 def test_bars_have_the_charts_numbers_and_intervals() -> None:

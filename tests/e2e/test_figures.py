@@ -42,7 +42,7 @@ def test_a_cloud_is_collected_projected_and_selected_across_tabs(figures_page: P
     expect(figures_page.locator("#fig-separation")).to_contain_text("silhouette", timeout=LONG_TIMEOUT_MS)
     figures_page.get_by_role("button", name="Are stored views closer").click()
     expect(figures_page.locator("#fig-one-hot-words")).to_contain_text("KL to one-hot")
-    expect(figures_page.locator("#fig-cloud")).to_contain_text("approximate placement", timeout=LONG_TIMEOUT_MS)
+    expect(figures_page.locator("#fig-cloud")).to_contain_text("UMAP, 40 neighbours", timeout=LONG_TIMEOUT_MS)
     chip = figures_page.locator("#fig-chips button").nth(1)
     chip.click()
     expect(figures_page.locator("#fig-chips button").nth(1)).to_have_attribute("aria-pressed", "true")
@@ -63,6 +63,11 @@ def test_a_cloud_is_collected_projected_and_selected_across_tabs(figures_page: P
     expect(figures_page.locator("#fig-lassoed")).to_contain_text(re.compile(r"Selected: [1-9]\d* points"))
     findings = severe_findings(figures_page)
     assert not findings, "\n".join(findings)
+    opened = figures_page.locator("#fig-lassoed button").first
+    name = opened.get_attribute("aria-label")
+    opened.click()  # it is attacked again, and is shown in all tabs
+    expect(figures_page.get_by_role("tab", name="Attack & defend")).to_have_attribute("aria-selected", "true")
+    expect(figures_page.locator("#verdicts")).to_contain_text(name.split()[1].split("/")[0], timeout=LONG_TIMEOUT_MS)
 
 
 def lasso(page: Page) -> None:

@@ -13,7 +13,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import torch
-from torch.nn.functional import normalize
+from torch.nn.functional import adaptive_avg_pool2d, normalize
 
 from rita_demo import method
 from rita_demo.defences.contract import DefenceInput
@@ -36,6 +36,7 @@ from rita_demo.settings import Settings
 from rita_demo.views.boxes import area_fractions
 
 WIDTH, SIDE, TAU = 48, 32, 0.05
+PIXEL_WEIGHTS = torch.randn(3 * 16, WIDTH, generator=torch.Generator().manual_seed(0))
 
 
 class FakeEngine:
@@ -178,6 +179,10 @@ class FakeEngine:
             lambda context: normalize(hand[:, None] + context[None, :, 0], dim=-1),
             TAU,
             settings,
+            view_pixels=lambda count: (
+                torch.from_numpy(picture.pixels / np.float32(255)).permute(2, 0, 1).repeat(count, 1, 1, 1)
+            ),
+            encode_pixels=lambda pixels: normalize(adaptive_avg_pool2d(pixels, 4).flatten(1) @ PIXEL_WEIGHTS, dim=-1),
         )
 
     theorem_bounds = Engine.theorem_bounds  # from features alone: nothing to fake

@@ -22,7 +22,8 @@ from rita_demo.records import MeasuredCell
 from rita_demo.records.measurement import AccuracyChart
 
 GAP = 0.2  # of a group's width, between groups
-PATTERNS = ("", "/", "x", ".", "-", "|")  # of bars in one colour
+#: Patterns of bars in one colour, and the same as characters.
+PATTERNS = (("", "■"), ("/", "▨"), ("x", "▩"), ("-", "▤"), ("|", "▥"), (".", "░"))
 NBSP = "\u00a0"
 PALEST = 0.3  # opacity of the first of several bars in one colour
 
@@ -42,9 +43,9 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
     width = (1 - GAP) / len(chart.series)
     for number, (name, cells) in enumerate(chart.series.items()):
         title, colour, opacity = _style(name, number, len(chart.series))
-        pattern = PATTERNS[used.count((colour, opacity)) % len(PATTERNS)]
+        pattern, sign = PATTERNS[used.count((colour, opacity)) % len(PATTERNS)]
         used.append((colour, opacity))
-        glyph = legend_entry(colour, "▨" if pattern else "■", "").rstrip("\u00a0")
+        glyph = legend_entry(colour, sign, "").rstrip("\u00a0")
         shown = [(at, cell) for at, cell in enumerate(cells) if cell is not None]
         if not shown:
             continue

@@ -233,7 +233,7 @@ def _build_ablations(panels: PanelRegistry) -> Parts:
         aria = "Accuracy by backbone and attack"
         _figure(panels, "backbones", measurements.draw_backbones, "figures", aria=aria, height=380)
         aria = "Seconds per picture of every method"
-        _figure(panels, "times", measurements.draw_run_times, "figures", aria=aria, height=320)
+        _figure(panels, "times", measurements.draw_run_times, "figures", aria=aria, height=320, visible=False)
         _text(panels, "components", measurements.component_table, "figures")
         return parts
 

@@ -7,6 +7,8 @@ from dataclasses import fields
 from html import escape
 from typing import Any
 
+import gradio as gr
+
 from rita_demo import analysis, plots
 from rita_demo.data import paper_results, shipped_results
 from rita_demo.evaluation import page as evaluation_page
@@ -56,10 +58,11 @@ def draw_backbones(session: Session) -> Figure:
     return with_caption(plots.grouped_accuracy(charts[0] if charts else None, NO_MEASUREMENT), _run_title(session))
 
 
-def draw_run_times(session: Session) -> Figure:
-    """Seconds per picture, where the chosen run has them (the shipped measurements do not)."""
-    rows = [point.cell for point in session.figures.ablation_points]
-    return with_caption(plots.run_times(evaluation_page.run_times(rows), "this run"), _run_title(session))
+def draw_run_times(session: Session) -> Any:
+    """Seconds per picture; out of sight where the chosen run has none, as the shipped measurements."""
+    times = evaluation_page.run_times(point.cell for point in session.figures.ablation_points)
+    figure = with_caption(plots.run_times(times, "this run"), _run_title(session))
+    return gr.update(value=figure, visible=True) if times else gr.update(visible=False)
 
 
 def component_table(session: Session) -> str:
