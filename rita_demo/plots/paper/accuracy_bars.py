@@ -25,6 +25,8 @@ GAP = 0.2  # of a group's width, between groups
 #: Patterns of bars in one colour, and the same as characters.
 PATTERNS = (("", "■"), ("/", "▨"), ("x", "▩"), ("-", "▤"), ("|", "▥"), (".", "░"))
 NBSP = "\u00a0"
+LONG_NAME = 16  # letters of a group's name that do not fit side by side in a narrow figure
+TILTED = {"xaxis.tickangle": -40, "xaxis.tickfont.size": 11, "xaxis.title.text": "", "margin.b": 104, "margin.l": 74}
 PALEST = 0.3  # opacity of the first of several bars in one colour
 
 
@@ -60,7 +62,7 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
             customdata=[[f"{escaped(title)}, {chart.groups[at]}: {_percent(cell)}"] for at, cell in shown],
             hovertemplate="%{customdata[0]}<extra></extra>",
         )
-        legend.append(f'<span style="opacity:{opacity}">{glyph}</span> {escaped(title).replace(" ", NBSP)}')
+        legend.append(f'<span style="opacity:{opacity}">{glyph}</span>{NBSP}{escaped(title).replace(" ", NBSP)}')
         parts += [f"{title}, {chart.groups[at].replace('<br>', ' ')}: {cell.accuracy:.1f} %" for at, cell in shown]
     every = [cell for row in chart.series.values() for cell in row if cell is not None]
     return finalise(
@@ -70,7 +72,7 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
         hovermode="closest",
         annotations=[annotation(f"{escaped(chart.description)}:   {'   '.join(legend)}", 0, 1, yshift=8, xshift=-48)],
         wrap=[0],
-        narrow={"margin.t": 76},
+        narrow={"margin.t": 76} | (TILTED if max(map(len, chart.groups)) > LONG_NAME else {}),
         margin={"l": 58, "r": 12, "t": 48, "b": 64},
         xaxis=axis(
             title=chart.axis,
