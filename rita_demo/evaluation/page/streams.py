@@ -13,7 +13,7 @@ from typing import Any
 from rita_demo.data.datasets import DatasetStatus, dataset_status, load_split
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import DEFAULT_METHODS, with_defaults
-from rita_demo.evaluation.pictures import find_picture
+from rita_demo.evaluation.pictures import collect, find_picture
 from rita_demo.evaluation.request import Request, Traffic
 from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
 from rita_demo.evaluation.store.files import digest, exclusive_lock
@@ -25,6 +25,7 @@ from rita_demo.settings import SETTINGS, Settings
 
 TRAFFIC = {"clean": 0, "mixed": 50, "attacked": 100}  # percent of the pictures that are attacked
 MIN_PICTURES, MAX_PICTURES = 2, 500  # pictures of one stream
+MAX_WHOLE = 5000  # pictures of a whole split: a longer one is for the command line
 MAX_STREAMS = 16  # of the page on disk; the oldest is deleted
 MAX_STREAM_BYTES = 2 << 30  # all of them together
 FOLDER_PREFIX = "page-"  # of their folders' names
@@ -74,6 +75,7 @@ def request_for(
     order: Any,
     seed: Any,
     pictures: Any,
+    whole: Any = False,
     methods: Iterable[str] = DEFAULT_METHODS,
 ) -> Request:
     """The request of a visitor's stream, checked. Equal requests have the same run folder.
@@ -82,7 +84,8 @@ def request_for(
         settings: of attack, views and method; the protocol becomes ``stream`` and the square the model's, so that
             the numbers compare with those of ``evaluate``.
         dataset: a name from :func:`available`. traffic: a key of ``TRAFFIC``. order: one of ``ORDERS``.
-        seed: 0 or more. pictures: ``MIN_PICTURES`` to ``MAX_PICTURES``.
+        seed: 0 or more. pictures: ``MIN_PICTURES`` to ``MAX_PICTURES``; with
+            ``whole`` the whole split, whatever they say.
         methods: beside CLIP, Ensemble, RITA and RITA without its memory; another choice uses the same folder.
 
     Raises:
@@ -93,7 +96,8 @@ def request_for(
     if not isinstance(traffic, str) or traffic not in TRAFFIC:
         raise SettingError(f"The traffic is one of {', '.join(TRAFFIC)}.")
     number = SETTINGS["view_seed"].parse(seed)
-    count, share = _picture_count(pictures), TRAFFIC[traffic]
+    split, share = split_of(dataset, folders.root), TRAFFIC[traffic]
+    count = _whole_split(dataset, folders.root, split) if whole is True else _picture_count(pictures)
     attack = "none" if not share else SETTINGS["attack"].default if settings.attack == "none" else settings.attack
     settings = settings.replace(protocol="stream", square="model", attack=attack)
     usual = {name: SETTINGS[name].default for name in ("view_seed", "attack_seed")}
@@ -101,7 +105,7 @@ def request_for(
     name = f"{FOLDER_PREFIX}{Path(dataset).name[:40]}-{traffic}-{digest(key)}"
     return Request(
         datasets=(dataset,),
-        split=split_of(dataset, folders.root),
+        split=split,
         methods=with_defaults((*methods, WITHOUT_CACHE)),
         points=(settings.replace(**usual),),
         out=folders.runs / name,
@@ -188,6 +192,21 @@ def _picture_count(value: Any) -> int:
     if not number or not MIN_PICTURES <= value <= MAX_PICTURES or value != int(value):
         raise SettingError(f"The number of pictures is a whole number from {MIN_PICTURES} to {MAX_PICTURES}.")
     return int(value)
+
+
+def _whole_split(dataset: str, root: Path | None, split: str) -> int:
+    """The number of pictures of a split.
+
+    Raises:
+        SettingError: too many for the page.
+    """
+    count = len(collect(dataset, root, split, limit=None, allow_partial=True).items)
+    if count > MAX_WHOLE:
+        raise SettingError(
+            f"{dataset} ({split}) has {count} pictures; the page streams at most {MAX_WHOLE}.",
+            "Choose a number of pictures, or use the command evaluate.",
+        )
+    return count
 
 
 def _evict_old_streams(out: Path) -> None:

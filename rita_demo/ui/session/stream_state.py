@@ -22,7 +22,7 @@ class StreamState:
     this visitor started and can resume; ``running`` and ``pause_requested`` belong to it, ``stop_download`` to a
     download. ``thumbnails``: picture -> data URI, "" for one that cannot be shown. Of the list of remembered views:
     ``search`` (words that a row must have), ``order`` and ``listed`` (which rows); ``other``: what the stream is compared
-    with."""
+    with; ``outcome``: which pictures the gallery of right and wrong answers shows."""
 
     recording: StreamRun | None = None
     trajectory: StreamTrajectory | None = None
@@ -36,6 +36,7 @@ class StreamState:
     order: str = "class"
     listed: str = "held"
     other: str = "off"
+    outcome: str = "rita"
 
     def show(self, recording: StreamRun) -> None:
         """Show a stream as far as it is written, and its newest picture if another stream was shown."""

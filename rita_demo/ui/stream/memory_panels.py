@@ -11,6 +11,7 @@ from typing import Any
 import gradio as gr
 import numpy as np
 
+from rita_demo.defences.registry import DEFENCES, compared
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, StreamPicture, StreamRun
 from rita_demo.records.errors import DataError, DemoError
@@ -27,6 +28,7 @@ SIGNIFICANT = 0.05
 WITH = "with it"
 RUNNING = "<p class='empty'>Listed when the stream pauses or ends.</p>"
 OFF, MOMENT = "off", "after "  # values of the menu; others are names of stored streams
+OUTCOMES = [("only RITA is right", "rita"), ("only Ensemble is right", "ensemble"), ("all are wrong", "none")]
 LISTED = [("held now", "held"), ("gone again", "left"), ("all that entered", "all")]
 #: title, name, key of a view
 ORDERS: tuple[tuple[str, str, Callable[[StreamTrajectory, RememberedView], Any]], ...] = (
@@ -228,6 +230,32 @@ def _answer_text(found: AnswerComparison, first: str, second: str) -> str:
     return f"<b>{'Yes' if better else 'No, it harms'}.</b> {counts}"
 
 
+def outcome_gallery(session: Session, folders: DataFolders) -> str:
+    """HTML: the pictures up to the selected one that only RITA has right, only Ensemble, or no method at all. RITA's own ablations
+    do not count."""
+    trajectory, t = session.stream.trajectory, session.stream.shown_picture
+    if trajectory is None or not t:
+        return "<p class='empty'>Listed once a stream runs.</p>"
+    if session.stream.running:
+        return RUNNING
+    title, chosen = next((one for one in OUTCOMES if one[1] == session.stream.outcome), OUTCOMES[0])
+    right = {name: curve.right[:t] for name, curve in trajectory.curves.items() if name in compared()}
+    others = [~passed for name, passed in right.items() if name != chosen]
+    here = np.logical_and.reduce(others) & right.get(chosen, True)
+    shown = np.flatnonzero(here)
+    pictures = [
+        (
+            n,
+            trajectory.pictures[n],
+            int(trajectory.label[n]),
+            [(DEFENCES[name].title, int(trajectory.answers[name][n])) for name in right],
+        )
+        for n in shown[:MAX_CHANGED].tolist()
+    ]
+    count = f"{len(shown)} of {t} pictures: {title}, of {', '.join(DEFENCES[name].title for name in right)}."
+    return f"<p class='lead'>{escape(count)}</p>" + _pictures(session, folders, trajectory, pictures, len(shown), title)
+
+
 def _gallery(
     session: Session,
     folders: DataFolders,
@@ -238,22 +266,34 @@ def _gallery(
 ) -> str:
     """The pictures with two answers: those that one side alone has right first."""
     order = sorted(different, key=lambda d: (d.label not in (d.first, d.second), d.label != d.first, d.picture))
+    pictures = [(d.picture, d.name, d.label, [(first, d.first), (second, d.second)]) for d in order[:MAX_CHANGED]]
+    about = "Pictures that are answered differently"
+    return _pictures(session, folders, trajectory, pictures, len(different), about)
+
+
+def _pictures(
+    session: Session,
+    folders: DataFolders,
+    trajectory: StreamTrajectory,
+    pictures: list[tuple[int, str, int, list[tuple[str, int]]]],
+    count: int,
+    about: str,
+) -> str:
+    """Buttons with the picture's number, its true class, and every named answer; ``count`` of them there are in all."""
     buttons = ""
-    for one in order[:MAX_CHANGED]:
-        src, t = session.stream.thumbnail(folders, one.name), one.picture + 1
+    for n, name, label, answers in pictures:
+        src = session.stream.thumbnail(folders, name)
         image = f'<img src="{src}" alt="" width="64" height="64">' if src else "<span class='blank'>?</span>"
-        answers = "".join(
-            f"<small>{'✓' if k == one.label else '✗'} {title}: {escape(trajectory.names[k])}</small>"
-            for title, k in ((first, one.first), (second, one.second))
+        lines = "".join(
+            f"<small>{'✓' if k == label else '✗'} {title}: {escape(trajectory.names[k])}</small>"
+            for title, k in answers
         )
         buttons += (
-            f'<button type="button" data-t="{t}">{image}<span><b>{t}. {escape(trajectory.names[one.label])}</b>'
-            f"{answers}</span></button>"
+            f'<button type="button" data-t="{n + 1}">{image}<span><b>{n + 1}. {escape(trajectory.names[label])}</b>'
+            f"{lines}</span></button>"
         )
-    more = len(different) - MAX_CHANGED
-    rest = f"<p class='quiet small'>And {more} more.</p>" if more > 0 else ""
-    group = "role='group' aria-label='Pictures that are answered differently'"
-    return f"<div class='arrivals' {group}>{buttons}</div>{rest}" if buttons else ""
+    rest = f"<p class='quiet small'>And {count - len(pictures)} more.</p>" if count > len(pictures) else ""
+    return f"<div class='arrivals' role='group' aria-label='{about}'>{buttons}</div>{rest}" if buttons else ""
 
 
 def contents_html(session: Session, folders: DataFolders) -> str:

@@ -101,6 +101,7 @@ class StreamTab:
             asked["pictures"] = gr.Slider(
                 MIN_PICTURES, MAX_PICTURES, value=50, step=1, label="How many", scale=2, elem_id="stream-pictures"
             )
+            asked["whole"] = gr.Checkbox(False, label="The whole test split", elem_id="stream-whole")
         with gr.Row(elem_classes="stream-form"):
             asked["traffic"] = gr.Radio(TRAFFIC, value="mixed", label="They arrive", elem_id="stream-traffic")
             asked["order"] = gr.Radio(ORDERS, value="random", label="In which order", elem_id="stream-order")
@@ -151,6 +152,12 @@ class StreamTab:
         self.panels.add(self.other_menu, lambda session: m.other_choices(session, folders))
         self.changed = HtmlButtons(elem_id="stream-help")
         self.panels.add(self.changed, lambda session: m.help_html(session, folders))
+        with build_fold("Which pictures does who get right?", elem_id="stream-who"):
+            self.outcome = gr.Radio(
+                m.OUTCOMES, value="rita", label="Pictures", show_label=False, elem_id="stream-outcome"
+            )
+            self.sorted_out = HtmlButtons(elem_id="stream-outcomes")
+            self.panels.add(self.sorted_out, lambda session: m.outcome_gallery(session, folders))
         with build_fold("What the two memories hold", elem_id="stream-two"):
             self.panels.add(gr.HTML(elem_id="stream-contents"), lambda session: m.contents_html(session, folders))
 
@@ -219,6 +226,8 @@ class StreamTab:
             (self.slider.input, self.pick_picture, [visitor, self.slider]),
             (self.thumbnails.click, self.click_picture, [visitor]),
             (self.changed.click, self.click_picture, [visitor]),
+            (self.sorted_out.click, self.click_picture, [visitor]),
+            (self.outcome.input, self.pick_outcome, [visitor, self.outcome]),
             (self.other_menu.input, self.pick_other, [visitor, self.other_menu]),
             *((event, self.list_views, [visitor, self.search, self.order, self.listed]) for event in listing),
             *((figure.click, self.click_figure, [visitor]) for figure in self.figures),
@@ -370,6 +379,12 @@ class StreamTab:
         session = self.context.sessions.get(visitor)
         session.stream.other = memory_panels.parse_other(session, self.folders, value)
         return {self.context.error_banner: "", **self._draw(session)}
+
+    def pick_outcome(self, visitor: Any, outcome: Any) -> Updates:
+        """Which pictures the gallery shows; an unknown value means the first choice."""
+        session = self.context.sessions.get(visitor)
+        session.stream.outcome = outcome
+        return {self.sorted_out: memory_panels.outcome_gallery(session, self.folders)}
 
     def list_views(self, visitor: Any, search: Any, order: Any, listed: Any) -> Updates:
         """Search, sort and choose the remembered views; unknown values mean the first choice."""

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+import numpy as np
 import pytest
 
 from rita_demo.data import download
 from rita_demo.data.download import DownloadProgress
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import DataFolders, streams
+from rita_demo.evaluation.page import WITHOUT_CACHE, DataFolders, streams
+from rita_demo.evaluation.pictures import collect
 from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session.store import SessionLost
@@ -194,6 +196,33 @@ def test_the_slider_shows_accuracy_and_memory_at_that_time(client: StreamClient)
     assert client.view.shown_picture == 3
     client.tab.pick_picture(client.name, 5)
     assert client.view.selected is None  # follows the stream again
+
+
+def test_pictures_are_listed_by_who_is_right(client: StreamClient) -> None:
+    client.stream(pictures=6, traffic="mixed")
+    right = {name: curve.right for name, curve in client.view.trajectory.curves.items() if name != WITHOUT_CACHE}
+    assert {"clip", "ensemble", "rita"} == set(right)
+    wanted = {
+        "rita": right["rita"] & ~right["clip"] & ~right["ensemble"],
+        "ensemble": right["ensemble"] & ~right["clip"] & ~right["rita"],
+        "none": ~right["clip"] & ~right["ensemble"] & ~right["rita"],
+        "forged": right["rita"] & ~right["clip"] & ~right["ensemble"],
+    }
+    for outcome, pictures in wanted.items():
+        html = client.tab.pick_outcome(client.name, outcome)[client.tab.sorted_out]
+        assert [int(t) for t in re.findall(r'data-t="(\d+)"', html)] == [n + 1 for n in np.flatnonzero(pictures)]
+        assert f"{pictures.sum()} of 6 pictures" in html
+
+
+def test_the_whole_split_is_one_request_that_goes_on_where_it_was_left(client: StreamClient, monkeypatch) -> None:
+    asked = {"dataset": "textures", "traffic": "clean", "order": "random", "seed": 0, "pictures": 3, "whole": True}
+    made = evaluation_page.request_for(client.tab.folders, RECOMMENDED, "fake", **asked)
+    assert made.limit == len(collect("textures", None, made.split, limit=None, allow_partial=True).items)
+    again = evaluation_page.request_for(client.tab.folders, RECOMMENDED, "fake", **asked | {"pictures": 9})
+    assert again.out == made.out, "the same run folder, which resumes"
+    monkeypatch.setattr(streams, "MAX_WHOLE", 10)
+    with pytest.raises(SettingError, match="the page streams at most 10"):
+        evaluation_page.request_for(client.tab.folders, RECOMMENDED, "fake", **asked)
 
 
 def test_a_class_of_the_memory_is_selected_in_every_tab_that_has_it(client: StreamClient) -> None:
