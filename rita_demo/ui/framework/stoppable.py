@@ -15,6 +15,7 @@ from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.session.session import Session
 
 STOPPING = "Stopping after this step …"
+REFUSED = notice.done_html("Not done: the message above says why.")
 
 
 class StoppableJob:
@@ -51,7 +52,7 @@ class StoppableJob:
     def _with_error_handling(self, event: Any, work: Callable[..., Iterator[Updates]]) -> Any:
         event.__qualname__ = getattr(work, "__qualname__", "job")  # its name in the log
         return notice.handle_errors(
-            self._context.error_banner, lambda: {self._context.status: "", **self._show_button(False)}
+            self._context.error_banner, lambda: {self._context.status: REFUSED, **self._show_button(False)}
         )(event)
 
     def _until_stopped(self, work: Callable[..., Iterator[Updates]]) -> Any:
