@@ -125,6 +125,10 @@ class RequestLimits:
         except (OSError, MemoryError, ClientDisconnect):
             raise  # not the request's fault, or the client has gone
         except Exception as error:
+            if begun and isinstance(
+                error.__cause__, HTTPException
+            ):  # Gradio listens for a visitor that it does not know
+                return await send({"type": "http.response.body", "body": b""})
             if begun or scope["method"] != "POST":
                 raise  # there was no body that could be malformed
             number = process_logging.log_bad_request("a request that could not be read", error)

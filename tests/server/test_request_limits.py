@@ -106,6 +106,17 @@ def test_only_allowed_routes_answer_and_none_leaves_a_file(
     assert leftover_files(page, temporary_folder) == []
 
 
+def test_listening_for_an_unknown_visitor_ends_without_an_error(address: str, caplog) -> None:
+    with (
+        caplog.at_level("ERROR"),
+        HttpClient(address).http.stream(
+            "GET", f"{API}/queue/data", params={"session_hash": "nobody"}, timeout=30
+        ) as answer,
+    ):
+        list(answer.iter_lines())
+    assert not [record for record in caplog.records if record.exc_info]
+
+
 def bodies(method: str, page: str) -> list[dict]:
     """What an address may like to be sent: an event, and a form with a file."""
     if method == "GET":
