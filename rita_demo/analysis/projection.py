@@ -10,12 +10,14 @@ from rita_demo.records.measurement import CloudPoints
 UMAP_MIN_DIST = 0.1  # UMAP's min_dist, its own default
 
 
-def umap_caption(neighbours: int, crops: int) -> str:
-    """What UMAP was asked, as sentences. With fewer neighbours than a picture has ``crops`` every picture is an island."""
-    islands = f" Each picture has {crops} crops, its nearest neighbours: with so few they are islands of their own."
+ROWS_AT_ONCE = 512  # of the matrix of distances
+
+
+def umap_caption(neighbours: int) -> str:
+    """What UMAP was asked, as sentences."""
     return (
-        f"UMAP, {neighbours} neighbours, cosine distance, seed 0: approximate; distances between groups mean little; "
-        f"pictures and sentences are each centred on their own mean.{islands if neighbours <= crops else ''}"
+        f"UMAP, {neighbours} neighbours, points of the same picture not among them, cosine distance, seed 0: approximate; "
+        "distances between groups mean little; pictures and sentences are each centred on their own mean."
     )
 
 
@@ -46,21 +48,44 @@ def pca(features: np.ndarray) -> tuple[np.ndarray, float]:
     return X @ two, float(strength[::-1][:2].sum() / total) if total else 0.0
 
 
-def umap(features: np.ndarray, neighbours: int, min_distance: float, seed: int = 0) -> np.ndarray:
+def umap(features: np.ndarray, neighbours: int, min_distance: float, picture: np.ndarray, seed: int = 0) -> np.ndarray:
     """(P, 2) UMAP coordinates by cosine distance (McInnes et al. 2018), deterministic for a seed.
 
-    It takes seconds: the page calls it in :class:`rita_demo.analysis.umap_process.UmapProcess`.
+    Points of the same ``picture`` (P,) are no neighbours of each other: crops of one picture are alike whatever it shows,
+    and each picture would be an island of its own. -1 belongs to no picture. It takes seconds: the page calls it in
+    :class:`rita_demo.analysis.umap_process.UmapProcess`.
     """
     import umap as library  # imports for many seconds
 
+    X = np.asarray(features, np.float32)
+    found, distance = _neighbours_elsewhere(X, neighbours, picture)
     reducer = library.UMAP(
-        n_neighbors=min(neighbours, len(features) - 1),
+        n_neighbors=found.shape[1],
         min_dist=min_distance,
         metric="cosine",
         random_state=seed,
         n_jobs=1,
+        precomputed_knn=(found, distance, None),
     )
     # Its compiled loops change this thread's number of OpenMP threads, also torch's: restore it.
     with ThreadpoolController().select(user_api="openmp").limit(limits=None):
-        fitted = reducer.fit_transform(np.asarray(features, np.float32))
+        fitted = reducer.fit_transform(X)
     return np.asarray(fitted, np.float64)
+
+
+def _neighbours_elsewhere(X: np.ndarray, neighbours: int, picture: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Indices and cosine distances (P, k) of each point itself and its nearest points of other pictures, k at most
+    ``neighbours``."""
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True).clip(1e-12)
+    owner = np.where(picture < 0, -1 - np.arange(len(X)), picture)  # a point of no picture is alone
+    _, sizes = np.unique(owner, return_counts=True)
+    k = max(2, min(neighbours, len(X) - int(sizes.max()) + 1))
+    found, nearest = np.empty((len(X), k), np.int32), np.empty((len(X), k), np.float32)
+    for begin in range(0, len(X), ROWS_AT_ONCE):
+        rows = np.arange(begin, min(begin + ROWS_AT_ONCE, len(X)))
+        distance = (1 - unit[rows] @ unit.T).clip(0)
+        distance[owner[rows][:, None] == owner[None]] = np.inf
+        distance[np.arange(len(rows)), rows] = -1  # itself comes first
+        found[rows] = np.argsort(distance, axis=1, kind="stable")[:, :k]
+        nearest[rows] = np.take_along_axis(distance, found[rows], axis=1).clip(0)
+    return found, nearest

@@ -36,7 +36,7 @@ def add_figures(commands: Any) -> None:
     add("--data-root", metavar="DIR", type=Path, default=None, help="the folder of the datasets (default: RITA_DATA)")
     add("--classes", metavar="N", type=int, default=6, help="classes of that dataset (default: 6)")
     add("--each", metavar="N", type=int, default=6, help="pictures of each class (default: 6)")
-    add("--neighbours", metavar="N", type=int, default=40, help="of UMAP (default: 40, more than a picture has crops)")
+    add("--neighbours", metavar="N", type=int, default=15, help="of UMAP (default: 15)")
     options.add_backbone(parser)
     parser.set_defaults(run=_figures)
 

@@ -116,9 +116,9 @@ def _cloud_figures(asked: Request, report: Report) -> list[Drawn]:
     cloud = _to_end(evaluation_page.collect_steps(engine, pictures, RECOMMENDED.replace(square="model")), report)
     report("UMAP is placing the points")
     points = analysis.to_points(cloud)
-    placed = analysis.umap(analysis.centre_by_kind(points), asked.neighbours, analysis.UMAP_MIN_DIST)
+    placed = analysis.umap(analysis.centre_by_kind(points), asked.neighbours, analysis.UMAP_MIN_DIST, points.picture)
     kl = analysis.kl_to_one_hot(cloud, engine.kl_to_one_hot)
-    projection = analysis.umap_caption(asked.neighbours, cloud.views.shape[1])
+    projection = analysis.umap_caption(asked.neighbours)
     return catalogue.cloud_figures(cloud.title, points, placed, cloud.class_prompts.names, cloud.ids, projection, kl)
 
 

@@ -152,11 +152,31 @@ def test_umap_separates_distant_groups_and_is_deterministic() -> None:
     centres = rng.normal(size=(3, 10)) * 5
     label = np.repeat(np.arange(3), 15)
     X = centres[label] + 0.1 * rng.normal(size=(45, 10))
-    places = umap(X, 8, 0.1)
+    places = umap(X, 8, 0.1, np.arange(45))
     assert places.shape == (45, 2)
     nearest = [np.argsort(((places - p) ** 2).sum(1))[1] for p in places]  # every point's nearest other point
     assert (label[nearest] == label).all()
-    assert np.array_equal(places, umap(X, 8, 0.1))
+    assert np.array_equal(places, umap(X, 8, 0.1, np.arange(45)))
+
+
+@pytest.mark.slow
+def test_the_points_of_one_picture_are_no_island() -> None:
+    """Crops lie close together, and their classes a little further apart: plain UMAP draws every picture by itself."""
+    rng = np.random.default_rng(0)
+    label = np.repeat(np.arange(2), 10)  # of 20 pictures with 12 crops each
+    middle = np.eye(2, 16)[label] * 2 + 0.5 * rng.normal(size=(20, 16))
+    picture = np.arange(20).repeat(12)
+    X = middle[picture] + 0.02 * rng.normal(size=(240, 16))
+
+    def islands(places: np.ndarray) -> int:
+        far = np.linalg.norm(places[:, None] - places[None], axis=-1)
+        return sum(far[picture == n][:, picture != n].min() > 0.02 * np.ptp(places, axis=0).max() for n in range(20))
+
+    together, apart = umap(X, 15, 0.1, picture), umap(X, 15, 0.1, np.arange(240))
+    assert islands(together) == 0 < islands(apart)
+    far = np.linalg.norm(together[:, None] - together[None], axis=-1)
+    nearest = np.where(picture[:, None] == picture[None], np.inf, far).argmin(1)
+    assert (label[picture[nearest]] == label[picture]).mean() > 0.8, "classes stay apart"
 
 
 FIRST_UMAP = """
@@ -164,7 +184,7 @@ import numpy as np, torch
 from rita_demo.analysis.projection import umap
 torch.set_num_threads(1)
 torch.get_num_threads()  # a thread takes torch's number when it first asks
-umap(np.random.default_rng(0).normal(size=(45, 10)), 8, 0.1)
+umap(np.random.default_rng(0).normal(size=(45, 10)), 8, 0.1, np.arange(45))
 print(torch.get_num_threads())
 """
 

@@ -42,7 +42,7 @@ def test_a_cloud_is_collected_projected_and_selected_across_tabs(figures_page: P
     expect(figures_page.locator("#fig-separation")).to_contain_text("silhouette", timeout=LONG_TIMEOUT_MS)
     figures_page.get_by_role("button", name="Are stored views closer").click()
     expect(figures_page.locator("#fig-one-hot-words")).to_contain_text("KL to one-hot")
-    expect(figures_page.locator("#fig-cloud")).to_contain_text("UMAP, 40 neighbours", timeout=LONG_TIMEOUT_MS)
+    expect(figures_page.locator("#fig-cloud")).to_contain_text("UMAP, 15 neighbours", timeout=LONG_TIMEOUT_MS)
     chip = figures_page.locator("#fig-chips button").nth(1)
     chip.click()
     expect(figures_page.locator("#fig-chips button").nth(1)).to_have_attribute("aria-pressed", "true")

@@ -61,7 +61,7 @@ def test_the_cloud_is_of_the_dataset_classes_and_pictures_asked_for(
     assert cli.main(["figures", str(measured), *map(str, given)]) == 0
     caption = (out / "feature-cloud.txt").read_text("utf-8")
     assert "4 pictures of caltech101 (test), 2 classes" in caption
-    assert "islands of their own" in caption  # 5 neighbours, 16 crops of each picture
+    assert "UMAP, 5 neighbours, points of the same picture not among them" in caption
     svg = (out / "feature-cloud-180mm.svg").read_text("utf-8")
     assert "cat" in svg
     assert "their views, and the memory" in svg

@@ -44,7 +44,7 @@ def with_separability(one: PlacedCloud) -> PlacedCloud:
 
 
 def with_umap(one: PlacedCloud, coordinates: np.ndarray, neighbours: int) -> PlacedCloud:
-    caption = analysis.umap_caption(neighbours, one.cloud.views.shape[1])
+    caption = analysis.umap_caption(neighbours)
     return replace(
         one, coordinates={**one.coordinates, "UMAP": coordinates}, captions={**one.captions, "UMAP": caption}
     )

@@ -95,7 +95,9 @@ class FigureJobs:
         if not 2 <= near <= 200:
             raise SettingError(f"UMAP uses 2 to 200 neighbours; got {near}.")
         begin = time.perf_counter()
-        asked = self._umap_threads.submit(self.worker.compute, centre_by_kind(one.points), near, UMAP_MIN_DIST)
+        asked = self._umap_threads.submit(
+            self.worker.compute, centre_by_kind(one.points), near, UMAP_MIN_DIST, one.points.picture
+        )
         while True:
             try:
                 coordinates = asked.result(0.5)

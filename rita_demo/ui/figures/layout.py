@@ -105,8 +105,8 @@ def _build_cloud(panels: PanelRegistry) -> Parts:
         budget, views = setting_title(setting["budget"]), setting_title(setting["views"])
         parts["budget"] = _slider("budget", budget, 0, 16, setting["budget"].default, "1/255; 0 is no attack")
         parts["views"] = _slider("views", views, 16, 64, 32, "crops of each picture", step=16)
-        info = "more than the crops of a picture, or each picture is an island"
-        parts["neighbours"] = _slider("neighbours", "UMAP’s neighbours", 2, 100, 40, info)
+        info = "few: small groups; many: the overall shape"
+        parts["neighbours"] = _slider("neighbours", "UMAP’s neighbours", 2, 50, 15, info)
     with gr.Row(elem_classes="whatif-row"):
         parts["gather"] = _button("gather", "Collect pictures", variant="primary")
         parts["stop"] = _button("stop", "Stop", visible=False)
