@@ -40,7 +40,7 @@ def by_backbone(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
     for point in points:
         datasets.setdefault((point.cell.dataset, point.cell.split), []).append(point)
     for (dataset, split), mine in datasets.items():
-        found = _closest(mine, lambda p: ((p.cell.backbone, _attack(p.cell)), p.cell.method))
+        found = _closest(mine, lambda p: ((p.cell.backbone, p.cell.attack_text), p.cell.method))
         counts = Counter(group for group, _ in found)
         several = {group for group in counts if counts[group] > 1} or set(counts)  # one method alone compares nothing
         groups = sorted(several, key=lambda group: (group[0], group[1] != "no attack", group[1]))
@@ -83,9 +83,3 @@ def _about(points: list[AblationPoint], method: str) -> str:
 
 def _budget(cell: MeasuredCell) -> int:
     return 0 if cell.attack == "none" else cell.budget
-
-
-def _attack(cell: MeasuredCell) -> str:
-    if cell.attack == "none":
-        return "no attack"
-    return f"{cell.attack} {cell.budget}/255" if cell.budget else cell.attack

@@ -1,4 +1,4 @@
-"""What a stream's cache held and let go, view by view, and two streams' answers and caches against each other."""
+"""Every view that entered a stream's cache, and a comparison of two streams' answers and caches."""
 
 from __future__ import annotations
 

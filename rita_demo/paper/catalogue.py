@@ -141,15 +141,13 @@ def _measured_on(cells: Iterable[MeasuredCell]) -> str:
     models = ", ".join(dict.fromkeys(cell.backbone for cell in cells))
     counts = sorted({cell.n for cell in cells})
     n = f"n = {counts[0]}" + (f" to {counts[-1]}" if len(counts) > 1 else "")
-    attacks = ", ".join(dict.fromkeys(_attack(cell) for cell in cells))
+    attacks = ", ".join(dict.fromkeys(_attack_text(cell) for cell in cells))
     seen = f" {NOT_ZERO_SHOT}" if any(cell.backbone.startswith("embedded") for cell in cells) else ""
     return f"{places}, {models}, {attacks}, {n}. {INTERVALS}{seen}"
 
 
-def _attack(cell: MeasuredCell) -> str:
-    if cell.attack == "none":
-        return "no attack"
-    return f"{cell.attack} {cell.budget}/255, {cell.steps} steps" if cell.budget else cell.attack
+def _attack_text(cell: MeasuredCell) -> str:
+    return f"{cell.attack_text}, {cell.steps} steps" if cell.budget else cell.attack_text
 
 
 def cloud_figures(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,8 +19,8 @@ from rita_demo.evaluation.report.results import result_rows
 from rita_demo.paper import catalogue
 from rita_demo.paper.catalogue import Drawn, MeasuredTable, Missing
 from rita_demo.paper.printing import WIDTHS_MM, print_figure, require_chromium
+from rita_demo.process.generators import run_to_end
 from rita_demo.records.errors import DataError, did_you_mean
-from rita_demo.records.measurement import FeatureCloud
 from rita_demo.settings import RECOMMENDED
 
 TEXTURES = "textures"
@@ -69,7 +69,8 @@ def write(asked: Request, report: Report) -> Written:
                 f"There is no figure or table {name[:60]!r}.", did_you_mean(name, known) or ", ".join(known)
             )
     wanted = asked.names or known
-    require_chromium()
+    if any(not name.startswith(catalogue.TABLE) for name in wanted):
+        require_chromium()
     folders = run_folders(asked.runs)
     rows = [row for folder in folders for row in result_rows(folder)]
     points = [point for folder in folders for point in ablation_points(folder)]
@@ -113,23 +114,14 @@ def _cloud_figures(asked: Request, report: Report) -> list[Drawn]:
         pictures = evaluation_page.texture_set(asked.classes, asked.each)
     else:
         pictures = evaluation_page.dataset_set(asked.dataset, asked.data_root, asked.split, asked.classes, asked.each)
-    cloud = _to_end(evaluation_page.collect_steps(engine, pictures, RECOMMENDED.replace(square="model")), report)
+    steps = evaluation_page.collect_steps(engine, pictures, RECOMMENDED.replace(square="model"))
+    cloud = run_to_end(steps, lambda at: report(f"Attacking and deciding picture {at[0] + 1} of {at[1]}"))
     report("UMAP is placing the points")
     points = analysis.to_points(cloud)
     placed = analysis.umap(analysis.centre_by_kind(points), asked.neighbours, analysis.UMAP_MIN_DIST, points.picture)
     kl = analysis.kl_to_one_hot(cloud, engine.kl_to_one_hot)
     projection = analysis.umap_caption(asked.neighbours)
     return catalogue.cloud_figures(cloud.title, points, placed, cloud.class_prompts.names, cloud.ids, projection, kl)
-
-
-def _to_end(steps: Generator[tuple[int, int], None, FeatureCloud], report: Report) -> FeatureCloud:
-    while True:
-        try:
-            done, total = next(steps)
-        except StopIteration as end:
-            cloud: FeatureCloud = end.value
-            return cloud
-        report(f"Attacking and deciding picture {done + 1} of {total}")
 
 
 def _overview(asked: Request, report: Report) -> Drawn:

@@ -322,6 +322,13 @@ class MeasuredCell:
     class_names: int | None = field(default=None, kw_only=True, compare=False)
     version: str = field(default="", kw_only=True, compare=False)
 
+    @property
+    def attack_text(self) -> str:
+        """The attack with its budget, such as "pgd 4/255"."""
+        if self.attack == "none":
+            return "no attack"
+        return f"{self.attack} {self.budget}/255" if self.budget else self.attack
+
 
 @dataclass(frozen=True)
 class SampleOutcome:

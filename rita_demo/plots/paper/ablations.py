@@ -71,7 +71,7 @@ def sweep_lines(lines: Sequence[AblationSweep], title: str, *, recommended: obje
             error_y=accuracy_bars(line.cells, colour),
             customdata=[
                 [
-                    f"{escaped(title)} = {value}, {_attack(c)}: {c.accuracy:.1f} % right "
+                    f"{escaped(title)} = {value}, {c.attack_text}: {c.accuracy:.1f} % right "
                     f"({c.low:.1f} to {c.high:.1f}), n = {c.n}"
                 ]
                 for value, c in measured
@@ -109,17 +109,13 @@ def sweep_lines(lines: Sequence[AblationSweep], title: str, *, recommended: obje
 def _line_title(line: AblationSweep) -> str:
     """The data, attack and cache protocol of a line, and the other settings in which the lines differ."""
     cell = line.cells[0]
-    attack = [] if line.setting == "budget" else ["clean" if cell.attack == "none" else _attack(cell)]
+    attack = [] if line.setting == "budget" else ["clean" if cell.attack == "none" else cell.attack_text]
     others = [f"{name}={_value(value)}" for name, value in line.others]
     return escaped(", ".join([cell.dataset, *attack, _protocol(cell)[2], *others]), 70)
 
 
 def _protocol(cell: MeasuredCell) -> tuple[str, str, str]:
     return PROTOCOLS.get(cell.protocol, ("solid", "─", cell.protocol))
-
-
-def _attack(cell: MeasuredCell) -> str:
-    return "no attack" if cell.attack == "none" else f"{cell.attack} {cell.budget}/255"
 
 
 def _value(value: object) -> str:
