@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,7 +23,8 @@ from rita_demo.defences.registry import DEFENCES, known_defence, run_defence
 from rita_demo.engine import attack_models
 from rita_demo.engine.conversion import tensor_to_numpy, to_numpy, to_torch
 from rita_demo.engine.encoding import EncodingEngine, class_prompts_key
-from rita_demo.process.generators import run_to_end
+from rita_demo.process.cpu_threads import parallel_chunks
+from rita_demo.process.generators import run_to_end, step_of
 from rita_demo.records import (
     AttackTrace,
     BackboneInfo,
@@ -42,6 +45,9 @@ from rita_demo.settings import Settings
 from rita_demo.views.crops import crop
 
 CPU = torch.device("cpu")
+CUDA_BATCH = 16  # attacks
+#: Yields (steps done, steps), returns the traces.
+AttackLoop = Generator[tuple[int, int], None, list[AttackTrace]]
 
 
 class Engine(EncodingEngine):
@@ -88,24 +94,14 @@ class Engine(EncodingEngine):
         The lock is held during a step, not between two, so that a visitor who leaves does not block others. ``cache``: what
         the defence decides from, for the attack through the defence; None: an empty one.
         """
-        loop = run.attack_steps(
-            attack_models.single_view_logits(self._backbone, self._tensor(class_prompts.template_features)),
-            self._pixels(picture)[None],
-            settings,
-            [label],
-            [settings.attack_seed],
-            [target],
-            self._attack_model(class_prompts, settings, cache),
-            class_prompts.names,
-            self._attack_model(class_prompts, settings, cache, second=True),
-        )
-        while True:
-            with self._model_lock():
-                try:
-                    progress = next(loop)
-                except StopIteration as end:
-                    return to_numpy(end.value[0])
-            yield progress
+        models = (self._attack_model(class_prompts, settings, cache, second) for second in (False, True))
+        loop = self._attack_loop([picture], class_prompts, settings, [label], [settings.attack_seed], [target], *models)
+        return (yield from self._finished([loop], one_core=not access_of(settings)))[0]
+
+    @property
+    def attacks_together(self) -> int:
+        """How many pictures :meth:`attack_batch` should get."""
+        return torch.get_num_threads() if self._backbone.one_core else CUDA_BATCH if self.info.device == "cuda" else 1
 
     def attack_batch(
         self,
@@ -116,22 +112,46 @@ class Engine(EncodingEngine):
         seeds: Sequence[int],
         targets: Sequence[int | None] | None = None,
     ) -> list[AttackTrace]:
-        """:meth:`attack` on squares of one size as one batch, each with its own seed: the same up to rounding.
+        """:meth:`attack` on squares of one size, each with its own seed: on a small tower each on a core of its own, with
+        the same bits; else in one batch, the same up to rounding.
 
         Not for attacks through crops or the defence.
         """
-        with self._model_lock():
-            steps = run.attack_steps(
-                attack_models.single_view_logits(self._backbone, self._tensor(class_prompts.template_features)),
-                torch.stack([self._pixels(picture) for picture in pictures]),
-                settings,
-                labels,
-                seeds,
-                targets,
-                names=class_prompts.names,
-            )
-            traces = run_to_end(steps)
-        return [to_numpy(trace) for trace in traces]
+        targets = targets or [None] * len(pictures)
+        each = [slice(n, n + 1) for n in range(len(pictures))] if self._backbone.one_core else [slice(None)]
+        loops = [self._attack_loop(pictures[n], class_prompts, settings, labels[n], seeds[n], targets[n]) for n in each]
+        return run_to_end(self._finished(loops, one_core=True))
+
+    def _attack_loop(
+        self,
+        pictures: Sequence[Picture],
+        class_prompts: ClassPrompts,
+        settings: Settings,
+        labels: Sequence[int],
+        seeds: Sequence[int],
+        targets: Sequence[int | None],
+        sampled: SampledLogits | None = None,
+        second: SampledLogits | None = None,
+    ) -> AttackLoop:
+        logits = attack_models.single_view_logits(self._backbone, self._tensor(class_prompts.template_features))
+        squares = torch.stack([self._pixels(picture) for picture in pictures])
+        return run.attack_steps(logits, squares, settings, labels, seeds, targets, sampled, class_prompts.names, second)
+
+    def _finished(self, loops: Sequence[AttackLoop], one_core: bool) -> AttackLoop:
+        """The loops' steps, side by side, and all traces. The lock is held during a step and not between two."""
+
+        def advance(part: range) -> list[Any]:
+            with torch.enable_grad():
+                return [step_of(loops[n]) for n in part]
+
+        one_core = one_core and self._backbone.one_core
+        while True:
+            with self._model_lock():
+                found = chain(*parallel_chunks(advance, len(loops))) if one_core else advance(range(len(loops)))
+                progress, traces = zip(*found)
+            if progress[0] is None:
+                return [to_numpy(trace) for trace in chain(*traces)]
+            yield progress[0]
 
     def _attack_model(
         self, class_prompts: ClassPrompts, settings: Settings, cache: CacheState | None, second: bool = False

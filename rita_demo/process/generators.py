@@ -18,6 +18,14 @@ def run_to_end(steps: Generator[Y, None, R], on_progress: Callable[[Y], object] 
             return end.value
 
 
+def step_of(steps: Generator[Y, None, R]) -> tuple[Y | None, R | None]:
+    """(progress, None) of the next step, or (None, the value) at the end."""
+    try:
+        return next(steps), None
+    except StopIteration as end:
+        return None, end.value
+
+
 class Steps(Generic[Y, R]):
     """A generator to iterate over; its return value is ``value`` afterwards."""
 

@@ -15,12 +15,14 @@ from open_clip.timm_model import TimmModel
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from rita_demo.process.cpu_threads import parallel_chunks
 from rita_demo.records import BackboneInfo
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm.fold_batchnorm import fold_batchnorm
 from rita_demo.vlm.text_tower import TextTower, text_tower
 
 CHUNK_SIZE = {"cpu": 16, "mps": 64, "cuda": 256}  # on a CPU the output of a layer stays below 32 MB (malloc.py)
+SMALL_TOWER = 10_000_000  # weights; on a CPU every layer of it is too little work for more than one core
 PRECISIONS = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
@@ -40,6 +42,7 @@ class Backbone:
     Attributes:
         info: :class:`BackboneInfo`. temperature: 1 / logit scale. side: input side in pixels.
         tower: the text tower. seen_tokens: as above. device: the device of the weights.
+        one_core: whether one core works faster on a picture than all of them.
 
     Raises:
         BackboneError: the model is of an unsupported kind.
@@ -73,6 +76,8 @@ class Backbone:
             raise BackboneError(f"{name} wants pictures of {wide} x {high} pixels, not squares.")
         self.side = int(high)
         self._visual: nn.Module = model.visual
+        small = sum(p.numel() for p in model.visual.parameters()) < SMALL_TOWER
+        self.one_core = small and self.device.type == "cpu"
         self._folded = fold_batchnorm(model.visual, self.side)
         self._mean = torch.tensor(mean, device=self.device).view(1, 3, 1, 1)
         self._std = torch.tensor(std, device=self.device).view(1, 3, 1, 1)
@@ -125,7 +130,10 @@ class Backbone:
         chunk = CHUNK_SIZE[self.device.type]
         with torch.no_grad():
             if self._dtype == torch.float32:
-                return in_chunks(self._encode_crops, pixels, chunk)
+                if not self.one_core:
+                    return in_chunks(self._encode_crops, pixels, chunk)
+                parts = parallel_chunks(lambda part: in_chunks(self._encode_crops, pixels[part], chunk), len(pixels))
+                return torch.cat(parts)
             each = pixels.unflatten(0, (pictures, -1))
             first = in_chunks(self._encode, each[:, 0], chunk)[:, None]
             if each.shape[1] == 1:

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 from rita_demo.cli import main as cli
+from rita_demo.data import textures
+from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.executors import prefetch
+from rita_demo.settings import RECOMMENDED
 
 BATCH = 3
 
@@ -26,7 +29,7 @@ def batch_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         sizes.append(len(pictures))
         return whole(self, pictures, *rest)
 
-    monkeypatch.setitem(prefetch.BATCH_SIZE, "cpu", BATCH)
+    monkeypatch.setitem(prefetch.VIEW_BATCH, "cpu", BATCH)
     monkeypatch.setattr(Engine, "encode_views_batch", counted)
     return sizes
 
@@ -56,17 +59,47 @@ def test_batches_give_the_same_rows_as_single_pictures(
     found = rows_of(run_evaluate(tmp_path / "batches", *more))
     assert max(batch_sizes) == BATCH
     counted = len(batch_sizes)
-    monkeypatch.setitem(prefetch.BATCH_SIZE, "cpu", 1)
+    monkeypatch.setitem(prefetch.VIEW_BATCH, "cpu", 1)
     assert_same_runs(found, rows_of(run_evaluate(tmp_path / "single", *more)))
     assert len(batch_sizes) == counted
+
+
+@pytest.mark.parametrize("attack", ["pgd", "di", "reverse"])
+def test_attacks_side_by_side_have_the_bits_of_single_ones(engine: Engine, attack: str) -> None:
+    settings = RECOMMENDED.replace(attack=attack, square="model", steps=3)
+    prompts = engine.encode_classes(textures.CLASSES, settings)
+    pictures = [picture_of(textures.draw("dotted", seed)[:128, :128]) for seed in range(3)]
+    together = engine.attack_batch(pictures, prompts, settings, [10, 11, 12], [5, 6, 7])
+    for picture, label, seed, one in zip(pictures, [10, 11, 12], [5, 6, 7], together, strict=True):
+        alone = engine.attack(picture, prompts, settings.replace(attack_seed=seed), label)
+        assert np.array_equal(one.frames, alone.frames)
+        assert np.array_equal(one.loss, alone.loss)
+
+
+@pytest.mark.parametrize(("attack", "expected"), [("pgd", [3, 3, 3, 3]), ("cw_l2", []), ("eot", [])])
+def test_on_a_cpu_the_next_pictures_are_attacked_together(
+    run_evaluate, tmp_path: Path, monkeypatch, attack: str, expected: list[int]
+) -> None:
+    sizes: list[int] = []
+    whole = Engine.attack_batch
+
+    def counted(self: Engine, pictures: Any, *rest: Any) -> Any:
+        sizes.append(len(pictures))
+        return whole(self, pictures, *rest)
+
+    monkeypatch.setattr(Engine, "attack_batch", counted)
+    monkeypatch.setattr(Engine, "attacks_together", BATCH)
+    few = ["--limit", "2"] if not expected else []
+    run_evaluate(tmp_path / "runs", "--attack", attack, "--set", "attack_views=2", *few)
+    assert sizes == expected
 
 
 def test_stored_views_are_not_encoded_again(
     run_evaluate, rows_of, tmp_path: Path, batch_sizes: list[int], monkeypatch
 ) -> None:
-    monkeypatch.setitem(prefetch.BATCH_SIZE, "cpu", 1)
+    monkeypatch.setitem(prefetch.VIEW_BATCH, "cpu", 1)
     run_evaluate(tmp_path / "runs", "--limit", "6")
-    monkeypatch.setitem(prefetch.BATCH_SIZE, "cpu", BATCH)
+    monkeypatch.setitem(prefetch.VIEW_BATCH, "cpu", BATCH)
     run_evaluate(tmp_path / "runs", "--limit", "6")
     assert batch_sizes == []
 

@@ -64,6 +64,7 @@ def backbone(tiny_model_dir: Path) -> Any:
 
 @pytest.mark.parametrize(("most", "tried"), [(15, [16, 8, 8]), (5, [16, 8, 4, 4, 4, 4]), (1, [16, 8, 4, 2, *[1] * 16])])
 def test_views_that_do_not_fit_are_encoded_in_halves(backbone: Any, most: int, tried: Any) -> None:
+    backbone.one_core = False
     whole = Engine(backbone).encode_views(PICTURE, SETTINGS)
     narrow = replace_tower(backbone, LimitedEncoder(backbone._visual, most))
     halved = Engine(backbone).encode_views(PICTURE, SETTINGS)

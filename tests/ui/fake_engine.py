@@ -68,6 +68,8 @@ class FakeEngine:
             key="fake" + repr(names),
         )
 
+    attacks_together = 1
+
     def attack(self, picture, class_prompts, settings, label, target=None, cache=None) -> AttackTrace:
         return run_to_end(self.attack_steps(picture, class_prompts, settings, label, target, cache))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator
-from rita_demo.evaluation.executors.prefetch import BATCH_SIZE, encode_batch_ahead
+from rita_demo.evaluation.executors.prefetch import prepare_ahead
 from rita_demo.evaluation.executors.registry import Report
 from rita_demo.evaluation.pictures import PictureSet
 from rita_demo.evaluation.request import Request
@@ -28,14 +28,13 @@ def measure(request: Request, picture_sets: Mapping[str, PictureSet], report: Re
 
 def measure_steps(model: PictureEvaluator, group: CellGroup) -> Iterator[EvaluationStep]:
     """Measure what the cells of a group lack, one picture at a time."""
-    batch_size = BATCH_SIZE.get(model.engine.info.device, 1)
     for index in range(group.first_pending, len(group.stream)):
         due = [(cell, file) for cell, file in zip(group.cells, group.files) if file.count == index]
         request = group.request(index)
         attacked = request.attacked
         # a cell whose attack uses the cache shares its views with no other cell
         cache = group.files[0].cache if attacked and group.cells[0].attack_uses_cache else None
-        encode_batch_ahead(model, group, index, batch_size)
+        prepare_ahead(model, group, index)
         encoded = model.encode(request, group.views[attacked], group.attacks[attacked], cache)
         model.evaluate(request, encoded, due, group.prompt_stores[attacked])
         yield group.step(index, len(due))
