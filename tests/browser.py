@@ -4,8 +4,6 @@
 distribution's package manager where we may (as root), else through playwright's own download.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

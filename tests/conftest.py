@@ -1,7 +1,5 @@
 """Fixtures every folder of tests may use."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What docs/result-files.md says, so that tests can compare it with the files."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Its dependencies are those of the environment that runs this. No network is used.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The real server in a process of its own, started as a person would start it."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Starting the page with a wrong setting gives one sentence."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Container and Space: neither can be made here, but everything they name can be tried."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

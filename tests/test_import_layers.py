@@ -1,7 +1,5 @@
 """Imports go one way: each rung of the ladder imports only lower rungs. docs/architecture.md has the picture."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

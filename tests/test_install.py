@@ -1,7 +1,5 @@
 """The installed command: its name, its version, and that every file beside the code travels in the wheel."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tomllib

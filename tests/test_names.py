@@ -1,7 +1,5 @@
 """No module, class, function, method or field has a name that was replaced because only its author could guess it."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

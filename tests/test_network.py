@@ -1,7 +1,5 @@
 """The process makes no request that was not asked for: an audit hook records every connection."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

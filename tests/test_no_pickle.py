@@ -1,7 +1,5 @@
 """No file is ever unpickled: read from the source, since one careless line is enough."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What makes the project citable and usable elsewhere: CITATION.cff, CHANGELOG.md, the model card's front matter."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import yaml

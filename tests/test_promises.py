@@ -1,7 +1,5 @@
 """Every promise of SECURITY.md and docs/reliability.md names the tests that hold it, and those tests exist."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

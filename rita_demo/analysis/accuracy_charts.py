@@ -1,7 +1,5 @@
 """Stored measurements as groups of bars: steps of the prompt update by budget, and methods by backbone."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Right answers of every method under every attack, over several datasets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The crop field: on which of two answers' sides each crop, the whole picture and each defence stands."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Exact optimal transport by linear programming, between the bounds of Theorem 1."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Definition 15: KL to one-hot of the cached views compared with the pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Signs that a defence hides its gradient instead of resisting (Athalye et al. 2018; Croce et al. 2022)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Definition 10 in the plane of the mean direction of the cached views and that of the prompts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rita_demo.records import ProcrustesPlane

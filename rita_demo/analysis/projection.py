@@ -1,7 +1,5 @@
 """Projection of features to the plane: PCA and UMAP."""
 
-from __future__ import annotations
-
 import numpy as np
 from threadpoolctl import ThreadpoolController
 

@@ -1,7 +1,5 @@
 """Entropy of every view before and after the prompt update."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rita_demo.records import ImageResult

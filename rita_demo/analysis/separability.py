@@ -1,7 +1,5 @@
 """Separability of the classes in attacked pictures and in their views."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rita_demo.analysis.procrustes_plane import text_mean

@@ -1,7 +1,5 @@
 """A few crops and sentences of two classes in one plane, small enough to draw the transport plan as arrows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Stored measurements as ablations: accuracy against one setting with all others fixed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ UMAP's compiled parts cannot run in two threads at once, and importing them take
 the first call, computes one call after another, and ends with its parent process.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import threading
 import warnings

@@ -1,7 +1,5 @@
 """All attacks by name. Every module of this folder with an ``ATTACK`` is one; a user's own comes from ``FILE.py:NAME``."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from dataclasses import replace

@@ -5,8 +5,6 @@ stream of pictures one by one and in groups. The attacks of a group are one batc
 updated picture after picture.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """Speed of the page: a real server in its own process, and a browser where one is installed."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import os

@@ -8,8 +8,6 @@ and from none. The defender's choices are the rows.
 ``python -m rita_demo.bench.poisoned_memory --data-root DATA --dataset caltech101 --split test``
 """
 
-from __future__ import annotations
-
 import argparse
 from collections import defaultdict
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The whole benchmark: stages, floor, reference implementation, growth, memory, page."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

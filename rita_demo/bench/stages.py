@@ -1,7 +1,5 @@
 """What is timed: one picture, one vocabulary and one full cache, and the stages of one picture in the engine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial

@@ -1,7 +1,5 @@
 """Medians after a warm-up. The functions to compare alternate, so that a busy machine slows all of them alike."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import time

@@ -8,8 +8,6 @@ mean of the share of views that are nearest to the class.
 ``python -m rita_demo.bench.two_objects --data-root DATA --dataset caltech101 --split test``
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from itertools import chain

@@ -1,7 +1,5 @@
 """The command ``evaluate``."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command ``figures``: the paper's figures and tables as files."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ Exit status: 0 on success; 2 when the command line itself is wrong (an unknown o
 to import are imported by the command that needs them.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -4,8 +4,6 @@ The page shows beside each sample whether RITA recovers; the outcomes come from 
 them again.
 """
 
-from __future__ import annotations
-
 from rita_demo.data import samples, shipped_results
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline import run as run_module

@@ -1,7 +1,5 @@
 """The command ``models``."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

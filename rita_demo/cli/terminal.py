@@ -1,7 +1,5 @@
 """What the commands share of a terminal: the program's name, guesses at misspelt words, progress, files to write."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import sys

@@ -5,8 +5,6 @@ A folder per class needs no row: the classes lie in the folder itself (its only 
 ``val`` and ``test``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial

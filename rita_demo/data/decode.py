@@ -5,8 +5,6 @@ would need as much memory again, so each step works on a strip of the central sq
 whole picture to the last bit: colours are converted pixel by pixel, and PIL resizes rows before columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

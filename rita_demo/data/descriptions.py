@@ -3,8 +3,6 @@
 The two built-in files were written for this project.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 Addresses and checksums are torchvision's; its own download reports no progress and cannot resume.
 """
 
-from __future__ import annotations
-
 import hashlib
 import http.client
 import math

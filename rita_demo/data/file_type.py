@@ -1,7 +1,5 @@
 """The type of a file that is not a supported picture, for error messages."""
 
-from __future__ import annotations
-
 # (first bytes, type)
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"%PDF", "a PDF document"),

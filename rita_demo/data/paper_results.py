@@ -1,7 +1,5 @@
 """The accuracies of the paper's tables, cell by cell, with remarks on known misprints."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -9,8 +9,6 @@ antialiasing, 8 bit. Its size:
 A square of the right size is not resampled: an attacked square saved as PNG is read back bit for bit.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import threading

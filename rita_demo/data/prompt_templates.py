@@ -1,7 +1,5 @@
 """The prompt of plain CLIP (setting ``hand_prompt``): "a photo of a {}.", a dataset's own, or any other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rita_demo.data.datasets import DATASETS

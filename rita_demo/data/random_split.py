@@ -3,8 +3,6 @@
 The same on every machine: the split of a picture depends on the seed and the picture's path alone.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path

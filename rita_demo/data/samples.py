@@ -1,7 +1,5 @@
 """Sample pictures: files of the packages scikit-image and scikit-learn, or drawn textures. No network."""
 
-from __future__ import annotations
-
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path

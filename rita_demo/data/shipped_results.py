@@ -1,7 +1,5 @@
 """Measured tables of this project: CSV files with the columns of ``tables --format csv``, read as records."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, astuple, fields

@@ -4,8 +4,6 @@ A reader takes the dataset's folder, the name of its picture folder and the name
 contents, never a picture. Lists are untrusted input.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -1,7 +1,5 @@
 """Class names: three ready lists, and names that a user typed."""
 
-from __future__ import annotations
-
 import difflib
 import importlib.util
 import re

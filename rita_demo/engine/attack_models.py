@@ -3,8 +3,6 @@
 Built here because it needs the model, the views and the method at once; these folders do not import each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

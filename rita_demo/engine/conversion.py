@@ -1,7 +1,5 @@
 """Between numpy and torch: records have arrays above the engine and tensors below it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar

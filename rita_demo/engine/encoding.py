@@ -1,7 +1,5 @@
 """The first part of the engine: the model, its lock and caches; class names and pictures to features."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 import time

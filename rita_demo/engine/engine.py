@@ -4,8 +4,6 @@ It keeps no visitor's state: a cache (the page's memory) is an argument and a re
 the first part: the model, its lock and caches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain

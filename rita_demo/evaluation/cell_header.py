@@ -1,7 +1,5 @@
 """The header of a cell: threat model, settings, pictures and machine, stored beside its numbers."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The settings of a request for one of its datasets: some follow from the dataset."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

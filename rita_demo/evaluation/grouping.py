@@ -1,7 +1,5 @@
 """Group items that are equal in some respect."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """The request of a measurement, from the checked words of the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product

@@ -1,7 +1,5 @@
 """One measurement: collect the pictures, lock the run folder, pass the work to an executor."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager

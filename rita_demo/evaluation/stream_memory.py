@@ -1,7 +1,5 @@
 """Every view that entered a stream's cache, and a comparison of two streams' answers and caches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

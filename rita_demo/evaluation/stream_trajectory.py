@@ -1,7 +1,5 @@
 """A stream over time, from its rows: accuracy with intervals, and the cache after every picture."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """RITA's decision as a differentiable function of the views, for an attack on RITA."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

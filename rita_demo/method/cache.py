@@ -3,8 +3,6 @@
 No function changes its input; each returns a new state.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Definition 8: confidence and pseudo-label of each view, and the views' weights."""
 
-from __future__ import annotations
-
 import math
 
 import torch

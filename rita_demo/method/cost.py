@@ -1,7 +1,5 @@
 """Definition 5: the cost of moving a view onto a prompt."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

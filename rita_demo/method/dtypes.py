@@ -3,8 +3,6 @@
 Half precision becomes float32, because log-domain Sinkhorn divides by lambda. float64 stays float64 for exact tests.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

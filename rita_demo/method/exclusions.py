@@ -1,7 +1,5 @@
 """Exclusions of a "what if" in the terms of Algorithm 1: views and prompts without mass, cache items removed."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Definition 15: the KL divergence from a one-hot answer to the mean answer of a class's features."""
 
-from __future__ import annotations
-
 import math
 
 import torch

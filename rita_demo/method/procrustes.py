@@ -4,8 +4,6 @@
 direction of X_k is fixed (the direction of zbar_k); ``completion`` chooses the other dimensions.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

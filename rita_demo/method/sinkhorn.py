@@ -4,8 +4,6 @@ Partial transport (rho < 1) is the balanced problem with one extra column of mas
 that is not moved. The distance then is the cost of the real columns, divided by rho.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -4,8 +4,6 @@ An attack made for the whole square moves that view far and its crops little, al
 whole square to its crops is then an estimate of the opposite direction.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Definition 14: Theorem 1's bounds on the Wasserstein distance between the views and each class's prompts."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

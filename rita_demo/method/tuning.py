@@ -1,7 +1,5 @@
 """Definition 13: the prompt update, which optimises the prompts' contexts for one picture only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -3,8 +3,6 @@
 What nothing was measured for is :class:`Missing` and says what to measure.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Writes the paper's figures and tables into a folder, with an index."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Iterable, Sequence

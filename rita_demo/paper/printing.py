@@ -4,8 +4,6 @@ Chromium draws both: it is what draws the page, so that print and screen show th
 page is 8 points in print; all text is between 7 and 9.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

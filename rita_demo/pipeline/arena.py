@@ -1,7 +1,5 @@
 """The arena: every defence against every attacker on one picture, in one model or two, from cheap to expensive."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

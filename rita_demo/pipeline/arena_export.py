@@ -1,7 +1,5 @@
 """The arena's table as CSV and JSON: one row per answer, with unit and threat model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rita_demo.attacks.adaptive import attack_text

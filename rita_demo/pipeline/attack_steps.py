@@ -4,8 +4,6 @@ Every step is decided from the cache and with the view seed of the run, and none
 clean result, the last step is the attacked one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 

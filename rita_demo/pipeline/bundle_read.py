@@ -4,8 +4,6 @@ The list of members is checked before any of them is decompressed, and each is d
 Members that are not needed (page, tables, arrays, figures) are not decompressed. Nothing is unpickled.
 """
 
-from __future__ import annotations
-
 import copy
 import io
 import json

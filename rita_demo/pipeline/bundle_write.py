@@ -3,8 +3,6 @@
 The same run gives the same bytes: members carry no date. Nothing in the zip names this machine.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

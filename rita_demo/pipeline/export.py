@@ -1,7 +1,5 @@
 """A run as JSON and as arrays: the formats of ``explain --json`` and ``--arrays`` (docs/command-line.md)."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from typing import Any

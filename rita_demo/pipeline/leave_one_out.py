@@ -1,7 +1,5 @@
 """What each cached view contributes to a decision: the same picture decided without it."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 
 import numpy as np

@@ -3,8 +3,6 @@
 The run itself is never changed, and nothing here is added to the cache.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ The clean and the attacked picture are both decided from the same cache. Only th
 when there is an attack) is added to it (docs/method.md, section 0).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Settings, class names and methods of one run from the options that the command line, the API and Python share."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The threat model of one picture: what is attacked, what the attacker knows, and the budget."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rita_demo.attacks import get_attack

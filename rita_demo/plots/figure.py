@@ -4,8 +4,6 @@
 the tests check the values instead (:attr:`Figure.checked`).
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Plotly renders a subset of HTML, including links, in every label and hover text,
 characters and direction overrides are removed. No user input enters a template: names are passed as ``customdata``.
 """
 
-from __future__ import annotations
-
 import html
 import unicodedata
 

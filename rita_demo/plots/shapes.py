@@ -1,7 +1,5 @@
 """Lines, frames, bands, bars and error bars that several figures share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

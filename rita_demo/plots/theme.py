@@ -6,8 +6,6 @@ cache = purple, not selected = grey. The true class is outlined, never coloured.
 ``DARK_COLOURS`` maps each to its dark partner, and ``PlotlyView`` swaps them in the browser. No other file names a colour.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

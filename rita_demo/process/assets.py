@@ -1,7 +1,5 @@
 """Where the files beside the code are: at the top of the repository, or inside the installed package."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parents[1]

@@ -1,7 +1,5 @@
 """The Chromium that prints figures, and that ``bench`` and the tests drive: the one that is installed."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Work on CPU cores where OpenMP's way, a team of threads per operation, is too slow: many small operations."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -3,8 +3,6 @@
 ``docs/deployment.md`` shows :func:`markdown_table`; a test compares the two.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Generators that report progress and return a result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterator
 from typing import Generic, TypeVar
 

@@ -3,8 +3,6 @@
 The file is executed. Only the owner's command line calls this, never a visitor of the page.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib.util

@@ -4,8 +4,6 @@ It never holds a picture, a file name, a class name or a password. An event has 
 its place in the code, but not its message, which may quote user input (``RITA_DEBUG=1`` adds it).
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import secrets

@@ -6,8 +6,6 @@ of up to 32 MB come from the heap. The heap alone does not shrink: small records
 thread has a heap of its own (200 visits left 230 MB of freed pages). :func:`trim` returns freed pages.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 from contextlib import suppress

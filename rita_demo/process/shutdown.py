@@ -1,7 +1,5 @@
 """Graceful shutdown: no new events, and a grace period for those that run."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Aligned columns of text for the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

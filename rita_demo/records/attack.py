@@ -1,7 +1,5 @@
 """What an attack did, and its threat model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rita_demo.records.arrays import Array

@@ -1,7 +1,5 @@
 """The cache of confident views."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rita_demo.records.arrays import Array

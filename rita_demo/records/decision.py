@@ -1,7 +1,5 @@
 """One decision: prompts, confidence, transport, tuning, verdict."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from rita_demo.records.arrays import Array

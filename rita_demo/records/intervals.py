@@ -1,7 +1,5 @@
 """Wilson's confidence interval of a measured share."""
 
-from __future__ import annotations
-
 import math
 
 Z95 = 1.959963984540054  # 97.5 % quantile of the normal distribution

@@ -1,7 +1,5 @@
 """A picture and its views."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from rita_demo.records.arrays import Array

@@ -1,7 +1,5 @@
 """One picture from first to last."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

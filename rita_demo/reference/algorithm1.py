@@ -4,8 +4,6 @@ Texts have 77 tokens, SVD and Sinkhorn run class by class, and views are encoded
 on purpose.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One picture with a model that is loaded when it is needed, and the run as one page."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache

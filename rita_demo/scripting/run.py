@@ -1,7 +1,5 @@
 """``run``: one picture from Python."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ page for each visitor, some 4 MB, until ten thousand others have come; they are 
 sent files. Freed memory is returned to the system.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 import weakref

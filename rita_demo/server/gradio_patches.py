@@ -1,7 +1,5 @@
 """Changes of Gradio's behaviour, for this process: lone surrogates in JSON, no remote fetches, uploads without leftovers."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile

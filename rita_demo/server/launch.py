@@ -1,7 +1,5 @@
 """Serves the page on a port, with a health check and an orderly shutdown."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -6,8 +6,6 @@ also those of a later Gradio. Gradio limits the size of files but not of events:
 while the bytes arrive. Malformed bodies get a 400 instead of a server error.
 """
 
-from __future__ import annotations
-
 import re
 
 import anyio

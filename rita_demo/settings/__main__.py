@@ -1,7 +1,5 @@
 """``python -m rita_demo.settings > docs/settings.md``: the reference of all settings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rita_demo.settings import GROUPS, SETTINGS

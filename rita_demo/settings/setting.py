@@ -1,7 +1,5 @@
 """One setting: how it is shown, parsed and checked. The settings themselves are in ``__init__.py``."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

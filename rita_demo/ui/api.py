@@ -4,8 +4,6 @@ Gradio lists the types of the inputs but does not enforce them: every value is c
 memory, and nothing of it is kept for the next one.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The whole page: header, tabs, and what happens when it is opened, reloaded or closed."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from typing import Any

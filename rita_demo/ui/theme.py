@@ -1,7 +1,5 @@
 """Gradio's theme for this page: quiet, neutral, the system's own sans-serif, nothing from a network."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import gradio as gr

@@ -4,8 +4,6 @@ Each crop is mixed with three chains of one to three changes of its colours or s
 (equalize, posterize): attacks that differentiate through the views leave it out, and their threat model says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

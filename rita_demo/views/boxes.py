@@ -1,7 +1,5 @@
 """The box of every view, drawn with numpy so that CPU and GPU get the same boxes."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ weights are those of PIL's ``resize(size, BICUBIC, box=...)``: Keys' cubic with 
 the zoom factor when the crop is larger than the output, cut at the picture's edge, normalised.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The views of one picture: boxes, crops and, where the settings ask for it, AugMix."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

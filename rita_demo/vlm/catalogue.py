@@ -1,7 +1,5 @@
 """The models that the page and the command ``models`` offer. This module loads neither torch nor open_clip."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

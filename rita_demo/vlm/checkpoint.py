@@ -1,7 +1,5 @@
 """Load weights from a file into a model, without running code that the file may contain."""
 
-from __future__ import annotations
-
 import pickle
 from contextlib import suppress
 from pathlib import Path

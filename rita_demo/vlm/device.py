@@ -1,7 +1,5 @@
 """The device that a model runs on, and the precision in which views are encoded there."""
 
-from __future__ import annotations
-
 import torch
 
 from rita_demo.process import environment

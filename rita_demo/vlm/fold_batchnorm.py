@@ -3,8 +3,6 @@
 Each saves one pass over the activations.
 """
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

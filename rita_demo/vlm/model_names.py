@@ -1,7 +1,5 @@
 """The parts of a model's name after the colon, and the activation that the architecture's name stands for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

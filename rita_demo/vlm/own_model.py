@@ -4,8 +4,6 @@ Prompt learning needs the gradient with respect to token embeddings, and ``encod
 module's token embedding is replaced while ``encode_text`` runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import log

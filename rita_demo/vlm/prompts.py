@@ -5,8 +5,6 @@ share the contexts; written sentences about a class (its descriptions) may follo
 receive a gradient.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ checkpoint, ``+path/to/vision_tower`` replaces the vision tower (TeCoA, PMG-AFT,
 ``+except=KEY,KEY`` after that names the keys that may be missing or left over in its file.
 """
 
-from __future__ import annotations
-
 import json
 from copy import deepcopy
 from pathlib import Path

@@ -6,8 +6,6 @@ name, the full stop and the end token are encoded per class, and in the last lay
 is exact, and gradients reach the contexts through the shared keys and values.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

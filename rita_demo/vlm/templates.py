@@ -3,8 +3,6 @@
 Equal length makes all contexts one tensor (M, 4, E). The first is the prompt of plain CLIP.
 """
 
-from __future__ import annotations
-
 DEFAULT_START = "a photo of a"
 CONTEXT_LENGTH = 4
 

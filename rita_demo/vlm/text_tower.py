@@ -5,8 +5,6 @@ no ids), and a sequence ends at the pooled token where later tokens cannot chang
 full length, or are refused.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

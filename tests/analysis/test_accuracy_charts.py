@@ -1,7 +1,5 @@
 """Groups of bars from measured points (TEST DATA)."""
 
-from __future__ import annotations
-
 from rita_demo import analysis, plots
 from rita_demo.records.measurement import AblationPoint, RunTime
 from rita_demo.settings import RECOMMENDED

@@ -1,7 +1,5 @@
 """The crop field against loops written from its definition."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

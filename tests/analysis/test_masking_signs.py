@@ -1,7 +1,5 @@
 """Signs of masking from measured cells: a method that hides its gradient is flagged, an honest one is not."""
 
-from __future__ import annotations
-
 from rita_demo.analysis import AdaptiveCell, masking_sentence, masking_signs
 from rita_demo.records import MeasuredCell
 from rita_demo.records.intervals import wilson

@@ -1,7 +1,5 @@
 """KL compared, exact transport and sweeps against slow second versions."""
 
-from __future__ import annotations
-
 import numpy as np
 import ot
 import pytest

@@ -1,7 +1,5 @@
 """The plane of Procrustes against the method's own alignment, and against its closed form."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Entropies before and after the prompt update, against row 8 written out view by view."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

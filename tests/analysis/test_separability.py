@@ -1,7 +1,5 @@
 """Separation, placing and the list of marks against slow second versions (TEST DATA)."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The small plan: its distances are those of the run, and its crops and sentences the ones it names."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

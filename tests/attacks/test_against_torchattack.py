@@ -1,7 +1,5 @@
 """FGSM and PGD pixel for pixel against the torchattack package, from the same random start."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

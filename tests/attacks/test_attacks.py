@@ -1,7 +1,5 @@
 """The contract that every attack keeps, as one table: each row is an attack, each test a promise."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """The adapter of AutoAttack: the package's own result, its protocol, and how it is made to fit."""
 
-from __future__ import annotations
-
 import sys
 import threading
 

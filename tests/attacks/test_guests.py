@@ -1,7 +1,5 @@
 """An attack from a user's own file: it runs like the others, and what is wrong with it is one sentence with a line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

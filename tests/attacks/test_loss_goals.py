@@ -1,7 +1,5 @@
 """Goals, input diversity and the loop of CW L2 against slow second implementations."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

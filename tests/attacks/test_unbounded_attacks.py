@@ -1,7 +1,5 @@
 """The patch changes one square only; the typographic attack writes a word that can be read."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """The benchmark: alternation, medians, peak memory, and the functions that are timed."""
 
-from __future__ import annotations
-
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor

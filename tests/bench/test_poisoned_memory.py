@@ -1,7 +1,5 @@
 """The attacker who sends pictures before: what the memory can change, on two drawn textures."""
 
-from __future__ import annotations
-
 import pytest
 
 from rita_demo.bench import poisoned_memory

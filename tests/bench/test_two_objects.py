@@ -1,7 +1,5 @@
 """Pictures with two objects: how they are composed, and every rule against a loop."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The command line: exit status, messages, files. The run is a synthetic one; one slow test runs a real one."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

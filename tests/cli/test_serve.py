@@ -1,7 +1,5 @@
 """``serve`` and ``open`` from a terminal; the page itself is not started here (tests/e2e/test_zip.py does)."""
 
-from __future__ import annotations
-
 import types
 import zipfile
 from pathlib import Path

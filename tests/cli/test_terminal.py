@@ -1,7 +1,5 @@
 """What a terminal shows: guesses, examples, progress, the name of the program, and settings from a file."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

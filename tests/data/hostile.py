@@ -1,7 +1,5 @@
 """Valid and malformed picture files for the tests."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zlib

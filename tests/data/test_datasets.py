@@ -1,7 +1,5 @@
 """Datasets in CoOp's layout and folders per class, built in a temporary folder."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Decoding in strips gives the same bits as decoding the whole picture, with less memory."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The built-in descriptions are complete and varied; malformed files give an error message."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

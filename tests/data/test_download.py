@@ -1,7 +1,5 @@
 """Downloads from a local server: progress, interruptions, a wrong checksum, no server."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import io

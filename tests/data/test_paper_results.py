@@ -1,7 +1,5 @@
 """The paper's tables and the remarks on their misprints."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import open_clip

@@ -1,7 +1,5 @@
 """User input becomes a square picture, or gives an error message."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

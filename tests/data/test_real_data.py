@@ -3,8 +3,6 @@
 Split files and pictures are read here a second time, by nothing but ``json`` and PIL, and compared.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The samples are in the pinned packages, and their labels in their vocabularies."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

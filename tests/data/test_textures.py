@@ -1,7 +1,5 @@
 """The drawn textures: reproducible from a seed, different between seeds, classes and splits."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from functools import cache

@@ -1,7 +1,5 @@
 """Typed class names become a vocabulary, or give an error message."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Every defence keeps the contract; the baselines equal slow second implementations."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

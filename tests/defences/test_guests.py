@@ -1,7 +1,5 @@
 """A defence from a user's own file: it answers like the others, and what is wrong with it is one sentence with a line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path

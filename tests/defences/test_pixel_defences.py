@@ -1,7 +1,5 @@
 """CLIPure, TTC, CSR, DBD and SS-TPT equal slow second implementations on a toy encoder of pixels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -4,8 +4,6 @@ Every request that would leave the machine is blocked and fails the test, and so
 the browser's console.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from urllib.parse import urlparse

@@ -1,7 +1,5 @@
 """The README's picture of the first screen: ``python -m tests.e2e.screenshots FILE.jpg``."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Everybody can use the page: what axe-core finds on every tab, and a visit with the keyboard alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The README's lines for programs, against the real server."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The tab Arena in a real browser: filled from a link, stopped, walked through and opened by keyboard."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

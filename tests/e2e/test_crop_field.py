@@ -1,7 +1,5 @@
 """The crop field in a browser: it plays, it follows the page and the page follows it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """An exercise on the real page, from its set-up to the number that the first tab shows as well."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

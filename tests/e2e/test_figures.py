@@ -1,7 +1,5 @@
 """The paper's figures on the real server with the embedded model: gather, place, select, stop, filter."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The second tab on the real server with the embedded model: a cell, a view left out, undo, linking."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

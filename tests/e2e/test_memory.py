@@ -1,7 +1,5 @@
 """The memory's tab in a real browser: what entered, its figures, undo, emptying, export and import."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Class names that are markup stay words, in every panel of every tab, as a real browser sees it."""
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 import pytest

@@ -1,7 +1,5 @@
 """What a visitor does on the first tab, on the real server with the embedded model."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re

@@ -1,7 +1,5 @@
 """``explain --html`` from a terminal, opened in a browser without any network."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

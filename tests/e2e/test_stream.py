@@ -1,7 +1,5 @@
 """The tab Stream in a real browser: pause, one picture, resume, time slider, Inside RITA, cancel, stored runs."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tour from its first to its last stop, on the real page."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

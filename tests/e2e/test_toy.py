@@ -1,7 +1,5 @@
 """The small plan on the real page: dragged, moved by keys, and its sums checked with the engine's solver."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Every tab fits a phone and a wide screen: nothing makes the page scroll sideways."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

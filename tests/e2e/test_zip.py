@@ -1,7 +1,5 @@
 """A run saved by the button, and the file opened again by ``python -m rita_demo open``."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

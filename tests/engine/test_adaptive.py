@@ -1,7 +1,5 @@
 """The attacker who knows a defence: stronger than attackers who do not, and a sentence where there is none."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

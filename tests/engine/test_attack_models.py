@@ -1,7 +1,5 @@
 """What attackers differentiate: fresh crops like those of the defence, and the defence's own answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """The pixels of the views: drawn once with the features where they are kept, and bit for bit those drawn again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tiny generated datasets in CoOp's layout, measured with a tiny random model; result rows made by hand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

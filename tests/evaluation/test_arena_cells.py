@@ -1,7 +1,5 @@
 """The arena over a dataset: one ``evaluate`` with every attacker, and what the page reads of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

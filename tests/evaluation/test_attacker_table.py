@@ -1,7 +1,5 @@
 """Measuring under attacks with random crops and through the defence."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The preset ``paper`` per dataset: AugMix and C-TPT's weight, unless they are set explicitly."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from pathlib import Path
 

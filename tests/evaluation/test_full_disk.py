@@ -1,8 +1,6 @@
 """A full disk while rows are written: an error message, and with more room the same command ends with the numbers of
 an uninterrupted run."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
 from collections.abc import Callable, Iterator

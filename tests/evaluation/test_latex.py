@@ -1,7 +1,5 @@
 """LaTeX from ``tables``: plain pdflatex compiles it, with any characters."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

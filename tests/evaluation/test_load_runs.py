@@ -1,7 +1,5 @@
 """Stored rows as a pandas table; files of older versions; the columns that docs/result-files.md describes."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A defence that is broken on purpose, so that its gradient is zero: the tables say so, and not of an honest one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Which measured cells match printed ones, and the paper's tables with measured numbers."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """McNemar's exact test against a count of all exchanges, and which pictures are compared."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

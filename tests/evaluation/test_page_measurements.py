@@ -1,7 +1,5 @@
 """``evaluate`` measures the right pictures, prompts and settings, each only once."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

@@ -1,7 +1,5 @@
 """Pictures attacked and encoded in batches: the same rows in the same order, with the same cache."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

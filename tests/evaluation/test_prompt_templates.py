@@ -1,7 +1,5 @@
 """CLIP with the prompt template of a dataset: what depends on it, and what does not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The executor ``ray``: its message without Ray (always), and a real cluster of two workers (nightly)."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import signal

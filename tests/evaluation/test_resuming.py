@@ -1,7 +1,5 @@
 """A run killed at any moment resumes and ends with the numbers of an uninterrupted run."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Work units in any order, lost and repeated, pickled both ways: the same rows as the local executor."""
 
-from __future__ import annotations
-
 import pickle
 import random
 from itertools import chain

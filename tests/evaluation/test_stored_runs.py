@@ -1,7 +1,5 @@
 """Stored runs read for the figures: points with their settings, streams as feature clouds; nothing is written."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import asdict
 

@@ -1,7 +1,5 @@
 """Mixed traffic, resuming, and the trajectory of a stream against a slow second reading of its files."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import deque

@@ -1,7 +1,5 @@
 """Tables: the contract's columns, Wilson's interval, pooled seeds, the threat model above."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """``evaluate --target``: attacks towards a class have their own keys, headers and tables."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The attack through the defence lowers RITA's accuracy more than plain PGD."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

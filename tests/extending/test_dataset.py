@@ -1,7 +1,5 @@
 """The section "A dataset" of docs/extending.md, followed to the letter."""
 
-from __future__ import annotations
-
 import csv
 import io
 import shlex

@@ -1,7 +1,5 @@
 """docs/extending.md, "A defence", to the letter: one file is enough, in the folder or on the command line."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """docs/extending.md, "A figure in *Inside RITA*", to the letter: one function and one row."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from types import ModuleType, SimpleNamespace

@@ -1,7 +1,5 @@
 """docs/extending.md, what is extended from Python, to the letter and from an empty folder; and that its numbers are right."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

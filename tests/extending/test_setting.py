@@ -1,7 +1,5 @@
 """docs/extending.md, "A setting", to the letter: of one defence, and of several parts."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A model that runs out of memory or returns NaN: the engine recovers, or raises one sentence."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

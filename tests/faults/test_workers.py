@@ -1,7 +1,5 @@
 """A worker process that is killed gives one sentence, and the next call gets a new one."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """One case again: ``python -m tests.fuzz TARGET NUMBER``; says what is wrong with how it is received."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Valid things to start from, made on the spot and once."""
 
-from __future__ import annotations
-
 import io
 import json
 from functools import cache

@@ -4,8 +4,6 @@ A round is one visitor and ``EACH`` things they send; its number is its seed. Wh
 on those before it, so a round is repeated as a whole.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -3,8 +3,6 @@
 Every function takes the one random generator of its case: the same seed breaks the same thing alike.
 """
 
-from __future__ import annotations
-
 import copy
 import io
 import json

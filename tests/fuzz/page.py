@@ -1,7 +1,5 @@
 """The page with the fake engine in a process, a home and a working directory of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -4,8 +4,6 @@ A reader returns, or raises a :class:`DemoError` whose sentence names no folder 
 is a fault of ours.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random

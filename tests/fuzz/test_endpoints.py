@@ -4,8 +4,6 @@ The page runs in a process with a home and a working directory of its own, so th
 would be seen. A round that fails is repeated by its number: ``round_of(address, number, Heard())``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

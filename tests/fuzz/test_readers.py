@@ -3,8 +3,6 @@
 A case that fails is repeated by its name and number: ``python -m tests.fuzz "saved run" 137``.
 """
 
-from __future__ import annotations
-
 import resource
 import tempfile
 import warnings

@@ -1,7 +1,5 @@
 """Visitors of the real server, each with their own picture and class names, and the expected answers."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """Many visitors at once of the real server, in its own process, with the real model."""
 
-from __future__ import annotations
-
 import json
 import statistics
 import threading

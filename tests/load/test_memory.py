@@ -1,7 +1,5 @@
 """Two hundred short visits in a row to the real server leave its memory as it was."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Two processes behind a real HAProxy and a real nginx with TLS, with the very lines that docs/scaling.md gives."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """One thread for all tests of this folder: their problems are too small for several."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """RITA's decision against the slow oracle: a stream of pictures for every setting, one changed at a time."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

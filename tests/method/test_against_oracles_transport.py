@@ -1,7 +1,5 @@
 """Sinkhorn against POT, exact solvers and finite differences of a slow float64 solver."""
 
-from __future__ import annotations
-
 import numpy as np
 import ot
 import pytest

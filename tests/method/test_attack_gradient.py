@@ -1,7 +1,5 @@
 """RITA's differentiable decision: exact values, gradients with the plan fixed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

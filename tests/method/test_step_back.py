@@ -1,7 +1,5 @@
 """The step from the whole square towards its crops: its effect, and when there is none."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

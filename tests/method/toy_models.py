@@ -1,7 +1,5 @@
 """Small random class prompts and views for the tests of ``rita_demo.method``."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

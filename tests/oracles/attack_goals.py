@@ -1,7 +1,5 @@
 """Losses, resizes and gradients of the attacks with loops, in numpy and plain Python."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 Prompt tuning uses finite differences (``prompt_update.gradient_of``), without torch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

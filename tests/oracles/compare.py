@@ -1,7 +1,5 @@
 """Compares RITA's traces with the slow decisions; the tolerances with their reasons."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Crops with Pillow, one channel at a time: a fractional box, antialiased."""
 
-from __future__ import annotations
-
 import numpy as np
 from PIL import Image
 

@@ -3,8 +3,6 @@
 Rows are (picture, seed, right by one, right by the other). A picture is exchanged with all of its seeds.
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 Rows = list[tuple[str, int, bool, bool]]

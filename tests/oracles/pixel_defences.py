@@ -3,8 +3,6 @@
 Gradients with respect to pixels are central differences, without torch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -3,8 +3,6 @@
 The loss is evaluated twice per context entry.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Row 14 in float64: Gaussian (Bures) distance and the bounds on 2 d_OT."""
 
-from __future__ import annotations
-
 import numpy as np
 
 F = np.ndarray

@@ -5,8 +5,6 @@ views are confident and some are not. Each view has random components of its cla
 on both sides of the limit.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

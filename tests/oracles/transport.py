@@ -1,7 +1,5 @@
 """Rows 4-7 of the method for one class: Sinkhorn, partial transport, the three objectives, exact limits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

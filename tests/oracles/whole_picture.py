@@ -1,7 +1,5 @@
 """The square of a picture, every step on the whole picture in memory."""
 
-from __future__ import annotations
-
 import numpy as np
 from PIL import Image, ImageOps
 

@@ -1,7 +1,5 @@
 """One small measurement on the tiny model, and the figures and tables written from it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

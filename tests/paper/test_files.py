@@ -1,7 +1,5 @@
 """The command ``figures``: every figure and table of the paper as files, from a real small measurement."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Printed figures: their size in millimetres, the size of their letters, their fonts; drawn by a real Chromium."""
 
-from __future__ import annotations
-
 import re
 from xml.etree import ElementTree
 

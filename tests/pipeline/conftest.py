@@ -1,7 +1,5 @@
 """One run as a zip, and zips with changed members."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 

@@ -1,7 +1,5 @@
 """The arena on the embedded model: its cells are those of single runs, and a column that fails stops no other."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The attack's film as data: its steps, its records, and that it commits nothing."""
 
-from __future__ import annotations
-
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Saved runs from other programs: a run, or one sentence; nothing unneeded is decompressed."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct

@@ -1,7 +1,5 @@
 """A run as a zip: everything is in it, exactly, and it comes back as it was."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """What each cached view contributes, against a slow loop that removes one view and decides again."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import TypeVar
 

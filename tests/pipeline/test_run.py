@@ -1,7 +1,5 @@
 """A run of one picture, on the embedded model and a real photograph."""
 
-from __future__ import annotations
-
 import shutil
 import threading
 from dataclasses import replace

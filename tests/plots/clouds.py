@@ -1,7 +1,5 @@
 """TEST DATA: a cloud drawn from a seed. Clean pictures lie around their class, attacked ones anywhere."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rita_demo.records import CacheState, ClassPrompts

@@ -1,7 +1,5 @@
 """Fixtures of this folder. All of it is TEST DATA, see ``synthetic``."""
 
-from __future__ import annotations
-
 import pytest
 
 from rita_demo.records import Run

@@ -1,7 +1,5 @@
 """TEST DATA: the fake engine's runs with hostile class names, and records made from them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The attack's steps as data, against their records (TEST DATA)."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The cache's figures as data, against their records (TEST DATA)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

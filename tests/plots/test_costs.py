@@ -1,7 +1,5 @@
 """The classes' costs as data, against their records (TEST DATA)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

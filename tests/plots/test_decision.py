@@ -1,7 +1,5 @@
 """The figures of *Inside RITA* as data, against their record (TEST DATA)."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A figure as plain data: plotly.py itself knows every value of every figure, and says so when it does not."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

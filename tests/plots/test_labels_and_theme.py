@@ -1,7 +1,5 @@
 """User input in figures, and the colours."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """The paper's figures as data against their records (TEST DATA)."""
 
-from __future__ import annotations
-
 import html
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The figures of a stream as data (TEST DATA)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

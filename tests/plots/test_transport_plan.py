@@ -1,7 +1,5 @@
 """The plan as data, against its record (TEST DATA)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

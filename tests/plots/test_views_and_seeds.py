@@ -1,7 +1,5 @@
 """Views and repeats with other view seeds as data, against their records (TEST DATA)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """One thread computes alone; every other thread keeps its own number of OpenMP threads, also one that starts meanwhile."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Every environment variable is read in one place, checked, and described in one table."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

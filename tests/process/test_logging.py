@@ -1,7 +1,5 @@
 """The log of a process of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

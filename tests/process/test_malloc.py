@@ -1,7 +1,5 @@
 """Encoding many pictures does not make the process grow (Linux with glibc, in a process of its own)."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 The process is ``app.py``, or the same page with the fake engine.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

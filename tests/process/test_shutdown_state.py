@@ -1,7 +1,5 @@
 """The shutdown state and the signal handler, without a process."""
 
-from __future__ import annotations
-
 import threading
 import time
 

@@ -1,7 +1,5 @@
 """The reference implementation and the engine give the same answers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The notebooks: stored without outputs, and executed from the first cell to the last in an empty folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The door ``from rita_demo import ...``: what it loads, and what a result shows and writes."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """``python -m tests.server.fake_server_state``: the page with the fake engine as ``app.py`` serves it, open in two seconds."""
 
-from __future__ import annotations
-
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.process import environment
 from rita_demo.process import logging as process_logging

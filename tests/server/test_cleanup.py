@@ -1,7 +1,5 @@
 """Uploads and idle sessions stay within their limits, also without any event."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

@@ -1,7 +1,5 @@
 """A lone surrogate in user input breaks no connection."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The served page: login, health check, refused addresses."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

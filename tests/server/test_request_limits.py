@@ -1,7 +1,5 @@
 """The walls around the page: addresses it does not use are not there, and no body or upload is larger than it needs."""
 
-from __future__ import annotations
-
 import json
 import socket
 import tempfile

@@ -1,7 +1,5 @@
 """Settings: values of all parts, own settings of single defences, and their reference docs/settings.md."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

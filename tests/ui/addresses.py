@@ -1,7 +1,5 @@
 """Every address of the running page, Gradio's as well, ready to be asked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs of the fake engine, shared by all tests of the page, and tabs without a server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

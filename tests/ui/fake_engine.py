@@ -4,8 +4,6 @@ Every class has a direction; a picture shows the class in ``truth``, its crops s
 attack turns view 0 fully and ``spread`` of the crops towards ``wrong``, the more the further it is.
 """
 
-from __future__ import annotations
-
 import time
 import zlib
 from collections.abc import Generator

@@ -1,7 +1,5 @@
 """The page with the fake engine on a port, and a client without a browser."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

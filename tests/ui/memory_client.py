@@ -1,7 +1,5 @@
 """A visitor of the tab *Memory*, without a browser."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

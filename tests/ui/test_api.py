@@ -1,7 +1,5 @@
 """The endpoints for programs, called as programs call them: gradio_client, and HTTP."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The page with the fake engine: built, launched, and driven over HTTP."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Batched crops against Pillow's antialiased resize of a fractional box."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

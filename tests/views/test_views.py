@@ -1,7 +1,5 @@
 """Boxes, crops, AugMix and the views made of them."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compare our features with open_clip's ``encode_image`` and ``encode_text`` of the same model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A hub cache in the hub's layout, and small models under real names for it."""
 
-from __future__ import annotations
-
 import hashlib
 from copy import deepcopy
 from pathlib import Path

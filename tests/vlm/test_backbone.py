@@ -1,7 +1,5 @@
 """Pictures to features: open_clip's numbers, the gradient of the pixels, error messages."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import open_clip

@@ -4,8 +4,6 @@ Random weights and few layers; nothing is downloaded. The numbers of kinds are t
 with another version they change and need a look.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Batch norms folded into convolutions: the same features, and the same decisions as the unfused model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Weights that the hub's client has downloaded are found without a network."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

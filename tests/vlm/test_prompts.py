@@ -1,7 +1,5 @@
 """Truncated texts give exact features, and only contexts receive a gradient."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import open_clip

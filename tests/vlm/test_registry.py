@@ -1,7 +1,5 @@
 """Models are loaded by name; every failure gives an error message."""
 
-from __future__ import annotations
-
 import json
 import logging
 import subprocess

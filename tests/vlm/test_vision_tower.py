@@ -1,7 +1,5 @@
 """A robust vision tower (TeCoA, PMG-AFT, FARE) replaces that of a model."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

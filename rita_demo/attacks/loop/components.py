@@ -4,8 +4,6 @@ Pixels are (B, 3, H, W) float32 in [0, 1]; ``radius`` is the attack's budget in 
 its components by the keys of the tables at the end of this file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch

@@ -9,8 +9,6 @@ An attacker may differentiate the model behind something random: resizes, crops,
 :data:`SampledLogits` give the gradient and ``loss``; ``probability`` stays the plain model's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial

@@ -1,7 +1,5 @@
 """Run the attack of the settings on a batch of pictures, step by step."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Generator, Sequence
 

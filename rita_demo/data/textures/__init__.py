@@ -4,8 +4,6 @@
 of its class; light, lens and sensor are the same for all classes.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable
 

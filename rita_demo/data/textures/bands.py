@@ -1,7 +1,5 @@
 """Drawings made of bands, lines and squares. Each is ``(rng, size) -> Surface``."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Drawings of threads, straps and cloth. Each is ``(rng, size) -> Surface``."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Colours of materials and dyes."""
 
-from __future__ import annotations
-
 import colorsys
 
 import numpy as np

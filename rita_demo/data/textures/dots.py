@@ -1,7 +1,5 @@
 """Drawings made of spots on a ground. Each is ``(rng, size) -> Surface``."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random fields and cell patterns for the drawings. All arrays are float32; frequencies are cycles per picture."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Drawings of knobs, hollows and cells. Each is ``(rng, size) -> Surface``."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Render a surface as a photograph: light, shadow, lens and sensor."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

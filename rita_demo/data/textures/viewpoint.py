@@ -1,7 +1,5 @@
 """Viewpoint, perspective and waviness of a pattern, and the material it is printed on."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

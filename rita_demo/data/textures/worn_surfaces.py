@@ -1,7 +1,5 @@
 """Drawings of cracked, worn and creased surfaces. Each is ``(rng, size) -> Surface``."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 Nothing here depends on where results are stored or on the machine: stores and row writers are arguments.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import replace

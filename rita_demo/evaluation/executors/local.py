@@ -1,7 +1,5 @@
 """The executor ``local``: picture by picture in this process, for all cells that share its views."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import chain
 

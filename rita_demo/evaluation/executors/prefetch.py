@@ -3,8 +3,6 @@
 The views are stored as usual and read when the picture is evaluated, so that rows and caches stay in stream order.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

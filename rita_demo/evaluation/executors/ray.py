@@ -5,8 +5,6 @@ workers do not compete. Pictures travel to it and results back; no shared disk i
 unit goes to another one and a new worker is started.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

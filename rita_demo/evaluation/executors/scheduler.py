@@ -4,8 +4,6 @@ Artifacts of pictures are made in any order, and cells without a stream answer o
 take their pictures in order, a few per unit; their caches travel as values. Rows are written in stream order.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

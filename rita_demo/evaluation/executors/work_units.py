@@ -4,8 +4,6 @@ A unit holds the files of its pictures, their known artifacts, and the caches to
 new artifacts. Work units are idempotent.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A feature cloud of pictures, attacked, encoded and cached one after another, for the paper's figures."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The paper's ablations as small requests, measured in minutes on generated textures."""
 
-from __future__ import annotations
-
 from rita_demo.evaluation.page.streams import DataFolders
 from rita_demo.evaluation.request import Request, points
 from rita_demo.records.errors import SettingError

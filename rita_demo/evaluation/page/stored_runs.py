@@ -3,8 +3,6 @@
 Nothing here writes, because another process may be writing to the run folder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A stream of pictures: its request, its steps of one picture each, and its stored pictures."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Generator, Iterable

@@ -1,7 +1,5 @@
 """Measured cells with the settings that matter for them: the data of the ablation figures, and a file of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

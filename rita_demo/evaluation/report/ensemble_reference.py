@@ -4,8 +4,6 @@ Only cells on the same attacked pictures are compared. The plain Ensemble is fix
 of probabilities, equal weights for all crops, one prompt per class.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 r"""Tables as LaTeX that plain ``pdflatex`` compiles: pure ASCII, no packages."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Dataset, method, attack and budget must be the same. The backbone may differ; ce
 and whatever shows another one names it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import TypeVar

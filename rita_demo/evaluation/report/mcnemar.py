@@ -9,8 +9,6 @@ good, exchanging them on a picture under all seeds would change nothing, so each
 probability 1/2 and the exact test holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

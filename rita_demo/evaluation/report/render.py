@@ -1,7 +1,5 @@
 """Result rows as markdown, CSV or LaTeX."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 A run folder can be read while another process writes to it; an incomplete last line is not counted.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The tables that a reader of measurements gets, as cells of plain text; markdown and LaTeX write them down."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

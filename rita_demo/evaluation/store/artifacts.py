@@ -4,8 +4,6 @@ An artifact is made once per picture: its encoded views, its attacked square, or
 travel to another process and back.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

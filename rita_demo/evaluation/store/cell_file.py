@@ -9,8 +9,6 @@ A cache is never stored as a whole. Every row lists the views that entered (clas
 ``memory.f32`` holds their features in the same order: replaying them gives the cache bit for bit.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path

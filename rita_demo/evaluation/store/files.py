@@ -1,7 +1,5 @@
 """Files that survive a killed process: append-only JSON lines, atomic writes, one writer per folder."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

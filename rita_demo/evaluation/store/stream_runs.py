@@ -1,7 +1,5 @@
 """Stored streams found in run folders, made by the command line or by the page."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A sweep over transport or cache settings reads them back, also in a later proces
 stored half-precision features, also when they were just made.
 """
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -4,8 +4,6 @@ Methods always start from the stored half-precision features, also when they wer
 depend on whether its views were read back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any

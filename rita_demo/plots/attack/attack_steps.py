@@ -1,7 +1,5 @@
 """The attack step by step: its loss, and every method's probability of the true class."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Accuracy against the budget of the attack, from measured cells."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Right and wrong answers of every method over repeats with other view seeds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rita_demo.plots.figure import Figure

@@ -1,7 +1,5 @@
 """The mass of every class at once: views or prompts across, classes down, cheapest first."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rita_demo.plots.decision.cells import (

@@ -1,7 +1,5 @@
 """Parts that the heatmaps of views, prompts and classes share: their numbers, scales, axes and the selected cell."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ A column is the same crop on both sides: views are ordered by their entropy on t
 prompts keep their place and are grey.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

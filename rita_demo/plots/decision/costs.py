@@ -1,7 +1,5 @@
 """The cost of every class, clean beside attacked, on one scale."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Sinkhorn's convergence and the prompt update of one decision."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

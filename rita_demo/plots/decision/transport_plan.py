@@ -1,7 +1,5 @@
 """The transport plan of one class as a heatmap: views across, prompts down."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rita_demo.plots.decision.cells import (

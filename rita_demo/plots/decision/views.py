@@ -1,7 +1,5 @@
 """Entropy and answer of every view: one bar per view."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

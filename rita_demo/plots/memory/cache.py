@@ -1,7 +1,5 @@
 """The cache's share in a decision, and the effect of Procrustes on one class's cached views."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

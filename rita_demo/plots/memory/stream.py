@@ -1,7 +1,5 @@
 """A stream up to a selected picture: accuracy, size and purity of the cache, and its insertions."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Ablations: accuracy against one setting, from stored measurements."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

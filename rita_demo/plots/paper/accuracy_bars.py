@@ -1,7 +1,5 @@
 """Accuracies as groups of bars: the prompt update's steps by budget, the methods by backbone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES

@@ -1,7 +1,5 @@
 """Features of attacked pictures beside those of their views, coloured by true class."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

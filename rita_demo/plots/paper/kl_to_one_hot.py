@@ -1,7 +1,5 @@
 """Definition 15: KL to one-hot of pictures and of cached views."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

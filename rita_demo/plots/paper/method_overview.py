@@ -1,7 +1,5 @@
 """The method on one picture: the picture, its crops, the transport plan of the answer, and what every class costs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Seconds per picture of every method."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rita_demo.plots.figure import Figure

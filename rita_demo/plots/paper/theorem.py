@@ -1,7 +1,5 @@
 """Theorem 1 on one picture: the bounds on the transport cost of every class."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

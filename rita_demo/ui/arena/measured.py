@@ -1,7 +1,5 @@
 """The arena over many pictures, from stored measurements."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 

@@ -1,7 +1,5 @@
 """The tab *Arena*: every defence against every attacker on the picture on screen."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

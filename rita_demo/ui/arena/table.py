@@ -1,7 +1,5 @@
 """The tables of *Arena* as HTML; every answer is a button that opens its run."""
 
-from __future__ import annotations
-
 from html import escape
 
 from rita_demo.defences.registry import DEFENCES

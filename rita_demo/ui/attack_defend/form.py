@@ -1,7 +1,5 @@
 """The form: picture, classes and attack; all other settings in accordions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from html import escape
 from typing import Any

@@ -3,8 +3,6 @@
 Their content is constant; missing or damaged measurements are left out.
 """
 
-from __future__ import annotations
-
 from html import escape
 from pathlib import Path
 

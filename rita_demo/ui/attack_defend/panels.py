@@ -1,7 +1,5 @@
 """The panels of the tab: the first screen on the right, and the numbered sections below."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

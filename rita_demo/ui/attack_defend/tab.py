@@ -1,7 +1,5 @@
 """The first tab, *Attack & defend*: its layout and its events."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 It waits while an answer of any visitor is computed.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Generator, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """A saved run instead of the worked example: run again, and compared with the file."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rita_demo.data.pictures import open_picture

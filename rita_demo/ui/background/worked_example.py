@@ -1,7 +1,5 @@
 """What the page shows when it opens, computed by the engine in the background: the worked example."""
 
-from __future__ import annotations
-
 import atexit
 import logging
 import threading

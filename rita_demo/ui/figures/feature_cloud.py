@@ -1,7 +1,5 @@
 """The features of many pictures: projected to a plane, their separability, and their KL to one-hot."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from html import escape
 

@@ -4,8 +4,6 @@ Each yields ``{component: value}`` after every picture or half second and can be
 stays.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """How the tab *Figures of the paper* is laid out: its components and panels, without events."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

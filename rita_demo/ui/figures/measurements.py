@@ -1,7 +1,5 @@
 """Measurements: ablations of stored runs, the component table, and the paper's tables beside measured cells."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from html import escape

@@ -1,7 +1,5 @@
 """The method on the picture on screen, as one figure."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rita_demo.plots.figure import Figure

@@ -3,8 +3,6 @@
 Its panels share the selection of all tabs; they are drawn only while the tab is visible.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Theorem 1 on the displayed picture: the bounds per class, and what they cover."""
 
-from __future__ import annotations
-
 from html import escape
 from typing import Any
 

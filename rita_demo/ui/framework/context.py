@@ -1,7 +1,5 @@
 """What all tabs share: models, sessions, panels, and the places for messages."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

@@ -4,8 +4,6 @@ A file is sent as the value of a component, which the browser saves. Gradio stor
 of megabytes each, up to 256 times. They are dropped when the next file is made, and by the cleanup.
 """
 
-from __future__ import annotations
-
 import threading
 import weakref
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Handlers of events: error messages that stay until they are dismissed, the log line, and the status line."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import time

@@ -5,8 +5,6 @@ it changed ("run", "class", "view", ...). The registry then draws the panels tha
 visible tab and those outside every tab. Other tabs with such panels become stale and are drawn when they are opened.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """One selection in every tab: handlers of clicks and menus. Events are untrusted: an invalid one changes nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gradio as gr

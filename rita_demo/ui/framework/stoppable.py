@@ -1,8 +1,6 @@
 """Long jobs with a stop button. A job checks at every yield whether it was stopped; nothing of it arrives later, and a
 follow-up job is not started. (Gradio's own ``cancels`` would report success and start the follow-up.)"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Any

@@ -4,8 +4,6 @@ Gradio sends the outputs of an event one by one, and the browser draws every vis
 dozen figures at once would delay the one that was clicked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Gradio keeps the order itself, but reports a position only to events that show i
 second while it waits, so that no thread is blocked.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The model menu: the models, their sizes, and loading one with progress."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html import escape
 from typing import Any

@@ -3,8 +3,6 @@
 The browser sends the figures as SVG with the click. They are untrusted input, and only the same visitor gets them back.
 """
 
-from __future__ import annotations
-
 import re
 from itertools import count
 from pathlib import Path

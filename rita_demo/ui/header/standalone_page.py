@@ -3,8 +3,6 @@
 Pictures, figures, plotly.js and the answers as JSON are inside.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from html import escape

@@ -4,8 +4,6 @@ The selection names an item by its class and slot at the moment selected in the 
 picture was decided from, the same item may be in another slot or missing: it is found by its content.
 """
 
-from __future__ import annotations
-
 from html import escape
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The paper's settings against the recommended ones on this picture, and one pinned state to compare with."""
 
-from __future__ import annotations
-
 from html import escape
 from typing import Any
 

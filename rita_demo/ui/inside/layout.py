@@ -1,7 +1,5 @@
 """How *Inside RITA* is laid out: sections, each with a heading, a sentence and figures."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The sections of *Inside RITA*: every figure is one row here, and one function in :mod:`rita_demo.plots.decision`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from html import escape
 from typing import Any

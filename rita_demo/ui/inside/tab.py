@@ -3,8 +3,6 @@
 It shares its selection with every other tab. Its figures are drawn only while it is visible.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

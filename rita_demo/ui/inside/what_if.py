@@ -4,8 +4,6 @@ The run itself is never changed. A visitor's :class:`WhatIf` is kept beside it a
 with a banner that says what differs and a button that goes back.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from html import escape

@@ -1,7 +1,5 @@
 """The events of the what-if, of the comparison of the presets and of the pinned state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

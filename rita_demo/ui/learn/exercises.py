@@ -1,7 +1,5 @@
 """Six exercises: each sets up a run, asks for a prediction, and reads the answer from that run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape

@@ -1,7 +1,5 @@
 """The tab *Learn*: the tour's start, a plan to drag, exercises, the formulas with the numbers on screen, every term."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from html import escape

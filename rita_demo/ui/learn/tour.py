@@ -1,7 +1,5 @@
 """The tour: a small panel that explains the page tab by tab and outlines the part it explains."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Add several pictures to the cache, and compare the answers for the displayed picture before and after."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """The cache as HTML: one card per class with thumbnails to choose from, and the log."""
 
-from __future__ import annotations
-
 from html import escape
 from typing import Any
 

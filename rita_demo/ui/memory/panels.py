@@ -1,7 +1,5 @@
 """What the panels of the tab *Memory* show, each drawn from the session once the tab is opened."""
 
-from __future__ import annotations
-
 from html import escape
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The tab *Memory (cache)*: what the cache holds, how that came about, and what it changes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Nothing is encoded here: the steps and budgets were computed once, in the background, and are stored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ The browser moves the dots: all kept steps are handed over once (:func:`crop_fie
 moves on a straight line.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

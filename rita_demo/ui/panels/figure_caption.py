@@ -3,8 +3,6 @@
 It is hidden on the page, where ``plotly_view.js`` reads it when a figure is saved; a figure of many pictures has its own.
 """
 
-from __future__ import annotations
-
 from html import escape
 
 import gradio as gr

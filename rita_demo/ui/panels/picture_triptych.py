@@ -4,8 +4,6 @@ The HTML template is constant; its script inserts text as text, so that a class 
 an attack are PNG, equal bit for bit to what is saved.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The bar on top of the other tabs: small pictures of the displayed run, and every method's answer."""
 
-from __future__ import annotations
-
 from html import escape
 
 from rita_demo.defences.registry import DEFENCES

@@ -1,7 +1,5 @@
 """The selected class in a menu; the selected view, and the selected cell of the plan, in words."""
 
-from __future__ import annotations
-
 from html import escape
 from typing import Any
 

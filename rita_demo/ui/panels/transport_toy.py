@@ -3,8 +3,6 @@
 A crop can be dragged; the browser then computes distances, plans and costs (``small_sinkhorn.js``).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The verdicts and what belongs to them, as HTML. Class names are escaped here."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from html import escape
 

@@ -4,8 +4,6 @@ Never pickle, never a zip. An imported file is untrusted: the size is checked be
 the arrays, and every number before it is used.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import struct

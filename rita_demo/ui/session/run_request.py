@@ -1,7 +1,5 @@
 """From the form to a checked request: invalid values give an error message."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ The browser holds only an opaque id (in ``gr.State``): pictures, runs and caches
 share stands in :class:`Session` itself; what belongs to one tab stands in that tab's record.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Sequence

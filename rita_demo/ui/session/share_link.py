@@ -4,8 +4,6 @@ A link is opened like this: the form is filled in, the run waits in the queue an
 uploaded picture is never part of a link. A link is untrusted: it passes the same checks as the form.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

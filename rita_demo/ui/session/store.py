@@ -4,8 +4,6 @@ Together they stay under a byte limit. A session is deleted when its page is clo
 when room is needed (least recently used first). No visitor can reach another's session: ids never leave the server.
 """
 
-from __future__ import annotations
-
 import secrets
 import threading
 import time

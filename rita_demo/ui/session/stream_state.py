@@ -1,7 +1,5 @@
 """What the tab *Stream* shows to one visitor."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

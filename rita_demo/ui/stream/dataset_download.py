@@ -1,7 +1,5 @@
 """The fold that downloads a public dataset: its size, progress, stop and resume."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import closing

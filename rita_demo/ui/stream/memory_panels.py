@@ -1,7 +1,5 @@
 """What the tab *Stream* shows of its cache: every remembered view, and two memories against each other."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace

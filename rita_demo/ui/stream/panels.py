@@ -1,7 +1,5 @@
 """What the panels of the tab *Stream* show, each drawn from the session."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from html import escape

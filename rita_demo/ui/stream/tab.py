@@ -1,7 +1,5 @@
 """The tab *Stream*: many pictures with the cache kept between them; live, back in time, and from stored runs."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing

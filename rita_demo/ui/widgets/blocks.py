@@ -3,8 +3,6 @@
 Texts are HTML already: callers escape what users or files wrote.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any

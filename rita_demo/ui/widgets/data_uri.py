@@ -1,7 +1,5 @@
 """Pictures as data URIs: lossless for attacked pictures, small for the rest."""
 
-from __future__ import annotations
-
 import base64
 import io
 

@@ -1,7 +1,5 @@
 """Components of our own that Gradio's ``html`` component draws: buttons with one click event, and downloads."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterable

@@ -8,8 +8,6 @@ Events are untrusted input: handlers pass their ``gr.EventData`` through :func:`
 :func:`event_data` with :func:`parse_int`. They never raise and return only finite numbers and short strings.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The sample gallery: small pictures to choose from, as buttons."""
 
-from __future__ import annotations
-
 from functools import cache
 from html import escape
 from typing import Any

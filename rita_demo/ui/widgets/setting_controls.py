@@ -4,8 +4,6 @@ Controls are kept in a dict by the name of their setting, never by position. Wha
 ``Setting.parse`` checks it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from html import escape
 from typing import Any

@@ -4,8 +4,6 @@ One sprite of 64 crops takes 2 ms to encode, 64 PNGs take more than a second. Th
 attacked pictures are PNG.
 """
 
-from __future__ import annotations
-
 import html
 from pathlib import Path
 from typing import Any

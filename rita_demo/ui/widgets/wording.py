@@ -1,7 +1,5 @@
 """The page's sentences about a run, and one sentence for every term."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from html import escape
 

@@ -1,7 +1,5 @@
 """The tab Arena with fake engines: both towers, opening a cell, malformed requests."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import io

@@ -1,7 +1,5 @@
 """The form: drawn from the settings, and hostile values end in a sentence."""
 
-from __future__ import annotations
-
 import math
 
 import gradio as gr

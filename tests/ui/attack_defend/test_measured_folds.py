@@ -1,7 +1,5 @@
 """The fold on RITA against a plain average says what the measured table holds, the other way round as well."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from rita_demo import analysis

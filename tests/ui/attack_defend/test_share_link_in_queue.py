@@ -1,7 +1,5 @@
 """A link's picture waits for its turn like one of the button's: one at a time, in order, and it can be stopped."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Files for browsers are made a few at a time."""
 
-from __future__ import annotations
-
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor

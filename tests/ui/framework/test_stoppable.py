@@ -1,7 +1,5 @@
 """A long job and its stop button: it ends at its next yield, has the last word, and nothing follows it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A touch answered in two events: what comes first, what is owed, and what the hand is on."""
 
-from __future__ import annotations
-
 import gradio as gr
 import pytest
 

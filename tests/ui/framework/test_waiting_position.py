@@ -1,7 +1,5 @@
 """The position in the queue, and its message while another visitor's picture is computed."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

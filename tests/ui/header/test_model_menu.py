@@ -1,7 +1,5 @@
 """The model menu says of every model what there is to know, the one that the page was started with too."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

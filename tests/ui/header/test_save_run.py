@@ -1,7 +1,5 @@
 """Saved on the page, reopened as the page's first picture: the same verdicts, from the same memory."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """A run as one HTML file: its figures and texts, nothing from a network, no markup from names."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The paper's settings beside the recommended ones, and one pinned state."""
 
-from __future__ import annotations
-
 from rita_demo.pipeline import rerun
 from rita_demo.settings import PAPER, PRESETS, RECOMMENDED, SETTINGS
 from rita_demo.ui.inside import comparisons, what_if

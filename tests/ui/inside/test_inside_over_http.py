@@ -1,7 +1,5 @@
 """Forged events of *Inside RITA* over real HTTP: a sentence or nothing, never a traceback, the page lives on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

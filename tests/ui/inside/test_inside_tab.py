@@ -1,7 +1,5 @@
 """The second tab with the fake engine: one selection, what is drawn, and forged events."""
 
-from __future__ import annotations
-
 import re
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What if: other settings, things left out, another true class, decided again from the features."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

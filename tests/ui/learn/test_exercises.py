@@ -1,7 +1,5 @@
 """The exercises: their links open, and their answers are read from the run on screen."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

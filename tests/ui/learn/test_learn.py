@@ -1,7 +1,5 @@
 """The tab Learn: the formulas' numbers are the record's, and the tour's stops are on the page."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Several pictures at once into the memory, and the lesson about what they changed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The memory's tab over HTTP without a browser: forged events and files."""
 
-from __future__ import annotations
-
 import base64
 import json
 import pickle

@@ -1,7 +1,5 @@
 """The memory's tab with the fake engine: contents, figures, export, malformed events."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Scrubbing through the attack with the fake engine: what moves in both tabs, and what it costs."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

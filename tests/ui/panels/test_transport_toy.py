@@ -1,7 +1,5 @@
 """The solver that the browser runs against the engine's, and the value of the small plan."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """The memory as a file: what goes out comes back, and nothing else comes in."""
 
-from __future__ import annotations
-
 import io
 import json
 import pickle

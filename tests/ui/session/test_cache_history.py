@@ -1,7 +1,5 @@
 """The memory through time: what a picture leaves, what is taken out, what Undo brings back."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

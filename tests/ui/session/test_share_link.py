@@ -1,7 +1,5 @@
 """A link gives the run on screen again; an invalid link gives an error message."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tab Stream with the fake engine: running, pausing, earlier pictures, stored runs, downloads, malformed requests."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """PlotlyView and ViewsGrid: malformed events, served files, and a real browser."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json
