@@ -154,7 +154,7 @@ def test_without_the_password_there_is_no_answer() -> None:
 
 
 def test_a_cancelled_call_ends_and_shows_its_progress_before(picture: str) -> None:
-    engine = FakeEngine(**ENGINE, step_seconds=0.1)
+    engine = FakeEngine(**ENGINE, step_seconds=0.5)
     page: gr.Blocks = build_fake_page(engine)
     client = Client(launch.launch_page(page, "127.0.0.1", free_port()), verbose=False)
     try:
@@ -163,6 +163,6 @@ def test_a_cancelled_call_ends_and_shows_its_progress_before(picture: str) -> No
         job.cancel()
         begin = time.monotonic()
         client.predict(handle_file(picture), NAMES, methods=[], api_name="/defend")  # waits for its turn in the queue
-        assert time.monotonic() - begin < 5
+        assert time.monotonic() - begin < 25
     finally:
         page.close(verbose=False)
