@@ -132,8 +132,11 @@ class Backbone:
             if self._dtype == torch.float32:
                 if not self.one_core:
                     return in_chunks(self._encode_crops, pixels, chunk)
-                parts = parallel_chunks(lambda part: in_chunks(self._encode_crops, pixels[part], chunk), len(pixels))
-                return torch.cat(parts)
+                chunks = pixels.split(chunk)  # the same ones on any number of cores: the same bits
+                parts = parallel_chunks(
+                    lambda some: [in_chunks(self._encode_crops, chunks[n], chunk) for n in some], len(chunks)
+                )
+                return torch.cat(list(chain(*parts)))
             each = pixels.unflatten(0, (pictures, -1))
             first = in_chunks(self._encode, each[:, 0], chunk)[:, None]
             if each.shape[1] == 1:
