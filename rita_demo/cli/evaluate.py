@@ -12,8 +12,7 @@ from rita_demo.cli.terminal import ProgressLog, example_epilog, print_progress, 
 from rita_demo.defences import registry as defences
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import request as requests
-from rita_demo.evaluation.executors.registry import EXECUTORS
-from rita_demo.evaluation.request import ORDERS, Request, Traffic
+from rita_demo.evaluation.request import EXECUTORS, ORDERS, Request, Traffic
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import PRESETS, SETTINGS
 
@@ -117,7 +116,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--executor",
-        choices=tuple(EXECUTORS),
+        choices=EXECUTORS,
         default="local",
         help="where the work is done: local, in this process (default), or ray, by a Ray cluster (RAY_ADDRESS, else one "
         "that is started here)",

@@ -36,6 +36,11 @@ class DatasetItem:
     texture: tuple[str, int] | None = None
     data: bytes | None = None
 
+    @property
+    def key(self) -> tuple[str, int]:
+        """Id and size: under which the picture's artifacts are stored."""
+        return self.id, self.size
+
     def with_data(self) -> DatasetItem:
         """The item with its file as ``data``, for a machine that does not have the file.
 

@@ -20,6 +20,7 @@ from rita_demo.evaluation.pictures import PictureSet
 from rita_demo.evaluation.request import DEFAULT_TRAFFIC, NEXT_CLASS, SEEDS, Request, Traffic
 from rita_demo.evaluation.store.files import digest
 from rita_demo.process.guest_file import guest_digest
+from rita_demo.records import BackboneInfo
 from rita_demo.settings import RECOMMENDED, SETTINGS, Settings
 
 FORMAT = 1  # increased when stored numbers change their meaning
@@ -43,6 +44,13 @@ class ModelIdentity:
 
     name: str
     weights: str
+
+
+@dataclass(frozen=True)
+class ModelFacts(ModelIdentity):
+    """What a run folder stores about a model."""
+
+    info: BackboneInfo
 
 
 @dataclass(frozen=True)
@@ -208,7 +216,7 @@ def settings_hash(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> 
     settings["descriptions"] = _description_content(cell, picture_set)
     if settings["hand_prompt"] == "photo":  # so that runs from before this setting are found
         del settings["hand_prompt"]
-    pictures = sorted((item.id, item.size) for item in picture_set.items)
+    pictures = sorted(item.key for item in picture_set.items)
     value = {"format": FORMAT, "knobs": settings, "fixed": sorted(cell.fixed_seeds), "names": picture_set.names} | (
         _target_item(cell) | _guest_item(cell) | _guest_defence_item(cell) | cell.traffic.non_default()
     )

@@ -15,6 +15,7 @@ from rita_demo.settings import SETTINGS, Settings, get_setting, parse_assignment
 
 SEEDS = ("view_seed", "attack_seed")
 ORDERS = ("random", "classes")
+EXECUTORS = ("local", "ray")  # this process, or a Ray cluster
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,11 @@ class Request:
                     raise SettingError(
                         f"The method {name} needs a memory.", "Measure it with --protocols reset,stream."
                     )
+
+    @property
+    def runs(self) -> list[tuple[str, int]]:
+        """Datasets times seeds, each independent of all others."""
+        return list(product(self.datasets, self.seeds))
 
     def _check_target(self) -> None:
         if not self.target:

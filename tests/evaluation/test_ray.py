@@ -17,10 +17,9 @@ import pytest
 
 from rita_demo.cli import main as cli
 from rita_demo.cli.evaluate import request_of
-from rita_demo.evaluation.executors.registry import executor
 from rita_demo.evaluation.run import RunSummary, evaluate
 from rita_demo.evaluation.store import files
-from rita_demo.records.errors import DemoError, SettingError
+from rita_demo.records.errors import DemoError
 
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = ["--methods", "clip,ensemble,rita", "--attack", "none,pgd", "--protocols", "off,stream"]
@@ -38,11 +37,6 @@ def test_a_missing_ray_package_gives_install_instructions(
     assert err.count("\n") == 1
     assert not (tmp_path / "runs").exists()
     assert (ROOT / "requirements-ray.txt").read_text().startswith("#")
-
-
-def test_an_unknown_executor_lists_the_known_ones() -> None:
-    with pytest.raises(SettingError, match=r"one of local, ray; got 'moon'"):
-        executor("moon")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import pickle
 import random
-from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,9 @@ from rita_demo.cli import main as cli
 from rita_demo.cli.evaluate import request_of
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator
-from rita_demo.evaluation.executors.scheduler import Scheduler
-from rita_demo.evaluation.executors.work_units import execute
+from rita_demo.evaluation.executors.scheduler import Scheduler, execute
 from rita_demo.evaluation.pictures import collect
-from rita_demo.evaluation.store.run_folder import RunFolder, dataset_runs
+from rita_demo.evaluation.store.run_folder import RunFolder
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +29,7 @@ def run_out_of_order(words: list[str], seed: int, workers: int = 3, most: int = 
     }
     model, rng = PictureEvaluator(Engine(request.backbone)), random.Random(seed)
     run = RunFolder(request, collections, model.facts)
-    schedule = Scheduler(chain.from_iterable(map(run.groups, dataset_runs(request))))
+    schedule = Scheduler(run.all_groups())
     running: list[bytes] = []
     for _ in range(most):
         while len(running) < workers and (unit := schedule.next_unit()) is not None:
@@ -122,7 +120,7 @@ def test_a_work_unit_holds_picture_data_and_no_path(command_line, data_root: Pat
     collections = {"caltech101": collect("caltech101", data_root, "val", limit=None, allow_partial=False)}
     facts = PictureEvaluator(Engine(request.backbone)).facts
     run = RunFolder(request, collections, facts)
-    unit = Scheduler(chain.from_iterable(map(run.groups, dataset_runs(request)))).next_unit()
+    unit = Scheduler(run.all_groups()).next_unit()
     assert unit is not None
     assert str(data_root).encode() not in pickle.dumps(unit)
     assert str(tmp_path).encode() not in pickle.dumps(unit)

@@ -53,13 +53,13 @@ class HalfPrecisionStore:
 
     def read(self, item: DatasetItem) -> tuple[dict[str, Any], np.ndarray] | None:
         """The row and the features (float32, unit length) of a picture, if they are stored."""
-        if (artifact := self.store.find(item)) is None:
+        if (artifact := self.store.find(item.key)) is None:
             return None
         return artifact.row, unit_features(np.frombuffer(artifact.data, "<f2").reshape(self.shape))
 
     def write(self, item: DatasetItem, features: np.ndarray, row: dict[str, Any]) -> tuple[dict[str, Any], np.ndarray]:
         """Store the features and the row of a picture, and return them as they are read back."""
-        self.store.put(item, Artifact(row, features.astype("<f2").tobytes()))
+        self.store.put(item.key, Artifact(row, features.astype("<f2").tobytes()))
         stored = self.read(item)
         assert stored is not None  # it was just written
         return stored
@@ -118,7 +118,7 @@ class AttackedPictureStore:
         Args:
             cache: RITA's cache, for the attack that uses it. target: index of the class to reach.
         """
-        if (artifact := self.store.find(item)) is not None:
+        if (artifact := self.store.find(item.key)) is not None:
             side = clean.pixels.shape[0]  # never resampled
             return open_picture(artifact.data, square="model", side=side), AttackOutcome(**artifact.row["attacked"])
         trace = engine.attack(clean, class_prompts, settings, item.label, target, cache=cache)
@@ -129,5 +129,5 @@ class AttackedPictureStore:
         outcome = AttackOutcome(
             trace.linf, trace.l2, trace.fooled, trace.already_wrong, round(trace.seconds, 4), trace.gradient
         )
-        self.store.put(item, Artifact({"attacked": asdict(outcome)}, png_bytes(trace.pixels)))
+        self.store.put(item.key, Artifact({"attacked": asdict(outcome)}, png_bytes(trace.pixels)))
         return outcome
