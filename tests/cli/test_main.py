@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from rita_demo.cli import explain as explain_command
 from rita_demo.cli import main as cli
 from rita_demo.cli import serve, text_tables
 from rita_demo.data import paper_results
 from rita_demo.data.pictures import png_bytes
 from rita_demo.records.errors import BackboneError
+from rita_demo.scripting import explain as explain_module
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
 from tests.plots.synthetic import make_run
 
@@ -37,11 +37,11 @@ def recorded_call(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
     """Replaces the work by a synthetic run and records the arguments."""
     calls: list[dict] = []
 
-    def explain(image, names, settings, backbone, label, target, methods):
-        calls.append({"names": names, "settings": settings, "backbone": backbone, "label": label, "target": target})
+    def explain(image, names, settings, backbone, report, **options):
+        calls.append({"names": names, "settings": settings, "backbone": backbone, **options})
         return None, make_run(settings=settings, attack=settings.attack != "none")
 
-    monkeypatch.setattr(explain_command, "explain", explain)
+    monkeypatch.setattr(explain_module, "explain", explain)
     return calls
 
 
@@ -70,10 +70,10 @@ BAD_USAGE: list[tuple[list[str], str]] = [
     (["explain", "PHOTO", "--classes", "a,b", "--set", "views=1e9"], "views is a whole number"),
     (["explain", "PHOTO", "--classes", "a,b", "--attack", "none", "--target", "a"], "needs an attack"),
     (["explain", "PHOTO", "--classes", "a,b", "--seed", "1e12"], "from 0 to 2147483647; got"),
-    (["serve", "--port", "99999"], "a port is 1 to 65535; got 99999"),
+    (["serve", "--port", "99999"], "a whole number from 1 to 65535; got '99999'"),
     (["open"], "FILE.zip"),
-    (["open", "x.zip", "--port", "0"], "a port is 1 to 65535; got 0"),
-    (["serve", "--port", "abc"], "invalid port value: 'abc'"),
+    (["open", "x.zip", "--port", "0"], "a whole number from 1 to 65535; got '0'"),
+    (["serve", "--port", "abc"], "a whole number from 1 to 65535; got 'abc'"),
     (["train", "--data", "x", "--out", "y"], "--minutes"),
     (["train", "--data", "x", "--out", "y", "--minutes", "soon"], "invalid float"),
 ]
@@ -209,10 +209,10 @@ def test_defend_only_shows_one_answer_per_method(
 def test_an_unavailable_model_gives_a_one_line_error(
     photo: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise BackboneError("The weights are not here.", "Take the embedded model.")
 
-    monkeypatch.setattr(explain_command, "explain", refuse)
+    monkeypatch.setattr(explain_module, "explain", refuse)
     status, _, err = run(capsys, "explain", photo, "--classes", "a,b")
     assert (status, err) == (1, "The weights are not here. Take the embedded model.\n")
 
@@ -220,10 +220,10 @@ def test_an_unavailable_model_gives_a_one_line_error(
 def test_an_internal_error_is_one_line_without_debug(
     photo: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(explain_command, "explain", fail)
+    monkeypatch.setattr(explain_module, "explain", fail)
     status, _, err = run(capsys, "explain", photo, "--classes", "a,b")
     assert status == 1
     assert "ZeroDivisionError: oops" in err

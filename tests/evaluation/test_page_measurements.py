@@ -219,7 +219,7 @@ def test_the_order_of_the_stream_is_random_and_repeatable(data_root: Path) -> No
         (["--protocols", "on"], "protocol is one of off, reset, stream"),
         (["--budget", "0.5"], "budget is a whole number"),
         (["--seeds", "0,x"], "A seed is a whole number"),
-        (["--limit", "0"], "--limit is a whole number from 1"),
+        (["--limit", "0"], "argument --limit: a whole number from 1; got '0'"),
         (["--sweep", "slots"], "A sweep is written name=v1,v2"),
         (["--sweep", "slots=1,99"], "slots is a whole number from 1 to 32"),
         (["--sweep", "slots=1", "--sweep", "slots=2"], "given twice"),
