@@ -30,7 +30,8 @@ def add_figures(commands: Any) -> None:
     which.add_argument("--all", action="store_true", help="every figure and table of the paper")
     which.add_argument("--only", metavar="NAME[,NAME]", help="some of them, by their names in index.md")
     add("--out", metavar="DIR", type=Path, required=True, help="where the files go; made if it is missing")
-    add("--dataset", help="the pictures of feature-cloud and kl-to-one-hot (default: drawn textures)")
+    help = "the pictures of feature-cloud and kl-to-one-hot (default: drawn textures, always val)"
+    add("--dataset", default="textures", help=help)
     add("--split", default="test", help="of that dataset (default: test)")
     add("--data-root", metavar="DIR", type=Path, help="the folder of the datasets (default: RITA_DATA)")
     add("--classes", metavar="N", type=int, default=6, help="classes of that dataset (default: 6)")
@@ -40,23 +41,10 @@ def add_figures(commands: Any) -> None:
 
 
 def _figures(args: argparse.Namespace) -> int:
-    from rita_demo.paper import files
-    from rita_demo.process import environment
+    from rita_demo.paper.files import INDEX, write
 
-    asked = files.Request(
-        runs=tuple(args.runs),
-        names=tuple(name.strip() for name in args.only.split(",")) if args.only else (),
-        out=args.out,
-        dataset=args.dataset or files.TEXTURES,
-        split=args.split if args.dataset else "val",
-        data_root=args.data_root or environment.data_folder(),
-        classes=args.classes,
-        each=args.each,
-        neighbours=args.neighbours,
-        backbone=args.backbone,
-    )
     with write_errors():
-        done = files.write(asked, ProgressLog())
+        figures, tables, missing = write(args, ProgressLog())
     print_progress("")
-    print(f"{done.figures} figures, {done.tables} tables, {done.missing} missing: {args.out / files.INDEX}")
+    print(f"{figures} figures, {tables} tables, {missing} missing: {args.out / INDEX}")
     return 0

@@ -16,10 +16,10 @@ from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.cell_header import cell_of
 from rita_demo.evaluation.page.feature_cloud import (
     MAX_PICTURES,
+    TEXTURES,
     VIEWS_SHOWN,
     attack_text,
-    dataset_set,
-    texture_set,
+    cloud_set,
     thumbnail,
 )
 from rita_demo.evaluation.page.streams import DataFolders, available, check_model, picture_of, split_of
@@ -90,11 +90,11 @@ def live_set(folders: DataFolders, source: str, classes: int, per_class: int) ->
     Raises:
         SettingError, DataError: a value that is not allowed.
     """
-    if source == "textures":
-        return texture_set(classes, per_class)
+    if source == TEXTURES:
+        return cloud_set(source, None, "val", classes, per_class)
     if source not in {row.name for row in available(folders)}:
         raise DataError("There is no such dataset here.", "Choose one from the list.")
-    return dataset_set(source, folders.root, split_of(source, folders.root), classes, per_class)
+    return cloud_set(source, folders.root, split_of(source, folders.root), classes, per_class)
 
 
 def cloud_picture(folders: DataFolders, cloud: FeatureCloud, n: int, side: int) -> Picture:
