@@ -14,10 +14,8 @@ from rita_demo.data.pictures import open_picture
 from rita_demo.data.vocabularies import vocabulary
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation import planned_cells, request
 from rita_demo.evaluation.pictures import collect, picture_seed
-from rita_demo.evaluation.request import Request
-from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.errors import DataError
 from rita_demo.settings import PAPER
 
 
@@ -33,19 +31,6 @@ def test_a_sweep_equals_separate_runs(run_evaluate, rows_of, tmp_path: Path) -> 
     assert rows_of(tmp_path / "apart") == together
     answers = [tuple(row["margin"] for row in rows) for rows in together.values()]
     assert len(set(answers)) > 1, "the swept settings should matter"
-
-
-def test_scoring_stored_views_encodes_nothing_and_gives_the_same_rows(
-    run_evaluate, rows_of, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = run_evaluate(tmp_path / "runs")
-    first = rows_of(out)
-    for path in out.glob("cells/*/*"):
-        path.unlink()
-    monkeypatch.setattr(Engine, "encode_views", _never)
-    monkeypatch.setattr(Engine, "tune", _never)
-    monkeypatch.setattr(Engine, "attack_steps", _never)
-    assert rows_of(run_evaluate(out)) == first
 
 
 def test_stored_prompts_equal_freshly_tuned_prompts(run_evaluate, rows_of, tmp_path: Path, monkeypatch) -> None:
@@ -106,17 +91,6 @@ def test_half_precision_views_give_the_labels_of_full_precision(
         assert np.isclose(verdict.probability[verdict.label], row["probability"], atol=2e-3)
 
 
-def test_settings_that_a_method_does_not_have_are_not_measured_twice(tmp_path: Path) -> None:
-    points, fixed = request.points(attacks="none,fgsm,pgd", budget="1,4", sweeps=["cache_weight=0,1"])
-    asked = Request(("x",), "val", ("clip", "ensemble", "rita"), points, tmp_path, fixed_seeds=fixed)
-    counts = Counter((cell.method, cell.settings.attack) for cell in planned_cells.cells_of(asked, 0))
-    assert len(points) == 3 * 2 * 3 * 2
-    assert counts["clip", "none"] == 1  # neither budget nor memory
-    assert counts["ensemble", "pgd"] == 2  # two budgets
-    assert counts["rita", "none"] == 1 + 2 * 2  # off; reset and stream with two weights
-    assert counts["rita", "pgd"] == 2 * (1 + 2 * 2)
-
-
 def test_descriptions_change_the_answer_and_are_keyed_by_content(run_evaluate, rows_of, tmp_path: Path) -> None:
     first, copy, other = (tmp_path / f"{name}.json" for name in ("first", "copy", "other"))
     descriptions = {"cat": ["it purrs"], "dog": ["it barks", "a tail"], "cup": ["it holds tea"]}
@@ -135,13 +109,6 @@ def test_a_description_file_that_lacks_a_class_gives_an_error_message(command_li
     path.write_text('{"cat": ["it purrs"]}')
     assert cli.main(command_line(tmp_path / "runs", "--set", f"descriptions={path}")) == 1
     assert "no sentences for the class 'dog' and 1 more" in capsys.readouterr().err
-
-
-def test_clean_clip_is_measured_with_one_seed_only(tmp_path: Path) -> None:
-    points, fixed = request.points(attacks="none,pgd", budget="4", protocols="off")
-    asked = Request(("x",), "val", ("clip", "rita"), points, tmp_path, seeds=(0, 1), fixed_seeds=fixed)
-    second = [(cell.method, cell.settings.attack) for cell in planned_cells.cells_of(asked, 1)]
-    assert sorted(second) == [("clip", "pgd"), ("rita", "none"), ("rita", "pgd")]
 
 
 def test_a_partial_dataset_requires_allow_partial(data_root: Path) -> None:
@@ -240,16 +207,3 @@ def test_the_budget_has_no_default(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--dataset", "dtd", "--methods", "clip", "--attack", "pgd", "--out", "runs"]
     assert cli.main(["evaluate", *given]) == 2
     assert "--budget" in capsys.readouterr().err
-
-
-def test_set_overrides_options_and_sweep_overrides_both() -> None:
-    points, _ = request.points(
-        attacks="pgd", budget="1", protocols="off", assignments=["budget=2", "slots=5"], sweeps=["slots=1,2"]
-    )
-    assert {(p.budget, p.slots) for p in points} == {(2, 1), (2, 2)}
-    with pytest.raises(SettingError, match="no setting"):
-        request.points(attacks="pgd", budget="1", sweeps=["colour=red"])
-
-
-def _never(*_: object, **__: object) -> None:
-    raise AssertionError("this should have been read from the store")

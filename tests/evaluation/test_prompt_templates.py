@@ -12,11 +12,6 @@ from rita_demo.data.pictures import open_picture
 from rita_demo.data.prompt_templates import prompt_template, resolve_hand_prompt
 from rita_demo.data.vocabularies import VOCABULARIES, vocabulary
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation import planned_cells
-from rita_demo.evaluation.dataset_settings import settings_for
-from rita_demo.evaluation.pictures import PictureSet, collect
-from rita_demo.evaluation.planned_cells import ModelIdentity
-from rita_demo.evaluation.request import Request, points
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE, RECOMMENDED, Settings
@@ -115,58 +110,6 @@ def test_the_attack_uses_the_template_and_the_threat_model_names_it(engine: Engi
     assert "the prompt “… texture”" in " ".join(texture.threat_model.sentences)
     with pytest.raises(SettingError, match="hand_prompt=dataset needs a dataset's own class names"):
         run_picture(engine, picture, NAMES, few.replace(hand_prompt="dataset"))
-
-
-MODEL = ModelIdentity("tiny", "weights")
-
-
-def cells(attacks: str, data_root: Path, dataset: str = "dtd") -> tuple[list[planned_cells.Cell], PictureSet]:
-    found, fixed = points(attacks=attacks, budget="4", protocols="off", sweeps=["hand_prompt=photo,dataset"])
-    methods = ("clip", "ensemble", "tpt", "mta", "rita")
-    request = Request((dataset,), "val", methods, found, Path("unused"), fixed_seeds=fixed)
-    collection = collect(dataset, data_root, "val", limit=None, allow_partial=True)
-    return list(planned_cells.cells_of(settings_for(request, dataset), 0)), collection
-
-
-@pytest.mark.parametrize(
-    ("attack", "twice", "squares"),
-    [
-        ("none", {"clip", "ensemble", "mta"}, 1),
-        ("noise", {"clip", "ensemble", "mta"}, 1),
-        ("defence", {"clip", "ensemble", "mta"}, 1),
-        ("pgd", {"clip", "ensemble", "tpt", "mta", "rita"}, 2),
-        ("eot", {"clip", "ensemble", "tpt", "mta", "rita"}, 2),
-    ],
-)
-def test_exactly_the_cells_that_depend_on_the_template_are_measured_again(
-    data_root: Path, attack: str, twice: set[str], squares: int
-) -> None:
-    found, collection = cells(attack, data_root)
-    of = {m: [c for c in found if c.method == m] for m in ("clip", "ensemble", "tpt", "mta", "rita")}
-    assert {m for m, some in of.items() if len(some) == 2} == twice
-    assert all(len(some) in (1, 2) for some in of.values())
-    for key in (planned_cells.attack_key, planned_cells.views_key):
-        assert len({key(c, collection, MODEL) for c in of["clip"]}) == squares
-    assert len({planned_cells.settings_hash(c, collection, MODEL) for c in of["clip"]}) == 2
-    assert {c.settings.hand_prompt for c in of["clip"]} == {"photo", "{} texture."}
-
-
-def test_a_dataset_with_the_default_template_is_measured_once(data_root: Path) -> None:
-    found, _ = cells("pgd", data_root, "caltech101")
-    assert len(found) == 5
-    assert {c.requested.hand_prompt for c in found} == {"photo"}
-
-
-def test_runs_stored_before_the_template_setting_are_found(data_root: Path) -> None:
-    found, collection = cells("pgd", data_root)
-    usual = next(c for c in found if (c.method, c.settings.hand_prompt) == ("clip", "photo"))
-    settings = {n: v for n, v in usual.settings.as_dict().items() if n not in planned_cells.COLUMNS}
-    del settings["hand_prompt"]
-    settings["descriptions"] = planned_cells._description_content(usual, collection)
-    pictures = planned_cells.digest(sorted((e.id, e.size) for e in collection.items))
-    then = {"format": planned_cells.FORMAT, "knobs": settings, "fixed": [], "names": collection.names}
-    then |= {"pictures": pictures, "weights": MODEL.weights}
-    assert planned_cells.settings_hash(usual, collection, MODEL) == planned_cells.digest(then)
 
 
 def test_a_run_with_the_dataset_template_names_it_everywhere(run_evaluate, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]

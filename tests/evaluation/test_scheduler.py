@@ -9,6 +9,7 @@ import pytest
 from rita_demo.cli import main as cli
 from rita_demo.cli.evaluate import request_of
 from rita_demo.engine.engine import Engine
+from rita_demo.evaluation.executors import prefetch
 from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator
 from rita_demo.evaluation.executors.scheduler import Scheduler, execute
 from rita_demo.evaluation.pictures import collect
@@ -20,16 +21,20 @@ MIXED = ["--methods", "clip,ensemble,rita,rita_untuned", "--attack", "none,pgd"]
 BOTH = ["--protocols", "off,stream"]
 
 
-def run_out_of_order(words: list[str], seed: int, workers: int = 3, most: int = 10**6) -> int:
-    """Execute at most ``most`` units, up to ``workers`` at a time; a third is lost. Returns the number of new rows."""
+def scheduled(words: list[str]) -> tuple[Scheduler, PictureEvaluator]:
+    """The scheduler of a command line, and the model."""
     request = request_of(cli.build_parser().parse_args(words))
     collections = {
         name: collect(name, request.data_root, request.split, limit=request.limit, allow_partial=False)
         for name in request.datasets
     }
-    model, rng = PictureEvaluator(Engine(request.backbone)), random.Random(seed)
-    run = RunFolder(request, collections, model.facts)
-    schedule = Scheduler(run.all_groups())
+    model = PictureEvaluator(Engine(request.backbone))
+    return Scheduler(RunFolder(request, collections, model.facts).all_groups()), model
+
+
+def run_out_of_order(words: list[str], seed: int, workers: int = 3, most: int = 10**6) -> int:
+    """Execute at most ``most`` units, up to ``workers`` at a time; a third is lost. Returns the number of new rows."""
+    (schedule, model), rng = scheduled(words), random.Random(seed)
     running: list[bytes] = []
     for _ in range(most):
         while len(running) < workers and (unit := schedule.next_unit()) is not None:
@@ -101,30 +106,25 @@ def test_either_executor_resumes_a_run_of_the_other(
     assert rows_of(out) == whole
 
 
-def test_stored_views_are_never_encoded_again(
-    command_line, run_evaluate, rows_of, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("how", ["local", "batches", "apart"])
+def test_what_is_stored_is_never_made_again(
+    how: str, command_line, run_evaluate, rows_of, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nothing_encoded
 ) -> None:
     out = run_evaluate(tmp_path / "runs", *BOTH)
     first = rows_of(out)
     for path in out.glob("cells/*/*"):
         path.unlink()
-    for method in ("encode_views", "tune", "attack_steps"):
-        monkeypatch.setattr(Engine, method, _never)
-    assert run_out_of_order(command_line(out, *BOTH), seed=3) == 48
-    assert rows_of(out) == first
-    assert run_out_of_order(command_line(out, *BOTH), seed=3) == 0
+    nothing_encoded()
+    monkeypatch.setitem(prefetch.VIEW_BATCH, "cpu", 3 if how == "batches" else 1)
+    if how == "apart":
+        assert run_out_of_order(command_line(out, *BOTH), seed=3) == 48
+        assert run_out_of_order(command_line(out, *BOTH), seed=3) == 0
+    assert rows_of(run_evaluate(out, *BOTH)) == first
 
 
 def test_a_work_unit_holds_picture_data_and_no_path(command_line, data_root: Path, tmp_path: Path) -> None:
-    request = request_of(cli.build_parser().parse_args(command_line(tmp_path)))
-    collections = {"caltech101": collect("caltech101", data_root, "val", limit=None, allow_partial=False)}
-    facts = PictureEvaluator(Engine(request.backbone)).facts
-    run = RunFolder(request, collections, facts)
-    unit = Scheduler(run.all_groups()).next_unit()
-    assert unit is not None
-    assert str(data_root).encode() not in pickle.dumps(unit)
-    assert str(tmp_path).encode() not in pickle.dumps(unit)
-
-
-def _never(*_: object, **__: object) -> None:
-    raise AssertionError("this should have been read from the store")
+    schedule, _ = scheduled(command_line(tmp_path))
+    unit = pickle.dumps(schedule.next_unit())
+    assert b"PNG" in unit
+    assert str(data_root).encode() not in unit
+    assert str(tmp_path).encode() not in unit

@@ -10,19 +10,16 @@ from rita_demo.cli import main as cli
 from rita_demo.data import textures
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.cell_header import cell_of
 from rita_demo.evaluation.dataset_settings import settings_for
 from rita_demo.evaluation.page import DataFolders, stored_runs, streams
 from rita_demo.evaluation.pictures import collect
-from rita_demo.evaluation.planned_cells import ModelIdentity
 from rita_demo.evaluation.report.ablation_points import ablation_points
 from rita_demo.evaluation.report.results import result_rows
 from rita_demo.evaluation.request import Request, points
 from rita_demo.records.errors import DataError, SettingError, VocabularyError
 from tests.evaluation.conftest import headers
 
-MODEL = ModelIdentity("tiny", "weights")
 ONE_METHOD = ("--methods", "clip", "--steps", "3", "--budget", "16")
 
 
@@ -93,21 +90,6 @@ def test_header_threat_model_and_tables_name_the_target(run_evaluate, tmp_path: 
     assert f"says the target: {reached['pgd@cup'][0]} of 8" in text
     assert "pgd@next 16/255" in text
     assert [p.cell.attack for p in ablation_points(out)] == ["pgd"]  # figures show untargeted attacks only
-
-
-def test_keys_depend_on_the_target_except_for_clean_pictures(data_root: Path) -> None:
-    collection = collect("caltech101", data_root, "val", limit=None, allow_partial=True)
-    found = {
-        target: planned_cells.cells_of(settings_for(request(target), "caltech101", collection.names), 0)
-        for target in ("", "next", "dog", "DOG")
-    }
-    for key in (planned_cells.attack_key, planned_cells.views_key, planned_cells.cell_key, planned_cells.settings_hash):
-        of = {t: {c.requested.attack: key(c, collection, MODEL) for c in cs} for t, cs in found.items()}
-        assert len({of[target]["pgd"] for target in ("", "next", "dog")}) == 3
-        assert of["dog"]["pgd"] == of["DOG"]["pgd"]
-    assert len({planned_cells.cell_key(cs[0], collection, MODEL) for cs in found.values()}) == 1
-    assert {cs[0].attack_label for cs in found.values()} == {"none"}
-    assert [found["next"][1].target_index(label, collection.names) for label in range(3)] == [1, 2, 0]
 
 
 def test_a_limit_is_filled_with_other_classes(data_root: Path) -> None:
