@@ -10,9 +10,7 @@ from rita_demo.evaluation.pictures import collect
 pytestmark = pytest.mark.slow
 
 
-def test_poisons_are_remembered_and_with_one_place_per_class_they_change_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_poisons_are_remembered_and_with_one_place_per_class_they_change_nothing(monkeypatch) -> None:
     """One remembered view is turned onto its class's mean prompt, whichever view it is (definition 10)."""
     monkeypatch.setattr(poisoned_memory, "POISONS", 2)
     later, honest = (

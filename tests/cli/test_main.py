@@ -18,7 +18,7 @@ from rita_demo.data import paper_results
 from rita_demo.data.pictures import png_bytes
 from rita_demo.records.errors import BackboneError
 from rita_demo.scripting import explain as explain_module
-from rita_demo.settings import PAPER, RECOMMENDED, Settings
+from rita_demo.settings import PAPER, RECOMMENDED
 from tests.plots.synthetic import make_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,9 +80,7 @@ BAD_USAGE: list[tuple[list[str], str]] = [
 
 
 @pytest.mark.parametrize(("words", "sentence"), BAD_USAGE, ids=[" ".join(r[0]) for r in BAD_USAGE])
-def test_a_wrong_command_line_exits_with_2_and_a_reason(
-    words: list[str], sentence: str, photo: str, recorded_call: list, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_command_line_exits_with_2_and_a_reason(words, sentence, photo, recorded_call, capsys) -> None:
     status, out, err = run(capsys, *(photo if word == "PHOTO" else word for word in words))
     assert status == 2
     assert sentence in err
@@ -106,9 +104,7 @@ UNUSABLE: list[tuple[list[str], str]] = [
 
 
 @pytest.mark.parametrize(("words", "sentence"), UNUSABLE, ids=[" ".join(r[0]) for r in UNUSABLE])
-def test_unusable_input_exits_with_1_and_one_line(
-    words: list[str], sentence: str, photo: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unusable_input_exits_with_1_and_one_line(words, sentence, photo, capsys) -> None:
     status, out, err = run(capsys, *(photo if word == "PHOTO" else word for word in words))
     assert status == 1
     assert sentence in err
@@ -132,17 +128,13 @@ def test_unusable_input_exits_with_1_and_one_line(
         (["--set", "descriptions=my file.json"], RECOMMENDED.replace(descriptions="my file.json")),
     ],
 )
-def test_options_become_settings_and_later_ones_override(
-    words: list[str], expected: Settings, photo: str, recorded_call: list, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_options_become_settings_and_later_ones_override(words, expected, photo, recorded_call, capsys) -> None:
     status, _, _ = run(capsys, "explain", photo, "--classes", "a,b", *words)
     assert status == 0
     assert recorded_call[0]["settings"] == expected
 
 
-def test_classes_label_and_target_are_found_by_name(
-    photo: str, recorded_call: list, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_classes_label_and_target_are_found_by_name(photo, recorded_call, capsys) -> None:
     words = ["--classes", "cup,<b>crab</b>,sea horse,CUP", "--label", "Cup", "--target", "sea_horse"]
     status, _, err = run(capsys, "explain", photo, *words, "--backbone", "A:b")
     assert status == 0
@@ -159,9 +151,7 @@ def test_classes_label_and_target_are_found_by_name(
         ("ViT-B/32:openai", "ViT-B/32:openai"),
     ],
 )
-def test_the_papers_names_of_models_are_understood(
-    given: str, spec: str, photo: str, recorded_call: list, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_papers_names_of_models_are_understood(given, spec, photo, recorded_call, capsys) -> None:
     assert run(capsys, "explain", photo, "--classes", "a,b", "--backbone", given)[0] == 0
     assert recorded_call[0]["backbone"] == spec
 
@@ -182,9 +172,7 @@ def test_explain_prints_the_note_of_the_model() -> None:
     assert noted.note in text_tables.run_table(replace(run, backbone=noted), "a").splitlines()
 
 
-def test_the_table_names_every_method_and_the_threat_model(
-    photo: str, recorded_call: list, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_table_names_every_method_and_the_threat_model(photo, recorded_call, capsys) -> None:
     _, out, _ = run(capsys, "explain", photo, "--classes", "a,b")
     story = make_run()
     lines = out.splitlines()
@@ -198,17 +186,13 @@ def test_the_table_names_every_method_and_the_threat_model(
     assert max(len(line) for line in lines if " %" in line) <= 110
 
 
-def test_defend_only_shows_one_answer_per_method(
-    photo: str, recorded_call: list, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_defend_only_shows_one_answer_per_method(photo, recorded_call, capsys) -> None:
     _, out, _ = run(capsys, "explain", photo, "--classes", "a,b", "--attack", "none")
     assert "attacked " not in out.partition("Right means")[0]  # the table
     assert out.count(" %") == 3
 
 
-def test_an_unavailable_model_gives_a_one_line_error(
-    photo: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unavailable_model_gives_a_one_line_error(photo, monkeypatch, capsys) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise BackboneError("The weights are not here.", "Take the embedded model.")
 
@@ -217,9 +201,7 @@ def test_an_unavailable_model_gives_a_one_line_error(
     assert (status, err) == (1, "The weights are not here. Take the embedded model.\n")
 
 
-def test_an_internal_error_is_one_line_without_debug(
-    photo: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_internal_error_is_one_line_without_debug(photo, monkeypatch, capsys) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 
@@ -241,9 +223,7 @@ def test_datasets_lists_available_datasets(tmp_path: Path, capsys: pytest.Captur
     assert f"missing: oxford_pets; expected: {pets}" in out
 
 
-def test_datasets_works_without_a_data_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_datasets_works_without_a_data_folder(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("RITA_DATA", raising=False)
     status, out, _ = run(capsys, "datasets")
@@ -257,9 +237,7 @@ def test_datasets_works_without_a_data_folder(
     assert "a photo of a {}." in lines["imagenet_r"]
 
 
-def test_serve_and_train_pass_their_options_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_serve_and_train_pass_their_options_on(tmp_path, monkeypatch, capsys) -> None:
     calls: list[dict] = []
     app = types.SimpleNamespace(serve=lambda **options: calls.append(options) or 0)
     monkeypatch.setattr(serve, "load_app", lambda: app)

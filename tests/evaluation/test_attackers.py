@@ -55,9 +55,7 @@ def test_autoattack_counts_untouched_pictures(run_evaluate, rows_of, tmp_path: P
 
 
 @pytest.mark.slow
-def test_a_masked_gradient_is_flagged_and_an_honest_one_is_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_masked_gradient_is_flagged_and_an_honest_one_is_not(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     Path("masked.py").write_text(MASKED)
     few = [

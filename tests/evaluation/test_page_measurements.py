@@ -75,7 +75,7 @@ def test_every_picture_is_encoded_once_for_all_methods(run_evaluate, rows_of, tm
 
 
 def test_half_precision_views_give_the_labels_of_full_precision(
-    run_evaluate, rows_of, tmp_path: Path, data_root: Path, tiny_model_dir: Path
+    run_evaluate, rows_of, tmp_path, data_root, tiny_model_dir
 ) -> None:
     more = ["--methods", "ensemble", "--attack", "none", "--budget", "0"]
     ((_, rows),) = rows_of(run_evaluate(tmp_path / "runs", *more)).items()
@@ -196,9 +196,7 @@ def test_the_order_of_the_stream_is_random_and_repeatable(data_root: Path) -> No
         (["--executor", "moon"], "invalid choice"),
     ],
 )
-def test_an_invalid_request_exits_with_2_and_an_error_message(
-    more: list[str], sentence: str, command_line, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_invalid_request_exits_with_2_and_an_error_message(more, sentence, command_line, tmp_path, capsys) -> None:
     assert cli.main(command_line(tmp_path, *more)) == 2
     assert sentence in capsys.readouterr().err
 

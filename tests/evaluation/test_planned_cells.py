@@ -58,9 +58,7 @@ def dtd(data_root: Path) -> PictureSet:
         ("di", "steps=7,10", 2),
     ],
 )
-def test_attacks_are_recomputed_exactly_when_they_depend_on_a_setting(
-    pictures: PictureSet, attacks: str, sweep: str, different: int
-) -> None:
+def test_attacks_are_recomputed_exactly_when_they_depend_on_a_setting(pictures, attacks, sweep, different) -> None:
     found = cells(attacks, sweeps=[sweep])
     assert len({attack_key(cell, pictures, MODEL) for cell in found}) == different
     assert len([c for c in found if c.method == "clip"]) == different
@@ -82,9 +80,7 @@ def test_an_attack_that_uses_the_cache_shares_no_pictures_between_cells(pictures
     ("attack", "twice", "squares"),
     [("none", PROMPTED, 1), ("noise", PROMPTED, 1), ("defence", PROMPTED, 1), ("pgd", METHODS, 2), ("eot", METHODS, 2)],
 )
-def test_exactly_the_cells_that_depend_on_the_template_are_measured_again(
-    dtd: PictureSet, attack: str, twice: tuple[str, ...], squares: int
-) -> None:
+def test_exactly_the_cells_that_depend_on_the_template_are_measured_again(dtd, attack, twice, squares) -> None:
     found = cells(attack, METHODS, pictures=dtd, sweeps=["hand_prompt=photo,dataset"])
     counts = Counter(cell.method for cell in found)
     assert counts == {method: 1 + (method in twice) for method in METHODS}

@@ -56,9 +56,7 @@ def assert_same_runs(found: dict, wanted: dict) -> None:
     ],
     ids=["attacks", "targeted", "random crops"],
 )
-def test_batches_give_the_same_rows_as_single_pictures(
-    run_evaluate, rows_of, tmp_path: Path, batch_sizes: list[int], monkeypatch, more: list[str]
-) -> None:
+def test_batches_give_the_same_rows_as_single_pictures(run_evaluate, rows_of, tmp_path, batch_sizes, monkeypatch, more):
     found = rows_of(run_evaluate(tmp_path / "batches", *more))
     assert max(batch_sizes) == BATCH
     batches = list(batch_sizes)
@@ -80,9 +78,7 @@ def test_attacks_side_by_side_have_the_bits_of_single_ones(engine: Engine, attac
 
 
 @pytest.mark.parametrize(("attack", "expected"), [("pgd", [3, 3, 3, 3]), ("cw_l2", []), ("eot", [])])
-def test_on_a_cpu_the_next_pictures_are_attacked_together(
-    run_evaluate, tmp_path: Path, monkeypatch, attack: str, expected: list[int]
-) -> None:
+def test_on_a_cpu_the_next_pictures_are_attacked_together(run_evaluate, tmp_path, monkeypatch, attack, expected):
     sizes = counted(monkeypatch, "attack_batch")
     monkeypatch.setattr(Engine, "attacks_together", BATCH)
     few = ["--limit", "2"] if not expected else []
@@ -96,7 +92,7 @@ def test_an_attack_that_uses_the_cache_is_not_batched(run_evaluate, tmp_path: Pa
 
 
 def test_an_unreadable_picture_fails_only_at_its_position(
-    command_line, rows_of, data_root: Path, tmp_path: Path, batch_sizes: list[int], capsys
+    command_line, rows_of, data_root, tmp_path, batch_sizes, capsys
 ) -> None:
     whole = command_line(tmp_path / "runs")
     copy = tmp_path / "data"

@@ -26,9 +26,7 @@ OPTIONS = ["--methods", "clip,ensemble,rita", "--attack", "none,pgd", "--protoco
 EXPECTED_ROWS = 2 * 4 * 12  # attacks, cells, pictures
 
 
-def test_a_missing_ray_package_gives_install_instructions(
-    command_line, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_ray_package_gives_install_instructions(command_line, tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     assert cli.main(command_line(tmp_path / "runs", "--executor", "ray")) == 1
     err = capsys.readouterr().err
@@ -72,9 +70,7 @@ def test_ray_rows_equal_the_local_executor(ray_cluster, command_line, run_evalua
 
 
 @pytest.mark.nightly
-def test_the_work_of_a_killed_worker_is_repeated(
-    ray_cluster, command_line, run_evaluate, rows_of, tmp_path: Path
-) -> None:
+def test_the_work_of_a_killed_worker_is_repeated(ray_cluster, command_line, run_evaluate, rows_of, tmp_path) -> None:
     more, said, killed = [*OPTIONS, "--set", "views=64"], [], []
 
     def kill_one_worker() -> None:
@@ -99,7 +95,7 @@ def test_the_work_of_a_killed_worker_is_repeated(
 
 @pytest.mark.nightly
 def test_a_run_whose_workers_all_die_ends_with_an_error_message(
-    ray_cluster, command_line, run_evaluate, rows_of, tmp_path: Path
+    ray_cluster, command_line, run_evaluate, rows_of, tmp_path
 ) -> None:
     over = threading.Event()
 
@@ -191,9 +187,7 @@ def test_an_interrupt_swallowed_by_a_library_still_ends_the_run(ray_cluster, com
 
 
 @pytest.mark.nightly
-def test_a_cluster_is_joined_by_its_address(
-    command_line, run_evaluate, rows_of, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cluster_is_joined_by_its_address(command_line, run_evaluate, rows_of, tmp_path, capfd) -> None:
     """A head node with a token, started elsewhere: the code is uploaded with the work."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

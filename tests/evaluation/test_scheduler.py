@@ -61,9 +61,7 @@ def run_out_of_order(words: list[str], seed: int, workers: int = 3, most: int = 
     ],
     ids=["methods", "traffic", "attack uses the cache", "seeds", "the same pictures twice", "sweep"],
 )
-def test_rows_equal_the_local_executor(
-    more: list[str], rows: int, command_line, run_evaluate, rows_of, tmp_path: Path
-) -> None:
+def test_rows_equal_the_local_executor(more, rows, command_line, run_evaluate, rows_of, tmp_path) -> None:
     assert run_out_of_order(command_line(tmp_path / "apart", *more), seed=0) == rows
     assert rows_of(tmp_path / "apart") == rows_of(run_evaluate(tmp_path / "whole", *more))
     assert stored(tmp_path / "apart") == stored(tmp_path / "whole")
@@ -78,7 +76,7 @@ def stored(out: Path) -> dict[str, list[bytes]]:
 
 
 def test_prompts_that_are_not_stored_are_tuned_with_the_stream(
-    command_line, run_evaluate, rows_of, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command_line, run_evaluate, rows_of, tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setattr("rita_demo.evaluation.store.tuned_prompts.MAX_BYTES", 0)
     more = ["--methods", "rita,rita_memory", "--sweep", "cache_weight=1,2", *BOTH]
@@ -88,9 +86,7 @@ def test_prompts_that_are_not_stored_are_tuned_with_the_stream(
 
 
 @pytest.mark.parametrize("first", ["local", "apart"])
-def test_either_executor_resumes_a_run_of_the_other(
-    first: str, command_line, run_evaluate, rows_of, tmp_path: Path
-) -> None:
+def test_either_executor_resumes_a_run_of_the_other(first, command_line, run_evaluate, rows_of, tmp_path) -> None:
     out, more = tmp_path / "runs", [*MIXED, *BOTH]
     whole = rows_of(run_evaluate(tmp_path / "whole", *more))
     if first == "local":
@@ -108,7 +104,7 @@ def test_either_executor_resumes_a_run_of_the_other(
 
 @pytest.mark.parametrize("how", ["local", "batches", "apart"])
 def test_what_is_stored_is_never_made_again(
-    how: str, command_line, run_evaluate, rows_of, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nothing_encoded
+    how, command_line, run_evaluate, rows_of, tmp_path, monkeypatch, nothing_encoded
 ) -> None:
     out = run_evaluate(tmp_path / "runs", *BOTH)
     first = rows_of(out)

@@ -34,7 +34,7 @@ def request(target: str, attacks: str = "none,pgd") -> Request:
 
 
 def test_every_picture_is_attacked_towards_the_class_and_those_of_the_class_are_left_out(
-    run_evaluate, data_root: Path, tiny_model_dir: Path, tmp_path: Path
+    run_evaluate, data_root, tiny_model_dir, tmp_path
 ) -> None:
     out = run_evaluate(tmp_path / "runs", *ONE_METHOD, "--attack", "none,pgd", "--target", "DOG")
     attacked = [row for row in rows(out) if row["attack"] == "pgd"]
