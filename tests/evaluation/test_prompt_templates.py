@@ -13,6 +13,7 @@ from rita_demo.data.prompt_templates import prompt_template, resolve_hand_prompt
 from rita_demo.data.vocabularies import VOCABULARIES, vocabulary
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline.run import run_picture
+from rita_demo.records import Picture
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE, RECOMMENDED, Settings
 from rita_demo.vlm.prompts import encode_sentences
@@ -57,30 +58,29 @@ def test_an_invalid_template_gives_an_error_message(text: object) -> None:
         RECOMMENDED.replace(hand_prompt=text)
 
 
-def test_the_default_template_gives_the_features_of_the_first_prompt(engine: Engine) -> None:
-    class_prompts = engine.encode_classes(NAMES, RECOMMENDED)
-    spelled = engine.encode_classes(NAMES, RECOMMENDED.replace(hand_prompt=DEFAULT_PROMPT_TEMPLATE))
-    assert RECOMMENDED.hand_prompt == "photo"
-    assert np.array_equal(class_prompts.template_features, class_prompts.features[:, 0])
-    assert np.array_equal(spelled.template_features, class_prompts.template_features)
-
-
-def test_another_template_changes_only_the_hand_prompt(engine: Engine) -> None:
+def test_a_template_changes_only_the_hand_prompt_and_the_default_one_is_the_first_prompt(engine: Engine) -> None:
     usual = engine.encode_classes(NAMES, RECOMMENDED)
-    class_prompts = engine.encode_classes(NAMES, RECOMMENDED.replace(hand_prompt=PETS))
-    said = [f"a photo of a {name}, a type of pet." for name in NAMES]
-    expected = encode_sentences(engine._backbone, said).numpy()
-    assert np.array_equal(class_prompts.template_features, expected)
+    assert RECOMMENDED.hand_prompt == "photo"
+    assert np.array_equal(usual.template_features, usual.features[:, 0])
+    for template, spelled in ((DEFAULT_PROMPT_TEMPLATE, "a photo of a {}."), (PETS, "a photo of a {}, a type of pet.")):
+        class_prompts = engine.encode_classes(NAMES, RECOMMENDED.replace(hand_prompt=template))
+        expected = encode_sentences(engine._backbone, [spelled.format(name) for name in NAMES]).numpy()
+        assert np.allclose(class_prompts.template_features, expected, atol=1e-6)
+        assert np.array_equal(class_prompts.features, usual.features)
+        assert (class_prompts.prompts, class_prompts.key, class_prompts.prompt_template) == (
+            *(usual.prompts, usual.key),
+            template,
+        )
     assert np.abs(class_prompts.template_features - usual.template_features).max() > 1e-3
-    assert np.array_equal(class_prompts.features, usual.features)
-    assert (class_prompts.prompts, class_prompts.key) == (usual.prompts, usual.key)
-    assert (usual.prompt_template, class_prompts.prompt_template) == (DEFAULT_PROMPT_TEMPLATE, PETS)
+
+
+def noise(seed: int) -> Picture:
+    pixels = np.random.default_rng(seed).integers(0, 256, (64, 64, 3), dtype=np.uint8)
+    return open_picture(pixels, square="model", side=64)
 
 
 def test_the_methods_that_use_it_change_and_the_tuned_ones_do_not(engine: Engine) -> None:
-    rng = np.random.default_rng(0)
-    picture = open_picture(rng.integers(0, 256, (64, 64, 3), dtype=np.uint8), square="model", side=64)
-    methods = ("clip", "ensemble", "mta", "tpt", "ctpt", "rtpt", "rita")
+    picture, methods = noise(0), ("clip", "ensemble", "mta", "tpt", "ctpt", "rtpt", "rita")
     few = Settings(attack="none", views=6, prompts=2, descriptions="none")
     one, other = (
         run_picture(engine, picture, NAMES, few.replace(hand_prompt=asked), methods=methods).clean.verdicts
@@ -88,17 +88,13 @@ def test_the_methods_that_use_it_change_and_the_tuned_ones_do_not(engine: Engine
     )
     moved = {m for m in methods if not np.array_equal(one[m].probability, other[m].probability)}
     assert moved == {"clip", "ensemble", "mta"}
-    by_hand = (
-        engine.encode_views(picture, few).features[0]
-        @ engine.encode_classes(NAMES, few.replace(hand_prompt=PETS)).template_features.T
-    )
-    logits = torch.from_numpy(by_hand) / engine.encode_classes(NAMES, few).temperature
-    np.testing.assert_allclose(other["clip"].probability, logits.softmax(-1), atol=1e-5)
+    prompts = engine.encode_classes(NAMES, few.replace(hand_prompt=PETS))
+    logits = engine.encode_views(picture, few).features[0] @ prompts.template_features.T / prompts.temperature
+    np.testing.assert_allclose(other["clip"].probability, torch.from_numpy(logits).softmax(-1), atol=1e-5)
 
 
 def test_the_attack_uses_the_template_and_the_threat_model_names_it(engine: Engine) -> None:
-    rng = np.random.default_rng(1)
-    picture = open_picture(rng.integers(0, 256, (64, 64, 3), dtype=np.uint8), square="model", side=64)
+    picture = noise(1)
     few = Settings(steps=3, views=4, prompts=2, descriptions="none")
     stories = {
         asked: run_picture(engine, picture, NAMES, few.replace(hand_prompt=asked), label=0)
