@@ -37,7 +37,7 @@ def test_stored_prompts_equal_freshly_tuned_prompts(run_evaluate, rows_of, tmp_p
     few = ["--methods", "rita", "--attack", "none", "--limit", "4", "--protocols", "off"]
     few += ["--set", "tuning_rate=0.05", "--set", "transported_mass=0.3", "--set", "context_init=templates"]
     ((_, kept),) = rows_of(run_evaluate(tmp_path / "kept", *few)).items()
-    monkeypatch.setattr("rita_demo.evaluation.store.tuned_prompts.MAX_BYTES", 0)
+    monkeypatch.setattr("rita_demo.evaluation.store.run_folder.MAX_BYTES", 0)
     ((_, made),) = rows_of(run_evaluate(tmp_path / "made", *few)).items()
     assert not list((tmp_path / "made").glob("tuned/*"))
     ((_, plain),) = rows_of(run_evaluate(tmp_path / "plain", *few, "--set", "tuning_steps=0")).items()

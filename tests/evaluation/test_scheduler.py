@@ -78,7 +78,7 @@ def stored(out: Path) -> dict[str, list[bytes]]:
 def test_prompts_that_are_not_stored_are_tuned_with_the_stream(
     command_line, run_evaluate, rows_of, tmp_path, monkeypatch
 ) -> None:
-    monkeypatch.setattr("rita_demo.evaluation.store.tuned_prompts.MAX_BYTES", 0)
+    monkeypatch.setattr("rita_demo.evaluation.store.run_folder.MAX_BYTES", 0)
     more = ["--methods", "rita,rita_memory", "--sweep", "cache_weight=1,2", *BOTH]
     run_out_of_order(command_line(tmp_path / "apart", *more), seed=1)
     assert rows_of(tmp_path / "apart") == rows_of(run_evaluate(tmp_path / "whole", *more))

@@ -7,29 +7,52 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import rita_demo
-from rita_demo.data.pictures import open_picture
+from rita_demo.data.pictures import open_picture, picture_of, png_bytes
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.pictures import DatasetItem
 from rita_demo.evaluation.planned_cells import Cell, ModelFacts, tuning_key
 from rita_demo.evaluation.request import SEEDS
+from rita_demo.evaluation.store.artifacts import Artifact, ArtifactStore, FeatureStore, Key
 from rita_demo.evaluation.store.cell_file import RowWriter
 from rita_demo.evaluation.store.run_folder import CellGroup, PictureRequest, PictureStores
-from rita_demo.evaluation.store.tuned_prompts import TunedPromptStore
-from rita_demo.evaluation.store.views_and_attacks import AttackOutcome, EncodedPicture
 from rita_demo.process.guest_file import GuestError
-from rita_demo.records import CacheState, DefenceFault, Picture, Tuning, Verdict
+from rita_demo.records import AttackTrace, CacheState, DefenceFault, EncodedViews, Picture, Tuning, Verdict, ViewSet
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.settings import Settings
+from rita_demo.views.boxes import draw_boxes
 
 if TYPE_CHECKING:
     from rita_demo.evaluation.executors.scheduler import WorkUnit
 
 Tuned = dict[tuple[Any, ...], tuple[Tuning, float]]  # tuning key -> prompt update, and the seconds that it took
+
+
+@dataclass(frozen=True)
+class AttackOutcome:
+    """What the attack did: ``linf`` in 1/255 and ``l2`` of the 8-bit square; see ``AttackTrace``."""
+
+    linf: float = 0.0
+    l2: float = 0.0
+    fooled: bool = False
+    already_wrong: bool | None = None  # None without an attack
+    seconds: float = 0.0
+    gradient: float | None = None
+
+
+@dataclass(frozen=True)
+class EncodedPicture:
+    """The input of all methods: ``encoded_views.features`` (N, D) of unit length, read from half precision."""
+
+    encoded_views: EncodedViews
+    attack_outcome: AttackOutcome
+    seconds: float  # of cutting and encoding the views, when they were made
 
 
 class PictureEvaluator:
@@ -56,8 +79,10 @@ class PictureEvaluator:
         for cell in (*ahead, *(cell for cell, _ in due)):  # cells with the same tuning share it
             if not DEFENCES[cell.method].baseline and (key := tuning_key(cell)) not in tuned:
                 tuned[key] = self._tune(request, encoded, cell, stores.prompts[key])
+        reads_pixels = any(DEFENCES[cell.method].reads_pixels for cell, _ in due)
+        picture = self.deliver(request, stores, cache)[0] if reads_pixels else None
         for cell, file in due:
-            self._answer(request, encoded, cell, file, tuned)
+            self._answer(request, encoded, picture, cell, file, tuned)
         return len(due)
 
     def open(self, request: PictureRequest) -> Picture:
@@ -68,13 +93,20 @@ class PictureEvaluator:
     def deliver(
         self, request: PictureRequest, stores: PictureStores, cache: CacheState | None, clean: Picture | None = None
     ) -> tuple[Picture, AttackOutcome]:
-        """The square that the methods get, attacked unless nothing is; ``cache``: RITA's, for the attack that uses it."""
-        clean = clean or self.open(request)
+        """The square that the methods get, attacked unless nothing is: read, or attacked now and stored.
+
+        ``cache``: RITA's, for the attack that uses it. ``clean``: the clean square, if it is open.
+        """
+        clean, item = clean or self.open(request), request.item
         if stores.attacks is None:
             return clean, AttackOutcome()
+        if (artifact := stores.attacks.find(item.key)) is not None:
+            side = clean.pixels.shape[0]  # never resampled
+            return open_picture(artifact.data, square="model", side=side), AttackOutcome(**artifact.row["attacked"])
         class_prompts = self.engine.encode_classes(request.names, request.view_cell.requested)
         own = self.picture_settings(request)
-        return stores.attacks.get_or_attack(self.engine, request.item, clean, class_prompts, own, cache, request.target)
+        trace = self.engine.attack(clean, class_prompts, own, item.label, request.target, cache=cache)
+        return picture_of(trace.pixels), store_attack(stores.attacks, item.key, trace)
 
     def encode(self, request: PictureRequest, stores: PictureStores, cache: CacheState | None) -> EncodedPicture:
         """The encoded views of a picture: read, or the picture is opened, attacked, encoded and stored.
@@ -82,17 +114,23 @@ class PictureEvaluator:
         Raises:
             DataError: the picture cannot be used; the message names it.
         """
+        key = request.item.key
         try:
-            if (known := stores.views.find(request.item)) is not None:
-                return replace(known, picture=lambda: self.deliver(request, stores, cache)[0])
-            picture, outcome = self.deliver(request, stores, cache)
-            begin, own = time.perf_counter(), self.picture_settings(request)
-            features = self.engine.encode_views(picture, own).features
-            seconds = time.perf_counter() - begin
-            stored = stores.views.add(request.item, features, own.view_seed, outcome, seconds)
-            return replace(stored, picture=lambda: picture)
+            if key not in stores.views.store:
+                picture, outcome = self.deliver(request, stores, cache)
+                begin, own = time.perf_counter(), self.picture_settings(request)
+                features = self.engine.encode_views(picture, own).features
+                seconds = round(time.perf_counter() - begin, 4)
+                row: dict[str, Any] = {"seed": own.view_seed, "attacked": asdict(outcome), "seconds": seconds}
+                stores.views.put(key, features, row)
+            found = stores.views.find(key)
         except DemoError as error:
             raise with_picture_name(request.item, error) from error
+        assert found is not None  # just stored
+        row, features = found
+        boxes, flipped = draw_boxes(len(features), row["seed"], request.view_cell.requested.view_scale)
+        views = EncodedViews(ViewSet(boxes, flipped, row["seed"]), features, f"{stores.views.store.name}/{key[0]}")
+        return EncodedPicture(views, AttackOutcome(**row["attacked"]), row["seconds"])
 
     def picture_settings(self, request: PictureRequest) -> Settings:
         """The settings of a picture's attack and views: those of the run with the seeds of this picture."""
@@ -100,20 +138,36 @@ class PictureEvaluator:
         return cell.attack_settings.replace(**{name: request.seed for name in SEEDS if name not in cell.fixed_seeds})
 
     def _tune(
-        self, request: PictureRequest, encoded: EncodedPicture, cell: Cell, store: TunedPromptStore | None
+        self, request: PictureRequest, encoded: EncodedPicture, cell: Cell, store: FeatureStore | None
     ) -> tuple[Tuning, float]:
-        """The prompt update that a cell needs, and the seconds that it took."""
-        class_prompts = self.engine.encode_classes(request.names, cell.requested)
-        if store is not None:
-            return store.get_or_tune(self.engine, request.item, encoded, class_prompts, cell.settings)
-        begin = time.perf_counter()
-        tuning = self.engine.tune(encoded.encoded_views, class_prompts, cell.settings)
-        return tuning, time.perf_counter() - begin
+        """The prompt update that a cell needs, stored if it can be, and the seconds that making it took.
+
+        Losses, movements and gradients are not stored: no table shows them.
+        """
+        class_prompts, key = self.engine.encode_classes(request.names, cell.requested), request.item.key
+        if store is None or (found := store.find(key)) is None:
+            begin = time.perf_counter()
+            tuning = self.engine.tune(encoded.encoded_views, class_prompts, cell.settings)
+            seconds = time.perf_counter() - begin
+            if store is None:
+                return tuning, seconds
+            store.put(key, tuning.features[:, : cell.settings.prompts], {"seconds": round(seconds, 4)})
+            found = store.find(key)
+        assert found is not None  # just stored
+        row, tuned = found
+        frozen, nothing = class_prompts.features[:, cell.settings.prompts :], np.zeros(0, np.float32)
+        return Tuning(nothing, np.concatenate([tuned, frozen], 1), nothing, nothing), row["seconds"]
 
     def _answer(
-        self, request: PictureRequest, encoded: EncodedPicture, cell: Cell, writer: RowWriter, tuned: Tuned
+        self,
+        request: PictureRequest,
+        encoded: EncodedPicture,
+        picture: Picture | None,
+        cell: Cell,
+        writer: RowWriter,
+        tuned: Tuned,
     ) -> None:
-        """Write a cell's row for one picture. RITA's time includes the tuning also where another cell has done it.
+        """Write a cell's row for one picture; ``picture``: for a defence that reads pixels. RITA's time includes the tuning also where another cell has done it.
 
         Raises:
             GuestError: the user's own defence has no answer.
@@ -124,16 +178,23 @@ class PictureEvaluator:
         if not method.baseline:
             tuning, tuning_seconds = tuned[tuning_key(cell)]
             trace, after = self.engine.decide(views, class_prompts, writer.cache, settings, tuning)
-        decide = None if trace is None else lambda _: trace
-        picture = encoded.picture() if encoded.picture and method.reads_pixels else None
+        decide, pixels = (None if trace is None else lambda _: trace), (picture if method.reads_pixels else None)
         # a cell without a cache is never measured with a cache-only method: there is always an answer
-        answer = self.engine.answers(views, class_prompts, settings, (cell.method,), decide, picture)[cell.method]
+        answer = self.engine.answers(views, class_prompts, settings, (cell.method,), decide, pixels)[cell.method]
         if isinstance(answer, DefenceFault):
             raise GuestError(answer.sentence, detail=answer.detail)
         seconds = time.perf_counter() - begin
         if trace is not None:
             change, seconds = trace.cache_update, sum((trace.seconds | {"tuning": tuning_seconds}).values())
         writer.append(_row(request, cell, writer.columns, encoded, answer, seconds), change, after)
+
+
+def store_attack(store: ArtifactStore, key: Key, trace: AttackTrace) -> AttackOutcome:
+    """Store the result of an attack, the square as lossless PNG: other views and settings reuse it."""
+    wrong, seconds = trace.already_wrong, round(trace.seconds, 4)
+    outcome = AttackOutcome(trace.linf, trace.l2, trace.fooled, wrong, seconds, trace.gradient)
+    store.put(key, Artifact({"attacked": asdict(outcome)}, png_bytes(trace.pixels)))
+    return outcome
 
 
 def with_picture_name(item: DatasetItem, error: DemoError) -> DataError:

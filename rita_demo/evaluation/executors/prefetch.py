@@ -6,10 +6,11 @@ The views are stored as usual and read when the picture is evaluated, so that ro
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 
 from rita_demo.attacks import access_of
 from rita_demo.attacks.registry import get_attack
-from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator
+from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator, store_attack
 from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.store.artifacts import ArtifactStore
 from rita_demo.evaluation.store.run_folder import CellGroup, PictureRequest, PictureStores
@@ -34,8 +35,8 @@ def prepare_ahead(model: PictureEvaluator, group: CellGroup, index: int) -> None
     if (size := VIEW_BATCH.get(model.engine.info.device, 1)) > 1:
         for batch in _next_batches(model, group, index, stores.views.store, size):
             _encode(model, batch, stores)
-    elif stores.attacks is not None and first.item.key not in stores.attacks.store and attack.loop is None:
-        for batch in _next_batches(model, group, index, stores.attacks.store, model.engine.attacks_together):
+    elif stores.attacks is not None and first.item.key not in stores.attacks and attack.loop is None:
+        for batch in _next_batches(model, group, index, stores.attacks, model.engine.attacks_together):
             _attack(model, batch, stores)
 
 
@@ -55,7 +56,7 @@ def _attack(model: PictureEvaluator, batch: Batch, stores: PictureStores) -> Non
     """Store the attacked squares that are missing, made in one batch; not where each needs fresh views."""
     if (attacks := stores.attacks) is None:
         return
-    missing = [one for one in batch if one[0].item.key not in attacks.store]
+    missing = [one for one in batch if one[0].item.key not in attacks]
     requests = [request for request, _ in missing]
     if len(missing) < 2 or access_of(model.picture_settings(requests[0])):
         return
@@ -68,7 +69,7 @@ def _attack(model: PictureEvaluator, batch: Batch, stores: PictureStores) -> Non
         [request.target for request in requests],
     )
     for request, trace in zip(requests, traces, strict=True):
-        attacks.put(request.item, trace)
+        store_attack(attacks, request.item.key, trace)
 
 
 def _encode(model: PictureEvaluator, batch: Batch, stores: PictureStores) -> None:
@@ -80,4 +81,5 @@ def _encode(model: PictureEvaluator, batch: Batch, stores: PictureStores) -> Non
     encoded = model.engine.encode_views_batch([picture for picture, _ in shown], settings[0], seeds)
     seconds = (time.perf_counter() - begin) / len(batch)
     for (request, _), seed, encoded_views, (_, outcome) in zip(batch, seeds, encoded, shown, strict=True):
-        stores.views.add(request.item, encoded_views.features, seed, outcome, seconds)
+        row = {"seed": seed, "attacked": asdict(outcome), "seconds": round(seconds, 4)}
+        stores.views.put(request.item.key, encoded_views.features, row)

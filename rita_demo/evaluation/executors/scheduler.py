@@ -147,7 +147,7 @@ class GroupProgress:
         group, requests = self.group, {index: self.group.request(index) for index in indices}
         pixels = self._sequential or not in_stream
         stores = {
-            attacked: stores.in_memory([one.item for one in requests.values() if one.attacked == attacked], pixels)
+            attacked: stores.in_memory([one.item.key for one in requests.values() if one.attacked == attacked], pixels)
             for attacked, stores in group.stores.items()
         }
         files = [

@@ -28,9 +28,9 @@ from rita_demo.evaluation.planned_cells import ModelIdentity
 from rita_demo.evaluation.report.ablation_points import ablation_points, read_points
 from rita_demo.evaluation.report.results import result_rows
 from rita_demo.evaluation.store import files
+from rita_demo.evaluation.store.artifacts import unit_features
 from rita_demo.evaluation.store.cell_file import cache_after_rows
 from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
-from rita_demo.evaluation.store.views_and_attacks import unit_features
 from rita_demo.records import MeasuredCell, Picture
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import AblationPoint, FeatureCloud

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rita_demo.evaluation.store import files
 from rita_demo.records.errors import DataError
 
@@ -94,3 +96,32 @@ class DirectoryStore:
 
 
 ArtifactStore = MemoryStore | DirectoryStore
+
+
+@dataclass(frozen=True)
+class FeatureStore:
+    """Unit features of one shape (..., D) per picture, stored in half precision.
+
+    Methods always start from the stored features, also when they were just made: a number does not depend on whether
+    they were read back.
+    """
+
+    store: ArtifactStore
+    shape: tuple[int, ...]
+
+    def find(self, key: Key) -> tuple[dict[str, Any], np.ndarray] | None:
+        """The row and the features (float32, unit length) of a picture, if they are stored."""
+        if (artifact := self.store.find(key)) is None:
+            return None
+        return artifact.row, unit_features(np.frombuffer(artifact.data, "<f2").reshape(self.shape))
+
+    def put(self, key: Key, features: np.ndarray, row: dict[str, Any]) -> None:
+        """Store the features and the row of a picture."""
+        self.store.put(key, Artifact(row, features.astype("<f2").tobytes()))
+
+
+def unit_features(stored: np.ndarray) -> np.ndarray:
+    """Half-precision features (..., D) as float32 of unit length."""
+    features = stored.astype(np.float32)
+    features /= np.linalg.norm(features, axis=-1, keepdims=True).clip(1e-12)
+    return features

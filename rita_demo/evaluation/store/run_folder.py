@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
@@ -21,10 +21,10 @@ from rita_demo.evaluation.dataset_settings import settings_for
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet, is_attacked, picture_seed
 from rita_demo.evaluation.planned_cells import Cell, ModelFacts
 from rita_demo.evaluation.request import Request
-from rita_demo.evaluation.store.artifacts import DirectoryStore, MemoryStore
+from rita_demo.evaluation.store.artifacts import ArtifactStore, DirectoryStore, FeatureStore, Key, MemoryStore
 from rita_demo.evaluation.store.cell_file import CellFile
-from rita_demo.evaluation.store.tuned_prompts import TunedPromptStore, stored_shape
-from rita_demo.evaluation.store.views_and_attacks import AttackedPictureStore, EncodedPictureStore
+
+MAX_BYTES = 1 << 20  # of a picture's tuned prompts; those of larger vocabularies are tuned again in every process
 
 
 @dataclass(frozen=True)
@@ -63,27 +63,28 @@ class PictureRequest:
 class PictureStores:
     """Where the artifacts of pictures are stored, for cells that share their views.
 
-    ``attacks``: None where nothing is attacked. ``prompts``: by tuning key; None: not stored.
+    ``views`` (N, D); ``attacks``: squares as PNG, None where nothing is attacked; ``prompts``: the tuned ones (K, P, D),
+    P of them learnable, by tuning key, None: not stored.
     """
 
-    views: EncodedPictureStore
-    attacks: AttackedPictureStore | None
-    prompts: dict[Any, TunedPromptStore | None]
+    views: FeatureStore
+    attacks: ArtifactStore | None
+    prompts: dict[Any, FeatureStore | None]
 
     def each(self) -> list[Any]:
-        """The stores of views, attacked squares and tuned prompts, as far as there are any."""
-        return [one.store for one in (self.views, self.attacks, *self.prompts.values()) if one is not None]
+        """The stores of artifacts, as far as there are any."""
+        features = [one.store for one in (self.views, *self.prompts.values()) if one is not None]
+        return features if self.attacks is None else [*features, self.attacks]
 
-    def in_memory(self, items: Iterable[DatasetItem], pixels: bool) -> PictureStores:
+    def in_memory(self, keys: Sequence[Key], pixels: bool) -> PictureStores:
         """The same stores in memory, with what is stored of these pictures; of attacked squares only with ``pixels``."""
-        keys = [item.key for item in items]
 
-        def held(one: Any, known: bool = True) -> Any:
-            found = {key: one.store.find(key) for key in keys if known and one and key in one.store}
-            return one and replace(one, store=MemoryStore(found))
+        def held(one: ArtifactStore) -> MemoryStore:
+            return MemoryStore({key: artifact for key in keys if (artifact := one.find(key)) is not None})
 
-        prompts = {key: held(one) for key, one in self.prompts.items()}
-        return PictureStores(held(self.views), held(self.attacks, pixels), prompts)
+        attacks = self.attacks and (held(self.attacks) if pixels else MemoryStore({}))
+        prompts = {key: one and replace(one, store=held(one.store)) for key, one in self.prompts.items()}
+        return PictureStores(replace(self.views, store=held(self.views.store)), attacks, prompts)
 
     def copy_to(self, other: PictureStores) -> None:
         """Put what was added here, in memory, into the same stores elsewhere."""
@@ -185,15 +186,22 @@ class CellGroup:
         return {attacked: self._stores(attacked, cells) for attacked, cells in self._cells_by_attacked.items()}
 
     def _stores(self, attacked: bool, cells: list[Cell]) -> PictureStores:
-        cell, pictures, model, artifacts = cells[0], self._pictures, self._model, self._run.artifacts
-        shape = (cell.requested.views, model.info.width)
-        looks = artifacts("looks", planned_cells.views_key(cell, pictures, model), 2 * prod(shape))
+        cell, pictures, model = cells[0], self._pictures, self._model
+        views = planned_cells.views_key(cell, pictures, model)
         attacks = None
         if attacked and cell.requested.attack != "none":
-            attacks = AttackedPictureStore(artifacts("attacked", planned_cells.attack_key(cell, pictures, model)))
+            attacks = self._run.artifacts("attacked", planned_cells.attack_key(cell, pictures, model))
         tuned = {planned_cells.tuning_key(c): c for c in reversed(cells) if not DEFENCES[c.method].baseline}
-        prompts = {key: self._prompt_store(cell) for key, cell in tuned.items()}
-        return PictureStores(EncodedPictureStore(looks, shape, cell.requested.view_scale), attacks, prompts)
+        prompts: dict[Any, FeatureStore | None] = dict.fromkeys(tuned)
+        for key, one in tuned.items():
+            shape = (len(pictures.names), one.settings.prompts, model.info.width)
+            if one.settings.tuning_steps and one.settings.tuning_loss != "none" and 2 * prod(shape) <= MAX_BYTES:
+                prompts[key] = self._features("tuned", planned_cells.tuned_prompts_key(one, pictures, model), shape)
+        looks = self._features("looks", views, (cell.requested.views, model.info.width))
+        return PictureStores(looks, attacks, prompts)
+
+    def _features(self, kind: str, key: str, shape: tuple[int, ...]) -> FeatureStore:
+        return FeatureStore(self._run.artifacts(kind, key, 2 * prod(shape)), shape)
 
     def _file(self, cell: Cell) -> CellFile:
         from rita_demo.engine.engine import empty_cache_for  # loads torch
@@ -206,10 +214,3 @@ class CellGroup:
             cache = empty_cache_for(self._model.info, self._pictures.names, cell.settings)
         header = header_of(cell, self._pictures, self._model)
         return CellFile(self._run.request.out / "cells" / name, header, cache)
-
-    def _prompt_store(self, cell: Cell) -> TunedPromptStore | None:
-        shape = stored_shape(len(self._pictures.names), self._model.info.width, cell.settings)
-        if shape is None:
-            return None
-        key = planned_cells.tuned_prompts_key(cell, self._pictures, self._model)
-        return TunedPromptStore(self._run.artifacts("tuned", key, 2 * prod(shape)), shape)
