@@ -75,27 +75,24 @@ def add_evaluate(commands: Any) -> None:
 def request_of(args: argparse.Namespace) -> Request:
     """The options as a request. Raises SettingError: a name or number that is not allowed."""
     saved = options.saved_settings(args)
+    asked = {
+        "start": args.preset,
+        "attacks": [options.attack(name.strip()) for name in args.attack.split(",")],
+        "budget": args.budget,
+        "steps": args.steps,
+        "square": args.square or saved.get("square", "model"),
+        "protocols": args.protocols or saved.get("protocol", "off,reset,stream"),
+        "saved": saved,
+        "assignments": args.assignments,
+        "sweeps": args.sweep,
+    }
+    same = ("split", "out", "limit", "allow_partial", "backbone")
     return parse_request(
-        dataset=args.dataset,
-        methods=args.methods,
-        attack=[options.attack(name.strip()) for name in args.attack.split(",")],
-        budget=args.budget,
-        preset=args.preset,
-        steps=args.steps,
-        square=args.square or saved.get("square", "model"),
-        protocols=args.protocols or saved.get("protocol", "off,reset,stream"),
-        seeds=args.seeds,
-        saved=saved,
-        assignments=args.assignments,
-        sweeps=args.sweep,
-        split=args.split,
-        out=args.out,
+        *(args.dataset, args.methods, args.seeds, asked),
         data_root=args.data_root or data_folder(),
-        limit=args.limit,
-        allow_partial=args.allow_partial,
-        backbone=args.backbone,
         target=args.target.strip(),
         traffic=Traffic(args.attacked_share, args.stream_order),
+        **{name: getattr(args, name) for name in same},
     )
 
 

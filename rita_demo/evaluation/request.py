@@ -80,23 +80,13 @@ class Request:
     dataset_settings: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        self._check_target()
         if all(point.protocol == "off" for point in self.points):
             for name in self.methods:
                 if DEFENCES[name].cache_only:
                     raise SettingError(
                         f"The method {name} needs a memory.", "Measure it with --protocols reset,stream."
                     )
-
-    @property
-    def runs(self) -> list[tuple[str, int]]:
-        """Datasets times seeds, each independent of all others."""
-        return list(product(self.datasets, self.seeds))
-
-    def _check_target(self) -> None:
-        if not self.target:
-            return
-        attacks = dict.fromkeys(point.attack for point in self.points)
+        attacks = dict.fromkeys(point.attack for point in self.points if self.target)
         if set(attacks) == {"none"}:
             raise SettingError("--target needs an attack, but the attack is none.")
         for name in attacks:
@@ -107,24 +97,15 @@ class Request:
                     f"Measure it without --target; those that can be aimed: {aimed}.",
                 )
 
+    @property
+    def runs(self) -> list[tuple[str, int]]:
+        """Datasets times seeds, each independent of all others."""
+        return list(product(self.datasets, self.seeds))
 
-def parse_request(
-    *,
-    dataset: Words,
-    methods: Words,
-    attack: Words,
-    budget: Words,
-    preset: str = "recommended",
-    steps: Words | None = None,
-    square: str = "model",
-    protocols: Words = "off,reset,stream",
-    seeds: Words = 0,
-    saved: Mapping[str, Any] | None = None,
-    assignments: Sequence[str] = (),
-    sweeps: Sequence[str] = (),
-    **fields: Any,
-) -> Request:
-    """The request of the command line's words. ``fields``: the other fields of :class:`Request`, as they are.
+
+def parse_request(dataset: Words, methods: Words, seeds: Words, asked: Mapping[str, Any], **fields: Any) -> Request:
+    """The request of the command line's words. ``asked``: arguments of :func:`points`; ``fields``: the other fields of
+    :class:`Request`, as they are.
 
     A missing dataset is an error when it is read. The preset ``paper`` leaves to each dataset the settings that are
     not given explicitly.
@@ -132,17 +113,16 @@ def parse_request(
     Raises:
         SettingError: an unknown name or a value outside its range.
     """
-    axes = {"attacks": attack, "budget": budget, "steps": steps, "square": square, "protocols": protocols}
-    found, fixed = points(start=preset, saved=saved, assignments=assignments, sweeps=sweeps, **axes)  # type: ignore[arg-type]
-    given = {*dict(map(parse_assignment, assignments)), *_sweeps(sweeps), *(saved or {})}
-    paper = frozenset(name for row in DATASETS.values() for name in row.paper_settings if preset == "paper")
+    found, fixed = points(**asked)
+    given = {*dict(map(parse_assignment, asked.get("assignments", ()))), *_sweeps(asked.get("sweeps", ()))}
+    paper = {name for row in DATASETS.values() for name in row.paper_settings if asked.get("start") == "paper"}
     return Request(
         datasets=_listed(dataset, "dataset"),
         methods=validated(_listed(methods, "method")),
         points=found,
         seeds=_seeds(seeds),
         fixed_seeds=fixed,
-        dataset_settings=paper - given,
+        dataset_settings=frozenset(paper - given - set(asked.get("saved", ()))),
         **fields,
     )
 
@@ -172,14 +152,13 @@ def points(
     axes |= {name: _values(name, text) for name, text in texts.items()}
     axes |= {name: [value] for name, value in map(parse_assignment, assignments)}
     axes |= _sweeps(sweeps)
-    base = preset(start).replace(**(saved or {}))
     found = []
     for values in product(*axes.values()):
         chosen = dict(zip(axes, values))
         chosen = parse_attack(chosen.pop("attack")) | chosen
         if steps is not None:
             chosen[get_attack(chosen["attack"]).steps_setting] = chosen.pop("steps")
-        found.append(base.replace(**chosen))
+        found.append(preset(start).replace(**(saved or {})).replace(**chosen))
     return tuple(dict.fromkeys(found)), frozenset(name for name in SEEDS if name in axes)
 
 

@@ -67,18 +67,12 @@ def evaluate(
             "A named dataset has its own class names.", "Leave classes out, or pass (picture, label) pairs."
         )
     own = {} if isinstance(dataset, str | Path) else {OWN: own_pictures(OWN, class_names(classes), dataset, limit)}
+    changes = [f"{name}={value}" for name, value in (settings or {}).items()]
+    asked = {"start": preset, "attacks": attack, "budget": budget, "steps": steps, "square": square}
+    asked |= {"protocols": protocols, "assignments": changes}
     with nullcontext(out) if out is not None else tempfile.TemporaryDirectory() as folder:
         request = parse_request(
-            dataset=str(dataset) if not own else OWN,
-            methods=methods,
-            attack=attack,
-            budget=budget,
-            preset=preset,
-            steps=steps,
-            square=square,
-            protocols=protocols,
-            seeds=seeds,
-            assignments=[f"{name}={value}" for name, value in (settings or {}).items()],
+            *(OWN if own else str(dataset), methods, seeds, asked),
             split=split,
             out=Path(folder),
             data_root=data_folder() if data_root is None else Path(data_root),
