@@ -8,7 +8,7 @@ updated picture after picture.
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from rita_demo.bench.stages import BenchFixture
 from rita_demo.bench.timing import medians
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
-from rita_demo.records import EncodedViews, Trace
+from rita_demo.records import EncodedViews, Picture, Trace
 from rita_demo.settings import RECOMMENDED
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.registry import untrained
@@ -34,20 +34,18 @@ def measure(backbone: Backbone, group: int = 16, rounds: int = 9) -> dict[str, A
     """``machine``, ``config``, ``stages`` (median seconds), ``pictures_per_second``, ``agreement`` of the two streams,
     and ``agreement_with_float32``: that of clean pictures with the unfused float32 model."""
     settings = RECOMMENDED.replace(attack="pgd", steps=STEPS, square="model")
-    scene = BenchFixture(backbone, Engine(backbone), settings, CLASSES, backbone.side)
-    exact = backbone.unfused()
-    plain = BenchFixture(exact, Engine(exact), settings, CLASSES, exact.side)
-    shifts = [np.roll(scene.picture.pixels, 7 * n, axis=(0, 1)) for n in range(group)]
-    squares = np.stack(shifts)  # (group, H, H, 3): the picture shifted by multiples of 7 pixels
+    scene, exact = BenchFixture(backbone, Engine(backbone), settings, CLASSES, backbone.side), backbone.unfused()
+    plain = replace(scene, backbone=exact, engine=Engine(exact))
+    pictures = [picture_of(np.roll(scene.picture.pixels, 7 * n, axis=(0, 1))) for n in range(group)]
     results: dict[str, list[Trace]] = {}
     work: dict[str, Callable[[], Any]] = {
         "image": scene.image,
         "PGD-7": lambda: scene.engine.attack(scene.picture, scene.class_prompts, settings, 0),
-        "stream, one by one": lambda: results.update(single=run_one_by_one(scene, squares)),
-        f"stream, groups of {group}": lambda: results.update(grouped=run_grouped(scene, squares)),
+        "stream, one by one": lambda: results.update(single=decisions(scene, one_by_one(scene, pictures))),
+        f"stream, groups of {group}": lambda: results.update(grouped=decisions(scene, together(scene, pictures))),
     }
     found = medians(work, rounds, warm_up=2, device=backbone.device)
-    clean = [run_one_by_one(one, squares, attacked=False) for one in (plain, scene)]
+    clean = [decisions(one, one_by_one(one, pictures, attacked=False)) for one in (plain, scene)]
     return {
         "machine": machine_of(backbone.device),
         "config": {"backbone": backbone.info.name, "K": CLASSES, "N": settings.views, "group": group},
@@ -58,31 +56,25 @@ def measure(backbone: Backbone, group: int = 16, rounds: int = 9) -> dict[str, A
     }
 
 
-def run_one_by_one(scene: BenchFixture, squares: np.ndarray, attacked: bool = True) -> list[Trace]:
-    """Attack (if ``attacked``), encode and decide, picture after picture, with one cache."""
-
-    def encoded_views() -> Iterator[EncodedViews]:
-        for number, square in enumerate(squares):
-            picture = picture_of(square)
-            if attacked:
-                settings = scene.settings.replace(attack_seed=number)
-                trace = scene.engine.attack(picture, scene.class_prompts, settings, 0)
-                picture = replace(picture_of(trace.pixels), key=scene.new_picture().key)
-            yield scene.engine.encode_views(picture, scene.settings)
-
-    return _decisions(scene, encoded_views())
+def one_by_one(scene: BenchFixture, pictures: Sequence[Picture], attacked: bool = True) -> Iterator[EncodedViews]:
+    """Attack (if ``attacked``) and encode picture after picture."""
+    for number, picture in enumerate(pictures):
+        if attacked:
+            settings = scene.settings.replace(attack_seed=number)
+            picture = picture_of(scene.engine.attack(picture, scene.class_prompts, settings, 0).pixels)
+        yield scene.engine.encode_views(replace(picture, key=scene.new_picture().key), scene.settings)
 
 
-def run_grouped(scene: BenchFixture, squares: np.ndarray) -> list[Trace]:
-    """The same with one batch of attacks and one batch of views; the decisions keep their order."""
-    engine, settings, count = scene.engine, scene.settings, len(squares)
-    clean = [picture_of(square) for square in squares]
-    attacks = engine.attack_batch(clean, scene.class_prompts, settings, [0] * count, range(count))
-    pictures = [picture_of(trace.pixels) for trace in attacks]
-    return _decisions(scene, engine.encode_views_batch(pictures, settings, [settings.view_seed] * count))
+def together(scene: BenchFixture, pictures: Sequence[Picture]) -> Sequence[EncodedViews]:
+    """The same with one batch of attacks and one batch of views."""
+    engine, settings, count = scene.engine, scene.settings, len(pictures)
+    attacks = engine.attack_batch(pictures, scene.class_prompts, settings, [0] * count, range(count))
+    delivered = [picture_of(trace.pixels) for trace in attacks]
+    return engine.encode_views_batch(delivered, settings, [settings.view_seed] * count)
 
 
-def _decisions(scene: BenchFixture, encoded_views: Iterable[EncodedViews]) -> list[Trace]:
+def decisions(scene: BenchFixture, encoded_views: Iterator[EncodedViews] | Sequence[EncodedViews]) -> list[Trace]:
+    """Decide picture after picture, with one cache."""
     cache, traces = scene.engine.empty_cache(scene.class_prompts, scene.settings), []
     for one in encoded_views:
         trace, cache = scene.engine.decide(one, scene.class_prompts, cache, scene.settings)

@@ -68,44 +68,40 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
         found["page: first paint"] = _median_of(lambda: _first_paint(chromium, address))
         page = chromium.new_page(viewport=VIEWPORT)
         page.set_default_timeout(TIMEOUT_SECONDS * 1000)
+
+        def click(selector: str, number: int, panel: str) -> float:
+            """Seconds from a click to the changed panel, half a second after the page is idle."""
+            page.wait_for_timeout(500)
+            return float(page.evaluate(TIME_CLICK_JS, [[selector, number], panel]))
+
+        def exclude(panel: str) -> float:
+            """Seconds from excluding the selected view to the updated panel; then include it again."""
+            seconds, _ = [click("#whatif-view", 0, panel) for _ in range(2)]
+            return seconds
+
         page.goto(address)
         page.wait_for_selector("#verdicts table")  # the worked example is shown
         page.wait_for_selector("#views button")
         page.wait_for_timeout(2000)
-        views = (["#views button", number] for number in itertools.count(1))
-        found["page: selection"] = _median_of(lambda: _time_click(page, next(views), "#view-detail"))
+        views, budgets = itertools.count(1), itertools.cycle((3, 2))
+        found["page: selection"] = _median_of(lambda: click("#views button", next(views), "#view-detail"))
         page.wait_for_function(BUDGETS_READY_JS, timeout=TIMEOUT_SECONDS * 1000)
-        budgets = itertools.cycle([["#budget-shown input", 3], ["#budget-shown input", 2]])
-        found["page: strength"] = _median_of(lambda: _time_click(page, next(budgets), "#verdicts"))
+        found["page: strength"] = _median_of(lambda: click("#budget-shown input", next(budgets), "#verdicts"))
         page.get_by_role("tab", name="Inside RITA").click()
         page.wait_for_selector("#in-plan-attacked .heatmaplayer image")
         page.wait_for_timeout(2000)
-        found["page: what-if"] = _median_of(lambda: _time_exclusion(page, "#whatif-banner"))
+        found["page: what-if"] = _median_of(lambda: exclude("#whatif-banner"))
         plan = page.locator(f"{PLAN_SELECTOR} .rita-figure")
         plan.scroll_into_view_if_needed()
-        found["page: what-if to plan"] = _median_of(lambda: _time_exclusion(page, PLAN_SELECTOR))
-        found["page: selection to plan"] = _median_of(lambda: _time_next_cell(page, plan))
+        found["page: what-if to plan"] = _median_of(lambda: exclude(PLAN_SELECTOR))
+
+        def next_cell() -> float:
+            """Seconds from selecting the next cell of the plan by keyboard to its frame on the screen."""
+            plan.evaluate(NEXT_CELL_JS)
+            return click(f"{PLAN_SELECTOR} .rita-figure", 0, PLAN_SELECTOR)
+
+        found["page: selection to plan"] = _median_of(next_cell)
     return found
-
-
-def _time_click(page: Any, button: list[Any], panel: str) -> float:
-    """Seconds from a click to the changed panel, half a second after the page is idle."""
-    page.wait_for_timeout(500)
-    return float(page.evaluate(TIME_CLICK_JS, [button, panel]))
-
-
-def _time_exclusion(page: Any, panel: str) -> float:
-    """Seconds from excluding the selected view to the updated panel; then include it again."""
-    leave = ["#whatif-view", 0]
-    seconds = _time_click(page, leave, panel)
-    _time_click(page, leave, panel)
-    return seconds
-
-
-def _time_next_cell(page: Any, plan: Any) -> float:
-    """Seconds from selecting the next cell of the plan by keyboard to its frame on the screen."""
-    plan.evaluate(NEXT_CELL_JS)
-    return _time_click(page, [f"{PLAN_SELECTOR} .rita-figure", 0], PLAN_SELECTOR)
 
 
 def _first_paint(chromium: Any, address: str) -> float:
@@ -136,17 +132,14 @@ def _server(backbone: str) -> Iterator[str]:
         port = probe.getsockname()[1]
     address = f"http://127.0.0.1:{port}/"
     words = ["-m", "rita_demo", "serve", "--port", str(port), "--backbone", backbone]
-    surroundings = os.environ | {"HF_HUB_OFFLINE": "1", "RITA_HOST": "127.0.0.1"}
+    surroundings, quiet = os.environ | {"HF_HUB_OFFLINE": "1", "RITA_HOST": "127.0.0.1"}, subprocess.DEVNULL
     root = Path(__file__).resolve().parents[2]
-    quiet = subprocess.DEVNULL
     server = subprocess.Popen([sys.executable, *words], cwd=root, env=surroundings, stdout=quiet, stderr=quiet)
     try:
         until, answers = time.perf_counter() + TIMEOUT_SECONDS, False
         while not answers:
-            if server.poll() is not None:
-                raise RuntimeError(f"The server ended at once, with status {server.returncode}.")
-            if time.perf_counter() > until:
-                raise RuntimeError(f"The server does not answer after {TIMEOUT_SECONDS:.0f} s.")
+            if server.poll() is not None or time.perf_counter() > until:
+                raise RuntimeError(f"The server does not answer; its status is {server.poll()} (None: it runs).")
             time.sleep(0.05)
             with suppress(OSError):
                 answers = _get(address) > 0

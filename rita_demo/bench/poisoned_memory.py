@@ -10,116 +10,94 @@ and from none. The defender's choices are the rows.
 
 import argparse
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from rita_demo.data.pictures import open_picture, picture_of
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation.pictures import collect
-from rita_demo.records import CacheState, ClassPrompts, EncodedViews, Picture
-from rita_demo.settings import RECOMMENDED, Settings
+from rita_demo.evaluation.pictures import PictureSet, collect
+from rita_demo.records import CacheState, EncodedViews, Picture
+from rita_demo.settings import RECOMMENDED
 
 POISONS = 3  # pictures that the attacker sends
 HONEST = 150  # pictures of the split val that filled the memory before
 POISON = {"attack": "adaptive", "adaptive.against": "ensemble", "adaptive.steps": 10, "adaptive.restarts": 1}
+STRONG = RECOMMENDED.replace(cache_weight=1.0)
 #: The defender's choices: their settings beside the recommended ones.
-CHOICES: dict[str, Settings] = {
+CHOICES = {
     "recommended (α 0.1, J 3, γ 0.4)": RECOMMENDED,
-    "α 1": RECOMMENDED.replace(cache_weight=1.0),
-    "α 1, J 1": RECOMMENDED.replace(cache_weight=1.0, slots=1),
-    "α 1, J 8": RECOMMENDED.replace(cache_weight=1.0, slots=8),
-    "α 1, γ 0.1": RECOMMENDED.replace(cache_weight=1.0, max_entropy=0.1),
+    "α 1": STRONG,
+    "α 1, J 1": STRONG.replace(slots=1),
+    "α 1, J 8": STRONG.replace(slots=8),
+    "α 1, γ 0.1": STRONG.replace(max_entropy=0.1),
 }
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One later picture: RITA's margin of the right class over the attacker's without a memory, from the honest and from
-    the poisoned one (cosine distance; right against this class where positive); ``right``: its answer from each of the
-    two; ``entered``: whether a poison is remembered under the attacker's class."""
+    """One later picture. ``margins``: the attacker's class minus the right one, in cosine distance, without a memory,
+    from the honest and from the poisoned one; ``right``: the answers from the last two; ``entered``: whether a poison
+    is remembered under the attacker's class."""
 
-    alone: float
-    honest: float
-    poisoned: float
-    right: tuple[bool, bool]
+    margins: tuple[float, ...]
+    right: tuple[bool, ...]
     entered: bool
 
 
-class Experiment:
-    """One model, dataset and budget of the poisons (in 1/255)."""
+def measure(engine: Engine, later: PictureSet, honest: PictureSet, budget: int) -> dict[tuple[str, str], list[Outcome]]:
+    """(clean or PGD, choice) -> the ``later`` pictures that RITA gets right without a memory; ``budget`` in 1/255."""
+    prompts, found = engine.encode_classes(later.names, RECOMMENDED), defaultdict(list)
+    attacker = RECOMMENDED.replace(**POISON, budget=budget, attack_views=8)
 
-    def __init__(self, engine: Engine, dataset: str, root: Path | None, split: str, limit: int, budget: int) -> None:
-        self.engine, self.budget = engine, budget
-        self.pictures = collect(dataset, root, split, limit=limit, allow_partial=True)
-        self.prompts: ClassPrompts = engine.encode_classes(self.pictures.names, RECOMMENDED)
-        honest = collect(dataset, root, "val", limit=HONEST, allow_partial=True)
-        views = self.encode([self.open(item.source()) for item in honest.stream(0)])
-        self.honest = {name: self.remember(None, views, one) for name, one in CHOICES.items()}
+    def squares(pictures: PictureSet) -> list[Picture]:
+        side = engine.info.side
+        return [open_picture(item.source(), square="model", side=side) for item in pictures.stream(0)]
 
-    def open(self, source: object) -> Picture:
-        return open_picture(source, square="model", side=self.engine.info.side)  # type: ignore[arg-type]
+    def encoded(pictures: Sequence[Picture]) -> list[EncodedViews]:
+        return [engine.encode_views(one, RECOMMENDED.replace(view_seed=s)) for s, one in enumerate(pictures, 1)]
 
-    def encode(self, pictures: list[Picture]) -> list[EncodedViews]:
-        """The views of every picture, with seeds of its own."""
-        return [self.engine.encode_views(one, RECOMMENDED.replace(view_seed=s)) for s, one in enumerate(pictures, 1)]
+    def memories(before: Mapping[str, CacheState | None], views: Sequence[EncodedViews]) -> dict[str, CacheState]:
+        after = dict(before)
+        for name, settings in CHOICES.items():
+            for one in views:
+                after[name] = engine.decide(one, prompts, after[name], settings)[1]
+        return after  # type: ignore[return-value]
 
-    def remember(self, cache: CacheState | None, pictures: list[EncodedViews], settings: Settings) -> CacheState:
-        """The memory after the views of these pictures."""
-        for views in pictures:
-            cache = self.engine.decide(views, self.prompts, cache, settings)[1]
-        assert cache is not None
-        return cache
-
-    def outcomes(self) -> dict[tuple[str, str], list[Outcome]]:
-        """(clean or PGD, choice) -> the later pictures that RITA gets right without a memory."""
-        found = defaultdict(list)
-        for item in self.pictures.stream(0):
-            clean = self.open(item.source())
-            pgd = self.engine.attack(clean, self.prompts, RECOMMENDED.replace(attack="pgd", budget=4), item.label)
-            for kind, arrives in (("clean", clean), ("PGD", picture_of(pgd.pixels))):
-                views = self.engine.encode_views(arrives, RECOMMENDED)
-                alone = self.engine.decide(views, self.prompts, None, RECOMMENDED.replace(protocol="off"))[0]
-                answer, rival = (int(k) for k in alone.total.argsort()[:2])
-                if answer != item.label:
-                    continue
-                poisons = self.encode(self.poisons(clean, answer, rival))
-                for name, settings in CHOICES.items():
-                    poisoned = self.remember(self.honest[name], poisons, settings)
-                    caches = (self.honest[name], poisoned)
-                    totals = [self.engine.decide(views, self.prompts, cache, settings)[0].total for cache in caches]
-                    right = (int(totals[0].argmin()) == answer, int(totals[1].argmin()) == answer)
-                    alone_margin, honest, after = (
-                        float(total[rival] - total[answer]) for total in (alone.total, *totals)
-                    )
-                    entered = bool((poisoned.born[rival] >= self.honest[name].pictures).any())
-                    found[kind, name].append(Outcome(alone_margin, honest, after, right, entered))
-        return dict(found)
-
-    def poisons(self, picture: Picture, label: int, target: int) -> list[Picture]:
-        """Attacked copies of a picture that aim at ``target``, each from another seed."""
-        settings = RECOMMENDED.replace(**POISON, budget=self.budget, attack_views=8)
-        return [
-            picture_of(
-                self.engine.attack(picture, self.prompts, settings.replace(attack_seed=s), label, target=target).pixels
-            )
-            for s in range(POISONS)
-        ]
+    filled = memories(dict.fromkeys(CHOICES), encoded(squares(honest)))
+    for item, clean in zip(later.stream(0), squares(later)):
+        pgd = engine.attack(clean, prompts, RECOMMENDED.replace(attack="pgd", budget=4), item.label)
+        for kind, arrives in (("clean", clean), ("PGD", picture_of(pgd.pixels))):
+            views = engine.encode_views(arrives, RECOMMENDED)
+            alone = engine.decide(views, prompts, None, RECOMMENDED.replace(protocol="off"))[0].total
+            answer, rival = (int(k) for k in alone.argsort()[:2])
+            if answer != item.label:
+                continue
+            seeds = [attacker.replace(attack_seed=seed) for seed in range(POISONS)]
+            poisons = [engine.attack(clean, prompts, one, answer, target=rival).pixels for one in seeds]
+            poisoned = memories(filled, encoded([picture_of(pixels) for pixels in poisons]))
+            for name, settings in CHOICES.items():
+                caches = (filled[name], poisoned[name])
+                totals = [engine.decide(views, prompts, cache, settings)[0].total for cache in caches]
+                margins = tuple(float(total[rival] - total[answer]) for total in (alone, *totals))
+                right = tuple(int(total.argmin()) == answer for total in totals)
+                entered = bool((poisoned[name].born[rival] >= filled[name].pictures).any())
+                found[kind, name].append(Outcome(margins, right, entered))
+    return dict(found)
 
 
-def table(experiment: Experiment) -> str:
+def table(outcomes: Mapping[tuple[str, str], Sequence[Outcome]]) -> str:
     """A Markdown table; a flip is an answer that is right from the honest memory and wrong from the poisoned one."""
     lines = [
         "| the later picture, and the defender's choice | n | a poison is remembered | flips to wrong | to right | "
         "margin without memory, honest, poisoned (median) | largest change by the poison |",
         "|---" * 7 + "|",
     ]
-    for (kind, name), found in experiment.outcomes().items():
+    for (kind, name), found in outcomes.items():
         wrong, right = (sum(one.right == flip for one in found) for flip in ((True, False), (False, True)))
-        margins = ", ".join(
-            f"{median(getattr(one, which) for one in found):.3f}" for which in ("alone", "honest", "poisoned")
-        )
-        most = max(abs(one.poisoned - one.honest) for one in found)
+        margins = ", ".join(f"{median(values):.3f}" for values in zip(*(one.margins for one in found)))
+        most = max(abs(one.margins[2] - one.margins[1]) for one in found)
         entered = sum(one.entered for one in found)
         lines.append(f"| {kind}; {name} | {len(found)} | {entered} | {wrong} | {right} | {margins} | {most:.3f} |")
     return "\n".join(lines)
@@ -133,8 +111,9 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=100, help="later pictures")
     parser.add_argument("--budget", type=int, default=8, help="of the poisons, in 1/255")
     given = parser.parse_args()
-    experiment = Experiment(Engine("embedded"), given.dataset, given.data_root, given.split, given.limit, given.budget)
-    print(table(experiment))
+    later = collect(given.dataset, given.data_root, given.split, limit=given.limit, allow_partial=True)
+    honest = collect(given.dataset, given.data_root, "val", limit=HONEST, allow_partial=True)
+    print(table(measure(Engine("embedded"), later, honest, given.budget)))
 
 
 if __name__ == "__main__":

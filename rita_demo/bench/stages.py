@@ -63,10 +63,6 @@ class BenchFixture:
         return build_prompts(self.backbone, self.names, self.settings)
 
     @cached_property
-    def view_pixels(self) -> torch.Tensor:
-        return self.cut_views()
-
-    @cached_property
     def encoded_views(self) -> EncodedViews:
         return self.engine.encode_views(self.picture, self.settings)
 
@@ -99,6 +95,10 @@ class BenchFixture:
         """The picture with a new key at every call, so that the engine has no cached result for it."""
         return replace(self.picture, key=f"{self.picture.key}-{next(_NUMBER)}")
 
+    @cached_property
+    def view_pixels(self) -> torch.Tensor:
+        return self.cut_views()
+
     def cut_views(self) -> torch.Tensor:
         """Views of the square (N, 3, side, side)."""
         pixels = torch.from_numpy(self.picture.pixels).to(self.backbone.device).permute(2, 0, 1).float() / 255
@@ -114,13 +114,9 @@ class BenchFixture:
         """The work of every prompt update: views once, prompts forward, backward, forward again."""
         self.encode()
         context = self.prompts.context.clone().requires_grad_()
-        self.backward(self.prompts.encode(context), context)
+        torch.autograd.grad(self.prompts.encode(context).sum(), context)
         with torch.no_grad():
             self.prompts.encode(context + 1e-3)
-
-    @staticmethod
-    def backward(features: torch.Tensor, context: torch.Tensor) -> None:
-        torch.autograd.grad(features, context, torch.ones_like(features))
 
     def image(self) -> Trace:
         """From a decoded square to the decision, with the prompt update."""
@@ -142,7 +138,7 @@ def model_stages(scene: BenchFixture) -> Work:
         "views": scene.cut_views,
         "encoding": scene.encode,
         "text forward": lambda: graph.update(features=prompts.encode(context)),
-        "text backward": lambda: scene.backward(graph["features"], context),
+        "text backward": lambda: torch.autograd.grad(graph["features"].sum(), context),
         "text forward again": partial(torch.no_grad()(prompts.encode), context),
     }
 

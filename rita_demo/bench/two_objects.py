@@ -9,7 +9,6 @@ mean of the share of views that are nearest to the class.
 """
 
 import argparse
-from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -44,16 +43,14 @@ def compose(first: np.ndarray, second: np.ndarray, layout: str, random: np.rando
     if layout == "halves":
         return np.concatenate([a[:, SIDE // 4 : -SIDE // 4], b[:, SIDE // 4 : -SIDE // 4]], 1)
     down, right = (int(corner) for corner in random.integers(0, 2, 2))
-    if layout == "corner":
-        return _put(a.copy(), b, SIDE * 3 // 8, down, right)
-    both = np.full_like(a, np.concatenate([a, b]).mean((0, 1)).round())
-    return _put(_put(both, a, SIDE // 2, down, right), b, SIDE // 2, 1 - down, 1 - right)
-
-
-def _put(canvas: np.ndarray, picture: np.ndarray, side: int, down: int, right: int) -> np.ndarray:
-    top, left = down * (SIDE - side), right * (SIDE - side)
-    small = Image.fromarray(picture).resize((side, side), Image.Resampling.BICUBIC)
-    canvas[top : top + side, left : left + side] = np.asarray(small)
+    canvas, side, placed = a.copy(), SIDE * 3 // 8, [(b, down, right)]
+    if layout == "diagonal":
+        canvas, side = np.full_like(a, np.concatenate([a, b]).mean((0, 1)).round()), SIDE // 2
+        placed = [(a, down, right), (b, 1 - down, 1 - right)]
+    for picture, row, column in placed:
+        top, left = row * (SIDE - side), column * (SIDE - side)
+        small = Image.fromarray(picture).resize((side, side), Image.Resampling.BICUBIC)
+        canvas[top : top + side, left : left + side] = np.asarray(small)
     return canvas
 
 
@@ -75,12 +72,13 @@ def scores(views: Tensor, text: Tensor, prompts: Tensor, weight: Tensor, tempera
 
 def answers(
     backbone: Backbone, dataset: str, root: Path | None, split: str, count: int
-) -> Iterator[tuple[str, Scores, set[int]]]:
-    """Layout, the score of every rule, and the two labels, for ``count`` pictures of each layout; the seeds are fixed."""
+) -> dict[str, dict[str, list[bool]]]:
+    """Rule -> layout -> whether both labels are on top, for ``count`` pictures of each layout; the seeds are fixed."""
     pictures = collect(dataset, root, split, limit=None, allow_partial=True)
     encoded = Engine(backbone).encode_classes(pictures.names, RECOMMENDED)
     text, prompts, weight = map(torch.from_numpy, (encoded.template_features, encoded.features, encoded.weight))
     text = F.normalize(text, dim=-1)
+    right: dict[str, dict[str, list[bool]]] = {}
     for layout in LAYOUTS:
         random = np.random.default_rng(0)
         for _ in range(count):
@@ -99,27 +97,24 @@ def answers(
                 for name, views in clouds.items():
                     each = scores(views, text, prompts, weight, backbone.temperature)
                     found |= {f"{name}: {rule}": score for rule, score in each.items()}
-            yield layout, found, {item.label for item in pair}
+            for rule, score in found.items():
+                hit = set(score.topk(2).indices.tolist()) == {item.label for item in pair}
+                right.setdefault(rule, {}).setdefault(layout, []).append(hit)
+    return right
 
 
-def table(backbone: Backbone, dataset: str, root: Path | None, split: str, count: int) -> str:
+def table(right: dict[str, dict[str, list[bool]]], title: str) -> str:
     """A Markdown table: percent of pictures whose two best classes are both labels, with Wilson's 95 % interval; the
     last line compares transport with the nearest views, McNemar's exact p."""
-    right: dict[str, dict[str, list[bool]]] = {}
-    for layout, found, labels in answers(backbone, dataset, root, split, count):
-        for rule, score in found.items():
-            hit = set(score.topk(2).indices.tolist()) == labels
-            right.setdefault(rule, {}).setdefault(layout, []).append(hit)
-    lines = [f"| {dataset}, {split}, n = {count} each | {' | '.join(LAYOUTS)} |", "|---" * (len(LAYOUTS) + 1) + "|"]
+    lines = [f"| {title} | {' | '.join(LAYOUTS)} |", "|---" * (len(LAYOUTS) + 1) + "|"]
     for rule, per_layout in right.items():
-        lines.append(f"| {rule} | {' | '.join(_percent(hits) for hits in per_layout.values())} |")
+        lines.append(f"| {rule} | {' | '.join(map(_percent, per_layout.values()))} |")
     for cloud in ("crops", "patches"):
         moved, nearest = (list(chain(*right[f"{cloud}: {rule} 0.1"].values())) for rule in ("transport of", "nearest"))
-        pairs = list(zip(moved, nearest))
-        compared = PairedComparison(len(pairs), sum(a and not b for a, b in pairs), sum(b and not a for a, b in pairs))
+        gained, lost = (sum(a > b for a, b in zip(*both)) for both in ((moved, nearest), (nearest, moved)))
         lines.append(
-            f"\n{cloud}: only transport of 0.1 is right on {compared.gained}, only nearest 0.1 on {compared.lost} of "
-            f"{compared.n}, p {compared.p_value:.2g}"
+            f"\n{cloud}: only transport of 0.1 is right on {gained}, only nearest 0.1 on {lost} of {len(moved)}, "
+            f"p {PairedComparison(len(moved), gained, lost).p_value:.2g}"
         )
     return "\n".join(lines)
 
@@ -137,7 +132,8 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=200, help="pictures of each layout")
     parser.add_argument("--backbone", default="embedded", choices=("embedded", "embedded-robust"))
     given = parser.parse_args()
-    print(table(load(given.backbone, None), given.dataset, given.data_root, given.split, given.limit))
+    found = answers(load(given.backbone, None), given.dataset, given.data_root, given.split, given.limit)
+    print(table(found, f"{given.dataset}, {given.split}, n = {given.limit} each"))
 
 
 if __name__ == "__main__":

@@ -6,20 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from rita_demo.cli.options import add_backbone
-from rita_demo.cli.terminal import check_writable, example_epilog, print_progress, write_errors
+from rita_demo.cli.terminal import add_command, check_writable, print_progress, write_errors
 
 
 def add_bench(commands: Any) -> None:
-    parser = commands.add_parser(
-        "bench",
-        help="speed, as ratios",
-        description="Measure every stage against the floor (what cannot be avoided) and against a plain "
-        "reading of the paper, in one run; minutes on two cores.",
-        epilog=example_epilog("bench", "bench --backbone ViT-B-16-quickgelu:openai --json bench.json"),
-    )
+    about = "Measure every stage against the floor (what cannot be avoided) and against a plain reading of the paper, "
+    about += "in one run; minutes on two cores."
+    examples = ("bench", "bench --backbone ViT-B-16-quickgelu:openai --json bench.json")
+    parser = add_command(commands, "bench", _bench, "speed, as ratios", *examples, description=about)
     add_backbone(parser)
     parser.add_argument("--json", metavar="F", type=Path, help="write the numbers as JSON")
-    parser.set_defaults(run=_bench)
 
 
 def _bench(args: argparse.Namespace) -> int:

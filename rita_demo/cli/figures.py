@@ -5,58 +5,46 @@ from pathlib import Path
 from typing import Any
 
 from rita_demo.cli import options
-from rita_demo.cli.terminal import ProgressLog, example_epilog, print_progress, write_errors
+from rita_demo.cli.terminal import ProgressLog, add_command, print_progress, write_errors
 
 
 def add_figures(commands: Any) -> None:
-    parser = commands.add_parser(
+    about = (
+        "Draws every figure and table of the paper that the runs have the measurements for: figures as SVG and PDF, "
+    )
+    about += "88 and 180 mm wide, each with its caption and settings in a text file beside it (Chromium draws them); "
+    about += "tables as markdown, CSV and LaTeX; index.md lists all, and what is missing."
+    parser = add_command(
+        commands,
         "figures",
-        help="the paper's figures and tables, from what evaluate has stored",
-        description="Draws every figure and table of the paper that the runs have the measurements for: figures as SVG "
-        "and PDF, 88 and 180 mm wide, each with its caption and settings in a text file beside it (Chromium draws "
-        "them); tables as markdown, CSV and LaTeX; index.md lists all, and what is missing.",
-        epilog=example_epilog(
-            "figures runs/dtd --all --out paper",
-            "figures runs --all --out paper --dataset dtd --data-root data",
-            "figures runs/dtd --only feature-cloud,backbones --out paper",
-        ),
+        _figures,
+        "the paper's figures and tables, from what evaluate has stored",
+        "figures runs/dtd --all --out paper",
+        "figures runs --all --out paper --dataset dtd --data-root data",
+        "figures runs/dtd --only feature-cloud,backbones --out paper",
+        description=about,
     )
-    add = parser.add_argument
-    add(
-        "runs", metavar="RUNS", type=Path, nargs="+", help="folders that evaluate wrote to, or a folder of such folders"
-    )
+    add, help = parser.add_argument, "folders that evaluate wrote to, or a folder of such folders"
+    add("runs", metavar="RUNS", type=Path, nargs="+", help=help)
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--all", action="store_true", help="every figure and table of the paper")
     which.add_argument("--only", metavar="NAME[,NAME]", help="some of them, by their names in index.md")
     add("--out", metavar="DIR", type=Path, required=True, help="where the files go; made if it is missing")
-    add("--dataset", help="the pictures of feature-cloud and kl-to-one-hot (default: drawn textures)")
+    help = "the pictures of feature-cloud and kl-to-one-hot (default: drawn textures, always val)"
+    add("--dataset", default="textures", help=help)
     add("--split", default="test", help="of that dataset (default: test)")
-    add("--data-root", metavar="DIR", type=Path, default=None, help="the folder of the datasets (default: RITA_DATA)")
+    add("--data-root", metavar="DIR", type=Path, help="the folder of the datasets (default: RITA_DATA)")
     add("--classes", metavar="N", type=int, default=6, help="classes of that dataset (default: 6)")
     add("--each", metavar="N", type=int, default=6, help="pictures of each class (default: 6)")
     add("--neighbours", metavar="N", type=int, default=15, help="of UMAP (default: 15)")
     options.add_backbone(parser)
-    parser.set_defaults(run=_figures)
 
 
 def _figures(args: argparse.Namespace) -> int:
-    from rita_demo.paper import files
-    from rita_demo.process import environment
+    from rita_demo.paper.files import INDEX, write
 
-    asked = files.Request(
-        runs=tuple(args.runs),
-        names=tuple(name.strip() for name in args.only.split(",")) if args.only else (),
-        out=args.out,
-        dataset=args.dataset or files.TEXTURES,
-        split=args.split if args.dataset else "val",
-        data_root=args.data_root or environment.data_folder(),
-        classes=args.classes,
-        each=args.each,
-        neighbours=args.neighbours,
-        backbone=args.backbone,
-    )
     with write_errors():
-        done = files.write(asked, ProgressLog())
+        figures, tables, missing = write(args, ProgressLog())
     print_progress("")
-    print(f"{done.figures} figures, {done.tables} tables, {done.missing} missing: {args.out / files.INDEX}")
+    print(f"{figures} figures, {tables} tables, {missing} missing: {args.out / INDEX}")
     return 0

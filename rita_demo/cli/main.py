@@ -1,4 +1,4 @@
-"""The command line, ``python -m rita_demo COMMAND``: one command per file of this folder.
+"""The command line, ``python -m rita_demo COMMAND``: a command or two per file of this folder.
 
 Exit status: 0 on success; 2 when the command line itself is wrong (an unknown option, a value outside its range);
 1, with one sentence on stderr, when a picture, a class name, a model or a file is wrong. Libraries that take seconds
@@ -11,12 +11,11 @@ import sys
 from collections.abc import Sequence
 
 import rita_demo
+from rita_demo.cli.available import add_datasets, add_models
 from rita_demo.cli.bench import add_bench
-from rita_demo.cli.datasets import add_datasets
 from rita_demo.cli.evaluate import add_evaluate
 from rita_demo.cli.explain import add_explain
 from rita_demo.cli.figures import add_figures
-from rita_demo.cli.models import add_models
 from rita_demo.cli.serve import add_open, add_serve
 from rita_demo.cli.tables import add_tables
 from rita_demo.cli.terminal import Parser, program
@@ -63,17 +62,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(prog=program(), description="See an attack on a vision-language model, and see RITA undo it.")
     parser.add_argument("--version", action="version", version=f"rita-demo {rita_demo.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add_command in (
-        add_explain,
-        add_evaluate,
-        add_tables,
-        add_figures,
-        add_bench,
-        add_models,
-        add_datasets,
-        add_serve,
-        add_open,
-        add_train,
-    ):
-        add_command(commands)
+    for add in (add_explain, add_evaluate, add_tables, add_figures, add_bench):
+        add(commands)
+    for add in (add_models, add_datasets, add_serve, add_open, add_train):
+        add(commands)
     return parser

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from rita_demo.defences import registry
 from rita_demo.pipeline.run_options import read_settings
 from rita_demo.process import environment
 from rita_demo.process.guest_file import is_guest
+from rita_demo.settings import PRESETS
 
 
 def add_backbone(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +31,34 @@ def backbone(text: str) -> str:
     return BACKBONES.get(text, text)
 
 
+def add_defence(parser: argparse.ArgumentParser) -> None:
+    help = "a defence of your own; may be repeated"
+    parser.add_argument("--defence", metavar="FILE.py:NAME", action="append", type=guest_defence, help=help)
+
+
+def add_settings_file(parser: argparse.ArgumentParser) -> None:
+    help = (
+        "start from the settings of a saved run (its settings.json), of explain --json, or of an object of settings; "
+    )
+    help += "over the preset, under every other option"
+    parser.add_argument("--settings", metavar="FILE.json", type=Path, help=help)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """The options with which every setting can be changed."""
+    help = "where all settings start; paper: with the exceptions of EuroSAT, ImageNet-A, -R and -Sketch, and C-TPT's "
+    help += "weight 20 on ImageNet and its variants, as its authors have it"
+    parser.add_argument("--preset", choices=list(PRESETS), default="recommended", help=help)
+    add_settings_file(parser)
+    help = "any other setting; may be repeated, and wins over every other option"
+    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], dest="assignments", help=help)
+
+
+def saved_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """The settings of ``--settings``; read after guests are loaded, whose own settings may be among them."""
+    return {} if args.settings is None else read_settings(args.settings)
+
+
 def guest_attack(text: str) -> str:
     """The name of the attack ``FILE.py:NAME``, which is loaded. Raises GuestError: the file or the attack cannot be
     used."""
@@ -38,31 +68,6 @@ def guest_attack(text: str) -> str:
 def attack(text: str) -> str:
     """The name of an attack; ``FILE.py:NAME`` as :func:`guest_attack`."""
     return guest_attack(text) if is_guest(text) else text
-
-
-def add_defence(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--defence",
-        metavar="FILE.py:NAME",
-        action="append",
-        type=guest_defence,
-        help="a defence of your own; may be repeated",
-    )
-
-
-def add_settings(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--settings",
-        metavar="FILE.json",
-        type=Path,
-        help="start from the settings of a saved run (its settings.json), of explain --json, or of an object of "
-        "settings; over the preset, under every other option",
-    )
-
-
-def saved_settings(args: argparse.Namespace) -> dict[str, Any]:
-    """The settings of ``--settings``; read after guests are loaded, whose own settings may be among them."""
-    return {} if args.settings is None else read_settings(args.settings)
 
 
 def guest_defence(text: str) -> str:
@@ -77,6 +82,13 @@ def load_installed_defences() -> None:
         print(fault, file=sys.stderr)
 
 
-def data_root(given: Path | None) -> Path | None:
-    """The folder that holds the datasets: the one given, else ``RITA_DATA``, else ./data where it exists."""
-    return environment.data_folder() if given is None else given
+def whole_number(low: int, high: int | None = None) -> Callable[[str], int]:
+    """The type of an option that is a whole number in a range."""
+
+    def parse(text: str) -> int:
+        if not text.isdecimal() or not low <= int(text) <= (int(text) if high is None else high):
+            bounds = f"from {low}" if high is None else f"from {low} to {high}"
+            raise argparse.ArgumentTypeError(f"a whole number {bounds}; got {text[:40]!r}")
+        return int(text)
+
+    return parse

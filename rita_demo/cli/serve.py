@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rita_demo.cli import options
-from rita_demo.cli.terminal import example_epilog
+from rita_demo.cli.terminal import add_command
 from rita_demo.process.assets import HOME
 from rita_demo.records.errors import DataError
 from rita_demo.settings import RECOMMENDED
@@ -17,50 +17,27 @@ if TYPE_CHECKING:
 
 
 def add_serve(commands: Any) -> None:
-    parser = commands.add_parser(
-        "serve",
-        help="the page; the same as app.py",
-        epilog=example_epilog("serve", "serve --port 8000 --data-root DIR", "serve --settings result.json"),
-    )
-    _add_address(parser)
+    examples = ("serve", "serve --port 8000 --data-root DIR", "serve --settings result.json")
+    parser = add_command(commands, "serve", _serve, "the page; the same as app.py", *examples)
+    _add_page(parser)
     parser.add_argument("--data-root", metavar="DIR", type=Path, help="the folder of the datasets")
-    options.add_backbone(parser)
-    parser.add_argument(
-        "--attack",
-        metavar="FILE.py:NAME",
-        action="append",
-        type=options.guest_attack,
-        help="an attack of your own, in the page's list; may be repeated",
-    )
-    options.add_defence(parser)
-    options.add_settings(parser)
-    parser.set_defaults(run=_serve)
+    help = "an attack of your own, in the page's list; may be repeated"
+    parser.add_argument("--attack", metavar="FILE.py:NAME", action="append", type=options.guest_attack, help=help)
+    options.add_settings_file(parser)
 
 
 def add_open(commands: Any) -> None:
-    parser = commands.add_parser(
-        "open",
-        help="the page with a run that was saved on it",
-        epilog=example_epilog("open rita-run.zip", "open rita-run.zip --port 8000"),
-    )
+    examples = ("open rita-run.zip", "open rita-run.zip --port 8000")
+    parser = add_command(commands, "open", _open, "the page with a run that was saved on it", *examples)
     parser.add_argument("file", metavar="FILE.zip", type=Path, help="what the button “Save this run” saved")
-    _add_address(parser)
+    _add_page(parser)
+
+
+def _add_page(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", help="address to listen on")
+    parser.add_argument("--port", type=options.whole_number(1, 65535), help="port to listen on")
     options.add_backbone(parser)
     options.add_defence(parser)
-    parser.set_defaults(run=_open)
-
-
-def _add_address(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--host", default=None, help="address to listen on")
-    parser.add_argument("--port", type=port, default=None, help="port to listen on")
-
-
-def port(text: str) -> int:
-    """A port that can be listened on; argparse turns the ValueError into its own sentence."""
-    number = int(text)
-    if not 1 <= number <= 65535:
-        raise argparse.ArgumentTypeError(f"a port is 1 to 65535; got {number}")
-    return number
 
 
 def _serve(args: argparse.Namespace) -> int:

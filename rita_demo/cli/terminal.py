@@ -4,7 +4,7 @@ import argparse
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,9 +40,14 @@ class Parser(argparse.ArgumentParser):
         return found, unknown
 
 
-def example_epilog(*commands: str) -> str:
-    """The end of a command's help: what one may type."""
-    return "\n".join(["examples:", *(f"  {program()} {command}" for command in commands)])
+def add_command(
+    commands: Any, name: str, run: Callable[[argparse.Namespace], int], help: str, *examples: str, **options: Any
+) -> argparse.ArgumentParser:
+    """Add a command: ``run`` gets its arguments and returns the exit status; its help ends with ``examples``."""
+    epilog = "\n".join(["examples:", *(f"  {program()} {example}" for example in examples)])
+    parser = commands.add_parser(name, help=help, epilog=epilog, **options)
+    parser.set_defaults(run=run, usage_error=parser.error)
+    return parser
 
 
 def print_progress(sentence: str) -> None:

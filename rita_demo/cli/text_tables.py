@@ -1,19 +1,10 @@
-"""What the command line prints: records as plain text, a few lines wide enough for a terminal."""
-
-from __future__ import annotations
+"""What ``explain`` prints: a run as plain text, a few lines wide enough for a terminal."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from rita_demo.data.paper_results import BACKBONES
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.process.text_columns import align_columns
 from rita_demo.records import Run, Verdict
-
-if TYPE_CHECKING:
-    from rita_demo.data.datasets import DatasetStatus
-    from rita_demo.vlm.catalogue import ModelStatus
 
 MAX_LABEL_LENGTH = 24
 
@@ -94,37 +85,3 @@ def _unknown_words(run: Run) -> list[str]:
         return []
     shown = ", ".join(words[:10]) + (f" and {len(words) - 10} more" if len(words) > 10 else "")
     return [f"Words that are not in the model's training data: {shown}."]
-
-
-def models_table(rows: Sequence[ModelStatus], device: str) -> str:
-    """``models``: name, whether it can be used now, parameters, one sentence."""
-    lines = align_columns(
-        [
-            ["*" if row.ready else "", row.name, row.state, f"{row.entry.parameters / 1e6:.0f} M parameters"]
-            for row in rows
-        ]
-    )
-    notes = [f"\n     {row.entry.note}" for row in rows]
-    return "\n".join(
-        [
-            f"Device: {device}. Models (* can be used now):",
-            *(line + note for line, note in zip(lines, notes)),
-            "Any other open_clip model: --backbone ARCHITECTURE:TAG, or ARCHITECTURE:path/to/checkpoint, where the "
-            "name decides the",
-            "activation: weights that come from OpenAI's want ViT-B-32-quickgelu, not ViT-B-32.",
-            "TeCoA, PMG-AFT, FARE: --backbone ViT-B-32-quickgelu:openai+path/to/vision_tower.pt; keys that may be "
-            "missing or left",
-            "over in it are named behind: +except=KEY,KEY.",
-            "The paper's names (--backbone understands them too; of a fine-tuned vision tower, put the path of your "
-            "file in the place of its name):",
-            *align_columns([["", *both] for both in BACKBONES.items()]),
-        ]
-    )
-
-
-def datasets_table(rows: Sequence[DatasetStatus], root: Path | None) -> str:
-    """``datasets``: each one's own sentence for a class name, what is here and what is missing."""
-    where = f"below {root}" if root else "(no data folder: say where with --data-root)"
-    table = align_columns([["*" if row.usable else "", row.name, row.template, row.sentence] for row in rows])
-    note = "The sentence of each is what --set hand_prompt=dataset uses for CLIP."
-    return "\n".join([f"Datasets {where} (* can be used now):", *table, note])

@@ -4,26 +4,18 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from rita_demo.cli.terminal import example_epilog
+from rita_demo.cli.terminal import add_command
 from rita_demo.records.errors import DataError
 
 
 def add_train(commands: Any) -> None:
-    parser = commands.add_parser(
-        "train",
-        help="make the embedded model",
-        epilog=example_epilog(
-            "train --data DIR --out DIR --minutes 60", "train --robust --data DIR --out DIR --minutes 75 --resume"
-        ),
-    )
-    parser.add_argument("--data", metavar="DIR", type=Path, required=True, help="labelled pictures")
-    parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="where it is written")
-    parser.add_argument("--minutes", metavar="M", type=float, required=True, help="how long")
-    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
-    parser.add_argument(
-        "--robust", action="store_true", help="fine-tune the embedded model's vision tower against attacks instead"
-    )
-    parser.set_defaults(run=_train)
+    examples = ("train --data DIR --out DIR --minutes 60", "train --robust --data DIR --out DIR --minutes 75 --resume")
+    add = add_command(commands, "train", _train, "make the embedded model", *examples).add_argument
+    add("--data", metavar="DIR", type=Path, required=True, help="labelled pictures")
+    add("--out", metavar="DIR", type=Path, required=True, help="where it is written")
+    add("--minutes", metavar="M", type=float, required=True, help="how long")
+    add("--resume", action="store_true", help="go on from the last checkpoint")
+    add("--robust", action="store_true", help="fine-tune the embedded model's vision tower against attacks instead")
 
 
 def _train(args: argparse.Namespace) -> int:

@@ -7,9 +7,9 @@ from rita_demo.attacks import access_of, get_attack
 from rita_demo.defences.registry import DEFENCES, attacker_sentences, guest_sentences
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.pictures import PictureSet
-from rita_demo.evaluation.planned_cells import COLUMNS, FORMAT, Cell, ModelIdentity
+from rita_demo.evaluation.planned_cells import COLUMNS, FORMAT, Cell, ModelFacts
 from rita_demo.evaluation.request import DEFAULT_TRAFFIC, NEXT_CLASS, SEEDS, Traffic
-from rita_demo.records import BackboneInfo, ThreatModel
+from rita_demo.records import ThreatModel
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS, Settings
 
@@ -61,9 +61,9 @@ def _sentences(cell: Cell, side: int) -> tuple[str, ...]:
     return sentences
 
 
-def header_of(cell: Cell, picture_set: PictureSet, model: ModelIdentity, info: BackboneInfo) -> dict[str, Any]:
+def header_of(cell: Cell, picture_set: PictureSet, model: ModelFacts) -> dict[str, Any]:
     """The content of ``header.json``; ``pool`` is the same for cells that differ in the seed alone."""
-    settings = planned_cells.settings_hash(cell, picture_set, model)
+    settings, info = planned_cells.settings_hash(cell, picture_set, model), model.info
     columns = {name: getattr(cell.settings, name) for name in COLUMNS} | {"steps": cell.steps}
     columns |= {
         "attack": cell.attack_label,

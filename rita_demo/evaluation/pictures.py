@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from rita_demo.data import textures
-from rita_demo.data.datasets import DATASETS, SPLITS, Item, class_names, load_split, uses_random_split
+from rita_demo.data.datasets import DATASETS, SPLITS, class_names, load_split, uses_random_split
 from rita_demo.data.pictures import file_bytes, picture_of, png_bytes
 from rita_demo.data.vocabularies import VOCABULARIES, index_of
 from rita_demo.records.errors import DataError, SettingError
@@ -35,6 +36,11 @@ class DatasetItem:
     path: Path | None = None
     texture: tuple[str, int] | None = None
     data: bytes | None = None
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Id and size: under which the picture's artifacts are stored."""
+        return self.id, self.size
 
     def with_data(self) -> DatasetItem:
         """The item with its file as ``data``, for a machine that does not have the file.
@@ -134,7 +140,8 @@ def collect(
     """
     base, only_present = dataset.removesuffix(PRESENT_SUFFIX), dataset.endswith(PRESENT_SUFFIX)
     if base == "textures":
-        names, items, present = _texture_set(split, limit, exclusions)
+        names, items = _texture_set(split, limit, exclusions)
+        present = len(names)
     else:
         if root is None and base in DATASETS:
             raise DataError(f"The dataset {base[:60]!r} needs a data folder.", "Name it with --data-root.")
@@ -142,16 +149,15 @@ def collect(
         if base not in DATASETS and not (root / base).is_dir() and Path(base).is_dir():
             base = str(Path(base).absolute())  # a folder elsewhere; absolute, it replaces the data root
         names, items, present = _split_set(base, root, split, allow_partial, only_present)
-        items = [item for item in items if item.label not in _label(names, exclusions)]
+        items = [item for item in items if not exclusions or item.label != index_of(names, exclusions)]
     title = (base if base in DATASETS else Path(base).absolute().name) + PRESENT_SUFFIX * only_present
     if not items:
         raise DataError(
             f"All pictures of {base[:60]!r} are of the target {exclusions[:60]!r}, which is left out.",
             "Choose another target.",
         )
-    chosen = items if limit is None else _spread_over_classes(items, limit)
     split += RANDOM_SPLIT_SUFFIX * uses_random_split(base, root)
-    return PictureSet(title, split, names, tuple(chosen), len(items), present)
+    return PictureSet(title, split, names, _spread_over_classes(items, limit), len(items), present)
 
 
 def own_pictures(
@@ -176,80 +182,66 @@ def own_pictures(
         items.append(DatasetItem(f"{number:06d}-{key}", index, pixels.nbytes, data=png_bytes(pixels)))
     if not items:
         raise DataError("The dataset has no pictures.", "Pass (picture, label) pairs.")
-    chosen = items if limit is None else _spread_over_classes(items, limit)
-    return PictureSet(name, "all", names, tuple(chosen), len(items), len({item.label for item in items}))
+    present = len({item.label for item in items})
+    return PictureSet(name, "all", names, _spread_over_classes(items, limit), len(items), present)
 
 
-def _label(names: tuple[str, ...], name: str) -> tuple[int, ...]:
-    return (index_of(names, name),) if name else ()
-
-
-def _texture_set(split: str, limit: int | None, exclusions: str) -> tuple[tuple[str, ...], list[DatasetItem], int]:
+def _texture_set(split: str, limit: int | None, exclusions: str) -> tuple[tuple[str, ...], list[DatasetItem]]:
     names = textures.CLASSES
+    left_out = index_of(names, exclusions) if exclusions else None
     labels = sorted(range(len(names)), key=lambda label: _hashed_seed("subset", 0, names[label]))
-    labels = [label for label in labels if label not in _label(names, exclusions)]
+    labels = [label for label in labels if label != left_out]
     each = TEXTURES_PER_CLASS if limit is None else -(-limit // len(labels))
     items = [
         DatasetItem(f"{names[label]}/{seed}", label, 0, texture=(names[label], seed))
         for seed in textures.seeds(split)[:each]
         for label in labels
     ]
-    return names, items[:limit], len(names)
+    return names, items[:limit]
 
 
 def _split_set(
     base: str, root: Path, split: str, allow_partial: bool, only_present: bool
 ) -> tuple[tuple[str, ...], list[DatasetItem], int]:
+    """The K class names, the pictures, and the number of classes that have pictures in any split."""
     items = load_split(base, root, split, allow_partial=allow_partial or only_present)
     listed = class_names(base, root)
-    found = _names(base, root, items, len(listed))
+    order = {name: label for _, label, name in items}
+    for other in SPLITS:
+        if len(order) == len(listed):  # so that ImageNet's training split is not read in vain
+            break
+        with suppress(DataError):  # this split is missing; the others may be there
+            order |= {name: label for _, label, name in load_split(base, root, other, allow_partial=True)} | order
+    found = tuple(sorted(order, key=lambda name: (order[name], name)))
     known = VOCABULARIES[base].names if base in VOCABULARIES else listed
-    if not set(found) <= set(known):  # a user's dataset, perhaps under a known name
+    if not order.keys() <= set(known):  # a user's dataset, perhaps under a known name
         known = listed or found
     if only_present:
-        known = tuple(name for name in known if name in set(found))
+        known = tuple(name for name in known if name in order)
     elif len(found) < len(known) and not allow_partial:
         raise DataError(
             f"Only {len(found)} of the {len(known)} classes of {base!r} have pictures here.",
             f"Add --allow-partial to measure them among all {len(known)} class names, or name the "
             f"dataset {base + PRESENT_SUFFIX} to use these {len(found)} alone.",
         )
-    label = {name: index for index, name in enumerate(known)}
-    home = root if base in DATASETS else root / base
-    found_items = [
+    label, home = {name: index for index, name in enumerate(known)}, root if base in DATASETS else root / base
+    chosen = [
         DatasetItem(path.relative_to(home).as_posix(), label[name], path.stat().st_size, path)
         for path, _, name in items
     ]
-    return known, found_items, len(found)
+    return known, chosen, len(found)
 
 
-def _names(base: str, root: Path, items: Sequence[Item], listed: int) -> tuple[str, ...]:
-    """The classes that have pictures in any split, in the dataset's order.
-
-    The search stops after ``listed`` classes (0: unknown), so that ImageNet's training split is not read in vain.
-    """
-    order = {name: label for _, label, name in items}
-    for split in SPLITS:
-        if len(order) == listed:
-            break
-        try:
-            more = load_split(base, root, split, allow_partial=True)
-        except DataError:  # this split is missing; the others may be there
-            continue
-        for _, label, name in more:
-            order.setdefault(name, label)
-    return tuple(sorted(order, key=lambda name: (order[name], name)))
-
-
-def _spread_over_classes(items: Iterable[DatasetItem], limit: int) -> list[DatasetItem]:
-    """One picture of every class, then a second one, ...: the first ``limit`` of them."""
-    mixed = sorted(items, key=lambda item: _hashed_seed("subset", 0, item.id))
+def _spread_over_classes(items: Sequence[DatasetItem], limit: int | None) -> tuple[DatasetItem, ...]:
+    """One picture of every class, then a second one, ...: the first ``limit`` of them; None: all as they are."""
+    if limit is None:
+        return tuple(items)
     taken: Counter[int] = Counter()
     ranked = []
-    for item in mixed:
+    for item in sorted(items, key=lambda item: _hashed_seed("subset", 0, item.id)):
         taken[item.label] += 1
         ranked.append((taken[item.label], item))
-    return [item for _, item in sorted(ranked, key=lambda one: one[0])[:limit]]  # a stable sort
+    return tuple(item for _, item in sorted(ranked, key=lambda one: one[0])[:limit])  # a stable sort
 
 
 def _hashed_seed(purpose: str, seed: int, name: str) -> bytes:

@@ -7,7 +7,7 @@ and a clean picture is the same at every budget.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,21 +20,12 @@ from rita_demo.evaluation.pictures import PictureSet
 from rita_demo.evaluation.request import DEFAULT_TRAFFIC, NEXT_CLASS, SEEDS, Request, Traffic
 from rita_demo.evaluation.store.files import digest
 from rita_demo.process.guest_file import guest_digest
+from rita_demo.records import BackboneInfo
 from rita_demo.settings import RECOMMENDED, SETTINGS, Settings
 
 FORMAT = 1  # increased when stored numbers change their meaning
 COLUMNS = ("attack", "budget", "steps", "protocol")  # of the tables; not part of the hash of the settings
 DEFENCE_GROUPS = frozenset({"prompts", "tuning", "transport", "cache"})  # what the attack through RITA depends on
-CACHE_SETTINGS = (
-    "max_entropy",
-    "entropy_unit",
-    "slots",
-    "cache_weight",
-    "empty_class",
-    "completion",
-    "order",
-    "views_per_image",
-)
 
 
 @dataclass(frozen=True)
@@ -43,6 +34,13 @@ class ModelIdentity:
 
     name: str
     weights: str
+
+
+@dataclass(frozen=True)
+class ModelFacts(ModelIdentity):
+    """What a run folder stores about a model."""
+
+    info: BackboneInfo
 
 
 @dataclass(frozen=True)
@@ -130,11 +128,11 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
     row, attack = DEFENCES[method], get_attack(requested.attack)
     requested = requested.replace(**row.setting_changes)
     through = access_of(requested)
-    groups = row.groups | (DEFENCE_GROUPS if through == "defence" else frozenset())
     used = set(row.used_settings(requested))
     if requested.attack == "adaptive":
         used |= {*attack.setting_names, *DEFENCES[attacked_defence(requested)].setting_names}
-    irrelevant = {n for n, setting in SETTINGS.items() if setting.group not in groups and n not in used}
+    groups = row.groups | (DEFENCE_GROUPS if through == "defence" else frozenset())
+    irrelevant = SETTINGS.keys() - _names(groups) - used
     if requested.tuning_steps == 0 or requested.tuning_loss == "none":
         irrelevant |= {"tuning_rate", "subset_size"}
     if not attack.queries_clip and "hand_prompt" not in used:
@@ -150,7 +148,7 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
         irrelevant.add("attack_views")
     irrelevant |= {name for other in ATTACKS.values() if other is not attack for name in other.setting_names}
     if not row.uses_cache or requested.protocol == "off":
-        irrelevant |= set(CACHE_SETTINGS)
+        irrelevant |= _names({"cache"}) - {"cache_text", "protocol"}
     changes: dict[str, Any] = {name: SETTINGS[name].default for name in irrelevant}
     if not attack.bounded:
         changes["budget"] = 0
@@ -166,30 +164,26 @@ def non_default(cell: Cell) -> dict[str, Any]:
     columns = {name: getattr(cell.requested, name) for name in (*COLUMNS, "square", AGAINST)}
     usual = canonical_settings(cell.method, RECOMMENDED.replace(**columns), frozenset())
     differs = {name: getattr(cell.settings, name) for name in cell.settings.differs_from(usual)}
-    return differs | _target_item(cell) | cell.traffic.non_default()
+    target = {"target": cell.target} if cell.target else {}
+    return differs | target | cell.traffic.non_default()
 
 
 def views_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
     """The key of a cell's views: cells with the same key have the same views of the same pixels."""
-    pixels = _pixel_dependencies(cell, picture_set, model)
-    value: dict[str, Any] = {"views": _requested_settings(cell, ("views",)), "pixels": pixels}
-    if cell.requested.attack != "none":
-        value["classes"] = picture_set.names
-    return digest(value | _dataset_key(picture_set) | {"seed": cell.seed})
+    free = set(SEEDS) - cell.fixed_seeds
+    views = {name: "each" if name in free else getattr(cell.requested, name) for name in _names({"views"})}
+    classes = {"classes": picture_set.names} if cell.requested.attack != "none" else {}
+    return _pixels_key(cell, picture_set, model, {"views": views} | classes)
 
 
 def attack_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
     """The key of a cell's attacked squares; it does not depend on the views."""
-    pixels = _pixel_dependencies(cell, picture_set, model)
-    value = {"pixels": pixels, "classes": picture_set.names, "seed": cell.seed}
-    return digest(value | _dataset_key(picture_set))
+    return _pixels_key(cell, picture_set, model, {"classes": picture_set.names})
 
 
 def tuning_key(cell: Cell) -> tuple[Any, ...]:
     """Cells with the same key and the same views share their tuned prompts."""
-    groups = {"prompts", "tuning"}
-    if cell.settings.tuning_loss == "transport":
-        groups.add("transport")
+    groups = {"prompts", "tuning"} | ({"transport"} if cell.settings.tuning_loss == "transport" else set())
     return tuple(getattr(cell.settings, n) for n, setting in SETTINGS.items() if setting.group in groups)
 
 
@@ -202,47 +196,24 @@ def tuned_prompts_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity)
 
 def settings_hash(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
     """The column ``settings``: a hash of everything that decides a number and has no column."""
-    own = DEFENCES[cell.method].own_names.values()
     settings = {n: v for n, v in cell.settings.as_dict().items() if n not in COLUMNS}
-    settings |= {name: getattr(cell.settings, name) for name in own}
+    settings |= {name: getattr(cell.settings, name) for name in DEFENCES[cell.method].own_names.values()}
     settings["descriptions"] = _description_content(cell, picture_set)
     if settings["hand_prompt"] == "photo":  # so that runs from before this setting are found
         del settings["hand_prompt"]
-    pictures = sorted((item.id, item.size) for item in picture_set.items)
-    value = {"format": FORMAT, "knobs": settings, "fixed": sorted(cell.fixed_seeds), "names": picture_set.names} | (
-        _target_item(cell) | _guest_item(cell) | _guest_defence_item(cell) | cell.traffic.non_default()
-    )
-    return digest(value | {"pictures": digest(pictures), "weights": model.weights})
-
-
-def _target_item(cell: Cell) -> dict[str, str]:
-    return {"target": cell.target} if cell.target else {}
-
-
-def _guest_item(cell: Cell) -> dict[str, str]:
-    """The content of the file that the attack comes from: an attack that was edited is measured again."""
-    spec = get_attack(cell.requested.attack).guest
-    return {"guest": guest_digest(spec)} if spec else {}
-
-
-def _guest_defence_item(cell: Cell) -> dict[str, str]:
-    """The same of the file that the defence comes from."""
-    spec = DEFENCES[cell.method].guest
-    return {"guest_defence": guest_digest(spec)} if spec else {}
-
-
-def _description_content(cell: Cell, picture_set: PictureSet) -> Any:
-    """The content of the descriptions (not their file name), and whether it is one mean prompt."""
-    source = cell.settings.descriptions
-    content = descriptions_for(picture_set.names, source)
-    return {"mean": content} if source == BUILT_IN_MEAN and any(content) else content
+    value = {"format": FORMAT, "knobs": settings, "fixed": sorted(cell.fixed_seeds), "names": picture_set.names}
+    value |= _target_and_guest(cell) | cell.traffic.non_default()
+    if spec := DEFENCES[cell.method].guest:
+        value["guest_defence"] = guest_digest(spec)
+    pictures = digest(sorted(item.key for item in picture_set.items))
+    return digest(value | {"pictures": pictures, "weights": model.weights})
 
 
 def cell_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
     """The key of a cell's folder."""
     columns = {name: getattr(cell.settings, name) for name in COLUMNS} | {"steps": cell.steps}
     value = {"columns": columns, "settings": settings_hash(cell, picture_set, model)}
-    value |= {"method": cell.method, "model": model.name} | _dataset_key(picture_set)
+    value |= {"method": cell.method, "model": model.name, "dataset": _dataset(picture_set)}
     return digest(value | {"split": picture_set.split, "seed": cell.seed if cell.stochastic else "any"})
 
 
@@ -256,50 +227,55 @@ def groups_by_views(cells: Iterable[Cell], picture_set: PictureSet, model: Model
     return list(group_by(cells, lambda cell: (views_key(cell, picture_set, model), cell.traffic)).values())
 
 
-def _pixel_dependencies(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> dict[str, Any]:
-    """What the pixels under the views depend on, beside the picture and the class names."""
-    settings: dict[str, Any] = {"square": cell.requested.square, "attack": cell.requested.attack}
-    if cell.requested.attack != "none":
-        roundtrip = cell.requested.adversarial_roundtrip
-        settings |= {"budget": cell.settings.budget, "steps": cell.steps, "roundtrip": roundtrip}
-        settings["attack_seed"] = cell.requested.attack_seed if "attack_seed" in cell.fixed_seeds else "each"
-        settings |= _attack_dependencies(cell, picture_set, model)
-        if get_attack(cell.requested.attack).queries_clip and cell.requested.hand_prompt != "photo":
-            settings["hand_prompt"] = cell.requested.hand_prompt
-        settings |= _target_item(cell) | _guest_item(cell)
-    return {"format": FORMAT, "model": model.name, "weights": model.weights} | settings
+def _names(groups: Collection[str]) -> set[str]:
+    """The settings of some groups."""
+    return {name for name, setting in SETTINGS.items() if setting.group in groups}
+
+
+def _dataset(picture_set: PictureSet) -> str:
+    return picture_set.dataset.partition(":")[0]
+
+
+def _target_and_guest(cell: Cell) -> dict[str, str]:
+    """The target, and the content of the file that the attack comes from: one that was edited is measured again."""
+    spec = get_attack(cell.requested.attack).guest
+    target = {"target": cell.target} if cell.target else {}
+    return target | ({"guest": guest_digest(spec)} if spec else {})
+
+
+def _description_content(cell: Cell, picture_set: PictureSet) -> Any:
+    """The content of the descriptions (not their file name), and whether it is one mean prompt."""
+    source = cell.settings.descriptions
+    content = descriptions_for(picture_set.names, source)
+    return {"mean": content} if source == BUILT_IN_MEAN and any(content) else content
+
+
+def _pixels_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity, value: dict[str, Any]) -> str:
+    """A hash of ``value`` and of what the pixels under the views depend on, beside the class names."""
+    asked = cell.requested
+    pixels = {"format": FORMAT, "model": model.name, "weights": model.weights}
+    pixels |= {"square": asked.square, "attack": asked.attack}
+    if asked.attack != "none":
+        pixels |= {"budget": cell.settings.budget, "steps": cell.steps, "roundtrip": asked.adversarial_roundtrip}
+        pixels["attack_seed"] = asked.attack_seed if "attack_seed" in cell.fixed_seeds else "each"
+        pixels |= _attack_dependencies(cell, picture_set, model)
+        if get_attack(asked.attack).queries_clip and asked.hand_prompt != "photo":
+            pixels["hand_prompt"] = asked.hand_prompt
+        pixels |= _target_and_guest(cell)
+    return digest(value | {"pixels": pixels, "dataset": _dataset(picture_set), "seed": cell.seed})
 
 
 def _attack_dependencies(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> dict[str, Any]:
     """What an attack depends on beyond the settings that all attacks have."""
-    through = access_of(cell.requested)
-    attack = get_attack(cell.requested.attack)
-    own: dict[str, Any] = attack.own_values(cell.attack_settings)
-    if through != "defence":
-        return own | _crop_settings(cell, through)
-    groups = _group_settings(cell.settings, DEFENCE_GROUPS)
-    if cell.requested.attack == "adaptive":
-        known = DEFENCES[attacked_defence(cell.attack_settings)]
-        groups |= {name: getattr(cell.requested, name) for name in known.setting_names}
-    memory = cell_key(cell, picture_set, model) if cell.attack_uses_cache else ""
-    return own | _crop_settings(cell, through) | {"defence": groups, "memory": memory}
-
-
-def _crop_settings(cell: Cell, through: str) -> dict[str, Any]:
-    if through not in ("crops", "defence"):
-        return {}
-    return {"views": cell.requested.attack_views, "scale": cell.requested.view_scale}
-
-
-def _group_settings(settings: Settings, groups: frozenset[str]) -> dict[str, Any]:
-    return {n: getattr(settings, n) for n, setting in SETTINGS.items() if setting.group in groups}
-
-
-def _requested_settings(cell: Cell, groups: tuple[str, ...]) -> dict[str, Any]:
-    names = (name for name, setting in SETTINGS.items() if setting.group in groups)
-    free = set(SEEDS) - cell.fixed_seeds
-    return {name: "each" if name in free else getattr(cell.requested, name) for name in names}
-
-
-def _dataset_key(picture_set: PictureSet) -> dict[str, Any]:
-    return {"dataset": picture_set.dataset.partition(":")[0]}
+    asked, through = cell.requested, access_of(cell.requested)
+    found: dict[str, Any] = get_attack(asked.attack).own_values(cell.attack_settings)
+    if through in ("crops", "defence"):
+        found |= {"views": asked.attack_views, "scale": asked.view_scale}
+    if through == "defence":
+        known = {name: getattr(cell.settings, name) for name in _names(DEFENCE_GROUPS)}
+        if asked.attack == "adaptive":
+            defence = DEFENCES[attacked_defence(cell.attack_settings)]
+            known |= {name: getattr(asked, name) for name in defence.setting_names}
+        memory = cell_key(cell, picture_set, model) if cell.attack_uses_cache else ""
+        found |= {"defence": known, "memory": memory}
+    return found

@@ -1,4 +1,4 @@
-"""The request of a measurement, from the checked words of the command line."""
+"""The request of a measurement, from the words of the command line or from Python."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from rita_demo.settings import SETTINGS, Settings, get_setting, parse_assignment
 
 SEEDS = ("view_seed", "attack_seed")
 ORDERS = ("random", "classes")
+EXECUTORS = ("local", "ray")  # this process, or a Ray cluster
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Traffic:
 
 
 DEFAULT_TRAFFIC = Traffic()
+Words = str | int | Sequence[str | int]  # one value, text with commas, or a list
 NEXT_CLASS = "next"  # the target that is, for every picture, the class after its own
 
 
@@ -78,18 +80,13 @@ class Request:
     dataset_settings: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        self._check_target()
         if all(point.protocol == "off" for point in self.points):
             for name in self.methods:
                 if DEFENCES[name].cache_only:
                     raise SettingError(
                         f"The method {name} needs a memory.", "Measure it with --protocols reset,stream."
                     )
-
-    def _check_target(self) -> None:
-        if not self.target:
-            return
-        attacks = dict.fromkeys(point.attack for point in self.points)
+        attacks = dict.fromkeys(point.attack for point in self.points if self.target)
         if set(attacks) == {"none"}:
             raise SettingError("--target needs an attack, but the attack is none.")
         for name in attacks:
@@ -100,88 +97,88 @@ class Request:
                     f"Measure it without --target; those that can be aimed: {aimed}.",
                 )
 
+    @property
+    def runs(self) -> list[tuple[str, int]]:
+        """Datasets times seeds, each independent of all others."""
+        return list(product(self.datasets, self.seeds))
+
+
+def parse_request(dataset: Words, methods: Words, seeds: Words, asked: Mapping[str, Any], **fields: Any) -> Request:
+    """The request of the command line's words. ``asked``: arguments of :func:`points`; ``fields``: the other fields of
+    :class:`Request`, as they are.
+
+    A missing dataset is an error when it is read. The preset ``paper`` leaves to each dataset the settings that are
+    not given explicitly.
+
+    Raises:
+        SettingError: an unknown name or a value outside its range.
+    """
+    found, fixed = points(**asked)
+    given = {*dict(map(parse_assignment, asked.get("assignments", ()))), *_sweeps(asked.get("sweeps", ()))}
+    paper = {name for row in DATASETS.values() for name in row.paper_settings if asked.get("start") == "paper"}
+    return Request(
+        datasets=_listed(dataset, "dataset"),
+        methods=validated(_listed(methods, "method")),
+        points=found,
+        seeds=_seeds(seeds),
+        fixed_seeds=fixed,
+        dataset_settings=frozenset(paper - given - set(asked.get("saved", ()))),
+        **fields,
+    )
+
 
 def points(
     *,
     start: str = "recommended",
-    attacks: str,
-    budget: str,
-    steps: str | None = None,
+    attacks: Words,
+    budget: Words,
+    steps: Words | None = None,
     square: str = "model",
-    protocols: str = "off,reset,stream",
+    protocols: Words = "off,reset,stream",
     saved: Mapping[str, Any] | None = None,
     assignments: Sequence[str] = (),
     sweeps: Sequence[str] = (),
 ) -> tuple[tuple[Settings, ...], frozenset[str]]:
     """The settings to measure, and the names of the seeds that are given explicitly.
 
-    Lists are separated by commas; ``saved`` (setting -> value) is under all options, ``assignments`` override the other options, ``sweeps`` override both.
+    ``saved`` (setting -> value) is under all options, ``assignments`` override the other options, ``sweeps`` override
+    both.
 
     Raises:
         SettingError: an unknown name or a value outside its range.
     """
-    axes = {
-        name: _values(name, text) for name, text in (("budget", budget), ("square", square), ("protocol", protocols))
-    }
-    axes = {"attack": list(_listed(attacks, "attack"))} | axes
-    if steps is not None:
-        axes["steps"] = _values("steps", steps)
-    given = dict(parse_assignment(text) for text in assignments)
-    axes |= {name: [value] for name, value in given.items()}
+    texts = {"budget": budget, "square": square, "protocol": protocols} | ({} if steps is None else {"steps": steps})
+    axes: dict[str, list[Any]] = {"attack": list(_listed(attacks, "attack"))}
+    axes |= {name: _values(name, text) for name, text in texts.items()}
+    axes |= {name: [value] for name, value in map(parse_assignment, assignments)}
     axes |= _sweeps(sweeps)
-    base = preset(start).replace(**(saved or {}))
     found = []
     for values in product(*axes.values()):
         chosen = dict(zip(axes, values))
         chosen = parse_attack(chosen.pop("attack")) | chosen
         if steps is not None:
             chosen[get_attack(chosen["attack"]).steps_setting] = chosen.pop("steps")
-        found.append(base.replace(**chosen))
+        found.append(preset(start).replace(**(saved or {})).replace(**chosen))
     return tuple(dict.fromkeys(found)), frozenset(name for name in SEEDS if name in axes)
 
 
-def dataset_settings(start: str, assignments: Sequence[str] = (), sweeps: Sequence[str] = ()) -> frozenset[str]:
-    """The settings that the preset ``paper`` leaves to each dataset: those that are not given explicitly.
-
-    Raises:
-        SettingError: as :func:`points`.
-    """
-    if start != "paper":
-        return frozenset()
-    given = dict(parse_assignment(text) for text in assignments).keys() | _sweeps(sweeps).keys()
-    return frozenset(name for row in DATASETS.values() for name in row.paper_settings) - given
-
-
-def methods(text: str) -> tuple[str, ...]:
-    """Names of methods, checked."""
-    return validated(_listed(text, "method"))
-
-
-def seeds(text: str) -> tuple[int, ...]:
-    """Whole numbers from 0."""
+def _seeds(words: Words) -> tuple[int, ...]:
     setting = SETTINGS["view_seed"]
-    found = []
-    for word in _listed(text, "seed"):
-        try:
-            found.append(setting.parse(word))
-        except SettingError as error:
-            raise SettingError(error.message.replace(setting.name, "A seed", 1)) from error
-    return tuple(found)
+    try:
+        return tuple(setting.parse(word) for word in _listed(words, "seed"))
+    except SettingError as error:
+        raise SettingError(error.message.replace(setting.name, "A seed", 1)) from error
 
 
-def datasets(text: str) -> tuple[str, ...]:
-    """Names of datasets or folders; a missing one is an error when it is read."""
-    return _listed(text, "dataset")
-
-
-def _listed(text: str, what: str) -> tuple[str, ...]:
-    words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
-    if not words:
+def _listed(words: Words, what: str) -> tuple[str, ...]:
+    text = str(words) if isinstance(words, str | int) else ",".join(map(str, words))
+    found = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    if not found:
         raise SettingError(f"At least one {what} is needed.")
-    return words
+    return found
 
 
-def _values(name: str, text: str) -> list[Any]:
+def _values(name: str, text: Words) -> list[Any]:
     return [get_setting(name).parse(word) for word in _listed(text, name)]
 
 

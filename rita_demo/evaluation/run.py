@@ -1,24 +1,27 @@
-"""One measurement: collect the pictures, lock the run folder, pass the work to an executor."""
+"""One measurement: collect the pictures, lock the run folder, measure it here or with Ray."""
 
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import chain, zip_longest
 from pathlib import Path
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.dataset_settings import settings_for
-from rita_demo.evaluation.executors import local
 from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator
-from rita_demo.evaluation.executors.registry import Report, executor
+from rita_demo.evaluation.executors.prefetch import prepare_ahead
 from rita_demo.evaluation.pictures import PictureSet, collect
 from rita_demo.evaluation.request import NEXT_CLASS, Request
 from rita_demo.evaluation.store import files
-from rita_demo.evaluation.store.run_folder import EvaluationStep, RunFolder, dataset_runs
-from rita_demo.records.errors import DataError
+from rita_demo.evaluation.store.run_folder import CellGroup, EvaluationStep, RunFolder
+from rita_demo.records.errors import DataError, DemoError
+
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -31,25 +34,45 @@ class RunSummary:
     seconds: float
 
 
-def evaluate(request: Request, report: Report = lambda _: None, executor_name: str = "local") -> RunSummary:
+def evaluate(request: Request, report: Report = lambda _: None, executor: str = "local") -> RunSummary:
     """Measure what is requested and not yet stored in the run folder.
 
-    ``executor_name``: see :mod:`rita_demo.evaluation.executors.registry`.
+    ``executor``: one of ``EXECUTORS``.
 
     Raises:
-        DemoError: a dataset, model or setting that cannot be used, a folder that is in use, a full disk,
-            a cluster that cannot be reached.
+        DemoError: a dataset, model or setting that cannot be used, a folder that is in use, a full disk, a cluster
+            that cannot be reached, a package that is not installed.
     """
     begin = time.perf_counter()
-    measure = executor(executor_name)
+    if executor == "ray" and find_spec("ray") is None:
+        raise DemoError(
+            "The executor ray needs the package ray, which is not installed.",
+            "Install it with: pip install -r requirements-ray.txt -c constraints.txt",
+        )
     datasets = {name: _picture_set(request, name) for name in request.datasets}
     with _lock_run_folder(request.out):
-        new = sum(measure(part, datasets, report) for part in _guests_last(request))
+        if executor == "ray":  # optional, so no import statement names it
+            new = import_module("rita_demo.evaluation.executors.ray").measure(request, datasets, report)
+        else:
+            new = _measure(request, datasets, report)
     cells, rows = 0, 0
-    for task in dataset_runs(request):
-        count = len(planned_cells.cells_of(settings_for(request, task.dataset), task.seed))
-        cells, rows = cells + count, rows + count * len(datasets[task.dataset].items)
+    for name, seed in request.runs:
+        count = len(planned_cells.cells_of(settings_for(request, name), seed))
+        cells, rows = cells + count, rows + count * len(datasets[name].items)
     return RunSummary(cells, rows, new, time.perf_counter() - begin)
+
+
+def _measure(request: Request, picture_sets: Mapping[str, PictureSet], report: Report) -> int:
+    """Measure group after group in this process; returns the number of new rows."""
+    from rita_demo.engine.engine import Engine  # loads torch
+
+    model, new = PictureEvaluator(Engine(request.backbone)), 0
+    for part in _guests_last(request):
+        groups = RunFolder(part, picture_sets, model.facts).all_groups()
+        for step in chain.from_iterable(_group_steps(model, group) for group in groups):
+            report(f"{step.pace}; {step.sentence}")
+            new += step.new
+    return new
 
 
 def evaluate_steps(
@@ -66,8 +89,15 @@ def evaluate_steps(
     with _lock_run_folder(request.out):
         model = PictureEvaluator(engine)
         run = RunFolder(request, datasets, model.facts)
-        for task in dataset_runs(request):
-            yield from _round_robin(local.measure_steps(model, group) for group in run.groups(task))
+        for name, seed in request.runs:
+            yield from _round_robin(_group_steps(model, group) for group in run.groups(name, seed))
+
+
+def _group_steps(model: PictureEvaluator, group: CellGroup) -> Iterator[EvaluationStep]:
+    """Measure what the cells of a group lack, one picture at a time."""
+    for index in range(group.first_pending, len(group.stream)):
+        prepare_ahead(model, group, index)
+        yield group.step(index, model.measure(group, index))
 
 
 def _round_robin(groups: Iterable[Iterator[EvaluationStep]]) -> Iterator[EvaluationStep]:

@@ -1,7 +1,6 @@
 """Every view that entered a stream's cache, and a comparison of two streams' answers and caches."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -20,16 +19,35 @@ from rita_demo.views.boxes import draw_boxes
 WITHOUT_CACHE = "rita_prompts"  # RITA with the memory off
 
 
+def replaced_ids(insertions: CacheInsertions) -> np.ndarray:
+    """(E,) the insertion whose place each one takes, which leaves the cache; -1 where the place was free."""
+    holder, found = dict[tuple[int, int], int](), list[int]()
+    for number, place in enumerate(zip(insertions.label.tolist(), insertions.slot.tolist())):
+        found.append(holder.get(place, -1))
+        holder[place] = number
+    return np.array(found, int)
+
+
+def memory_after(insertions: CacheInsertions, pictures: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Number of cached views, share of correctly labelled ones and mean entropy in nats, each (T,), after each of T
+    ``pictures``; the last two are NaN while there are no views."""
+    old = replaced_ids(insertions)
+
+    def held(values: np.ndarray) -> np.ndarray:
+        change = values - np.where(old >= 0, values[old], 0)
+        return np.bincount(insertions.picture, change, pictures).cumsum()
+
+    size = held(np.ones(len(old)))
+    known = np.where(size > 0, size, np.nan)
+    return size.astype(int), held(insertions.correct.astype(float)) / known, held(insertions.entropy) / known
+
+
 def remembered_views(trajectory: StreamTrajectory, t: int) -> tuple[RememberedView, ...]:
     """Every view that entered the cache in the first ``t`` pictures, in order: its place in the tuple is its id."""
     e = trajectory.insertions
     count = int(np.searchsorted(e.picture, t))
-    holder: dict[tuple[int, int], int] = {}  # class and slot -> id
-    replaced, replaced_by = dict[int, int](), dict[int, int]()
-    for number, place in enumerate(zip(e.label[:count].tolist(), e.slot[:count].tolist())):
-        if place in holder:
-            replaced[number], replaced_by[holder[place]] = holder[place], number
-        holder[place] = number
+    replaced = {n: old for n, old in enumerate(replaced_ids(e)[:count].tolist()) if old >= 0}
+    replaced_by = {old: n for n, old in replaced.items()}
     return tuple(
         RememberedView(
             id=n,
@@ -42,26 +60,12 @@ def remembered_views(trajectory: StreamTrajectory, t: int) -> tuple[RememberedVi
             view=int(e.view[n]),
             entropy=float(e.entropy[n]),
             replaced=replaced.get(n),
-            gain=None if n not in replaced else float(e.entropy[replaced[n]] - e.entropy[n]),
+            gain=float(e.entropy[replaced[n]] - e.entropy[n]) if n in replaced else None,
             replaced_by=replaced_by.get(n),
-            left=None if n not in replaced_by else int(e.picture[replaced_by[n]]),
+            left=int(e.picture[replaced_by[n]]) if n in replaced_by else None,
         )
         for n in range(count)
     )
-
-
-def mean_entropy(insertions: CacheInsertions, pictures: int) -> np.ndarray:
-    """(T,) mean entropy in nats of the cached views after each of T ``pictures``; NaN while there are none."""
-    total, count = np.zeros(pictures), np.zeros(pictures, int)
-    holder: dict[tuple[int, int], float] = {}
-    rows = zip(insertions.picture, insertions.label, insertions.slot, insertions.entropy, strict=True)
-    for picture, k, slot, entropy in rows:
-        place = (int(k), int(slot))
-        total[picture] += float(entropy) - holder.get(place, 0.0)
-        count[picture] += place not in holder
-        holder[place] = float(entropy)
-    total, count = total.cumsum(), count.cumsum()
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def view_boxes(one: StreamRun, views: Iterable[RememberedView]) -> dict[int, tuple[float, ...]]:
@@ -81,21 +85,15 @@ def compare_answers(one: StreamRun, other: StreamRun, method: str, t: int) -> An
         return None
     first, second = one.rows()[:t], {picture_key(row): row for row in other.rows(method)}
     paired = compare_paired(first, second.values())
-    index = {name: k for k, name in enumerate(one.header["names"])}
     if paired is None:
         return None
-    different = tuple(_different(first, second, index))
-    return AnswerComparison(paired.n, paired.gained, paired.lost, paired.p_value, different)
-
-
-def _different(
-    first: Iterable[dict[str, Any]], second: dict[Any, dict[str, Any]], index: dict[str, int]
-) -> Iterable[DifferentAnswer]:
+    index, different = {name: k for k, name in enumerate(one.header["names"])}, []
     for number, row in enumerate(first):
-        other = second.get(picture_key(row))
-        if other is not None and row["answer"] != other["answer"]:
-            answers = index[row["label"]], index[row["answer"]], index[other["answer"]]
-            yield DifferentAnswer(number, row["picture"], *answers)
+        theirs = second.get(picture_key(row), row)
+        if row["answer"] != theirs["answer"]:
+            classes = (index[name] for name in (row["label"], row["answer"], theirs["answer"]))
+            different.append(DifferentAnswer(number, row["picture"], *classes))
+    return AnswerComparison(paired.n, paired.gained, paired.lost, paired.p_value, tuple(different))
 
 
 def compare_caches(first: Iterable[RememberedView], second: Iterable[RememberedView]) -> CacheComparison:
@@ -106,13 +104,9 @@ def compare_caches(first: Iterable[RememberedView], second: Iterable[RememberedV
         both=tuple(here[name] for name in here if name in there),
         only_first=tuple(here[name] for name in here if name not in there),
         only_second=tuple(there[name] for name in there if name not in here),
-        purity=(_purity(here.values()), _purity(there.values())),
+        purity=(_mean(v.truth == v.label for v in here.values()), _mean(v.truth == v.label for v in there.values())),
         entropy=(_mean(v.entropy for v in here.values()), _mean(v.entropy for v in there.values())),
     )
-
-
-def _purity(views: Iterable[RememberedView]) -> float:
-    return _mean(view.truth == view.label for view in views)
 
 
 def _mean(values: Iterable[float]) -> float:

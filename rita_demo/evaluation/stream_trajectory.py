@@ -7,7 +7,7 @@ import numpy as np
 from rita_demo.analysis import resultant_length
 from rita_demo.evaluation.store.cell_file import inserted_features
 from rita_demo.evaluation.store.stream_runs import StreamRun
-from rita_demo.evaluation.stream_memory import mean_entropy
+from rita_demo.evaluation.stream_memory import memory_after
 from rita_demo.records.intervals import wilson
 from rita_demo.records.measurement import AccuracyCurve, AccuracySummary, CacheInsertions, CacheStats, StreamTrajectory
 
@@ -19,15 +19,14 @@ def trajectory_of(stream_run: StreamRun) -> StreamTrajectory:
         DataError: its files are damaged.
     """
     by_method = {method: stream_run.rows(method) for method in stream_run.cells}
-    rows = by_method.pop("rita")
-    by_method["rita"] = rows  # the last one
+    by_method["rita"] = rows = by_method.pop("rita")  # the last one
     names = tuple(stream_run.header["names"])
     index = {name: k for k, name in enumerate(names)}
     label = np.array([index[row["label"]] for row in rows], int)
     pictures = tuple(row["picture"] for row in rows)
     answers = {method: _answers(found, pictures, index) for method, found in by_method.items()}
     insertions = _insertions(stream_run, rows, label)
-    cache_size, purity = fill_and_purity(insertions, len(rows))
+    cache_size, purity, entropy = memory_after(insertions, len(rows))
     return StreamTrajectory(
         names=names,
         pictures=pictures,
@@ -38,7 +37,7 @@ def trajectory_of(stream_run: StreamRun) -> StreamTrajectory:
         insertions=insertions,
         cache_size=cache_size,
         purity=purity,
-        mean_entropy=mean_entropy(insertions, len(rows)),
+        mean_entropy=entropy,
         seconds=_seconds(by_method, pictures),
         slots=int(stream_run.header["knobs"]["slots"]),
         expected_pictures=int(stream_run.header["pictures"]),
@@ -75,29 +74,13 @@ def accuracy_summaries(trajectory: StreamTrajectory, t: int) -> tuple[AccuracySu
 def cache_stats_after(trajectory: StreamTrajectory, t: int) -> CacheStats:
     """The cache after the first ``t`` pictures, per class."""
     e, K = trajectory.insertions, len(trajectory.names)
-    count, correct, r = np.zeros(K, int), np.zeros(K, int), np.zeros(K)
-    last: dict[tuple[int, int], int] = {}
-    for number in range(int(np.searchsorted(e.picture, t))):
-        k = int(e.label[number])
-        count[k], correct[k], r[k] = e.count[number], e.correct_count[number], e.resultant_length[number]
-        last[k, int(e.slot[number])] = number
-    items = tuple((k, slot, number) for (k, slot), number in sorted(last.items()))
-    return CacheStats(count, correct, r, items)
-
-
-def fill_and_purity(insertions: CacheInsertions, pictures: int) -> tuple[np.ndarray, np.ndarray]:
-    """Number of cached views and share of correctly labelled ones, each (T,), after each of T ``pictures``."""
-    fill, correct = np.zeros(pictures, int), np.zeros(pictures, int)
-    counts: dict[int, tuple[int, int]] = {}
-    for picture, k, n, right in zip(
-        insertions.picture, insertions.label, insertions.count, insertions.correct_count, strict=True
-    ):
-        before = counts.get(int(k), (0, 0))
-        counts[int(k)] = (int(n), int(right))
-        fill[picture] += int(n) - before[0]
-        correct[picture] += int(right) - before[1]
-    fill, correct = fill.cumsum(), correct.cumsum()
-    return fill, np.where(fill > 0, correct / np.maximum(fill, 1), np.nan)
+    n = int(np.searchsorted(e.picture, t))
+    places = {place: number for number, place in enumerate(zip(e.label[:n].tolist(), e.slot[:n].tolist()))}
+    last = {k: number for number, k in enumerate(e.label[:n].tolist())}  # the last insertion of each class
+    stats = np.zeros(K, int), np.zeros(K, int), np.zeros(K)
+    for of_class, values in zip(stats, (e.count, e.correct_count, e.resultant_length)):
+        of_class[list(last)] = values[list(last.values())]
+    return CacheStats(*stats, tuple((k, slot, number) for (k, slot), number in sorted(places.items())))
 
 
 def _insertions(stream_run: StreamRun, rows: list[dict[str, Any]], label: np.ndarray) -> CacheInsertions:

@@ -2,93 +2,65 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from rita_demo import analysis
+from rita_demo import analysis, plots
 from rita_demo.data.samples import SAMPLES
-from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.report import latex
+from rita_demo.evaluation.page.feature_cloud import attack_text
 from rita_demo.evaluation.report.ablation_points import ablation_points
+from rita_demo.evaluation.report.latex import latex_body
 from rita_demo.evaluation.report.render import table_body
 from rita_demo.evaluation.report.results import result_rows
 from rita_demo.paper import catalogue
-from rita_demo.paper.catalogue import Drawn, MeasuredTable, Missing
+from rita_demo.paper.catalogue import Item
 from rita_demo.paper.printing import WIDTHS_MM, print_figure, require_chromium
+from rita_demo.process.environment import data_folder
 from rita_demo.process.generators import run_to_end
 from rita_demo.records.errors import DataError, did_you_mean
 from rita_demo.settings import RECOMMENDED
 
-TEXTURES = "textures"
 INDEX = "index.md"
 SAMPLE = "motorcycle"  # the picture of the overview: the page's worked example
 Report = Callable[[str], object]
 
 
-@dataclass(frozen=True)
-class Request:
-    """What to write. ``runs``: run folders or folders of them; ``names``: some of :func:`catalogue.names`, all if empty;
-    ``dataset``, ``split``, ``data_root``, ``classes``, ``each``: the pictures of the feature cloud; ``neighbours`` of
-    UMAP; ``backbone``: of what is computed here."""
-
-    runs: tuple[Path, ...]
-    names: tuple[str, ...]
-    out: Path
-    dataset: str
-    split: str
-    data_root: Path | None
-    classes: int
-    each: int
-    neighbours: int
-    backbone: str
-
-
-@dataclass(frozen=True)
-class Written:
-    """How many figures and tables were written, and how many could not be."""
-
-    figures: int
-    tables: int
-    missing: int
-
-
-def write(asked: Request, report: Report) -> Written:
-    """Write everything that was asked for into ``asked.out``.
+def write(asked: Namespace, report: Report) -> tuple[int, int, int]:
+    """Write what the options of ``figures`` ask for; returns the numbers of figures, of tables and of missing ones.
 
     Raises:
         DataError: no run folder, no such name, no Chromium. OSError: the files cannot be written.
     """
-    known = catalogue.names()
-    for name in asked.names:
+    known, wanted = catalogue.names(), catalogue.names()
+    if asked.only:
+        wanted = tuple(name.strip() for name in asked.only.split(","))
+    for name in wanted:
         if name not in known:
             raise DataError(
                 f"There is no figure or table {name[:60]!r}.", did_you_mean(name, known) or ", ".join(known)
             )
-    wanted = asked.names or known
     if any(not name.startswith(catalogue.TABLE) for name in wanted):
         require_chromium()
     folders = run_folders(asked.runs)
     rows = [row for folder in folders for row in result_rows(folder)]
     points = [point for folder in folders for point in ablation_points(folder)]
     asked.out.mkdir(parents=True, exist_ok=True)
-    found: list[Drawn | Missing | MeasuredTable] = []
+    found: list[Item] = []
     if {catalogue.CLOUD, catalogue.KL} & set(wanted):
         found += _cloud_figures(asked, report)
     if catalogue.OVERVIEW in wanted:
         found.append(_overview(asked, report))
-    found += [*catalogue.measured_figures(rows, points), *catalogue.measured_tables(rows)]
+    found += catalogue.measured_items(rows, points)
     found = [one for one in found if any(one.name == name or one.name.startswith(f"{name}-") for name in wanted)]
+    lines = ["# Figures and tables", "", f"From {len(folders)} run folders: {', '.join(f.name for f in folders)}.", ""]
     for number, one in enumerate(found, start=1):
         report(f"Writing {one.name}, {number} of {len(found)}")
-        if isinstance(one, Drawn):
-            _write_figure(asked.out, one)
-        elif isinstance(one, MeasuredTable):
-            _write_table(asked.out, one)
-    (asked.out / INDEX).write_text(_index(found, folders), encoding="utf-8")
-    kinds = [sum(isinstance(one, kind) for one in found) for kind in (Drawn, MeasuredTable, Missing)]
-    return Written(*kinds)
+        lines.append(_write_item(asked.out, one))
+    (asked.out / INDEX).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    figures, tables = sum(one.figure is not None for one in found), sum(bool(one.parts) for one in found)
+    return figures, tables, len(found) - figures - tables
 
 
 def run_folders(paths: Iterable[Path]) -> list[Path]:
@@ -106,66 +78,56 @@ def run_folders(paths: Iterable[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def _cloud_figures(asked: Request, report: Report) -> list[Drawn]:
-    engine = _engine(asked.backbone)
-    if asked.dataset == TEXTURES:
-        pictures = evaluation_page.texture_set(asked.classes, asked.each)
-    else:
-        pictures = evaluation_page.dataset_set(asked.dataset, asked.data_root, asked.split, asked.classes, asked.each)
+def _cloud_figures(asked: Namespace, report: Report) -> Iterator[Item]:
+    """Pictures and their views in the plane, and their KL to one-hot."""
+    from rita_demo.scripting.explain import load_engine
+
+    engine, root = load_engine(asked.backbone), asked.data_root or data_folder()
+    pictures = evaluation_page.cloud_set(asked.dataset, root, asked.split, asked.classes, asked.each)
     steps = evaluation_page.collect_steps(engine, pictures, RECOMMENDED.replace(square="model"))
     cloud = run_to_end(steps, lambda at: report(f"Attacking and deciding picture {at[0] + 1} of {at[1]}"))
     report("UMAP is placing the points")
-    points = analysis.to_points(cloud)
+    points, projection = analysis.to_points(cloud), analysis.umap_caption(asked.neighbours)
     placed = analysis.umap(analysis.centre_by_kind(points), asked.neighbours, analysis.UMAP_MIN_DIST, points.picture)
-    kl = analysis.kl_to_one_hot(cloud, engine.kl_to_one_hot)
-    projection = analysis.umap_caption(asked.neighbours)
-    return catalogue.cloud_figures(cloud.title, points, placed, cloud.class_prompts.names, cloud.ids, projection, kl)
+    names = cloud.class_prompts.names
+    figure = plots.feature_cloud(points, placed, names, projection=projection, ids=cloud.ids)
+    yield Item(catalogue.CLOUD, f"Features of {cloud.title}, by true class. {projection}", figure, 480, 760)
+    figure = plots.kl_to_one_hot(analysis.kl_to_one_hot(cloud, engine.kl_to_one_hot), analysis.density)
+    caption = "KL divergence from the one-hot answer of a class to the mean answer of its features, in nats; "
+    yield Item(catalogue.KL, f"{caption}{cloud.title}.", figure, 420, 700)
 
 
-def _overview(asked: Request, report: Report) -> Drawn:
+def _overview(asked: Namespace, report: Report) -> Item:
+    """The method on one attacked picture."""
     from rita_demo.scripting.explain import explain
+    from rita_demo.ui.figures.method_overview import overview_of
 
     sample = SAMPLES[SAMPLE]
     report(f"Attacking and defending {sample.title}")
-    label, settings = sample.names.index(sample.label), RECOMMENDED
-    engine, run = explain(sample.load().pixels, sample.names, settings, _engine(asked.backbone), label=label)
-    crops = engine.view_pixels(run.attacked.picture, run.settings)
-    return catalogue.overview_figure(run, crops, f"{sample.title} ({sample.credit})")
+    label = sample.names.index(sample.label)
+    engine, run = explain(sample.load().pixels, sample.names, RECOMMENDED, asked.backbone, label=label)
+    figure = overview_of(run, "attacked", engine.view_pixels(run.attacked.picture, run.settings))
+    caption = f"The method on one picture: {sample.title} ({sample.credit}), {attack_text(run.settings)}; "
+    return Item(catalogue.OVERVIEW, f"{caption}{run.backbone.title}.", figure, 300, 560)
 
 
-def _engine(backbone: str) -> Engine:
-    from rita_demo.scripting.explain import load_engine
-
-    return load_engine(backbone)
-
-
-def _write_figure(out: Path, one: Drawn) -> None:
-    for width in WIDTHS_MM:
-        printed = print_figure(one.figure, width, one.height, one.narrow_height)
-        (out / f"{one.name}-{width}mm.svg").write_text(printed.svg, encoding="utf-8")
-        (out / f"{one.name}-{width}mm.pdf").write_bytes(printed.pdf)
-    (out / f"{one.name}.txt").write_text(one.caption + "\n", encoding="utf-8")
-
-
-def _write_table(out: Path, one: MeasuredTable) -> None:
+def _write_item(out: Path, one: Item) -> str:
+    """Write a figure or a table; returns its line of the index."""
+    if one.figure is not None:
+        for width in WIDTHS_MM:
+            svg, pdf = print_figure(one.figure, width, one.height, one.narrow_height)
+            (out / f"{one.name}-{width}mm.svg").write_text(svg, encoding="utf-8")
+            (out / f"{one.name}-{width}mm.pdf").write_bytes(pdf)
+        (out / f"{one.name}.txt").write_text(one.text + "\n", encoding="utf-8")
+        links = ", ".join(f"[{w} mm]({one.name}-{w}mm.svg) ([PDF]({one.name}-{w}mm.pdf))" for w in WIDTHS_MM)
+        return f"- **{one.name}**: {links}. {one.text}"
+    if not one.parts:
+        return f"- **{one.name}**: missing. {one.text}"
     text = "\n\n".join(f"**{part.title}**\n\n{table_body(part)}" for part in one.parts)
     (out / f"{one.name}.md").write_text(text + "\n", encoding="utf-8")
-    (out / f"{one.name}.tex").write_text(latex.latex_body(one.parts, ()), encoding="utf-8")
+    (out / f"{one.name}.tex").write_text(latex_body(one.parts, ()), encoding="utf-8")
     cells = io.StringIO()
     for part in one.parts:
         csv.writer(cells, lineterminator="\n").writerows([[part.title], part.head, *part.rows])
     (out / f"{one.name}.csv").write_text(cells.getvalue(), encoding="utf-8")
-
-
-def _index(found: Sequence[Drawn | Missing | MeasuredTable], folders: Sequence[Path]) -> str:
-    lines = ["# Figures and tables", "", f"From {len(folders)} run folders: {', '.join(f.name for f in folders)}.", ""]
-    for one in found:
-        if isinstance(one, Missing):
-            lines.append(f"- **{one.name}**: missing. {one.sentence}")
-        elif isinstance(one, MeasuredTable):
-            titles = "; ".join(part.title for part in one.parts)
-            lines.append(f"- [{one.name}]({one.name}.md), also as .csv and .tex: {titles}.")
-        else:
-            links = ", ".join(f"[{w} mm]({one.name}-{w}mm.svg) ([PDF]({one.name}-{w}mm.pdf))" for w in WIDTHS_MM)
-            lines.append(f"- **{one.name}**: {links}. {one.caption}")
-    return "\n".join(lines) + "\n"
+    return f"- [{one.name}]({one.name}.md), also as .csv and .tex: {one.text}."

@@ -9,7 +9,6 @@ import json
 import re
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,15 +35,6 @@ INSTALL_HINT = (
 )
 
 
-@dataclass(frozen=True)
-class Printed:
-    """A figure of one width: ``svg`` as text and ``pdf`` as bytes, both ``width_mm`` wide."""
-
-    width_mm: int
-    svg: str
-    pdf: bytes
-
-
 def require_chromium() -> str:
     """Path of the Chromium that prints. Raises DataError: none is installed."""
     path = find_chromium()
@@ -53,8 +43,8 @@ def require_chromium() -> str:
     return path
 
 
-def print_figure(figure: Figure, width_mm: int, height: int, narrow_height: int) -> Printed:
-    """The figure in one width.
+def print_figure(figure: Figure, width_mm: int, height: int, narrow_height: int) -> tuple[str, bytes]:
+    """The figure in one width, as SVG and as PDF.
 
     Args:
         width_mm: in millimetres. height: of the figure on the page in pixels; ``narrow_height`` where it is narrow.
@@ -78,8 +68,8 @@ def print_figure(figure: Figure, width_mm: int, height: int, narrow_height: int)
         if found is None or not pdf.is_file():
             why = done.stderr.decode(errors="replace").strip()[-200:]
             raise DataError(f"Chromium ({path}) did not print the figure.", why)
-        svg = base64.b64decode(found[1]).decode("utf-8")
-        return Printed(width_mm, _with_fonts(svg), pdf.read_bytes())
+        tag, end, rest = base64.b64decode(found[1]).decode("utf-8").partition(">")
+        return f"{tag}{end}<style>{font_faces()}</style>{rest}", pdf.read_bytes()
 
 
 def page_html(figure: Figure, width_mm: int, width: int, height: int) -> str:
@@ -105,11 +95,6 @@ def font_faces() -> str:
         f'@font-face{{font-family:"{PRINT_FONT}";{only}src:url(data:font/woff2;base64,{data}) format("woff2")}}'
         for data, only in zip(encoded, ranges, strict=True)
     )
-
-
-def _with_fonts(svg: str) -> str:
-    end = svg.index(">") + 1
-    return f"{svg[:end]}<style>{font_faces()}</style>{svg[end:]}"
 
 
 def _limit_font_sizes(node: Any) -> None:

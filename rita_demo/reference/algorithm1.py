@@ -25,7 +25,7 @@ class ReferenceRita:
     ``cache``: for every class a list of at most ``settings.slots`` pairs (feature (D,), entropy in nats).
 
     It supports objective ``linear``, tuning_loss ``marginal``, cache_text ``initial``, completion ``svd``, descriptions
-    ``none``, and view_weight ``uniform``, ``area`` and ``shown``.
+    ``none``, step_back 0, protocol ``stream``, and view_weight ``uniform`` and ``area``.
     """
 
     def __init__(self, backbone: Backbone, names: tuple[str, ...], settings: Settings) -> None:
@@ -38,35 +38,20 @@ class ReferenceRita:
             self.initial_prompts = self.encode_text(self.initial_contexts)
 
     def __call__(self, square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """d_OT, d_cOT and their total (K,) of a square (H, H, 3) uint8; unless the protocol is ``off``, update the cache."""
-        s = self.settings
-        views = cut_views(square, s, self.backbone.side)
-        if s.protocol == "reset":
-            self.cache = [[] for _ in self.cache]
-        if s.protocol != "off" and s.order == "update_first":
+        """d_OT, d_cOT and their total (K,) of a square (H, H, 3) uint8; update the cache."""
+        views, first = cut_views(square, self.settings, self.backbone.side), self.settings.order == "update_first"
+        if first:
             self.update_cache(views)
-        prompts = self.tune(views)
-        prompt = self.prompt_distance(views, prompts)
-        cache = self.cache_distance(views) if s.protocol != "off" else torch.zeros_like(prompt)
-        total = prompt + s.cache_weight * cache
-        if s.protocol != "off" and s.order == "predict_first":
+        prompt, cache = self.prompt_distance(views, self.tune(views)), self.cache_distance(views)
+        if not first:
             self.update_cache(views)
-        return prompt.numpy(), cache.numpy(), total.numpy()
+        return prompt.numpy(), cache.numpy(), (prompt + self.settings.cache_weight * cache).numpy()
 
-    def encode_image(self, views: list) -> Tensor:
+    def encode_image(self, views: list[Image.Image]) -> Tensor:
         """Unit features (N, D) of PIL views."""
+        stacked = np.stack([np.asarray(view, np.float32) / 255 for view in views])
         with torch.no_grad():
-            return self.backbone.encode_pixels(to_tensor(views))
-
-    def step_back(self, views: list) -> Tensor:
-        """Unit features (N, D), moved away from the whole square: ``x_n + kappa |d|^2 d``."""
-        x, parts = self.encode_image(views), torch.tensor(hidden_fraction(self.settings))
-        if not self.settings.step_back or len(x) < 2:
-            return x
-        mass = parts[1:].clamp(min=0.001)
-        d = (mass[:, None] * x[1:]).sum(0) / mass.sum() - x[0]
-        moved = x + self.settings.step_back * float(d @ d) * d
-        return moved / moved.norm(dim=1, keepdim=True)
+            return self.backbone.encode_pixels(torch.from_numpy(stacked).permute(0, 3, 1, 2).contiguous())
 
     def encode_text(self, context: Tensor) -> Tensor:
         """Unit features (K, M, D) of all prompts at their full length, for contexts (M, 4, E)."""
@@ -84,12 +69,12 @@ class ReferenceRita:
         """Definition 8: (N, K)."""
         return (x @ prompts.mean(1).T / self.backbone.temperature).log_softmax(1)
 
-    def update_cache(self, views: list) -> None:
+    def update_cache(self, views: list[Image.Image]) -> None:
         """Definitions 8 and 9: the views with the lowest entropy enter the cache of their class."""
-        s, log_p = self.settings, self.log_probability(self.step_back(views), self.initial_prompts)
+        s, log_p = self.settings, self.log_probability(self.encode_image(views), self.initial_prompts)
         entropy = -(log_p.exp() * log_p).sum(1)
         limit = s.max_entropy * (math.log(len(self.cache)) if s.entropy_unit != "nats" else 1)
-        features, entered = self.step_back(views), 0
+        features, entered = self.encode_image(views), 0
         for n in entropy.argsort(stable=True).tolist():
             if entropy[n] > limit or (s.views_per_image and entered == s.views_per_image):
                 break
@@ -103,7 +88,7 @@ class ReferenceRita:
                 continue
             entered += 1
 
-    def tune(self, views: list) -> Tensor:
+    def tune(self, views: list[Image.Image]) -> Tensor:
         """Definition 13: the prompts (K, M, D) after s steps of AdamW on the contexts."""
         s, x = self.settings, self.encode_image(views)
         log_p = self.log_probability(x, self.initial_prompts)
@@ -122,12 +107,12 @@ class ReferenceRita:
 
     def prompt_distance(self, views: list, prompts: Tensor) -> Tensor:
         """Definition 7: d_OT (K,)."""
-        x = self.step_back(views)
+        x = self.encode_image(views)
         return torch.tensor([distance(x, z, self.weight, self.settings) for z in prompts])
 
-    def cache_distance(self, views: list) -> Tensor:
+    def cache_distance(self, views: list[Image.Image]) -> Tensor:
         """Definitions 10 and 11: d_cOT (K,); ``empty_class`` gives that of a class without items."""
-        x, found = self.step_back(views), []
+        x, found = self.encode_image(views), []
         for items, prompts in zip(self.cache, self.initial_prompts):
             mean = prompts.mean(0)
             if items:
@@ -158,27 +143,12 @@ def cut_views(square: np.ndarray, settings: Settings, side: int) -> list[Image.I
 
 
 def view_weights(settings: Settings) -> Tensor:
-    """The mass (N,) of the views: uniform, or in proportion to the area of the square that a view hides or shows."""
-    if settings.view_weight == "uniform":
-        return torch.full((settings.views,), 1 / settings.views)
-    parts = hidden_fraction(settings)
-    if settings.view_weight == "shown":
-        mass = torch.tensor([1 - part for part in parts])
-    else:
-        mass = torch.tensor([max(part, 0.001) for part in parts])
-    return mass / mass.sum()
-
-
-def hidden_fraction(settings: Settings) -> list[float]:
-    """The fraction of the square's area that each of the N views hides; 0 for view 0."""
+    """The mass (N,) of the views: uniform, or in proportion to the fraction of the square's area that a view hides."""
     boxes, _ = draw_boxes(settings.views, settings.view_seed, settings.view_scale)
-    return [1 - (right - left) * (low - top) for left, top, right, low in boxes.tolist()]
-
-
-def to_tensor(views: list[Image.Image]) -> Tensor:
-    """(N, 3, side, side) float32 in [0, 1]."""
-    stacked = np.stack([np.asarray(view, np.float32) / 255 for view in views])
-    return torch.from_numpy(stacked).permute(0, 3, 1, 2).contiguous()
+    mass = torch.tensor([max(1 - (right - left) * (low - top), 0.001) for left, top, right, low in boxes.tolist()])
+    if settings.view_weight == "uniform":
+        mass = torch.ones_like(mass)
+    return mass / mass.sum()
 
 
 def distance(x: Tensor, z: Tensor, weight: Tensor, settings: Settings) -> float:

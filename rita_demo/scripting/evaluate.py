@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rita_demo.engine.protocol import Engine
-from rita_demo.evaluation import request as requests
 from rita_demo.evaluation.load_runs import load_runs
 from rita_demo.evaluation.pictures import own_pictures
+from rita_demo.evaluation.request import Words, parse_request
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.pipeline.run_options import class_names
 from rita_demo.process.environment import data_folder
@@ -21,7 +21,6 @@ from rita_demo.scripting.explain import load_engine, load_installed_defences
 if TYPE_CHECKING:
     import pandas as pd
 
-Words = str | int | Sequence[str | int]  # one value, text with commas, or a list
 OWN = "own"  # the dataset's name in tables, where it is an iterable
 
 
@@ -68,36 +67,20 @@ def evaluate(
             "A named dataset has its own class names.", "Leave classes out, or pass (picture, label) pairs."
         )
     own = {} if isinstance(dataset, str | Path) else {OWN: own_pictures(OWN, class_names(classes), dataset, limit)}
-    points, fixed = requests.points(
-        start=preset,
-        attacks=_text(attack),
-        budget=_text(budget),
-        steps=None if steps is None else _text(steps),
-        square=square,
-        protocols=_text(protocols),
-        assignments=(changes := [f"{name}={value}" for name, value in (settings or {}).items()]),
-    )
+    changes = [f"{name}={value}" for name, value in (settings or {}).items()]
+    asked = {"start": preset, "attacks": attack, "budget": budget, "steps": steps, "square": square}
+    asked |= {"protocols": protocols, "assignments": changes}
     with nullcontext(out) if out is not None else tempfile.TemporaryDirectory() as folder:
-        request = requests.Request(
-            datasets=tuple(own) or requests.datasets(str(dataset)),
+        request = parse_request(
+            *(OWN if own else str(dataset), methods, seeds, asked),
             split=split,
-            methods=requests.methods(_text(methods)),
-            points=points,
             out=Path(folder),
             data_root=data_folder() if data_root is None else Path(data_root),
-            seeds=requests.seeds(_text(seeds)),
-            fixed_seeds=fixed,
             limit=limit,
             allow_partial=allow_partial,
             backbone=backbone,
             target=target,
-            dataset_settings=requests.dataset_settings(preset, changes),
         )
         for step in evaluate_steps(request, engine or load_engine(backbone), own):
             report(step.sentence)
         return load_runs(request.out)
-
-
-def _text(value: Words) -> str:
-    """As on the command line."""
-    return str(value) if isinstance(value, str | int) else ",".join(map(str, value))

@@ -70,6 +70,6 @@ def test_a_tower_without_a_map_is_refused(tiny_model_dir: Path) -> None:
 
 
 def test_the_table_has_a_row_per_rule_and_the_paired_comparison() -> None:
-    text = two_objects.table(load("embedded", None), "textures", None, "val", 1)
+    text = two_objects.table(two_objects.answers(load("embedded", None), "textures", None, "val", 1), "textures")
     assert text.count("\n| ") == 1 + 2 * (2 + 2 * len(two_objects.SHARES))
     assert "only transport of 0.1 is right on" in text

@@ -32,9 +32,7 @@ def test_open_reads_the_run_and_serves_it(serve_calls: list[dict], tmp_path: Pat
     assert sorted(p.name for p in tmp_path.iterdir()) == ["run.zip"]  # nothing was unpacked
 
 
-def test_a_bad_file_exits_with_1_and_one_line(
-    serve_calls: list[dict], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bad_file_exits_with_1_and_one_line(serve_calls, tmp_path, capsys) -> None:
     no_zip, no_run = tmp_path / "no.zip", tmp_path / "other.zip"
     no_zip.write_bytes(b"hello")
     with zipfile.ZipFile(no_run, "w") as file:

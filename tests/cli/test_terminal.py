@@ -54,9 +54,7 @@ def test_every_command_has_an_example() -> None:
 
 
 @pytest.mark.parametrize(("argv", "name"), [("/x/rita_demo/__main__.py", "python -m rita_demo"), ("/bin/rita", "rita")])
-def test_usage_names_the_program_as_it_was_called(
-    argv: str, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_usage_names_the_program_as_it_was_called(argv, name, monkeypatch, capsys) -> None:
     monkeypatch.setattr(sys, "argv", [argv])
     assert cli.main(["tables", "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"usage: {name} tables")
@@ -85,9 +83,7 @@ def test_a_word_like_no_other_gets_the_list() -> None:
     assert did_you_mean("xyz", ["paper", "pgd"], "Names: paper, pgd.") == "Names: paper, pgd."
 
 
-def test_outside_a_terminal_progress_is_the_first_sentence_and_one_a_minute(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_outside_a_terminal_progress_is_the_first_sentence_and_one_a_minute(monkeypatch, capsys) -> None:
     now, log = [1000.0], terminal.ProgressLog()
     monkeypatch.setattr(terminal.time, "monotonic", lambda: now[0])
     for second in range(0, 130, 10):
@@ -96,9 +92,7 @@ def test_outside_a_terminal_progress_is_the_first_sentence_and_one_a_minute(
     assert capsys.readouterr().err == "after 0 s\nafter 60 s\nafter 120 s\n"
 
 
-def test_in_a_terminal_progress_is_one_line_that_fits(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_in_a_terminal_progress_is_one_line_that_fits(monkeypatch, capsys) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "20")
     terminal.ProgressLog()("one sentence that is longer than the line")
@@ -107,9 +101,7 @@ def test_in_a_terminal_progress_is_one_line_that_fits(
     assert written.removeprefix("\r\033[K") == "one sentence that i"
 
 
-def test_a_folder_is_a_dataset_and_the_last_line_names_the_next_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], class_folders: Path
-) -> None:
+def test_a_folder_is_a_dataset_and_the_last_line_names_the_next_command(tmp_path, monkeypatch, capsys, class_folders):
     monkeypatch.chdir(class_folders.parent)
     out = tmp_path / "my runs"
     words = f"--methods clip --attack none,fgsm --protocols off --budget 2 --set views=2 --out {shlex.quote(str(out))}"
@@ -182,9 +174,7 @@ def test_serve_opens_with_the_settings_of_the_file(saved: Path, monkeypatch: pyt
         ('{"settings": ', "is no readable JSON file"),
     ],
 )
-def test_a_bad_file_of_settings_is_one_sentence(
-    text: str, sentence: str, saved: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bad_file_of_settings_is_one_sentence(text, sentence, saved, capsys) -> None:
     saved.write_text(text)
     for line in (EXPLAIN, EVALUATE, "serve"):
         assert cli.main([*shlex.split(line), "--settings", str(saved)]) == 1

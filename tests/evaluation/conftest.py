@@ -69,7 +69,7 @@ def data_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def command_line(data_root: Path, tiny_model_dir: Path) -> Callable[..., list[str]]:
     """The command line of a small measurement into ``out``; later words override."""
 
@@ -83,7 +83,7 @@ def command_line(data_root: Path, tiny_model_dir: Path) -> Callable[..., list[st
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run_evaluate(command_line: Callable[..., list[str]]) -> Run:
     """Run the command and return the folder."""
 
@@ -92,6 +92,27 @@ def run_evaluate(command_line: Callable[..., list[str]]) -> Run:
         return out
 
     return run
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory, run_evaluate: Run) -> Path:
+    """Measured once: two seeds, clean and attacked, two cache protocols, five pictures. Only copies are changed."""
+    more = ["--attack", "none,pgd", "--seeds", "0,1", "--protocols", "off,stream", "--limit", "5"]
+    return run_evaluate(tmp_path_factory.mktemp("measured") / "runs", *more)
+
+
+@pytest.fixture
+def nothing_encoded(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From the call on, encoding, attacking and tuning fail: what they make should be read from the store."""
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("this should have been read from the store")
+
+    def forbid() -> None:
+        for method in ("encode_views", "encode_views_batch", "tune", "attack_steps", "attack_batch"):
+            monkeypatch.setattr(Engine, method, never)
+
+    return forbid
 
 
 def headers(out: Path) -> list[dict[str, Any]]:

@@ -1,7 +1,5 @@
 """The arena over a dataset: one ``evaluate`` with every attacker, and what the page reads of it."""
 
-from pathlib import Path
-
 import pytest
 
 from rita_demo.cli import main as cli
@@ -13,9 +11,7 @@ from rita_demo.ui.arena.measured import EMPTY, measured_html
 METHODS, ATTACKS = ("clip", "ensemble"), ("none", "pgd", "adaptive:ensemble", "adaptive")
 
 
-def test_one_evaluate_measures_every_attacker_and_the_page_shows_its_cells(
-    tmp_path: Path, tiny_model_dir: Path
-) -> None:
+def test_one_evaluate_measures_every_attacker_and_the_page_shows_its_cells(tmp_path, tiny_model_dir) -> None:
     words = ["evaluate", "--dataset", "textures", "--split", "test", "--limit", "2", "--budget", "4"]
     words += ["--methods", ",".join(METHODS), "--attack", ",".join(ATTACKS), "--protocols", "off"]
     words += ["--backbone", f"local-dir:{tiny_model_dir}", "--out", str(tmp_path / "one")]

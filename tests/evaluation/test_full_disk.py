@@ -52,9 +52,7 @@ def small_files(most: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_full_disk_loses_no_row_and_the_same_command_resumes(
-    command_line, run_evaluate, rows_of, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_full_disk_loses_no_row_and_the_same_command_resumes(command_line, run_evaluate, rows_of, tmp_path, capsys):
     whole = run_evaluate(tmp_path / "whole")
     stops, had = 0, 0
     with limited_disk(tmp_path / "disk", 48) as resize:
@@ -93,9 +91,7 @@ def test_a_line_that_does_not_fit_is_reported_and_no_earlier_one_is_lost(tmp_pat
     assert [row["number"] for row in files.read_lines(path)] == [*said, len(said)]
 
 
-def test_the_command_reports_a_file_size_limit_and_resumes_later(
-    command_line, run_evaluate, rows_of, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_reports_a_file_size_limit_and_resumes_later(command_line, run_evaluate, rows_of, tmp_path, capsys):
     whole, out = run_evaluate(tmp_path / "whole"), tmp_path / "runs"
     with small_files(1_000):
         assert cli.main(command_line(out)) == 1

@@ -14,18 +14,6 @@ from rita_demo.records.errors import DataError
 from tests.documented import documented, example
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("load") / "runs"
-
-
-@pytest.fixture
-def runs(folder: Path, run_evaluate) -> Path:  # type: ignore[no-untyped-def]
-    if folder.exists():
-        return folder
-    return run_evaluate(folder, "--attack", "none,pgd", "--protocols", "off,stream", "--limit", "3")
-
-
 def test_the_table_has_every_row_and_its_means_are_those_of_the_tables(runs: Path) -> None:
     frame = load_runs(runs)
     assert set(frame.dataset) == {"caltech101"}

@@ -48,20 +48,16 @@ def test_every_paper_cell_matches_its_measured_cell() -> None:
             assert matching(cell, index_cells([replace(mine, budget=stored + 1)])) == []
 
 
-def test_the_printed_backbone_comes_first() -> None:
+def test_the_printed_backbone_comes_first_and_a_fine_tuned_tower_is_recognised_by_its_file() -> None:
     cell = paper_result("attack type", "RITA", "DTD", "CW", "ViT-B/16")
     other = result_row(attack="cw_l2", budget=0, dataset="dtd:present")
     same = replace(other, backbone=B16)
     assert matching(cell, index_cells([other, same])) == [same, other]
-
-
-def test_a_fine_tuned_tower_is_recognised_by_its_file() -> None:
     mine = result_row(backbone="ViT-B-32-quickgelu:openai+/models/TeCoA_eps1.pt+except=a/b")
-    assert [name for name in {c.backbone for c in paper_results.paper_results()} if same_backbone(name, mine)] == [
-        "ViT-B/32 TeCoA"
-    ]
-    assert not same_backbone("ViT-B/32 TeCoA", result_row(backbone="ViT-B-32-quickgelu:openai"))
-    assert not same_backbone("ViT-B/32 TeCoA", result_row(backbone="ViT-B-16:tecoa.pt"))
+    printed = {c.backbone for c in paper_results.paper_results()}
+    assert [name for name in printed if same_backbone(name, mine)] == ["ViT-B/32 TeCoA"]
+    for backbone in ("ViT-B-32-quickgelu:openai", "ViT-B-16:tecoa.pt"):
+        assert not same_backbone("ViT-B/32 TeCoA", result_row(backbone=backbone))
 
 
 def cell_of(sheet: Table, row: str, column: str) -> str:
@@ -115,29 +111,22 @@ def test_misprints_are_marked_and_explained_below() -> None:
     assert "The backbone is the printed one" in " ".join(clean.above)
 
 
-def test_another_memory_or_setting_is_another_row() -> None:
+def test_another_memory_or_setting_is_another_row_and_the_most_pictures_win_within_one() -> None:
+    few = {"n": 20, "accuracy": 99.0, "scope": "Accuracy on 20 pictures."}
     mine = [result_row(), result_row(protocol="off"), result_row(non_default="slots=1")]
     (sheet,) = paper_tables([*mine, result_row(n=20, accuracy=99.0)])
     found = [(row[1], row[-1], row[2].split()[0]) for row in sheet.rows if row[0] == "RITA"]
     assert found == [("stream", "recommended", "50.0"), ("off", "recommended", "50.0"), ("stream", "slots=1", "50.0")]
     assert any("preset paper" in said for said in sheet.below)
-
-
-def test_cells_with_different_picture_counts_show_n() -> None:
-    """The most pictures win within a row; a row that has fewer says so."""
-    few = {"n": 20, "accuracy": 99.0, "scope": "Accuracy on 20 pictures."}
     (sheet,) = paper_tables([result_row(), result_row(**few), result_row("mta", **few), result_row(dataset="dtd")])
     assert cell_of(sheet, "RITA", "Caltech101").startswith("50.0, n = 80 (printed ")
     assert cell_of(sheet, "MTA", "Caltech101").startswith("99.0, n = 20 (printed ")
     assert cell_of(sheet, "RITA", "DTD").startswith("50.0 (printed ")
-
-
-def test_autoattack_lists_untouched_pictures_per_dataset() -> None:
     wrong = {"caltech101": 7, "dtd": 9}
     (sheet,) = paper_tables([result_row(attack="autoattack", dataset=d, already_wrong=n) for d, n in wrong.items()])
-    above = " ".join(sheet.above)
-    assert "Caltech101: Accuracy on 80 pictures. Already wrong, so left untouched: 7 of 80" in above
-    assert "DTD: Accuracy on 80 pictures. Already wrong, so left untouched: 9 of 80" in above
+    for name, count in (("Caltech101", 7), ("DTD", 9)):
+        text = f"{name}: Accuracy on 80 pictures. Already wrong, so left untouched: {count} of 80 pictures."
+        assert text in sheet.above
 
 
 def test_models_splits_threats_and_name_lists_have_separate_tables() -> None:
@@ -147,10 +136,15 @@ def test_models_splits_threats_and_name_lists_have_separate_tables() -> None:
     assert len(paper_tables(rows)) == len(rows)
 
 
-def test_cw_is_shown_without_a_budget() -> None:
+def test_the_title_names_the_printed_table_and_what_is_not_comparable() -> None:
     (sheet,) = paper_tables([result_row(attack="cw_l2", budget=0)])
     assert sheet.title.endswith("“attack type”, ViT-B/16, CW 1/255")
     assert any("measured here it has none" in said for said in sheet.above)
+    titles = [sheet.title for sheet in paper_tables([result_row(), result_row(dataset="sun397")])]
+    assert [title.partition("beside the paper's ")[2] for title in titles] == [
+        "table “main”, ViT-B/32, PGD 1/255",
+        "table “other backbones”, OpenCLIP, PGD 1/255",  # printed for another backbone only
+    ]
 
 
 def test_the_component_table_averages_the_main_tables_datasets() -> None:
@@ -160,14 +154,6 @@ def test_the_component_table_averages_the_main_tables_datasets() -> None:
     assert cell_of(sheet, "d_OT yes, d_cOT no", "Avg").startswith("40.0 (printed ")
     assert paper_tables(whole[1:]) == []
     assert paper_tables([result_row("rita_reset")]) == [], "the paper does not print it"
-
-
-def test_results_printed_only_for_another_backbone_are_shown() -> None:
-    sheets = paper_tables([result_row(), result_row(dataset="sun397")])
-    assert [sheet.title.partition("beside the paper's ")[2] for sheet in sheets] == [
-        "table “main”, ViT-B/32, PGD 1/255",
-        "table “other backbones”, OpenCLIP, PGD 1/255",
-    ]
 
 
 @pytest.mark.parametrize(("write", "cell"), [(as_markdown, "| 68.0 (printed 74.8) |"), (as_latex, r"{68.0\\(74.8)}")])

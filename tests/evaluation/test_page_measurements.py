@@ -14,10 +14,8 @@ from rita_demo.data.pictures import open_picture
 from rita_demo.data.vocabularies import vocabulary
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation import planned_cells, request
 from rita_demo.evaluation.pictures import collect, picture_seed
-from rita_demo.evaluation.request import Request
-from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.errors import DataError
 from rita_demo.settings import PAPER
 
 
@@ -35,24 +33,11 @@ def test_a_sweep_equals_separate_runs(run_evaluate, rows_of, tmp_path: Path) -> 
     assert len(set(answers)) > 1, "the swept settings should matter"
 
 
-def test_scoring_stored_views_encodes_nothing_and_gives_the_same_rows(
-    run_evaluate, rows_of, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = run_evaluate(tmp_path / "runs")
-    first = rows_of(out)
-    for path in out.glob("cells/*/*"):
-        path.unlink()
-    monkeypatch.setattr(Engine, "encode_views", _never)
-    monkeypatch.setattr(Engine, "tune", _never)
-    monkeypatch.setattr(Engine, "attack_steps", _never)
-    assert rows_of(run_evaluate(out)) == first
-
-
 def test_stored_prompts_equal_freshly_tuned_prompts(run_evaluate, rows_of, tmp_path: Path, monkeypatch) -> None:
     few = ["--methods", "rita", "--attack", "none", "--limit", "4", "--protocols", "off"]
     few += ["--set", "tuning_rate=0.05", "--set", "transported_mass=0.3", "--set", "context_init=templates"]
     ((_, kept),) = rows_of(run_evaluate(tmp_path / "kept", *few)).items()
-    monkeypatch.setattr("rita_demo.evaluation.store.tuned_prompts.MAX_BYTES", 0)
+    monkeypatch.setattr("rita_demo.evaluation.store.run_folder.MAX_BYTES", 0)
     ((_, made),) = rows_of(run_evaluate(tmp_path / "made", *few)).items()
     assert not list((tmp_path / "made").glob("tuned/*"))
     ((_, plain),) = rows_of(run_evaluate(tmp_path / "plain", *few, "--set", "tuning_steps=0")).items()
@@ -90,7 +75,7 @@ def test_every_picture_is_encoded_once_for_all_methods(run_evaluate, rows_of, tm
 
 
 def test_half_precision_views_give_the_labels_of_full_precision(
-    run_evaluate, rows_of, tmp_path: Path, data_root: Path, tiny_model_dir: Path
+    run_evaluate, rows_of, tmp_path, data_root, tiny_model_dir
 ) -> None:
     more = ["--methods", "ensemble", "--attack", "none", "--budget", "0"]
     ((_, rows),) = rows_of(run_evaluate(tmp_path / "runs", *more)).items()
@@ -104,17 +89,6 @@ def test_half_precision_views_give_the_labels_of_full_precision(
         verdict = engine.answers(look, class_prompts, settings)["ensemble"]
         assert found.names[verdict.label] == row["answer"]
         assert np.isclose(verdict.probability[verdict.label], row["probability"], atol=2e-3)
-
-
-def test_settings_that_a_method_does_not_have_are_not_measured_twice(tmp_path: Path) -> None:
-    points, fixed = request.points(attacks="none,fgsm,pgd", budget="1,4", sweeps=["cache_weight=0,1"])
-    asked = Request(("x",), "val", ("clip", "ensemble", "rita"), points, tmp_path, fixed_seeds=fixed)
-    counts = Counter((cell.method, cell.settings.attack) for cell in planned_cells.cells_of(asked, 0))
-    assert len(points) == 3 * 2 * 3 * 2
-    assert counts["clip", "none"] == 1  # neither budget nor memory
-    assert counts["ensemble", "pgd"] == 2  # two budgets
-    assert counts["rita", "none"] == 1 + 2 * 2  # off; reset and stream with two weights
-    assert counts["rita", "pgd"] == 2 * (1 + 2 * 2)
 
 
 def test_descriptions_change_the_answer_and_are_keyed_by_content(run_evaluate, rows_of, tmp_path: Path) -> None:
@@ -135,13 +109,6 @@ def test_a_description_file_that_lacks_a_class_gives_an_error_message(command_li
     path.write_text('{"cat": ["it purrs"]}')
     assert cli.main(command_line(tmp_path / "runs", "--set", f"descriptions={path}")) == 1
     assert "no sentences for the class 'dog' and 1 more" in capsys.readouterr().err
-
-
-def test_clean_clip_is_measured_with_one_seed_only(tmp_path: Path) -> None:
-    points, fixed = request.points(attacks="none,pgd", budget="4", protocols="off")
-    asked = Request(("x",), "val", ("clip", "rita"), points, tmp_path, seeds=(0, 1), fixed_seeds=fixed)
-    second = [(cell.method, cell.settings.attack) for cell in planned_cells.cells_of(asked, 1)]
-    assert sorted(second) == [("clip", "pgd"), ("rita", "none"), ("rita", "pgd")]
 
 
 def test_a_partial_dataset_requires_allow_partial(data_root: Path) -> None:
@@ -219,7 +186,7 @@ def test_the_order_of_the_stream_is_random_and_repeatable(data_root: Path) -> No
         (["--protocols", "on"], "protocol is one of off, reset, stream"),
         (["--budget", "0.5"], "budget is a whole number"),
         (["--seeds", "0,x"], "A seed is a whole number"),
-        (["--limit", "0"], "--limit is a whole number from 1"),
+        (["--limit", "0"], "argument --limit: a whole number from 1; got '0'"),
         (["--sweep", "slots"], "A sweep is written name=v1,v2"),
         (["--sweep", "slots=1,99"], "slots is a whole number from 1 to 32"),
         (["--sweep", "slots=1", "--sweep", "slots=2"], "given twice"),
@@ -229,9 +196,7 @@ def test_the_order_of_the_stream_is_random_and_repeatable(data_root: Path) -> No
         (["--executor", "moon"], "invalid choice"),
     ],
 )
-def test_an_invalid_request_exits_with_2_and_an_error_message(
-    more: list[str], sentence: str, command_line, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_invalid_request_exits_with_2_and_an_error_message(more, sentence, command_line, tmp_path, capsys) -> None:
     assert cli.main(command_line(tmp_path, *more)) == 2
     assert sentence in capsys.readouterr().err
 
@@ -240,16 +205,3 @@ def test_the_budget_has_no_default(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--dataset", "dtd", "--methods", "clip", "--attack", "pgd", "--out", "runs"]
     assert cli.main(["evaluate", *given]) == 2
     assert "--budget" in capsys.readouterr().err
-
-
-def test_set_overrides_options_and_sweep_overrides_both() -> None:
-    points, _ = request.points(
-        attacks="pgd", budget="1", protocols="off", assignments=["budget=2", "slots=5"], sweeps=["slots=1,2"]
-    )
-    assert {(p.budget, p.slots) for p in points} == {(2, 1), (2, 2)}
-    with pytest.raises(SettingError, match="no setting"):
-        request.points(attacks="pgd", budget="1", sweeps=["colour=red"])
-
-
-def _never(*_: object, **__: object) -> None:
-    raise AssertionError("this should have been read from the store")

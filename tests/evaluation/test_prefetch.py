@@ -17,19 +17,24 @@ from rita_demo.settings import RECOMMENDED
 BATCH = 3
 
 
-@pytest.fixture
-def batch_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Batches of three pictures; returns the sizes of the encoded batches."""
+def counted(monkeypatch: pytest.MonkeyPatch, method: str) -> list[int]:
+    """The sizes of the batches that an engine's method gets from now on."""
     sizes: list[int] = []
-    whole = Engine.encode_views_batch
+    whole = getattr(Engine, method)
 
-    def counted(self: Engine, pictures: Any, *rest: Any) -> Any:
+    def count(self: Engine, pictures: Any, *rest: Any) -> Any:
         sizes.append(len(pictures))
         return whole(self, pictures, *rest)
 
-    monkeypatch.setitem(prefetch.VIEW_BATCH, "cpu", BATCH)
-    monkeypatch.setattr(Engine, "encode_views_batch", counted)
+    monkeypatch.setattr(Engine, method, count)
     return sizes
+
+
+@pytest.fixture
+def batch_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Batches of three pictures; returns the sizes of the encoded batches."""
+    monkeypatch.setitem(prefetch.VIEW_BATCH, "cpu", BATCH)
+    return counted(monkeypatch, "encode_views_batch")
 
 
 def assert_same_runs(found: dict, wanted: dict) -> None:
@@ -51,15 +56,13 @@ def assert_same_runs(found: dict, wanted: dict) -> None:
     ],
     ids=["attacks", "targeted", "random crops"],
 )
-def test_batches_give_the_same_rows_as_single_pictures(
-    run_evaluate, rows_of, tmp_path: Path, batch_sizes: list[int], monkeypatch, more: list[str]
-) -> None:
+def test_batches_give_the_same_rows_as_single_pictures(run_evaluate, rows_of, tmp_path, batch_sizes, monkeypatch, more):
     found = rows_of(run_evaluate(tmp_path / "batches", *more))
     assert max(batch_sizes) == BATCH
-    counted = len(batch_sizes)
+    batches = list(batch_sizes)
     monkeypatch.setitem(prefetch.VIEW_BATCH, "cpu", 1)
     assert_same_runs(found, rows_of(run_evaluate(tmp_path / "single", *more)))
-    assert len(batch_sizes) == counted
+    assert batch_sizes == batches
 
 
 @pytest.mark.parametrize("attack", ["pgd", "di", "reverse"])
@@ -75,31 +78,12 @@ def test_attacks_side_by_side_have_the_bits_of_single_ones(engine: Engine, attac
 
 
 @pytest.mark.parametrize(("attack", "expected"), [("pgd", [3, 3, 3, 3]), ("cw_l2", []), ("eot", [])])
-def test_on_a_cpu_the_next_pictures_are_attacked_together(
-    run_evaluate, tmp_path: Path, monkeypatch, attack: str, expected: list[int]
-) -> None:
-    sizes: list[int] = []
-    whole = Engine.attack_batch
-
-    def counted(self: Engine, pictures: Any, *rest: Any) -> Any:
-        sizes.append(len(pictures))
-        return whole(self, pictures, *rest)
-
-    monkeypatch.setattr(Engine, "attack_batch", counted)
+def test_on_a_cpu_the_next_pictures_are_attacked_together(run_evaluate, tmp_path, monkeypatch, attack, expected):
+    sizes = counted(monkeypatch, "attack_batch")
     monkeypatch.setattr(Engine, "attacks_together", BATCH)
     few = ["--limit", "2"] if not expected else []
     run_evaluate(tmp_path / "runs", "--attack", attack, "--set", "attack_views=2", *few)
     assert sizes == expected
-
-
-def test_stored_views_are_not_encoded_again(
-    run_evaluate, rows_of, tmp_path: Path, batch_sizes: list[int], monkeypatch
-) -> None:
-    monkeypatch.setitem(prefetch.VIEW_BATCH, "cpu", 1)
-    run_evaluate(tmp_path / "runs", "--limit", "6")
-    monkeypatch.setitem(prefetch.VIEW_BATCH, "cpu", BATCH)
-    run_evaluate(tmp_path / "runs", "--limit", "6")
-    assert batch_sizes == []
 
 
 def test_an_attack_that_uses_the_cache_is_not_batched(run_evaluate, tmp_path: Path, batch_sizes: list[int]) -> None:
@@ -108,7 +92,7 @@ def test_an_attack_that_uses_the_cache_is_not_batched(run_evaluate, tmp_path: Pa
 
 
 def test_an_unreadable_picture_fails_only_at_its_position(
-    command_line, rows_of, data_root: Path, tmp_path: Path, batch_sizes: list[int], capsys
+    command_line, rows_of, data_root, tmp_path, batch_sizes, capsys
 ) -> None:
     whole = command_line(tmp_path / "runs")
     copy = tmp_path / "data"

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +17,17 @@ import pytest
 
 from rita_demo.cli import main as cli
 from rita_demo.cli.evaluate import request_of
-from rita_demo.evaluation.executors.registry import executor
 from rita_demo.evaluation.run import RunSummary, evaluate
-from rita_demo.evaluation.store import files
-from rita_demo.records.errors import DemoError, SettingError
+from rita_demo.records.errors import DemoError
+from tests.evaluation.conftest import stored_rows
+from tests.live_server import free_port, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = ["--methods", "clip,ensemble,rita", "--attack", "none,pgd", "--protocols", "off,stream"]
 EXPECTED_ROWS = 2 * 4 * 12  # attacks, cells, pictures
 
 
-def test_a_missing_ray_package_gives_install_instructions(
-    command_line, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_ray_package_gives_install_instructions(command_line, tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     assert cli.main(command_line(tmp_path / "runs", "--executor", "ray")) == 1
     err = capsys.readouterr().err
@@ -40,26 +38,14 @@ def test_a_missing_ray_package_gives_install_instructions(
     assert (ROOT / "requirements-ray.txt").read_text().startswith("#")
 
 
-def test_an_unknown_executor_lists_the_known_ones() -> None:
-    with pytest.raises(SettingError, match=r"one of local, ray; got 'moon'"):
-        executor("moon")
-
-
 @pytest.fixture(scope="module")
 def ray_cluster() -> Iterator[Any]:
     """A cluster for this module with room for two workers; an error, not a skip, without Ray."""
     import ray
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    ray.init(
-        address="local",
-        num_cpus=2,
-        num_gpus=0,
-        include_dashboard=False,
-        log_to_driver=False,
-        logging_level="ERROR",
-        object_store_memory=128 << 20,
-    )
+    options = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
+    ray.init(address="local", num_cpus=2, num_gpus=0, object_store_memory=128 << 20, **options)
     yield ray
     ray.shutdown()
 
@@ -77,53 +63,45 @@ def test_ray_rows_equal_the_local_executor(ray_cluster, command_line, run_evalua
     assert run_on_ray(command_line(out, *OPTIONS)).new_rows == 0
 
 
-@pytest.mark.nightly
-def test_the_work_of_a_killed_worker_is_repeated(
-    ray_cluster, command_line, run_evaluate, rows_of, tmp_path: Path
-) -> None:
-    more, said, killed = [*OPTIONS, "--set", "views=64"], [], []
+@contextmanager
+def killing(ready: Callable[[], bool], most: int = 10**6) -> Iterator[list[int]]:
+    """Kill workers that execute a unit once it is ``ready``, at most so many; gives their process ids."""
+    over, killed = threading.Event(), list[int]()
 
-    def kill_one_worker() -> None:
-        until = time.monotonic() + 100
-        while not killed and time.monotonic() < until:
-            if count_rows(tmp_path / "far") >= 8:
-                for pid in busy_workers():
-                    os.kill(pid, signal.SIGKILL)
-                    killed.append(pid)
-                    return
+    def kill() -> None:
+        while not over.is_set() and len(killed) < most:
+            for pid in busy_workers()[: most - len(killed)] if ready() else ():
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
             time.sleep(0.001)
 
-    killer = threading.Thread(target=kill_one_worker)
+    killer = threading.Thread(target=kill)
     killer.start()
-    done = run_on_ray(command_line(tmp_path / "far", *more), said.append)
-    killer.join()
-    assert len(killed) == 1
-    assert said.count("A worker was lost; its work is done again") == 1
+    try:
+        yield killed
+    finally:
+        over.set()
+        killer.join()
+
+
+@pytest.mark.nightly
+def test_the_work_of_a_killed_worker_is_repeated(ray_cluster, command_line, run_evaluate, rows_of, tmp_path) -> None:
+    more, said, out = [*OPTIONS, "--set", "views=64"], [], tmp_path / "far"
+    with killing(lambda: stored_rows(out) >= 8, most=1) as killed:
+        done = run_on_ray(command_line(out, *more), said.append)
+    assert len(killed) == said.count("A worker was lost; its work is done again") == 1
     assert done.new_rows == EXPECTED_ROWS
-    assert rows_of(tmp_path / "far") == rows_of(run_evaluate(tmp_path / "here", *more))
+    assert rows_of(out) == rows_of(run_evaluate(tmp_path / "here", *more))
 
 
 @pytest.mark.nightly
 def test_a_run_whose_workers_all_die_ends_with_an_error_message(
-    ray_cluster, command_line, run_evaluate, rows_of, tmp_path: Path
+    ray_cluster, command_line, run_evaluate, rows_of, tmp_path
 ) -> None:
-    over = threading.Event()
-
-    def kill_busy_workers() -> None:
-        while not over.is_set():
-            for pid in busy_workers():
-                os.kill(pid, signal.SIGKILL)
-            time.sleep(0.001)
-
-    killer = threading.Thread(target=kill_busy_workers)
-    killer.start()
-    try:
-        with pytest.raises(DemoError, match="3 workers ended while"):
-            run_on_ray(command_line(tmp_path / "runs", *OPTIONS))
-    finally:
-        over.set()
-        killer.join()
-    assert run_on_ray(command_line(tmp_path / "runs", *OPTIONS)).rows == EXPECTED_ROWS
+    words = command_line(tmp_path / "runs", *OPTIONS)
+    with killing(lambda: True), pytest.raises(DemoError, match="3 workers ended while"):
+        run_on_ray(words)
+    assert run_on_ray(words).rows == EXPECTED_ROWS
     assert rows_of(tmp_path / "runs") == rows_of(run_evaluate(tmp_path / "here", *OPTIONS))
 
 
@@ -154,29 +132,21 @@ def test_a_worker_has_one_thread(ray_cluster) -> None:
 
 
 @pytest.mark.nightly
-def test_an_interrupted_command_resumes_later(command_line, run_evaluate, rows_of, tmp_path: Path) -> None:
+def test_an_interrupted_command_resumes_later(command_line, run_evaluate, rows_of, tmp_path) -> None:
     out, more = tmp_path / "far", [*OPTIONS, "--set", "views=64"]
-    environment = {k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rita_demo", *command_line(out, *more, "--executor", "ray")],
-        cwd=ROOT,
-        env=environment | {"OMP_NUM_THREADS": "1"},
-        text=True,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        until = time.monotonic() + 150
-        while count_rows(out) < 8 and time.monotonic() < until:
-            assert process.poll() is None, process.stderr and process.stderr.read()
-            time.sleep(0.002)
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole process group
-        _, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert process.returncode == 130, f"{count_rows(out)} rows, {err}"
+    environment = {k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"} | {"OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "rita_demo", *command_line(out, *more, "--executor", "ray")]
+    options = {"cwd": ROOT, "env": environment, "text": True, "stderr": subprocess.PIPE, "start_new_session": True}
+    with subprocess.Popen(command, **options) as process:
+        try:
+            assert wait_until(lambda: stored_rows(out) >= 8, 150, 0.002)
+            os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole process group
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 130, f"{stored_rows(out)} rows, {err}"
     assert err.strip().endswith("Interrupted.")
-    assert 0 < count_rows(out) < EXPECTED_ROWS
+    assert 0 < stored_rows(out) < EXPECTED_ROWS
     assert cli.main(command_line(out, *more)) == 0
     assert rows_of(out) == rows_of(run_evaluate(tmp_path / "here", *more))
 
@@ -184,7 +154,7 @@ def test_an_interrupted_command_resumes_later(command_line, run_evaluate, rows_o
 @pytest.mark.nightly
 def test_an_interrupt_swallowed_by_a_library_still_ends_the_run(ray_cluster, command_line, tmp_path: Path) -> None:
     def swallow(sentence: str) -> None:
-        if count_rows(tmp_path / "far"):
+        if stored_rows(tmp_path / "far"):
             with suppress(KeyboardInterrupt):
                 os.kill(os.getpid(), signal.SIGINT)
                 time.sleep(1)
@@ -192,64 +162,33 @@ def test_an_interrupt_swallowed_by_a_library_still_ends_the_run(ray_cluster, com
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         run_on_ray(command_line(tmp_path / "far", *OPTIONS), swallow)
-    assert 0 < count_rows(tmp_path / "far") < EXPECTED_ROWS
+    assert 0 < stored_rows(tmp_path / "far") < EXPECTED_ROWS
     assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.nightly
-def test_a_cluster_is_joined_by_its_address(
-    command_line, run_evaluate, rows_of, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """A head node with a token, started elsewhere: the code is uploaded with the work."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    start = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block"]
+def test_a_cluster_is_joined_by_its_address(command_line, run_evaluate, rows_of, tmp_path, capfd) -> None:
+    """A head node with a token, started elsewhere: the code is uploaded with the work. Without it, an error message."""
+    port = free_port()
+    start = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", f"--port={port}"]
     start += ["--num-cpus=2", "--num-gpus=0", "--include-dashboard=false", "--disable-usage-stats"]
-    start += [f"--port={port}", "--node-ip-address=127.0.0.1"]
     own = os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(16)}
-    head = subprocess.Popen(start, cwd=tmp_path, env=own, start_new_session=True, stdout=subprocess.DEVNULL)
+    own["RAY_ADDRESS"] = f"127.0.0.1:{port}"
+    command = [sys.executable, "-m", "rita_demo", *command_line(tmp_path / "far", "--executor", "ray")]
+    refused = subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, timeout=100)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"No Ray cluster answers at 127.0.0.1:{port}. Correct RAY_ADDRESS,")
+    start, head_env = [*start, "--node-ip-address=127.0.0.1"], {k: v for k, v in own.items() if k != "RAY_ADDRESS"}
+    head = subprocess.Popen(start, cwd=tmp_path, env=head_env, start_new_session=True, stdout=subprocess.DEVNULL)
     try:
-        until = time.monotonic() + 60
-        while not port_is_open(port) and time.monotonic() < until:
-            time.sleep(0.1)
-        subprocess.run(
-            [sys.executable, "-m", "rita_demo", *command_line(tmp_path / "far", "--executor", "ray")],
-            cwd=ROOT,
-            env=own | {"RAY_ADDRESS": f"127.0.0.1:{port}"},
-            check=True,
-            timeout=200,
-        )
+        with socket.socket() as client:
+            assert wait_until(lambda: client.connect_ex(("127.0.0.1", port)) == 0, 60, 0.1)
+        subprocess.run(command, cwd=ROOT, env=own, check=True, timeout=200)
     finally:
         head.terminate()
         head.wait(timeout=30)
     assert "36 of them new" in capfd.readouterr().out
     assert rows_of(tmp_path / "far") == rows_of(run_evaluate(tmp_path / "here"))
-
-
-@pytest.mark.nightly
-def test_an_unreachable_cluster_gives_an_error_message(command_line, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "rita_demo", *command_line(tmp_path, "--executor", "ray")],
-        cwd=ROOT,
-        env=os.environ | {"RAY_ADDRESS": "127.0.0.1:1"},
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.returncode == 1
-    assert done.stderr.startswith("No Ray cluster answers at 127.0.0.1:1. Correct RAY_ADDRESS,")
-
-
-def port_is_open(port: int) -> bool:
-    """Whether a server listens on it."""
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0
-
-
-def count_rows(out: Path) -> int:
-    """Rows on disk at this moment."""
-    return sum(len(files.read_lines(path)) for path in out.glob("cells/*/rows.jsonl"))
 
 
 def busy_workers() -> list[int]:

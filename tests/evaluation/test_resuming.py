@@ -1,7 +1,6 @@
 """A run killed at any moment resumes and ends with the numbers of an uninterrupted run."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,14 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def full_run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("whole") / "runs"
-
-
-@pytest.fixture
-def full_run(full_run_folder: Path, run_evaluate) -> Path:
-    """Measured once for the module."""
-    return full_run_folder if full_run_folder.exists() else run_evaluate(full_run_folder)
+def full_run(tmp_path_factory: pytest.TempPathFactory, run_evaluate) -> Path:
+    return run_evaluate(tmp_path_factory.mktemp("whole") / "runs")
 
 
 @pytest.mark.slow
@@ -66,22 +59,11 @@ def test_a_crash_during_any_write_loses_nothing(full_run, command_line, rows_of,
     assert cli.main(command_line(out)) == 0
     assert died == 9
     assert rows_of(out) == rows_of(full_run)
-    stored = [path.stat().st_size for path in sorted(out.glob("*/*/*.f*"))]
-    assert stored == [path.stat().st_size for path in sorted(full_run.glob("*/*/*.f*"))]
-
-
-def test_the_memory_of_a_stream_resumes_where_it_was(full_run: Path, command_line, rows_of, tmp_path: Path) -> None:
-    (rows,) = (rows for name, rows in rows_of(full_run).items() if "_rita_" in name)
-    counts = [len(row["entered"]) for row in rows]
-    assert 3 < sum(counts[:5]) < sum(counts), "the test needs insertions before and after"
-    out = tmp_path / "runs"
-    shutil.copytree(full_run, out)
-    (path,) = out.glob("cells/*_rita_*/rows.jsonl")
-    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:5]))
-    assert cli.main(command_line(out)) == 0
-    assert rows_of(out) == rows_of(full_run)
-    stored = [next(place.glob("cells/*/memory.f32")).read_bytes() for place in (out, full_run)]
-    assert stored[0] == stored[1]
+    (rows,) = (rows for name, rows in rows_of(out).items() if "_rita_" in name)
+    assert sum(bool(row["entered"]) for row in rows) > 3, "the memory grows all the time"
+    assert [path.read_bytes() for path in sorted(out.glob("*/*/*.f*"))] == [
+        path.read_bytes() for path in sorted(full_run.glob("*/*/*.f*"))
+    ]
 
 
 def test_a_finished_run_does_nothing_when_started_again(full_run, command_line, capsys) -> None:

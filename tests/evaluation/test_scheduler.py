@@ -2,7 +2,6 @@
 
 import pickle
 import random
-from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,11 @@ import pytest
 from rita_demo.cli import main as cli
 from rita_demo.cli.evaluate import request_of
 from rita_demo.engine.engine import Engine
+from rita_demo.evaluation.executors import prefetch
 from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator
-from rita_demo.evaluation.executors.scheduler import Scheduler
-from rita_demo.evaluation.executors.work_units import execute
+from rita_demo.evaluation.executors.scheduler import Scheduler, execute
 from rita_demo.evaluation.pictures import collect
-from rita_demo.evaluation.store.run_folder import RunFolder, dataset_runs
+from rita_demo.evaluation.store.run_folder import RunFolder
 
 pytestmark = pytest.mark.slow
 
@@ -22,16 +21,20 @@ MIXED = ["--methods", "clip,ensemble,rita,rita_untuned", "--attack", "none,pgd"]
 BOTH = ["--protocols", "off,stream"]
 
 
-def run_out_of_order(words: list[str], seed: int, workers: int = 3, most: int = 10**6) -> int:
-    """Execute at most ``most`` units, up to ``workers`` at a time; a third is lost. Returns the number of new rows."""
+def scheduled(words: list[str]) -> tuple[Scheduler, PictureEvaluator]:
+    """The scheduler of a command line, and the model."""
     request = request_of(cli.build_parser().parse_args(words))
     collections = {
         name: collect(name, request.data_root, request.split, limit=request.limit, allow_partial=False)
         for name in request.datasets
     }
-    model, rng = PictureEvaluator(Engine(request.backbone)), random.Random(seed)
-    run = RunFolder(request, collections, model.facts)
-    schedule = Scheduler(chain.from_iterable(map(run.groups, dataset_runs(request))))
+    model = PictureEvaluator(Engine(request.backbone))
+    return Scheduler(RunFolder(request, collections, model.facts).all_groups()), model
+
+
+def run_out_of_order(words: list[str], seed: int, workers: int = 3, most: int = 10**6) -> int:
+    """Execute at most ``most`` units, up to ``workers`` at a time; a third is lost. Returns the number of new rows."""
+    (schedule, model), rng = scheduled(words), random.Random(seed)
     running: list[bytes] = []
     for _ in range(most):
         while len(running) < workers and (unit := schedule.next_unit()) is not None:
@@ -58,9 +61,7 @@ def run_out_of_order(words: list[str], seed: int, workers: int = 3, most: int = 
     ],
     ids=["methods", "traffic", "attack uses the cache", "seeds", "the same pictures twice", "sweep"],
 )
-def test_rows_equal_the_local_executor(
-    more: list[str], rows: int, command_line, run_evaluate, rows_of, tmp_path: Path
-) -> None:
+def test_rows_equal_the_local_executor(more, rows, command_line, run_evaluate, rows_of, tmp_path) -> None:
     assert run_out_of_order(command_line(tmp_path / "apart", *more), seed=0) == rows
     assert rows_of(tmp_path / "apart") == rows_of(run_evaluate(tmp_path / "whole", *more))
     assert stored(tmp_path / "apart") == stored(tmp_path / "whole")
@@ -75,9 +76,9 @@ def stored(out: Path) -> dict[str, list[bytes]]:
 
 
 def test_prompts_that_are_not_stored_are_tuned_with_the_stream(
-    command_line, run_evaluate, rows_of, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command_line, run_evaluate, rows_of, tmp_path, monkeypatch
 ) -> None:
-    monkeypatch.setattr("rita_demo.evaluation.store.tuned_prompts.MAX_BYTES", 0)
+    monkeypatch.setattr("rita_demo.evaluation.store.run_folder.MAX_BYTES", 0)
     more = ["--methods", "rita,rita_memory", "--sweep", "cache_weight=1,2", *BOTH]
     run_out_of_order(command_line(tmp_path / "apart", *more), seed=1)
     assert rows_of(tmp_path / "apart") == rows_of(run_evaluate(tmp_path / "whole", *more))
@@ -85,9 +86,7 @@ def test_prompts_that_are_not_stored_are_tuned_with_the_stream(
 
 
 @pytest.mark.parametrize("first", ["local", "apart"])
-def test_either_executor_resumes_a_run_of_the_other(
-    first: str, command_line, run_evaluate, rows_of, tmp_path: Path
-) -> None:
+def test_either_executor_resumes_a_run_of_the_other(first, command_line, run_evaluate, rows_of, tmp_path) -> None:
     out, more = tmp_path / "runs", [*MIXED, *BOTH]
     whole = rows_of(run_evaluate(tmp_path / "whole", *more))
     if first == "local":
@@ -103,30 +102,25 @@ def test_either_executor_resumes_a_run_of_the_other(
     assert rows_of(out) == whole
 
 
-def test_stored_views_are_never_encoded_again(
-    command_line, run_evaluate, rows_of, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("how", ["local", "batches", "apart"])
+def test_what_is_stored_is_never_made_again(
+    how, command_line, run_evaluate, rows_of, tmp_path, monkeypatch, nothing_encoded
 ) -> None:
     out = run_evaluate(tmp_path / "runs", *BOTH)
     first = rows_of(out)
     for path in out.glob("cells/*/*"):
         path.unlink()
-    for method in ("encode_views", "tune", "attack_steps"):
-        monkeypatch.setattr(Engine, method, _never)
-    assert run_out_of_order(command_line(out, *BOTH), seed=3) == 48
-    assert rows_of(out) == first
-    assert run_out_of_order(command_line(out, *BOTH), seed=3) == 0
+    nothing_encoded()
+    monkeypatch.setitem(prefetch.VIEW_BATCH, "cpu", 3 if how == "batches" else 1)
+    if how == "apart":
+        assert run_out_of_order(command_line(out, *BOTH), seed=3) == 48
+        assert run_out_of_order(command_line(out, *BOTH), seed=3) == 0
+    assert rows_of(run_evaluate(out, *BOTH)) == first
 
 
 def test_a_work_unit_holds_picture_data_and_no_path(command_line, data_root: Path, tmp_path: Path) -> None:
-    request = request_of(cli.build_parser().parse_args(command_line(tmp_path)))
-    collections = {"caltech101": collect("caltech101", data_root, "val", limit=None, allow_partial=False)}
-    facts = PictureEvaluator(Engine(request.backbone)).facts
-    run = RunFolder(request, collections, facts)
-    unit = Scheduler(chain.from_iterable(map(run.groups, dataset_runs(request)))).next_unit()
-    assert unit is not None
-    assert str(data_root).encode() not in pickle.dumps(unit)
-    assert str(tmp_path).encode() not in pickle.dumps(unit)
-
-
-def _never(*_: object, **__: object) -> None:
-    raise AssertionError("this should have been read from the store")
+    schedule, _ = scheduled(command_line(tmp_path))
+    unit = pickle.dumps(schedule.next_unit())
+    assert b"PNG" in unit
+    assert str(data_root).encode() not in unit
+    assert str(tmp_path).encode() not in unit

@@ -177,7 +177,7 @@ def test_runs_are_found_by_name_and_no_other_folder_is_opened(tmp_path) -> None:
 
 
 def test_collecting_gives_the_same_decisions_as_the_engine(engine) -> None:
-    collection = feature_cloud.texture_set(3, 2)
+    collection = feature_cloud.cloud_set("textures", None, "val", 3, 2)
     settings = RECOMMENDED.replace(square="model", views=5, steps=2, prompts=2, max_entropy=9.0)
     seen, cloud = drain(feature_cloud.collect_steps(engine, collection, settings, seed=1))
     assert seen[0] == (0, 6)
@@ -193,7 +193,7 @@ def test_collecting_gives_the_same_decisions_as_the_engine(engine) -> None:
 @pytest.mark.parametrize(("classes", "each"), [(1, 4), (48, 1), (20, 21), (3, 0)])
 def test_a_cloud_that_is_too_large_or_too_small_is_refused(classes: int, each: int) -> None:
     with pytest.raises(SettingError, match="classes"):
-        feature_cloud.texture_set(classes, each)
+        feature_cloud.cloud_set("textures", None, "val", classes, each)
 
 
 def test_a_thumbnail_is_the_mean_of_its_blocks() -> None:

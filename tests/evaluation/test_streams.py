@@ -156,9 +156,7 @@ def test_methods_match_a_stream_only_with_the_same_relevant_settings(engine, req
     assert not stream_run.attack_uses_cache
 
 
-def test_class_by_class_keeps_classes_together_and_is_another_cell(
-    data_root: Path, engine: Engine, request_, stream_run: StreamRun, tmp_path: Path
-) -> None:
+def test_class_by_class_keeps_classes_together_and_is_another_cell(data_root, engine, request_, stream_run, tmp_path):
     found = collect("caltech101", data_root, "val", limit=None, allow_partial=False)
     labels = [entry.label for entry in found.stream(0, "classes")]
     assert len([a for a, b in pairwise(labels) if a != b]) == len(set(labels)) - 1
@@ -168,14 +166,18 @@ def test_class_by_class_keeps_classes_together_and_is_another_cell(
     assert "class by class" in grouped.title
 
 
-def slow_memory(one: StreamRun, t: int) -> dict[int, dict[int, tuple[str, np.ndarray]]]:
-    """class -> slot -> (true class of the picture, feature), by reading the files from the start."""
+def replay(one: StreamRun, t: int) -> tuple[dict[tuple[int, int], Any], list[Any]]:
+    """(class, slot) -> (picture, view, entropy, true class, feature) after ``t`` pictures, and who left for whom by how
+    many nats: a slow second reading of the files from the start."""
     data = list(np.fromfile(one.cells["rita"] / "memory.f32", "<f4").reshape(-1, one.header["width"]))
-    memory: dict[int, dict[int, tuple[str, np.ndarray]]] = {}
-    for row in one.rows()[:t]:
-        for k, slot, _, _ in row["entered"]:
-            memory.setdefault(k, {})[slot] = (row["label"], data.pop(0))
-    return memory
+    places: dict[tuple[int, int], Any] = {}
+    exits = []
+    for number, row in enumerate(one.rows()[:t]):
+        for k, slot, view, entropy in row["entered"]:
+            if gone := places.get((k, slot)):
+                exits.append((gone[:2], (number, view), pytest.approx(gone[2] - entropy)))
+            places[k, slot] = (number, view, entropy, row["label"], data.pop(0))
+    return places, exits
 
 
 def test_accuracy_and_interval_after_every_picture_are_those_of_a_recount(stream_run, trajectory) -> None:
@@ -248,27 +250,38 @@ def test_a_running_stream_is_read_up_to_its_last_row(synthetic_run: StreamRun) -
 
 
 @pytest.mark.parametrize("which", ["stream_run", "synthetic_run"])
-def test_fill_purity_and_agreement_equal_a_replay(which: str, request: pytest.FixtureRequest) -> None:
+def test_the_memory_and_who_left_for_whom_equal_a_replay(which: str, request: pytest.FixtureRequest) -> None:
     one = request.getfixturevalue(which)
-    course = trajectory_of(one)
-    names = course.names
-    for t in range(len(course.pictures) + 1):
-        memory, held = slow_memory(one, t), cache_stats_after(course, t)
-        for k in range(len(names)):
-            items = list(memory.get(k, {}).values())
+    course, rows = trajectory_of(one), one.rows()
+    for t in range(len(rows) + 1):
+        (places, exits), held = replay(one, t), cache_stats_after(course, t)
+        for k, name in enumerate(course.names):
+            items = [item for (label, _), item in places.items() if label == k]
             assert held.count[k] == len(items) <= course.slots
-            assert held.correct_count[k] == sum(label == names[k] for label, _ in items)
-            total = np.sum([x for _, x in items], 0) if items else np.zeros(1)
-            r = np.linalg.norm(total) / max(len(items), 1)
+            assert held.correct_count[k] == sum(truth == name for *_, truth, _ in items)
+            r = np.linalg.norm(np.sum([item[-1] for item in items], 0)) / max(len(items), 1)
             assert held.resultant_length[k] == pytest.approx(float(r), abs=1e-6)
-        assert {(k, slot) for k, slot, _ in held.items} == {(k, slot) for k, slots in memory.items() for slot in slots}
+        assert [(k, slot) for k, slot, _ in held.items] == sorted(places)
         if t:
-            assert course.cache_size[t - 1] == held.count.sum()
-            pure = held.correct_count.sum() / held.count.sum() if held.count.sum() else math.nan
-            assert course.purity[t - 1] == pytest.approx(pure, nan_ok=True)
+            assert course.cache_size[t - 1] == len(places)
+            right = [truth == course.names[k] for (k, _), (*_, truth, _) in places.items()]
+            assert course.purity[t - 1] == pytest.approx(np.mean(right) if right else math.nan, nan_ok=True)
+            entropy = np.mean([item[2] for item in places.values()]) if places else math.nan
+            assert course.mean_entropy[t - 1] == pytest.approx(entropy, nan_ok=True)
+        views = remembered_views(course, t)
+        assert [view.id for view in views] == list(range(len(views)))
+        present = {(v.label, v.slot): (v.picture, v.view, v.entropy) for v in views if v.left is None}
+        assert present == {place: item[:3] for place, item in places.items()}
+        for view in views:
+            row = rows[view.picture]
+            assert (view.name, course.names[view.truth]) == (row["picture"], row["label"])
+            assert view.attacked is (row["attack"] != "none")
+        gone = [(views[v.replaced], v) for v in views if v.replaced is not None]
+        assert [((old.picture, old.view), (new.picture, new.view), new.gain) for old, new in gone] == exits
+        assert all((old.replaced_by, old.left) == (new.id, new.picture) for old, new in gone)
     if which == "synthetic_run":
         assert 0.3 < course.purity[-1] < 0.9
-        assert held.count.sum() < len(course.insertions.picture)  # some were replaced
+        assert exits
 
 
 def test_a_method_without_rows_yet_does_not_count_as_wrong() -> None:
@@ -308,43 +321,6 @@ def test_pictures_are_found_again_below_the_data_folder_only(data_root: Path) ->
             find_picture("caltech101", name, data_root)
     with pytest.raises(DataError, match="not in the server's data folder"):
         find_picture("dtd", "dtd/images/dotted/0.png", None)
-
-
-def slow_history(one: StreamRun, t: int) -> tuple[dict, list]:
-    """What is in every place, as (picture, view, entropy), and who left for whom: a second reading of the rows."""
-    places: dict[tuple[int, int], tuple[int, int, float]] = {}
-    exits = []
-    for number, row in enumerate(one.rows()[:t]):
-        for k, slot, view, entropy in row["entered"]:
-            if (k, slot) in places:
-                gone = places[k, slot]
-                exits.append((gone[:2], (number, view), gone[2] - entropy))
-            places[k, slot] = (number, view, entropy)
-    return places, exits
-
-
-@pytest.mark.parametrize("which", ["stream_run", "synthetic_run"])
-def test_remembered_views_and_who_left_for_whom_equal_a_replay(which: str, request: pytest.FixtureRequest) -> None:
-    one = request.getfixturevalue(which)
-    course, rows = trajectory_of(one), one.rows()
-    for t in range(len(rows) + 1):
-        views, (places, exits) = remembered_views(course, t), slow_history(one, t)
-        assert [view.id for view in views] == list(range(len(views)))
-        held = {(v.label, v.slot): (v.picture, v.view, v.entropy) for v in views if v.left is None}
-        assert held == places
-        for view in views:
-            row = rows[view.picture]
-            assert (view.name, course.names[view.truth]) == (row["picture"], row["label"])
-            assert view.attacked is (row["attack"] != "none")
-        gone = [(views[v.replaced], v) for v in views if v.replaced is not None]
-        found = [((old.picture, old.view), (new.picture, new.view), new.gain) for old, new in gone]
-        assert [pair[:2] for pair in found] == [pair[:2] for pair in exits]
-        assert [pair[2] for pair in found] == pytest.approx([pair[2] for pair in exits])
-        assert all((old.replaced_by, old.left) == (new.id, new.picture) for old, new in gone)
-        if t and places:
-            assert course.mean_entropy[t - 1] == pytest.approx(np.mean([entropy for _, _, entropy in places.values()]))
-    if which == "synthetic_run":
-        assert exits
 
 
 def test_a_remembered_views_frame_is_the_box_it_was_cut_with(stream_run: StreamRun, engine: Engine, data_root) -> None:

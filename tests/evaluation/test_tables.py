@@ -22,20 +22,6 @@ COLUMNS = (
 )
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("tables") / "runs"
-
-
-@pytest.fixture
-def runs(folder: Path, run_evaluate) -> Path:
-    """Measured once for the module: two seeds, clean and attacked, two cache protocols."""
-    if folder.exists():
-        return folder
-    more = ["--attack", "none,pgd", "--seeds", "0,1", "--protocols", "off,stream", "--limit", "5"]
-    return run_evaluate(folder, *more)
-
-
 def read(runs: Path, form: str, capsys: pytest.CaptureFixture[str]) -> str:
     capsys.readouterr()
     assert cli.main(["tables", str(runs), "--format", form]) == 0

@@ -10,25 +10,21 @@ from rita_demo.cli import main as cli
 from rita_demo.data import textures
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.cell_header import cell_of
 from rita_demo.evaluation.dataset_settings import settings_for
 from rita_demo.evaluation.page import DataFolders, stored_runs, streams
 from rita_demo.evaluation.pictures import collect
-from rita_demo.evaluation.planned_cells import ModelIdentity
 from rita_demo.evaluation.report.ablation_points import ablation_points
 from rita_demo.evaluation.report.results import result_rows
 from rita_demo.evaluation.request import Request, points
 from rita_demo.records.errors import DataError, SettingError, VocabularyError
-from tests.evaluation.conftest import headers
+from tests.evaluation.conftest import cells, headers
 
-MODEL = ModelIdentity("tiny", "weights")
 ONE_METHOD = ("--methods", "clip", "--steps", "3", "--budget", "16")
 
 
 def rows(out: Path) -> list[dict]:
-    texts = [path.read_text() for path in out.glob("cells/*/rows.jsonl")]
-    return [json.loads(line) for text in texts for line in text.splitlines()]
+    return [row for found in cells(out).values() for row in found]
 
 
 def request(target: str, attacks: str = "none,pgd") -> Request:
@@ -37,7 +33,7 @@ def request(target: str, attacks: str = "none,pgd") -> Request:
 
 
 def test_every_picture_is_attacked_towards_the_class_and_those_of_the_class_are_left_out(
-    run_evaluate, data_root: Path, tiny_model_dir: Path, tmp_path: Path
+    run_evaluate, data_root, tiny_model_dir, tmp_path
 ) -> None:
     out = run_evaluate(tmp_path / "runs", *ONE_METHOD, "--attack", "none,pgd", "--target", "DOG")
     attacked = [row for row in rows(out) if row["attack"] == "pgd"]
@@ -60,17 +56,15 @@ def test_every_picture_is_attacked_towards_the_class_and_those_of_the_class_are_
     assert again.probability[-1, 1] > again.probability[0, 1]
 
 
-def test_next_targets_the_class_after_the_true_one(run_evaluate, tmp_path: Path) -> None:
-    out = run_evaluate(tmp_path / "runs", *ONE_METHOD, "--target", "next")
-    after = {"cat": "dog", "dog": "cup", "cup": "cat"}
-    assert len(rows(out)) == 12
-    assert all(row["target"] == after[row["label"]] for row in rows(out))
-
-
 def test_header_threat_model_and_tables_name_the_target(run_evaluate, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
     out = tmp_path / "runs"
     for target in (["--target", "next"], ["--target", "cup"], []):
         run_evaluate(out, *ONE_METHOD, *target)
+    after = {"cat": "dog", "dog": "cup", "cup": "cat"}
+    assert {(row["label"], row["target"]) for row in rows(out)} == {
+        *after.items(),
+        *((label, target) for label in after for target in ("cup", "") if label != target),
+    }
     found = {h["target"]: h for h in headers(out)}
     assert set(found) == {"next", "cup", ""}
     assert {h["columns"]["attack"] for h in found.values()} == {"pgd@next", "pgd@cup", "pgd"}
@@ -93,21 +87,6 @@ def test_header_threat_model_and_tables_name_the_target(run_evaluate, tmp_path: 
     assert f"says the target: {reached['pgd@cup'][0]} of 8" in text
     assert "pgd@next 16/255" in text
     assert [p.cell.attack for p in ablation_points(out)] == ["pgd"]  # figures show untargeted attacks only
-
-
-def test_keys_depend_on_the_target_except_for_clean_pictures(data_root: Path) -> None:
-    collection = collect("caltech101", data_root, "val", limit=None, allow_partial=True)
-    found = {
-        target: planned_cells.cells_of(settings_for(request(target), "caltech101", collection.names), 0)
-        for target in ("", "next", "dog", "DOG")
-    }
-    for key in (planned_cells.attack_key, planned_cells.views_key, planned_cells.cell_key, planned_cells.settings_hash):
-        of = {t: {c.requested.attack: key(c, collection, MODEL) for c in cs} for t, cs in found.items()}
-        assert len({of[target]["pgd"] for target in ("", "next", "dog")}) == 3
-        assert of["dog"]["pgd"] == of["DOG"]["pgd"]
-    assert len({planned_cells.cell_key(cs[0], collection, MODEL) for cs in found.values()}) == 1
-    assert {cs[0].attack_label for cs in found.values()} == {"none"}
-    assert [found["next"][1].target_index(label, collection.names) for label in range(3)] == [1, 2, 0]
 
 
 def test_a_limit_is_filled_with_other_classes(data_root: Path) -> None:

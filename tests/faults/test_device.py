@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,35 +25,29 @@ SETTINGS = RECOMMENDED.replace(views=16, tuning_steps=0, prompts=2, attack="pgd"
 OUT_OF_MEMORY_TEXT = "needs more memory than its device has left"
 
 
-class LimitedEncoder(nn.Module):
-    """An image encoder on a device that holds ``max_pictures``; ``batch_sizes`` lists the batches it got."""
+class Tower(nn.Module):
+    """A vision tower that ``forward`` computes from the real one and the pixels; ``batch_sizes`` lists the batches it
+    got."""
 
-    def __init__(self, encoder: nn.Module, max_pictures: int) -> None:
+    def __init__(self, backbone: Any, forward: Callable[[nn.Module, Tensor], Tensor]) -> None:
         super().__init__()
-        self.encoder, self.max_pictures, self.batch_sizes = encoder, max_pictures, list[int]()
+        self.real, self.compute, self.batch_sizes = backbone._visual, forward, list[int]()
+        backbone._visual, backbone._folded = self, None  # also its copy with folded batch norms
 
     def forward(self, pixels: Tensor) -> Tensor:
         self.batch_sizes.append(len(pixels))
-        if len(pixels) > self.max_pictures:
+        return self.compute(self.real, pixels)
+
+
+def limited(most: int) -> Callable[[nn.Module, Tensor], Tensor]:
+    """A device that holds so many pictures."""
+
+    def forward(real: nn.Module, pixels: Tensor) -> Tensor:
+        if len(pixels) > most:
             raise torch.OutOfMemoryError(f"no room for {len(pixels)}")
-        return self.encoder(pixels)
+        return real(pixels)
 
-
-class NanEncoder(nn.Module):
-    """An image encoder that returns NaN."""
-
-    def __init__(self, encoder: nn.Module) -> None:
-        super().__init__()
-        self.encoder = encoder
-
-    def forward(self, pixels: Tensor) -> Tensor:
-        return self.encoder(pixels) * torch.nan
-
-
-def replace_tower(backbone: Any, tower: Any) -> Any:
-    """Replace the vision tower, and its copy with folded batch norms."""
-    backbone._visual, backbone._folded = tower, None
-    return tower
+    return forward
 
 
 @pytest.fixture
@@ -64,7 +59,7 @@ def backbone(tiny_model_dir: Path) -> Any:
 def test_views_that_do_not_fit_are_encoded_in_halves(backbone: Any, most: int, tried: Any) -> None:
     backbone.one_core = False
     whole = Engine(backbone).encode_views(PICTURE, SETTINGS)
-    narrow = replace_tower(backbone, LimitedEncoder(backbone._visual, most))
+    narrow = Tower(backbone, limited(most))
     halved = Engine(backbone).encode_views(PICTURE, SETTINGS)
     assert halved.features == pytest.approx(whole.features, abs=1e-5)
     assert narrow.batch_sizes == tried
@@ -73,12 +68,12 @@ def test_views_that_do_not_fit_are_encoded_in_halves(backbone: Any, most: int, t
 def test_out_of_memory_gives_an_error_message_and_the_next_picture_works(backbone: Any) -> None:
     engine = Engine(backbone)
     class_prompts = engine.encode_classes(NAMES, SETTINGS)
-    narrow = replace_tower(backbone, LimitedEncoder(backbone._visual, 0))
+    narrow = Tower(backbone, limited(0))
     with pytest.raises(BackboneError, match=OUT_OF_MEMORY_TEXT):
         engine.encode_views(PICTURE, SETTINGS)
     with pytest.raises(BackboneError, match=OUT_OF_MEMORY_TEXT):  # nothing to halve: one picture, its gradient
         engine.attack(PICTURE, class_prompts, SETTINGS, 0)
-    narrow.max_pictures = 64
+    narrow.compute = limited(64)
     assert engine.attack(PICTURE, class_prompts, SETTINGS, 0).pixels.shape == PICTURE.pixels.shape
     assert np.isfinite(engine.encode_views(PICTURE, SETTINGS).features).all()
 
@@ -97,7 +92,7 @@ def test_prompts_that_do_not_fit_give_an_error_message(backbone: Any, monkeypatc
 
 def test_nan_output_gives_an_error_message_and_is_not_cached(backbone: Any) -> None:
     engine, whole = Engine(backbone), backbone._visual
-    replace_tower(backbone, NanEncoder(whole))
+    Tower(backbone, lambda real, pixels: real(pixels) * torch.nan)
     with pytest.raises(BackboneError, match="not a number"):
         engine.encode_views(PICTURE, SETTINGS)
     backbone._visual = whole
@@ -125,19 +120,13 @@ import torch
 from rita_demo.engine.engine import Engine
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm.registry import load
-from tests.faults.test_device import NAMES, PICTURE, SETTINGS
+from tests.faults.test_device import NAMES, PICTURE, SETTINGS, Tower
 
 torch.set_num_threads(1)
-tried, MB = [], 1 << 20
+MB = 1 << 20
 
-class Hungry(torch.nn.Module):
-    def __init__(self, whole, each):
-        super().__init__()
-        self.whole, self.each = whole, each
-    def forward(self, pixels):
-        tried.append(len(pixels))
-        held = torch.empty(len(pixels) * self.each * MB, dtype=torch.uint8)
-        return self.whole(pixels) + held[:1] * 0
+def hungry(each):
+    return lambda real, pixels: real(pixels) + torch.empty(1 + len(pixels) * each * MB, dtype=torch.uint8)[:1] * 0
 
 backbone = load("local-dir:" + sys.argv[1], "cpu", "float32")
 whole = Engine(backbone).encode_views(PICTURE, SETTINGS).features
@@ -145,17 +134,16 @@ engine = Engine(backbone)
 bank = engine.encode_classes(NAMES, SETTINGS)
 now = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (now + 3000 * MB, resource.RLIM_INFINITY))
-encoder, backbone._folded = backbone._visual, None
-backbone._visual = Hungry(encoder, 500)  # 16 views need 8 GB, 4 need 2
+tower = Tower(backbone, hungry(500))  # 16 views need 8 GB, 4 need 2
 assert abs(engine.encode_views(PICTURE, SETTINGS).features - whole).max() < 1e-5
-print(tried)
-backbone._visual = Hungry(encoder, 4000)  # not even one
+print(tower.batch_sizes)
+tower.compute = hungry(4000)  # not even one
 for door in (lambda: Engine(backbone).encode_views(PICTURE, SETTINGS), lambda: engine.attack(PICTURE, bank, SETTINGS, 0)):
     try:
         door()
     except BackboneError as error:
         print(error)
-backbone._visual = encoder
+tower.compute = hungry(0)
 engine.attack(PICTURE, bank, SETTINGS, 0)
 print("the next picture works")
 """
@@ -177,9 +165,9 @@ def test_cpu_out_of_memory_gives_the_same_message_as_gpu(tiny_model_dir: Path) -
 
 
 def test_other_model_errors_are_not_reported_as_out_of_memory(backbone: Any) -> None:
-    def wrong(pixels: Tensor) -> Tensor:
+    def wrong(real: nn.Module, pixels: Tensor) -> Tensor:
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
 
-    replace_tower(backbone, backbone._visual).forward = wrong
+    Tower(backbone, wrong)
     with pytest.raises(RuntimeError, match="cannot be multiplied"):
         Engine(backbone).encode_views(PICTURE, SETTINGS)

@@ -14,26 +14,28 @@ import zipfile
 from collections.abc import Sequence
 from typing import Any
 
-SMALL_NUMBERS = (0, 1, -1, 2, 7, 0.5, -0.0, 255, 256, 65_535, 10**6)
-WHOLE_NUMBER_LIMITS = (2**31 - 1, 2**31, 2**32, 2**63 - 1, 2**63, 2**64, 10**30, 10**400, -(2**63))
-NUMBERS = (*SMALL_NUMBERS, *WHOLE_NUMBER_LIMITS, 1e308, -1e308, 5e-324, math.nan, math.inf, -math.inf)
-NO_WORDS = ("", " ", "\0", "\n", "0", "-1", "1e999", "NaN", "true", "null")
-LONG_OR_ODD_LETTERS = ("a" * 5_000, "ä" * 300, "\ud800", "\u202e", "👩‍🚀" * 40)
-PATHS = ("../../../etc/passwd", "/etc/passwd", "C:\\x", "..", "a/../../b", "a\0b")
-CODE = ("%s%n{0}", "<script>alert(1)</script>", "'; --", "__class__")
-TEXTS = (*NO_WORDS, *LONG_OR_ODD_LETTERS, *PATHS, *CODE, "cup, crab", ",,,,", "cup", "pgd", "attacked")
-PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+NUMBERS = (
+    *(0, 1, -1, 2, 7, 0.5, -0.0, 255, 256, 65_535, 10**6),
+    *(2**31 - 1, 2**31, 2**32, 2**63 - 1, 2**63, 2**64, 10**30, 10**400, -(2**63)),
+    *(1e308, -1e308, 5e-324, math.nan, math.inf, -math.inf),
+)
+TEXTS = (
+    *("", " ", "\0", "\n", "0", "-1", "1e999", "NaN", "true", "null"),
+    *("a" * 5_000, "ä" * 300, "\ud800", "\u202e", "👩‍🚀" * 40),
+    *("../../../etc/passwd", "/etc/passwd", "C:\\x", "..", "a/../../b", "a\0b"),
+    *("%s%n{0}", "<script>alert(1)</script>", "'; --", "__class__"),
+    *("cup, crab", ",,,,", "cup", "pgd", "attacked"),
+)
+WORDS = (0, 1, 0x7F, 0xFF, 0x7FFFFFFF, 0xFFFFFFFF, 0x80000000, 1 << 20)  # four bytes of a header
+MEMBERS = ("../out.txt", "/tmp/out", "a/../../b", "x" * 300, "\u202e.png", "more.bin")
+PACKINGS = (*[zipfile.ZIP_STORED] * 66, *[zipfile.ZIP_DEFLATED] * 32, *[zipfile.ZIP_LZMA] * 2)
 
 
 def value(rng: random.Random, deep: int = 2) -> Any:
     """Any JSON value, mostly an edge case."""
     kind = rng.randrange(8 if deep else 5)
-    if kind == 0:
-        return rng.choice((None, True, False))
-    if kind in (1, 2):
-        return rng.choice(NUMBERS)
-    if kind in (3, 4):
-        return rng.choice(TEXTS)
+    if kind < 5:
+        return rng.choice(((None, True, False), NUMBERS, NUMBERS, TEXTS, TEXTS)[kind])
     if kind == 5:
         return [value(rng, deep - 1) for _ in range(rng.randrange(4))]
     if kind == 6:
@@ -45,10 +47,14 @@ def value(rng: random.Random, deep: int = 2) -> Any:
 
 
 def document(rng: random.Random, whole: Any) -> Any:
-    """A JSON value with one to three of its nodes replaced, removed, doubled or renamed."""
+    """A JSON value with one to three of its nodes replaced, removed, doubled or renamed; deep ones as likely as shallow
+    ones."""
     holder = [copy.deepcopy(whole)]
     for _ in range(rng.choice((1, 1, 2, 3))):
-        node, key = _somewhere(rng, holder)
+        node, key = holder, 0
+        while isinstance(node[key], dict | list) and node[key] and rng.random() < 0.75:
+            node = node[key]
+            key = rng.choice(list(node)) if isinstance(node, dict) else rng.randrange(len(node))
         how = rng.randrange(6)
         if how == 0 and node is not holder:
             del node[key]
@@ -63,15 +69,6 @@ def document(rng: random.Random, whole: Any) -> Any:
     return holder[0]
 
 
-def _somewhere(rng: random.Random, holder: list[Any]) -> tuple[Any, Any]:
-    """A container below ``holder`` and one of its keys; deep ones as likely as shallow ones."""
-    node, key = holder, 0
-    while isinstance(node[key], dict | list) and node[key] and rng.random() < 0.75:
-        node = node[key]
-        key = rng.choice(list(node)) if isinstance(node, dict) else rng.randrange(len(node))
-    return node, key
-
-
 def as_json(rng: random.Random, whole: Any) -> bytes:
     """A broken document as text; now and then broken as text, too."""
     if rng.random() < 0.04:
@@ -81,32 +78,28 @@ def as_json(rng: random.Random, whole: Any) -> bytes:
     return raw(rng, coded) if rng.random() < 0.2 else coded
 
 
-def raw(rng: random.Random, data: bytes, others: Sequence[bytes] = ()) -> bytes:
-    """Bytes cut, flipped, overwritten, repeated, filled in, mixed with another file's, or all invented."""
+def raw(rng: random.Random, data: bytes, others: Sequence[bytes] = (b"",)) -> bytes:
+    """Bytes cut, flipped, overwritten, repeated, filled in, removed, or mixed with another file's; or all invented."""
     made = bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 4, 16))):
         at = rng.randrange(len(made) + 1)
         near = min(at, rng.choice((32, 256, 10**9)))  # headers lie at the beginning
         end = min(len(made), near + rng.choice((1, 2, 4, 8, 64, 4096)))
-        how = rng.randrange(8)
-        if how == 0:
-            del made[at:]
-        elif how == 1 and near < len(made):
-            made[near] ^= 1 << rng.randrange(8)
-        elif how == 2:
-            made[near:end] = rng.randbytes(end - near)
-        elif how == 3:
-            made[near:near] = made[at : at + rng.choice((1, 16, 1024))]
-        elif how == 4:
-            number = rng.choice((0, 1, 0x7F, 0xFF, 0x7FFFFFFF, 0xFFFFFFFF, 0x80000000, 1 << 20))
-            made[near : near + 4] = struct.pack(rng.choice("<>") + "I", number)
-        elif how == 5:
-            del made[near:end]
-        elif how == 6 and others:
-            made[at:] = rng.choice(others)[at:]
-        elif rng.random() < 0.1:
-            made = bytearray(rng.randbytes(rng.choice((0, 1, 30, 5_000))))
-    return bytes(made)
+        flipped = bytes(byte ^ 1 << rng.randrange(8) for byte in made[near : near + 1])
+        word = struct.pack(rng.choice("<>") + "I", rng.choice(WORDS))
+        begin, stop, new = rng.choice(
+            (
+                (at, None, b""),
+                (near, near + 1, flipped),
+                (near, end, rng.randbytes(end - near)),
+                (near, near, made[at : at + rng.choice((1, 16, 1024))]),
+                (near, near + 4, word),
+                (near, end, b""),
+                (at, None, rng.choice(others)[at:]),
+            )
+        )
+        made[begin:stop] = new
+    return rng.randbytes(rng.choice((0, 1, 30, 5_000))) if rng.random() < 0.02 else bytes(made)
 
 
 def safetensors(rng: random.Random, data: bytes, inside: str = "") -> bytes:
@@ -124,8 +117,7 @@ def safetensors(rng: random.Random, data: bytes, inside: str = "") -> bytes:
     coded = json.dumps(header).encode()
     coded += b" " * (-len(coded) % 8)
     size = len(coded) if rng.random() < 0.9 else rng.choice((0, len(coded) + 1, 2**63, 2**64 - 1))
-    body = raw(rng, body) if rng.random() < 0.4 else body
-    return struct.pack("<Q", size) + coded + body
+    return struct.pack("<Q", size) + coded + (raw(rng, body) if rng.random() < 0.4 else body)
 
 
 def zipped(rng: random.Random, data: bytes) -> bytes:
@@ -134,26 +126,17 @@ def zipped(rng: random.Random, data: bytes) -> bytes:
         return raw(rng, data)
     with zipfile.ZipFile(io.BytesIO(data)) as file:
         parts = [(info.filename, file.read(info)) for info in file.infolist()]
+    documents = [at for at, (name, _) in enumerate(parts) if name.endswith(".json")]
     at, how = rng.randrange(len(parts)), rng.randrange(7)
-    name, content = parts[at]
-    if how == 0:
-        del parts[at]
-    elif how == 1:
-        name = rng.choice(("../out.txt", "/tmp/out", "a/../../b", name.upper(), "x" * 300, "\u202e.png"))
-        parts[at] = (name, content)
-    elif how == 2:
-        parts.append((rng.choice(("more.bin", name)), content))
-    elif how == 3 and not name.endswith(".json"):
-        parts[at] = (name, raw(rng, content))
-    elif how == 4:
-        parts[at] = (name, bytes(rng.choice((0, 1, 20 << 20))))
-    else:
-        found = [i for i, (n, _) in enumerate(parts) if n.endswith(".json")]
-        at = rng.choice(found) if found else at
-        name, content = parts[at]
-        parts[at] = (name, as_json(rng, json.loads(content)) if found else raw(rng, content))
-    buffer = io.BytesIO()
-    packing = zipfile.ZIP_LZMA if rng.random() < 0.02 else rng.choice(PACKINGS)
+    if how > 4 and documents:
+        at = rng.choice(documents)
+    name, content = parts.pop(at)
+    broken = as_json(rng, json.loads(content)) if name.endswith(".json") else raw(rng, content)
+    renamed = (rng.choice((*MEMBERS, name.upper())), content)
+    doubled = [(name, content), (rng.choice(("more.bin", name)), content)]
+    empty = (name, bytes(rng.choice((0, 1, 20 << 20))))
+    parts[at:at] = ([], [renamed], doubled, [empty])[how] if how < 4 else [(name, broken)]
+    buffer, packing = io.BytesIO(), rng.choice(PACKINGS)
     with warnings.catch_warnings():  # two members of one name are meant
         warnings.simplefilter("ignore")
         with zipfile.ZipFile(buffer, "w", packing) as file:
@@ -168,17 +151,8 @@ def lines(rng: random.Random, text: str) -> bytes:
     """A list of one thing per line, with lines changed, doubled, swapped or dropped."""
     rows = text.split("\n")
     for _ in range(rng.choice((1, 2, 5))):
-        at, other = rng.randrange(len(rows)), rng.randrange(len(rows))
-        how = rng.randrange(5)
-        if how == 0 and len(rows) > 1:
-            del rows[at]
-        elif how == 1:
-            rows[at], rows[other] = rows[other], rows[at]
-        elif how == 2:
-            rows.append(rows[at])
-        elif how == 3:
-            rows[at] = rng.choice(TEXTS)
-        else:
-            rows[at] += rng.choice(TEXTS)
+        at, other, new = rng.randrange(len(rows)), rng.randrange(len(rows)), rng.choice(TEXTS)
+        edits = ([], [rows[at], rows[other]], [rows[at], rows[at]], [new], [rows[at] + new])
+        rows[at : at + 1] = rng.choice(edits if len(rows) > 1 else edits[1:])
     data = "\n".join(rows).encode("utf-8", "surrogatepass")
     return raw(rng, data) if rng.random() < 0.2 else data

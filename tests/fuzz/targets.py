@@ -15,6 +15,7 @@ from typing import Any
 from rita_demo.data import datasets, descriptions, split_files
 from rita_demo.data.pictures import LARGEST_SIDE, open_picture
 from rita_demo.evaluation.pictures import collect
+from rita_demo.pipeline.bundle_read import read_file
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import SETTINGS
 from rita_demo.ui.background.saved_run import ReopenedRun
@@ -60,11 +61,6 @@ def fault(name: str, number: int, folder: Path) -> str:
 
 
 # --- pictures, memories, saved runs
-def _picture(rng: random.Random) -> bytes:
-    files = corpus.pictures()
-    return mutate.raw(rng, rng.choice(files), files)
-
-
 def _open(data: bytes, _: Path) -> None:
     square = open_picture(data).pixels
     assert square.shape == (len(square), len(square), 3), square.shape
@@ -72,46 +68,33 @@ def _open(data: bytes, _: Path) -> None:
     assert 32 <= len(square) <= LARGEST_SIDE
 
 
-def _import(data: bytes, folder: Path) -> None:
-    path = folder / "memory.safetensors"
-    path.write_bytes(data)
+def _written(name: str, load: Callable[[Path], object]) -> Callable[[bytes, Path], None]:
+    """The reader of a file of that name."""
+
+    def check(data: bytes, folder: Path) -> None:
+        (folder / name).write_bytes(data)
+        load(folder / name)
+
+    return check
+
+
+def _import(path: Path) -> None:
     run = corpus.runs()[1]
-    held = cache_file.unpack(cache_file.read_file(path), run.class_prompts, run.backbone.name)
-    state = held.to_cache_state()
+    state = cache_file.unpack(cache_file.read_file(path), run.class_prompts, run.backbone.name).to_cache_state()
     assert state.features.shape[1] <= 64
     corpus.ENGINE.decide(run.clean.encoded_views, run.class_prompts, state, run.settings)
 
 
-def _reopen(data: bytes, folder: Path) -> None:
-    from rita_demo.pipeline.bundle_read import read_file
-
-    path = folder / "run.zip"
-    path.write_bytes(data)
-    run = ReopenedRun(corpus.ENGINE, read_file(path))
-    run.first_picture()
-
-
 # --- models
-def _checkpoint(suffix: str) -> Target:
-    def make(rng: random.Random) -> bytes:
-        change = mutate.safetensors if suffix == "safetensors" else mutate.zipped
-        return change(rng, corpus.checkpoints()[suffix])
+def _load_weights(path: Path) -> None:
+    from rita_demo.vlm.checkpoint import load_weights
 
-    def read(data: bytes, folder: Path) -> None:
-        from rita_demo.vlm.checkpoint import load_weights
-
-        path = folder / f"model.{suffix}"
-        path.write_bytes(data)
-        load_weights(corpus.tiny_model(), path, "rita-tiny")
-
-    return Target(make, read)
+    load_weights(corpus.tiny_model(), path, "rita-tiny")
 
 
-def _load_tower(data: bytes, folder: Path) -> None:
+def _load_tower(path: Path) -> None:
     from rita_demo.vlm.checkpoint import load_vision_weights
 
-    path = folder / "tower.pt"
-    path.write_bytes(data)
     load_vision_weights(corpus.tiny_model(), path, "rita-tiny:base.pt")
 
 
@@ -174,7 +157,7 @@ def _read_lists(files: dict[str, bytes], folder: Path) -> None:
     corpus.draw(folder / "images")
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    said = []
+    faults = []
     for reader, listing in (
         (split_files.aircraft_variants, "variants.txt"),
         (split_files.class_folders, "classnames.txt"),
@@ -182,14 +165,12 @@ def _read_lists(files: dict[str, bytes], folder: Path) -> None:
         try:
             reader(folder, "images", listing)
         except DemoError as error:
-            said.append(error)
-    if said:
-        raise said[0]
+            faults.append(error)
+    for error in faults:
+        raise error
 
 
-def _described(data: bytes, folder: Path) -> None:
-    path = folder / "descriptions.json"
-    path.write_bytes(data)
+def _described(path: Path) -> None:
     rows = descriptions.descriptions_for(("cup", "crab"), str(path))
     assert all(rows)
     "".join(map("".join, rows)).encode()
@@ -249,16 +230,26 @@ def _click(data: Any, _: Path) -> None:
 
 
 TARGETS: dict[str, Target] = {
-    "picture": Target(_picture, _open),
-    "memory": Target(lambda rng: mutate.safetensors(rng, corpus.exported_cache(), "rita"), _import),
-    "saved run": Target(lambda rng: mutate.zipped(rng, corpus.saved_run()), _reopen),
-    "model.safetensors": _checkpoint("safetensors"),
-    "model.pt": _checkpoint("pt"),
-    "tower.pt": Target(lambda rng: mutate.zipped(rng, corpus.vision_tower()), _load_tower),
+    "picture": Target(lambda rng: mutate.raw(rng, rng.choice(corpus.pictures()), corpus.pictures()), _open),
+    "memory": Target(
+        lambda rng: mutate.safetensors(rng, corpus.exported_cache(), "rita"), _written("memory.safetensors", _import)
+    ),
+    "saved run": Target(
+        lambda rng: mutate.zipped(rng, corpus.saved_run()),
+        _written("run.zip", lambda path: ReopenedRun(corpus.ENGINE, read_file(path)).first_picture()),
+    ),
+    "model.safetensors": Target(
+        lambda rng: mutate.safetensors(rng, corpus.checkpoints()["safetensors"]),
+        _written("model.safetensors", _load_weights),
+    ),
+    "model.pt": Target(lambda rng: mutate.zipped(rng, corpus.checkpoints()["pt"]), _written("model.pt", _load_weights)),
+    "tower.pt": Target(lambda rng: mutate.zipped(rng, corpus.vision_tower()), _written("tower.pt", _load_tower)),
     "model folder": Target(_model_folder, _load),
     "split file": Target(lambda rng: mutate.as_json(rng, corpus.SPLIT), _dataset),
     "dataset lists": Target(_lists, _read_lists),
-    "descriptions": Target(lambda rng: mutate.as_json(rng, corpus.DESCRIPTIONS), _described),
+    "descriptions": Target(
+        lambda rng: mutate.as_json(rng, corpus.DESCRIPTIONS), _written("descriptions.json", _described)
+    ),
     "permalink": Target(_link, _open_link),
     "form": Target(_form, lambda form, _: run_request.parse_request(form, SAMPLE, 32, attack=True)),
     "event": Target(_event, _click),

@@ -62,9 +62,7 @@ class Proxy:
 
 
 @pytest.fixture(scope="module", params=list(COMMANDS))
-def proxy(
-    request: pytest.FixtureRequest, servers: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Proxy]:
+def proxy(request, servers, tmp_path_factory) -> Iterator[Proxy]:
     with running_proxy(request.param, list(servers), tmp_path_factory.mktemp(request.param)) as found:
         yield found
 

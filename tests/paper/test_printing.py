@@ -26,21 +26,21 @@ def figure(monkeypatch) -> plots.figure.Figure:
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [88, 180])
 def test_a_figure_is_as_wide_as_asked_with_letters_of_7_to_9_points_and_its_fonts(figure, width: int) -> None:
-    done = print_figure(figure, width, 420, 480)
-    box = [float(x) for x in re.search(rb"/MediaBox \[([^\]]*)\]", done.pdf)[1].split()]
+    drawn, pdf = print_figure(figure, width, 420, 480)
+    box = [float(x) for x in re.search(rb"/MediaBox \[([^\]]*)\]", pdf)[1].split()]
     assert box[2] / POINTS_PER_MM == pytest.approx(width, abs=0.5)
-    assert b"/FontFile2" in done.pdf
-    svg = ElementTree.fromstring(done.svg)
+    assert b"/FontFile2" in pdf
+    svg = ElementTree.fromstring(drawn)
     assert float(svg.get("width").removesuffix("mm")) == pytest.approx(width, abs=0.01)
     _, _, across, high = map(float, svg.get("viewBox").split())
     assert float(svg.get("height").removesuffix("mm")) == pytest.approx(width * high / across, rel=1e-3)
     assert box[3] / box[2] == pytest.approx(high / across, abs=0.01)
-    points = [float(px) * box[2] / across for px in re.findall(r"font-size: ([\d.]+)px", done.svg)]
+    points = [float(px) * box[2] / across for px in re.findall(r"font-size: ([\d.]+)px", drawn)]
     assert points
     assert min(points) >= 6.95
     assert max(points) <= 9.05
-    assert done.svg.count("@font-face") == 2
-    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", done.svg), "it needs no other file"
+    assert drawn.count("@font-face") == 2
+    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", drawn), "it needs no other file"
     text = " ".join(svg.itertext())
     assert "Slots per class J ⋈ ⬢" in text
     assert "memory kept" in text

@@ -19,10 +19,6 @@ PLAIN = SMALL | {"completion": "svd", "descriptions": "none"}
 CASES = {
     "paper": PAPER.replace(**SMALL),
     "recommended": RECOMMENDED.replace(**PLAIN),
-    "uniform views": RECOMMENDED.replace(**PLAIN, view_weight="uniform"),
-    "weights by area": RECOMMENDED.replace(**PLAIN, view_weight="area", step_back=2.0),
-    "large views more": RECOMMENDED.replace(**PLAIN, view_weight="shown"),
-    "without cache": RECOMMENDED.replace(**PLAIN, protocol="off"),
     "all mass, zero when empty": RECOMMENDED.replace(**PLAIN, transported_mass=1.0, empty_class="zero"),
 }
 

@@ -46,9 +46,7 @@ def test_the_first_look_shows_the_page_and_the_tables(tmp_path: Path, monkeypatc
 
 @pytest.mark.nightly
 @pytest.mark.timeout(900)
-def test_cache_inspection_shows_occupancy_purity_and_entries_per_class(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cache_inspection_shows_occupancy_purity_and_entries_per_class(tmp_path, monkeypatch) -> None:
     outputs = outputs_of(ROOT / "notebooks" / "cache_inspection.ipynb", tmp_path, monkeypatch, pictures=6)
     text = "\n".join(output["data"]["text/plain"] for output in outputs if "data" in output)
     assert (tmp_path / "cache-inspection" / "textures-6" / "cells").is_dir()

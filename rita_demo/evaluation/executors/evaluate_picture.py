@@ -1,34 +1,58 @@
 """One picture measured with one loaded model: encoded once, answered by every cell that lacks it.
 
-Nothing here depends on where results are stored or on the machine: stores and row writers are arguments.
+Nothing here depends on where results are stored or on the machine: stores and row writers come with the group.
 """
 
+from __future__ import annotations
+
 import time
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import rita_demo
-from rita_demo.data.pictures import open_picture
+from rita_demo.data.pictures import open_picture, picture_of, png_bytes
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
-from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.pictures import DatasetItem
-from rita_demo.evaluation.planned_cells import Cell
+from rita_demo.evaluation.planned_cells import Cell, ModelFacts, tuning_key
 from rita_demo.evaluation.request import SEEDS
+from rita_demo.evaluation.store.artifacts import Artifact, ArtifactStore, FeatureStore, Key
 from rita_demo.evaluation.store.cell_file import RowWriter
-from rita_demo.evaluation.store.run_folder import ModelFacts, PictureRequest, PromptStores
-from rita_demo.evaluation.store.tuned_prompts import TunedPromptStore
-from rita_demo.evaluation.store.views_and_attacks import (
-    AttackedPictureStore,
-    AttackOutcome,
-    EncodedPicture,
-    EncodedPictureStore,
-)
+from rita_demo.evaluation.store.run_folder import CellGroup, PictureRequest, PictureStores
 from rita_demo.process.guest_file import GuestError
-from rita_demo.records import CacheState, ClassPrompts, DefenceFault, Picture, Trace, Tuning, Verdict
+from rita_demo.records import AttackTrace, CacheState, DefenceFault, EncodedViews, Picture, Tuning, Verdict, ViewSet
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.settings import Settings
+from rita_demo.views.boxes import draw_boxes
+
+if TYPE_CHECKING:
+    from rita_demo.evaluation.executors.scheduler import WorkUnit
+
+Tuned = dict[tuple[Any, ...], tuple[Tuning, float]]  # tuning key -> prompt update, and the seconds that it took
+
+
+@dataclass(frozen=True)
+class AttackOutcome:
+    """What the attack did: ``linf`` in 1/255 and ``l2`` of the 8-bit square; see ``AttackTrace``."""
+
+    linf: float = 0.0
+    l2: float = 0.0
+    fooled: bool = False
+    already_wrong: bool | None = None  # None without an attack
+    seconds: float = 0.0
+    gradient: float | None = None
+
+
+@dataclass(frozen=True)
+class EncodedPicture:
+    """The input of all methods: ``encoded_views.features`` (N, D) of unit length, read from half precision."""
+
+    encoded_views: EncodedViews
+    attack_outcome: AttackOutcome
+    seconds: float  # of cutting and encoding the views, when they were made
 
 
 class PictureEvaluator:
@@ -36,120 +60,141 @@ class PictureEvaluator:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.facts = ModelFacts(engine.info, engine.weights_key())
+        self.facts = ModelFacts(engine.info.name, engine.weights_key(), engine.info)
 
-    def class_prompts(self, names: tuple[str, ...], cell: Cell) -> ClassPrompts:
-        """The class names as this cell's prompts; the engine caches the last few."""
-        return self.engine.encode_classes(names, cell.requested)
+    def measure(self, group: CellGroup | WorkUnit, index: int, ahead: Iterable[Cell] = ()) -> int:
+        """Answer picture ``index`` by every cell of a group that lacks it; returns how many these are.
 
-    def encode(
-        self,
-        request: PictureRequest,
-        views_store: EncodedPictureStore,
-        attack_store: AttackedPictureStore | None,
-        cache: CacheState | None = None,
-    ) -> EncodedPicture:
-        """The encoded views of a picture: read, or the picture is opened, attacked, encoded and stored.
-
-        ``attack_store``: None where nothing is attacked. ``cache``: RITA's cache, for the attack that uses it.
+        ``ahead``: cells of the group whose prompts are tuned and stored as well.
 
         Raises:
             DataError: the picture cannot be used; the message names it.
         """
-        item, own = request.item, self.picture_settings(request)
-        class_prompts = self.class_prompts(request.names, request.view_cell)
+        request, tuned = group.request(index), Tuned()
+        stores = group.stores[request.attacked]
+        due = [(cell, file) for cell, file in zip(group.cells, group.files) if file.count <= index]
+        # a cell whose attack uses the cache shares its views with no other cell
+        cache = group.files[0].cache if request.attacked and group.cells[0].attack_uses_cache else None
+        encoded = self.encode(request, stores, cache)
+        for cell in (*ahead, *(cell for cell, _ in due)):  # cells with the same tuning share it
+            if not DEFENCES[cell.method].baseline and (key := tuning_key(cell)) not in tuned:
+                tuned[key] = self._tune(request, encoded, cell, stores.prompts[key])
+        reads_pixels = any(DEFENCES[cell.method].reads_pixels for cell, _ in due)
+        picture = self.deliver(request, stores, cache)[0] if reads_pixels else None
+        for cell, file in due:
+            self._answer(request, encoded, picture, cell, file, tuned)
+        return len(due)
 
-        def deliver() -> tuple[Picture, AttackOutcome]:
-            clean = open_picture(item.source(), square=own.square, side=self.engine.info.side)
-            if attack_store is None:
-                return clean, AttackOutcome()
-            return attack_store.get_or_attack(self.engine, item, clean, class_prompts, own, cache, request.target)
+    def open(self, request: PictureRequest) -> Picture:
+        """The clean square of a picture. Raises DemoError: it cannot be used."""
+        square = self.picture_settings(request).square
+        return open_picture(request.item.source(), square=square, side=self.engine.info.side)
 
+    def deliver(
+        self, request: PictureRequest, stores: PictureStores, cache: CacheState | None, clean: Picture | None = None
+    ) -> tuple[Picture, AttackOutcome]:
+        """The square that the methods get, attacked unless nothing is: read, or attacked now and stored.
+
+        ``cache``: RITA's, for the attack that uses it. ``clean``: the clean square, if it is open.
+        """
+        clean, item = clean or self.open(request), request.item
+        if stores.attacks is None:
+            return clean, AttackOutcome()
+        if (artifact := stores.attacks.find(item.key)) is not None:
+            side = clean.pixels.shape[0]  # never resampled
+            return open_picture(artifact.data, square="model", side=side), AttackOutcome(**artifact.row["attacked"])
+        class_prompts = self.engine.encode_classes(request.names, request.view_cell.requested)
+        own = self.picture_settings(request)
+        trace = self.engine.attack(clean, class_prompts, own, item.label, request.target, cache=cache)
+        return picture_of(trace.pixels), store_attack(stores.attacks, item.key, trace)
+
+    def encode(self, request: PictureRequest, stores: PictureStores, cache: CacheState | None) -> EncodedPicture:
+        """The encoded views of a picture: read, or the picture is opened, attacked, encoded and stored.
+
+        Raises:
+            DataError: the picture cannot be used; the message names it.
+        """
+        key = request.item.key
         try:
-            if (known := views_store.find(item)) is not None:
-                return replace(known, picture=lambda: deliver()[0])
-            picture, outcome = deliver()
-            begin = time.perf_counter()
-            encoded_views = self.engine.encode_views(picture, own)
-            seconds = time.perf_counter() - begin
-            stored = views_store.add(item, encoded_views.features, own.view_seed, outcome, seconds)
-            return replace(stored, picture=lambda: picture)
+            if key not in stores.views.store:
+                picture, outcome = self.deliver(request, stores, cache)
+                begin, own = time.perf_counter(), self.picture_settings(request)
+                features = self.engine.encode_views(picture, own).features
+                seconds = round(time.perf_counter() - begin, 4)
+                row: dict[str, Any] = {"seed": own.view_seed, "attacked": asdict(outcome), "seconds": seconds}
+                stores.views.put(key, features, row)
+            found = stores.views.find(key)
         except DemoError as error:
-            raise with_picture_name(item, error) from error
+            raise with_picture_name(request.item, error) from error
+        assert found is not None  # just stored
+        row, features = found
+        boxes, flipped = draw_boxes(len(features), row["seed"], request.view_cell.requested.view_scale)
+        views = EncodedViews(ViewSet(boxes, flipped, row["seed"]), features, f"{stores.views.store.name}/{key[0]}")
+        return EncodedPicture(views, AttackOutcome(**row["attacked"]), row["seconds"])
 
     def picture_settings(self, request: PictureRequest) -> Settings:
         """The settings of a picture's attack and views: those of the run with the seeds of this picture."""
         cell = request.view_cell
         return cell.attack_settings.replace(**{name: request.seed for name in SEEDS if name not in cell.fixed_seeds})
 
-    def tune_prompts(
-        self, request: PictureRequest, encoded: EncodedPicture, cell: Cell, store: TunedPromptStore
+    def _tune(
+        self, request: PictureRequest, encoded: EncodedPicture, cell: Cell, store: FeatureStore | None
     ) -> tuple[Tuning, float]:
-        """The prompt update that a cell needs and the seconds it took, stored if it was not yet."""
-        class_prompts = self.class_prompts(request.names, cell)
-        return store.get_or_tune(self.engine, request.item, encoded, class_prompts, cell.settings)
+        """The prompt update that a cell needs, stored if it can be, and the seconds that making it took.
 
-    def evaluate(
+        Losses, movements and gradients are not stored: no table shows them.
+        """
+        class_prompts, key = self.engine.encode_classes(request.names, cell.requested), request.item.key
+        if store is None or (found := store.find(key)) is None:
+            begin = time.perf_counter()
+            tuning = self.engine.tune(encoded.encoded_views, class_prompts, cell.settings)
+            seconds = time.perf_counter() - begin
+            if store is None:
+                return tuning, seconds
+            store.put(key, tuning.features[:, : cell.settings.prompts], {"seconds": round(seconds, 4)})
+            found = store.find(key)
+        assert found is not None  # just stored
+        row, tuned = found
+        frozen, nothing = class_prompts.features[:, cell.settings.prompts :], np.zeros(0, np.float32)
+        return Tuning(nothing, np.concatenate([tuned, frozen], 1), nothing, nothing), row["seconds"]
+
+    def _answer(
         self,
         request: PictureRequest,
         encoded: EncodedPicture,
-        due_cells: Sequence[tuple[Cell, RowWriter]],
-        prompt_stores: PromptStores,
+        picture: Picture | None,
+        cell: Cell,
+        writer: RowWriter,
+        tuned: Tuned,
     ) -> None:
-        """Write every due cell's row for one picture; cells with the same tuning share it."""
-        tuned: dict[Any, tuple[Tuning, float]] = {}
-        for cell, writer in due_cells:
-            class_prompts = self.class_prompts(request.names, cell)
-            begin = time.perf_counter()
-            method = DEFENCES[cell.method]
-            if method.baseline:
-                verdict = self._answer(encoded, class_prompts, cell)
-                seconds = time.perf_counter() - begin
-                writer.append(_row(request, cell, writer, encoded, verdict, seconds), None, None)
-                continue
-            key = planned_cells.tuning_key(cell)
-            if key not in tuned and (store := prompt_stores[key]) is not None:
-                tuned[key] = self.tune_prompts(request, encoded, cell, store)
-            trace, after = self._decide(encoded, class_prompts, writer.cache, cell, tuned)
-            verdict = self._answer(encoded, class_prompts, cell, trace)
-            row = _row(request, cell, writer, encoded, verdict, sum(trace.seconds.values()))
-            writer.append(row, trace.cache_update, after)
-
-    def _answer(
-        self, encoded: EncodedPicture, class_prompts: ClassPrompts, cell: Cell, trace: Trace | None = None
-    ) -> Verdict:
-        """The answer of the cell's defence; ``trace``: RITA's decision, where the answer is read from it.
+        """Write a cell's row for one picture; ``picture``: for a defence that reads pixels. RITA's time includes the tuning also where another cell has done it.
 
         Raises:
             GuestError: the user's own defence has no answer.
         """
-        decide = None if trace is None else lambda _: trace
-        picture = encoded.picture() if encoded.picture and DEFENCES[cell.method].reads_pixels else None
-        found = self.engine.answers(
-            encoded.encoded_views, class_prompts, cell.settings, (cell.method,), decide, picture
-        )
-        answer = found[cell.method]  # a cell without a cache is never measured with a cache-only method
+        views, settings, method = encoded.encoded_views, cell.settings, DEFENCES[cell.method]
+        class_prompts = self.engine.encode_classes(request.names, cell.requested)
+        begin, trace, change, after = time.perf_counter(), None, None, None
+        if not method.baseline:
+            tuning, tuning_seconds = tuned[tuning_key(cell)]
+            trace, after = self.engine.decide(views, class_prompts, writer.cache, settings, tuning)
+        decide, pixels = (None if trace is None else lambda _: trace), (picture if method.reads_pixels else None)
+        # a cell without a cache is never measured with a cache-only method: there is always an answer
+        answer = self.engine.answers(views, class_prompts, settings, (cell.method,), decide, pixels)[cell.method]
         if isinstance(answer, DefenceFault):
             raise GuestError(answer.sentence, detail=answer.detail)
-        return answer
+        seconds = time.perf_counter() - begin
+        if trace is not None:
+            change, seconds = trace.cache_update, sum((trace.seconds | {"tuning": tuning_seconds}).values())
+        writer.append(_row(request, cell, writer.columns, encoded, answer, seconds), change, after)
 
-    def _decide(
-        self,
-        encoded: EncodedPicture,
-        class_prompts: ClassPrompts,
-        cache: CacheState | None,
-        cell: Cell,
-        tuned: dict[Any, tuple[Tuning, float]],
-    ) -> tuple[Trace, CacheState]:
-        """RITA's trace; its time includes the tuning also where another cell has already done it."""
-        key = planned_cells.tuning_key(cell)
-        tuning, seconds = tuned.get(key, (None, 0.0))
-        trace, after = self.engine.decide(encoded.encoded_views, class_prompts, cache, cell.settings, tuning)
-        if tuning is None:
-            tuned[key] = (trace.tuning, trace.seconds["tuning"])
-        else:
-            trace = replace(trace, seconds=trace.seconds | {"tuning": seconds})
-        return trace, after
+
+def store_attack(store: ArtifactStore, key: Key, trace: AttackTrace) -> AttackOutcome:
+    """Store the result of an attack, the square as lossless PNG: other views and settings reuse it."""
+    wrong, seconds = trace.already_wrong, round(trace.seconds, 4)
+    outcome = AttackOutcome(trace.linf, trace.l2, trace.fooled, wrong, seconds, trace.gradient)
+    store.put(key, Artifact({"attacked": asdict(outcome)}, png_bytes(trace.pixels)))
+    return outcome
 
 
 def with_picture_name(item: DatasetItem, error: DemoError) -> DataError:
@@ -158,9 +203,14 @@ def with_picture_name(item: DatasetItem, error: DemoError) -> DataError:
 
 
 def _row(
-    request: PictureRequest, cell: Cell, writer: RowWriter, encoded: EncodedPicture, verdict: Verdict, seconds: float
+    request: PictureRequest,
+    cell: Cell,
+    columns: dict[str, Any],
+    encoded: EncodedPicture,
+    verdict: Verdict,
+    seconds: float,
 ) -> dict[str, Any]:
-    columns, names, item, outcome = writer.columns, request.names, request.item, encoded.attack_outcome
+    names, item, outcome = request.names, request.item, encoded.attack_outcome
     hit = request.attacked  # False in the clean part of mixed traffic
     return {name: columns[name] for name in ("dataset", "split", "backbone")} | {
         "version": rita_demo.__version__,

@@ -12,7 +12,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from itertools import chain
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,12 +20,11 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator
-from rita_demo.evaluation.executors.registry import Report
-from rita_demo.evaluation.executors.scheduler import Scheduler
-from rita_demo.evaluation.executors.work_units import WorkResult, WorkUnit, execute
+from rita_demo.evaluation.executors.scheduler import Scheduler, WorkUnit, execute
 from rita_demo.evaluation.pictures import PictureSet
+from rita_demo.evaluation.planned_cells import ModelFacts
 from rita_demo.evaluation.request import Request
-from rita_demo.evaluation.store.run_folder import ModelFacts, RunFolder, dataset_runs
+from rita_demo.evaluation.store.run_folder import RunFolder
 from rita_demo.process import environment as variables
 from rita_demo.records.errors import BackboneError, DataError, DemoError
 
@@ -38,15 +36,14 @@ POLL_SECONDS = 0.2  # between two checks for Ctrl-C
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def measure(request: Request, picture_sets: Mapping[str, PictureSet], report: Report) -> int:
-    """An :data:`rita_demo.evaluation.executors.registry.Executor`."""
+def measure(request: Request, picture_sets: Mapping[str, PictureSet], report: Callable[[str], None]) -> int:
+    """Measure what a run folder lacks, which the caller has locked; returns the number of new rows."""
     with _cluster(), _raise_on_ctrl_c() as check_ctrl_c:
-        tasks = dataset_runs(request)
-        pictures = sum(len(picture_sets[task.dataset].items) for task in tasks)
+        pictures = sum(len(picture_sets[name].items) for name, _ in request.runs)
         pool = _WorkerPool(request.backbone, pictures, report, check_ctrl_c)
         try:
             run = RunFolder(request, picture_sets, pool.model_facts())
-            return pool.run(Scheduler(chain.from_iterable(run.groups(task) for task in tasks)))
+            return pool.run(Scheduler(run.all_groups()))
         finally:
             pool.stop()
 
@@ -64,8 +61,8 @@ class Worker:
             return error
         return self._evaluator.facts
 
-    def execute(self, unit: WorkUnit) -> WorkResult | DemoError:
-        """See :func:`rita_demo.evaluation.executors.work_units.execute`."""
+    def execute(self, unit: WorkUnit) -> WorkUnit | DemoError:
+        """See :func:`rita_demo.evaluation.executors.scheduler.execute`."""
         try:
             return execute(self._evaluator, unit)
         except DemoError as error:
@@ -83,7 +80,9 @@ def remote_worker(kind: type, *, gpu: bool) -> Any:
 class _WorkerPool:
     """As many workers as the cluster has room for, at most one per picture."""
 
-    def __init__(self, backbone: str, pictures: int, report: Report, check_ctrl_c: Callable[[], None]) -> None:
+    def __init__(
+        self, backbone: str, pictures: int, report: Callable[[str], None], check_ctrl_c: Callable[[], None]
+    ) -> None:
         resources = ray.cluster_resources()
         unit = "GPU" if resources.get("GPU", 0) >= 1 else "CPU"
         self._worker_class = remote_worker(Worker, gpu=unit == "GPU")
@@ -136,7 +135,7 @@ class _WorkerPool:
         worker = self._worker_class.remote()
         self._busy[worker.load.remote(self._backbone)] = (worker, None)
 
-    def _next_result(self) -> tuple[WorkUnit | None, WorkResult | None]:
+    def _next_result(self) -> tuple[WorkUnit | None, WorkUnit | None]:
         """Wait for a worker; its unit and the result, None where the worker was lost (or had loaded the model)."""
         ready: list[Any] = []
         while not ready:
@@ -159,7 +158,7 @@ class _WorkerPool:
         return unit, answer
 
     def _replace_worker(self, unit: WorkUnit | None) -> None:
-        what = None if unit is None else (unit.group, unit.in_stream, unit.tasks[0].index)
+        what = None if unit is None else (unit.group, unit.in_stream, min(unit.requests))
         self._losses[what] += 1
         if self._losses[what] == MAX_WORKER_LOSSES:
             doing = "loading the model" if unit is None else "measuring the same picture"

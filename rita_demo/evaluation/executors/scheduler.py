@@ -1,23 +1,68 @@
-"""Which work unit is next, and where results go: one process reads and writes the run folder for many workers.
+"""Work as values, which unit of it is next, and where results go: one process reads and writes the run folder for many
+workers.
 
 Artifacts of pictures are made in any order, and cells without a stream answer on the way. The cells with a stream then
-take their pictures in order, a few per unit; their caches travel as values. Rows are written in stream order.
+take their pictures in order, a few per unit; their caches travel as values. Rows are written in stream order. A unit
+holds the files of its pictures and their known artifacts; executed twice, it gives the same.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation import planned_cells
-from rita_demo.evaluation.executors.evaluate_picture import with_picture_name
-from rita_demo.evaluation.executors.work_units import Artifacts, IndexedRow, PictureTask, WorkResult, WorkUnit
-from rita_demo.evaluation.planned_cells import Cell
-from rita_demo.evaluation.store.run_folder import CellGroup, EvaluationStep
+from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator, with_picture_name
+from rita_demo.evaluation.planned_cells import Cell, tuning_key
+from rita_demo.evaluation.store.cell_file import RowWriter
+from rita_demo.evaluation.store.run_folder import CellGroup, EvaluationStep, PictureRequest, PictureStores
 from rita_demo.records.errors import DemoError
 
 BATCH_SIZE = 16  # pictures of a stream in one unit, where all costly artifacts are stored
+
+
+@dataclass
+class BufferedWriter(RowWriter):
+    """Collects a cell's rows in memory; ``count`` stays that of the cell's file."""
+
+    rows: list[tuple[dict[str, Any], bytes]] = field(default_factory=list)
+
+    def write(self, line: dict[str, Any], features: bytes) -> None:
+        self.rows.append((line, features))
+
+
+@dataclass(frozen=True)
+class WorkUnit:
+    """Pictures of group number ``group``, for its cells with a stream or (not ``in_stream``) the others.
+
+    ``requests``: index in the stream -> picture. ``stores`` are in memory, with what is known of these pictures.
+    ``ahead``: cells whose prompts are tuned as well.
+    """
+
+    group: int
+    in_stream: bool
+    cells: Sequence[Cell]
+    files: list[BufferedWriter]
+    requests: dict[int, PictureRequest]
+    stores: dict[bool, PictureStores]
+    ahead: Sequence[Cell]
+
+    def request(self, index: int) -> PictureRequest:
+        return self.requests[index]
+
+
+def execute(model: PictureEvaluator, unit: WorkUnit) -> WorkUnit:
+    """Execute a unit; it comes back with rows and new artifacts, and without what it brought.
+
+    Raises:
+        DemoError: a picture that cannot be used; the message names it.
+    """
+    for index in unit.requests:
+        model.measure(unit, index, unit.ahead)
+    for stores in unit.stores.values():
+        for store in stores.each():
+            store.known.clear()
+    return replace(unit, requests={})
 
 
 class GroupProgress:
@@ -28,128 +73,103 @@ class GroupProgress:
         self._next_index = group.first_pending  # the first picture that no unit was made for
         self._outstanding = 0  # units that are being executed
         self._stream_busy = False  # whether one of them is of the stream
-        self._buffered_rows: list[dict[int, IndexedRow]] = [{} for _ in group.cells]  # finished before their turn
+        self._buffered_rows: list[dict[int, Any]] = [{} for _ in group.cells]  # finished before their turn
         self._sequential = group.cells[0].attack_uses_cache  # then no artifact can be made ahead
-        cells = list(enumerate(group.cells))
-        self._lanes = {
-            in_stream: [n for n, cell in cells if (cell.settings.protocol == "stream") == in_stream]
-            for in_stream in (True, False)
-        }
 
     @property
     def finished(self) -> bool:
         """Whether every row is written and every unit is back."""
-        return self._all_written and not self._outstanding
-
-    @property
-    def _all_written(self) -> bool:
-        return self.group.first_pending >= len(self.group.stream)
+        return self.group.first_pending >= len(self.group.stream) and not self._outstanding
 
     def next_unit(self) -> WorkUnit | None:
         """The next unit that can be executed now, if any; the stream first, since its units depend on each other."""
-        unit = None if self._all_written else self._stream_unit() or self._next_picture_unit()
+        unit = self._stream_unit() or self._picture_unit()
         self._outstanding += unit is not None
         return unit
 
-    def complete(self, unit: WorkUnit, result: WorkResult) -> EvaluationStep:
+    def complete(self, unit: WorkUnit, result: WorkUnit) -> EvaluationStep:
         """Write a result to disk."""
-        for task, artifacts in zip(unit.tasks, result.artifacts):
-            self._store_artifacts(task, artifacts)
+        for attacked, made in result.stores.items():
+            made.copy_to(self.group.stores[attacked])
         new = 0
-        for n, rows, cache in zip(self._lanes[unit.in_stream], result.rows, result.caches):
-            self._buffered_rows[n] |= {row[0]: row for row in rows}
-            new += self._write_ready_rows(n)
-            if unit.in_stream:
-                self.group.files[n].cache = cache
+        for file, writer, waiting in zip(self.group.files, result.files, self._buffered_rows):
+            indices = [index for index in unit.requests if index >= writer.count]
+            waiting.update(zip(indices, writer.rows))
+            while (row := waiting.pop(file.count, None)) is not None:
+                file.write(*row)
+                new += 1
+            if indices and unit.in_stream:
+                file.cache = writer.cache
         self._outstanding -= 1
         self._stream_busy = self._stream_busy and not unit.in_stream
-        return self.group.step(unit.tasks[-1].index, new)
+        return self.group.step(max(unit.requests), new)
 
-    def _next_picture_unit(self) -> WorkUnit | None:
-        unit = None
-        while unit is None and not self._sequential and self._next_index < len(self.group.stream):
-            unit = self._picture_unit(self._next_index)
+    def _picture_unit(self) -> WorkUnit | None:
+        """What can be done for the next picture out of order, artifacts of the stream included."""
+        while not self._sequential and self._next_index < len(self.group.stream):
+            index = self._next_index
             self._next_index += 1
-        return unit
-
-    def _picture_unit(self, index: int) -> WorkUnit | None:
-        """What can be done for a picture out of order; None when all of it is done."""
-        lacking = [n for n, file in enumerate(self.group.files) if file.count <= index]
-        tuners = self._tuning_cells(lacking)
-        if not set(lacking) & set(self._lanes[False]) and (not lacking or self._is_ready(index, tuners)):
-            return None
-        return self._work_unit(False, tuners, [index])
+            lacking = [cell for cell, file in zip(self.group.cells, self.group.files) if file.count <= index]
+            tuned = self._tuned_cells(lacking)
+            if any(not _streamed(cell) for cell in lacking) or (lacking and not self._is_ready(index, tuned)):
+                prompts = self.group.stores[self.group.request(index).attacked].prompts
+                return self._unit(False, [index], [cell for cell in tuned if prompts[tuning_key(cell)] is not None])
+        return None
 
     def _stream_unit(self) -> WorkUnit | None:
         """The next pictures of the stream whose views and prompts are stored."""
-        files, numbers = self.group.files, self._lanes[True]
-        if self._stream_busy or not numbers:
+        streamed = [(cell, file) for cell, file in zip(self.group.cells, self.group.files) if _streamed(cell)]
+        if self._stream_busy or not streamed:
             return None
-        tuners = self._tuning_cells(numbers)
-        costly = self._sequential or any(self.group.prompt_stores[True][key] is None for key in tuners)
-        indices: list[int] = []
-        for index in range(min(files[n].count for n in numbers), len(self.group.stream)):
-            if len(indices) == (1 if costly else BATCH_SIZE):
-                break
-            if not self._sequential and not self._is_ready(index, tuners):
+        tuned = self._tuned_cells(cell for cell, _ in streamed)
+        prompts = self.group.stores[True].prompts
+        costly = self._sequential or any(prompts[tuning_key(cell)] is None for cell in tuned)
+        begin, indices = min(file.count for _, file in streamed), list[int]()
+        for index in range(begin, min(begin + (1 if costly else BATCH_SIZE), len(self.group.stream))):
+            if not self._sequential and not self._is_ready(index, tuned):
                 break
             indices.append(index)
         self._stream_busy = bool(indices)
-        return self._work_unit(True, tuners, indices) if indices else None
+        return self._unit(True, indices) if indices else None
 
-    def _is_ready(self, index: int, tuners: dict[Any, Cell]) -> bool:
+    def _is_ready(self, index: int, tuned: Iterable[Cell]) -> bool:
         """Whether views and prompts of a picture are stored, where they can be."""
         request = self.group.request(index)
-        prompts = self.group.prompt_stores[request.attacked]
-        stores = [self.group.views[request.attacked], *(prompts[key] for key in tuners)]
-        return all(request.item in store.store for store in stores if store is not None)
+        stores = self.group.stores[request.attacked]
+        wanted = [stores.views, *(stores.prompts[tuning_key(cell)] for cell in tuned)]
+        return all(request.item.key in store.store for store in wanted if store is not None)
 
-    def _tuning_cells(self, numbers: Sequence[int]) -> dict[Any, Cell]:
-        cells = [self.group.cells[n] for n in numbers]
-        return {planned_cells.tuning_key(c): c for c in cells if not DEFENCES[c.method].baseline}
+    def _tuned_cells(self, cells: Iterable[Cell]) -> list[Cell]:
+        """One of the cells for every tuning that they need."""
+        return list({tuning_key(cell): cell for cell in cells if not DEFENCES[cell.method].baseline}.values())
 
-    def _work_unit(self, in_stream: bool, tuners: dict[Any, Cell], indices: Sequence[int]) -> WorkUnit:
-        numbers = self._lanes[in_stream]
-        files = [self.group.files[n] for n in numbers]
-        return WorkUnit(
-            group=self.number,
-            in_stream=in_stream,
-            cells=tuple(self.group.cells[n] for n in numbers),
-            columns=tuple(file.columns for file in files),
-            caches=tuple(file.cache for file in files),
-            tuning_cells=tuners,
-            tasks=tuple(self._picture_task(index, numbers, tuners) for index in indices),
-        )
+    def _unit(self, in_stream: bool, indices: Sequence[int], ahead: Sequence[Cell] = ()) -> WorkUnit:
+        group, requests = self.group, {index: self.group.request(index) for index in indices}
+        pixels = self._sequential or not in_stream
+        stores = {
+            attacked: stores.in_memory([one.item.key for one in requests.values() if one.attacked == attacked], pixels)
+            for attacked, stores in group.stores.items()
+        }
+        files = [
+            BufferedWriter(file.columns, file.cache, file.count)
+            if _streamed(cell) == in_stream
+            else BufferedWriter(file.columns, None, len(group.stream))  # not of this unit
+            for cell, file in zip(group.cells, group.files)
+        ]
+        packed = {index: _packed(request, pixels) for index, request in requests.items()}
+        return WorkUnit(self.number, in_stream, group.cells, files, packed, stores, ahead)
 
-    def _picture_task(self, index: int, numbers: Sequence[int], tuners: dict[Any, Cell]) -> PictureTask:
-        request, group = self.group.request(index), self.group
-        item, attacked = request.item, request.attacked
-        attacks, prompts = group.attacks[attacked], group.prompt_stores[attacked]
-        views = group.views[attacked].store.find(item)
-        attack = attacks.store.find(item) if attacks is not None and views is None else None
-        tuned = {key: store.store.find(item) for key in tuners if (store := prompts[key]) is not None}
-        try:
-            packed = item.with_data() if views is None else replace(item, path=None)
-        except DemoError as error:
-            raise with_picture_name(item, error) from error
-        due = tuple(position for position, n in enumerate(numbers) if group.files[n].count <= index)
-        return PictureTask(index, replace(request, item=packed), Artifacts(views, attack, tuned), due)
 
-    def _store_artifacts(self, task: PictureTask, artifacts: Artifacts) -> None:
-        group, item, attacked = self.group, self.group.stream[task.index], task.request.attacked
-        prompts = [(group.prompt_stores[attacked][key], artifact) for key, artifact in artifacts.tuned.items()]
-        made = [(group.attacks[attacked], artifacts.attack), (group.views[attacked], artifacts.views), *prompts]
-        for store, artifact in made:
-            if store is not None and artifact is not None:
-                store.store.put(item, artifact)
+def _streamed(cell: Cell) -> bool:
+    return cell.settings.protocol == "stream"
 
-    def _write_ready_rows(self, n: int) -> int:
-        """Write the rows of a cell that are next in stream order; returns how many."""
-        file, new = self.group.files[n], 0
-        while (row := self._buffered_rows[n].pop(file.count, None)) is not None:
-            file.write(*row[1:])
-            new += 1
-        return new
+
+def _packed(request: PictureRequest, pixels: bool) -> PictureRequest:
+    """The request for another machine: with the file as data, or without where its views are known."""
+    try:
+        return replace(request, item=request.item.with_data() if pixels else replace(request.item, path=None))
+    except DemoError as error:
+        raise with_picture_name(request.item, error) from error
 
 
 class Scheduler:
@@ -175,8 +195,8 @@ class Scheduler:
                 return unit
         return None
 
-    def complete(self, unit: WorkUnit, result: WorkResult) -> EvaluationStep:
-        """Write a result to disk, apart from rows before their turn."""
+    def complete(self, unit: WorkUnit, result: WorkUnit) -> EvaluationStep:
+        """Write the result of a unit to disk, apart from rows before their turn."""
         progress = self._active[unit.group]
         step = progress.complete(unit, result)
         self.new_rows += step.new

@@ -5,7 +5,7 @@ offers and never gives a path.
 """
 
 from rita_demo.evaluation.page import small_ablations
-from rita_demo.evaluation.page.feature_cloud import collect_steps, dataset_set, texture_set
+from rita_demo.evaluation.page.feature_cloud import TEXTURES, cloud_set, collect_steps
 from rita_demo.evaluation.page.stored_runs import (
     SHIPPED,
     arena_cells,

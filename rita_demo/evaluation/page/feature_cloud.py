@@ -12,61 +12,50 @@ from rita_demo.data.pictures import open_picture, picture_of
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet, collect, picture_seed
-from rita_demo.records import Picture
+from rita_demo.process.generators import Steps
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.measurement import FeatureCloud
 from rita_demo.settings import Settings
 
 VIEWS_SHOWN = 16  # crops per picture; the cache gets all of them
 THUMBNAIL_SIDE = 56  # pixels
+TEXTURES = "textures"
 MAX_PICTURES = 400  # pictures of one cloud
 
 
-def texture_set(classes: int, per_class: int) -> PictureSet:
-    """Generated textures: ``classes`` of the 47 words, spread over the alphabet, with ``per_class`` pictures each.
-
-    Raises:
-        SettingError: too few or too many of them.
-    """
-    total = len(textures.CLASSES)
-    if not 2 <= classes <= total or per_class < 1 or classes * per_class > MAX_PICTURES:
-        raise SettingError(
-            f"A cloud has 2 to {total} classes and at most {MAX_PICTURES} pictures; got {classes} "
-            f"classes with {per_class} pictures each."
-        )
-    names = tuple(textures.CLASSES[i * total // classes] for i in range(classes))
-    items = tuple(
-        DatasetItem(f"{name}/{seed}", label, 0, texture=(name, seed))
-        for seed in textures.seeds("val")[:per_class]
-        for label, name in enumerate(names)
-    )
-    return PictureSet("textures", "val", names, items, len(items), classes)
-
-
-def dataset_set(dataset: str, root: Path | None, split: str, classes: int, per_class: int) -> PictureSet:
-    """Pictures of a dataset: its ``classes`` with most pictures there, in the order of their names, with ``per_class``
-    pictures each. Their names are the K classes of the prompts.
+def cloud_set(dataset: str, root: Path | None, split: str, classes: int, per_class: int) -> PictureSet:
+    """``classes`` of a dataset with ``per_class`` pictures each: those with most pictures there, in the order of their
+    names; of the drawn ``textures`` (always ``val``) words spread over the alphabet. They are the K classes of the
+    prompts.
 
     Raises:
         SettingError: too few or too many of them. DataError: too few pictures.
     """
-    whole = collect(dataset, root, split, limit=None, allow_partial=True)
+    drawn = dataset == TEXTURES
+    whole = None if drawn else collect(dataset, root, split, limit=None, allow_partial=True)
+    names = textures.CLASSES if whole is None else whole.names
+    if not 2 <= classes <= len(names) or per_class < 1 or classes * per_class > MAX_PICTURES:
+        raise SettingError(
+            f"A cloud has 2 to {len(names)} classes and at most {MAX_PICTURES} pictures; got {classes} classes with "
+            f"{per_class} pictures each."
+        )
+    if whole is None:
+        words = [names[i * len(names) // classes] for i in range(classes)]
+        seeds = textures.seeds("val")[:per_class]
+        items = [
+            DatasetItem(f"{name}/{seed}", k, 0, texture=(name, seed)) for seed in seeds for k, name in enumerate(words)
+        ]
+        return PictureSet(TEXTURES, "val", tuple(words), tuple(items), len(items), classes)
     by_class = group_by(whole.items, lambda item: item.label)
     most = sorted((k for k in by_class if len(by_class[k]) >= per_class), key=lambda k: (-len(by_class[k]), k))
-    if not 2 <= classes <= len(whole.names) or per_class < 1 or classes * per_class > MAX_PICTURES:
-        raise SettingError(
-            f"A cloud has 2 to {len(whole.names)} classes and at most {MAX_PICTURES} pictures; got {classes} classes "
-            f"with {per_class} pictures each."
-        )
     if len(most) < classes:
         raise DataError(
             f"Only {len(most)} classes of {dataset} ({split}) have {per_class} pictures here; {classes} were asked for.",
             "Choose fewer classes, or fewer pictures of each.",
         )
     chosen = sorted(most[:classes])
-    items = tuple(replace(item, label=label) for label, k in enumerate(chosen) for item in by_class[k][:per_class])
-    names = tuple(whole.names[k] for k in chosen)
-    return PictureSet(dataset, split, names, items, len(items), classes)
+    items = [replace(item, label=label) for label, k in enumerate(chosen) for item in by_class[k][:per_class]]
+    return PictureSet(dataset, split, tuple(names[k] for k in chosen), tuple(items), len(items), classes)
 
 
 def collect_steps(
@@ -89,16 +78,19 @@ def collect_steps(
         before = open_picture(item.source(), square=own.square, side=engine.info.side)
         after = before
         if own.attack != "none":
-            steps = engine.attack_steps(before, class_prompts, own, item.label, cache=cache)
-            after = yield from _attacked(steps, number, len(items))
+            steps = Steps(engine.attack_steps(before, class_prompts, own, item.label, cache=cache))
+            for _ in steps:
+                yield number, len(items)
+            after = picture_of(steps.value.pixels)
         encoded_views = engine.encode_views(after, own)
         _, cache = engine.decide(encoded_views, class_prompts, cache, own)
         clean.append(engine.encode_views(before, own.replace(views=1)).features[0])
         attacked.append(encoded_views.features[0])
         views.append(encoded_views.features[1 : 1 + VIEWS_SHOWN])
         thumbs.append(thumbnail(after.pixels))
-    drawn = picture_set.dataset == "textures"
-    pictures = "drawn textures" if drawn else f"pictures of {picture_set.dataset} ({picture_set.split})"
+    pictures = f"pictures of {picture_set.dataset} ({picture_set.split})"
+    if picture_set.dataset == TEXTURES:
+        pictures = "drawn textures"
     return FeatureCloud(
         title=f"{len(items)} {pictures}, {len(picture_set.names)} classes, {attack_text(settings)}, "
         f"{engine.info.title}; {min(VIEWS_SHOWN, settings.views - 1)} of {settings.views} views of each are drawn, all "
@@ -115,17 +107,6 @@ def collect_steps(
         cache=cache,
         thumbs=np.stack(thumbs),
     )
-
-
-def _attacked(
-    steps: Generator[tuple[int, int], None, object], done: int, total: int
-) -> Generator[tuple[int, int], None, Picture]:
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return picture_of(end.value.pixels)
-        yield done, total
 
 
 def thumbnail(pixels: np.ndarray) -> np.ndarray:

@@ -16,10 +16,10 @@ from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.cell_header import cell_of
 from rita_demo.evaluation.page.feature_cloud import (
     MAX_PICTURES,
+    TEXTURES,
     VIEWS_SHOWN,
     attack_text,
-    dataset_set,
-    texture_set,
+    cloud_set,
     thumbnail,
 )
 from rita_demo.evaluation.page.streams import DataFolders, available, check_model, picture_of, split_of
@@ -28,9 +28,9 @@ from rita_demo.evaluation.planned_cells import ModelIdentity
 from rita_demo.evaluation.report.ablation_points import ablation_points, read_points
 from rita_demo.evaluation.report.results import result_rows
 from rita_demo.evaluation.store import files
+from rita_demo.evaluation.store.artifacts import unit_features
 from rita_demo.evaluation.store.cell_file import cache_after_rows
 from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
-from rita_demo.evaluation.store.views_and_attacks import unit_features
 from rita_demo.records import MeasuredCell, Picture
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import AblationPoint, FeatureCloud
@@ -90,11 +90,11 @@ def live_set(folders: DataFolders, source: str, classes: int, per_class: int) ->
     Raises:
         SettingError, DataError: a value that is not allowed.
     """
-    if source == "textures":
-        return texture_set(classes, per_class)
+    if source == TEXTURES:
+        return cloud_set(source, None, "val", classes, per_class)
     if source not in {row.name for row in available(folders)}:
         raise DataError("There is no such dataset here.", "Choose one from the list.")
-    return dataset_set(source, folders.root, split_of(source, folders.root), classes, per_class)
+    return cloud_set(source, folders.root, split_of(source, folders.root), classes, per_class)
 
 
 def cloud_picture(folders: DataFolders, cloud: FeatureCloud, n: int, side: int) -> Picture:

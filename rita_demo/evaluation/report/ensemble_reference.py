@@ -4,7 +4,7 @@ Only cells on the same attacked pictures are compared. The plain Ensemble is fix
 of probabilities, equal weights for all crops, one prompt per class.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +27,7 @@ def rows_of(cells: PooledCell) -> list[dict[str, Any]]:
     return [row for _, rows in cells for row in rows]
 
 
-def compare_with_ensembles(cells: PooledCell, pools: Iterable[PooledCell]) -> dict[str, PairedComparison | None]:
+def compare_with_ensembles(cells: PooledCell, pools: Sequence[PooledCell]) -> dict[str, PairedComparison | None]:
     """``vs_plain``: the comparison with the plain Ensemble, the one whose view settings are nearest.
 
     If none was measured, with the nearest other Ensemble; ``reference`` then names the difference. Another Ensemble is
@@ -40,40 +40,30 @@ def compare_with_ensembles(cells: PooledCell, pools: Iterable[PooledCell]) -> di
     ``vs_off``: that of a kept memory with no memory, everything else alike.
     """
     header = cells[0][0]
-    method, vs_plain, vs_matching = header["columns"]["method"], None, None
+    method, found = header["columns"]["method"], dict[str, PairedComparison | None]()
     if method != "ensemble" or _ensemble_settings(header) != PLAIN_ENSEMBLE:
-        vs_plain = _compare_with(cells, pools, PLAIN_ENSEMBLE, exact=method == "ensemble")
+        found["vs_plain"] = _compare_with(cells, pools, PLAIN_ENSEMBLE, exact=method == "ensemble")
     if method in DEFENCES and not DEFENCES[method].baseline:  # a user's own is not loaded by tables
         weight, step_back = (header["knobs"].get(name, SETTINGS[name].paper) for name in ("view_weight", "step_back"))
         if weight not in SETTINGS["ensemble_weight"].choices:
             weight = "uniform"
         wanted = PLAIN_ENSEMBLE | {"ensemble_weight": weight, "ensemble_step_back": step_back}
         if wanted != PLAIN_ENSEMBLE:
-            vs_matching = _compare_with(cells, pools, wanted, exact=True)
-    return {"vs_plain": vs_plain, "vs_matching": vs_matching, "vs_off": _compare_with_off(cells, pools)}
+            found["vs_matching"] = _compare_with(cells, pools, wanted, exact=True)
+    off = (one for one in pools if one[0][0]["columns"]["protocol"] == "off" != header["columns"]["protocol"])
+    if alike := next((one for one in off if _without_cache(one[0][0]) == _without_cache(header)), None):
+        found["vs_off"] = compare_paired(rows_of(cells), rows_of(alike))
+    return found
 
 
-def _compare_with_off(cells: PooledCell, pools: Iterable[PooledCell]) -> PairedComparison | None:
-    header = cells[0][0]
-    if header["columns"]["protocol"] == "off":
-        return None
-    columns = header["columns"] | {"protocol": "off"}
-    names = [name for name in columns if name != "settings"]
-
-    def without_cache(of: Header) -> dict[str, Any]:
-        return {n: v for n, v in of["special"].items() if n not in SETTINGS or SETTINGS[n].group != "cache"}
-
-    for other in pools:
-        theirs = other[0][0]
-        if all(theirs["columns"].get(name) == columns[name] for name in names) and (
-            without_cache(theirs) == without_cache(header)
-        ):
-            return compare_paired(rows_of(cells), rows_of(other))
-    return None
+def _without_cache(header: Header) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Columns and special settings of a cell, apart from what belongs to the cache."""
+    columns = {n: v for n, v in header["columns"].items() if n not in ("settings", "protocol")}
+    return columns, {n: v for n, v in header["special"].items() if n not in SETTINGS or SETTINGS[n].group != "cache"}
 
 
 def _compare_with(
-    cells: PooledCell, pools: Iterable[PooledCell], wanted: Mapping[str, Any], exact: bool
+    cells: PooledCell, pools: Sequence[PooledCell], wanted: Mapping[str, Any], exact: bool
 ) -> PairedComparison | None:
     header = cells[0][0]
     columns = {name: header["columns"][name] for name in ("dataset", "split", "backbone", "attack", "budget", "steps")}

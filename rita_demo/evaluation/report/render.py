@@ -8,14 +8,6 @@ from rita_demo.evaluation.report import latex
 from rita_demo.evaluation.report.paper_tables import paper_tables
 from rita_demo.evaluation.report.results import COLUMNS, ResultRow
 from rita_demo.evaluation.report.tables import NOTES, Table, measured_tables
-from rita_demo.records.errors import SettingError
-
-
-def render(rows: Sequence[ResultRow], form: str) -> str:
-    """The rows as ``markdown``, ``csv`` or ``latex``."""
-    if form not in FORMATS:
-        raise SettingError(f"The format is one of {', '.join(FORMATS)}; got {form[:40]!r}.")
-    return FORMATS[form](rows)
 
 
 def as_csv(rows: Sequence[ResultRow]) -> str:

@@ -41,9 +41,7 @@ class ResultRow(MeasuredCell):
         non_default: the settings that differ from the recommended ones.
         threat_model: its sentences. ``scope``: a sentence on pictures and classes. ``note``: one on the model.
         already_wrong: pictures that CLIP got wrong before the attack (0 without an attack).
-        vs_plain: comparison with the plain Ensemble on the same attacked pictures, or with the nearest one.
-        vs_matching: comparison with the Ensemble that weights views as RITA does.
-        vs_off: comparison of a kept memory with no memory.
+        vs_plain, vs_matching, vs_off: see :func:`rita_demo.evaluation.report.ensemble_reference.compare_with_ensembles`.
         accuracy_range: lowest and highest accuracy of one seed in percent; None for one seed.
         weights: a hash of the model's weights.
         target_hits: answers that are the attack's target; None without a target.
@@ -128,13 +126,8 @@ def read_header(place: Path) -> dict[str, Any]:
         raise DataError(f"The header of {place.name} is damaged.", "Delete that folder and evaluate again.") from error
 
 
-def result_row(
-    cells: PooledCell,
-    vs_plain: PairedComparison | None = None,
-    vs_matching: PairedComparison | None = None,
-    vs_off: PairedComparison | None = None,
-) -> ResultRow:
-    """One cell measured with one or more seeds."""
+def result_row(cells: PooledCell, **comparisons: Any) -> ResultRow:
+    """One cell measured with one or more seeds, and its ``vs_...`` comparisons."""
     header, rows = cells[0][0], rows_of(cells)
     share, n = fmean(row["right"] for row in rows), len({row["picture"] for row in rows})
     low, high = wilson(share * n, n)
@@ -161,9 +154,7 @@ def result_row(
         non_default=", ".join(f"{name}={value}" for name, value in header["special"].items()),
         threat_model=tuple(header["threat_model"]["sentences"]),
         scope=f"Accuracy on {some}, among {classes} prompts{part}.",
-        vs_plain=vs_plain,
-        vs_matching=vs_matching,
-        vs_off=vs_off,
+        **comparisons,
         already_wrong=len({row["picture"] for row in rows if row["already_wrong"]}),
         accuracy_range=(min(by_seed), max(by_seed)) if len(cells) > 1 else None,
         weights=header["weights"],
@@ -176,13 +167,9 @@ def result_row(
 def run_times(rows: Iterable[MeasuredCell]) -> tuple[RunTime, ...]:
     """The time of every method: of its cell with the fewest other settings than the recommended ones, then with most
     pictures. CLIP needs one view of all that are cut. Cells without times are left out."""
-    found: dict[str, ResultRow] = {}
-    timed = (row for row in rows if isinstance(row, ResultRow))
+    found: dict[str, RunTime] = {}
+    timed = (row for row in rows if isinstance(row, ResultRow) and row.method in DEFENCES)
     for row in sorted(timed, key=lambda r: (len(r.non_default.split(", ")) if r.non_default else 0, -r.n)):
-        if row.method in DEFENCES:
-            found.setdefault(row.method, row)
-    return tuple(RunTime(row.method, _own_views(row), row.seconds, row.n) for row in found.values())
-
-
-def _own_views(row: ResultRow) -> float:
-    return row.view_seconds / row.views if row.method == "clip" and row.views else row.view_seconds
+        views = row.view_seconds / row.views if row.method == "clip" and row.views else row.view_seconds
+        found.setdefault(row.method, RunTime(row.method, views, row.seconds, row.n))
+    return tuple(found.values())

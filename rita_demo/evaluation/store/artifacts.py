@@ -1,16 +1,19 @@
 """Where artifacts of a picture are stored: in packed files or PNG files on disk, or in memory.
 
 An artifact is made once per picture: its encoded views, its attacked square, or its tuned prompts. In memory it can
-travel to another process and back.
+travel to another process and back. The key of a picture is its id and its size in bytes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rita_demo.evaluation.pictures import DatasetItem
+import numpy as np
+
 from rita_demo.evaluation.store import files
 from rita_demo.records.errors import DataError
+
+Key = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -23,21 +26,20 @@ class Artifact:
 
 @dataclass
 class MemoryStore:
-    """Holds the artifact of one picture; ``added`` is the one that was put here, if any."""
+    """Holds the ``known`` artifacts of some pictures; ``added``: those that were put here."""
 
-    artifact: Artifact | None = None
-    added: Artifact | None = None
+    known: dict[Key, Artifact]
+    added: dict[Key, Artifact] = field(default_factory=dict)
     name: str = "memory"
 
-    def __contains__(self, item: DatasetItem) -> bool:
-        return self.artifact is not None
+    def __contains__(self, key: Key) -> bool:
+        return self.find(key) is not None
 
-    def find(self, item: DatasetItem) -> Artifact | None:
-        return self.artifact
+    def find(self, key: Key) -> Artifact | None:
+        return self.known.get(key) or self.added.get(key)
 
-    def put(self, item: DatasetItem, artifact: Artifact) -> None:
-        if self.artifact is None:
-            self.artifact = self.added = artifact
+    def put(self, key: Key, artifact: Artifact) -> None:
+        self.added[key] = artifact
 
 
 class DirectoryStore:
@@ -57,14 +59,14 @@ class DirectoryStore:
             files.truncate(self._packed, len(rows) * item_bytes)
         self.positions = {(row["id"], row["size"]): (at, row) for at, row in enumerate(rows)}
 
-    def __contains__(self, item: DatasetItem) -> bool:
-        return (item.id, item.size) in self.positions
+    def __contains__(self, key: Key) -> bool:
+        return key in self.positions
 
-    def find(self, item: DatasetItem) -> Artifact | None:
+    def find(self, key: Key) -> Artifact | None:
         """The artifact of a picture, if it is stored."""
-        if item not in self:
+        if key not in self:
             return None
-        position, row = self.positions[item.id, item.size]
+        position, row = self.positions[key]
         if self.item_bytes is None:
             return Artifact(row, self._png(position).read_bytes())
         with self._packed.open("rb") as file:
@@ -77,20 +79,49 @@ class DirectoryStore:
             )
         return Artifact(row, data)
 
-    def put(self, item: DatasetItem, artifact: Artifact) -> None:
+    def put(self, key: Key, artifact: Artifact) -> None:
         """Store an artifact, unless the picture has one: made again, it would be the same."""
-        if item in self:
+        if key in self:
             return
-        row, position = {"id": item.id, "size": item.size} | artifact.row, len(self.positions)
+        row, position = {"id": key[0], "size": key[1]} | artifact.row, len(self.positions)
         if self.item_bytes is None:
             files.atomic_write(self._png(position), artifact.data)
         else:
             files.append_bytes(self._packed, artifact.data)
         files.append_line(self._index_file, row)
-        self.positions[item.id, item.size] = (position, row)
+        self.positions[key] = (position, row)
 
     def _png(self, position: int) -> Path:
         return self.folder / f"{position:06d}.png"
 
 
 ArtifactStore = MemoryStore | DirectoryStore
+
+
+@dataclass(frozen=True)
+class FeatureStore:
+    """Unit features of one shape (..., D) per picture, stored in half precision.
+
+    Methods always start from the stored features, also when they were just made: a number does not depend on whether
+    they were read back.
+    """
+
+    store: ArtifactStore
+    shape: tuple[int, ...]
+
+    def find(self, key: Key) -> tuple[dict[str, Any], np.ndarray] | None:
+        """The row and the features (float32, unit length) of a picture, if they are stored."""
+        if (artifact := self.store.find(key)) is None:
+            return None
+        return artifact.row, unit_features(np.frombuffer(artifact.data, "<f2").reshape(self.shape))
+
+    def put(self, key: Key, features: np.ndarray, row: dict[str, Any]) -> None:
+        """Store the features and the row of a picture."""
+        self.store.put(key, Artifact(row, features.astype("<f2").tobytes()))
+
+
+def unit_features(stored: np.ndarray) -> np.ndarray:
+    """Half-precision features (..., D) as float32 of unit length."""
+    features = stored.astype(np.float32)
+    features /= np.linalg.norm(features, axis=-1, keepdims=True).clip(1e-12)
+    return features

@@ -23,10 +23,12 @@ from rita_demo.records.errors import DataError
 
 @dataclass
 class RowWriter:
-    """Takes the rows of a cell; ``columns`` of its tables, ``cache`` after the last row (None without a stream)."""
+    """Takes the rows of a cell: ``columns`` of its tables, ``cache`` after the last row (None without a stream),
+    ``count``: index of the first picture without a row."""
 
     columns: dict[str, Any]
     cache: CacheState | None
+    count: int
 
     def append(self, row: dict[str, Any], change: CacheUpdate | None, after: CacheState | None) -> None:
         """Add the row of the next picture; ``change`` and ``after``: the cache update and the updated cache."""
@@ -43,10 +45,9 @@ class RowWriter:
 
 
 class CellFile(RowWriter):
-    """A cell's folder, opened to resume: ``count`` rows are there, ``cache`` is the cache after them."""
+    """A cell's folder, opened to resume."""
 
     def __init__(self, folder: Path, header: dict[str, Any], cache: CacheState | None) -> None:
-        super().__init__(header["columns"], cache)
         self._rows, self._features = folder / "rows.jsonl", folder / "memory.f32"
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / "header.json").is_file():
@@ -54,7 +55,7 @@ class CellFile(RowWriter):
             files.atomic_write(folder / "header.json", (text + "\n").encode())
         files.truncate_partial_line(self._rows)
         rows = files.read_lines(self._rows)
-        self.count = len(rows)
+        super().__init__(header["columns"], cache, len(rows))
         if cache is not None:
             views = sum(len(row["entered"]) for row in rows)
             files.truncate(self._features, views * cache.features.shape[2] * 4)

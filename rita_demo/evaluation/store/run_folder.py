@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
+from itertools import chain
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -18,35 +19,12 @@ from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.cell_header import header_of
 from rita_demo.evaluation.dataset_settings import settings_for
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet, is_attacked, picture_seed
-from rita_demo.evaluation.planned_cells import Cell, ModelIdentity
+from rita_demo.evaluation.planned_cells import Cell, ModelFacts
 from rita_demo.evaluation.request import Request
-from rita_demo.evaluation.store.artifacts import DirectoryStore
+from rita_demo.evaluation.store.artifacts import ArtifactStore, DirectoryStore, FeatureStore, Key, MemoryStore
 from rita_demo.evaluation.store.cell_file import CellFile
-from rita_demo.evaluation.store.tuned_prompts import TunedPromptStore, stored_shape
-from rita_demo.evaluation.store.views_and_attacks import AttackedPictureStore, EncodedPictureStore
-from rita_demo.records import BackboneInfo
 
-PromptStores = Mapping[Any, TunedPromptStore | None]  # by tuning key; None: not stored
-
-
-@dataclass(frozen=True)
-class ModelFacts:
-    """What a run folder stores about a model."""
-
-    info: BackboneInfo
-    weights: str  # a hash
-
-    @property
-    def identity(self) -> ModelIdentity:
-        return ModelIdentity(self.info.name, self.weights)
-
-
-@dataclass(frozen=True)
-class DatasetRun:
-    """One dataset under one seed; independent of all others."""
-
-    dataset: str
-    seed: int
+MAX_BYTES = 1 << 20  # of a picture's tuned prompts; those of larger vocabularies are tuned again in every process
 
 
 @dataclass(frozen=True)
@@ -81,9 +59,38 @@ class PictureRequest:
         return self.view_cell.target_index(self.item.label, self.names) if self.attacked else None
 
 
-def dataset_runs(request: Request) -> list[DatasetRun]:
-    """Datasets times seeds."""
-    return [DatasetRun(name, seed) for name in request.datasets for seed in request.seeds]
+@dataclass(frozen=True)
+class PictureStores:
+    """Where the artifacts of pictures are stored, for cells that share their views.
+
+    ``views`` (N, D); ``attacks``: squares as PNG, None where nothing is attacked; ``prompts``: the tuned ones (K, P, D),
+    P of them learnable, by tuning key, None: not stored.
+    """
+
+    views: FeatureStore
+    attacks: ArtifactStore | None
+    prompts: dict[Any, FeatureStore | None]
+
+    def each(self) -> list[Any]:
+        """The stores of artifacts, as far as there are any."""
+        features = [one.store for one in (self.views, *self.prompts.values()) if one is not None]
+        return features if self.attacks is None else [*features, self.attacks]
+
+    def in_memory(self, keys: Sequence[Key], pixels: bool) -> PictureStores:
+        """The same stores in memory, with what is stored of these pictures; of attacked squares only with ``pixels``."""
+
+        def held(one: ArtifactStore) -> MemoryStore:
+            return MemoryStore({key: artifact for key in keys if (artifact := one.find(key)) is not None})
+
+        attacks = self.attacks and (held(self.attacks) if pixels else MemoryStore({}))
+        prompts = {key: one and replace(one, store=held(one.store)) for key, one in self.prompts.items()}
+        return PictureStores(replace(self.views, store=held(self.views.store)), attacks, prompts)
+
+    def copy_to(self, other: PictureStores) -> None:
+        """Put what was added here, in memory, into the same stores elsewhere."""
+        for here, there in zip(self.each(), other.each()):
+            for key, artifact in here.added.items():
+                there.put(key, artifact)
 
 
 class RunFolder:
@@ -94,38 +101,38 @@ class RunFolder:
         # groups that are open at the same time share the object that tracks a folder's content
         self._opened: WeakValueDictionary[Path, DirectoryStore] = WeakValueDictionary()
         self._begin = time.perf_counter()
-        self._stored: dict[tuple[DatasetRun, str], tuple[float, float]] = {}
+        self.found = self.done = 0.0  # pictures, once per group of cells: that were stored when it was opened, and now
 
-    def groups(self, task: DatasetRun) -> Iterator[CellGroup]:
+    def groups(self, dataset: str, seed: int) -> Iterator[CellGroup]:
         """The groups of one dataset and seed, each opened when it is requested."""
-        found = self._planned(task)
+        found = self._planned(dataset, seed)
         for number, group in enumerate(found, start=1):
-            yield CellGroup(self, task, group, f"part {number} of {len(found)}")
+            yield CellGroup(self, dataset, seed, group, f"part {number} of {len(found)}")
 
-    def _planned(self, task: DatasetRun) -> list[list[Cell]]:
-        pictures, model = self.picture_sets[task.dataset], self.facts.identity
-        cells = planned_cells.cells_of(settings_for(self.request, task.dataset, pictures.names), task.seed)
+    def all_groups(self) -> Iterator[CellGroup]:
+        """The groups of all datasets and seeds."""
+        return chain.from_iterable(self.groups(*run) for run in self.request.runs)
+
+    def _planned(self, dataset: str, seed: int) -> list[list[Cell]]:
+        pictures, model = self.picture_sets[dataset], self.facts
+        cells = planned_cells.cells_of(settings_for(self.request, dataset, pictures.names), seed)
         return planned_cells.groups_by_views(planned_cells.unique_cells(cells, pictures, model), pictures, model)
 
     @cached_property
     def _total(self) -> int:
         """Pictures to measure, once per group of cells: over all datasets, seeds and attacks."""
-        tasks = dataset_runs(self.request)
-        return sum(len(self._planned(task)) * len(self.picture_sets[task.dataset].items) for task in tasks)
+        runs = self.request.runs
+        return sum(len(self._planned(name, seed)) * len(self.picture_sets[name].items) for name, seed in runs)
 
-    def pace(self, task: DatasetRun, title: str, stored: float) -> str:
-        """How far and how fast the request is, once ``stored`` pictures of a group are there. The first call for a
-        group is made when it is opened: what it finds was not measured now."""
-        first, _ = self._stored.get((task, title), (stored, stored))
-        self._stored[task, title] = (first, stored)
-        done = sum(now for _, now in self._stored.values())
-        new = done - sum(found for found, _ in self._stored.values())
-        if not new:
-            return f"{done:.0f} of {self._total} in all"
+    @property
+    def pace(self) -> str:
+        """How far and how fast the request is."""
+        if not (new := self.done - self.found):
+            return f"{self.done:.0f} of {self._total} in all"
         rate = new / (time.perf_counter() - self._begin)
         speed = f"{rate:.2g}" if rate < 10 else f"{rate:.0f}"
-        left = timedelta(seconds=round((self._total - done) / rate))
-        return f"{done:.0f} of {self._total} in all, {speed} pictures per second, {left} left"
+        left = timedelta(seconds=round((self._total - self.done) / rate))
+        return f"{self.done:.0f} of {self._total} in all, {speed} pictures per second, {left} left"
 
     def artifacts(self, kind: str, key: str, item_bytes: int | None = None) -> DirectoryStore:
         """The artifacts ``looks``, ``attacked`` or ``tuned`` of a key; while they are in use, the same object."""
@@ -139,18 +146,20 @@ class RunFolder:
 class CellGroup:
     """The cells of one dataset and seed that share their views.
 
-    ``views``, ``attacks`` and ``prompt_stores`` are indexed by whether a picture arrives attacked: the clean part of
-    mixed traffic shares the views of clean runs.
+    ``stores`` are indexed by whether a picture arrives attacked: the clean part of mixed traffic shares the views of
+    clean runs.
     """
 
-    def __init__(self, run: RunFolder, task: DatasetRun, cells: list[Cell], title: str) -> None:
-        self._run, self._dataset_run, self._title = run, task, title
-        self._pictures, self._model = run.picture_sets[task.dataset], run.facts.identity
+    def __init__(self, run: RunFolder, dataset: str, seed: int, cells: list[Cell], title: str) -> None:
+        self._run, self._seed, self._title = run, seed, title
+        self._pictures, self._model = run.picture_sets[dataset], run.facts
         self.cells = cells
-        self.stream = self._pictures.stream(task.seed, cells[0].traffic.order)
+        self.stream = self._pictures.stream(seed, cells[0].traffic.order)
         self.files = [self._file(cell) for cell in cells]
         self._cells_by_attacked = {True: cells, False: [cell.clean for cell in cells]}
-        self._pace()
+        stored = sum(file.count for file in self.files) / len(self.files)
+        run.found += stored
+        run.done += stored
 
     @property
     def first_pending(self) -> int:
@@ -159,50 +168,40 @@ class CellGroup:
 
     def request(self, index: int) -> PictureRequest:
         """Picture number ``index`` of the stream."""
-        seed, item = self._dataset_run.seed, self.stream[index]
+        seed, item = self._seed, self.stream[index]
         attacked = is_attacked(seed, item, self.cells[0].traffic.share)
         view_cell = self._cells_by_attacked[attacked][0]
         return PictureRequest(self._pictures.names, item, picture_seed(seed, item), attacked, view_cell)
 
     def step(self, index: int, new: int) -> EvaluationStep:
         """The progress after picture number ``index``, with ``new`` rows."""
-        about = f"{self._pictures.dataset}, seed {self._dataset_run.seed}, {self.cells[0].requested.attack}"
+        self._run.done += new / len(self.files)
+        about = f"{self._pictures.dataset}, seed {self._seed}, {self.cells[0].requested.attack}"
         count = f"picture {index + 1} of {len(self.stream)}"
-        return EvaluationStep(index + 1, len(self.stream), new, f"{about}, {self._title}: {count}", self._pace())
-
-    def _pace(self) -> str:
-        stored = sum(file.count for file in self.files) / len(self.files)
-        return self._run.pace(self._dataset_run, self._title, stored)
+        return EvaluationStep(index + 1, len(self.stream), new, f"{about}, {self._title}: {count}", self._run.pace)
 
     @cached_property
-    def views(self) -> dict[bool, EncodedPictureStore]:
-        """The stored views."""
-        found = {}
-        for attacked, (cell, *_) in self._cells_by_attacked.items():
-            shape = (cell.requested.views, self._run.facts.info.width)
-            key = planned_cells.views_key(cell, self._pictures, self._model)
-            store = self._run.artifacts("looks", key, 2 * prod(shape))
-            found[attacked] = EncodedPictureStore(store, shape, cell.requested.view_scale)
-        return found
+    def stores(self) -> dict[bool, PictureStores]:
+        """The stored artifacts, opened when they are first needed."""
+        return {attacked: self._stores(attacked, cells) for attacked, cells in self._cells_by_attacked.items()}
 
-    @cached_property
-    def attacks(self) -> dict[bool, AttackedPictureStore | None]:
-        """The stored attacked squares; None where nothing is attacked."""
-        found: dict[bool, AttackedPictureStore | None] = {True: None, False: None}
-        cell = self.cells[0]
-        if cell.requested.attack != "none":
-            key = planned_cells.attack_key(cell, self._pictures, self._model)
-            found[True] = AttackedPictureStore(self._run.artifacts("attacked", key))
-        return found
+    def _stores(self, attacked: bool, cells: list[Cell]) -> PictureStores:
+        cell, pictures, model = cells[0], self._pictures, self._model
+        views = planned_cells.views_key(cell, pictures, model)
+        attacks = None
+        if attacked and cell.requested.attack != "none":
+            attacks = self._run.artifacts("attacked", planned_cells.attack_key(cell, pictures, model))
+        tuned = {planned_cells.tuning_key(c): c for c in reversed(cells) if not DEFENCES[c.method].baseline}
+        prompts: dict[Any, FeatureStore | None] = dict.fromkeys(tuned)
+        for key, one in tuned.items():
+            shape = (len(pictures.names), one.settings.prompts, model.info.width)
+            if one.settings.tuning_steps and one.settings.tuning_loss != "none" and 2 * prod(shape) <= MAX_BYTES:
+                prompts[key] = self._features("tuned", planned_cells.tuned_prompts_key(one, pictures, model), shape)
+        looks = self._features("looks", views, (cell.requested.views, model.info.width))
+        return PictureStores(looks, attacks, prompts)
 
-    @cached_property
-    def prompt_stores(self) -> dict[bool, PromptStores]:
-        """The stored tuned prompts by tuning key; None where they are not stored."""
-        found: dict[bool, PromptStores] = {}
-        for attacked, cells in self._cells_by_attacked.items():
-            tuned = {planned_cells.tuning_key(c): c for c in reversed(cells) if not DEFENCES[c.method].baseline}
-            found[attacked] = {key: self._prompt_store(cell) for key, cell in tuned.items()}
-        return found
+    def _features(self, kind: str, key: str, shape: tuple[int, ...]) -> FeatureStore:
+        return FeatureStore(self._run.artifacts(kind, key, 2 * prod(shape)), shape)
 
     def _file(self, cell: Cell) -> CellFile:
         from rita_demo.engine.engine import empty_cache_for  # loads torch
@@ -210,15 +209,8 @@ class CellGroup:
         key = planned_cells.cell_key(cell, self._pictures, self._model)
         column = re.sub(r"[^\w@.-]+", "-", cell.attack_label)[:60]  # the name of a target may hold any character
         name = f"{self._pictures.dataset}_{cell.method}_{column}_{key}".replace(":", "-")
-        info, cache = self._run.facts.info, None
+        cache = None
         if cell.settings.protocol == "stream":
-            cache = empty_cache_for(info, self._pictures.names, cell.settings)
-        header = header_of(cell, self._pictures, self._model, info)
+            cache = empty_cache_for(self._model.info, self._pictures.names, cell.settings)
+        header = header_of(cell, self._pictures, self._model)
         return CellFile(self._run.request.out / "cells" / name, header, cache)
-
-    def _prompt_store(self, cell: Cell) -> TunedPromptStore | None:
-        shape = stored_shape(len(self._pictures.names), self._run.facts.info.width, cell.settings)
-        if shape is None:
-            return None
-        key = planned_cells.tuned_prompts_key(cell, self._pictures, self._model)
-        return TunedPromptStore(self._run.artifacts("tuned", key, 2 * prod(shape)), shape)

@@ -1,0 +1,142 @@
+"""Which cells a request has, and when views, attacks and rows of one are those of another."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rita_demo.evaluation import planned_cells
+from rita_demo.evaluation.dataset_settings import settings_for
+from rita_demo.evaluation.pictures import PictureSet, collect
+from rita_demo.evaluation.planned_cells import Cell, ModelIdentity, attack_key, cell_key, settings_hash, views_key
+from rita_demo.evaluation.request import Request, points
+from rita_demo.records.errors import SettingError
+
+MODEL = ModelIdentity("tiny", "weights")
+PROMPTED = {"clip", "ensemble", "mta"}  # methods that use the hand-written prompt
+METHODS = ("clip", "ensemble", "tpt", "mta", "rita")
+
+
+def cells(
+    attacks: str, methods: tuple[str, ...] = ("clip", "rita"), *, pictures: PictureSet | None = None, **more: Any
+) -> list[Cell]:
+    """The cells of seed 0 (or ``seed``) on ``pictures``."""
+    fields = {name: more.pop(name) for name in ("target", "seeds") if name in more}
+    seed, found = more.pop("seed", 0), points(attacks=attacks, **{"budget": "4", "protocols": "off", **more})
+    name = pictures.dataset if pictures else "caltech101"
+    request = Request((name,), "val", methods, found[0], Path("unused"), fixed_seeds=found[1], **fields)
+    return list(planned_cells.cells_of(settings_for(request, name, pictures.names if pictures else ()), seed))
+
+
+@pytest.fixture(scope="module")
+def pictures(data_root: Path) -> PictureSet:
+    return collect("caltech101", data_root, "val", limit=None, allow_partial=True)
+
+
+@pytest.fixture(scope="module")
+def dtd(data_root: Path) -> PictureSet:
+    return collect("dtd", data_root, "val", limit=None, allow_partial=True)
+
+
+@pytest.mark.parametrize(
+    ("attacks", "sweep", "different"),
+    [
+        ("pgd", "attack_views=4,8", 1),
+        ("eot", "attack_views=4,8", 2),
+        ("defence", "attack_views=4,8", 2),
+        ("eot", "view_scale=0.1,0.5", 2),
+        ("pgd", "view_scale=0.1,0.5", 1),
+        ("eot", "entropy_weight=0.01,0.1", 1),
+        ("defence", "entropy_weight=0.01,0.1", 2),
+        ("defence", "views=16,32", 1),
+        ("autoattack", "autoattack=standard,rand", 2),
+        ("autoattack", "attack_views=4,8", 1),
+        ("cw_l2", "budget=1,4", 1),
+        ("autoattack", "steps=7,10", 1),
+        ("di", "steps=7,10", 2),
+    ],
+)
+def test_attacks_are_recomputed_exactly_when_they_depend_on_a_setting(pictures, attacks, sweep, different) -> None:
+    found = cells(attacks, sweeps=[sweep])
+    assert len({attack_key(cell, pictures, MODEL) for cell in found}) == different
+    assert len([c for c in found if c.method == "clip"]) == different
+
+
+def test_an_attack_that_uses_the_cache_shares_no_pictures_between_cells(pictures: PictureSet) -> None:
+    found = {(c.method, c.settings.protocol): c for c in cells("defence", protocols="off,reset,stream")}
+    assert set(found) == {("clip", "off"), ("rita", "off"), ("rita", "reset"), ("rita", "stream")}
+    by, fewer = (
+        {name: attack_key(cell, some, MODEL) for name, cell in found.items()}
+        for some in (pictures, replace(pictures, items=pictures.items[:-1]))  # another stream, other caches
+    )
+    assert by["clip", "off"] == by["rita", "off"]
+    assert len({by["rita", p] for p in ("off", "reset", "stream")}) == 3
+    assert {name for name in by if by[name] != fewer[name]} == {("rita", "stream")}
+
+
+@pytest.mark.parametrize(
+    ("attack", "twice", "squares"),
+    [("none", PROMPTED, 1), ("noise", PROMPTED, 1), ("defence", PROMPTED, 1), ("pgd", METHODS, 2), ("eot", METHODS, 2)],
+)
+def test_exactly_the_cells_that_depend_on_the_template_are_measured_again(dtd, attack, twice, squares) -> None:
+    found = cells(attack, METHODS, pictures=dtd, sweeps=["hand_prompt=photo,dataset"])
+    counts = Counter(cell.method for cell in found)
+    assert counts == {method: 1 + (method in twice) for method in METHODS}
+    clip = [cell for cell in found if cell.method == "clip"]
+    for key, different in ((attack_key, squares), (views_key, squares), (settings_hash, 2)):
+        assert len({key(c, dtd, MODEL) for c in clip}) == different
+    assert {c.settings.hand_prompt for c in clip} == {"photo", "{} texture."}
+
+
+def test_a_dataset_with_the_default_template_is_measured_once(pictures: PictureSet) -> None:
+    found = cells("pgd", METHODS, pictures=pictures, sweeps=["hand_prompt=photo,dataset"])
+    assert len(found) == 5
+    assert {c.requested.hand_prompt for c in found} == {"photo"}
+
+
+def test_runs_stored_before_the_template_setting_are_found(dtd: PictureSet) -> None:
+    (usual,) = cells("pgd", ("clip",), pictures=dtd)
+    settings = {n: v for n, v in usual.settings.as_dict().items() if n not in planned_cells.COLUMNS}
+    del settings["hand_prompt"]
+    settings["descriptions"] = planned_cells._description_content(usual, dtd)
+    then = {"format": planned_cells.FORMAT, "knobs": settings, "fixed": [], "names": dtd.names}
+    then |= {"pictures": planned_cells.digest(sorted(e.key for e in dtd.items)), "weights": MODEL.weights}
+    assert settings_hash(usual, dtd, MODEL) == planned_cells.digest(then)
+
+
+def test_keys_depend_on_the_target_except_for_clean_pictures(pictures: PictureSet) -> None:
+    targets = ("", "next", "dog", "DOG")
+    found = {t: cells("none,pgd", ("clip",), pictures=pictures, target=t) for t in targets}
+    for key in (attack_key, views_key, cell_key, settings_hash):
+        of = {t: {c.requested.attack: key(c, pictures, MODEL) for c in cs} for t, cs in found.items()}
+        assert len({of[target]["pgd"] for target in ("", "next", "dog")}) == 3
+        assert of["dog"]["pgd"] == of["DOG"]["pgd"]
+    assert len({cell_key(cs[0], pictures, MODEL) for cs in found.values()}) == 1
+    assert {cs[0].attack_label for cs in found.values()} == {"none"}
+    assert [found["next"][1].target_index(label, pictures.names) for label in range(3)] == [1, 2, 0]
+
+
+def test_settings_that_a_method_does_not_have_are_not_measured_twice() -> None:
+    options = {"budget": "1,4", "protocols": "off,reset,stream", "sweeps": ["cache_weight=0,1"]}
+    found = cells("none,fgsm,pgd", ("clip", "ensemble", "rita"), **options)
+    counts = Counter((cell.method, cell.settings.attack) for cell in found)
+    assert counts["clip", "none"] == 1  # neither budget nor memory
+    assert counts["ensemble", "pgd"] == 2  # two budgets
+    assert counts["rita", "none"] == 1 + 2 * 2  # off; reset and stream with two weights
+    assert counts["rita", "pgd"] == 2 * (1 + 2 * 2)
+
+
+def test_clean_clip_is_measured_with_one_seed_only() -> None:
+    second = [(cell.method, cell.settings.attack) for cell in cells("none,pgd", seeds=(0, 1), seed=1)]
+    assert sorted(second) == [("clip", "pgd"), ("rita", "none"), ("rita", "pgd")]
+
+
+def test_set_overrides_options_and_sweep_overrides_both() -> None:
+    found, _ = points(
+        attacks="pgd", budget="1", protocols="off", assignments=["budget=2", "slots=5"], sweeps=["slots=1,2"]
+    )
+    assert {(p.budget, p.slots) for p in found} == {(2, 1), (2, 2)}
+    with pytest.raises(SettingError, match="no setting"):
+        points(attacks="pgd", budget="1", sweeps=["colour=red"])
