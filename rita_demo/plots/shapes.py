@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from rita_demo.plots.theme import COLOURS, SIDE_STYLES, TRANSPARENT
+from rita_demo.plots.figure import Figure
+from rita_demo.plots.theme import COLOURS, FADED, SIDE_STYLES, TRANSPARENT
 from rita_demo.records import MeasuredCell
 
 
@@ -62,3 +63,26 @@ def accuracy_bars(cells: Iterable[MeasuredCell], colour: str) -> dict[str, Any]:
         "array": [cell.high - cell.accuracy for cell in cells],
         "arrayminus": [cell.accuracy - cell.low for cell in cells],
     }
+
+
+def dim_columns(selected: int, count: int) -> list[dict[str, Any]]:
+    """Shapes that dim every column of ``count`` but the selected one, over the full height."""
+    cover = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "line": {"width": 0}}
+    cover |= {"fillcolor": COLOURS["surface"], "opacity": 1 - FADED}
+    ends = ((-0.5, selected - 0.5), (selected + 0.5, count - 0.5))
+    return [cover | {"x0": low, "x1": high} for low, high in ends if low < high]
+
+
+def add_hit_area(figure: Figure, height: float, data: list, hover: str, **more: Any) -> None:
+    """Invisible bars of full height, so that the whole column of a small mark can be hovered and clicked."""
+    figure.add_bar(
+        x=list(range(len(data))),
+        y=[height] * len(data),
+        width=1,
+        customdata=data,
+        hovertemplate=f"{hover}<extra></extra>",
+        marker={"color": TRANSPARENT, "line": {"width": 0}},
+        name="pick",
+        hoverlabel={"bgcolor": COLOURS["surface"]},
+        **more,
+    )

@@ -7,7 +7,7 @@ import pytest
 
 from rita_demo.plots import attack_steps, class_costs, css_variables, plan_heatmap, view_entropies, view_seed_results
 from rita_demo.plots.labels import escaped, percent, printable
-from rita_demo.plots.theme import CLASS_PALETTE, CSS_ROLES, DARK_COLOURS, PALETTE
+from rita_demo.plots.theme import CLASS_STYLES, DARK_COLOURS, PALETTE
 from rita_demo.records import Run
 from tests.plots.synthetic import make_attack_steps, make_view_seed_results
 
@@ -78,12 +78,12 @@ def test_percentages_never_round_to_0_or_100(share, digits, words):
 
 
 def test_every_light_colour_has_one_dark_partner_and_css_has_both():
-    assert len(DARK_COLOURS) == len(PALETTE) + len(CLASS_PALETTE)
+    assert len(DARK_COLOURS) == len(PALETTE) + len(CLASS_STYLES)
     for light, dark in PALETTE.values():
         assert re.fullmatch(r"#[0-9a-f]{6}", light)
         assert re.fullmatch(r"#[0-9a-f]{6}", dark)
     css = css_variables()
-    for role in CSS_ROLES:
+    for role in PALETTE:
         assert css.count(f"--rita-{role}:") == 2
 
 
@@ -113,5 +113,5 @@ def _contrast(one: str, other: str) -> float:
 def test_text_and_class_marks_have_enough_contrast_to_the_background(shade):
     for role in ("clean", "attack", "defence", "cache", "text", "quiet"):
         assert _contrast(PALETTE[role][shade], PALETTE["surface"][shade]) >= 4.5, role  # AA for words
-    for pair in CLASS_PALETTE:
-        assert _contrast(pair[shade], PALETTE["surface"][shade]) >= 3  # AA for graphics
+    for style in CLASS_STYLES:
+        assert _contrast(style[shade], PALETTE["surface"][shade]) >= 3  # AA for graphics

@@ -2,19 +2,12 @@
 
 from collections.abc import Sequence
 
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.plots.axes import category_axis, label_width
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped
 from rita_demo.plots.shapes import outlined
-from rita_demo.plots.theme import (
-    COLOURS,
-    METHOD_STYLES,
-    annotation,
-    axis,
-    category_axis,
-    finalise,
-    label_width,
-    message_figure,
-)
+from rita_demo.plots.theme import COLOURS, annotation, axis, finalise, message_figure, method_colour
 from rita_demo.records import Run, ViewSeedResult
 
 
@@ -25,8 +18,8 @@ def view_seed_results(run: Run, repeats: Sequence[ViewSeedResult]) -> Figure:
     """
     if not repeats:
         return message_figure("Other view seeds have not been tried yet.")
-    methods = [m for m in METHOD_STYLES if any(m in r.verdicts for r in repeats)][::-1]
-    titles = [METHOD_STYLES[m]["title"] for m in methods]
+    methods = [m for m in DEFENCES if any(m in r.verdicts for r in repeats)][::-1]
+    titles = [DEFENCES[m].title for m in methods]
     notes = [annotation("● right   × wrong", 0, 1, yshift=6)]
     place = {"yref": "y", "xshift": 8, "yanchor": "middle", "font": {"size": 13, "color": COLOURS["text"]}}
     figure, summary = Figure(), []
@@ -41,7 +34,7 @@ def view_seed_results(run: Run, repeats: Sequence[ViewSeedResult]) -> Figure:
                 for _, seed, k in answers
             ],
             name=title,
-            marker=outlined(["circle" if r else "x-thin" for r in right], METHOD_STYLES[method]["colour"], 11),
+            marker=outlined(["circle" if r else "x-thin" for r in right], method_colour(method), 11),
             cliponaxis=False,
         )
         notes.append(annotation(f"<b>{sum(right)}</b> of {len(right)}", 1, row, **place))

@@ -16,8 +16,8 @@ from rita_demo.plots.decision.cells import (
 )
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, percent, reference_tag
-from rita_demo.plots.shapes import frame
-from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_columns, finalise
+from rita_demo.plots.shapes import dim_columns, frame
+from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, finalise
 from rita_demo.records import Run
 
 MAX_ROWS = 200

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from rita_demo.plots.axes import category_axis
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.shapes import frame
-from rita_demo.plots.theme import COLOURS, DIVERGING, SIDE_STYLES, axis, category_axis, dim_columns
+from rita_demo.plots.shapes import dim_columns, frame
+from rita_demo.plots.theme import COLOURS, DIVERGING, SIDE_STYLES, axis
 from rita_demo.records import ImageResult, Run
 
 COLOUR_RANGE = 2.0  # the plan's colours go from a quarter (2^-2) to four times (2^2) an even share

@@ -78,7 +78,6 @@ def class_costs(
         alt=f"Transport cost of {len(shown)} classes in cosine distance. {'. '.join(_cheapest(run, name) for name in sides)}.",
         pickable=True,
         narrow=narrow,
-        hovermode="closest",
         annotations=notes,
         shapes=shapes,
         margin={"l": 158, "r": 12, "t": 62, "b": 44},

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rita_demo.plots.axes import percent_ticks
 from rita_demo.plots.decision.cells import (
     PLAN_SCALE,
     add_cells,
@@ -16,7 +17,8 @@ from rita_demo.plots.decision.cells import (
 )
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, percent
-from rita_demo.plots.theme import COLOURS, SIDE_STYLES, add_hit_area, annotation, axis, finalise, percent_ticks
+from rita_demo.plots.shapes import add_hit_area
+from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, finalise
 from rita_demo.records import ImageResult, Run
 
 FLAT_TOLERANCE = 0.05  # a plan whose every cell is this close to an even share is called flat

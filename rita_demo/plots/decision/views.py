@@ -7,17 +7,8 @@ import numpy as np
 from rita_demo.plots.decision.cells import position, view_axis, view_order
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, percent, reference_class, reference_tag
-from rita_demo.plots.shapes import frame, limit_line
-from rita_demo.plots.theme import (
-    COLOURS,
-    SIDE_STYLES,
-    add_hit_area,
-    annotation,
-    axis,
-    dim_marks,
-    finalise,
-    legend_entry,
-)
+from rita_demo.plots.shapes import add_hit_area, frame, limit_line
+from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_marks, finalise, legend_entry
 from rita_demo.records import ImageResult, Run
 
 #: answer of a view -> colour, hatching and the character for it in the legend.

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from rita_demo.plots.axes import category_axis
 from rita_demo.plots.decision.costs import shown_classes
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped
 from rita_demo.plots.shapes import outlined, row_band
-from rita_demo.plots.theme import COLOURS, annotation, axis, category_axis, finalise
+from rita_demo.plots.theme import COLOURS, annotation, axis, finalise
 from rita_demo.records import ProcrustesPlane, Run, Trace
 
 ARC_RADIUS = 0.3  # radius of the arc that shows the rotation
@@ -61,7 +62,6 @@ def cache_distances(run: Run, empty: Trace, selected: int | None = None, *, full
         kind="cache_distances",
         alt=alt if changes else "The memory changes no class's cost.",
         pickable=True,
-        hovermode="closest",
         annotations=[annotation(legend, 0, 1, yshift=8, xshift=-120)],
         shapes=row_band(None if selected is None else place.get(selected)),
         margin={"l": 130, "r": 16, "t": 34, "b": 44},
@@ -98,7 +98,6 @@ def procrustes_plane(one: ProcrustesPlane, name: str, selected: int | None = Non
         f"onto the prompts. Outside this plane the smallest rotation moves them by "
         f"{float(one.moved_smallest.max()):.2f}, the SVD by {float(one.moved_svd.max()):.2f}.",
         pickable=True,
-        hovermode="closest",
         annotations=_plane_annotations(one, name),
         shapes=[circle | {"line": {"color": COLOURS["axis"], "width": 1}}],
         margin={"l": 52, "r": 12, "t": 34, "b": 48},

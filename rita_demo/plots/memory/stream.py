@@ -5,22 +5,23 @@ from typing import Any
 
 import numpy as np
 
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.plots.axes import category_axis, percent_ticks
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped
 from rita_demo.plots.shapes import outlined, vertical_line
 from rita_demo.plots.theme import (
     COLOURS,
-    METHOD_STYLES,
     TRANSPARENT,
     annotation,
     axis,
-    category_axis,
     dim_marks,
     finalise,
+    legend,
     legend_entry,
     message_figure,
+    method_colour,
     method_legend,
-    percent_ticks,
 )
 from rita_demo.records.measurement import CacheStats, RememberedView, StreamTrajectory
 
@@ -40,38 +41,35 @@ def running_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
         trajectory: T >= 1 pictures. t: the selected picture, 1..T, a vertical line.
     """
     figure, kept = Figure(), thinned_indices(len(trajectory.pictures))
-    x = (kept + 1).tolist()
-    for method, look in METHOD_STYLES.items():
-        if method not in trajectory.curves:
-            continue
-        one = trajectory.curves[method]
+    x, drawn = (kept + 1).tolist(), [method for method in DEFENCES if method in trajectory.curves]
+    for method in drawn:
+        one, look, colour = trajectory.curves[method], DEFENCES[method], method_colour(method)
         low, high = (100 * end[kept] for end in (one.low, one.high))
-        band = {"fill": "toself", "mode": "none", "fillcolor": look["colour"], "opacity": 0.09}
+        band = {"fill": "toself", "mode": "none", "fillcolor": colour, "opacity": 0.09}
         figure.add_scatter(x=x + x[::-1], y=[*high.tolist(), *low[::-1].tolist()], hoverinfo="skip", **band)
         figure.add_marks(
             x=x,
             y=(100 * one.accuracy[kept]).tolist(),
-            name=look["title"],
+            name=look.title,
             mode="lines+markers",
-            line={"color": look["colour"], "dash": look["dash"], "width": 2},
-            marker={"symbol": look["symbol"], "size": 6, "color": look["colour"], "maxdisplayed": MAX_BARS},
+            line={"color": colour, "dash": look.dash, "width": 2},
+            marker={"symbol": look.symbol, "size": 6, "color": colour, "maxdisplayed": MAX_BARS},
             customdata=[[i, accuracy_text(trajectory, method, i)] for i in x],
             cliponaxis=False,
         )
-    summary = "; ".join(accuracy_text(trajectory, m, t) for m in METHOD_STYLES if m in trajectory.curves)
-    legend = "right so far, 95 % band: " + method_legend(trajectory.curves)
-    alt = f"Accuracy over the stream. {summary}."
-    return _finalise(figure, trajectory, t, legend, kind="running_accuracy", alt=alt)
+    alt = f"Accuracy over the stream. {'; '.join(accuracy_text(trajectory, method, t) for method in drawn)}."
+    words = "right so far, 95 % band: " + method_legend(trajectory.curves)
+    return _finalise(figure, trajectory, t, words, kind="running_accuracy", alt=alt)
 
 
 def accuracy_text(trajectory: StreamTrajectory, method: str, t: int) -> str:
     """One method's accuracy after ``t`` pictures as text."""
-    one = trajectory.curves[method]
+    one, title = trajectory.curves[method], DEFENCES[method].title
     n = int((trajectory.answers[method][:t] >= 0).sum())
     if not n:
-        return f"{METHOD_STYLES[method]['title']}: no picture yet"
+        return f"{title}: no picture yet"
     share, low, high = (100 * float(v[t - 1]) for v in (one.accuracy, one.low, one.high))
-    return f"{METHOD_STYLES[method]['title']}, first {t}: {share:.0f} % right ({low:.0f} to {high:.0f}), n = {n}"
+    return f"{title}, first {t}: {share:.0f} % right ({low:.0f} to {high:.0f}), n = {n}"
 
 
 def cache_growth(trajectory: StreamTrajectory, t: int) -> Figure:
@@ -93,11 +91,8 @@ def cache_growth(trajectory: StreamTrajectory, t: int) -> Figure:
             line={"color": colour, "dash": dash, "width": 2, "shape": "hv"},
             customdata=[[int(i) + 1, growth_text(trajectory, int(i) + 1)] for i in kept],
         )
-    legend = (
-        f"{legend_entry(COLOURS['cache'], '━', 'pure: of the right class')}   "
-        f"{legend_entry(COLOURS['quiet'], '┅', f'full: of {places} places')}"
-    )
-    return _finalise(figure, trajectory, t, legend, kind="memory_growth", alt=growth_text(trajectory, t))
+    words = legend((("cache", "━", "pure: of the right class"), ("quiet", "┅", f"full: of {places} places")))
+    return _finalise(figure, trajectory, t, words, kind="memory_growth", alt=growth_text(trajectory, t))
 
 
 def growth_text(trajectory: StreamTrajectory, t: int) -> str:
@@ -137,7 +132,7 @@ def cache_insertions(trajectory: StreamTrajectory, t: int) -> Figure:
         line={"color": COLOURS["quiet"], "width": 2, "shape": "hv"},
         customdata=[[int(i) + 1, f"After picture {i + 1} held: {trajectory.mean_entropy[i]:.3f} nats"] for i in at],
     )
-    legend = (
+    words = (
         f'<span style="color:{COLOURS["cache"]}">○ under its true class</span>   '
         f'<span style="color:{COLOURS["attack"]}">× another</span>   '
         f"{legend_entry(COLOURS['quiet'], '━', 'mean held')}"
@@ -148,7 +143,7 @@ def cache_insertions(trajectory: StreamTrajectory, t: int) -> Figure:
         "nats."
     )
     yaxis = axis(range=[0, max(float(e.entropy.max()) * 1.1, 0.1)], nticks=5, title="entropy (nats)")
-    return _finalise(figure, trajectory, t, legend, kind="entering", alt=alt, yaxis=yaxis)
+    return _finalise(figure, trajectory, t, words, kind="entering", alt=alt, yaxis=yaxis)
 
 
 def _insertion_text(trajectory: StreamTrajectory, i: int) -> str:
@@ -188,16 +183,12 @@ def class_timeline(
         )
     wrong, left = sum(view.truth != view.label for view in views), sum(view.left is not None for view in views)
     step = -(-len(rows) // MAX_TIMELINE_NAMES)
-    legend = (
-        f"{legend_entry(COLOURS['cache'], '━', 'under its true class')}   "
-        f"{legend_entry(COLOURS['attack'], '━', 'another')}"
-    )
     named = range(len(rows) - 1, -1, -step)
     return _finalise(
         figure,
         trajectory,
         t,
-        legend,
+        legend((("cache", "━", "under its true class"), ("attack", "━", "another"))),
         kind="class_timeline",
         alt=f"{len(views)} views entered under {len(rows)} classes, {wrong} of them wrong; {left} left again.",
         barmode="overlay",
@@ -261,7 +252,6 @@ def class_cache(
         alt=f"{summary}{more}.",
         pickable=True,
         barmode="overlay",
-        hovermode="closest",
         annotations=[
             annotation("views held; filled: of the right class", 0, 1, yshift=8),
             annotation("agreement r", 0.7, 1, yshift=8),
@@ -286,15 +276,14 @@ def thinned_indices(count: int) -> np.ndarray:
     return np.unique(np.linspace(0, count - 1, MAX_MARKS).round().astype(int))
 
 
-def _finalise(figure: Figure, trajectory: StreamTrajectory, t: int, legend: str, **layout: Any) -> Figure:
+def _finalise(figure: Figure, trajectory: StreamTrajectory, t: int, words: str, **layout: Any) -> Figure:
     """The layout of a figure over the whole stream, so that the axis is fixed while it runs; a line marks picture t."""
     pictures = axis(range=[0.5, trajectory.expected_pictures + 0.5], nticks=6, title="picture of the stream")
     share = axis(range=[-2, 102], **percent_ticks(0, 25, 50, 75, 100))
     return finalise(
         figure,
         pickable=True,
-        hovermode="closest",
-        annotations=[annotation(legend, 0, 1, yshift=8)],
+        annotations=[annotation(words, 0, 1, yshift=8)],
         shapes=[vertical_line(t, "text", "dot")],
         xaxis=pictures,
         **{"yaxis": share, "margin": {"l": 52, "r": 16, "t": 34, "b": 44}} | layout,

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+from rita_demo.plots.axes import accuracy_axis
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped
 from rita_demo.plots.shapes import accuracy_bars, vertical_line
-from rita_demo.plots.theme import COLOURS, accuracy_axis, annotation, axis, finalise, message_figure
+from rita_demo.plots.theme import COLOURS, annotation, axis, finalise, message_figure
 from rita_demo.records import MeasuredCell
 from rita_demo.records.measurement import AblationSweep
 
@@ -89,7 +90,6 @@ def sweep_lines(lines: Sequence[AblationSweep], title: str, *, recommended: obje
         figure,
         kind=f"sweep {title}",
         alt=f"Accuracy against {title}. {'; '.join(parts)}.",
-        hovermode="closest",
         annotations=labels + marked,
         shapes=shapes,
         narrow=_narrow_legend(labels),

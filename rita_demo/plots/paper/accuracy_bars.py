@@ -3,19 +3,11 @@
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.plots.axes import accuracy_axis
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped
 from rita_demo.plots.shapes import accuracy_bars
-from rita_demo.plots.theme import (
-    COLOURS,
-    METHOD_STYLES,
-    accuracy_axis,
-    annotation,
-    axis,
-    finalise,
-    legend_entry,
-    message_figure,
-)
+from rita_demo.plots.theme import COLOURS, annotation, axis, finalise, legend_entry, message_figure, method_colour
 from rita_demo.records import MeasuredCell
 from rita_demo.records.measurement import AccuracyChart
 
@@ -67,7 +59,6 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
         figure,
         kind=f"bars {chart.axis}",
         alt=f"{chart.description}. Accuracy by {chart.axis}: {'; '.join(parts)}.",
-        hovermode="closest",
         annotations=[annotation(f"{escaped(chart.description)}:   {'   '.join(legend)}", 0, 1, yshift=8, xshift=-48)],
         wrap=[0],
         narrow={"margin.t": 76} | (TILTED if max(map(len, chart.groups)) > LONG_NAME else {}),
@@ -90,7 +81,7 @@ def _marker(colour: str, pattern: str) -> dict[str, Any]:
 
 def _style(name: str, number: int, count: int) -> tuple[str, str, float]:
     if name in DEFENCES:
-        return METHOD_STYLES[name]["title"], METHOD_STYLES[name]["colour"], 1.0
+        return DEFENCES[name].title, method_colour(name), 1.0
     return name, COLOURS["defence"], PALEST + (1 - PALEST) * (number / max(count - 1, 1))
 
 

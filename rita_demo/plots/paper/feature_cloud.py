@@ -95,7 +95,6 @@ def feature_cloud(
         select=True,
         narrow=stacked_panels([0.54, 1], [0, 0.46]) | {"margin.t": 84, "margin.b": 88},
         legend_below="   ".join(legend_entry(look[k][1], look[k][3], escaped(names[k], 30)) for k in present),
-        hovermode="closest",
         annotations=[
             annotation(f"<b>(a)</b> {points.pictures_name}", 0, 1, yshift=3),
             annotation("<b>(b)</b> their views, and the memory", 0.515, 1, yshift=3),

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rita_demo.plots.axes import category_axis
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, percent
 from rita_demo.plots.shapes import segments
@@ -12,7 +13,6 @@ from rita_demo.plots.theme import (
     GLYPHS,
     annotation,
     axis,
-    category_axis,
     finalise,
     legend_entry,
     message_figure,
@@ -79,7 +79,6 @@ def kl_to_one_hot(
         kind="one_hot",
         alt=kl_summary(one),
         pickable=True,
-        hovermode="closest",
         wrap=[0],
         narrow=stacked_panels([0.7, 1], [0, 0.46])
         | {"yaxis3.domain": [0.6, 0.69], "xaxis2.domain": [0.26, 1], "margin.t": 76, "annotations.1.x": 0.26},

@@ -2,18 +2,10 @@
 
 from collections.abc import Sequence
 
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.plots.axes import category_axis, label_width
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.theme import (
-    COLOURS,
-    METHOD_STYLES,
-    annotation,
-    axis,
-    category_axis,
-    finalise,
-    label_width,
-    legend_entry,
-    message_figure,
-)
+from rita_demo.plots.theme import COLOURS, annotation, axis, finalise, legend_entry, message_figure
 from rita_demo.records.measurement import RunTime
 
 PARTS = (("views", "other", "cutting and encoding the views"), ("own", "defence", "the method itself"))
@@ -27,7 +19,7 @@ def run_times(times: Sequence[RunTime], about: str) -> Figure:
     if not times:
         return message_figure("No measured run has times. Measure one with evaluate.")
     rows = sorted(times, key=lambda one: one.views + one.own, reverse=True)
-    titles = [METHOD_STYLES[one.method]["title"] for one in rows]
+    titles = [DEFENCES[one.method].title for one in rows]
     most = max(one.views + one.own for one in rows)
     figure, data = Figure(), []
     for one, title in zip(rows, titles, strict=True):
@@ -56,7 +48,6 @@ def run_times(times: Sequence[RunTime], about: str) -> Figure:
         alt=f"{about}. Seconds per picture: "
         + "; ".join(f"{title} {one.views + one.own:.3f}" for title, one in zip(titles, rows, strict=True))
         + ".",
-        hovermode="closest",
         wrap=[0],
         narrow={"margin.t": 64},
         annotations=[annotation(f"{about}:   {legend}", 0, 1, yshift=8, xshift=-label_width(titles)), *totals],

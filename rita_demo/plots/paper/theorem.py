@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from rita_demo.plots.axes import category_axis
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped
 from rita_demo.plots.shapes import outlined, row_band
-from rita_demo.plots.theme import SIDE_STYLES, annotation, axis, category_axis, finalise, legend_entry
+from rita_demo.plots.theme import SIDE_STYLES, annotation, axis, finalise, legend_entry
 from rita_demo.records import TheoremBounds
 
 #: side -> offset of its line in the row of a class, dash, and the dash as a character
@@ -65,7 +66,6 @@ def theorem_bounds(
         alt=f"Theorem 1's bounds: {'; '.join(parts[k, side] for k in shown for side in sides)}.",
         pickable=True,
         wrap=[0],
-        hovermode="closest",
         annotations=[annotation("   ".join(legend), 0, 1, yshift=8, xshift=-120)],
         narrow={"margin.t": 76},
         shapes=row_band(None if selected is None else place.get(selected)),
