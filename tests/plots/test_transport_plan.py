@@ -7,7 +7,7 @@ import pytest
 
 from rita_demo.plots import plan_heatmap
 from rita_demo.plots.decision.cells import COLOUR_RANGE, moved_shares, ratio_to_product_plan, view_order
-from rita_demo.plots.decision.transport_plan import flatness
+from rita_demo.plots.decision.cost_and_plan_matrix import flatness
 from rita_demo.records import Run
 from rita_demo.settings import PAPER
 from tests.plots.synthetic import make_run

@@ -63,6 +63,11 @@ def add_cells(figure: Figure, z: list[list[float | None]] | np.ndarray, hover: s
     figure.add_heatmap(z=z, x=x, y=y, xgap=1, ygap=1, hovertemplate=hovertemplate, **trace)
 
 
+def cell_data(views: np.ndarray, rows: np.ndarray, *values: np.ndarray) -> np.ndarray:
+    """``customdata`` of a heatmap: (R, V, 2 + values) from the views across, the rows, and values (R, V) each."""
+    return np.stack([*np.meshgrid(views, rows), *values], 2)
+
+
 def side_title(side: str, words: str) -> str:
     """The heading of a figure of one side, with the side's name in its colour."""
     return f'<b style="color:{SIDE_STYLES[side]["colour"]}">{SIDE_STYLES[side]["title"]}</b>  {words}'

@@ -130,14 +130,8 @@ def _draw_side(
     names = [escaped(one) for one in run.class_prompts.names]
     data: list[list[Any]] = [[k, float(prompt[k]), float(memory[k]), float(total[k]), names[k]] for k in rows]
     opacity = dim_marks(rows, selected)
-    figure.add_scatter(
-        x=segments((d[1] for d in data), (d[3] for d in data)),
-        y=segments(y, y),
-        mode="lines",
-        line={"color": COLOURS["cache"], "width": 4},
-        hoverinfo="skip",
-        **panel,
-    )
+    x = segments((d[1] for d in data), (d[3] for d in data))
+    figure.add_line(COLOURS["cache"], 4, x=x, y=segments(y, y), **panel)
     ring = {"symbol": "circle", "size": 9, "color": COLOURS["surface"], "line": {"color": style["colour"], "width": 2}}
     figure.add_scatter(
         x=[d[1] for d in data],

@@ -92,12 +92,20 @@ def _finalise_history(figure: Figure, kind: str, alt: str, head: str, left: int,
 
 
 def _add_changes(
-    figure: Figure, side: str, axes: str, places: list[float], data: list[list], hover: str, markers: list, line: dict
+    figure: Figure,
+    side: str,
+    axes: str,
+    places: list[float],
+    data: list[list],
+    hover: str,
+    markers: list,
+    colour: str,
+    width: float,
 ) -> None:
     """Marks before and after (columns 1 and 2 of ``data``), joined by lines; ``axes``: that of the places, the other."""
     ends = [[row[column] for row in data] for column in (1, 2)]
     lines = zip(axes, (segments(places, places), segments(*ends)), strict=True)
-    figure.add_scatter(**dict(lines), mode="lines", hoverinfo="skip", line=line)
+    figure.add_line(colour, width, **dict(lines))
     for when, marker, values in zip(("before", "after"), markers, ends, strict=True):
         marks = dict(zip(axes, (places, values), strict=True))
         figure.add_marks(hover, **marks, customdata=data, marker=marker, name=f"{side} {when}")
@@ -122,9 +130,9 @@ def entropy_change(run: Run, changes: dict[str, tuple[np.ndarray, np.ndarray]], 
         data = [[int(n), float(before[n]), float(after[n])] for n in order]
         colours = [style["colour"] if view in (None, int(n)) else COLOURS["other"] for n in order]
         markers = [{"symbol": style["symbol"] + kind, "size": 6, "color": colours} for kind in ("-open", "")]
-        line = {"color": COLOURS["other"] if view is not None else style["colour"], "width": 1}
+        line = style["colour"] if view is None else COLOURS["other"]
         hover = f"{style['title']}, view %{{customdata[0]}}: %{{customdata[1]:.3f}} → %{{customdata[2]:.3f}} nats"
-        _add_changes(figure, name, "xy", places, data, hover, markers, line)
+        _add_changes(figure, name, "xy", places, data, hover, markers, line, 1)
     most = float(np.log(max(len(run.class_prompts.names), 2)))
     moved = {n: float(np.mean(after - before)) for n, (before, after) in changes.items()}
     summary = "; ".join(f"{n} {v:+.3f} nats on average" for n, v in moved.items())
@@ -210,15 +218,10 @@ def cost_change(run: Run, *, k: int | None = None) -> Figure:
         for c in classes:
             one, two = (float(t.distance[c]) for t in (trace.untuned_prompt_transport, trace.prompt_transport))
             data.append([c, one, two, f"{escaped(names[c], 40)}, {name}: {one:.4f} → {two:.4f} ({two - one:+.4f})"])
-        both, line = (
-            {"symbol": style["symbol"], "opacity": dim_marks(classes, k)},
-            {"color": style["colour"], "width": 2},
-        )
-        markers = [
-            both | {"size": 8, "color": COLOURS["surface"], "line": line},
-            both | {"size": 9, "color": style["colour"]},
-        ]
-        _add_changes(figure, name, "yx", rows, data, "%{customdata[3]}", markers, line)
+        ring = {"size": 8, "color": COLOURS["surface"], "line": {"color": style["colour"], "width": 2}}
+        both = {"symbol": style["symbol"], "opacity": dim_marks(classes, k)}
+        markers = [both | ring, both | {"size": 9, "color": style["colour"]}]
+        _add_changes(figure, name, "yx", rows, data, "%{customdata[3]}", markers, style["colour"], 2)
     return finalise(
         figure,
         kind="before_after",

@@ -39,8 +39,7 @@ def cache_distances(run: Run, empty: Trace, selected: int | None = None, *, full
     distances = [[float(trace.cache_distance[k]) for k in shown] for trace in (empty, full)]
     figure, changes = Figure(), []
     for k, then, now in zip(shown, *distances, strict=True):
-        line = {"color": COLOURS["cache"], "width": 2}
-        figure.add_scatter(x=[then, now], y=[place[k]] * 2, mode="lines", hoverinfo="skip", line=line)
+        figure.add_line(COLOURS["cache"], 2, x=[then, now], y=[place[k]] * 2)
         if abs(now - then) >= 5e-5:
             changes.append(f"{names[k]} {now:.4f} instead of {then:.4f}")
     for trace, distance, name, colour, symbol in (
@@ -83,9 +82,8 @@ def procrustes_plane(one: ProcrustesPlane, name: str, selected: int | None = Non
     """
     figure = Figure()
     _add_directions(figure, one)
-    faint = {"color": COLOURS["faint"], "width": 1}
     for (x0, y0), (x1, y1) in zip(one.before.tolist(), one.smallest.tolist()):
-        figure.add_scatter(x=[x0, x1], y=[y0, y1], mode="lines", hoverinfo="skip", line=faint)
+        figure.add_line(COLOURS["faint"], 1, x=[x0, x1], y=[y0, y1])
     _add_views(figure, one, selected)
     lowest = min(-0.25, float(min(getattr(one, s)[:, 1].min() for s, *_ in STAGES)) - 0.1)
     left = min(-0.1, float(one.mean[0]), float(one.before[:, 0].min())) - 0.05
@@ -112,18 +110,11 @@ def procrustes_plane(one: ProcrustesPlane, name: str, selected: int | None = Non
 def _add_directions(figure: Figure, one: ProcrustesPlane) -> None:
     """Both mean directions, and the arc of the rotation between them."""
     for end, colour, dash in ((one.mean, COLOURS["cache"], "dot"), ((1.0, 0.0), COLOURS["text"], "solid")):
-        line = {"color": colour, "width": 2, "dash": dash}
-        figure.add_scatter(x=[0, float(end[0])], y=[0, float(end[1])], mode="lines", hoverinfo="skip", line=line)
+        figure.add_line(colour, 2, dash, x=[0, float(end[0])], y=[0, float(end[1])])
     turn = np.linspace(one.angle, 0.0, 40)
-    figure.add_scatter(
-        x=ARC_RADIUS * np.cos(turn),
-        y=ARC_RADIUS * np.sin(turn),
-        mode="lines+markers",
-        name="rotation",
-        hoverinfo="skip",
-        line={"color": COLOURS["defence"], "width": 2},
-        marker={"symbol": "arrow", "angleref": "previous", "color": COLOURS["defence"], "size": [0] * 39 + [11]},
-    )
+    head = {"symbol": "arrow", "angleref": "previous", "color": COLOURS["defence"], "size": [0] * 39 + [11]}
+    arc = {"x": ARC_RADIUS * np.cos(turn), "y": ARC_RADIUS * np.sin(turn), "mode": "lines+markers", "marker": head}
+    figure.add_line(COLOURS["defence"], 2, name="rotation", **arc)
 
 
 def _add_views(figure: Figure, one: ProcrustesPlane, selected: int | None) -> None:

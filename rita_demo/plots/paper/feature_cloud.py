@@ -129,15 +129,8 @@ def _add_path(
     panel: dict[str, str],
 ) -> None:
     for start, end, role, dash in legs:
-        figure.add_scatter(
-            x=positions[[start, end], 0],
-            y=positions[[start, end], 1],
-            mode="lines",
-            name="path",
-            hoverinfo="skip",
-            line={"color": COLOURS[role], "width": 2, "dash": dash},
-            **panel,
-        )
+        x, y = positions[[start, end]].T
+        figure.add_line(COLOURS[role], 2, dash, x=x, y=y, name="path", **panel)
     if legs:
         ends = [legs[0][0], *(end for _, end, *_ in legs)]
         roles = ["clean", *(role for *_, role, _ in legs)]

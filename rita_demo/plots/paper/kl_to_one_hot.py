@@ -56,9 +56,7 @@ def kl_to_one_hot(
         ks = np.flatnonzero(np.isfinite(values))
         x = np.union1d(np.linspace(0, top, CURVE_POINTS), values[ks])  # a peak can be narrower than a step
         if (curve := density(values, x)) is not None:
-            line = {"color": colour, "width": 2, "dash": dash}
-            y = curve / curve.max()
-            figure.add_scatter(x=x, y=y, mode="lines", name=titles[name], hoverinfo="skip", line=line)
+            figure.add_line(colour, 2, dash, x=x, y=curve / curve.max(), name=titles[name])
         size = [12 if k == selected else 7 for k in ks]
         figure.add_marks(
             x=values[ks],
@@ -122,15 +120,8 @@ def _add_classes(
     """A row per class: a line from its pictures to its views in the memory, and the marks of all three divergences."""
     right = {"xaxis": "x2", "yaxis": "y2"}
     places = list(range(len(rows)))[::-1]
-    figure.add_scatter(
-        x=segments(one.original[rows].tolist(), one.cached[rows].tolist()),
-        y=segments(places, places),
-        mode="lines",
-        hoverinfo="skip",
-        name="change",
-        line={"color": COLOURS["axis"], "width": 1.5},
-        **right,
-    )
+    x = segments(one.original[rows].tolist(), one.cached[rows].tolist())
+    figure.add_line(COLOURS["axis"], 1.5, x=x, y=segments(places, places), name="change", **right)
     for name, (_, colour, _, symbol) in LINES.items():
         shown = [(k, y) for k, y in zip(rows, places, strict=True) if np.isfinite(getattr(one, name)[k])]
         shades = [colour if selected in (None, k) else COLOURS["other"] for k, _ in shown]

@@ -119,9 +119,8 @@ def _add_plan(figure: Figure, one: ImageResult, k: int) -> None:
     for i, j in np.ndindex(mass.shape):
         width = THICKEST * float(mass[i, j] / max(mass.max(), 1e-12))
         if width >= 0.2:
-            line = {"width": width, "color": COLOURS["defence"]}
             ends = {"x": [0.08, 0.92], "y": [left[i], right[j]], "xaxis": "x3", "yaxis": "y3"}
-            figure.add_scatter(**ends, mode="lines", line=line, opacity=0.45, hoverinfo="skip")
+            figure.add_line(COLOURS["defence"], width, **ends, opacity=0.45)
     for x, y, role, symbol in ((0.08, left, "text", "circle"), (0.92, right, "defence", "square")):
         figure.add_scatter(
             x=[x] * len(y),

@@ -40,8 +40,7 @@ def theorem_bounds(
         data = []
         for k in shown:
             x, y = [float(bounds.lower[k]), float(bounds.upper[k])], [place[k] + offset] * 2
-            line = {"color": colour, "width": 3, "dash": dash}
-            figure.add_scatter(x=x, y=y, mode="lines", name=f"{side} bracket", hoverinfo="skip", line=line)
+            figure.add_line(colour, 3, dash, x=x, y=y, name=f"{side} bracket")
             exact = f"{bounds.exact[k]:.4f}" if np.isfinite(bounds.exact[k]) else "not computed"
             text = (
                 f"{escaped(names[k], 60)}, {side}<br>lower {x[0]:.4f} = means {bounds.mean_gap[k]:.4f}"
