@@ -27,7 +27,7 @@ class Figure:
         """Add points or lines."""
         self.traces.append({"type": "scatter"} | trace)
 
-    def add_line(self, colour: str, width: float, dash: str = "solid", **trace: Any) -> None:
+    def add_line(self, colour: str, width: float, dash: str = "solid", /, **trace: Any) -> None:
         """Add a line without hover text."""
         line = {"color": colour, "width": width, "dash": dash}
         self.add_scatter(**{"mode": "lines", "hoverinfo": "skip", "line": line} | trace)

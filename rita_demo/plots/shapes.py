@@ -51,6 +51,11 @@ def outlined(symbol: Any, colour: Any, size: Any) -> dict[str, Any]:
     return {"symbol": symbol, "size": size, "color": colour, "line": {"width": 2, "color": colour}}
 
 
+def accuracy_text(cell: MeasuredCell) -> str:
+    """A measured accuracy as hover text."""
+    return f"{cell.accuracy:.1f} % right ({cell.low:.1f} to {cell.high:.1f}), n = {cell.n}"
+
+
 def accuracy_bars(cells: Iterable[MeasuredCell], colour: str) -> dict[str, Any]:
     """Wilson's 95 % intervals of measured accuracies as error bars."""
     cells = list(cells)

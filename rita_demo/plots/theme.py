@@ -63,6 +63,8 @@ GLYPHS: dict[str, str] = dict(style[2:] for style in CLASS_STYLES) | {
     "square-open": "□",
     "diamond-open": "◇",
     "triangle-up-open": "△",
+    "triangle-down-open": "▽",
+    "hexagon-open": "⬡",
 }
 
 
@@ -86,23 +88,6 @@ def method_colour(name: str) -> str:
     """The colour of a defence; one without a role in the palette (a user's own) gets the next of the class colours."""
     guests = [other.name for other in DEFENCES.values() if not other.role]
     return COLOURS[role] if (role := DEFENCES[name].role) else CLASS_STYLES[guests.index(name) % len(CLASS_STYLES)][0]
-
-
-def legend_entry(colour: str, mark: str, words: str) -> str:
-    """An entry of a figure's legend: the mark in its colour and its meaning."""
-    return f'<span style="color:{colour}">{mark}</span>\u00a0{words}'
-
-
-def legend(entries: Iterable[tuple[str, str, str]]) -> str:
-    """A legend of entries (role in the palette or colour, mark, meaning)."""
-    return "   ".join(legend_entry(COLOURS.get(colour, colour), mark, words) for colour, mark, words in entries)
-
-
-def method_legend(methods: Iterable[str]) -> str:
-    """The legend of a figure with a line per method: every method's mark and title."""
-    shown = set(methods)
-    looks = [one for name, one in DEFENCES.items() if name in shown]
-    return legend((method_colour(one.name), GLYPHS[one.symbol], one.title) for one in looks)
 
 
 def axis(**more: Any) -> dict[str, Any]:

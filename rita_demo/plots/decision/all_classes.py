@@ -4,9 +4,7 @@ import numpy as np
 
 from rita_demo.plots.decision.cells import (
     MASS_SCALE,
-    MASS_TICKS,
     VIEWS_TITLE,
-    colour_bar,
     cost_scale,
     moved_shares,
     position,
@@ -42,7 +40,6 @@ def all_views(run: Run, side: str, *, k: int | None = None, view: int | None = N
         customdata=(classes[:, None] * len(views) + views).astype(np.int32),
         hovertemplate="%{text}: %{z:.1%} of the view moves<extra></extra>",
         text=[[escaped(run.class_prompts.names[c], 24)] * len(views) for c in classes],
-        colorbar=colour_bar(**MASS_TICKS),
         **MASS_SCALE,
     )
     head = f"share of each view that moves, ρ = {percent(float(one.trace.prompt_transport.mass))}"
@@ -54,15 +51,13 @@ def all_prompts(run: Run, side: str, *, k: int | None = None) -> Figure:
 
     Cells carry ``customdata = class``; their text names the share of the mass.
     """
-    classes = class_order(run)
-    mass, price = {}, {}
+    classes, mass, price = class_order(run), {}, {}
     for name in SIDE_STYLES:
         solved = getattr(run, name).trace.prompt_transport
-        plan = np.asarray(solved.plan, float)
-        received = plan.sum(1) / float(solved.mass)
-        paid = (plan * np.asarray(solved.cost, float)).sum(1) / float(solved.mass)
-        mass[name] = received[classes]
-        price[name] = np.where(received > 0, paid / np.maximum(received, 1e-30), np.nan)[classes]
+        plan = np.asarray(solved.plan, float)[classes]
+        mass[name] = received = plan.sum(1) / float(solved.mass)
+        paid = (plan * np.asarray(solved.cost, float)[classes]).sum(1) / float(solved.mass)
+        price[name] = np.where(received > 0, paid / np.maximum(received, 1e-30), np.nan)
     shares, names = mass[side], [escaped(run.class_prompts.names[c], 24) for c in classes]
     figure = Figure()
     figure.add_heatmap(

@@ -13,8 +13,6 @@ from rita_demo.records import ImageResult, Run
 COLOUR_RANGE = 2.0  # the plan's colours go from a quarter (2^-2) to four times (2^2) an even share
 PLAN_SCALE: dict[str, Any] = {"zmin": -COLOUR_RANGE, "zmax": COLOUR_RANGE, "colorscale": DIVERGING}
 COST_COLOURS, MASS_COLOURS = ([[0.0, COLOURS["surface"]], [1.0, COLOURS[role]]] for role in ("quiet", "defence"))
-MASS_SCALE: dict[str, Any] = {"zmin": 0, "zmax": 1, "colorscale": MASS_COLOURS}
-MASS_TICKS: dict[str, Any] = {"tickvals": [0, 0.5, 1], "ticktext": ["0 %", "50 %", "100 %"]}
 VIEWS_TITLE = "views, surest first"
 
 
@@ -55,6 +53,11 @@ def colour_bar(**more: Any) -> dict[str, Any]:
     """A thin colour bar at the right edge."""
     ticks = {"size": 11, "color": COLOURS["quiet"]}
     return {"thickness": 8, "x": 1.01, "outlinewidth": 0, "tickfont": ticks} | more
+
+
+#: The scale of the share of its own mass that a view moves.
+MASS_BAR = colour_bar(tickvals=[0, 0.5, 1], ticktext=["0 %", "50 %", "100 %"])
+MASS_SCALE: dict[str, Any] = {"zmin": 0, "zmax": 1, "colorscale": MASS_COLOURS, "colorbar": MASS_BAR}
 
 
 def add_cells(figure: Figure, z: list[list[float | None]] | np.ndarray, hover: str = "%{text}", **trace: Any) -> None:

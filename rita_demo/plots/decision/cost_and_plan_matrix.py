@@ -11,7 +11,6 @@ import numpy as np
 from rita_demo.plots.axes import percent_ticks
 from rita_demo.plots.decision.cells import (
     MASS_SCALE,
-    MASS_TICKS,
     PLAN_SCALE,
     add_cells,
     cell_data,
@@ -260,7 +259,7 @@ def view_mass(run: Run, side: str, *, k: int | None = None, view: int | None = N
         )
     figure, z = Figure(), np.where(used, shares, np.nan)
     data = cell_data(views, np.array(classes), shares)
-    add_cells(figure, z, customdata=data, text=text, colorbar=colour_bar(**MASS_TICKS), **MASS_SCALE)
+    add_cells(figure, z, customdata=data, text=text, **MASS_SCALE)
     head = f"share of each view that moves, ρ = {percent(float(one.trace.prompt_transport.mass))}"
     labels = [[class_label(run, c, letters) for c in classes] for letters in (16, 13)]
     shapes = selection_shapes(views, np.array(classes), None if view is None else (view, k))

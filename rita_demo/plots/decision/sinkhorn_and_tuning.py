@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from rita_demo.plots.axes import category_axis
 from rita_demo.plots.decision.cells import view_axis, view_order
-from rita_demo.plots.decision.costs import class_axis, class_label, shown_classes
+from rita_demo.plots.decision.costs import class_label, shown_classes
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import escaped, sides_of
+from rita_demo.plots.labels import escaped, legend_entry, sides_of
 from rita_demo.plots.shapes import limit_line, segments, side_bar
-from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_marks, finalise, legend_entry
+from rita_demo.plots.theme import COLOURS, GLYPHS, SIDE_STYLES, annotation, axis, dim_marks, finalise
 from rita_demo.records import Run, SinkhornHistory
 
 
@@ -24,11 +25,10 @@ def sinkhorn_residuals(run: Run) -> Figure:
         trace = getattr(run, side).trace
         for what, solved in (("prompts", trace.prompt_transport), ("memory", trace.cache_transport)):
             if solved is not None and len(solved.residual):
-                residual = [max(float(r), 1e-12) for r in solved.residual]
+                residual = np.maximum(np.asarray(solved.residual, float), 1e-12)
                 _add_history(figure, f"{side} {what}", solved.checks, residual, ": %{y:.2e}")
                 alt.append(f"{SIDE_STYLES[side]['title']}, {what}: {solved.outcome}")
-    marks = (("clean", "●"), ("attacked", "◆"))
-    legend = "  ".join(legend_entry(SIDE_STYLES[side]["colour"], mark, side) for side, mark in marks)
+    legend = "  ".join(legend_entry(look["colour"], GLYPHS[look["symbol"]], side) for side, look in SIDE_STYLES.items())
     y = axis(type="log", title="largest marginal error", exponentformat="power", dtick=1)
     head = f"{legend}   ━ prompts  ┄ memory   dashed: tolerance {limit:g}"
     return _finalise_history(figure, "sinkhorn", ". ".join(alt), head, 58, y, shapes=[limit_line(limit, 1)])
@@ -37,21 +37,17 @@ def sinkhorn_residuals(run: Run) -> Figure:
 def sinkhorn_costs(run: Run, k: int, histories: dict[str, SinkhornHistory]) -> Figure:
     """``<T, C>`` of class ``k`` at each of Sinkhorn's iterations, per unit of moved mass.
 
-    One line per history, with its name and ``customdata = (lambda, column error)``.
-
-    Args:
-        run: for the name of the class. k: class number.
-        histories: ``"clean prompts"``, ``"attacked memory"``, ... -> the history of that transport.
+    One line per history, with its name and ``customdata = (lambda, column error)``. ``histories``: ``"clean prompts"``,
+    ``"attacked memory"``, ... -> the history of that transport.
     """
     figure, summary = Figure(), []
     for name, one in histories.items():
         if len(one.checks):
-            cost = [float(v) for v in one.cost]
-            data = [[float(at), float(off)] for at, off in zip(one.entropy_weight, one.residual, strict=True)]
-            hover = (
-                ": cost %{y:.5f} (cosine distance)<br>at λ = %{customdata[0]:.4g}, column error %{customdata[1]:.1e}"
+            cost, data = np.asarray(one.cost, float), np.stack([one.entropy_weight, one.residual], 1).astype(float)
+            at = "at λ = %{customdata[0]:.4g}, column error %{customdata[1]:.1e}"
+            _add_history(
+                figure, name, one.checks, cost, f": cost %{{y:.5f}} (cosine distance)<br>{at}", customdata=data
             )
-            _add_history(figure, name, one.checks, cost, hover, customdata=data)
             summary.append(f"{name} from {cost[0]:.4f} to {cost[-1]:.4f} in {int(one.checks[-1])} steps")
     name = run.class_prompts.names[k]
     alt = f"Cost of {name} during Sinkhorn's iterations: {'; '.join(summary)}."
@@ -60,13 +56,13 @@ def sinkhorn_costs(run: Run, k: int, histories: dict[str, SinkhornHistory]) -> F
     return _finalise_history(figure, "sinkhorn_costs", alt, head, 70, y)
 
 
-def _add_history(figure: Figure, name: str, checks: np.ndarray, y: list[float], hover: str, **trace: Any) -> None:
+def _add_history(figure: Figure, name: str, checks: np.ndarray, y: np.ndarray, hover: str, **trace: Any) -> None:
     """A line over Sinkhorn's iterations; ``name`` is the side and ``prompts`` or ``memory``."""
     side, what = name.split()
     style = SIDE_STYLES[side]
     figure.add_marks(
         f"{style['title']}, {what}, iteration %{{x}}{hover}",
-        x=[int(c) for c in checks],
+        x=checks,
         y=y,
         name=name,
         mode="lines+markers",
@@ -92,20 +88,12 @@ def _finalise_history(figure: Figure, kind: str, alt: str, head: str, left: int,
 
 
 def _add_changes(
-    figure: Figure,
-    side: str,
-    axes: str,
-    places: list[float],
-    data: list[list],
-    hover: str,
-    markers: list,
-    colour: str,
-    width: float,
+    figure: Figure, side: str, axes: str, places: list[float], data: list[list], hover: str, markers: list, line: tuple
 ) -> None:
-    """Marks before and after (columns 1 and 2 of ``data``), joined by lines; ``axes``: that of the places, the other."""
+    """Marks before and after (columns 1 and 2 of ``data``), joined by lines (colour, width); ``axes``: that of the places,
+    the other."""
     ends = [[row[column] for row in data] for column in (1, 2)]
-    lines = zip(axes, (segments(places, places), segments(*ends)), strict=True)
-    figure.add_line(colour, width, **dict(lines))
+    figure.add_line(*line, **dict(zip(axes, (segments(places, places), segments(*ends)), strict=True)))
     for when, marker, values in zip(("before", "after"), markers, ends, strict=True):
         marks = dict(zip(axes, (places, values), strict=True))
         figure.add_marks(hover, **marks, customdata=data, marker=marker, name=f"{side} {when}")
@@ -114,13 +102,9 @@ def _add_changes(
 def entropy_change(run: Run, changes: dict[str, tuple[np.ndarray, np.ndarray]], *, view: int | None = None) -> Figure:
     """Entropy of every view before (ring) and after (dot) the prompt update, joined by a line; one scale.
 
-    With a selected view the others are grey. Two marker traces per side, ``"clean before"``, ``"clean after"``, ..., with
-    ``customdata = (view, before, after)``.
-
-    Args:
-        run: for the order of the views, lowest entropy on the delivered picture first.
-        changes: side -> entropies (N,) before and after, in nats.
-        view: the selected view.
+    Views are in the order of their entropy on the delivered picture; with a selected ``view`` the others are grey.
+    ``changes``: side -> entropies (N,) before and after, in nats. Two marker traces per side, ``"clean before"``,
+    ``"clean after"``, ..., with ``customdata = (view, before, after)``.
     """
     order = view_order(run.attacked)
     figure = Figure()
@@ -132,7 +116,7 @@ def entropy_change(run: Run, changes: dict[str, tuple[np.ndarray, np.ndarray]], 
         markers = [{"symbol": style["symbol"] + kind, "size": 6, "color": colours} for kind in ("-open", "")]
         line = style["colour"] if view is None else COLOURS["other"]
         hover = f"{style['title']}, view %{{customdata[0]}}: %{{customdata[1]:.3f}} → %{{customdata[2]:.3f}} nats"
-        _add_changes(figure, name, "xy", places, data, hover, markers, line, 1)
+        _add_changes(figure, name, "xy", places, data, hover, markers, (line, 1))
     most = float(np.log(max(len(run.class_prompts.names), 2)))
     moved = {n: float(np.mean(after - before)) for n, (before, after) in changes.items()}
     summary = "; ".join(f"{n} {v:+.3f} nats on average" for n, v in moved.items())
@@ -221,7 +205,7 @@ def cost_change(run: Run, *, k: int | None = None) -> Figure:
         ring = {"size": 8, "color": COLOURS["surface"], "line": {"color": style["colour"], "width": 2}}
         both = {"symbol": style["symbol"], "opacity": dim_marks(classes, k)}
         markers = [both | ring, both | {"size": 9, "color": style["colour"]}]
-        _add_changes(figure, name, "yx", rows, data, "%{customdata[3]}", markers, style["colour"], 2)
+        _add_changes(figure, name, "yx", rows, data, "%{customdata[3]}", markers, (style["colour"], 2))
     return finalise(
         figure,
         kind="before_after",
@@ -231,5 +215,5 @@ def cost_change(run: Run, *, k: int | None = None) -> Figure:
         margin={"l": 130, "r": 14, "t": 30, "b": 44},
         narrow={"margin.l": 112, "yaxis.ticktext": [class_label(run, c, 13) for c in classes]},
         xaxis=axis(title="d<sub>OT</sub> (cosine distance, not from 0)", nticks=5),
-        yaxis=class_axis([class_label(run, c, 16) for c in classes]),
+        yaxis=category_axis([class_label(run, c, 16) for c in classes], top_first=True, size=12, edge=0.1),
     )

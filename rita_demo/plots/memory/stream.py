@@ -8,7 +8,7 @@ import numpy as np
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.axes import category_axis, percent_ticks
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import escaped
+from rita_demo.plots.labels import escaped, legend, legend_entry, method_legend
 from rita_demo.plots.shapes import outlined, vertical_line
 from rita_demo.plots.theme import (
     COLOURS,
@@ -17,11 +17,8 @@ from rita_demo.plots.theme import (
     axis,
     dim_marks,
     finalise,
-    legend,
-    legend_entry,
     message_figure,
     method_colour,
-    method_legend,
 )
 from rita_demo.records.measurement import CacheStats, RememberedView, StreamTrajectory
 
@@ -35,10 +32,7 @@ NO_INSERTIONS = "Nothing has entered the memory yet."
 def running_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
     """Each method's accuracy over the pictures so far, with Wilson's 95 % interval as a band.
 
-    Marks carry ``customdata = (picture from 1, hover text)``.
-
-    Args:
-        trajectory: T >= 1 pictures. t: the selected picture, 1..T, a vertical line.
+    ``t``: the selected picture, 1 to T, a vertical line. Marks carry ``customdata = (picture from 1, hover text)``.
     """
     figure, kept = Figure(), thinned_indices(len(trajectory.pictures))
     x, drawn = (kept + 1).tolist(), [method for method in DEFENCES if method in trajectory.curves]
@@ -79,18 +73,13 @@ def cache_growth(trajectory: StreamTrajectory, t: int) -> Figure:
         return message_figure(NO_INSERTIONS)
     figure, kept = Figure(), thinned_indices(len(trajectory.pictures))
     places = trajectory.slots * len(trajectory.names)
-    for values, title, colour, dash in (
-        (trajectory.cache_size / places, f"full, of {places} places", COLOURS["quiet"], "dot"),
-        (trajectory.purity, "pure, of the views held", COLOURS["cache"], "solid"),
+    data = [[i + 1, growth_text(trajectory, i + 1)] for i in kept.tolist()]
+    for values, title, role, dash in (
+        (trajectory.cache_size / places, f"full, of {places} places", "quiet", "dot"),
+        (trajectory.purity, "pure, of the views held", "cache", "solid"),
     ):
-        figure.add_marks(
-            x=(kept + 1).tolist(),
-            y=(100 * values[kept]).tolist(),
-            mode="lines",
-            name=title,
-            line={"color": colour, "dash": dash, "width": 2, "shape": "hv"},
-            customdata=[[int(i) + 1, growth_text(trajectory, int(i) + 1)] for i in kept],
-        )
+        line = {"color": COLOURS[role], "dash": dash, "width": 2, "shape": "hv"}
+        figure.add_marks(x=kept + 1, y=100 * values[kept], mode="lines", name=title, line=line, customdata=data)
     words = legend((("cache", "━", "pure: of the right class"), ("quiet", "┅", f"full: of {places} places")))
     return _finalise(figure, trajectory, t, words, kind="memory_growth", alt=growth_text(trajectory, t))
 
@@ -113,25 +102,23 @@ def cache_insertions(trajectory: StreamTrajectory, t: int) -> Figure:
     if not len(e.picture):
         return message_figure(NO_INSERTIONS)
     figure, kept = Figure(), thinned_indices(len(e.picture))
-    for true, symbol, colour in ((True, "circle-open", COLOURS["cache"]), (False, "x-thin", COLOURS["attack"])):
-        chosen = [int(i) for i in kept if bool(e.correct[i]) is true]
+    for name, symbol, colour in (
+        ("right class", "circle-open", COLOURS["cache"]),
+        ("another class", "x-thin", COLOURS["attack"]),
+    ):
+        chosen = kept[e.correct[kept] == (name == "right class")]
         figure.add_marks(
-            x=[int(e.picture[i]) + 1 for i in chosen],
-            y=[float(e.entropy[i]) for i in chosen],
-            name="right class" if true else "another class",
+            x=e.picture[chosen] + 1,
+            y=e.entropy[chosen],
+            name=name,
             marker=outlined(symbol, colour, 9),
             customdata=[[int(e.picture[i]) + 1, _insertion_text(trajectory, i)] for i in chosen],
             cliponaxis=False,
         )
-    at = thinned_indices(len(trajectory.pictures))
-    figure.add_marks(
-        x=(at + 1).tolist(),
-        y=trajectory.mean_entropy[at].tolist(),
-        mode="lines",
-        name="mean of the views held",
-        line={"color": COLOURS["quiet"], "width": 2, "shape": "hv"},
-        customdata=[[int(i) + 1, f"After picture {i + 1} held: {trajectory.mean_entropy[i]:.3f} nats"] for i in at],
-    )
+    at, line = thinned_indices(len(trajectory.pictures)), {"color": COLOURS["quiet"], "width": 2, "shape": "hv"}
+    mean = trajectory.mean_entropy
+    data = [[i + 1, f"After picture {i + 1} held: {mean[i]:.3f} nats"] for i in at.tolist()]
+    figure.add_marks(x=at + 1, y=mean[at], mode="lines", name="mean of the views held", line=line, customdata=data)
     words = (
         f'<span style="color:{COLOURS["cache"]}">○ under its true class</span>   '
         f'<span style="color:{COLOURS["attack"]}">× another</span>   '
@@ -147,13 +134,14 @@ def cache_insertions(trajectory: StreamTrajectory, t: int) -> Figure:
 
 
 def _insertion_text(trajectory: StreamTrajectory, i: int) -> str:
-    e = trajectory.insertions
-    t, k = int(e.picture[i]), int(e.label[i])
-    return (
-        f"Picture {t + 1}, view {int(e.view[i])}, entered as {escaped(trajectory.names[k])}"
-        f"<br>true class: {escaped(trajectory.names[int(trajectory.label[t])])}"
-        f"{', attacked' if trajectory.attacked[t] else ''}<br>entropy {float(e.entropy[i]):.3f} nats"
-    )
+    e, t = trajectory.insertions, int(trajectory.insertions.picture[i])
+    words = f"Picture {t + 1}, view {e.view[i]}, entered as {escaped(trajectory.names[e.label[i]])}"
+    return words + _origin_text(trajectory, trajectory.label[t], trajectory.attacked[t], e.entropy[i])
+
+
+def _origin_text(trajectory: StreamTrajectory, truth: int, attacked: bool, entropy: float) -> str:
+    true_class = f"true class: {escaped(trajectory.names[truth])}{', attacked' if attacked else ''}"
+    return f"<br>{true_class}<br>entropy {entropy:.3f} nats"
 
 
 def class_timeline(
@@ -203,11 +191,8 @@ def class_timeline(
 
 def _lifetime_text(trajectory: StreamTrajectory, view: RememberedView) -> str:
     until = "still held" if view.left is None else f"left at picture {view.left + 1}"
-    return (
-        f"{escaped(trajectory.names[view.label])}: view {view.view} of picture {view.picture + 1}, {until}"
-        f"<br>true class: {escaped(trajectory.names[view.truth])}{', attacked' if view.attacked else ''}"
-        f"<br>entropy {view.entropy:.3f} nats"
-    )
+    words = f"{escaped(trajectory.names[view.label])}: view {view.view} of picture {view.picture + 1}, {until}"
+    return words + _origin_text(trajectory, view.truth, view.attacked, view.entropy)
 
 
 def class_cache(
@@ -237,7 +222,7 @@ def class_cache(
         )
     filled = [i for i, k in enumerate(shown) if stats.count[k]]
     figure.add_marks(
-        x=[float(stats.resultant_length[shown[i]]) for i in filled],
+        x=[stats.resultant_length[shown[i]] for i in filled],
         y=filled,
         xaxis="x2",
         customdata=[data[i] for i in filled],

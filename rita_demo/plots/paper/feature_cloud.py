@@ -6,17 +6,8 @@ from typing import Any
 import numpy as np
 
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import escaped
-from rita_demo.plots.theme import (
-    COLOURS,
-    annotation,
-    axis,
-    class_style,
-    finalise,
-    legend_entry,
-    message_figure,
-    stacked_panels,
-)
+from rita_demo.plots.labels import escaped, legend_entry
+from rita_demo.plots.theme import COLOURS, annotation, axis, class_style, finalise, message_figure, stacked_panels
 from rita_demo.records.measurement import CloudPoints
 
 #: axes of a panel -> the kinds of points that it shows

@@ -6,18 +6,9 @@ import numpy as np
 
 from rita_demo.plots.axes import category_axis
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import escaped, percent
+from rita_demo.plots.labels import escaped, legend_entry, percent
 from rita_demo.plots.shapes import segments
-from rita_demo.plots.theme import (
-    COLOURS,
-    GLYPHS,
-    annotation,
-    axis,
-    finalise,
-    legend_entry,
-    message_figure,
-    stacked_panels,
-)
+from rita_demo.plots.theme import COLOURS, GLYPHS, annotation, axis, finalise, message_figure, stacked_panels
 from rita_demo.records.measurement import KlToOneHot
 
 #: field of the record -> title (empty: the record's name of the pictures), colour, dash, marker.

@@ -6,8 +6,8 @@ import numpy as np
 
 from rita_demo.plots.axes import category_axis
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import escaped
-from rita_demo.plots.theme import COLOURS, annotation, axis, finalise, legend_entry
+from rita_demo.plots.labels import escaped, legend_entry
+from rita_demo.plots.theme import COLOURS, annotation, axis, finalise
 from rita_demo.records import ImageResult, Run
 
 CROPS_SHOWN = 16  # the surest, in four rows

@@ -6,9 +6,9 @@ import numpy as np
 
 from rita_demo.plots.axes import category_axis
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import escaped
+from rita_demo.plots.labels import escaped, legend_entry
 from rita_demo.plots.shapes import outlined, row_band
-from rita_demo.plots.theme import SIDE_STYLES, annotation, axis, finalise, legend_entry
+from rita_demo.plots.theme import SIDE_STYLES, annotation, axis, finalise
 from rita_demo.records import TheoremBounds
 
 #: side -> offset of its line in the row of a class, dash, and the dash as a character
