@@ -6,7 +6,7 @@ import numpy as np
 
 from rita_demo.plots.axes import category_axis
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import escaped, legend_entry, percent
+from rita_demo.plots.labels import escaped, legend, percent
 from rita_demo.plots.shapes import segments
 from rita_demo.plots.theme import COLOURS, GLYPHS, annotation, axis, finalise, message_figure, stacked_panels
 from rita_demo.records.measurement import KlToOneHot
@@ -27,12 +27,8 @@ def kl_to_one_hot(
     """Left the density over the classes with a tick per class, right a row per class with its name.
 
     Each density is divided by its maximum: the cached views lie near 0 nats, up to a thousand times as dense as the
-    pictures. Marks carry ``customdata = (class, hover text)``.
-
-    Args:
-        one: the divergences.
-        density: values and positions -> curve (``analysis.density``), or None for too few values.
-        selected: a class to mark.
+    pictures. Marks carry ``customdata = (class, hover text)``. ``density``: values and positions -> curve
+    (``analysis.density``), or None for too few values; ``selected``: a class to mark.
     """
     finite = np.concatenate([getattr(one, name) for name in LINES])
     finite = finite[np.isfinite(finite)]
@@ -41,9 +37,10 @@ def kl_to_one_hot(
     top = float(finite.max()) * 1.08 + 1e-3
     data = [[k, _hover_text(one, k)] for k in range(len(one.names))]
     titles = {name: title or one.pictures_name for name, (title, *_) in LINES.items()}
-    figure = Figure()
+    figure, entries = Figure(), []
     for row, (name, (_, colour, dash, symbol)) in enumerate(LINES.items()):
         values = getattr(one, name)
+        entries.append((colour, GLYPHS[symbol], f"{_nats(one.medians[row])} {titles[name]}"))
         ks = np.flatnonzero(np.isfinite(values))
         x = np.union1d(np.linspace(0, top, CURVE_POINTS), values[ks])  # a peak can be narrower than a step
         if (curve := density(values, x)) is not None:
@@ -58,11 +55,10 @@ def kl_to_one_hot(
             marker={"symbol": symbol, "size": size, "color": colour, "opacity": 0.8},
         )
     rows = _rows(one)
+    most = f"the {len(rows)} of {one.classes} classes that change most"
+    row_names = [(k, escaped(one.names[k], 15)) for k in reversed(rows)]
+    row_titles = [f"<b>{name}</b>" if k == selected else name for k, name in row_names]
     _add_classes(figure, one, rows, titles, data, selected)
-    legend = "   ".join(
-        legend_entry(colour, GLYPHS[symbol], f"{_nats(median)} {titles[name]}")
-        for (name, (_, colour, _, symbol)), median in zip(LINES.items(), one.medians)
-    )
     return finalise(
         figure,
         kind="one_hot",
@@ -72,8 +68,8 @@ def kl_to_one_hot(
         narrow=stacked_panels([0.7, 1], [0, 0.46])
         | {"yaxis3.domain": [0.6, 0.69], "xaxis2.domain": [0.26, 1], "margin.t": 76, "annotations.1.x": 0.26},
         annotations=[
-            annotation(f"medians: {legend}", 0, 1, yshift=6),
-            annotation(_rows_text(one, rows), 0.66, 0.93, yshift=4),
+            annotation(f"medians: {legend(entries)}", 0, 1, yshift=6),
+            annotation("every class" if len(rows) == one.classes else most, 0.66, 0.93, yshift=4),
         ],
         margin={"l": 44, "r": 12, "t": 40, "b": 46},
         xaxis=axis(domain=[0, 0.47], anchor="y3", range=[0, top], title="KL to one-hot (nats, 0 is best)"),
@@ -82,9 +78,7 @@ def kl_to_one_hot(
         ),
         yaxis3=axis(domain=[0, 0.22], range=[-0.22, 0], anchor="x", visible=False),
         xaxis2=axis(domain=[0.66, 1], anchor="y2", range=[-0.02 * top, top], title="KL to one-hot (nats)"),
-        yaxis2=category_axis(
-            [_row_title(one.names[k], k == selected) for k in reversed(rows)], size=12, domain=[0, 0.92], anchor="x2"
-        ),
+        yaxis2=category_axis(row_titles, size=12, domain=[0, 0.92], anchor="x2"),
     )
 
 
@@ -94,15 +88,6 @@ def _rows(one: KlToOneHot) -> list[int]:
     both = np.flatnonzero(np.isfinite(one.original) & np.isfinite(one.cached))
     most = both[np.argsort(-np.abs(one.original - one.cached)[both], kind="stable")][:MAX_ROWS]
     return most[np.argsort(-one.original[most], kind="stable")].tolist()
-
-
-def _rows_text(one: KlToOneHot, rows: list[int]) -> str:
-    return "every class" if one.classes == len(rows) else f"the {len(rows)} of {one.classes} classes that change most"
-
-
-def _row_title(name: str, selected: bool) -> str:
-    title = escaped(name, 15)
-    return f"<b>{title}</b>" if selected else title
 
 
 def _add_classes(

@@ -6,13 +6,14 @@ import numpy as np
 
 from rita_demo.plots.axes import category_axis
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import escaped, legend_entry
+from rita_demo.plots.labels import escaped, legend
 from rita_demo.plots.theme import COLOURS, annotation, axis, finalise
 from rita_demo.records import ImageResult, Run
 
 CROPS_SHOWN = 16  # the surest, in four rows
 VIEWS_IN_PLAN, PROMPTS_IN_PLAN, CLASSES = 8, 4, 4
 THICKEST = 7.0  # pixels of the heaviest line of the plan
+PANELS = ("", "2", "3", "4")
 WIDE = ((0.0, 0.2), (0.23, 0.43), (0.46, 0.7), (0.82, 1.0))  # domains of the four panels, side by side
 NARROW_COLUMNS, NARROW_ROWS = ((0.0, 0.4), (0.62, 1.0)), ((0.58, 0.92), (0.06, 0.4))
 
@@ -24,12 +25,9 @@ def shown_views(run: Run, side: str) -> np.ndarray:
 
 
 def method_overview(run: Run, side: str, picture: str, crops: str) -> Figure:
-    """Four panels in the order of the method.
+    """Four panels in the order of the method, of the ``side`` "clean" or "attacked".
 
-    Args:
-        side: "clean" or "attacked".
-        picture: it as a data URI. crops: those of :func:`shown_views` on one square picture, four in a row, as a data
-            URI.
+    ``picture``: it as a data URI; ``crops``: those of :func:`shown_views` on one square picture, four in a row, likewise.
     """
     one: ImageResult = getattr(run, side)
     names, trace = run.class_prompts.names, one.trace
@@ -37,16 +35,13 @@ def method_overview(run: Run, side: str, picture: str, crops: str) -> Figure:
     figure = Figure()
     _add_plan(figure, one, best)
     order = np.argsort(trace.total, kind="stable")[:CLASSES].tolist()
-    cached = run.settings.cache_weight * trace.cache_distance
-    for role, base, values in (
-        ("defence", np.zeros(len(trace.total)), trace.total - cached),
-        ("cache", trace.total - cached, cached),
-    ):
-        if np.any(values[order] > 0):
+    total, cached = trace.total[order], (run.settings.cache_weight * trace.cache_distance)[order]
+    for role, base, values in (("defence", 0 * total, total - cached), ("cache", total - cached, cached)):
+        if np.any(values > 0):
             figure.add_bar(
                 orientation="h",
-                x=[float(values[k]) for k in order],
-                base=[float(base[k]) for k in order],
+                x=values.astype(float),
+                base=base.astype(float),
                 y=list(range(len(order)))[::-1],
                 width=0.6,
                 xaxis="x4",
@@ -57,28 +52,24 @@ def method_overview(run: Run, side: str, picture: str, crops: str) -> Figure:
     kept = int(trace.confidence.kept.sum())
     clip = escaped(names[one.verdicts["clip"].label], 22)
     notes = (
-        (1, f"<b>1</b> {'The attacked picture' if side == 'attacked' else 'The picture'}", f"CLIP says: {clip}"),
-        (2, f"<b>2</b> {len(trace.confidence.entropy)} crops of it", f"the surest {CROPS_SHOWN}; {kept} are kept"),
-        (3, "<b>3</b> The cheapest transport", f"crops to sentences of “{escaped(names[best], 18)}”"),
-        (4, "<b>4</b> Cost of every class", f"the lowest wins: {escaped(names[best], 18)}"),
+        ("", f"<b>1</b> {'The attacked picture' if side == 'attacked' else 'The picture'}", f"CLIP says: {clip}"),
+        ("2", f"<b>2</b> {len(trace.confidence.entropy)} crops of it", f"the surest {CROPS_SHOWN}; {kept} are kept"),
+        ("3", "<b>3</b> The cheapest transport", f"crops to sentences of “{escaped(names[best], 18)}”"),
+        ("4", "<b>4</b> Cost of every class", f"the lowest wins: {escaped(names[best], 18)}"),
     )
-    legend = f"{legend_entry(COLOURS['defence'], '■', 'crops to sentences')}   {legend_entry(COLOURS['cache'], '■', 'crops to the memory')}"
+    entries = (("defence", "■", "crops to sentences"), ("cache", "■", "crops to the memory"))
     picture_axis: dict[str, Any] = {"visible": False, "range": [0, 1]}
     layout: dict[str, Any] = {}
-    for number, domain in enumerate(WIDE, start=1):
-        at = "" if number == 1 else str(number)
+    narrow: dict[str, Any] = {"margin": {"l": 8, "r": 8, "t": 24, "b": 62}}
+    for number, (at, domain) in enumerate(zip(PANELS, WIDE, strict=True)):
         layout[f"xaxis{at}"] = axis(**picture_axis, domain=domain, anchor=f"y{at}")
         layout[f"yaxis{at}"] = axis(**picture_axis, domain=[0.1, 0.84], anchor=f"x{at}")
-    most = float(trace.total[order].max())
-    layout["xaxis4"] |= {"visible": True, "range": [0, 1.05 * most], "nticks": 3}
-    layout["xaxis4"]["title"] = axis(title="cosine distance")["title"]
-    titles = [escaped(names[k], 14) for k in reversed(order)]
-    layout["yaxis4"] = category_axis(titles, size=12, domain=[0.1, 0.84], anchor="x4")
-    narrow: dict[str, Any] = {"margin": {"l": 8, "r": 8, "t": 24, "b": 62}}
-    for number in range(4):
-        at = "" if number == 0 else str(number + 1)
         narrow[f"xaxis{at}.domain"] = NARROW_COLUMNS[number % 2]
         narrow[f"yaxis{at}.domain"] = NARROW_ROWS[number // 2]
+    costs = {"range": [0, 1.05 * float(total.max())], "nticks": 3, "domain": WIDE[3], "anchor": "y4"}
+    layout["xaxis4"] = axis(visible=True, title="cosine distance", **costs)
+    titles = [escaped(names[k], 14) for k in reversed(order)]
+    layout["yaxis4"] = category_axis(titles, size=12, domain=[0.1, 0.84], anchor="x4")
     return finalise(
         figure,
         kind="overview",
@@ -88,9 +79,9 @@ def method_overview(run: Run, side: str, picture: str, crops: str) -> Figure:
         narrow=narrow,
         images=[_image(picture, ""), _image(crops, "2")],
         annotations=[
-            *(_panel_text(number, text, 1, "bottom", 20) for number, text, _ in notes),
-            *(_panel_text(number, note, 1, "bottom", 4, 11) for number, _, note in notes),
-            annotation(legend, 1, 0, xanchor="right", yanchor="top", yshift=-28),
+            *(_panel_text(at, text, 20) for at, text, _ in notes),
+            *(_panel_text(at, note, 4, 11) for at, _, note in notes),
+            annotation(legend(entries), 1, 0, xanchor="right", yanchor="top", yshift=-28),
         ],
         barmode="overlay",
         margin={"l": 8, "r": 12, "t": 10, "b": 50},
@@ -103,10 +94,9 @@ def _image(uri: str, at: str) -> dict[str, Any]:
     return place | {"source": uri, "xanchor": "left", "yanchor": "top", "sizing": "contain", "layer": "above"}
 
 
-def _panel_text(number: int, text: str, y: float, anchor: str, shift: int, size: int = 12) -> dict[str, Any]:
-    at = "" if number == 1 else str(number)
-    look = {"xref": f"x{at} domain", "yref": f"y{at} domain", "yanchor": anchor, "yshift": shift}
-    return annotation(text, 0, y, **look, font={"size": size, "color": COLOURS["text" if size > 11 else "quiet"]})
+def _panel_text(at: str, text: str, shift: int, size: int = 12) -> dict[str, Any]:
+    font = {"size": size, "color": COLOURS["text" if size > 11 else "quiet"]}
+    return annotation(text, 0, 1, xref=f"x{at} domain", yref=f"y{at} domain", yshift=shift, font=font)
 
 
 def _add_plan(figure: Figure, one: ImageResult, k: int) -> None:
