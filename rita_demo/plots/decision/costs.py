@@ -55,10 +55,9 @@ def class_costs(
         _draw_side(figure, run, name, rows, selected, earlier[name], {"xaxis": x, "yaxis": y})
         notes += _labels(run, name, rows, x, y)
         total = getattr(run, name).trace.total
-        cheapest, true = (
-            f"{names[k]} {verb} {total[k]:.4f}" for k, verb in ((total.argmin(), "at"), (run.label, "costs"))
-        )
-        said.append(f"{SIDE_STYLES[name]['title']} picture: cheapest is {cheapest}, the true class {true}")
+        best, true = int(total.argmin()), run.label
+        cheapest = f"{SIDE_STYLES[name]['title']} picture: cheapest is {names[best]} at {total[best]:.4f}"
+        said.append(f"{cheapest}, the true class {names[true]} costs {total[true]:.4f}")
         row, line = rows[run.label], {"color": COLOURS["text"], "width": 1.5}  # the true class is outlined
         outline = {"type": "rect", "x0": 0, "x1": 1, "y0": row - 0.42, "y1": row + 0.42, "line": line}
         shapes.append(outline | {"xref": f"{x} domain", "yref": y})
@@ -70,8 +69,9 @@ def class_costs(
             domain=domain if len(sides) > 1 else (0, 1),
             anchor=y,
         )
-        labels, look = [class_label(run, k, 18) for k in shown], {"top_first": True, "size": 12, "edge": 0.1}
-        layout[f"yaxis{suffix}"] = category_axis(labels, **look, showticklabels=not suffix, anchor=x, domain=(0, 1))
+        at = {"anchor": x, "domain": (0, 1), "showticklabels": not suffix}
+        labels = [class_label(run, k, 18) for k in shown]
+        layout[f"yaxis{suffix}"] = category_axis(labels, top_first=True, size=12, edge=0.1, **at)
         narrow[f"xaxis{suffix}.title.text"] = "" if not suffix and len(sides) > 1 else "cosine distance, not from 0"
         narrow[f"yaxis{suffix}.ticktext"] = [class_label(run, k, 13) for k in shown]
         if len(sides) > 1:
