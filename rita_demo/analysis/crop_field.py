@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rita_demo.records import AttackStepResult, ImageResult, Run
-from rita_demo.records.arrays import Array
+from rita_demo.records import Array, AttackStepResult, ImageResult, Run
 
 
 @dataclass(frozen=True)
