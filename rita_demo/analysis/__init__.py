@@ -6,7 +6,7 @@ from rita_demo.analysis.exact_transport import exact_cost, with_exact
 from rita_demo.analysis.kl_to_one_hot import KlFunction, density, kl_to_one_hot
 from rita_demo.analysis.masking_signs import QUESTIONS, AdaptiveCell, masking_sentence, masking_signs
 from rita_demo.analysis.procrustes_plane import project_to_plane, resultant_length, text_mean
-from rita_demo.analysis.projection import UMAP_MIN_DIST, centre_by_kind, pca, umap, umap_caption
+from rita_demo.analysis.projection import centre_by_kind, pca, umap, umap_caption
 from rita_demo.analysis.prompt_update import entropies
 from rita_demo.analysis.separability import KINDS, cache_features, separabilities, separability, to_points
 from rita_demo.analysis.sweeps import COMPONENTS, components, non_recommended, sweeps

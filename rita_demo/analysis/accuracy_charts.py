@@ -17,8 +17,10 @@ def budget_by_steps(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...
     and backbone with at least two budgets and two numbers of steps. Budget 0 is no attack."""
     mine = [p for p in points if p.cell.method == "rita" and p.cell.attack in ("none", "pgd")]
     charts = []
-    for cells in _by_place(mine):
-        found = _closest(cells, lambda p: (p.settings.get("tuning_steps"), _budget(p.cell)), "tuning_steps")
+    for (dataset, split, backbone), cells in _groups(mine, "dataset", "split", "backbone").items():
+        found = _closest(
+            cells, lambda p: (p.settings.get("tuning_steps"), p.cell.budget * (p.cell.attack != "none")), "tuning_steps"
+        )
         steps, budgets = (sorted({key[at] for key in found}) for at in (0, 1))
         if len(steps) < 2 or len(budgets) < 2:
             continue
@@ -26,7 +28,8 @@ def budget_by_steps(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...
             f"{step} step{'s' * (step != 1)}": tuple(found.get((step, budget)) for budget in budgets) for step in steps
         }
         groups = tuple(f"{budget}/255" if budget else "no attack" for budget in budgets)
-        charts.append(AccuracyChart(_about(cells, "RITA"), "strength of PGD", groups, bars))
+        about = f"RITA, {dataset} ({split}), {backbone}"
+        charts.append(AccuracyChart(about, "strength of PGD", groups, bars))
     return tuple(charts)
 
 
@@ -34,10 +37,7 @@ def by_backbone(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
     """Every method's accuracy without an attack and under each attack, a group per backbone and attack with at least two
     methods: one chart per dataset and split."""
     charts = []
-    datasets: dict[tuple[str, str], list[AblationPoint]] = {}
-    for point in points:
-        datasets.setdefault((point.cell.dataset, point.cell.split), []).append(point)
-    for (dataset, split), mine in datasets.items():
+    for (dataset, split), mine in _groups(points, "dataset", "split").items():
         found = _closest(mine, lambda p: ((p.cell.backbone, p.cell.attack_text), p.cell.method))
         counts = Counter(group for group, _ in found)
         several = {group for group in counts if counts[group] > 1} or set(counts)  # one method alone compares nothing
@@ -49,12 +49,12 @@ def by_backbone(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
     return tuple(charts)
 
 
-def _by_place(points: Iterable[AblationPoint]) -> list[list[AblationPoint]]:
-    places: dict[tuple[str, ...], list[AblationPoint]] = {}
+def _groups(points: Iterable[AblationPoint], *columns: str) -> dict[tuple[str, ...], list[AblationPoint]]:
+    """The points by the values of these columns of their cells."""
+    found: dict[tuple[str, ...], list[AblationPoint]] = {}
     for point in points:
-        cell = point.cell
-        places.setdefault((cell.dataset, cell.split, cell.backbone), []).append(point)
-    return list(places.values())
+        found.setdefault(tuple(getattr(point.cell, name) for name in columns), []).append(point)
+    return found
 
 
 def _closest(
@@ -64,20 +64,10 @@ def _closest(
     free = dict.fromkeys(about)
 
     def distance(point: AblationPoint) -> tuple[int, int, int]:
-        protocol = point.cell.protocol
-        place = PROTOCOL_ORDER.index(protocol) if protocol in PROTOCOL_ORDER else len(PROTOCOL_ORDER)
+        place = [*PROTOCOL_ORDER, point.cell.protocol].index(point.cell.protocol)
         return len(non_recommended(point, free)), place, -point.cell.n
 
     found: dict[Any, MeasuredCell] = {}
     for point in sorted(points, key=distance):
         found.setdefault(key(point), point.cell)
     return found
-
-
-def _about(points: list[AblationPoint], method: str) -> str:
-    cell = points[0].cell
-    return f"{method}, {cell.dataset} ({cell.split}), {cell.backbone}"
-
-
-def _budget(cell: MeasuredCell) -> int:
-    return 0 if cell.attack == "none" else cell.budget

@@ -10,45 +10,34 @@ from rita_demo.records import Array, AttackStepResult, ImageResult, Run
 
 @dataclass(frozen=True)
 class CropFieldStep:
-    """One attack step. Positions are differences of cosines in [-2, 2]: above 0 the reference class fits better.
-
-    ``crops`` (N,): each crop as the model sees it. ``counted`` (N,): the same after the defence moved crops or prompts.
-    ``share`` (N,): the crop's part of the mass that RITA moves onto its answer; sums to 1. ``answers`` (N,): the class
-    of each crop alone. ``methods``: name of a defence -> its own margin between the two classes.
-    """
+    """One attack step. Positions are differences of cosines in [-2, 2]: above 0 the reference class fits better."""
 
     step: int
-    crops: Array
-    counted: Array
-    share: Array
-    answers: Array
-    methods: dict[str, float]
+    crops: Array  # (N,) each crop as the model sees it
+    counted: Array  # (N,) the same after the defence moved crops or prompts
+    share: Array  # (N,) the crop's part of the mass that RITA moves onto its answer; sums to 1
+    answers: Array  # (N,) the class of each crop alone
+    methods: dict[str, float]  # name of a defence -> its own margin between the two classes
 
 
 @dataclass(frozen=True)
 class CropField:
-    """``reference``: the class that counts as right; ``rival``: the class it is compared with; ``boxes`` (N, 4): left,
-    top, right, bottom of each crop as shares of the side; ``steps``: in order, the last is the delivered picture."""
+    """Where the crops stand between two answers, along the attack."""
 
-    reference: int
-    rival: int
-    boxes: Array
-    steps: tuple[CropFieldStep, ...]
+    reference: int  # the class that counts as right
+    rival: int  # the class it is compared with
+    boxes: Array  # (N, 4) left, top, right, bottom of each crop as shares of the side
+    steps: tuple[CropFieldStep, ...]  # in order, the last is the delivered picture
 
 
 def crop_field(run: Run, step_results: Sequence[AttackStepResult] = ()) -> CropField:
-    """The crop field of a run.
-
-    Args:
-        run: with the delivered picture in ``run.attacked``.
-        step_results: results at further attack steps, in any order.
-    """
+    """The crop field of a run, at the delivered picture (``run.attacked``) and at ``step_results``, in any order."""
     sides = {result.step: result.image_result for result in step_results}
     last = 0 if run.attack is None else len(run.attack.frames) - 1
     sides |= {0: run.clean, last: run.attacked}
-    reference, rival = run.label, rival_class(run)
-    steps = tuple(_at_step(run, step, sides[step], reference, rival) for step in sorted(sides))
-    return CropField(reference, rival, np.asarray(run.attacked.encoded_views.views.boxes), steps)
+    pair = [run.label, rival_class(run)]
+    steps = tuple(_at_step(run, step, sides[step], pair) for step in sorted(sides))
+    return CropField(*pair, np.asarray(run.attacked.encoded_views.views.boxes), steps)
 
 
 def rival_class(run: Run) -> int:
@@ -65,9 +54,8 @@ def view_labels(side: ImageResult) -> Array:
     return np.asarray(side.trace.confidence.label if before is None else before)
 
 
-def _at_step(run: Run, step: int, side: ImageResult, reference: int, rival: int) -> CropFieldStep:
+def _at_step(run: Run, step: int, side: ImageResult, pair: list[int]) -> CropFieldStep:
     prompts, trace = run.class_prompts, side.trace
-    pair = [reference, rival]
 
     def difference(views: Array, text: Array, weight: Array) -> Array:
         cosines = np.asarray(views) @ np.einsum("kmd,km->kd", text[pair], weight[pair]).T

@@ -9,11 +9,7 @@ def entropies(side: ImageResult, temperature: float) -> tuple[np.ndarray, np.nda
     """H_n of every view (N,) in nats under the initial and under the tuned prompts (definition 8).
 
     Computed from the costs of the trace: ``mean_m cos = 1 - mean_m C[n, m]``. ``cache_text`` names the one of the two
-    that decided which views are confident.
-
-    Args:
-        side: a decided picture.
-        temperature: tau.
+    that decided which views are confident. ``temperature``: tau.
     """
     weight = np.asarray(side.trace.prompt_weight, np.float64)
     found = []

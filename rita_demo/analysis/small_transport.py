@@ -11,17 +11,14 @@ CROPS, SENTENCES = 3, 2
 
 @dataclass(frozen=True)
 class SmallTransport:
-    """``classes``: the true class (or CLIP's clean answer) and its rival; ``views`` (n,) and ``atoms`` (2, m) indices
-    of crops and sentences; ``crop_at`` (n, 2) and ``sentence_at`` (2, m, 2) their places; ``hidden`` (2, n, m): the part
-    of the cosine distance that the plane does not show. ``cost = |crop_at - sentence_at|² / 2 + hidden`` (2, n, m) is
-    that of the run."""
+    """n crops and m sentences of two classes: ``cost = |crop_at - sentence_at|² / 2 + hidden`` (2, n, m) is the run's."""
 
-    classes: tuple[int, int]
-    views: np.ndarray
-    atoms: np.ndarray
-    crop_at: np.ndarray
-    sentence_at: np.ndarray
-    hidden: np.ndarray
+    classes: tuple[int, int]  # the true class (or CLIP's clean answer) and its rival
+    views: np.ndarray  # (n,) indices of the crops
+    atoms: np.ndarray  # (2, m) indices of the sentences
+    crop_at: np.ndarray  # (n, 2)
+    sentence_at: np.ndarray  # (2, m, 2)
+    hidden: np.ndarray  # (2, n, m) the part of the cosine distance that the plane does not show
 
 
 def small_transport(run: Run, side: ImageResult, rival: int) -> SmallTransport:

@@ -73,7 +73,7 @@ def _process_main(pipe: Any, work: Callable[..., Any]) -> None:
     """The main function of the process: warm up, then compute until the pipe is closed."""
     warnings.simplefilter("ignore")  # UMAP warns that a seed means one thread, which is intended
     if work is umap:
-        umap(np.random.default_rng(0).normal(size=(WARM_UP_POINTS, 8)), 5, 0.1, np.arange(WARM_UP_POINTS))
+        umap(np.random.default_rng(0).normal(size=(WARM_UP_POINTS, 8)), 5, np.arange(WARM_UP_POINTS))
     while True:
         try:
             arguments = pipe.recv()

@@ -116,7 +116,7 @@ def _cloud_figures(asked: Request, report: Report) -> list[Drawn]:
     cloud = run_to_end(steps, lambda at: report(f"Attacking and deciding picture {at[0] + 1} of {at[1]}"))
     report("UMAP is placing the points")
     points = analysis.to_points(cloud)
-    placed = analysis.umap(analysis.centre_by_kind(points), asked.neighbours, analysis.UMAP_MIN_DIST, points.picture)
+    placed = analysis.umap(analysis.centre_by_kind(points), asked.neighbours, points.picture)
     kl = analysis.kl_to_one_hot(cloud, engine.kl_to_one_hot)
     projection = analysis.umap_caption(asked.neighbours)
     return catalogue.cloud_figures(cloud.title, points, placed, cloud.class_prompts.names, cloud.ids, projection, kl)

@@ -150,11 +150,11 @@ def test_umap_separates_distant_groups_and_is_deterministic() -> None:
     centres = rng.normal(size=(3, 10)) * 5
     label = np.repeat(np.arange(3), 15)
     X = centres[label] + 0.1 * rng.normal(size=(45, 10))
-    places = umap(X, 8, 0.1, np.arange(45))
+    places = umap(X, 8, np.arange(45))
     assert places.shape == (45, 2)
     nearest = [np.argsort(((places - p) ** 2).sum(1))[1] for p in places]  # every point's nearest other point
     assert (label[nearest] == label).all()
-    assert np.array_equal(places, umap(X, 8, 0.1, np.arange(45)))
+    assert np.array_equal(places, umap(X, 8, np.arange(45)))
 
 
 @pytest.mark.slow
@@ -170,7 +170,7 @@ def test_the_points_of_one_picture_are_no_island() -> None:
         far = np.linalg.norm(places[:, None] - places[None], axis=-1)
         return sum(far[picture == n][:, picture != n].min() > 0.02 * np.ptp(places, axis=0).max() for n in range(20))
 
-    together, apart = umap(X, 15, 0.1, picture), umap(X, 15, 0.1, np.arange(240))
+    together, apart = umap(X, 15, picture), umap(X, 15, np.arange(240))
     assert islands(together) == 0 < islands(apart)
     far = np.linalg.norm(together[:, None] - together[None], axis=-1)
     nearest = np.where(picture[:, None] == picture[None], np.inf, far).argmin(1)
@@ -182,7 +182,7 @@ import numpy as np, torch
 from rita_demo.analysis.projection import umap
 torch.set_num_threads(1)
 torch.get_num_threads()  # a thread takes torch's number when it first asks
-umap(np.random.default_rng(0).normal(size=(45, 10)), 8, 0.1, np.arange(45))
+umap(np.random.default_rng(0).normal(size=(45, 10)), 8, np.arange(45))
 print(torch.get_num_threads())
 """
 
