@@ -37,7 +37,7 @@ def crop_field(run: Run, step_results: Sequence[AttackStepResult] = ()) -> CropF
     sides |= {0: run.clean, last: run.attacked}
     pair = [run.label, rival_class(run)]
     steps = tuple(_at_step(run, step, sides[step], pair) for step in sorted(sides))
-    return CropField(*pair, np.asarray(run.attacked.encoded_views.views.boxes), steps)
+    return CropField(pair[0], pair[1], np.asarray(run.attacked.encoded_views.views.boxes), steps)
 
 
 def rival_class(run: Run) -> int:

@@ -7,19 +7,17 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 
 from rita_demo.attacks import get_attack
-from rita_demo.data.pictures import picture_of
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run import (
     RunProgress,
-    attack_picture_steps,
     check_index,
     decider,
     defend,
+    run_picture_steps,
     same_prompt_update,
     with_answers,
 )
-from rita_demo.pipeline.threat_model import threat_model
 from rita_demo.records import CacheState, DefenceFault, Exclusions, ImageResult, Run, Trace, Verdict, ViewSeedResult
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS, Settings
@@ -56,19 +54,17 @@ def rescore(
     if fixed:
         raise SettingError(f"{', '.join(fixed)} cannot change without a new run.")
     check_index("label", label, run.class_prompts)
-
-    same_update = same_prompt_update(settings, run.settings)
+    same_update, prompts, before = same_prompt_update(settings, run.settings), run.class_prompts, run.cache_before
+    names = [name for name in run.methods if not DEFENCES[name].baseline]
 
     def decide_again(side: ImageResult) -> tuple[ImageResult, CacheState]:
-        tuning = side.trace.tuning if same_update else engine.tune(side.encoded_views, run.class_prompts, settings)
-        trace, after = engine.decide(
-            side.encoded_views, run.class_prompts, run.cache_before, settings, tuning, exclusions
-        )
-        names = [name for name in run.methods if not DEFENCES[name].baseline]
-        decide = decider(engine, side.encoded_views, run.class_prompts, run.cache_before, settings, trace, exclusions)
-        decided = engine.answers(side.encoded_views, run.class_prompts, settings, names, decide)
-        before: dict[str, Verdict | DefenceFault] = {**side.verdicts, **side.faults}
-        kept = {name: answer for name, answer in before.items() if DEFENCES[name].baseline}
+        views = side.encoded_views
+        tuning = side.trace.tuning if same_update else engine.tune(views, prompts, settings)
+        trace, after = engine.decide(views, prompts, before, settings, tuning, exclusions)
+        decide = decider(engine, views, prompts, before, settings, trace, exclusions)
+        decided = engine.answers(views, prompts, settings, names, decide)
+        earlier: dict[str, Verdict | DefenceFault] = {**side.verdicts, **side.faults}
+        kept = {name: answer for name, answer in earlier.items() if DEFENCES[name].baseline}
         return with_answers(replace(side, trace=trace), kept | decided), after
 
     clean, after = decide_again(run.clean)
@@ -109,9 +105,8 @@ def repeat_view_seeds(engine: Engine, run: Run, count: int = 10) -> Iterator[Vie
     """The delivered picture with the view seeds 0 to ``count - 1``."""
     for seed in range(count):
         settings = run.settings.replace(view_seed=seed)
-        side, _ = defend(
-            engine, run.attacked.picture, run.class_prompts, run.cache_before, settings, methods=run.methods
-        )
+        picture, prompts = run.attacked.picture, run.class_prompts
+        side, _ = defend(engine, picture, prompts, run.cache_before, settings, methods=run.methods)
         yield ViewSeedResult(seed, side.verdicts)
 
 
@@ -130,20 +125,15 @@ def at_budget_steps(engine: Engine, run: Run, budget: int) -> Generator[RunProgr
         for the attack's the times are those of ``run``.
     """
     assert run.attack is not None
-    settings, class_prompts, clean = (run.settings.replace(budget=budget), run.class_prompts, run.clean)
-    target, before = run.attack.target, run.cache_before
-    attack = yield from attack_picture_steps(engine, clean, class_prompts, settings, run.label, target, before)
-    yield RunProgress("Defending the attacked picture", 0.8, class_prompts, clean, attack)
-    delivered = picture_of(attack.pixels)
-    attacked, after = defend(engine, delivered, class_prompts, before, settings, methods=run.methods)
-    return replace(
-        run,
-        settings=settings,
-        attacked=attacked,
-        attack=attack,
-        threat_model=threat_model(
-            settings, class_prompts, clean.picture, run.label, run.label_given, target, run.methods
-        ),
-        cache_after=after,
-        seconds=run.seconds | {"attack": attack.seconds},
+    other = yield from run_picture_steps(
+        engine,
+        run.clean.picture,
+        run.class_prompts.names,
+        run.settings.replace(budget=budget),
+        label=run.given_label,
+        target=run.attack.target,
+        cache=run.cache_before,
+        methods=run.methods,
+        clean=run.clean,
     )
+    return replace(other, seconds=run.seconds | {"attack": other.seconds["attack"]})

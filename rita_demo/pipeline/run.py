@@ -16,7 +16,7 @@ from rita_demo.data.pictures import picture_of
 from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, with_defaults
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.threat_model import threat_model
-from rita_demo.process.generators import run_to_end
+from rita_demo.process.generators import Steps, run_to_end
 from rita_demo.records import (
     AttackTrace,
     CacheState,
@@ -56,6 +56,7 @@ def run_picture_steps(
     cache: CacheState | None = None,
     previous: Run | None = None,
     methods: Sequence[str] = DEFAULT_METHODS,
+    clean: ImageResult | None = None,
 ) -> Generator[RunProgress, None, Run]:
     """Attack a picture and defend it; yield after every stage and return the run.
 
@@ -66,6 +67,7 @@ def run_picture_steps(
         previous: the last run of the session. A second run on the same picture starts from the cache *before* the
             first one, so that no picture is added twice.
         methods: names of defences beside :func:`default_methods`.
+        clean: the result on the clean picture, if it is known.
 
     Raises:
         SettingError: a label or target outside the classes, a target that is the label, or an unknown method.
@@ -79,11 +81,13 @@ def run_picture_steps(
         again = previous.clean.picture.key == picture.key
         cache = previous.cache_before if again else previous.cache_after
     before = engine.compatible_cache(cache, class_prompts, settings)
-    yield RunProgress("Cutting the picture into views", 0.1, class_prompts)
-    with _timed(seconds, "views and encoding"):
-        engine.encode_views(picture, settings)  # cached for defend()
-    yield RunProgress("Tuning the prompts and deciding on the clean picture", 0.2, class_prompts)
-    clean, committed = defend(engine, picture, class_prompts, before, settings, seconds, methods=asked)
+    committed = before
+    if clean is None:
+        yield RunProgress("Cutting the picture into views", 0.1, class_prompts)
+        with _timed(seconds, "views and encoding"):
+            engine.encode_views(picture, settings)  # cached for defend()
+        yield RunProgress("Tuning the prompts and deciding on the clean picture", 0.2, class_prompts)
+        clean, committed = defend(engine, picture, class_prompts, before, settings, seconds, methods=asked)
     given = label is not None
     truth = label if label is not None else clean.verdicts["clip"].label
     if target is not None and target == truth:
@@ -182,17 +186,14 @@ def attack_picture_steps(
     target: int | None,
     cache: CacheState,
 ) -> Generator[RunProgress, None, AttackTrace]:
-    steps = engine.attack_steps(clean.picture, class_prompts, settings, label, target, cache)
+    """Attack the clean picture; yields every step, returns the attack."""
+    steps = Steps(engine.attack_steps(clean.picture, class_prompts, settings, label, target, cache))
     victim = DEFENCES[attacked_defence(settings)].title if access_of(settings) == "defence" else "CLIP"
     unit = get_attack(settings.attack).progress_unit
-    while True:
-        try:
-            done, total = next(steps)
-        except StopIteration as end:
-            return end.value
-        yield RunProgress(
-            f"Attacking {victim}: {unit} {done} of {total}", 0.3 + 0.5 * done / max(total, 1), class_prompts, clean
-        )
+    for done, total in steps:
+        sentence = f"Attacking {victim}: {unit} {done} of {total}"
+        yield RunProgress(sentence, 0.3 + 0.5 * done / max(total, 1), class_prompts, clean)
+    return steps.value
 
 
 def decider(

@@ -1,12 +1,15 @@
 """The figures of *Inside RITA* as data, against their record (TEST DATA)."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from rita_demo.pipeline import rerun
+from rita_demo.plots import plan_heatmap
 from rita_demo.plots.decision.all_classes import _labels, all_prompts, all_views
-from rita_demo.plots.decision.cells import moved_shares
-from rita_demo.plots.decision.cost_and_plan_matrix import cost_matrix, plan_matrix, prompt_shares, view_mass
+from rita_demo.plots.decision.cells import COLOUR_RANGE, moved_shares, ratio_to_product_plan, view_order
+from rita_demo.plots.decision.cost_and_plan_matrix import cost_matrix, flatness, plan_matrix, prompt_shares, view_mass
 from rita_demo.plots.decision.sinkhorn_and_tuning import (
     context_movement,
     cost_change,
@@ -18,40 +21,40 @@ from rita_demo.plots.decision.sinkhorn_and_tuning import (
 from rita_demo.plots.labels import escaped
 from rita_demo.plots.theme import COLOURS
 from rita_demo.records import Exclusions, Run, SinkhornHistory
+from rita_demo.settings import PAPER
 from tests.plots.synthetic import TuningEngine, make_run
+
+
+def cells(drawn) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    """Places (view, row) and values of a heatmap's cells."""
+    data = np.asarray(drawn.customdata).reshape(-1, len(drawn.customdata[0][0])).T
+    return tuple(data[:2].astype(int)), data[2:]
 
 
 @pytest.mark.parametrize("draw", [cost_matrix, plan_matrix])
 def test_clean_and_attacked_share_scale_columns_and_rows(example_run: Run, draw):
     one, two = (draw(example_run, side, 2) for side in ("clean", "attacked"))
     assert (one.data[0].zmin, one.data[0].zmax) == (two.data[0].zmin, two.data[0].zmax)
-    places = [[[c[:2] for c in row] for row in f.data[0].customdata] for f in (one, two)]
-    assert places[0] == places[1]
+    assert np.array_equal(*(np.asarray(f.data[0].customdata)[..., :2] for f in (one, two)))
     assert list(one.layout.yaxis.ticktext) == list(two.layout.yaxis.ticktext)
 
 
 def test_cells_carry_the_records_costs_and_t_n_m_over_rho(example_run: Run):
-    cells, moved = cost_matrix(example_run, "clean", 1).data[0], example_run.clean.trace.prompt_transport
-    for row, data in zip(cells.z, cells.customdata, strict=True):
-        for z, (n, m, cost, even) in zip(row, data, strict=True):
-            assert z == pytest.approx(moved.cost[1, n, m]) == pytest.approx(cost)
-            assert even == pytest.approx(moved.plan[1, n, m] * moved.plan[1].size / moved.mass)
+    drawn, moved = cost_matrix(example_run, "clean", 1).data[0], example_run.clean.trace.prompt_transport
+    places, (cost, even) = cells(drawn)
+    assert np.stack([np.ravel(drawn.z), cost]) == pytest.approx(np.stack([moved.cost[1][places]] * 2))
+    assert even == pytest.approx(moved.plan[1][places] * moved.plan[1].size / moved.mass)
 
 
 @pytest.mark.parametrize("draw", [cost_matrix, plan_matrix])
 def test_excluded_items_keep_their_position_and_are_grey(example_run: Run, draw):
     exclusions = Exclusions(views=frozenset({5}), prompts=frozenset({(2, 1)}))
     rescored = rerun.rescore(TuningEngine(), example_run, example_run.settings, exclusions)
-    cells = draw(rescored, "attacked", 2).data[0]
-    grey = {
-        (d[0], d[1])
-        for zs, ds in zip(cells.z, cells.customdata, strict=True)
-        for z, d in zip(zs, ds, strict=True)
-        if z is None
-    }
+    drawn = draw(rescored, "attacked", 2).data[0]
+    grey = {(n, m) for n, m, *_ in np.asarray(drawn.customdata)[np.isnan(drawn.z)].tolist()}
     views, atoms = example_run.attacked.trace.prompt_transport.plan.shape[1:]
     assert grey == {(5, m) for m in range(atoms)} | {(n, 1) for n in range(views)}
-    assert "left out" in str(cells.text)
+    assert "left out" in str(drawn.text)
 
 
 def test_a_selected_cell_is_framed_and_a_selected_view_is_a_column(example_run: Run):
@@ -65,10 +68,10 @@ def test_a_selected_cell_is_framed_and_a_selected_view_is_a_column(example_run: 
 
 
 def test_mass_of_views_is_the_share_each_moves(example_run: Run):
-    cells = view_mass(example_run, "attacked", k=3).data[0]
-    for zs, ds in zip(cells.z, cells.customdata, strict=True):
-        for z, (n, k, share) in zip(zs, ds, strict=True):
-            assert z == pytest.approx(share) == pytest.approx(moved_shares(example_run.attacked, k)[n])
+    drawn = view_mass(example_run, "attacked", k=3).data[0]
+    (views, classes), (share,) = cells(drawn)
+    moved = [moved_shares(example_run.attacked, k)[n] for n, k in zip(views, classes, strict=True)]
+    assert np.stack([np.ravel(drawn.z), share]) == pytest.approx(np.stack([moved, moved]))
 
 
 def test_prompt_shares_sum_to_the_cost(example_run: Run):
@@ -195,3 +198,66 @@ def test_a_defend_only_run_has_one_line_per_figure():
     assert [t.name for t in sinkhorn_residuals(alone).data] == ["clean prompts", "clean memory"]
     assert len(tuning_loss(alone).data) == 1
     assert len(prompt_shares(alone, 0).data) == 1
+
+
+def _with_transport(run: Run, **changes) -> Run:
+    trace = run.attacked.trace
+    trace = replace(trace, prompt_transport=replace(trace.prompt_transport, **changes))
+    return replace(run, attacked=replace(run.attacked, trace=trace))
+
+
+def test_cells_carry_their_numbers_and_colours_are_the_logarithm_of_t_n_m_over_rho(example_run: Run):
+    transport = example_run.attacked.trace.prompt_transport
+    drawn = plan_heatmap(example_run, "attacked", 2).data[0]
+    places, (even, cost, plan) = cells(drawn)
+    assert len(set(zip(*places))) == transport.plan[2].size
+    assert np.array_equal(cost, transport.cost[2][places])
+    assert np.array_equal(plan, transport.plan[2][places])
+    assert even == pytest.approx(plan * transport.plan[2].size / transport.mass)
+    wanted = np.clip(np.log2(np.maximum(even, 1e-9)), -COLOUR_RANGE, COLOUR_RANGE)
+    assert np.ravel(drawn.z) == pytest.approx(wanted, abs=1e-5)
+
+
+def test_the_most_confident_view_is_first_and_the_strip_shows_the_share_it_moves(example_run: Run):
+    figure = plan_heatmap(example_run, "attacked", 0)
+    order = [int(cell[0]) for cell in figure.data[0].customdata[0]]
+    assert np.all(np.diff(example_run.attacked.trace.confidence.entropy[order]) >= 0)
+    assert [d[0] for d in figure.data[2].customdata] == order
+    moved = moved_shares(example_run.attacked, 0)
+    assert moved.mean() == pytest.approx(example_run.attacked.trace.prompt_transport.mass, abs=1e-6)
+    assert figure.data[1].y == pytest.approx(100 * moved[order])
+
+
+def test_a_product_plan_is_called_flat_and_a_selective_one_leaves_views_out(example_run: Run):
+    left = int((moved_shares(example_run.attacked, 0) < 0.05).sum())
+    assert left > 0
+    assert f"{left} of 64 views are left out" in flatness(example_run, "attacked", 0)
+    shape = example_run.attacked.trace.prompt_transport.plan.shape
+    rho = example_run.attacked.trace.prompt_transport.mass
+    even = _with_transport(example_run, plan=np.full(shape, rho / (shape[1] * shape[2])))
+    assert ratio_to_product_plan(even, "attacked", 0) == pytest.approx(1.0)
+    assert flatness(even, "attacked", 0).startswith("Flat:")
+    assert "λ" in plan_heatmap(even, "attacked", 0).meta["alt"]
+
+
+def test_padding_atoms_are_not_drawn(example_run: Run):
+    weight = np.array(example_run.attacked.trace.prompt_transport.column_weight)
+    weight[4] = [0.25, 0.25, 0.0, 0.0]
+    figure = plan_heatmap(_with_transport(example_run, column_weight=weight), "attacked", 4)
+    assert len(figure.data[0].z) == 2
+
+
+def test_the_selected_cell_and_its_view_are_framed(example_run: Run):
+    view = int(view_order(example_run.attacked)[5])
+    figure = plan_heatmap(example_run, "attacked", 0, selected=(view, 1))
+    *pale, strip, cell = figure.layout.shapes
+    assert [(s.x0, s.x1) for s in pale] == [(-0.5, 4.5), (5.5, 63.5)]
+    assert (strip.x0, strip.x1, strip.yref) == (4.5, 5.5, "y2")
+    assert (cell.y0 + cell.y1) / 2 == list(figure.data[0].y)[1]
+    assert len(plan_heatmap(example_run, "attacked", 0, selected=(5, -1)).layout.shapes) == 3
+    assert not plan_heatmap(example_run, "attacked", 0, selected=(500, 1)).layout.shapes
+
+
+def test_balanced_transport_moves_the_full_mass_of_every_view():
+    balanced = make_run(settings=PAPER)
+    assert moved_shares(balanced.clean, 0) == pytest.approx(1.0, abs=1e-3)
