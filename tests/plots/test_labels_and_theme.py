@@ -3,9 +3,11 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 from rita_demo.plots import attack_steps, class_costs, css_variables, plan_heatmap, view_entropies, view_seed_results
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, percent, printable
 from rita_demo.plots.theme import CLASS_STYLES, DARK_COLOURS, PALETTE
 from rita_demo.records import Run
@@ -115,3 +117,14 @@ def test_text_and_class_marks_have_enough_contrast_to_the_background(shade):
         assert _contrast(PALETTE[role][shade], PALETTE["surface"][shade]) >= 4.5, role  # AA for words
     for style in CLASS_STYLES:
         assert _contrast(style[shade], PALETTE["surface"][shade]) >= 3  # AA for graphics
+
+
+def test_what_is_sent_is_what_was_added_and_checking_finds_a_value_unknown_to_plotly() -> None:
+    figure = Figure()
+    figure.add_scatter(x=np.array([1.0, np.nan]), y=[2, 3])
+    figure.layers = {"meta": {"alt": "two"}}
+    sent = json.loads(figure.to_json())
+    assert sent == {"data": [{"type": "scatter", "x": [1.0, None], "y": [2, 3]}], "layout": {"meta": {"alt": "two"}}}
+    figure.add_bar(y=[1], colour="red")
+    with pytest.raises(ValueError, match="colour"):
+        _ = figure.checked

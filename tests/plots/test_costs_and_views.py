@@ -1,14 +1,15 @@
-"""The classes' costs as data, against their records (TEST DATA)."""
+"""The costs of the classes, and what the views say, as data against their records (TEST DATA)."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from rita_demo.plots import class_costs
+from rita_demo.plots import class_costs, view_answers, view_entropies, view_seed_results
 from rita_demo.plots.decision.costs import shown_classes
 from rita_demo.records import Run
-from tests.plots.synthetic import make_run
+from tests.plots.synthetic import make_run, make_view_seed_results
 
 
 def _totals(figure):
@@ -58,12 +59,6 @@ def test_labels_mark_the_answers_and_the_text_alternative_names_the_cheapest_cla
     assert "cheapest is cup" in figure.meta["alt"]
 
 
-def test_a_run_without_an_attack_has_one_panel():
-    figure = class_costs(make_run(attack=False))
-    assert len(_totals(figure)) == 1
-    assert "xaxis2" not in figure.layout
-
-
 def test_a_pinned_state_is_drawn_in_the_same_rows_on_the_same_scale(example_run: Run):
     pinned = make_run(seed=9)
     figure = class_costs(example_run, 2, pinned=pinned)
@@ -83,3 +78,48 @@ def test_a_class_missing_from_the_pinned_state_has_no_mark(example_run: Run):
     pinned = replace(example_run, class_prompts=replace(example_run.class_prompts, names=names))
     squares = [t for t in class_costs(example_run, 2, pinned=pinned).data if "pinned" in (t.name or "")]
     assert [[d[0] for d in t.customdata] for t in squares] == [[0], [0]]
+
+
+def test_every_view_has_one_bar_as_high_as_its_entropy_and_the_unselected_are_dimmed(example_run: Run):
+    confidence = example_run.attacked.trace.confidence
+    figure = view_entropies(example_run, "attacked", selected=7)
+    order = [d[0] for d in figure.data[-1].customdata]
+    bars = {x: (y, shade) for t in figure.data[:-1] for x, y, shade in zip(t.x, t.y, t.marker.opacity)}
+    assert sorted(order) == list(range(64))
+    assert [bars[i][0] for i in range(64)] == pytest.approx(confidence.entropy[order])
+    assert [x for x, (_, shade) in bars.items() if shade == 1] == [order.index(7)]
+    assert min(shade for _, shade in bars.values()) > 0.2
+
+
+def test_views_are_split_into_the_true_class_the_attacks_class_and_others(example_run: Run):
+    says, wrong = view_answers(example_run, "attacked")
+    labels = example_run.attacked.trace.confidence.label
+    assert wrong == example_run.attacked.verdicts["clip"].label == 1
+    assert [s == "true" for s in says] == [k == example_run.label for k in labels]
+    assert [s == "fooled" for s in says] == [k == 1 for k in labels]
+
+
+def test_the_limit_is_a_line_whose_label_does_not_overlap_a_bar(example_run: Run):
+    layout, limit = view_entropies(example_run, "clean").layout, example_run.clean.trace.confidence.limit
+    assert layout.yaxis.range[1] >= math.log(len(example_run.class_prompts.names))
+    words = layout.annotations[1]
+    assert words.text.startswith("limit γ")
+    assert (words.xref, words.x, words.xanchor) == ("paper", 1, "left")
+    assert words.y == layout.shapes[0].y0 == limit
+
+
+def test_view_seed_results_are_counted_in_marks_and_text(example_run: Run):
+    repeats = make_view_seed_results(example_run)
+    right = sum(d.verdicts["rita"].label == example_run.label for d in repeats)
+    figure = view_seed_results(example_run, repeats)
+    rita = next(t for t in figure.data if t.name == "RITA")
+    assert list(rita.marker.symbol).count("circle") == right
+    assert f"RITA {right} of 10" in figure.meta["alt"]
+    assert any(a.text == f"<b>{right}</b> of 10" for a in figure.layout.annotations)
+    assert "not been tried" in view_seed_results(example_run, []).meta["alt"]
+
+
+def test_a_class_without_a_given_label_is_called_assumed(example_run: Run):
+    assert "(true)" in view_entropies(example_run, "clean").layout.annotations[0].text
+    unnamed = replace(example_run, label_given=False)
+    assert "(assumed)" in view_entropies(unnamed, "clean").layout.annotations[0].text
