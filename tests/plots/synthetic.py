@@ -8,6 +8,7 @@ import numpy as np
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import AttackStepResult, MeasuredCell, Run, Tuning, Verdict, ViewSeedResult
+from rita_demo.records.measurement import AblationPoint
 from rita_demo.settings import RECOMMENDED, Settings
 from tests.ui.fake_engine import FakeEngine
 
@@ -27,6 +28,14 @@ def measured_cell(accuracy: float, **changes: Any) -> MeasuredCell:
         *("dtd", "embedded", "rita", "pgd", 4, 7, "stream", "val"), accuracy, 50, accuracy - 5, accuracy + 4, "0", "x"
     )
     return replace(cell, **changes)
+
+
+def ablation_point(accuracy: float, method: str = "rita", backbone: str = "embedded", **changes: Any) -> AblationPoint:
+    """TEST DATA: such a cell with the recommended settings, but for ``changes`` of its columns and its settings."""
+    columns = {"attack": "pgd", "budget": 4, "protocol": "stream"} | changes
+    cell = {name: columns[name] for name in ("attack", "budget", "protocol")}
+    settings = RECOMMENDED.as_dict() | columns if method == "rita" else {}
+    return AblationPoint(measured_cell(accuracy, method=method, backbone=backbone, **cell), settings)
 
 
 def verdict(logits: np.ndarray) -> Verdict:
