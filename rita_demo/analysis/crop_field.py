@@ -1,4 +1,5 @@
-"""The crop field: on which of two answers' sides each crop, the whole picture and each defence stands."""
+"""The crops of a run: on which of two answers' sides they and each defence stand (the crop field), some of them in a plane
+with some sentences, and their entropy before and after the prompt update."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rita_demo.records import Array, AttackStepResult, ImageResult, Run
+
+CROPS, SENTENCES = 3, 2  # of the small plan
 
 
 @dataclass(frozen=True)
@@ -74,3 +77,80 @@ def _at_step(run: Run, step: int, side: ImageResult, pair: list[int]) -> CropFie
         view_labels(side),
         methods,
     )
+
+
+@dataclass(frozen=True)
+class SmallTransport:
+    """n crops and m sentences of two classes: ``cost = |crop_at - sentence_at|² / 2 + hidden`` (2, n, m) is the run's."""
+
+    classes: tuple[int, int]  # the true class (or CLIP's clean answer) and its rival
+    views: np.ndarray  # (n,) indices of the crops
+    atoms: np.ndarray  # (2, m) indices of the sentences
+    crop_at: np.ndarray  # (n, 2)
+    sentence_at: np.ndarray  # (2, m, 2)
+    hidden: np.ndarray  # (2, n, m) the part of the cosine distance that the plane does not show
+
+
+def small_transport(run: Run, side: ImageResult, rival: int) -> SmallTransport:
+    """The crops that fit the rival best, middling and worst, beside the true class, and of both classes the two
+    sentences that differ most.
+
+    The first axis leads from the rival's sentences to those of the true class, the second is the largest difference
+    between two sentences of one class.
+    """
+    classes = run.label, rival
+    trace = side.trace
+    cost = np.asarray(trace.prompt_transport.cost, np.float64)[list(classes)]
+    weight = np.asarray(trace.prompt_weight, np.float64)[list(classes), None]
+    margin = ((cost * weight).sum(2) * [[-1], [1]]).sum(0)
+    carrying = np.flatnonzero(np.asarray(trace.view_weight) > 0)
+    order = carrying[np.argsort(margin[carrying], kind="stable")]
+    views = order[np.unique(np.linspace(0, len(order) - 1, CROPS).round().astype(int))]
+    z = np.asarray(trace.prompt_features, np.float64)[list(classes)]
+    atoms = _most_different(z, weight[:, 0])
+    z = np.take_along_axis(z, atoms[:, :, None], 1)
+    x = np.asarray(trace.view_features, np.float64)[views]
+    plane = _plane(z)
+    crop_at, sentence_at = x @ plane, z @ plane
+    cost = np.take_along_axis(cost[:, views], atoms[:, None], 2)
+    shown = ((crop_at[None, :, None] - sentence_at[:, None]) ** 2).sum(-1) / 2
+    return SmallTransport(classes, views, atoms, crop_at, sentence_at, cost - shown)
+
+
+def _most_different(z: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """(2, m) the sentences of each class that are farthest apart; m is 1 where a class has only one."""
+    found = []
+    for features, own in zip(z, weight, strict=True):
+        real = np.flatnonzero(own > 0)
+        likeness = features[real] @ features[real].T
+        found.append(real[sorted(np.unravel_index(likeness.argmin(), likeness.shape))])
+    if any(len(set(pair)) < SENTENCES for pair in found):
+        found = [pair[:1] for pair in found]
+    return np.stack(found)
+
+
+def _plane(z: np.ndarray) -> np.ndarray:
+    """(D, 2) orthonormal axes for the sentences (2, m, D)."""
+    between = z[0].mean(0) - z[1].mean(0)
+    first = between / max(np.linalg.norm(between), 1e-12)
+    within = (z - z.mean(1, keepdims=True)).reshape(-1, z.shape[2])
+    second = np.linalg.svd(within - np.outer(within @ first, first), full_matrices=False)[2][0]
+    second = second - (second @ first) * first
+    return np.stack([first, second / max(np.linalg.norm(second), 1e-12)], 1)
+
+
+def entropies(side: ImageResult, temperature: float) -> tuple[np.ndarray, np.ndarray]:
+    """H_n of every view (N,) in nats under the initial and under the tuned prompts (definition 8).
+
+    Computed from the costs of the trace: ``mean_m cos = 1 - mean_m C[n, m]``. ``cache_text`` names the one of the two
+    that decided which views are confident. ``temperature``: tau.
+    """
+    weight = np.asarray(side.trace.prompt_weight, np.float64)
+    found = []
+    for moved in (side.trace.untuned_prompt_transport, side.trace.prompt_transport):
+        logit = (1 - np.einsum("knm,km->nk", np.asarray(moved.cost, np.float64), weight)) / temperature
+        logit -= logit.max(1, keepdims=True)
+        share = np.exp(logit)
+        total = share.sum(1, keepdims=True)
+        found.append(np.log(total[:, 0]) - (share / total * logit).sum(1))
+    return found[0], found[1]

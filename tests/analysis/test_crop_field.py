@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rita_demo.analysis.crop_field import crop_field, rival_class
-from rita_demo.analysis.small_transport import small_transport
+from rita_demo.analysis.crop_field import crop_field, rival_class, small_transport
 from rita_demo.pipeline.attack_steps import attack_step_results
 from rita_demo.records import Run
 from tests.ui.conftest import completed_run

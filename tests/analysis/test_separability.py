@@ -134,20 +134,7 @@ def test_umap_process_returns_results_and_errors_and_goes_on() -> None:
 
 
 @pytest.mark.slow
-def test_umap_separates_distant_groups_and_is_deterministic() -> None:
-    rng = np.random.default_rng(0)
-    centres = rng.normal(size=(3, 10)) * 5
-    label = np.repeat(np.arange(3), 15)
-    X = centres[label] + 0.1 * rng.normal(size=(45, 10))
-    places = umap(X, 8, np.arange(45))
-    assert places.shape == (45, 2)
-    nearest = [np.argsort(((places - p) ** 2).sum(1))[1] for p in places]  # every point's nearest other point
-    assert (label[nearest] == label).all()
-    assert np.array_equal(places, umap(X, 8, np.arange(45)))
-
-
-@pytest.mark.slow
-def test_the_points_of_one_picture_are_no_island() -> None:
+def test_umap_is_deterministic_keeps_classes_apart_and_the_points_of_one_picture_are_no_island() -> None:
     """Crops lie close together, and their classes a little further apart: plain UMAP draws every picture by itself."""
     rng = np.random.default_rng(0)
     label = np.repeat(np.arange(2), 10)  # of 20 pictures with 12 crops each
@@ -161,6 +148,7 @@ def test_the_points_of_one_picture_are_no_island() -> None:
 
     together, apart = umap(X, 15, picture), umap(X, 15, np.arange(240))
     assert islands(together) == 0 < islands(apart)
+    assert np.array_equal(together, umap(X, 15, picture))
     far = np.linalg.norm(together[:, None] - together[None], axis=-1)
     nearest = np.where(picture[:, None] == picture[None], np.inf, far).argmin(1)
     assert (label[picture[nearest]] == label[picture]).mean() > 0.8, "classes stay apart"

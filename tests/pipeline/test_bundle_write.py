@@ -65,12 +65,8 @@ def test_the_pictures_are_exact_to_the_pixel(example_run: Run, bundle_bytes: byt
 
 def test_the_same_run_gives_the_same_bytes_and_reads_back_equal(example_run: Run, bundle_bytes: bytes) -> None:
     assert write_bundle(example_run, PAGE, None, FIGURES) == bundle_bytes
-    run = read(bundle_bytes)
-    assert (run.settings, run.names, run.methods) == (
-        example_run.settings,
-        example_run.class_prompts.names,
-        example_run.methods,
-    )
+    run, classes = read(bundle_bytes), example_run.class_prompts.names
+    assert (run.settings, run.names, run.methods) == (example_run.settings, classes, example_run.methods)
     assert (run.label, run.target, run.backbone, run.cache_file) == (0, None, "fake", None)
     assert open_picture(run.clean).key == example_run.clean.picture.key
     assert differences(run, example_run) == []
