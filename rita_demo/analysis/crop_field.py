@@ -96,8 +96,7 @@ def small_transport(run: Run, side: ImageResult, rival: int) -> SmallTransport:
     sentences that differ most.
 
     The first axis leads from the rival's sentences to those of the true class, the second is the largest difference
-    between two sentences of one class.
-    """
+    between two sentences of one class."""
     classes = run.label, rival
     trace = side.trace
     cost = np.asarray(trace.prompt_transport.cost, np.float64)[list(classes)]
@@ -143,8 +142,7 @@ def entropies(side: ImageResult, temperature: float) -> tuple[np.ndarray, np.nda
     """H_n of every view (N,) in nats under the initial and under the tuned prompts (definition 8).
 
     Computed from the costs of the trace: ``mean_m cos = 1 - mean_m C[n, m]``. ``cache_text`` names the one of the two
-    that decided which views are confident. ``temperature``: tau.
-    """
+    that decided which views are confident. ``temperature``: tau."""
     weight = np.asarray(side.trace.prompt_weight, np.float64)
     found = []
     for moved in (side.trace.untuned_prompt_transport, side.trace.prompt_transport):

@@ -46,8 +46,7 @@ def separabilities(cloud: FeatureCloud, neighbours: int = NEIGHBOURS) -> tuple[S
     Views of one picture are similar for reasons other than the class, so purity counts neighbours from other pictures
     only, and only for classes with at least two pictures. The row with one point per picture, the mean of its views, is
     comparable with (a). The number of neighbours is at most the number of other pictures of the smallest class, so that
-    100 % can be reached.
-    """
+    100 % can be reached."""
     n, shown, width = cloud.views.shape
     whole, each = np.arange(n), np.repeat(np.arange(n), shown)
     rows = (
@@ -93,11 +92,7 @@ def kl_to_one_hot(cloud: FeatureCloud, measure: KlFunction) -> KlToOneHot:
     """KL to one-hot of the delivered pictures and of their cached views.
 
     A view is cached under its own answer, so ``cached`` is small partly by selection; ``cached_true`` counts each view
-    under the true class of its picture.
-
-    Args:
-        measure: ``engine.kl_to_one_hot``.
-    """
+    under the true class of its picture. ``measure``: ``engine.kl_to_one_hot``."""
     features, label, born, _ = cache_features(cloud)
     none = np.full(len(cloud.class_prompts.names), np.nan)
     original = measure(cloud.attacked, cloud.label, cloud.class_prompts)

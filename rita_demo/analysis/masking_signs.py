@@ -34,11 +34,8 @@ def masking_signs(
 ) -> tuple[bool | None, ...]:
     """The answers to :data:`QUESTIONS`: True is a sign of masking, None "not checked", as the measurement is missing.
 
-    Args:
-        adaptive: the number in question, by the gradient.
-        others: further cells against attackers who know a method; static: cells under other attacks.
-
-    Accuracies differ only beyond Wilson's 95 % interval. The cells are of the same pictures.
+    ``adaptive``: the number in question, by the gradient; ``others``: further cells against attackers who know a method;
+    ``static``: cells under other attacks, all of the same pictures. Accuracies differ only beyond Wilson's 95 % interval.
     """
     cell = adaptive.cell
 

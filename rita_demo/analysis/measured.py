@@ -17,8 +17,7 @@ MATCHED_FIELDS = ("dataset", "backbone", "method", "attack", "budget", "steps", 
 def sweeps(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep, ...]:
     """Every line that varies only ``setting`` over at least two values, longest first.
 
-    ``others`` are the settings in which the lines differ beyond the columns of the table.
-    """
+    ``others`` are the settings in which the lines differ beyond the columns of the table."""
     groups: dict[tuple, list[AblationPoint]] = {}
     for point in points:
         if setting in point.settings:
@@ -56,8 +55,7 @@ def components(points: Sequence[AblationPoint]) -> dict[str, dict[str, AblationP
     """Title of a row -> title of a column -> the point closest to the recommended settings.
 
     Closest means the fewest settings that differ, without those of the row. Rows and columns without a measurement are
-    omitted.
-    """
+    omitted."""
     table: dict[str, dict[str, AblationPoint]] = {}
     for title, methods, protocol, about in COMPONENTS:
         wanted = [p for p in points if p.cell.method in methods and p.cell.protocol == protocol]

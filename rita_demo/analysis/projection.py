@@ -32,8 +32,7 @@ def centre_by_kind(points: CloudPoints) -> np.ndarray:
 def pca(features: np.ndarray) -> tuple[np.ndarray, float]:
     """The two directions of largest variance: (P, 2) coordinates and their share of the variance.
 
-    ``features`` (P, D), P and D at least 2. The largest entry of each direction is positive, so the signs are fixed.
-    """
+    ``features`` (P, D), P and D at least 2. The largest entry of each direction is positive, so the signs are fixed."""
     X = np.asarray(features, np.float64)
     X = X - X.mean(0)
     strength, directions = np.linalg.eigh(X.T @ X)  # D x D: quick however many points there are
@@ -48,8 +47,7 @@ def umap(features: np.ndarray, neighbours: int, picture: np.ndarray) -> np.ndarr
 
     Points of the same ``picture`` (P,) are no neighbours of each other: crops of one picture are alike whatever it shows,
     and each picture would be an island of its own. -1 belongs to no picture. It takes seconds: the page calls it in
-    :class:`rita_demo.analysis.umap_process.UmapProcess`.
-    """
+    :class:`rita_demo.analysis.umap_process.UmapProcess`."""
     import umap as library  # imports for many seconds
 
     X = np.asarray(features, np.float32)

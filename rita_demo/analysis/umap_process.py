@@ -19,11 +19,7 @@ WARM_UP_POINTS = 24  # points of the first fit, which compiles what the later on
 
 
 class UmapProcess:
-    """Computes UMAP in another process. Thread-safe; calls wait for each other.
-
-    Args:
-        work: the function that the process calls with the arguments of :meth:`compute`.
-    """
+    """Computes UMAP (``work``) in another process. Thread-safe; calls wait for each other."""
 
     def __init__(self, work: Callable[..., Any] = umap) -> None:
         self._work = work

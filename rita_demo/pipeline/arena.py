@@ -105,10 +105,9 @@ def unattacked(settings: Settings) -> Settings:
 def arena_steps(
     engines: Sequence[Engine], run: Run, methods: Sequence[str], known: ArenaTable | None = None
 ) -> Generator[ArenaProgress, None, ArenaTable]:
-    """Fill the table, from cheap to expensive, for every engine in turn.
+    """Fill the table, from cheap to expensive, for every engine in turn; yields after every step of an attack.
 
-    Yields after every step of an attack. Args: ``known``: a table that fits the run; its cells are kept.
-    """
+    ``known``: a table that fits the run; its cells are kept."""
     by_name = {engine.info.name: engine for engine in engines}
     kept = {} if known is None else known.towers
     towers = {name: kept.get(name) or _new_tower(engine, run) for name, engine in by_name.items()}
@@ -185,15 +184,16 @@ def masked(tower: TowerTable, name: str) -> bool:
 def tower_sentence(tower: TowerTable, methods: Sequence[str]) -> str:
     """One sentence on what a model's table shows; "" before anything is known.
 
-    A defence stands against attackers who do not know it if it is right in every column of :data:`STATIC`.
-    """
+    A defence stands against attackers who do not know it if it is right in every column of :data:`STATIC`."""
     blind = [all(answers) for answers in _answers(tower, methods, STATIC).values()]
     known = [all(answers) for answers in _answers(tower, methods, ("adaptive",)).values()]
     if not blind:
         return ""
-    text = f"{sum(blind) or 'none'} of {len(blind)} defences {_stand(blind)} against attackers who do not know them"
+    counts = [f"{sum(found) or 'none'} of {len(found)}" for found in (blind, known)]
+    stand = ["stands" if sum(found) == 1 else "stand" for found in (blind, known)]
+    text = f"{counts[0]} defences {stand[0]} against attackers who do not know them"
     if known:
-        text += f"; {sum(known) or 'none'} of {len(known)} {_stand(known)} against one who does"
+        text += f"; {counts[1]} {stand[1]} against one who does"
     return f"{text.capitalize()}."
 
 
@@ -244,7 +244,3 @@ def _answers(tower: TowerTable, methods: Iterable[str], columns: Sequence[str]) 
     right = tower.right
     asked = {name: [(name, column) for column in columns] for name in methods}
     return {name: [right[cell] for cell in cells] for name, cells in asked.items() if all(c in right for c in cells)}
-
-
-def _stand(found: Sequence[bool]) -> str:
-    return "stands" if sum(found) == 1 else "stand"

@@ -33,19 +33,10 @@ MAX_MEMBERS = 64
 MAX_DIRECTORY_BYTES = 16 << 10  # of the list of members
 #: member -> its largest size in bytes
 MEMBER_LIMITS: dict[str, int] = {
-    "settings.json": MB,
-    "result.json": 8 * MB,
-    "clean.png": 16 * MB,
-    "attacked.png": 16 * MB,
-    "memory.safetensors": 32 * MB,
-    "perturbation.png": 16 * MB,
-    "README.txt": MB,
-    "arena.csv": MB,
-    "arena.json": MB,
-    "verdicts.csv": 4 * MB,
-    "costs.csv": 4 * MB,
-    "page.html": 128 * MB,
-    "arrays.safetensors": 96 * MB,
+    **dict.fromkeys(("README.txt", "settings.json", "arena.csv", "arena.json"), MB),
+    **dict.fromkeys(("verdicts.csv", "costs.csv"), 4 * MB),
+    **dict.fromkeys(("clean.png", "attacked.png", "perturbation.png"), 16 * MB),
+    **{"result.json": 8 * MB, "memory.safetensors": 32 * MB, "arrays.safetensors": 96 * MB, "page.html": 128 * MB},
 }
 FIGURE_NAME = re.compile(r"figures/[a-z0-9-]{1,80}\.svg")
 MAX_FIGURE_BYTES = 16 * MB
@@ -242,8 +233,7 @@ def answers_of(result: Mapping[str, Any]) -> Answers:
 def differences(saved: SavedRun, run: Run) -> list[str]:
     """Sentences on what differs in ``run``, the saved run made again.
 
-    Compared are answers, probabilities (more than 0.000001 apart) and every pixel of the attacked picture.
-    """
+    Compared are answers, probabilities (more than 0.000001 apart) and every pixel of the attacked picture."""
     now, found, most = answers_of(to_json(run)), [], 0.0
     sides = SIDES[: 1 if saved.attacked is None else 2]
     for (side, method), (label, share) in saved.answers.items():

@@ -46,13 +46,8 @@ def write_bundle(
     figures: Mapping[str, str] | None = None,
     more: Mapping[str, bytes] | None = None,
 ) -> bytes:
-    """The bytes of the zip.
-
-    Args:
-        page: the run as one HTML page.
-        cache_file: ``run.cache_before`` as a file, if it has seen a picture.
-        figures: name -> SVG.
-        more: further members by name.
+    """The bytes of the zip. ``page``: the run as one HTML page; ``cache_file``: ``run.cache_before`` as a file, if it has
+    seen a picture; ``figures``: name -> SVG; ``more``: further members by name.
 
     Raises:
         SettingError: the run used a file of this machine.

@@ -20,8 +20,7 @@ def leave_one_out_steps(
 
     A view only enters the cost of the class that it is stored under, so the views of one slot are left out of all classes
     at once: J decisions instead of one per view. The prompt update is the run's, so nothing is encoded. Yields how many
-    slots are done; returns one record per view, class after class.
-    """
+    slots are done; returns one record per view, class after class."""
     counts = np.asarray(state.count)
 
     def decide(slot: int | None) -> Trace:

@@ -36,10 +36,10 @@ from rita_demo.settings import SETTINGS, Settings
 
 @dataclass(frozen=True)
 class RunProgress:
-    """What is finished so far: a sentence on the current stage, and the fraction done in [0, 1]."""
+    """What is finished so far."""
 
-    sentence: str
-    fraction: float
+    sentence: str  # on the current stage
+    fraction: float  # done, in [0, 1]
     class_prompts: ClassPrompts | None = None
     clean: ImageResult | None = None
     attack: AttackTrace | None = None
@@ -88,8 +88,7 @@ def run_picture_steps(
             engine.encode_views(picture, settings)  # cached for defend()
         yield RunProgress("Tuning the prompts and deciding on the clean picture", 0.2, class_prompts)
         clean, committed = defend(engine, picture, class_prompts, before, settings, seconds, methods=asked)
-    given = label is not None
-    truth = label if label is not None else clean.verdicts["clip"].label
+    truth = clean.verdicts["clip"].label if label is None else label
     if target is not None and target == truth:
         raise SettingError(
             f"The attack cannot move towards {class_prompts.names[truth]!r}: that is already the answer.",
@@ -110,8 +109,8 @@ def run_picture_steps(
         attacked=attacked,
         attack=attack,
         label=truth,
-        label_given=given,
-        threat_model=threat_model(settings, class_prompts, picture, truth, given, target, asked),
+        label_given=label is not None,
+        threat_model=threat_model(settings, class_prompts, picture, truth, label is not None, target, asked),
         cache_before=before,
         cache_after=committed,
         seconds=seconds,
@@ -134,10 +133,8 @@ def defend(
     *,
     methods: Sequence[str] = DEFAULT_METHODS,
 ) -> tuple[ImageResult, CacheState]:
-    """Encode, decide and compare: the result on one picture, and the cache with the picture added.
-
-    Stage times are added to ``seconds``.
-    """
+    """Encode, decide and compare: the result on one picture, and the cache with the picture added. Stage times are added
+    to ``seconds``."""
     seconds = {} if seconds is None else seconds
     with _timed(seconds, "views and encoding"):
         encoded_views = engine.encode_views(picture, settings)
@@ -163,8 +160,7 @@ def outcome(clean: Verdict, attacked: Verdict, label: int | None, target: int | 
     """What the attack did to one method's answer, in words.
 
     A targeted attack has fooled a method only when the answer is the target (as in ``AttackTrace.fooled``). ``label``:
-    the true class; None if none was given, then no answer is right or wrong.
-    """
+    the true class; None if none was given, then no answer is right or wrong."""
     aimed = target is not None and attacked.label == target
     if label is None:
         return "unchanged" if attacked.label == clean.label else f"changed{' to the target' * aimed}"
@@ -205,10 +201,8 @@ def decider(
     trace: Trace,
     exclusions: Exclusions | None = None,
 ) -> Callable[[Settings], Trace]:
-    """RITA's decision with changed settings; ``trace`` is the one with ``settings``.
-
-    The prompt update of ``trace`` is used again where the change does not concern it.
-    """
+    """RITA's decision with changed settings; ``trace`` is the one with ``settings``, whose prompt update is used again
+    where the change does not concern it."""
 
     def decide(changed: Settings) -> Trace:
         if changed == settings:
@@ -225,10 +219,9 @@ def same_prompt_update(one: Settings, other: Settings) -> bool:
 
 
 def check_index(what: str, index: int | None, class_prompts: ClassPrompts) -> None:
-    if index is not None and not 0 <= index < len(class_prompts.names):
-        raise SettingError(
-            f"The {what} is one of the {len(class_prompts.names)} classes, 0 to {len(class_prompts.names) - 1}; got {index}."
-        )
+    count = len(class_prompts.names)
+    if index is not None and not 0 <= index < count:
+        raise SettingError(f"The {what} is one of the {count} classes, 0 to {count - 1}; got {index}.")
 
 
 @contextmanager

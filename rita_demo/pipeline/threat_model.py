@@ -18,17 +18,12 @@ def threat_model(
     methods: Sequence[str],
 ) -> ThreatModel:
     """The threat model that is printed beside every number. ``methods``: the defences that answer."""
-    truth, aim = class_prompts.names[label], None if target is None else class_prompts.names[target]
-    goal = f"away from {'the true class' if label_given else 'CLIP’s own answer'} “{truth}”"
-    if aim is not None:
-        goal = f"towards “{aim}”"
-    row = get_attack(settings.attack)
-    side = int(picture.pixels.shape[0])
-    if settings.attack == "none":
-        sentences: tuple[str, ...] = (
-            "No attack was made here; if the picture was attacked before, we cannot know how.",
-        )
-    else:
+    aim = None if target is None else class_prompts.names[target]
+    whose = "the true class" if label_given else "CLIP’s own answer"
+    goal = f"away from {whose} “{class_prompts.names[label]}”" if aim is None else f"towards “{aim}”"
+    row, side = get_attack(settings.attack), int(picture.pixels.shape[0])
+    sentences: tuple[str, ...] = ("No attack was made here; if the picture was attacked before, we cannot know how.",)
+    if settings.attack != "none":
         where = f"on a square of {side} × {side} pixels ({settings.square} protocol), seed {settings.attack_seed}"
         sentences = row.threat_sentences(settings.replace(hand_prompt=class_prompts.prompt_template), goal, where, aim)
     return ThreatModel(

@@ -6,7 +6,7 @@ cache = purple, not selected = grey. The true class is outlined, never coloured.
 ``DARK_COLOURS`` maps each to its dark partner, and ``PlotlyView`` swaps them in the browser. No other file names a colour.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES
@@ -78,8 +78,7 @@ def css_variables() -> str:
 def class_style(index: int) -> tuple[int, str, str, str]:
     """The style of the class with this index among those shown; the first hundred differ.
 
-    Returns the index of its colour in ``CLASS_STYLES``, that colour, Plotly's name of its shape, and the shape.
-    """
+    Returns the index of its colour in ``CLASS_STYLES``, that colour, Plotly's name of its shape, and the shape."""
     again, number = divmod(index, len(CLASS_STYLES))
     return number, CLASS_STYLES[number][0], *CLASS_STYLES[(index + again) % len(CLASS_STYLES)][2:]
 
@@ -135,8 +134,9 @@ def finalise(
     alt: str,
     pickable: bool = False,
     select: bool = False,
+    narrow_top: int = 0,
     narrow: dict[str, Any] | None = None,
-    wrap: list[int] | None = None,
+    wrap: Sequence[int] = (),
     legend_below: str = "",
     **layout: Any,
 ) -> Figure:
@@ -146,15 +146,16 @@ def finalise(
         figure: the traces.
         kind: the zoom is kept between figures of the same kind.
         alt: the text alternative, plain text.
-        pickable: whether a mark can be clicked.
-        select: whether marks can be selected with a lasso.
-        wrap: numbers of the annotations that ``PlotlyView`` breaks into lines of the view's width.
-        legend_below: what a saved or printed figure says below itself, where the page has it elsewhere.
+        pickable: whether a mark can be clicked. select: whether marks can be selected with a lasso.
         narrow: dotted layout path (or ``data.0...``) -> value where the view is narrower than 560 px.
+        wrap: numbers of the annotations that are broken into lines of the view's width.
+        narrow_top: the top margin in a narrow view, where annotation 0 is broken into lines.
+        legend_below: what a saved or printed figure says below itself, where the page has it elsewhere.
         **layout: Plotly layout of this figure.
     """
     font = {"family": FONT, "size": 12, "color": COLOURS["text"]}
-    meta = {"kind": kind, "alt": alt, "pickable": pickable, "select": select}
+    meta: dict[str, Any] = {"kind": kind, "alt": alt, "pickable": pickable, "select": select, "below": legend_below}
+    meta["narrow"] = (narrow or {}) | ({"margin.t": narrow_top} if narrow_top else {})
     common = {
         "paper_bgcolor": TRANSPARENT,
         "plot_bgcolor": TRANSPARENT,
@@ -166,7 +167,7 @@ def finalise(
         "dragmode": False,
         "hovermode": "closest",
         "uirevision": kind,
-        "meta": meta | {"narrow": narrow or {}, "wrap": wrap or [], "below": legend_below},
+        "meta": meta | {"wrap": list(wrap or [0] * bool(narrow_top))},
     }
     figure.layers = common | layout
     return figure

@@ -29,7 +29,7 @@ from rita_demo.settings import RECOMMENDED
 
 NAMES = ("cup", "crab", "cat")  # too few for AutoAttack
 METHODS = ("clip", "ensemble", "csr", "rita")
-SHORT = {"adaptive.steps": 3, "adaptive.restarts": 1, "attack_views": 4}
+SHORT = {"adaptive.steps": 2, "adaptive.restarts": 1, "attack_views": 2}
 QUICK = RECOMMENDED.replace(views=8, steps=3, square="model", **SHORT)
 RIGHT, WRONG = verdict_of(torch.tensor([0.9, 0.1])), verdict_of(torch.tensor([0.2, 0.8]))
 

@@ -20,13 +20,8 @@ def attack_steps(run: Run, step_results: Sequence[AttackStepResult], step: int) 
     """Probability of the true class per method (percent) above the attacker's loss (in its unit), over the steps.
 
     The ranges of the axes depend on the attack only, so that no slider changes them. A circle is a right answer, a cross
-    a wrong one. Marks carry ``customdata = (step,)``.
-
-    Args:
-        run: without an attack the figure is a message.
-        step_results: the steps computed so far, in any order; CLIP's line needs none.
-        step: the step to mark, clipped to the range.
-    """
+    a wrong one. Marks carry ``customdata = (step,)``. ``step_results``: the steps computed so far, in any order; CLIP's
+    line needs none. ``step``: the step to mark, clipped to the range. Without an attack the figure is a message."""
     attack = run.attack
     if attack is None:
         return message_figure("No attack here: this picture was only defended.")
@@ -66,8 +61,7 @@ def attack_steps(run: Run, step_results: Sequence[AttackStepResult], step: int) 
         alt=f"Probability of {reference_class(run)} along {last} attack steps: {', '.join(parts)}. What the attack "
         f"increases, {goal}, goes from {loss[0]:.2f} to {loss[-1]:.2f} {attack.loss_unit}.",
         pickable=True,
-        wrap=[0],
-        narrow={"margin.t": 50},
+        narrow_top=50,
         hovermode="x",
         annotations=notes,
         shapes=[vertical_line(int(np.clip(step, 0, last)), "quiet", "dot", xref="x", layer="below")],

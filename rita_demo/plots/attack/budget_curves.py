@@ -19,11 +19,8 @@ def accuracy_by_budget(measured: Mapping[str, Sequence[MeasuredCell]]) -> Figure
     """Panels with one column per dataset and one row per attacked square; a line per method.
 
     Full lines are PGD with the fewest steps, thin ones with more. Bars are Wilson's 95 % intervals. Budget 0 is the
-    clean accuracy. Marks carry ``customdata = (hover text,)``.
-
-    Args:
-        measured: square -> its cells; only those without attack and of PGD are drawn.
-    """
+    clean accuracy. Marks carry ``customdata = (hover text,)``. ``measured``: square -> its cells; only those without
+    attack and of PGD are drawn."""
     squares = [name for name in SQUARE_TITLES if measured.get(name)]
     cells = [cell for name in squares for cell in measured[name]]
     datasets = [name for name in DATASET_TITLES if any(cell.dataset == name for cell in cells)]

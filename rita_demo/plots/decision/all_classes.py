@@ -30,8 +30,7 @@ def class_order(run: Run) -> np.ndarray:
 def all_views(run: Run, side: str, *, k: int | None = None, view: int | None = None) -> Figure:
     """The share of its own mass that each view (across) moves to every class (down), 0 to 100 %.
 
-    Cells carry ``customdata = class * N + view``.
-    """
+    Cells carry ``customdata = class * N + view``."""
     one = getattr(run, side)
     classes, views = class_order(run), view_order(run.attacked)
     figure = Figure()
@@ -49,8 +48,7 @@ def all_views(run: Run, side: str, *, k: int | None = None, view: int | None = N
 def all_prompts(run: Run, side: str, *, k: int | None = None) -> Figure:
     """The mean cost of the mass that every prompt (across) of every class (down) receives.
 
-    Cells carry ``customdata = class``; their text names the share of the mass.
-    """
+    Cells carry ``customdata = class``; their text names the share of the mass."""
     classes, mass, price = class_order(run), {}, {}
     for name in SIDE_STYLES:
         solved = getattr(run, name).trace.prompt_transport
@@ -92,12 +90,11 @@ def _finalise(
         figure,
         kind=kind,
         pickable=True,
-        wrap=[0],
         shapes=shapes,
         plot_bgcolor=COLOURS["faint"],
         alt=f"{SIDE_STYLES[side]['title']} picture, {head}, for {down}. Marked rows: {', '.join(named)}.",
         annotations=[annotation(side_title(side, head), 0, 1, yshift=14, xshift=-126)],
-        narrow={"margin.t": 76},
+        narrow_top=76,
         margin={"l": 138, "r": 52, "t": 54, "b": 30},
         xaxis=view_axis(width, across),
         yaxis=axis(

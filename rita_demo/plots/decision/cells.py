@@ -31,8 +31,7 @@ def moved_shares(side: ImageResult, k: int) -> np.ndarray:
 def ratio_to_product_plan(run: Run, side: str, k: int) -> np.ndarray:
     """(N, M): the plan over the product of its marginals, 1 = an even share; NaN for excluded views and prompts.
 
-    The columns hold rho times the prompts' weights, so with uniform weights this is T N M / rho.
-    """
+    The columns hold rho times the prompts' weights, so with uniform weights this is T N M / rho."""
     solved = getattr(run, side).trace.prompt_transport
     product = np.outer(*(np.asarray(weight, float)[k] for weight in (solved.row_weight, solved.column_weight)))
     return np.where(product > 0, np.asarray(solved.plan, float)[k] / np.maximum(product, 1e-30), np.nan)

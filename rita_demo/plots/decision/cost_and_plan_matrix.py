@@ -44,11 +44,8 @@ def plan_heatmap(run: Run, side: str, k: int, *, selected: tuple[int, int] | Non
     """T times N times M over rho of class ``k`` on a diverging scale around 1 (an even share), and each view's mass.
 
     The strip below shows the share of every view's mass that moves; with rho < 1 it can be 0. Cells carry
-    ``customdata = (view, atom, ratio to an even share, cost, mass)``, bars ``(view, -1, share moved)``.
-
-    Args:
-        selected: ``(view, atom)`` to frame; the other views are dimmed. Atom -1 frames the view in the strip only.
-    """
+    ``customdata = (view, atom, ratio to an even share, cost, mass)``, bars ``(view, -1, share moved)``. The ``selected``
+    (view, atom) is framed, the other views are dimmed; atom -1 frames the view in the strip only."""
     one: ImageResult = getattr(run, side)
     views, atoms, names = view_order(one), _moved_prompts(one, k), run.class_prompts.names
     labels = [[escaped(run.class_prompts.prompts[k][m], letters) for m in atoms] for letters in (60, 26, 14)]
@@ -159,8 +156,7 @@ def flatness(run: Run, side: str, k: int) -> str:
 def cost_matrix(run: Run, side: str, k: int, *, selected: Cell | None = None) -> Figure:
     """C of class ``k``: cosine distance of every view (across) to every prompt (down); darker costs more.
 
-    Cells carry ``customdata = (view, atom, cost, ratio to an even share)``.
-    """
+    Cells carry ``customdata = (view, atom, cost, ratio to an even share)``."""
     atoms = _valid_prompts(run, k)
     costs = {s: np.asarray(getattr(run, s).trace.prompt_transport.cost, float)[k][:, atoms] for s in SIDE_STYLES}
     cost = costs[side]
@@ -171,8 +167,7 @@ def cost_matrix(run: Run, side: str, k: int, *, selected: Cell | None = None) ->
 def plan_matrix(run: Run, side: str, k: int, *, selected: Cell | None = None) -> Figure:
     """T of class ``k`` over the product of its marginals (T N M / rho with uniform weights): 1 is even.
 
-    Cells carry ``customdata = (view, atom, cost, ratio to an even share)``.
-    """
+    Cells carry ``customdata = (view, atom, cost, ratio to an even share)``."""
     ratio = ratio_to_product_plan(run, side, k)[:, _valid_prompts(run, k)]
     bar = colour_bar(tickvals=[-2, -1, 0, 1, 2], ticktext=["≤¼×", "½×", "1×", "2×", "≥4×"])
     head = f"plan: {np.nanmin(ratio):.2f} to {np.nanmax(ratio):.2f} times an even share"
@@ -270,8 +265,7 @@ def view_mass(run: Run, side: str, *, k: int | None = None, view: int | None = N
 def prompt_shares(run: Run, k: int, *, atom: int | None = None) -> Figure:
     """The contribution of each prompt of class ``k`` to the cost: received mass times its mean cost.
 
-    Bars carry ``customdata = (atom, mass share, mean cost, hover text)``.
-    """
+    Bars carry ``customdata = (atom, mass share, mean cost, hover text)``."""
     atoms, sentences = _valid_prompts(run, k), run.class_prompts.prompts[k]
     figure, most = Figure(), 1e-6
     for name in sides_of(run):

@@ -17,8 +17,7 @@ from rita_demo.records import Run, SinkhornHistory
 def sinkhorn_residuals(run: Run) -> Figure:
     """Largest marginal error at each of Sinkhorn's checks, log scale; prompts solid, cache dotted.
 
-    One line per side and transport, named ``"clean prompts"``, ``"clean memory"``, ...
-    """
+    One line per side and transport, named ``"clean prompts"``, ``"clean memory"``, ..."""
     figure, alt = Figure(), []
     limit = float(run.settings.sinkhorn_tolerance)
     for side in sides_of(run):
@@ -38,8 +37,7 @@ def sinkhorn_costs(run: Run, k: int, histories: dict[str, SinkhornHistory]) -> F
     """``<T, C>`` of class ``k`` at each of Sinkhorn's iterations, per unit of moved mass.
 
     One line per history, with its name and ``customdata = (lambda, column error)``. ``histories``: ``"clean prompts"``,
-    ``"attacked memory"``, ... -> the history of that transport.
-    """
+    ``"attacked memory"``, ... -> the history of that transport."""
     figure, summary = Figure(), []
     for name, one in histories.items():
         if len(one.checks):
@@ -77,10 +75,9 @@ def _finalise_history(figure: Figure, kind: str, alt: str, head: str, left: int,
         figure,
         kind=kind,
         alt=alt,
-        wrap=[0],
         annotations=[annotation(head, 0, 1, yshift=6)],
         margin={"l": left, "r": 14, "t": 34, "b": 44},
-        narrow={"margin.t": 52},
+        narrow_top=52,
         xaxis=axis(title="iteration", rangemode="tozero", nticks=6),
         yaxis=y,
         **layout,
@@ -104,8 +101,7 @@ def entropy_change(run: Run, changes: dict[str, tuple[np.ndarray, np.ndarray]], 
 
     Views are in the order of their entropy on the delivered picture; with a selected ``view`` the others are grey.
     ``changes``: side -> entropies (N,) before and after, in nats. Two marker traces per side, ``"clean before"``,
-    ``"clean after"``, ..., with ``customdata = (view, before, after)``.
-    """
+    ``"clean after"``, ..., with ``customdata = (view, before, after)``."""
     order = view_order(run.attacked)
     figure = Figure()
     for number, (name, (before, after)) in enumerate(changes.items()):
@@ -124,11 +120,10 @@ def entropy_change(run: Run, changes: dict[str, tuple[np.ndarray, np.ndarray]], 
         figure,
         kind="entropy_change",
         pickable=True,
-        wrap=[0],
         alt=f"Entropy of {len(order)} views before and after the prompt update: {summary}.",
         annotations=[annotation(f"○◇ before  ●◆ after (● clean ◆ attacked): {summary}", 0, 1, yshift=6)],
         margin={"l": 58, "r": 14, "t": 30, "b": 34},
-        narrow={"margin.t": 48},
+        narrow_top=48,
         xaxis=view_axis(len(order), range=[-0.7, len(order) - 0.3]),
         yaxis=axis(range=[-0.05 * most, 1.03 * most], title="entropy (nats)", nticks=5),
     )
@@ -189,8 +184,7 @@ def cost_change(run: Run, *, k: int | None = None) -> Figure:
     """d_OT of each class before (ring) and after (dot) the prompt update, joined by a line; both sides, one scale.
 
     Two marker traces per side, ``"clean before"``, ``"clean after"``, ..., with
-    ``customdata = (class, before, after, hover text)``.
-    """
+    ``customdata = (class, before, after, hover text)``."""
     classes = shown_classes(run, k, 8)
     names, sides = run.class_prompts.names, sides_of(run)
     figure = Figure()

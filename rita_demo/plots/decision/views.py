@@ -34,8 +34,7 @@ VIEW_ANSWERS: dict[str, tuple[str, str, str]] = {
 def view_answers(run: Run, side: str) -> tuple[list[str], int | None]:
     """``"true"``, ``"fooled"`` or ``"another"`` for each view, and the class of the fooled ones.
 
-    A view is fooled when it gives CLIP's wrong answer on the delivered picture, at every step of the attack.
-    """
+    A view is fooled when it gives CLIP's wrong answer on the delivered picture, at every step of the attack."""
     answer = run.label if run.attack is None else int(run.attack.probability[-1].argmax())
     kinds = {answer: "fooled", run.label: "true"}
     labels = np.asarray(getattr(run, side).trace.confidence.label).tolist()
@@ -47,8 +46,7 @@ def view_entropies(run: Run, side: str, *, selected: int | None = None) -> Figur
     the others are dimmed.
 
     Views under the dashed line are confident: only they may enter the cache. Columns carry
-    ``customdata = (view, probability of the true class, hover text)``.
-    """
+    ``customdata = (view, probability of the true class, hover text)``."""
     one, names = getattr(run, side), run.class_prompts.names
     order, limit = view_order(one), float(one.trace.confidence.limit)
     entropy = np.asarray(one.trace.confidence.entropy, float)
@@ -89,8 +87,7 @@ def view_entropies(run: Run, side: str, *, selected: int | None = None) -> Figur
         f"{fooled}, {counts['another']} another class. {int((entropy <= limit).sum())} are under the limit of {limit:g} "
         "nats.",
         pickable=True,
-        wrap=[0],
-        narrow={"margin.t": 46},
+        narrow_top=46,
         barmode="overlay",
         bargap=0.15,
         annotations=[
@@ -119,8 +116,7 @@ def _hover_data(run: Run, side: ImageResult, order: np.ndarray) -> list[list]:
 def view_seed_results(run: Run, repeats: Sequence[ViewSeedResult]) -> Figure:
     """Right or wrong answers with every view seed, one row per method, with the count.
 
-    Marks carry ``customdata = (seed, hover text)``.
-    """
+    Marks carry ``customdata = (seed, hover text)``."""
     if not repeats:
         return message_figure("Other view seeds have not been tried yet.")
     methods = [m for m in DEFENCES if any(m in r.verdicts for r in repeats)][::-1]

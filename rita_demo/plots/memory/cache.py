@@ -25,14 +25,8 @@ STAGES: tuple[tuple[str, str, str, str], ...] = (
 def cache_distances(run: Run, empty: Trace, selected: int | None = None, *, full: Trace | None = None) -> Figure:
     """d_cOT of the delivered picture with the cache (purple) and with an empty one (grey ring), per class.
 
-    Marks carry ``customdata = (class, d_cOT, views in the cache, name)``.
-
-    Args:
-        run: its delivered picture was decided with the cache.
-        empty: the same picture decided with an empty cache.
-        selected: a class to mark with a band.
-        full: the same picture decided with another cache than the run's.
-    """
+    ``empty``: the delivered picture of the run decided with an empty cache; ``full``: with another cache than the run's;
+    ``selected``: a class to mark with a band. Marks carry ``customdata = (class, d_cOT, views in the cache, name)``."""
     full = full or run.attacked.trace
     shown, names = shown_classes(run, selected, 10), run.class_prompts.names
     place = {k: len(shown) - 1 - i for i, k in enumerate(shown)}
@@ -74,8 +68,7 @@ def procrustes_plane(one: ProcrustesPlane, name: str, selected: int | None = Non
 
     The circle has radius 1; a view on it lies wholly in the plane. The arc is the rotation. Both solutions rotate the
     mean onto the prompts' direction; the hover text gives their movement outside the plane. A ``selected`` slot is large,
-    the others are grey. Marks carry ``customdata = (slot, distance moved outside the plane)``.
-    """
+    the others are grey. Marks carry ``customdata = (slot, distance moved outside the plane)``."""
     figure = Figure()
     figure.add_line(COLOURS["cache"], 2, "dot", x=[0, one.mean[0]], y=[0, one.mean[1]])
     figure.add_line(COLOURS["text"], 2, x=[0, 1], y=[0, 0])

@@ -32,8 +32,7 @@ NO_INSERTIONS = "Nothing has entered the memory yet."
 def running_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
     """Each method's accuracy over the pictures so far, with Wilson's 95 % interval as a band.
 
-    ``t``: the selected picture, 1 to T, a vertical line. Marks carry ``customdata = (picture from 1, hover text)``.
-    """
+    ``t``: the selected picture, 1 to T, a vertical line. Marks carry ``customdata = (picture from 1, hover text)``."""
     figure, kept = Figure(), thinned_indices(len(trajectory.pictures))
     x, drawn = (kept + 1).tolist(), [method for method in DEFENCES if method in trajectory.curves]
     for method in drawn:
@@ -96,8 +95,7 @@ def cache_insertions(trajectory: StreamTrajectory, t: int) -> Figure:
     """The entropy of every inserted view, by picture: a circle under its picture's true class, a cross under another;
     a line: the mean of the views held.
 
-    Marks carry ``customdata = (picture from 1, hover text)``.
-    """
+    Marks carry ``customdata = (picture from 1, hover text)``."""
     e = trajectory.insertions
     if not len(e.picture):
         return message_figure(NO_INSERTIONS)
@@ -149,8 +147,7 @@ def class_timeline(
 ) -> Figure:
     """One row per class that ever held a view: a bar from the picture that a view came from to the one it left at.
 
-    Marks carry ``customdata = (picture from 1, hover text)``; a line marks picture ``t``.
-    """
+    Marks carry ``customdata = (picture from 1, hover text)``; a line marks picture ``t``."""
     rows = sorted({view.label for view in views}, key=lambda k: trajectory.names[k], reverse=True)
     if not rows:
         return message_figure(NO_INSERTIONS)
@@ -201,8 +198,7 @@ def class_cache(
     """Per class: cached views (outline) and those of the right class (filled) on the left, r_k on the right.
 
     The rows are the classes with the most views at the ``end``, so that they stay fixed when the picture of ``stats``
-    changes. Without the ``selected`` class none is dimmed. Marks carry ``customdata = (class, hover text)``.
-    """
+    changes. Without the ``selected`` class none is dimmed. Marks carry ``customdata = (class, hover text)``."""
     order = sorted(np.flatnonzero(end.count).tolist(), key=lambda k: (-int(end.count[k]), trajectory.names[k]))
     if not order:
         return message_figure(NO_INSERTIONS)

@@ -31,8 +31,7 @@ def sweep_lines(lines: Sequence[AblationSweep], title: str, *, recommended: obje
     ``customdata = (hover text,)``.
 
     At most ``MAX_NAMED_LINES`` are drawn. ``title``: of the axis; ``recommended``: the recommended value, marked by a
-    thin line where it was measured.
-    """
+    thin line where it was measured."""
     if not lines:
         return message_figure("No run varies this setting yet. Measure it with the button, or with evaluate.")
     shown = lines[:MAX_NAMED_LINES]

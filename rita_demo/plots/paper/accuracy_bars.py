@@ -24,8 +24,7 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
     """One group of bars per group of the chart, with Wilson's 95 % intervals.
 
     Bars named after methods have their colours; others are the defence's green, darker from bar to bar. Marks carry
-    ``customdata = (hover text,)``. ``missing``: the sentence shown without a chart.
-    """
+    ``customdata = (hover text,)``. ``missing``: the sentence shown without a chart."""
     if chart is None:
         return message_figure(missing)
     figure, entries, parts, used = Figure(), list[str](), list[str](), list[tuple[str, float]]()
@@ -58,8 +57,8 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
         kind=f"bars {chart.axis}",
         alt=f"{chart.description}. Accuracy by {chart.axis}: {'; '.join(parts)}.",
         annotations=[annotation(f"{escaped(chart.description)}:   {'   '.join(entries)}", 0, 1, yshift=8, xshift=-48)],
-        wrap=[0],
-        narrow={"margin.t": 76} | (TILTED if max(map(len, chart.groups)) > LONG_NAME else {}),
+        narrow_top=76,
+        narrow=TILTED if max(map(len, chart.groups)) > LONG_NAME else None,
         margin={"l": 58, "r": 12, "t": 48, "b": 64},
         xaxis=axis(
             title=chart.axis,
@@ -81,8 +80,7 @@ def _style(name: str, number: int, count: int) -> tuple[str, str, float]:
 def run_times(times: Sequence[RunTime], about: str) -> Figure:
     """A row per method, fastest on top: the seconds of its views and its own, end to end.
 
-    Marks carry ``customdata = (hover text,)``. ``about``: what was measured, plain text.
-    """
+    Marks carry ``customdata = (hover text,)``. ``about``: what was measured, plain text."""
     if not times:
         return message_figure("No measured run has times. Measure one with evaluate.")
     rows = sorted(times, key=lambda one: one.views + one.own, reverse=True)
@@ -111,8 +109,7 @@ def run_times(times: Sequence[RunTime], about: str) -> Figure:
         figure,
         kind="run time",
         alt=f"{about}. Seconds per picture: {'; '.join(parts)}.",
-        wrap=[0],
-        narrow={"margin.t": 64},
+        narrow_top=64,
         annotations=notes,
         barmode="overlay",
         margin={"l": label_width(titles), "r": 12, "t": 40, "b": 46},

@@ -28,8 +28,7 @@ def kl_to_one_hot(
 
     Each density is divided by its maximum: the cached views lie near 0 nats, up to a thousand times as dense as the
     pictures. Marks carry ``customdata = (class, hover text)``. ``density``: values and positions -> curve
-    (``analysis.density``), or None for too few values; ``selected``: a class to mark.
-    """
+    (``analysis.density``), or None for too few values; ``selected``: a class to mark."""
     finite = np.concatenate([getattr(one, name) for name in LINES])
     finite = finite[np.isfinite(finite)]
     if not len(finite):
@@ -64,9 +63,9 @@ def kl_to_one_hot(
         kind="one_hot",
         alt=kl_summary(one),
         pickable=True,
-        wrap=[0],
+        narrow_top=76,
         narrow=stacked_panels([0.7, 1], [0, 0.46])
-        | {"yaxis3.domain": [0.6, 0.69], "xaxis2.domain": [0.26, 1], "margin.t": 76, "annotations.1.x": 0.26},
+        | {"yaxis3.domain": [0.6, 0.69], "xaxis2.domain": [0.26, 1], "annotations.1.x": 0.26},
         annotations=[
             annotation(f"medians: {legend(entries)}", 0, 1, yshift=6),
             annotation("every class" if len(rows) == one.classes else most, 0.66, 0.93, yshift=4),

@@ -25,12 +25,8 @@ def theorem_bounds(
     """A line from the lower to the upper bound per class and side.
 
     The filled mark is twice the exact transport cost (lambda -> 0), the open one twice the cost of RITA's decision.
-    Marks carry ``customdata = (class, hover text)``.
-
-    Args:
-        sides: "clean" and "attacked" (or one of them) -> its bounds.
-        names: of all classes. shown: the classes to draw, cheapest first.
-        selected: a class to mark with a band. label: the reference class.
+    Marks carry ``customdata = (class, hover text)``. ``sides``: "clean" and "attacked" (or one of them) -> its bounds;
+    ``shown``: the classes to draw, cheapest first; ``selected``: a class to mark with a band; ``label``: the reference.
     """
     figure, legend, parts = Figure(), [], {}
     place = {k: len(shown) - 1 - number for number, k in enumerate(shown)}
@@ -64,9 +60,8 @@ def theorem_bounds(
         kind="brackets",
         alt=f"Theorem 1's bounds: {'; '.join(parts[k, side] for k in shown for side in sides)}.",
         pickable=True,
-        wrap=[0],
         annotations=[annotation("   ".join(legend), 0, 1, yshift=8, xshift=-120)],
-        narrow={"margin.t": 76},
+        narrow_top=76,
         shapes=row_band(None if selected is None else place.get(selected)),
         margin={"l": 130, "r": 16, "t": 40, "b": 46},
         xaxis=axis(title="squared distance between unit vectors (0 to 4)", nticks=6),
