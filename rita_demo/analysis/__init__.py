@@ -1,18 +1,9 @@
 """Computations for figures and tables, with numpy, scikit-learn and umap: records in, records out."""
 
 from rita_demo.analysis.crop_field import entropies
-from rita_demo.analysis.exact_transport import exact_cost, with_exact
-from rita_demo.analysis.feature_cloud import (
-    KINDS,
-    KlFunction,
-    cache_features,
-    density,
-    kl_to_one_hot,
-    separabilities,
-    separability,
-    to_points,
-)
-from rita_demo.analysis.masking_signs import QUESTIONS, AdaptiveCell, masking_sentence, masking_signs
+from rita_demo.analysis.exact_transport import with_exact
+from rita_demo.analysis.feature_cloud import KlFunction, density, kl_to_one_hot, separabilities, to_points
+from rita_demo.analysis.masking_signs import AdaptiveCell, masking_sentence, masking_signs
 from rita_demo.analysis.measured import (
     COMPONENTS,
     CorrectCount,

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.plots.theme import COLOURS, GLYPHS, method_colour
+from rita_demo.plots.theme import CLASS_STYLES, COLOURS, GLYPHS
 from rita_demo.records import Run
 
 _DIRECTIONS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
@@ -69,6 +69,12 @@ def legend_entry(colour: str, mark: str, words: str) -> str:
 def legend(entries: Iterable[tuple[str, str, str]]) -> str:
     """A legend of entries (role in the palette or colour, mark, meaning)."""
     return "   ".join(legend_entry(COLOURS.get(colour, colour), mark, words) for colour, mark, words in entries)
+
+
+def method_colour(name: str) -> str:
+    """The colour of a defence; one without a role in the palette (a user's own) gets the next of the class colours."""
+    guests = [other.name for other in DEFENCES.values() if not other.role]
+    return COLOURS[role] if (role := DEFENCES[name].role) else CLASS_STYLES[guests.index(name) % len(CLASS_STYLES)][0]
 
 
 def method_legend(methods: Iterable[str]) -> str:

@@ -9,7 +9,6 @@ cache = purple, not selected = grey. The true class is outlined, never coloured.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.figure import Figure
 
 #: role -> (light, dark). Lower-case hex; each light value occurs once, because it is the key of the swap.
@@ -81,12 +80,6 @@ def class_style(index: int) -> tuple[int, str, str, str]:
     Returns the index of its colour in ``CLASS_STYLES``, that colour, Plotly's name of its shape, and the shape."""
     again, number = divmod(index, len(CLASS_STYLES))
     return number, CLASS_STYLES[number][0], *CLASS_STYLES[(index + again) % len(CLASS_STYLES)][2:]
-
-
-def method_colour(name: str) -> str:
-    """The colour of a defence; one without a role in the palette (a user's own) gets the next of the class colours."""
-    guests = [other.name for other in DEFENCES.values() if not other.role]
-    return COLOURS[role] if (role := DEFENCES[name].role) else CLASS_STYLES[guests.index(name) % len(CLASS_STYLES)][0]
 
 
 def axis(**more: Any) -> dict[str, Any]:

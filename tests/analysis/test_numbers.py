@@ -8,6 +8,8 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from rita_demo import analysis
+from rita_demo.analysis.exact_transport import exact_cost
+from rita_demo.analysis.feature_cloud import cache_features
 from rita_demo.engine.conversion import to_numpy
 from rita_demo.engine.engine import Engine
 from rita_demo.method import decide, empty
@@ -29,7 +31,7 @@ def slow_kl(features, labels, class_prompts) -> np.ndarray:
 def test_kl_of_pictures_and_memory_agrees_with_the_definition_in_loops() -> None:
     cloud = make_cloud()
     one = analysis.kl_to_one_hot(cloud, FakeEngine().kl_to_one_hot)
-    held, filed, born, _ = analysis.cache_features(cloud)
+    held, filed, born, _ = cache_features(cloud)
     for found, features, label in (
         (one.original, cloud.attacked, cloud.label),
         (one.cached, held, filed),
@@ -62,12 +64,12 @@ def test_exact_transport_agrees_with_an_assignment_and_with_pot() -> None:
     rng = np.random.default_rng(1)
     cost = rng.random((12, 4))
     rows, columns = np.full(12, 1 / 12), np.full(4, 1 / 4)
-    found = analysis.exact_cost(cost, rows, columns)
+    found = exact_cost(cost, rows, columns)
     many = np.repeat(cost, 3, axis=1)  # every prompt three times: now one view for each
     i, j = linear_sum_assignment(many)
     assert found == pytest.approx(many[i, j].mean())
     weight = np.array([0.1, 0.2, 0.3, 0.4])
-    assert analysis.exact_cost(cost, rows, weight) == pytest.approx(ot.emd2(rows, weight, cost))
+    assert exact_cost(cost, rows, weight) == pytest.approx(ot.emd2(rows, weight, cost))
 
 
 def test_theorem_bounds_contain_the_exact_cost_and_equal_the_oracle() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rita_demo import analysis
+from rita_demo.analysis.feature_cloud import KINDS, separability
 from rita_demo.analysis.projection import umap
 from rita_demo.records.errors import DemoError
 from tests.plots.clouds import NAMES, PICTURES_PER_CLASS, VIEWS_SHOWN, make_cloud
@@ -72,7 +73,7 @@ LABEL = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2])  # the smallest class has 3 
 def test_well_separated_classes_reach_full_purity_among_other_pictures(
     what: str, label: np.ndarray, picture: np.ndarray, neighbours: int, purity: float
 ) -> None:
-    one = analysis.separability(what, np.eye(3)[label], label, picture, 5)
+    one = separability(what, np.eye(3)[label], label, picture, 5)
     assert one.neighbours == neighbours, what
     assert np.isnan(one.chance) == np.isnan(purity), what
     assert one.purity == pytest.approx(purity, nan_ok=True), what
@@ -83,7 +84,7 @@ def test_points_hold_every_picture_view_cached_view_and_prompt_once() -> None:
     cloud = make_cloud()
     marks = analysis.to_points(cloud)
     n = len(cloud.label)
-    counts = {kind: int((marks.kind == kind).sum()) for kind in analysis.KINDS}
+    counts = {kind: int((marks.kind == kind).sum()) for kind in KINDS}
     assert counts == {"clean": n, "attacked": n, "view": n * VIEWS_SHOWN, "cached": 2, "prompt": 3}
     held = marks.kind == "cached"
     assert marks.label[held].tolist() == [0, 1]

@@ -15,7 +15,7 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.export import to_json
 from rita_demo.pipeline.rerun import rescore
 from rita_demo.pipeline.run import run_picture
-from rita_demo.plots.theme import method_colour
+from rita_demo.plots.labels import method_colour
 from rita_demo.records import Picture
 from rita_demo.settings import RECOMMENDED, SETTINGS, register_choices, unregister
 from rita_demo.ui.attack_defend.form import Form

@@ -6,9 +6,9 @@ from typing import Any
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.axes import percent_ticks
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import method_legend
+from rita_demo.plots.labels import method_colour, method_legend
 from rita_demo.plots.shapes import accuracy_bars
-from rita_demo.plots.theme import annotation, axis, finalise, message_figure, method_colour
+from rita_demo.plots.theme import annotation, axis, finalise, message_figure
 from rita_demo.records import MeasuredCell
 
 DATASET_TITLES = {"caltech101": "Caltech101, 100 classes", "dtd": "DTD, 47 classes", "dtd:present": "DTD, 13 classes"}
