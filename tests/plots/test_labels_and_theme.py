@@ -26,16 +26,13 @@ def _figures(run: Run):
     ]
 
 
-def _strings(node):
+def _strings(node) -> list[str]:
+    """All texts but the text alternative, which is plain text, set as textContent."""
     if isinstance(node, dict):
-        for key, value in node.items():
-            if key != "alt":  # plain text, set as textContent
-                yield from _strings(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from _strings(value)
-    elif isinstance(node, str):
-        yield node
+        node = [value for key, value in node.items() if key != "alt"]
+    if isinstance(node, list):
+        return [text for value in node for text in _strings(value)]
+    return [node] if isinstance(node, str) else []
 
 
 def test_figures_hold_only_our_own_markup_and_no_name_reaches_a_hover_template(example_run: Run):
