@@ -71,7 +71,13 @@ def write_bundle(
     if cache_file is not None:
         members["memory.safetensors"] = cache_file
     members |= {f"figures/{name}.svg": svg.encode() for name, svg in (figures or {}).items()}
-    return _zip(members | dict(more or {}))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        for name, data in {**members, **(more or {})}.items():
+            info = zipfile.ZipInfo(name)  # dated 1980
+            info.compress_type = zipfile.ZIP_STORED if name.endswith(".png") else zipfile.ZIP_DEFLATED
+            file.writestr(info, data)
+    return buffer.getvalue()
 
 
 def request_json(run: Run, has_cache: bool) -> dict[str, Any]:
@@ -140,16 +146,6 @@ def csv_bytes(rows: list[list[Any]]) -> bytes:
         cells = [f"'{cell}" if isinstance(cell, str) and cell.startswith(formula) else cell for cell in row]
         csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue().encode()
-
-
-def _zip(members: Mapping[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as file:
-        for name, data in members.items():
-            info = zipfile.ZipInfo(name)  # dated 1980
-            info.compress_type = zipfile.ZIP_STORED if name.endswith(".png") else zipfile.ZIP_DEFLATED
-            file.writestr(info, data)
-    return buffer.getvalue()
 
 
 def arena_rows(table: ArenaTable) -> list[dict[str, Any]]:

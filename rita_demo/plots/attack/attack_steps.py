@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.plots.axes import label_width, percent_ticks
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, method_colour, percent, reference_class
-from rita_demo.plots.shapes import outlined, vertical_line
+from rita_demo.plots.shapes import label_width, outlined, percent_ticks, vertical_line
 from rita_demo.plots.theme import COLOURS, annotation, axis, finalise, message_figure
 from rita_demo.records import AttackStepResult, AttackTrace, Run
 

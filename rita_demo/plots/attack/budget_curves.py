@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.plots.axes import percent_ticks
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import method_colour, method_legend
-from rita_demo.plots.shapes import accuracy_bars
+from rita_demo.plots.shapes import accuracy_bars, percent_ticks
 from rita_demo.plots.theme import annotation, axis, finalise, message_figure
 from rita_demo.records import MeasuredCell
 

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo.plots.axes import category_axis
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.shapes import dim_columns, frame
+from rita_demo.plots.shapes import category_axis, dim_columns, frame
 from rita_demo.plots.theme import COLOURS, DIVERGING, SIDE_STYLES, axis
 from rita_demo.records import ImageResult, Run
 

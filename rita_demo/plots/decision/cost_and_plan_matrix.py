@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo.plots.axes import percent_ticks
 from rita_demo.plots.decision.cells import (
     MASS_SCALE,
     PLAN_SCALE,
@@ -29,7 +28,7 @@ from rita_demo.plots.decision.cells import (
 from rita_demo.plots.decision.costs import class_label, shown_classes
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, percent, sides_of
-from rita_demo.plots.shapes import add_hit_area, row_band, side_bar
+from rita_demo.plots.shapes import add_hit_area, percent_ticks, row_band, side_bar
 from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_marks, finalise
 from rita_demo.records import ImageResult, Run
 
@@ -271,22 +270,20 @@ def prompt_shares(run: Run, k: int, *, atom: int | None = None) -> Figure:
     for name in sides_of(run):
         solved = getattr(run, name).trace.prompt_transport
         plan = np.asarray(solved.plan, float)[k] / float(solved.mass)
-        mass, adds = plan.sum(0), (plan * np.asarray(solved.cost, float)[k]).sum(0)
-        most = max(most, float(adds[atoms].max()))
-        words = f"<br>{SIDE_STYLES[name]['title'].lower()}: "
-        text = {m: f"“{escaped(sentences[m], 60)}”{words}{percent(mass[m], 1)} of the mass" for m in atoms}
+        mass, adds = (part[atoms] for part in (plan.sum(0), (plan * np.asarray(solved.cost, float)[k]).sum(0)))
+        most, data = max(most, float(adds.max())), []
+        for m, share, part in zip(atoms.tolist(), mass.tolist(), adds.tolist(), strict=True):
+            carried = f"{SIDE_STYLES[name]['title'].lower()}: {percent(share, 1)} of the mass, adds {part:.4f}"
+            data.append([m, share, part / max(share, 1e-30), f"“{escaped(sentences[m], 60)}”<br>{carried}"])
         figure.add_bar(
             y=list(range(len(atoms)))[::-1],
-            x=[float(adds[m]) for m in atoms],
+            x=adds,
             orientation="h",
             name=name,
-            customdata=[
-                [int(m), float(mass[m]), float(adds[m] / max(mass[m], 1e-30)), f"{text[m]}, adds {adds[m]:.4f}"]
-                for m in atoms
-            ],
+            customdata=data,
             hovertemplate="%{customdata[3]}<extra></extra>",
             marker=side_bar(name, opacity=dim_marks(atoms.tolist(), atom)),
-            text=[f"{percent(mass[m])} of the mass" if mass[m] > 0 else "left out" for m in atoms],
+            text=[f"{percent(share)} of the mass" if share > 0 else "left out" for share in mass],
             textposition="outside",
             textfont={"size": 11, "color": COLOURS["quiet"]},
             cliponaxis=False,

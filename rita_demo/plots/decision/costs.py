@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo.plots.axes import category_axis
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, reference_tag, sides_of
-from rita_demo.plots.shapes import row_band, segments
+from rita_demo.plots.shapes import category_axis, row_band, segments
 from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_marks, finalise
 from rita_demo.records import ImageResult, Run
 

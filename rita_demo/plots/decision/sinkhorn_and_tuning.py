@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo.plots.axes import category_axis
 from rita_demo.plots.decision.cells import view_axis, view_order
 from rita_demo.plots.decision.costs import class_label, shown_classes
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, legend_entry, sides_of
-from rita_demo.plots.shapes import limit_line, segments, side_bar
+from rita_demo.plots.shapes import category_axis, limit_line, segments, side_bar
 from rita_demo.plots.theme import COLOURS, GLYPHS, SIDE_STYLES, annotation, axis, dim_marks, finalise
 from rita_demo.records import Run, SinkhornHistory
 
@@ -163,10 +162,9 @@ def context_movement(run: Run) -> Figure:
     """L2 change of each prompt's context in the update, in token-embedding units: bars per side, prompts from 1."""
     figure, sides = Figure(), sides_of(run)
     for name in sides:
-        moved = [float(v) for v in getattr(run, name).trace.tuning.movement]
+        moved = np.asarray(getattr(run, name).trace.tuning.movement, float)
         hover = f"{name}, prompt %{{x}}: %{{y:.4f}} (L2, token embeddings)<extra></extra>"
-        x = list(range(1, len(moved) + 1))
-        figure.add_bar(x=x, y=moved, name=name, marker=side_bar(name), hovertemplate=hover)
+        figure.add_bar(x=np.arange(len(moved)) + 1, y=moved, name=name, marker=side_bar(name), hovertemplate=hover)
     legend = " ".join(legend_entry(SIDE_STYLES[n]["colour"], "■" if n == "clean" else "▨", n) for n in sides)
     return finalise(
         figure,

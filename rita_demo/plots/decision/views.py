@@ -6,11 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.plots.axes import category_axis, label_width
 from rita_demo.plots.decision.cells import position, view_axis, view_order
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, legend, method_colour, percent, reference_class, reference_tag
-from rita_demo.plots.shapes import add_hit_area, frame, limit_line, outlined
+from rita_demo.plots.shapes import add_hit_area, category_axis, frame, label_width, limit_line, outlined
 from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_marks, finalise, message_figure
 from rita_demo.records import ImageResult, Run, ViewSeedResult
 

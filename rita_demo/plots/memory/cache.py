@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo.plots.axes import category_axis
 from rita_demo.plots.decision.costs import shown_classes
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped
-from rita_demo.plots.shapes import outlined, row_band
+from rita_demo.plots.shapes import category_axis, outlined, row_band
 from rita_demo.plots.theme import COLOURS, annotation, axis, finalise
 from rita_demo.records import ProcrustesPlane, Run, Trace
 

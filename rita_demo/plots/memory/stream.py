@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.plots.axes import category_axis, percent_ticks
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, legend, legend_entry, method_colour, method_legend
-from rita_demo.plots.shapes import outlined, vertical_line
+from rita_demo.plots.shapes import category_axis, outlined, percent_ticks, vertical_line
 from rita_demo.plots.theme import COLOURS, TRANSPARENT, annotation, axis, dim_marks, finalise, message_figure
 from rita_demo.records.measurement import CacheStats, RememberedView, StreamTrajectory
 

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from rita_demo.plots.axes import accuracy_axis
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped
-from rita_demo.plots.shapes import accuracy_bars, accuracy_text, vertical_line
+from rita_demo.plots.shapes import accuracy_axis, accuracy_bars, accuracy_text, vertical_line
 from rita_demo.plots.theme import COLOURS, GLYPHS, annotation, axis, finalise, message_figure
 from rita_demo.records import MeasuredCell
 from rita_demo.records.measurement import AblationSweep

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.plots.axes import accuracy_axis, category_axis, label_width
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, legend, method_colour
-from rita_demo.plots.shapes import accuracy_bars, accuracy_text
+from rita_demo.plots.shapes import accuracy_axis, accuracy_bars, accuracy_text, category_axis, label_width
 from rita_demo.plots.theme import COLOURS, annotation, axis, finalise, message_figure
 from rita_demo.records.measurement import AccuracyChart, RunTime
 

@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rita_demo.plots.axes import category_axis
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, legend, percent
-from rita_demo.plots.shapes import segments
+from rita_demo.plots.shapes import category_axis, segments
 from rita_demo.plots.theme import COLOURS, GLYPHS, annotation, axis, finalise, message_figure, stacked_panels
 from rita_demo.records.measurement import KlToOneHot
 

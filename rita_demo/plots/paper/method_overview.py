@@ -4,24 +4,23 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo.plots.axes import category_axis
+from rita_demo.plots.decision.cells import view_order
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, legend
+from rita_demo.plots.shapes import category_axis
 from rita_demo.plots.theme import COLOURS, annotation, axis, finalise
 from rita_demo.records import ImageResult, Run
 
 CROPS_SHOWN = 16  # the surest, in four rows
 VIEWS_IN_PLAN, PROMPTS_IN_PLAN, CLASSES = 8, 4, 4
 THICKEST = 7.0  # pixels of the heaviest line of the plan
-PANELS = ("", "2", "3", "4")
 WIDE = ((0.0, 0.2), (0.23, 0.43), (0.46, 0.7), (0.82, 1.0))  # domains of the four panels, side by side
 NARROW_COLUMNS, NARROW_ROWS = ((0.0, 0.4), (0.62, 1.0)), ((0.58, 0.92), (0.06, 0.4))
 
 
 def shown_views(run: Run, side: str) -> np.ndarray:
     """The indices of the crops that the figure shows, surest first."""
-    one: ImageResult = getattr(run, side)
-    return np.argsort(one.trace.confidence.entropy, kind="stable")[:CROPS_SHOWN]
+    return view_order(getattr(run, side))[:CROPS_SHOWN]
 
 
 def method_overview(run: Run, side: str, picture: str, crops: str) -> Figure:
@@ -61,21 +60,20 @@ def method_overview(run: Run, side: str, picture: str, crops: str) -> Figure:
     picture_axis: dict[str, Any] = {"visible": False, "range": [0, 1]}
     layout: dict[str, Any] = {}
     narrow: dict[str, Any] = {"margin": {"l": 8, "r": 8, "t": 24, "b": 62}}
-    for number, (at, domain) in enumerate(zip(PANELS, WIDE, strict=True)):
+    for number, ((at, *_), domain) in enumerate(zip(notes, WIDE, strict=True)):
         layout[f"xaxis{at}"] = axis(**picture_axis, domain=domain, anchor=f"y{at}")
         layout[f"yaxis{at}"] = axis(**picture_axis, domain=[0.1, 0.84], anchor=f"x{at}")
         narrow[f"xaxis{at}.domain"] = NARROW_COLUMNS[number % 2]
         narrow[f"yaxis{at}.domain"] = NARROW_ROWS[number // 2]
-    costs = {"range": [0, 1.05 * float(total.max())], "nticks": 3, "domain": WIDE[3], "anchor": "y4"}
-    layout["xaxis4"] = axis(visible=True, title="cosine distance", **costs)
+    place = {"range": [0, 1.05 * float(total.max())], "nticks": 3, "domain": WIDE[3], "anchor": "y4"}
+    layout["xaxis4"] = axis(visible=True, title="cosine distance", **place)
+    costs = [f"{names[k]} {trace.total[k]:.3f}" for k in order]
     titles = [escaped(names[k], 14) for k in reversed(order)]
     layout["yaxis4"] = category_axis(titles, size=12, domain=[0.1, 0.84], anchor="x4")
     return finalise(
         figure,
         kind="overview",
-        alt=f"{' '.join(f'{title} {note}.' for _, title, note in notes)} Costs: "
-        + ", ".join(f"{names[k]} {trace.total[k]:.3f}" for k in order)
-        + ".",
+        alt=f"{' '.join(f'{title} {note}.' for _, title, note in notes)} Costs: {', '.join(costs)}.",
         narrow=narrow,
         images=[_image(picture, ""), _image(crops, "2")],
         annotations=[
@@ -102,7 +100,7 @@ def _panel_text(at: str, text: str, shift: int, size: int = 12) -> dict[str, Any
 def _add_plan(figure: Figure, one: ImageResult, k: int) -> None:
     """The plan of class ``k`` as lines between some crops and some sentences, as thick as the mass that moves."""
     transport = one.trace.prompt_transport
-    views = np.argsort(one.trace.confidence.entropy, kind="stable")[:VIEWS_IN_PLAN]
+    views = view_order(one)[:VIEWS_IN_PLAN]
     prompts = np.flatnonzero(transport.column_weight[k] > 0)[:PROMPTS_IN_PLAN]
     mass = transport.plan[k][np.ix_(views, prompts)]
     left, right = (np.linspace(0.95, 0.05, len(some)) for some in (views, prompts))

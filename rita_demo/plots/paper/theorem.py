@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rita_demo.plots.axes import category_axis
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, legend_entry
-from rita_demo.plots.shapes import outlined, row_band
+from rita_demo.plots.shapes import category_axis, outlined, row_band
 from rita_demo.plots.theme import SIDE_STYLES, annotation, axis, finalise
 from rita_demo.records import TheoremBounds
 
