@@ -38,8 +38,7 @@ def project_to_plane(features: np.ndarray, text_mean: np.ndarray) -> ProcrustesP
     angle = 2 * np.arctan2(np.linalg.norm(u - v), np.linalg.norm(u + v))
     U, _, Vh = np.linalg.svd(np.outer(total, z))  # the textbook minimiser; the SVD chooses its other D - 1 dimensions
     smallest, svd = X @ _smallest_rotation(u, v), X @ (U @ Vh)
-    stages = (X, smallest, svd)
-    changes = (smallest - X, svd - X)
+    stages, changes = (X, smallest, svd), (smallest - X, svd - X)
     outside = [np.linalg.norm(change - (change @ basis) @ basis.T, axis=1) for change in changes]
     return ProcrustesPlane(
         before=X @ basis,

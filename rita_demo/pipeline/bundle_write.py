@@ -16,7 +16,7 @@ from rita_demo.attacks.adaptive import attack_text
 from rita_demo.data.pictures import png_bytes
 from rita_demo.pipeline.arena import COLUMNS, ArenaTable, TowerTable, cell_settings, masked, unattacked
 from rita_demo.pipeline.export import arrays_file, to_json
-from rita_demo.pipeline.threat_model import threat_model
+from rita_demo.pipeline.run import threat_model
 from rita_demo.records import ImageResult, Run, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS

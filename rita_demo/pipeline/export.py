@@ -62,9 +62,8 @@ def to_arrays(run: Run) -> dict[str, np.ndarray]:
     """``explain --arrays``: RITA on the delivered picture exactly as it decided; from these alone
     numpy recomputes the decision. Shapes: N views, K classes, M prompts, J slots, D width.
     ``text_mean`` is zbar_k, what a class without memory is compared with (``empty_class=text_mean``)."""
-    encoded_views, trace = run.attacked.encoded_views, run.attacked.trace
-    tuned = run.settings.cache_text == "tuned"
-    prompts = trace.prompt_features if tuned else run.class_prompts.features
+    trace = run.attacked.trace
+    prompts = trace.prompt_features if run.settings.cache_text == "tuned" else run.class_prompts.features
     arrays = {
         "view_features": trace.view_features,  # (N, D)
         "prompt_features": trace.prompt_features,  # (K, M, D)
@@ -73,7 +72,7 @@ def to_arrays(run: Run) -> dict[str, np.ndarray]:
         "prompt_plan": trace.prompt_transport.plan,  # (K, N, M)
         "prompt_distance": trace.prompt_transport.distance,  # (K,)
         "view_entropy": trace.confidence.entropy,  # (N,)
-        "boxes": encoded_views.views.boxes,  # (N, 4)
+        "boxes": run.attacked.encoded_views.views.boxes,  # (N, 4)
         "cache_features": trace.cache.features,  # (K, J, D)
         "cache_aligned": trace.alignment.aligned,  # (K, J, D)
         "cache_distance": trace.cache_distance,  # (K,)

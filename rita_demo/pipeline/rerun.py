@@ -1,10 +1,12 @@
-"""A run again with something changed: settings, views, view seeds, or the budget.
+"""A run again with something changed: settings, views, view seeds, the budget, or a view in the cache.
 
 The run itself is never changed, and nothing here is added to the cache.
 """
 
 from collections.abc import Generator, Iterator
 from dataclasses import replace
+
+import numpy as np
 
 from rita_demo.attacks import get_attack
 from rita_demo.defences.registry import DEFENCES
@@ -18,7 +20,17 @@ from rita_demo.pipeline.run import (
     same_prompt_update,
     with_answers,
 )
-from rita_demo.records import CacheState, DefenceFault, Exclusions, ImageResult, Run, Trace, Verdict, ViewSeedResult
+from rita_demo.records import (
+    CacheState,
+    DefenceFault,
+    Exclusions,
+    ImageResult,
+    Run,
+    Trace,
+    Verdict,
+    ViewContribution,
+    ViewSeedResult,
+)
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS, Settings
 
@@ -50,8 +62,7 @@ def rescore(
         SettingError: a setting that needs a new run, a label outside the classes, or nothing left to decide from.
     """
     settings = settings or run.settings
-    fixed = settings_needing_rerun(settings, run.settings)
-    if fixed:
+    if fixed := settings_needing_rerun(settings, run.settings):
         raise SettingError(f"{', '.join(fixed)} cannot change without a new run.")
     check_index("label", label, run.class_prompts)
     same_update, prompts, before = same_prompt_update(settings, run.settings), run.class_prompts, run.cache_before
@@ -93,8 +104,7 @@ def decide_with_new_views(engine: Engine, run: Run, settings: Settings) -> Trace
     Raises:
         SettingError: for a setting of the attack, which would make another picture.
     """
-    changed = settings.differs_from(run.settings)
-    if any(SETTINGS[n].group == "attack" for n in changed):
+    if any(SETTINGS[name].group == "attack" for name in settings.differs_from(run.settings)):
         raise SettingError("Another attack makes another picture.", "Run it on the first tab.")
     class_prompts = engine.encode_classes(run.class_prompts.names, settings)
     encoded_views = engine.encode_views(run.attacked.picture, settings)
@@ -134,3 +144,37 @@ def at_budget_steps(engine: Engine, run: Run, budget: int) -> Generator[RunProgr
         clean=run.clean,
     )
     return replace(other, seconds=run.seconds | {"attack": other.seconds["attack"]})
+
+
+def lead(total: np.ndarray, label: int) -> float:
+    """By how much the class ``label`` is ahead of the best other one, in cosine distance; negative: behind."""
+    return float(np.delete(total, label).min() - total[label])
+
+
+def leave_one_out_steps(
+    engine: Engine, run: Run, state: CacheState
+) -> Generator[int, None, tuple[ViewContribution, ...]]:
+    """Decide the run's delivered picture from the cache ``state``, and without each of its views.
+
+    A view only enters the cost of the class that it is stored under, so the views of one slot are left out of all classes
+    at once: J decisions instead of one per view. The prompt update is the run's, so nothing is encoded. Yields how many
+    slots are done; returns one record per view, class after class."""
+    side, counts = run.attacked, np.asarray(state.count)
+
+    def decide(without: list[tuple[int, int]]) -> Trace:
+        exclusions = Exclusions(cache_items=frozenset(without))
+        views, prompts, tuning = side.encoded_views, run.class_prompts, side.trace.tuning
+        return engine.decide(views, prompts, state, run.settings, tuning=tuning, exclusions=exclusions)[0]
+
+    full, found = decide([]), list[ViewContribution]()
+    for slot in range(int(counts.max(initial=0))):
+        classes = np.flatnonzero(counts > slot).tolist()
+        without = decide([(k, slot) for k in classes])
+        for k in classes:
+            total = np.array(full.total)
+            total[k] = without.total[k]
+            gained = lead(full.total, run.label) - lead(total, run.label)
+            distance = float(full.cache_distance[k] - without.cache_distance[k])
+            found.append(ViewContribution(k, slot, gained, distance, full.verdict.label, int(total.argmin())))
+        yield slot + 1
+    return tuple(sorted(found, key=lambda one: (one.k, one.slot)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rita_demo.pipeline.leave_one_out import leave_one_out_steps
+from rita_demo.pipeline.rerun import leave_one_out_steps
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import CacheState, Run
 from tests.ui.fake_engine import FakeEngine

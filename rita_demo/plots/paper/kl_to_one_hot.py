@@ -97,13 +97,14 @@ def _add_classes(
     x = segments(one.original[rows].tolist(), one.cached[rows].tolist())
     figure.add_line(COLOURS["axis"], 1.5, x=x, y=segments(places, places), name="change", **right)
     for name, (_, colour, _, symbol) in LINES.items():
-        shown = [(k, y) for k, y in zip(rows, places, strict=True) if np.isfinite(getattr(one, name)[k])]
-        shades = [colour if selected in (None, k) else COLOURS["other"] for k, _ in shown]
+        values = np.asarray(getattr(one, name), float)
+        shown = [k for k in rows if np.isfinite(values[k])]
+        shades = [colour if selected in (None, k) else COLOURS["other"] for k in shown]
         figure.add_marks(
-            x=[float(getattr(one, name)[k]) for k, _ in shown],
-            y=[y for _, y in shown],
+            x=values[shown],
+            y=[places[rows.index(k)] for k in shown],
             name=titles[name],
-            customdata=[data[k] for k, _ in shown],
+            customdata=[data[k] for k in shown],
             marker={"symbol": symbol, "size": 8, "color": shades, "line": {"width": 1, "color": shades}},
             **right,
         )
@@ -123,14 +124,12 @@ def kl_summary(one: KlToOneHot) -> str:
     """The comparison in one sentence per way of counting."""
     if not one.classes:
         return "No class has both a picture and a view in the memory."
+    pictures, filed, true = map(_nats, one.medians)
     summary = (
-        f"KL to one-hot, median over {one.classes} classes: {_nats(one.medians[0])} for the {one.pictures_name}, "
-        f"{_nats(one.medians[1])} for the views in the memory; closer in "
-        f"{percent(one.improved)} of the classes."
+        f"KL to one-hot, median over {one.classes} classes: {pictures} for the {one.pictures_name}, {filed} for the views "
+        f"in the memory; closer in {percent(one.improved)} of the classes."
     )
     if one.classes_true:
-        summary += (
-            f" Counted by the true class of the pictures: {_nats(one.medians[2])}, closer in "
-            f"{percent(one.improved_true)} of {one.classes_true}."
-        )
+        closer = f"closer in {percent(one.improved_true)} of {one.classes_true}"
+        summary += f" Counted by the true class of the pictures: {true}, {closer}."
     return summary
