@@ -44,9 +44,7 @@ def test_every_position_is_a_difference_of_mean_cosines(run: Run, engine: FakeEn
                 assert (position > 0) == (answer == field.reference)
 
 
-def test_clip_stands_where_the_cosines_of_the_whole_picture_put_it_with_and_without_an_attack(
-    run: Run, engine: FakeEngine
-) -> None:
+def test_clip_stands_where_the_cosines_of_the_whole_picture_put_it(run: Run, engine: FakeEngine) -> None:
     field = crop_field(run)
     template, whole = run.class_prompts.template_features, run.attacked.encoded_views.features[0]
     expected = float(whole @ template[field.reference] - whole @ template[field.rival])
@@ -88,9 +86,7 @@ def test_half_the_squared_distance_and_the_hidden_part_are_the_cost_of_the_run(r
         assert shown + small.hidden[c] == pytest.approx(expected, abs=1e-6)
 
 
-def test_it_shows_the_crops_that_fit_the_rival_best_middling_and_worst_and_the_true_class_on_the_right(
-    run: Run,
-) -> None:
+def test_it_shows_crops_that_fit_the_rival_best_middling_and_worst_beside_the_true_class(run: Run) -> None:
     side = run.attacked
     small = small_transport(run, side, rival_class(run))
     assert small.sentence_at[0, :, 0].mean() > small.sentence_at[1, :, 0].mean()

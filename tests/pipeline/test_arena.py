@@ -65,13 +65,10 @@ def test_every_cell_is_that_of_a_single_run_in_both_towers(engine: Engine, robus
             np.testing.assert_allclose(one.probability, other.probability, atol=1e-5)
 
 
-def test_an_attack_is_made_once_for_all_its_cells() -> None:
+def test_an_attack_is_made_once_for_all_its_cells_and_known_cells_not_again(engine: Engine) -> None:
     assert attacker_of("mta", "transfer") == attacker_of("clip", "transfer") == attacker_of("ensemble", "adaptive")
     assert attacker_of("ensemble", "transfer") == attacker_of("rita", "adaptive") == ("adaptive", "rita")
     assert attacker_of("mta", "pgd") == ("pgd", "")
-
-
-def test_known_cells_are_not_computed_again(engine: Engine) -> None:
     run = coffee(engine)
     first = run_to_end(arena_steps([engine], run, ["clip"]))
     again = list(arena_steps([engine], run, ["clip", "csr"], first))[-1].table.towers["embedded"]
@@ -101,7 +98,7 @@ def tower(run: Run, cells: dict) -> TowerTable:
     return TowerTable(run.backbone, 0, run.cache_before, cells)
 
 
-def test_sentences_count_who_stands_and_compare_the_towers(engine: Engine) -> None:
+def test_sentences_count_who_stands_compare_the_towers_and_flag_a_weak_attacker(engine: Engine) -> None:
     run, methods = coffee(engine), ("clip", "mta")
     stands = {("clip", c): WRONG for c in COLUMNS} | {("mta", c): RIGHT for c in STATIC}
     assert tower_sentence(tower(run, stands), methods) == (
@@ -123,9 +120,7 @@ def test_sentences_count_who_stands_and_compare_the_towers(engine: Engine) -> No
     )
     assert tower_comparison(replace(table, towers={"embedded": tower(run, plain)})) == ()
 
-
-def test_a_defence_that_only_its_own_attacker_spares_is_flagged(engine: Engine) -> None:
-    run, spared = coffee(engine), {("mta", "adaptive"): RIGHT, ("mta", "pgd"): WRONG}
+    spared = {("mta", "adaptive"): RIGHT, ("mta", "pgd"): WRONG}
     assert masked(tower(run, spared), "mta")
     assert not masked(tower(run, spared | {("mta", "pgd"): RIGHT}), "mta")
     assert not masked(tower(run, spared | {("mta", "adaptive"): WRONG}), "mta")

@@ -18,6 +18,7 @@ from rita_demo.records import AttackStepResult, ImageResult, Run
 from rita_demo.settings import RECOMMENDED
 
 NAMES = ("cup", "crab", "cat", "dog")
+Results = list[AttackStepResult]
 QUICK = RECOMMENDED.replace(views=8, steps=7, square="model", views_per_image=0, max_entropy=1.0)
 
 
@@ -55,9 +56,7 @@ def test_sampled_steps_are_densest_at_the_start_include_both_ends_and_use_the_ma
             assert len(steps) == min(most, last + 1)
 
 
-def test_attack_steps_start_clean_and_end_attacked_as_if_recomputed(
-    engine: Engine, example_run: Run, step_results: list[AttackStepResult]
-) -> None:
+def test_attack_steps_start_clean_and_end_attacked(engine: Engine, example_run: Run, step_results: Results) -> None:
     assert [frame.step for frame in step_results] == [0, 1, 2, 3, 5, 7]
     assert step_results[0].image_result is example_run.clean
     assert step_results[-1].image_result is example_run.attacked
@@ -69,9 +68,7 @@ def test_attack_steps_start_clean_and_end_attacked_as_if_recomputed(
             assert same(getattr(fresh, part), getattr(side, part)), part
 
 
-def test_every_step_has_a_full_record_from_the_same_boxes_and_the_same_memory(
-    example_run: Run, step_results: list[AttackStepResult]
-) -> None:
+def test_every_step_has_a_full_record_from_the_same_boxes_and_memory(example_run: Run, step_results: Results) -> None:
     assert example_run.cache_before.count.sum() > 0
     for frame in step_results:
         side: ImageResult = frame.image_result
@@ -96,7 +93,7 @@ def test_attack_steps_do_not_change_the_cache(engine: Engine, example_run: Run) 
 
 @pytest.mark.parametrize(("asked", "shown"), [(0, 0), (3, 3), (4, 5), (6, None), (7, None), (99, None), (-5, 0)])
 def test_a_missing_step_shows_the_nearest_and_ties_prefer_the_later(
-    example_run: Run, step_results: list[AttackStepResult], asked: int, shown: int | None
+    example_run: Run, step_results: Results, asked: int, shown: int | None
 ) -> None:
     now = run_at_step(example_run, step_results, asked)
     assert now.step == shown
@@ -107,24 +104,16 @@ def test_a_missing_step_shows_the_nearest_and_ties_prefer_the_later(
         assert now.clean is example_run.clean
 
 
-def test_a_what_if_at_a_step_uses_the_features_of_that_step(
-    engine: Engine, example_run: Run, step_results: list[AttackStepResult]
-) -> None:
-    now = run_at_step(example_run, step_results, 3)
-    wanted = QUICK.replace(entropy_weight=0.1)
-    again = rescore(engine, now, wanted)
-    side = step_results[3].image_result
-    trace, _ = engine.decide(
-        side.encoded_views, example_run.class_prompts, example_run.cache_before, wanted, side.trace.tuning
-    )
+def test_a_what_if_at_a_step_uses_its_features(engine: Engine, example_run: Run, step_results: Results) -> None:
+    wanted, side, before = QUICK.replace(entropy_weight=0.1), step_results[3].image_result, example_run.cache_before
+    again = rescore(engine, run_at_step(example_run, step_results, 3), wanted)
+    trace, _ = engine.decide(side.encoded_views, example_run.class_prompts, before, wanted, side.trace.tuning)
     assert again.step == 3
     assert np.array_equal(again.attacked.trace.total, trace.total)
     assert again.cache_after is example_run.cache_after
 
 
-def test_without_step_results_both_ends_are_available_and_without_an_attack_its_one(
-    engine: Engine, example_run: Run
-) -> None:
+def test_without_step_results_both_ends_are_available(engine: Engine, example_run: Run) -> None:
     assert run_at_step(example_run, (), 1).attacked is example_run.clean
     assert run_at_step(example_run, (), 6) is run_at_step(example_run, (), None) is example_run
     defended = run_picture(engine, example_run.clean.picture, NAMES, QUICK.replace(attack="none"))

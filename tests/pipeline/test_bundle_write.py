@@ -26,9 +26,7 @@ def rows(data: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(data.decode())))
 
 
-def test_the_bundle_holds_every_record_unchanged_and_pictures_exact_to_the_pixel(
-    example_run: Run, bundle_bytes: bytes
-) -> None:
+def test_the_bundle_holds_every_record_and_every_pixel_unchanged(example_run: Run, bundle_bytes: bytes) -> None:
     inside = members(bundle_bytes)
     assert json.loads(inside["result.json"]) == json.loads(json.dumps(to_json(example_run)))
     assert json.loads(inside["settings.json"])["settings"] == example_run.settings.as_dict()

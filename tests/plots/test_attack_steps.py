@@ -27,28 +27,22 @@ def test_every_method_is_drawn_at_its_probability_of_the_true_class_and_wrong_an
         assert all(right) == (method != "clip")
 
 
-def test_without_step_results_loss_and_clip_are_drawn_from_the_attack(example_run: Run):
+def test_without_step_results_loss_and_clip_are_drawn_from_the_attack_and_they_may_be_unordered(example_run: Run):
     figure = attack_steps(example_run, [], 0)
     assert _trace(figure, "loss").y == pytest.approx(np.asarray(example_run.attack.loss))
     assert figure.layout.yaxis2.title.text == "nats"
     assert _trace(figure, "CLIP").y == pytest.approx(100 * example_run.attack.probability[:, example_run.label])
     assert len(_trace(figure, "RITA").x or ()) == 0
-
-
-@pytest.mark.parametrize(("asked", "marked"), [(-5, 0), (3, 3), (99, 7)])
-def test_the_cursor_is_at_the_step_clipped_to_the_range(example_run: Run, asked, marked):
-    assert attack_steps(example_run, [], asked).layout.shapes[0].x0 == marked
-
-
-def test_changing_the_step_changes_no_axis(example_run: Run):
-    one, two = (attack_steps(example_run, make_attack_steps(example_run), s).layout for s in (0, 5))
-    assert (one.xaxis, one.yaxis, one.yaxis2) == (two.xaxis, two.yaxis, two.yaxis2)
-
-
-def test_step_results_may_be_unordered_and_incomplete(example_run: Run):
     step_results = make_attack_steps(example_run)
     figure = attack_steps(example_run, [step_results[4], step_results[0]], 0)
     assert list(_trace(figure, "RITA").x) == [0, 4]
+
+
+def test_the_cursor_is_at_the_step_clipped_to_the_range_and_changes_no_axis(example_run: Run):
+    first, *others = (attack_steps(example_run, make_attack_steps(example_run), step).layout for step in (-5, 3, 99))
+    assert [layout.shapes[0].x0 for layout in (first, *others)] == [0, 3, 7]
+    for other in others:
+        assert (other.xaxis, other.yaxis, other.yaxis2) == (first.xaxis, first.yaxis, first.yaxis2)
 
 
 def test_labels_that_would_overlap_are_moved_apart_in_their_order():

@@ -67,6 +67,4 @@ def test_labels_of_the_plane_do_not_overlap_the_arc_or_the_circle(angle: float) 
     assert (prompts.y, prompts.yanchor, prompts.xanchor) == (0, "top", "right")  # these words below
     assert prompts.x < 1
     assert mean.y > max(arc.y) or mean.xanchor == "left"
-    inside = mean.xanchor == "right"
-    assert inside == (angle < 0.9)
-    assert np.hypot(mean.x, mean.y) < 1 if inside else np.hypot(mean.x, mean.y) == pytest.approx(1)
+    assert (mean.xanchor == "right") == (angle < 0.9) == (np.hypot(mean.x, mean.y) < 1 - 1e-9)

@@ -216,6 +216,7 @@ def test_a_product_plan_is_called_flat_and_a_selective_one_leaves_views_out(exam
     assert ratio_to_product_plan(even, "attacked", 0) == pytest.approx(1.0)
     assert flatness(even, "attacked", 0).startswith("Flat:")
     assert "λ" in plan_heatmap(even, "attacked", 0).meta["alt"]
+    assert moved_shares(make_run(settings=PAPER).clean, 0) == pytest.approx(1.0, abs=1e-3)  # balanced: nothing stays
 
 
 def test_padding_atoms_are_not_drawn(example_run: Run):
@@ -223,11 +224,6 @@ def test_padding_atoms_are_not_drawn(example_run: Run):
     weight[4] = [0.25, 0.25, 0.0, 0.0]
     figure = plan_heatmap(with_transport(example_run, column_weight=weight), "attacked", 4)
     assert len(figure.data[0].z) == 2
-
-
-def test_balanced_transport_moves_the_full_mass_of_every_view():
-    balanced = make_run(settings=PAPER)
-    assert moved_shares(balanced.clean, 0) == pytest.approx(1.0, abs=1e-3)
 
 
 def test_without_an_attack_every_figure_has_one_side():

@@ -85,7 +85,7 @@ def test_the_cloud_names_every_shape_it_draws_and_no_other() -> None:
 def test_the_kl_figure_draws_every_class_the_record_has_and_its_medians() -> None:
     one = analysis.kl_to_one_hot(CLOUD, FakeEngine().kl_to_one_hot)
     figure = plots.kl_to_one_hot(one, analysis.density, selected=1)
-    (scatter,) = [t for t in figure.data if t.name == "views in the memory, as filed" and t.xaxis == "x2"]
+    (scatter,) = traces(figure, "views in the memory, as filed", "x2")
     ks = [k for k, _ in scatter.customdata]
     assert ks == sorted((0, 1), key=lambda k: -one.original[k])
     assert np.allclose(scatter.x, one.cached[ks])
@@ -107,9 +107,8 @@ def test_a_much_higher_density_does_not_hide_the_other() -> None:
     peaks = [c.max() for c in (analysis.density(spread, spread), analysis.density(spike, spike))]
     assert peaks[1] > 1000 * peaks[0]
     figure = plots.kl_to_one_hot(one, analysis.density)
-    curves = [t for t in figure.data if t.mode == "lines" and t.name != "change"]
-    assert [max(t.y) for t in curves] == [1, 1, 1]
-    pictures, remembered = curves[0], curves[1]
+    pictures, remembered, again = (t for t in figure.data if t.mode == "lines" and t.name != "change")
+    assert max(pictures.y) == max(remembered.y) == max(again.y) == 1
     assert spread.min() < pictures.x[np.argmax(pictures.y)] < spread.max()
     assert spike.min() <= remembered.x[np.argmax(remembered.y)] <= spike.max()
     assert "maximum = 1" in figure.layout.yaxis.title.text
@@ -139,8 +138,7 @@ def test_an_ablation_draws_its_values_in_order_with_intervals() -> None:
 
 
 def test_theorem_bounds_are_a_line_with_both_costs_on_it() -> None:
-    rng = np.random.default_rng(5)
-    lower = rng.random(4)
+    lower = np.random.default_rng(5).random(4)
     b = TheoremBounds(lower, lower + 1, lower / 2, lower / 2, lower + 0.4, lower + 0.9)
     figure = plots.theorem_bounds({"clean": b, "attacked": b}, NAMES, [2, 0, 1], selected=0, label=1)
     spans = [t for t in figure.data if t.name == "attacked bracket"]
