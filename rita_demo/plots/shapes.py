@@ -19,8 +19,7 @@ def category_axis(
     places = list(range(len(titles)))
     return axis(
         range=[-0.5 - edge, len(titles) - 0.5 + edge],
-        tickvals=places[::-1] if top_first else places,
-        ticktext=titles,
+        **ticks(places[::-1] if top_first else places, titles),
         showgrid=False,
         tickfont={"color": COLOURS["text"], "size": size},
         **more,
@@ -32,9 +31,14 @@ def label_width(titles: list[str]) -> int:
     return max(78, 14 + 7 * max(map(len, titles), default=0))
 
 
+def ticks(values: Iterable[float], texts: Iterable[str]) -> dict[str, Any]:
+    """Ticks with these texts."""
+    return {"tickvals": list(values), "ticktext": list(texts)}
+
+
 def percent_ticks(*values: float) -> dict[str, Any]:
     """Ticks at these percentages."""
-    return {"tickvals": list(values), "ticktext": [f"{v:g} %" for v in values]}
+    return ticks(values, (f"{v:g} %" for v in values))
 
 
 def accuracy_axis(cells: Iterable[MeasuredCell], *, from_zero: bool = False) -> dict[str, Any]:

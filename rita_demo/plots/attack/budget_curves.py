@@ -33,17 +33,11 @@ def accuracy_by_budget(measured: Mapping[str, Sequence[MeasuredCell]]) -> Figure
         here = [cell for cell in measured[square] if cell.dataset == dataset]
         _add_lines(figure, here, suffix)
         left, top = column / len(datasets), 1 - row / len(squares)
-        layout["xaxis" + suffix] = axis(
-            range=[-0.4, 8.9],
-            tickvals=[0, 1, 2, 4, 8],
-            domain=[left, left + 0.92 / len(datasets)],
-            anchor="y" + suffix,
-            title="budget in 1/255 (largest change of a pixel)",
-        )
-        domain = [top - 0.78 / len(squares), top - 0.08]
-        layout["yaxis" + suffix] = axis(
-            range=[-3, 103], domain=domain, anchor="x" + suffix, **percent_ticks(0, 50, 100)
-        )
+        across = {"domain": [left, left + 0.92 / len(datasets)], "anchor": "y" + suffix, "tickvals": [0, 1, 2, 4, 8]}
+        up = {"domain": [top - 0.78 / len(squares), top - 0.08], "anchor": "x" + suffix} | percent_ticks(0, 50, 100)
+        words = "budget in 1/255 (largest change of a pixel)"
+        layout["xaxis" + suffix] = axis(range=[-0.4, 8.9], title=words, **across)
+        layout["yaxis" + suffix] = axis(range=[-3, 103], **up)
         title = f"<b>{DATASET_TITLES[dataset]}</b>, {SQUARE_TITLES[square]}, n = {max(c.n for c in here)}"
         notes.append(annotation(title, left, top - 0.08, yshift=2))
     key = "accuracy: " + method_legend(cell.method for cell in cells)

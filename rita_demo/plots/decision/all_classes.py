@@ -14,7 +14,7 @@ from rita_demo.plots.decision.cells import (
 )
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, percent, reference_tag
-from rita_demo.plots.shapes import dim_columns, frame
+from rita_demo.plots.shapes import dim_columns, frame, ticks
 from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, finalise
 from rita_demo.records import Run
 
@@ -86,6 +86,7 @@ def _finalise(
     if column is not None:
         shapes += [*dim_columns(column, width), frame((column - 0.5, column + 0.5), (-0.5, count - 0.5), 1.5)]
     places, named = _labels(run, classes, row)
+    font = {"size": 11, "color": COLOURS["text"]}
     return finalise(
         figure,
         kind=kind,
@@ -97,14 +98,7 @@ def _finalise(
         narrow_top=76,
         margin={"l": 138, "r": 52, "t": 54, "b": 30},
         xaxis=view_axis(width, across),
-        yaxis=axis(
-            range=[count - 0.5, -0.5],
-            tickvals=places,
-            ticktext=named,
-            showgrid=False,
-            title=down,
-            tickfont={"size": 11, "color": COLOURS["text"]},
-        ),
+        yaxis=axis(range=[count - 0.5, -0.5], title=down, showgrid=False, tickfont=font, **ticks(places, named)),
     )
 
 

@@ -61,13 +61,9 @@ def class_costs(
         outline = {"type": "rect", "x0": 0, "x1": 1, "y0": row - 0.42, "y1": row + 0.42, "line": line}
         shapes.append(outline | {"xref": f"{x} domain", "yref": y})
         shapes += row_band(None if selected is None else rows.get(selected), xref=f"{x} domain", yref=y)
-        layout[f"xaxis{suffix}"] = axis(
-            range=[low - 0.05 * span, float(values.max()) + TAGS_SPACE * span],
-            nticks=5,
-            title="cosine distance (does not start at 0)",
-            domain=domain if len(sides) > 1 else (0, 1),
-            anchor=y,
-        )
+        across = {"anchor": y, "domain": domain if len(sides) > 1 else (0, 1), "nticks": 5}
+        ends = [low - 0.05 * span, float(values.max()) + TAGS_SPACE * span]
+        layout[f"xaxis{suffix}"] = axis(range=ends, title="cosine distance (does not start at 0)", **across)
         at = {"anchor": x, "domain": (0, 1), "showticklabels": not suffix}
         labels = [class_label(run, k, 18) for k in shown]
         layout[f"yaxis{suffix}"] = category_axis(labels, top_first=True, size=12, edge=0.1, **at)

@@ -8,7 +8,7 @@ import numpy as np
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, legend, legend_entry, method_colour, method_legend
-from rita_demo.plots.shapes import category_axis, outlined, percent_ticks, vertical_line
+from rita_demo.plots.shapes import category_axis, outlined, percent_ticks, ticks, vertical_line
 from rita_demo.plots.theme import COLOURS, TRANSPARENT, annotation, axis, dim_marks, finalise, message_figure
 from rita_demo.records.measurement import CacheStats, RememberedView, StreamTrajectory
 
@@ -158,7 +158,7 @@ def class_timeline(
         )
     wrong, left = sum(view.truth != view.label for view in views), sum(view.left is not None for view in views)
     step = -(-len(rows) // MAX_TIMELINE_NAMES)
-    named = range(len(rows) - 1, -1, -step)
+    named, names = range(len(rows) - 1, -1, -step), [escaped(name, 14) for name in trajectory.names]
     return _finalise(
         figure,
         trajectory,
@@ -168,11 +168,7 @@ def class_timeline(
         alt=f"{len(views)} views entered under {len(rows)} classes, {wrong} of them wrong; {left} left again.",
         barmode="overlay",
         margin={"l": 116, "r": 16, "t": 34, "b": 44},
-        yaxis=axis(
-            range=[-0.6, len(rows) - 0.4],
-            tickvals=[*named],
-            ticktext=[escaped(trajectory.names[rows[row]], 14) for row in named],
-        ),
+        yaxis=axis(range=[-0.6, len(rows) - 0.4], **ticks(named, (names[rows[row]] for row in named))),
     )
 
 

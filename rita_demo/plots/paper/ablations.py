@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped
-from rita_demo.plots.shapes import accuracy_axis, accuracy_bars, accuracy_text, vertical_line
+from rita_demo.plots.shapes import accuracy_axis, accuracy_bars, accuracy_text, ticks, vertical_line
 from rita_demo.plots.theme import COLOURS, GLYPHS, annotation, axis, finalise, message_figure
 from rita_demo.records import MeasuredCell
 from rita_demo.records.measurement import AblationSweep
@@ -78,12 +78,7 @@ def sweep_lines(lines: Sequence[AblationSweep], title: str, *, recommended: obje
         shapes=shapes,
         narrow=narrow,
         margin={"l": 58, "r": width, "t": 30, "b": 48},
-        xaxis=axis(
-            title=title,
-            range=[-0.3, len(values) - 0.7],
-            tickvals=list(place.values()),
-            ticktext=[_value(v) for v in values],
-        ),
+        xaxis=axis(title=title, range=[-0.3, len(values) - 0.7], **ticks(place.values(), map(_value, values))),
         yaxis=accuracy_axis(cells),
     )
 

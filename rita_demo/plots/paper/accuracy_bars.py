@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, legend, method_colour
-from rita_demo.plots.shapes import accuracy_axis, accuracy_bars, accuracy_text, category_axis, label_width
+from rita_demo.plots.shapes import accuracy_axis, accuracy_bars, accuracy_text, category_axis, label_width, ticks
 from rita_demo.plots.theme import COLOURS, annotation, axis, finalise, message_figure
 from rita_demo.records.measurement import AccuracyChart, RunTime
 
@@ -27,7 +27,7 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
     if chart is None:
         return message_figure(missing)
     figure, entries, parts, used = Figure(), list[str](), list[str](), list[tuple[str, float]]()
-    width = (1 - GAP) / len(chart.series)
+    width, count = (1 - GAP) / len(chart.series), len(chart.groups)
     for number, (name, cells) in enumerate(chart.series.items()):
         title, colour, opacity = _style(name, number, len(chart.series))
         pattern, sign = PATTERNS[used.count((colour, opacity)) % len(PATTERNS)]
@@ -59,13 +59,7 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
         narrow_top=76,
         narrow=TILTED if max(map(len, chart.groups)) > LONG_NAME else None,
         margin={"l": 58, "r": 12, "t": 48, "b": 64},
-        xaxis=axis(
-            title=chart.axis,
-            range=[-0.5, len(chart.groups) - 0.5],
-            tickvals=list(range(len(chart.groups))),
-            ticktext=list(chart.groups),
-            showgrid=False,
-        ),
+        xaxis=axis(title=chart.axis, range=[-0.5, count - 0.5], showgrid=False, **ticks(range(count), chart.groups)),
         yaxis=accuracy_axis(every, from_zero=True),
     )
 
