@@ -1,55 +1,46 @@
-"""The crop field: on which of two answers' sides each crop, the whole picture and each defence stands."""
+"""The crops of a run: on which of two answers' sides they and each defence stand (the crop field), some of them in a plane
+with some sentences, and their entropy before and after the prompt update."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from rita_demo.records import AttackStepResult, ImageResult, Run
-from rita_demo.records.arrays import Array
+from rita_demo.records import Array, AttackStepResult, ImageResult, Run
+
+CROPS, SENTENCES = 3, 2  # of the small plan
 
 
 @dataclass(frozen=True)
 class CropFieldStep:
-    """One attack step. Positions are differences of cosines in [-2, 2]: above 0 the reference class fits better.
-
-    ``crops`` (N,): each crop as the model sees it. ``counted`` (N,): the same after the defence moved crops or prompts.
-    ``share`` (N,): the crop's part of the mass that RITA moves onto its answer; sums to 1. ``answers`` (N,): the class
-    of each crop alone. ``methods``: name of a defence -> its own margin between the two classes.
-    """
+    """One attack step. Positions are differences of cosines in [-2, 2]: above 0 the reference class fits better."""
 
     step: int
-    crops: Array
-    counted: Array
-    share: Array
-    answers: Array
-    methods: dict[str, float]
+    crops: Array  # (N,) each crop as the model sees it
+    counted: Array  # (N,) the same after the defence moved crops or prompts
+    share: Array  # (N,) the crop's part of the mass that RITA moves onto its answer; sums to 1
+    answers: Array  # (N,) the class of each crop alone
+    methods: dict[str, float]  # name of a defence -> its own margin between the two classes
 
 
 @dataclass(frozen=True)
 class CropField:
-    """``reference``: the class that counts as right; ``rival``: the class it is compared with; ``boxes`` (N, 4): left,
-    top, right, bottom of each crop as shares of the side; ``steps``: in order, the last is the delivered picture."""
+    """Where the crops stand between two answers, along the attack."""
 
-    reference: int
-    rival: int
-    boxes: Array
-    steps: tuple[CropFieldStep, ...]
+    reference: int  # the class that counts as right
+    rival: int  # the class it is compared with
+    boxes: Array  # (N, 4) left, top, right, bottom of each crop as shares of the side
+    steps: tuple[CropFieldStep, ...]  # in order, the last is the delivered picture
 
 
 def crop_field(run: Run, step_results: Sequence[AttackStepResult] = ()) -> CropField:
-    """The crop field of a run.
-
-    Args:
-        run: with the delivered picture in ``run.attacked``.
-        step_results: results at further attack steps, in any order.
-    """
+    """The crop field of a run, at the delivered picture (``run.attacked``) and at ``step_results``, in any order."""
     sides = {result.step: result.image_result for result in step_results}
     last = 0 if run.attack is None else len(run.attack.frames) - 1
     sides |= {0: run.clean, last: run.attacked}
-    reference, rival = run.label, rival_class(run)
-    steps = tuple(_at_step(run, step, sides[step], reference, rival) for step in sorted(sides))
-    return CropField(reference, rival, np.asarray(run.attacked.encoded_views.views.boxes), steps)
+    pair = [run.label, rival_class(run)]
+    steps = tuple(_at_step(run, step, sides[step], pair) for step in sorted(sides))
+    return CropField(pair[0], pair[1], np.asarray(run.attacked.encoded_views.views.boxes), steps)
 
 
 def rival_class(run: Run) -> int:
@@ -66,9 +57,8 @@ def view_labels(side: ImageResult) -> Array:
     return np.asarray(side.trace.confidence.label if before is None else before)
 
 
-def _at_step(run: Run, step: int, side: ImageResult, reference: int, rival: int) -> CropFieldStep:
+def _at_step(run: Run, step: int, side: ImageResult, pair: list[int]) -> CropFieldStep:
     prompts, trace = run.class_prompts, side.trace
-    pair = [reference, rival]
 
     def difference(views: Array, text: Array, weight: Array) -> Array:
         cosines = np.asarray(views) @ np.einsum("kmd,km->kd", text[pair], weight[pair]).T
@@ -87,3 +77,78 @@ def _at_step(run: Run, step: int, side: ImageResult, reference: int, rival: int)
         view_labels(side),
         methods,
     )
+
+
+@dataclass(frozen=True)
+class SmallTransport:
+    """n crops and m sentences of two classes: ``cost = |crop_at - sentence_at|² / 2 + hidden`` (2, n, m) is the run's."""
+
+    classes: tuple[int, int]  # the true class (or CLIP's clean answer) and its rival
+    views: np.ndarray  # (n,) indices of the crops
+    atoms: np.ndarray  # (2, m) indices of the sentences
+    crop_at: np.ndarray  # (n, 2)
+    sentence_at: np.ndarray  # (2, m, 2)
+    hidden: np.ndarray  # (2, n, m) the part of the cosine distance that the plane does not show
+
+
+def small_transport(run: Run, side: ImageResult, rival: int) -> SmallTransport:
+    """The crops that fit the rival best, middling and worst, beside the true class, and of both classes the two
+    sentences that differ most.
+
+    The first axis leads from the rival's sentences to those of the true class, the second is the largest difference
+    between two sentences of one class."""
+    classes = run.label, rival
+    trace = side.trace
+    cost = np.asarray(trace.prompt_transport.cost, np.float64)[list(classes)]
+    weight = np.asarray(trace.prompt_weight, np.float64)[list(classes), None]
+    margin = ((cost * weight).sum(2) * [[-1], [1]]).sum(0)
+    carrying = np.flatnonzero(np.asarray(trace.view_weight) > 0)
+    order = carrying[np.argsort(margin[carrying], kind="stable")]
+    views = order[np.unique(np.linspace(0, len(order) - 1, CROPS).round().astype(int))]
+    z = np.asarray(trace.prompt_features, np.float64)[list(classes)]
+    atoms = _most_different(z, weight[:, 0])
+    z = np.take_along_axis(z, atoms[:, :, None], 1)
+    x = np.asarray(trace.view_features, np.float64)[views]
+    plane = _plane(z)
+    crop_at, sentence_at = x @ plane, z @ plane
+    cost = np.take_along_axis(cost[:, views], atoms[:, None], 2)
+    shown = ((crop_at[None, :, None] - sentence_at[:, None]) ** 2).sum(-1) / 2
+    return SmallTransport(classes, views, atoms, crop_at, sentence_at, cost - shown)
+
+
+def _most_different(z: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """(2, m) the sentences of each class that are farthest apart; m is 1 where a class has only one."""
+    found = []
+    for features, own in zip(z, weight, strict=True):
+        real = np.flatnonzero(own > 0)
+        likeness = features[real] @ features[real].T
+        found.append(real[sorted(np.unravel_index(likeness.argmin(), likeness.shape))])
+    if any(len(set(pair)) < SENTENCES for pair in found):
+        found = [pair[:1] for pair in found]
+    return np.stack(found)
+
+
+def _plane(z: np.ndarray) -> np.ndarray:
+    """(D, 2) orthonormal axes for the sentences (2, m, D)."""
+    between = z[0].mean(0) - z[1].mean(0)
+    first = between / max(np.linalg.norm(between), 1e-12)
+    within = (z - z.mean(1, keepdims=True)).reshape(-1, z.shape[2])
+    second = np.linalg.svd(within - np.outer(within @ first, first), full_matrices=False)[2][0]
+    second = second - (second @ first) * first
+    return np.stack([first, second / max(np.linalg.norm(second), 1e-12)], 1)
+
+
+def entropies(side: ImageResult, temperature: float) -> tuple[np.ndarray, np.ndarray]:
+    """H_n of every view (N,) in nats under the initial and under the tuned prompts (definition 8).
+
+    Computed from the costs of the trace: ``mean_m cos = 1 - mean_m C[n, m]``. ``cache_text`` names the one of the two
+    that decided which views are confident. ``temperature``: tau."""
+    weight = np.asarray(side.trace.prompt_weight, np.float64)
+    found = []
+    for moved in (side.trace.untuned_prompt_transport, side.trace.prompt_transport):
+        logit = (1 - np.einsum("knm,km->nk", np.asarray(moved.cost, np.float64), weight)) / temperature
+        logit -= logit.max(1, keepdims=True)
+        share = np.exp(logit)
+        total = share.sum(1, keepdims=True)
+        found.append(np.log(total[:, 0]) - (share / total * logit).sum(1))
+    return found[0], found[1]

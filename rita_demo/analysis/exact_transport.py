@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.sparse import eye_array, kron
 
 from rita_demo.records import TheoremBounds, Trace
 
@@ -16,13 +15,9 @@ def exact_cost(cost: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> float
     ``cost`` (N, M) in cosine distance. It is the limit of the entropic transport for lambda -> 0; NaN without a solution.
     """
     n, m = cost.shape
-    out = kron(eye_array(n), np.ones((1, m)))
-    into = kron(np.ones((1, n)), eye_array(m))
+    sums = np.concatenate([np.kron(np.eye(n), np.ones((1, m))), np.kron(np.ones((1, n)), np.eye(m))])
     found = linprog(
-        np.asarray(cost, np.float64).ravel(),
-        A_eq=np.concatenate([out.toarray(), into.toarray()]),
-        b_eq=np.concatenate([rows, columns]),
-        method="highs",
+        np.asarray(cost, np.float64).ravel(), A_eq=sums, b_eq=np.concatenate([rows, columns]), method="highs"
     )
     return float(found.fun) if found.status == 0 else float("nan")
 

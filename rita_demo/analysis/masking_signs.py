@@ -22,12 +22,11 @@ QUESTIONS = (
 
 @dataclass(frozen=True)
 class AdaptiveCell:
-    """An accuracy under the attacker who knows the method; ``gradient``: the median norm of the first gradients, None
-    if unknown; ``by_queries``: found by Square instead of the gradient."""
+    """An accuracy under the attacker who knows the method."""
 
     cell: MeasuredCell
-    gradient: float | None = None
-    by_queries: bool = False
+    gradient: float | None = None  # the median norm of the first gradients, None if unknown
+    by_queries: bool = False  # found by Square instead of the gradient
 
 
 def masking_signs(
@@ -35,31 +34,21 @@ def masking_signs(
 ) -> tuple[bool | None, ...]:
     """The answers to :data:`QUESTIONS`: True is a sign of masking, None "not checked", as the measurement is missing.
 
-    Args:
-        adaptive: the number in question, by the gradient.
-        others: further cells against attackers who know a method; static: cells under other attacks.
-
-    Accuracies differ only beyond Wilson's 95 % interval. The cells are of the same pictures.
+    ``adaptive``: the number in question, by the gradient; ``others``: further cells against attackers who know a method;
+    ``static``: cells under other attacks, all of the same pictures. Accuracies differ only beyond Wilson's 95 % interval.
     """
     cell = adaptive.cell
-    own = [o for o in others if _same(o.cell, cell, "dataset", "backbone", "split", "protocol", "method")]
-    weaker = [
-        c.accuracy
-        for c in static
-        if c.attack in STATIC and _same(c, cell, "dataset", "backbone", "split", "protocol", "method", "budget")
-    ]
-    clip = [
-        o.gradient
-        for o in others
-        if o.cell.method == "clip" and o.gradient and _same(o.cell, cell, "dataset", "backbone", "split", "budget")
-    ]
-    queries = [o.cell for o in own if o.by_queries and o.cell.budget == cell.budget]
-    large = [o.cell for o in own if not o.by_queries and o.cell.budget >= LARGE_BUDGET]
-    fewer = [
-        o.cell
-        for o in own
-        if not o.by_queries and o.cell.budget == cell.budget and FEWER_STEPS * o.cell.steps <= cell.steps
-    ]
+
+    def alike(other: MeasuredCell, *columns: str) -> bool:
+        return all(getattr(other, name) == getattr(cell, name) for name in ("dataset", "backbone", "split", *columns))
+
+    own = [o for o in others if alike(o.cell, "protocol", "method")]
+    weaker = [c.accuracy for c in static if c.attack in STATIC and alike(c, "protocol", "method", "budget")]
+    clip = [o.gradient for o in others if o.cell.method == "clip" and o.gradient and alike(o.cell, "budget")]
+    queries = [o.cell for o in own if o.by_queries and alike(o.cell, "budget")]
+    by_gradient = [o.cell for o in own if not o.by_queries]
+    large = [c for c in by_gradient if c.budget >= LARGE_BUDGET]
+    fewer = [c for c in by_gradient if c.budget == cell.budget and FEWER_STEPS * c.steps <= cell.steps]
     return (
         None if not weaker else cell.low > min(weaker),
         None if adaptive.gradient is None or not clip else adaptive.gradient < VANISHED * clip[0],
@@ -77,7 +66,3 @@ def masking_sentence(signs: Sequence[bool | None]) -> str:
     if unknown:
         parts.append(f"Not checked: {' '.join(unknown)}")
     return " ".join(parts)
-
-
-def _same(one: MeasuredCell, other: MeasuredCell, *columns: str) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in columns)

@@ -26,15 +26,9 @@ def project_to_plane(features: np.ndarray, text_mean: np.ndarray) -> ProcrustesP
 
     The first axis is the direction of the mean prompt zbar, the second is perpendicular to it, towards the mean of the
     cached views. ``smallest`` rotates in this plane and is the identity outside; ``svd`` is U V' of the SVD of X'Y, which
-    is arbitrary outside.
+    is arbitrary outside. ``features``: (J, D) unit rows, J at least 1; ``text_mean``: (D,), any length but zero.
 
-    Args:
-        features: (J, D) unit rows, J at least 1.
-        text_mean: (D,), any length but zero.
-
-    Returns:
-        Coordinates in [-1, 1]; None without one of the directions (then nothing is rotated).
-    """
+    Returns coordinates in [-1, 1]; None without one of the directions (then nothing is rotated)."""
     X = np.asarray(features, np.float64)
     total, z = X.sum(0), np.asarray(text_mean, np.float64)
     if np.linalg.norm(total) < MIN_RESULTANT * len(X) or np.linalg.norm(z) < MIN_RESULTANT:
@@ -44,8 +38,7 @@ def project_to_plane(features: np.ndarray, text_mean: np.ndarray) -> ProcrustesP
     angle = 2 * np.arctan2(np.linalg.norm(u - v), np.linalg.norm(u + v))
     U, _, Vh = np.linalg.svd(np.outer(total, z))  # the textbook minimiser; the SVD chooses its other D - 1 dimensions
     smallest, svd = X @ _smallest_rotation(u, v), X @ (U @ Vh)
-    stages = (X, smallest, svd)
-    changes = (smallest - X, svd - X)
+    stages, changes = (X, smallest, svd), (smallest - X, svd - X)
     outside = [np.linalg.norm(change - (change @ basis) @ basis.T, axis=1) for change in changes]
     return ProcrustesPlane(
         before=X @ basis,

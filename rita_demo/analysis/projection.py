@@ -5,9 +5,6 @@ from threadpoolctl import ThreadpoolController
 
 from rita_demo.records.measurement import CloudPoints
 
-UMAP_MIN_DIST = 0.1  # UMAP's min_dist, its own default
-
-
 ROWS_AT_ONCE = 512  # of the matrix of distances
 
 
@@ -35,8 +32,7 @@ def centre_by_kind(points: CloudPoints) -> np.ndarray:
 def pca(features: np.ndarray) -> tuple[np.ndarray, float]:
     """The two directions of largest variance: (P, 2) coordinates and their share of the variance.
 
-    ``features`` (P, D), P and D at least 2. The largest entry of each direction is positive, so the signs are fixed.
-    """
+    ``features`` (P, D), P and D at least 2. The largest entry of each direction is positive, so the signs are fixed."""
     X = np.asarray(features, np.float64)
     X = X - X.mean(0)
     strength, directions = np.linalg.eigh(X.T @ X)  # D x D: quick however many points there are
@@ -46,22 +42,21 @@ def pca(features: np.ndarray) -> tuple[np.ndarray, float]:
     return X @ two, float(strength[::-1][:2].sum() / total) if total else 0.0
 
 
-def umap(features: np.ndarray, neighbours: int, min_distance: float, picture: np.ndarray, seed: int = 0) -> np.ndarray:
-    """(P, 2) UMAP coordinates by cosine distance (McInnes et al. 2018), deterministic for a seed.
+def umap(features: np.ndarray, neighbours: int, picture: np.ndarray) -> np.ndarray:
+    """(P, 2) UMAP coordinates by cosine distance (McInnes et al. 2018), deterministic.
 
     Points of the same ``picture`` (P,) are no neighbours of each other: crops of one picture are alike whatever it shows,
     and each picture would be an island of its own. -1 belongs to no picture. It takes seconds: the page calls it in
-    :class:`rita_demo.analysis.umap_process.UmapProcess`.
-    """
+    :class:`rita_demo.analysis.umap_process.UmapProcess`."""
     import umap as library  # imports for many seconds
 
     X = np.asarray(features, np.float32)
     found, distance = _neighbours_elsewhere(X, neighbours, picture)
     reducer = library.UMAP(
         n_neighbors=found.shape[1],
-        min_dist=min_distance,
+        min_dist=0.1,
         metric="cosine",
-        random_state=seed,
+        random_state=0,
         n_jobs=1,
         precomputed_knn=(found, distance, None),
     )

@@ -19,11 +19,7 @@ WARM_UP_POINTS = 24  # points of the first fit, which compiles what the later on
 
 
 class UmapProcess:
-    """Computes UMAP in another process. Thread-safe; calls wait for each other.
-
-    Args:
-        work: the function that the process calls with the arguments of :meth:`compute`.
-    """
+    """Computes UMAP (``work``) in another process. Thread-safe; calls wait for each other."""
 
     def __init__(self, work: Callable[..., Any] = umap) -> None:
         self._work = work
@@ -73,7 +69,7 @@ def _process_main(pipe: Any, work: Callable[..., Any]) -> None:
     """The main function of the process: warm up, then compute until the pipe is closed."""
     warnings.simplefilter("ignore")  # UMAP warns that a seed means one thread, which is intended
     if work is umap:
-        umap(np.random.default_rng(0).normal(size=(WARM_UP_POINTS, 8)), 5, 0.1, np.arange(WARM_UP_POINTS))
+        umap(np.random.default_rng(0).normal(size=(WARM_UP_POINTS, 8)), 5, np.arange(WARM_UP_POINTS))
     while True:
         try:
             arguments = pipe.recv()

@@ -88,7 +88,7 @@ def _cloud_figures(asked: Namespace, report: Report) -> Iterator[Item]:
     cloud = run_to_end(steps, lambda at: report(f"Attacking and deciding picture {at[0] + 1} of {at[1]}"))
     report("UMAP is placing the points")
     points, projection = analysis.to_points(cloud), analysis.umap_caption(asked.neighbours)
-    placed = analysis.umap(analysis.centre_by_kind(points), asked.neighbours, analysis.UMAP_MIN_DIST, points.picture)
+    placed = analysis.umap(analysis.centre_by_kind(points), asked.neighbours, points.picture)
     names = cloud.class_prompts.names
     figure = plots.feature_cloud(points, placed, names, projection=projection, ids=cloud.ids)
     yield Item(catalogue.CLOUD, f"Features of {cloud.title}, by true class. {projection}", figure, 480, 760)

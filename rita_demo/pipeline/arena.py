@@ -10,7 +10,8 @@ from rita_demo.data.pictures import picture_of
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run import attack_picture_steps, defend
-from rita_demo.records import BackboneInfo, CacheState, DefenceFault, ImageResult, Run, Verdict
+from rita_demo.process.generators import Steps
+from rita_demo.records import BackboneInfo, CacheState, DefenceFault, Run, Verdict
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import Settings
 from rita_demo.vlm.catalogue import EMBEDDED, EMBEDDED_ROBUST
@@ -39,13 +40,17 @@ Cells = Mapping[tuple[str, str], "Verdict | str"]
 
 @dataclass(frozen=True)
 class TowerTable:
-    """One model's cells; ``label`` is the true class, or CLIP's answer in this model where none was given, and
-    ``cache`` the memory that the model decides from."""
+    """One model's cells."""
 
     backbone: BackboneInfo
-    label: int
-    cache: CacheState
+    label: int  # the true class, or CLIP's answer in this model where none was given
+    cache: CacheState  # the memory that the model decides from
     cells: Cells = field(default_factory=dict)
+
+    @property
+    def right(self) -> dict[tuple[str, str], bool]:
+        """Whether the answer of a cell is the true class, for the cells that have one."""
+        return {at: cell.label == self.label for at, cell in self.cells.items() if isinstance(cell, Verdict)}
 
 
 @dataclass(frozen=True)
@@ -100,10 +105,9 @@ def unattacked(settings: Settings) -> Settings:
 def arena_steps(
     engines: Sequence[Engine], run: Run, methods: Sequence[str], known: ArenaTable | None = None
 ) -> Generator[ArenaProgress, None, ArenaTable]:
-    """Fill the table, from cheap to expensive, for every engine in turn.
+    """Fill the table, from cheap to expensive, for every engine in turn; yields after every step of an attack.
 
-    Yields after every step of an attack. Args: ``known``: a table that fits the run; its cells are kept.
-    """
+    ``known``: a table that fits the run; its cells are kept."""
     by_name = {engine.info.name: engine for engine in engines}
     kept = {} if known is None else known.towers
     towers = {name: kept.get(name) or _new_tower(engine, run) for name, engine in by_name.items()}
@@ -118,14 +122,10 @@ def arena_steps(
     total, done = sum(map(_seconds, jobs)), 0.0
     for job in jobs:
         attack, against, name = job
-        steps = _job_steps(by_name[name], table.run, table.towers[name], attack, against, due[job])
-        while True:
-            try:
-                sentence, share = next(steps)
-            except StopIteration as end:
-                table = replace(table, towers={**table.towers, name: end.value})
-                break
+        steps = Steps(_job_steps(by_name[name], table.run, table.towers[name], attack, against, due[job]))
+        for sentence, share in steps:
             yield ArenaProgress(sentence, (done + share * _seconds(job)) / total, table)
+        table = replace(table, towers={**table.towers, name: steps.value})
         done += _seconds(job)
         answers = sum(len(one.cells) for one in table.towers.values())
         yield ArenaProgress(f"{answers} answers", done / total, table)
@@ -156,8 +156,15 @@ def _job_steps(
     """Make one attack and fill the cells ``due``; yields a sentence and the share that is done."""
     yield f"{tower.backbone.title}: {f'knows {DEFENCES[against].title}' if against else COLUMNS[attack]}", 0.0
     found: dict[tuple[str, str], Verdict | str] = {}
+    settings, picture = cell_settings(run.settings, *due[0]), run.clean.picture
     try:
-        result = yield from _attacked(engine, run, tower, cell_settings(run.settings, *due[0]), [n for n, _ in due])
+        prompts = engine.encode_classes(run.class_prompts.names, settings)
+        if attack != "none":
+            steps = Steps(attack_picture_steps(engine, run.clean, prompts, settings, tower.label, None, tower.cache))
+            for step in steps:
+                yield f"{tower.backbone.title}: {step.sentence}", (step.fraction - 0.3) / 0.5
+            picture = picture_of(steps.value.pixels)
+        result, _ = defend(engine, picture, prompts, tower.cache, settings, methods=[name for name, _ in due])
         for name, column in due:
             fault = result.faults.get(name, DefenceFault("No answer under these settings."))
             verdict = result.verdicts.get(name)
@@ -167,48 +174,27 @@ def _job_steps(
     return replace(tower, cells={**tower.cells, **found})
 
 
-def _attacked(
-    engine: Engine, run: Run, tower: TowerTable, settings: Settings, names: Sequence[str]
-) -> Generator[tuple[str, float], None, ImageResult]:
-    """The answers of the defences ``names`` to the picture after one attack."""
-    prompts, picture = engine.encode_classes(run.class_prompts.names, settings), run.clean.picture
-    if settings.attack != "none":
-        steps = attack_picture_steps(engine, run.clean, prompts, settings, tower.label, None, tower.cache)
-        while True:
-            try:
-                step = next(steps)
-            except StopIteration as end:
-                picture = picture_of(end.value.pixels)
-                break
-            yield f"{tower.backbone.title}: {step.sentence}", (step.fraction - 0.3) / 0.5
-    return defend(engine, picture, prompts, tower.cache, settings, methods=names)[0]
-
-
-def right(tower: TowerTable, name: str, column: str) -> bool | None:
-    """Whether a cell's answer is the true class; None where there is no answer."""
-    cell = tower.cells.get((name, column))
-    return cell.label == tower.label if isinstance(cell, Verdict) else None
-
-
 def masked(tower: TowerTable, name: str) -> bool:
     """Whether a defence stands against the attacker who knows it, but not against one who does not: then the first is
     too weak, and its cell says nothing."""
-    return right(tower, name, "adaptive") is True and any(right(tower, name, column) is False for column in STATIC)
+    right = tower.right
+    return right.get((name, "adaptive"), False) and not all(right.get((name, column), True) for column in STATIC)
 
 
 def tower_sentence(tower: TowerTable, methods: Sequence[str]) -> str:
     """One sentence on what a model's table shows; "" before anything is known.
 
-    A defence stands against attackers who do not know it if it is right in every column of :data:`STATIC`.
-    """
-    blind = [all(right(tower, name, column) for column in STATIC) for name in _answered(tower, methods, STATIC)]
-    known = [right(tower, name, "adaptive") is True for name in _answered(tower, methods, ["adaptive"])]
+    A defence stands against attackers who do not know it if it is right in every column of :data:`STATIC`."""
+    blind = [all(answers) for answers in _answers(tower, methods, STATIC).values()]
+    known = [all(answers) for answers in _answers(tower, methods, ("adaptive",)).values()]
     if not blind:
         return ""
-    text = f"{_number(sum(blind))} of {len(blind)} defences {_stand(sum(blind))} against attackers who do not know them"
+    counts = [f"{sum(found) or 'none'} of {len(found)}" for found in (blind, known)]
+    stand = ["stands" if sum(found) == 1 else "stand" for found in (blind, known)]
+    text = f"{counts[0]} defences {stand[0]} against attackers who do not know them"
     if known:
-        text += f"; {_number(sum(known)).lower()} of {len(known)} {_stand(sum(known))} against one who does"
-    return f"{text}."
+        text += f"; {counts[1]} {stand[1]} against one who does"
+    return f"{text.capitalize()}."
 
 
 def tower_comparison(table: ArenaTable) -> tuple[str, ...]:
@@ -216,29 +202,24 @@ def tower_comparison(table: ArenaTable) -> tuple[str, ...]:
     towers of :data:`TOWERS` have; none before that."""
     if not all(name in table.towers for name in TOWERS):
         return ()
-    plain, robust = (table.towers[name] for name in TOWERS)
-    both = [
-        (name, column)
-        for name in table.methods
-        for column in COLUMNS
-        if right(plain, name, column) is not None and right(robust, name, column) is not None
-    ]
-    counts = {
-        words: f"{_count(robust, cells)} instead of {_count(plain, cells)} of {len(cells)}"
-        for words, columns in (
-            ("without an attack", ["none"]),
-            ("against attackers who do not know the row", STATIC),
-            ("against one who knows it", ["adaptive"]),
-        )
-        if (cells := [cell for cell in both if cell[1] in columns])
-    }
-    clean = [cell for cell in both if cell[1] == "none"]
-    cost = max(_count(plain, clean) - _count(robust, clean), 0)
-    answers = ", ".join(f"{words} {text}" for words, text in counts.items())
-    trained = (
-        f"Training against attacks costs {cost or 'no'} right answer{'s' * (cost != 1)} here: {answers} are right."
-    )
-    return tuple(text for text in (trained * bool(clean), _added(table)) if text)
+    plain, robust = (table.towers[name].right for name in TOWERS)
+    counts: dict[str, tuple[int, int, int]] = {}  # right in the plain tower, in the robust one, of how many
+    for words, columns in (
+        ("without an attack", ("none",)),
+        ("against attackers who do not know the row", STATIC),
+        ("against one who knows it", ("adaptive",)),
+    ):
+        both = [(n, c) for n in table.methods for c in columns if (n, c) in plain and (n, c) in robust]
+        if both:
+            counts[words] = sum(plain[cell] for cell in both), sum(robust[cell] for cell in both), len(both)
+    sentences = []
+    if "without an attack" in counts:
+        before, after, _ = counts["without an attack"]
+        cost = max(before - after, 0)
+        parts = ", ".join(f"{words} {now} instead of {then} of {n}" for words, (then, now, n) in counts.items())
+        lost = f"{cost or 'no'} right answer{'s' * (cost != 1)}"
+        sentences.append(f"Training against attacks costs {lost} here: {parts} are right.")
+    return tuple(filter(None, [*sentences, _added(table)]))
 
 
 def _added(table: ArenaTable) -> str:
@@ -246,30 +227,20 @@ def _added(table: ArenaTable) -> str:
     said = []
     for name, words in zip(TOWERS, ("the shipped tower", "the robust tower")):
         tower = table.towers[name]
-        columns = [column for column in COLUMNS if column != "none" and right(tower, "clip", column) is not None]
-        others = [name for name in _answered(tower, table.methods, columns) if name != "clip"]
-        alone = _count(tower, [("clip", column) for column in columns])
-        more = sum(_count(tower, [(name, column) for column in columns]) > alone for name in others)
-        if columns and others:
+        columns = [column for column in COLUMNS if column != "none" and ("clip", column) in tower.right]
+        counts = {name: sum(answers) for name, answers in _answers(tower, ["clip", *table.methods], columns).items()}
+        alone = counts.pop("clip")
+        more = sum(count > alone for count in counts.values())
+        if columns and counts:
             said.append(
-                f"on {words} CLIP alone is right after {alone} of {len(columns)} attacks, and {_number(more).lower()} "
-                f"of {len(others)} defences after more"
+                f"on {words} CLIP alone is right after {alone} of {len(columns)} attacks, and {more or 'none'} of "
+                f"{len(counts)} defences after more"
             )
     return f"What defences add: {'; '.join(said)}." if len(said) == len(TOWERS) else ""
 
 
-def _answered(tower: TowerTable, methods: Iterable[str], columns: Iterable[str]) -> list[str]:
-    columns = list(columns)
-    return [name for name in methods if all(right(tower, name, column) is not None for column in columns)]
-
-
-def _count(tower: TowerTable, cells: Iterable[tuple[str, str]]) -> int:
-    return sum(right(tower, *cell) is True for cell in cells)
-
-
-def _number(count: int) -> str:
-    return "None" if count == 0 else str(count)
-
-
-def _stand(count: int) -> str:
-    return "stands" if count == 1 else "stand"
+def _answers(tower: TowerTable, methods: Iterable[str], columns: Sequence[str]) -> dict[str, list[bool]]:
+    """Defence -> whether its answers in these columns are right, for those with an answer in each."""
+    right = tower.right
+    asked = {name: [(name, column) for column in columns] for name in methods}
+    return {name: [right[cell] for cell in cells] for name, cells in asked.items() if all(c in right for c in cells)}

@@ -24,8 +24,7 @@ def sampled_steps(last: int, max_steps: int = MAX_STEPS) -> tuple[int, ...]:
     """At most ``max_steps`` (at least 2) of the steps 0..last in order, with both ends.
 
     Early steps are closer together, because an attack moves fastest at its start: the i-th of n gaps ends at
-    ``last (i / n)^1.5``; 7 steps give 0, 1, 2, 3, 5, 7.
-    """
+    ``last (i / n)^1.5``; 7 steps give 0, 1, 2, 3, 5, 7."""
     gaps = min(max_steps - 1, last)
     between = (max(i, round(last * (i / gaps) ** 1.5)) for i in range(1, gaps))
     return tuple(sorted({0, *between, last}))
@@ -47,13 +46,8 @@ def attack_step_results(engine: Engine, run: Run, max_steps: int = MAX_STEPS) ->
 def run_at_step(run: Run, results: Iterable[AttackStepResult], step: int | None) -> Run:
     """The run with the result at the step in ``results`` nearest to ``step`` in place of the attacked one.
 
-    Args:
-        results: those computed so far; the first and the last step need none.
-        step: of two equally near steps the later one is taken; None: the last step.
-
-    Returns:
-        ``run`` itself at the last step, else a copy with ``step`` set.
-    """
+    The first and the last step need no result. Of two equally near steps the later one is taken; None is the last step,
+    where ``run`` itself is returned, else a copy with ``step`` set."""
     if run.attack is None or step is None:
         return run
     sides = {frame.step: frame.image_result for frame in results} | _first_and_last(run)

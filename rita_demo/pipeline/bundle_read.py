@@ -33,19 +33,10 @@ MAX_MEMBERS = 64
 MAX_DIRECTORY_BYTES = 16 << 10  # of the list of members
 #: member -> its largest size in bytes
 MEMBER_LIMITS: dict[str, int] = {
-    "settings.json": MB,
-    "result.json": 8 * MB,
-    "clean.png": 16 * MB,
-    "attacked.png": 16 * MB,
-    "memory.safetensors": 32 * MB,
-    "perturbation.png": 16 * MB,
-    "README.txt": MB,
-    "arena.csv": MB,
-    "arena.json": MB,
-    "verdicts.csv": 4 * MB,
-    "costs.csv": 4 * MB,
-    "page.html": 128 * MB,
-    "arrays.safetensors": 96 * MB,
+    **dict.fromkeys(("README.txt", "settings.json", "arena.csv", "arena.json"), MB),
+    **dict.fromkeys(("verdicts.csv", "costs.csv"), 4 * MB),
+    **dict.fromkeys(("clean.png", "attacked.png", "perturbation.png"), 16 * MB),
+    **{"result.json": 8 * MB, "memory.safetensors": 32 * MB, "arrays.safetensors": 96 * MB, "page.html": 128 * MB},
 }
 FIGURE_NAME = re.compile(r"figures/[a-z0-9-]{1,80}\.svg")
 MAX_FIGURE_BYTES = 16 * MB
@@ -60,25 +51,25 @@ class BundleError(DemoError):
     """The file is not a run that was saved by the page."""
 
 
+def _require(condition: object, message: str) -> None:
+    if not condition:
+        raise BundleError(message, RETRY_HINT)
+
+
 @dataclass(frozen=True)
 class SavedRun:
-    """A saved run: the request and the answers.
-
-    ``label`` and ``target``: indices of classes or None; ``backbone``: the name of the model; ``clean`` and
-    ``attacked`` (None: only defended): PNG files; ``cache_file``: the cache it was decided from, None without pictures;
-    ``answers``: side and method -> class name and probability.
-    """
+    """A saved run: the request and the answers."""
 
     settings: Settings
     names: tuple[str, ...]
-    label: int | None
+    label: int | None  # indices of classes
     target: int | None
     methods: tuple[str, ...]
-    backbone: str
-    clean: bytes
-    attacked: bytes | None
-    cache_file: bytes | None
-    answers: Answers
+    backbone: str  # the name of the model
+    clean: bytes  # PNG files
+    attacked: bytes | None  # None: only defended
+    cache_file: bytes | None  # the cache it was decided from, None without pictures
+    answers: Answers  # side and method -> class name and probability
 
 
 def read_file(path: Path) -> SavedRun:
@@ -88,13 +79,11 @@ def read_file(path: Path) -> SavedRun:
         BundleError: as :func:`read`, or when there is no such file.
     """
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise BundleError(f"A saved run has at most {MAX_FILE_BYTES // MB} MB; this file is larger.", RETRY_HINT)
+        _check_size(path.stat().st_size)
         data = path.read_bytes()
     except OSError as error:
-        raise BundleError(
-            f"The file {path.name!r} cannot be read: {(error.strerror or 'no reason given').lower()}."
-        ) from error
+        reason = (error.strerror or "no reason given").lower()
+        raise BundleError(f"The file {path.name!r} cannot be read: {reason}.") from error
     return read(data)
 
 
@@ -104,8 +93,7 @@ def read(data: bytes) -> SavedRun:
     Raises:
         DemoError: one sentence on the first thing that is wrong, one on what to do.
     """
-    if len(data) > MAX_FILE_BYTES:
-        raise BundleError(f"A saved run has at most {MAX_FILE_BYTES // MB} MB; this one is larger.", RETRY_HINT)
+    _check_size(len(data))
     _check_directory(data)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
@@ -118,59 +106,59 @@ def read(data: bytes) -> SavedRun:
         raise BundleError("This saved run is damaged, or it was changed.", RETRY_HINT) from error
 
 
+def _check_size(size: int) -> None:
+    _require(size <= MAX_FILE_BYTES, f"A saved run has at most {MAX_FILE_BYTES // MB} MB; this file is larger.")
+
+
 def _check_directory(data: bytes) -> None:
     """Check the size of the list of members before ``zipfile`` reads all of it."""
     end = data[-22:]
-    if len(end) < 22 or end[:4] != b"PK\x05\x06":
-        raise BundleError("This is not a zip file, or it is cut off.", RETRY_HINT)
+    _require(len(end) == 22 and end[:4] == b"PK\x05\x06", "This is not a zip file, or it is cut off.")
     count, size = struct.unpack("<HL", end[10:16])
-    if count > MAX_MEMBERS or size > MAX_DIRECTORY_BYTES or data[-42:-38] == b"PK\x06\x07":
-        raise BundleError(f"A saved run has at most {MAX_MEMBERS} members; this zip has more.", RETRY_HINT)
+    fits = count <= MAX_MEMBERS and size <= MAX_DIRECTORY_BYTES and data[-42:-38] != b"PK\x06\x07"
+    _require(fits, f"A saved run has at most {MAX_MEMBERS} members; this zip has more.")
 
 
 def _check_members(infos: list[zipfile.ZipInfo]) -> None:
     names = [info.filename for info in infos]
     for info in infos:
         name = info.filename
-        limit = MAX_FIGURE_BYTES if FIGURE_NAME.fullmatch(name) else MEMBER_LIMITS.get(name)
-        if limit is None or names.count(name) > 1 or info.orig_filename != name:
-            raise BundleError(f"A saved run has no such member, or not twice: {name[:60]!r}.", RETRY_HINT)
-        if info.file_size > limit:
-            raise BundleError(f"In this zip {name} is larger than any of ours ({limit // MB} MB).", RETRY_HINT)
-        if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise BundleError(f"In this zip {name} is encrypted or packed in another way.", RETRY_HINT)
-    if sum(info.file_size for info in infos) > MAX_UNPACKED_BYTES:
-        raise BundleError(f"Unpacked, this zip holds more than {MAX_UNPACKED_BYTES // MB} MB.", RETRY_HINT)
+        limit = MAX_FIGURE_BYTES if FIGURE_NAME.fullmatch(name) else MEMBER_LIMITS.get(name, -1)
+        known = limit >= 0 and names.count(name) == 1 and info.orig_filename == name
+        _require(known, f"A saved run has no such member, or not twice: {name[:60]!r}.")
+        _require(info.file_size <= limit, f"In this zip {name} is larger than any of ours ({limit // MB} MB).")
+        plain = not info.flag_bits & 1 and info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        _require(plain, f"In this zip {name} is encrypted or packed in another way.")
+    total = sum(info.file_size for info in infos)
+    _require(total <= MAX_UNPACKED_BYTES, f"Unpacked, this zip holds more than {MAX_UNPACKED_BYTES // MB} MB.")
 
 
 def _member(file: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], name: str) -> bytes:
-    if name not in members:
-        raise BundleError(f"This is no saved run, or it was changed: {name} is missing.", RETRY_HINT)
+    _require(name in members, f"This is no saved run, or it was changed: {name} is missing.")
     said = members[name].file_size  # checked against the limits
     one_more = copy.copy(members[name])
     one_more.file_size += 1  # zipfile cuts at this size, and what is longer than it says shall be seen
     with file.open(one_more) as member:
         data = member.read(said + 1)  # without a size all that is packed is inflated, and then cut
-    if len(data) != said:
-        raise BundleError(f"In this zip {name} is not as long as the zip's list says.", RETRY_HINT)
+    _require(len(data) == said, f"In this zip {name} is not as long as the zip's list says.")
     return data
 
 
 def _read_run(member: Any, member_names: set[str]) -> SavedRun:
     asked = _json_object(member("settings.json"), "settings.json")
-    if asked.get("format") != FORMAT:
-        raise BundleError("This zip is not a run of this page, or of another version of it.", RETRY_HINT)
-    settings = _settings(asked.get("settings"))
-    names = _names(asked.get("classes"))
+    _require(asked.get("format") == FORMAT, "This zip is not a run of this page, or of another version of it.")
+    settings, names = _settings(asked.get("settings")), _names(asked.get("classes"))
     label, target = (_class_index(asked, part, names) for part in ("label", "target"))
     attacked = settings.attack != "none"
-    if target is not None and (target == label or not attacked):
-        raise BundleError("In settings.json the target is the true class, or nothing attacks.", RETRY_HINT)
-    methods, backbone, memory = (asked.get(n) for n in ("methods", "backbone", "memory"))
-    if not isinstance(methods, list) or not isinstance(backbone, str) or not isinstance(memory, bool):
-        raise BundleError("In settings.json methods, backbone or memory has a wrong type.", RETRY_HINT)
-    if memory is not ("memory.safetensors" in member_names) or attacked is not ("attacked.png" in member_names):
-        raise BundleError("The memory or the attacked picture is missing or should not be there.", RETRY_HINT)
+    aimed = target is None or (target != label and attacked)
+    _require(aimed, "In settings.json the target is the true class, or nothing attacks.")
+    request: list[Any] = [asked.get(name) for name in ("methods", "backbone", "memory")]
+    methods, backbone, memory = request
+    typed = isinstance(methods, list) and isinstance(backbone, str) and isinstance(memory, bool)
+    _require(typed, "In settings.json methods, backbone or memory has a wrong type.")
+    present = {"memory.safetensors": memory, "attacked.png": attacked}
+    complete = all((name in member_names) is wanted for name, wanted in present.items())
+    _require(complete, "The memory or the attacked picture is missing or should not be there.")
     names_saved = {*validated(methods), *DEFAULT_METHODS}
     wanted = tuple(name for name in DEFENCES if name in names_saved)
     result = _json_object(member("result.json"), "result.json")
@@ -186,9 +174,8 @@ def _read_run(member: Any, member_names: set[str]) -> SavedRun:
         cache_file=member("memory.safetensors") if memory else None,
         answers=_answers(result, wanted, names),
     )
-    clean = open_picture(run.clean)
-    if run.attacked is not None and open_picture(run.attacked).pixels.shape != clean.pixels.shape:
-        raise BundleError("The attacked picture in this zip is not as large as the clean one.", RETRY_HINT)
+    shapes = {open_picture(png).pixels.shape for png in (run.clean, run.attacked) if png is not None}
+    _require(len(shapes) == 1, "The attacked picture in this zip is not as large as the clean one.")
     return run
 
 
@@ -197,46 +184,40 @@ def _json_object(data: bytes, name: str) -> dict[str, Any]:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{name} in this zip is not JSON.", RETRY_HINT) from error
-    if not isinstance(found, dict):
-        raise BundleError(f"{name} in this zip is not a JSON object.", RETRY_HINT)
+    _require(isinstance(found, dict), f"{name} in this zip is not a JSON object.")
     return found
 
 
 def _settings(given: Any) -> Settings:
     """Every setting, checked as untrusted input: no path of this machine."""
-    always = set(RECOMMENDED.as_dict())
-    if not isinstance(given, dict) or not always <= set(given) <= set(SETTINGS):
-        raise BundleError("settings.json does not hold exactly the settings there are.", RETRY_HINT)
+    known = isinstance(given, dict) and RECOMMENDED.as_dict().keys() <= given.keys() <= set(SETTINGS)
+    _require(known, "settings.json does not hold exactly the settings there are.")
     return Settings(**{name: SETTINGS[name].parse_untrusted(value) for name, value in given.items()})
 
 
 def _names(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
-        raise BundleError("The classes in settings.json are not a list of names.", RETRY_HINT)
+    listed = isinstance(given, list) and all(isinstance(name, str) for name in given)
+    _require(listed, "The classes in settings.json are not a list of names.")
     names = check_names(given)
-    if list(names) != given:
-        raise BundleError("A class name in settings.json occurs twice or cannot be used.", RETRY_HINT)
+    _require(list(names) == given, "A class name in settings.json occurs twice or cannot be used.")
     return names
 
 
 def _class_index(request: Mapping[str, Any], part: str, names: tuple[str, ...]) -> int | None:
     name = request.get(part)
-    if name is not None and name not in names:
-        raise BundleError(f"The {part} in settings.json is not one of the classes.", RETRY_HINT)
+    _require(name in (None, *names), f"The {part} in settings.json is not one of the classes.")
     return None if name is None else names.index(name)
 
 
 def _answers(result: Mapping[str, Any], methods: tuple[str, ...], names: tuple[str, ...]) -> Answers:
-    wrong = BundleError("result.json does not hold an answer of every method that was asked.", RETRY_HINT)
     try:
         found = answers_of(result)
-    except (LookupError, TypeError, AttributeError) as error:
-        raise wrong from error
-    if set(found) != {(side, method) for side in SIDES for method in methods}:
-        raise wrong
-    for label, share in found.values():
-        if label not in names or not isinstance(share, int | float) or not 0 <= share <= 1.0001:
-            raise wrong
+    except (LookupError, TypeError, AttributeError):
+        found = {}
+    complete = set(found) == {(side, method) for side in SIDES for method in methods} and all(
+        label in names and isinstance(share, int | float) and 0 <= share <= 1.0001 for label, share in found.values()
+    )
+    _require(complete, "result.json does not hold an answer of every method that was asked.")
     return found
 
 
@@ -252,8 +233,7 @@ def answers_of(result: Mapping[str, Any]) -> Answers:
 def differences(saved: SavedRun, run: Run) -> list[str]:
     """Sentences on what differs in ``run``, the saved run made again.
 
-    Compared are answers, probabilities (more than 0.000001 apart) and every pixel of the attacked picture.
-    """
+    Compared are answers, probabilities (more than 0.000001 apart) and every pixel of the attacked picture."""
     now, found, most = answers_of(to_json(run)), [], 0.0
     sides = SIDES[: 1 if saved.attacked is None else 2]
     for (side, method), (label, share) in saved.answers.items():

@@ -1,4 +1,4 @@
-"""A run as a zip: settings, answers, arrays, pictures, the cache it was decided from, and a page.
+"""A run as a zip: settings, answers, arrays, pictures, the cache it was decided from, and a page; the arena as a table.
 
 The same run gives the same bytes: members carry no date. Nothing in the zip names this machine.
 """
@@ -12,13 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from rita_demo.attacks.adaptive import attack_text
 from rita_demo.data.pictures import png_bytes
+from rita_demo.pipeline.arena import COLUMNS, ArenaTable, TowerTable, cell_settings, masked, unattacked
 from rita_demo.pipeline.export import arrays_file, to_json
-from rita_demo.records import ImageResult, Run
+from rita_demo.pipeline.run import threat_model
+from rita_demo.records import ImageResult, Run, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS
 
-FORMAT = "rita-demo run 1"
+FORMAT, ARENA_FORMAT = "rita-demo run 1", "rita-demo arena 1"
 MAX_ARRAY_BYTES = 64 << 20  # a run with larger arrays (many classes) is saved without them
 README_TEXT = """A run of the RITA demo, as it was made (what-ifs are not part of it). To see it again: python -m rita_demo open THIS_FILE.zip
 
@@ -43,13 +46,8 @@ def write_bundle(
     figures: Mapping[str, str] | None = None,
     more: Mapping[str, bytes] | None = None,
 ) -> bytes:
-    """The bytes of the zip.
-
-    Args:
-        page: the run as one HTML page.
-        cache_file: ``run.cache_before`` as a file, if it has seen a picture.
-        figures: name -> SVG.
-        more: further members by name.
+    """The bytes of the zip. ``page``: the run as one HTML page; ``cache_file``: ``run.cache_before`` as a file, if it has
+    seen a picture; ``figures``: name -> SVG; ``more``: further members by name.
 
     Raises:
         SettingError: the run used a file of this machine.
@@ -73,7 +71,13 @@ def write_bundle(
     if cache_file is not None:
         members["memory.safetensors"] = cache_file
     members |= {f"figures/{name}.svg": svg.encode() for name, svg in (figures or {}).items()}
-    return _zip(members | dict(more or {}))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        for name, data in {**members, **(more or {})}.items():
+            info = zipfile.ZipInfo(name)  # dated 1980
+            info.compress_type = zipfile.ZIP_STORED if name.endswith(".png") else zipfile.ZIP_DEFLATED
+            file.writestr(info, data)
+    return buffer.getvalue()
 
 
 def request_json(run: Run, has_cache: bool) -> dict[str, Any]:
@@ -144,11 +148,53 @@ def csv_bytes(rows: list[list[Any]]) -> bytes:
     return text.getvalue().encode()
 
 
-def _zip(members: Mapping[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as file:
-        for name, data in members.items():
-            info = zipfile.ZipInfo(name)  # dated 1980
-            info.compress_type = zipfile.ZIP_STORED if name.endswith(".png") else zipfile.ZIP_DEFLATED
-            file.writestr(info, data)
-    return buffer.getvalue()
+def arena_rows(table: ArenaTable) -> list[dict[str, Any]]:
+    """One row per known cell: ``attack`` as ``explain`` takes it, ``budget`` in 1/255, ``probability`` in [0, 1],
+    ``margin`` in ``margin_unit``; ``masked``: see :func:`rita_demo.pipeline.arena.masked`; ``fault``: why there is no
+    answer."""
+    return [
+        _row(table, tower, name, column)
+        for tower in table.towers.values()
+        for name in table.methods
+        for column in COLUMNS
+        if (name, column) in tower.cells
+    ]
+
+
+def arena_json(table: ArenaTable) -> bytes:
+    """Class names, settings and :func:`arena_rows`."""
+    run = table.run
+    settings = unattacked(run.settings).as_dict()
+    classes = list(run.class_prompts.names)
+    return json_bytes({"format": ARENA_FORMAT, "classes": classes, "settings": settings, "rows": arena_rows(table)})
+
+
+def arena_csv(table: ArenaTable) -> bytes:
+    """:func:`arena_rows` with a head."""
+    rows = arena_rows(table)
+    return csv_bytes([list(rows[0]), *(list(row.values()) for row in rows)] if rows else [])
+
+
+def _row(table: ArenaTable, tower: TowerTable, name: str, column: str) -> dict[str, Any]:
+    run, cell, settings = table.run, tower.cells[name, column], cell_settings(table.run.settings, name, column)
+    prompts, square = run.class_prompts, run.clean.picture
+    threat = threat_model(settings, prompts, square, tower.label, run.label_given, None, (name,))
+    answer = cell if isinstance(cell, Verdict) else None
+    return {
+        "model": tower.backbone.name,
+        "defence": name,
+        "attacker": column,
+        "attack": attack_text(settings),
+        "budget": threat.budget if column != "none" else 0,
+        "steps": threat.steps if column != "none" else 0,
+        "label": prompts.names[tower.label],
+        "label_given": run.label_given,
+        "answer": prompts.names[answer.label] if answer else None,
+        "right": tower.right.get((name, column)),
+        "probability": float(answer.probability[answer.label]) if answer else None,
+        "margin": float(answer.margin) if answer else None,
+        "margin_unit": answer.margin_unit if answer else None,
+        "masked": column == "adaptive" and masked(tower, name),
+        "fault": None if answer else cell,
+        "threat_model": " ".join(threat.sentences),
+    }

@@ -9,15 +9,14 @@ from safetensors.numpy import save
 
 import rita_demo
 from rita_demo.analysis.masking_signs import QUESTIONS
-from rita_demo.records import ImageResult, Run, Verdict
+from rita_demo.records import ImageResult, Run
 
 
 def to_json(run: Run) -> dict[str, Any]:
     """``explain --json``: classes, settings, threat model, device, timings, clean and attacked answers.
 
     ``masking``: signs of masking; a run can show one, a gradient of zero, so without it the list is None.
-    ``attacked`` repeats ``clean`` with ``linf`` = ``l2`` = 0 and ``fooled`` = False when nothing was attacked.
-    """
+    ``attacked`` repeats ``clean`` with ``linf`` = ``l2`` = 0 and ``fooled`` = False when nothing was attacked."""
     attack = run.attack
     attacked = _result_json(run.attacked, run) | {
         "linf": float(attack.linf) if attack else 0.0,
@@ -44,7 +43,11 @@ def to_json(run: Run) -> dict[str, Any]:
 
 
 def _result_json(side: ImageResult, run: Run) -> dict[str, Any]:
-    methods = {name: _verdict_json(v, run.class_prompts.names) for name, v in side.verdicts.items()}
+    methods: dict[str, dict[str, Any]] = {}
+    for name, verdict in side.verdicts.items():
+        label, probability = run.class_prompts.names[verdict.label], float(verdict.probability[verdict.label])
+        methods[name] = {"label": label, "probability": probability, "margin": float(verdict.margin)}
+        methods[name]["margin_unit"] = verdict.margin_unit
     trace = side.trace
     methods["rita"] |= {
         "prompt_distance": trace.prompt_transport.distance.tolist(),
@@ -55,23 +58,12 @@ def _result_json(side: ImageResult, run: Run) -> dict[str, Any]:
     return {"methods": methods} | ({"faults": faults} if faults else {})
 
 
-def _verdict_json(verdict: Verdict, names: tuple[str, ...]) -> dict[str, Any]:
-    return {
-        "label": names[verdict.label],
-        "probability": float(verdict.probability[verdict.label]),
-        "margin": float(verdict.margin),
-        "margin_unit": verdict.margin_unit,
-    }
-
-
 def to_arrays(run: Run) -> dict[str, np.ndarray]:
     """``explain --arrays``: RITA on the delivered picture exactly as it decided; from these alone
     numpy recomputes the decision. Shapes: N views, K classes, M prompts, J slots, D width.
-    ``text_mean`` is zbar_k, what a class without memory is compared with (``empty_class=text_mean``).
-    """
-    encoded_views, trace = run.attacked.encoded_views, run.attacked.trace
-    tuned = run.settings.cache_text == "tuned"
-    prompts = trace.prompt_features if tuned else run.class_prompts.features
+    ``text_mean`` is zbar_k, what a class without memory is compared with (``empty_class=text_mean``)."""
+    trace = run.attacked.trace
+    prompts = trace.prompt_features if run.settings.cache_text == "tuned" else run.class_prompts.features
     arrays = {
         "view_features": trace.view_features,  # (N, D)
         "prompt_features": trace.prompt_features,  # (K, M, D)
@@ -80,7 +72,7 @@ def to_arrays(run: Run) -> dict[str, np.ndarray]:
         "prompt_plan": trace.prompt_transport.plan,  # (K, N, M)
         "prompt_distance": trace.prompt_transport.distance,  # (K,)
         "view_entropy": trace.confidence.entropy,  # (N,)
-        "boxes": encoded_views.views.boxes,  # (N, 4)
+        "boxes": run.attacked.encoded_views.views.boxes,  # (N, 4)
         "cache_features": trace.cache.features,  # (K, J, D)
         "cache_aligned": trace.alignment.aligned,  # (K, J, D)
         "cache_distance": trace.cache_distance,  # (K,)
@@ -97,8 +89,7 @@ def to_arrays(run: Run) -> dict[str, np.ndarray]:
 def arrays_file(run: Run) -> bytes:
     """:func:`to_arrays` as safetensors, with the version, the backbone and the settings (JSON) as metadata.
 
-    The library writes metadata in an order that differs between processes; here the same run gives the same bytes.
-    """
+    The library writes metadata in an order that differs between processes; here the same run gives the same bytes."""
     data = save(to_arrays(run))
     size = int.from_bytes(data[:8], "little")
     settings = json.dumps(run.settings.as_dict(), ensure_ascii=False)

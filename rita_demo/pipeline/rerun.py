@@ -1,4 +1,4 @@
-"""A run again with something changed: settings, views, view seeds, or the budget.
+"""A run again with something changed: settings, views, view seeds, the budget, or a view in the cache.
 
 The run itself is never changed, and nothing here is added to the cache.
 """
@@ -6,21 +6,31 @@ The run itself is never changed, and nothing here is added to the cache.
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from rita_demo.attacks import get_attack
-from rita_demo.data.pictures import picture_of
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run import (
     RunProgress,
-    attack_picture_steps,
     check_index,
     decider,
     defend,
+    run_picture_steps,
     same_prompt_update,
     with_answers,
 )
-from rita_demo.pipeline.threat_model import threat_model
-from rita_demo.records import CacheState, DefenceFault, Exclusions, ImageResult, Run, Trace, Verdict, ViewSeedResult
+from rita_demo.records import (
+    CacheState,
+    DefenceFault,
+    Exclusions,
+    ImageResult,
+    Run,
+    Trace,
+    Verdict,
+    ViewContribution,
+    ViewSeedResult,
+)
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS, Settings
 
@@ -52,23 +62,20 @@ def rescore(
         SettingError: a setting that needs a new run, a label outside the classes, or nothing left to decide from.
     """
     settings = settings or run.settings
-    fixed = settings_needing_rerun(settings, run.settings)
-    if fixed:
+    if fixed := settings_needing_rerun(settings, run.settings):
         raise SettingError(f"{', '.join(fixed)} cannot change without a new run.")
     check_index("label", label, run.class_prompts)
-
-    same_update = same_prompt_update(settings, run.settings)
+    same_update, prompts, before = same_prompt_update(settings, run.settings), run.class_prompts, run.cache_before
+    names = [name for name in run.methods if not DEFENCES[name].baseline]
 
     def decide_again(side: ImageResult) -> tuple[ImageResult, CacheState]:
-        tuning = side.trace.tuning if same_update else engine.tune(side.encoded_views, run.class_prompts, settings)
-        trace, after = engine.decide(
-            side.encoded_views, run.class_prompts, run.cache_before, settings, tuning, exclusions
-        )
-        names = [name for name in run.methods if not DEFENCES[name].baseline]
-        decide = decider(engine, side.encoded_views, run.class_prompts, run.cache_before, settings, trace, exclusions)
-        decided = engine.answers(side.encoded_views, run.class_prompts, settings, names, decide)
-        before: dict[str, Verdict | DefenceFault] = {**side.verdicts, **side.faults}
-        kept = {name: answer for name, answer in before.items() if DEFENCES[name].baseline}
+        views = side.encoded_views
+        tuning = side.trace.tuning if same_update else engine.tune(views, prompts, settings)
+        trace, after = engine.decide(views, prompts, before, settings, tuning, exclusions)
+        decide = decider(engine, views, prompts, before, settings, trace, exclusions)
+        decided = engine.answers(views, prompts, settings, names, decide)
+        earlier: dict[str, Verdict | DefenceFault] = {**side.verdicts, **side.faults}
+        kept = {name: answer for name, answer in earlier.items() if DEFENCES[name].baseline}
         return with_answers(replace(side, trace=trace), kept | decided), after
 
     clean, after = decide_again(run.clean)
@@ -97,8 +104,7 @@ def decide_with_new_views(engine: Engine, run: Run, settings: Settings) -> Trace
     Raises:
         SettingError: for a setting of the attack, which would make another picture.
     """
-    changed = settings.differs_from(run.settings)
-    if any(SETTINGS[n].group == "attack" for n in changed):
+    if any(SETTINGS[name].group == "attack" for name in settings.differs_from(run.settings)):
         raise SettingError("Another attack makes another picture.", "Run it on the first tab.")
     class_prompts = engine.encode_classes(run.class_prompts.names, settings)
     encoded_views = engine.encode_views(run.attacked.picture, settings)
@@ -109,9 +115,8 @@ def repeat_view_seeds(engine: Engine, run: Run, count: int = 10) -> Iterator[Vie
     """The delivered picture with the view seeds 0 to ``count - 1``."""
     for seed in range(count):
         settings = run.settings.replace(view_seed=seed)
-        side, _ = defend(
-            engine, run.attacked.picture, run.class_prompts, run.cache_before, settings, methods=run.methods
-        )
+        picture, prompts = run.attacked.picture, run.class_prompts
+        side, _ = defend(engine, picture, prompts, run.cache_before, settings, methods=run.methods)
         yield ViewSeedResult(seed, side.verdicts)
 
 
@@ -123,27 +128,53 @@ def other_budgets(run: Run) -> tuple[int, ...]:
 
 
 def at_budget_steps(engine: Engine, run: Run, budget: int) -> Generator[RunProgress, None, Run]:
-    """The same attack with another budget in 1/255, from the same cache and with the same view seed.
-
-    Returns:
-        The run that :func:`run_picture_steps` returns with this budget. Its clean result is the same object, and but
-        for the attack's the times are those of ``run``.
-    """
+    """The same attack with another budget in 1/255, from the same cache and with the same view seed: the run that
+    :func:`run_picture_steps` returns with this budget. Its clean result is the same object, and but for the attack's the
+    times are those of ``run``."""
     assert run.attack is not None
-    settings, class_prompts, clean = (run.settings.replace(budget=budget), run.class_prompts, run.clean)
-    target, before = run.attack.target, run.cache_before
-    attack = yield from attack_picture_steps(engine, clean, class_prompts, settings, run.label, target, before)
-    yield RunProgress("Defending the attacked picture", 0.8, class_prompts, clean, attack)
-    delivered = picture_of(attack.pixels)
-    attacked, after = defend(engine, delivered, class_prompts, before, settings, methods=run.methods)
-    return replace(
-        run,
-        settings=settings,
-        attacked=attacked,
-        attack=attack,
-        threat_model=threat_model(
-            settings, class_prompts, clean.picture, run.label, run.label_given, target, run.methods
-        ),
-        cache_after=after,
-        seconds=run.seconds | {"attack": attack.seconds},
+    other = yield from run_picture_steps(
+        engine,
+        run.clean.picture,
+        run.class_prompts.names,
+        run.settings.replace(budget=budget),
+        label=run.given_label,
+        target=run.attack.target,
+        cache=run.cache_before,
+        methods=run.methods,
+        clean=run.clean,
     )
+    return replace(other, seconds=run.seconds | {"attack": other.seconds["attack"]})
+
+
+def lead(total: np.ndarray, label: int) -> float:
+    """By how much the class ``label`` is ahead of the best other one, in cosine distance; negative: behind."""
+    return float(np.delete(total, label).min() - total[label])
+
+
+def leave_one_out_steps(
+    engine: Engine, run: Run, state: CacheState
+) -> Generator[int, None, tuple[ViewContribution, ...]]:
+    """Decide the run's delivered picture from the cache ``state``, and without each of its views.
+
+    A view only enters the cost of the class that it is stored under, so the views of one slot are left out of all classes
+    at once: J decisions instead of one per view. The prompt update is the run's, so nothing is encoded. Yields how many
+    slots are done; returns one record per view, class after class."""
+    side, counts = run.attacked, np.asarray(state.count)
+
+    def decide(without: list[tuple[int, int]]) -> Trace:
+        exclusions = Exclusions(cache_items=frozenset(without))
+        views, prompts, tuning = side.encoded_views, run.class_prompts, side.trace.tuning
+        return engine.decide(views, prompts, state, run.settings, tuning=tuning, exclusions=exclusions)[0]
+
+    full, found = decide([]), list[ViewContribution]()
+    for slot in range(int(counts.max(initial=0))):
+        classes = np.flatnonzero(counts > slot).tolist()
+        without = decide([(k, slot) for k in classes])
+        for k in classes:
+            total = np.array(full.total)
+            total[k] = without.total[k]
+            gained = lead(full.total, run.label) - lead(total, run.label)
+            distance = float(full.cache_distance[k] - without.cache_distance[k])
+            found.append(ViewContribution(k, slot, gained, distance, full.verdict.label, int(total.argmin())))
+        yield slot + 1
+    return tuple(sorted(found, key=lambda one: (one.k, one.slot)))

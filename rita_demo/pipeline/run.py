@@ -13,10 +13,9 @@ from typing import Any
 from rita_demo.attacks import access_of, get_attack
 from rita_demo.attacks.adaptive import attacked_defence
 from rita_demo.data.pictures import picture_of
-from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, with_defaults
+from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, attacker_sentences, guest_sentences, with_defaults
 from rita_demo.engine.protocol import Engine
-from rita_demo.pipeline.threat_model import threat_model
-from rita_demo.process.generators import run_to_end
+from rita_demo.process.generators import Steps, run_to_end
 from rita_demo.records import (
     AttackTrace,
     CacheState,
@@ -27,6 +26,7 @@ from rita_demo.records import (
     ImageResult,
     Picture,
     Run,
+    ThreatModel,
     Trace,
     Verdict,
 )
@@ -36,10 +36,10 @@ from rita_demo.settings import SETTINGS, Settings
 
 @dataclass(frozen=True)
 class RunProgress:
-    """What is finished so far: a sentence on the current stage, and the fraction done in [0, 1]."""
+    """What is finished so far."""
 
-    sentence: str
-    fraction: float
+    sentence: str  # on the current stage
+    fraction: float  # done, in [0, 1]
     class_prompts: ClassPrompts | None = None
     clean: ImageResult | None = None
     attack: AttackTrace | None = None
@@ -56,6 +56,7 @@ def run_picture_steps(
     cache: CacheState | None = None,
     previous: Run | None = None,
     methods: Sequence[str] = DEFAULT_METHODS,
+    clean: ImageResult | None = None,
 ) -> Generator[RunProgress, None, Run]:
     """Attack a picture and defend it; yield after every stage and return the run.
 
@@ -66,6 +67,7 @@ def run_picture_steps(
         previous: the last run of the session. A second run on the same picture starts from the cache *before* the
             first one, so that no picture is added twice.
         methods: names of defences beside :func:`default_methods`.
+        clean: the result on the clean picture, if it is known.
 
     Raises:
         SettingError: a label or target outside the classes, a target that is the label, or an unknown method.
@@ -79,13 +81,14 @@ def run_picture_steps(
         again = previous.clean.picture.key == picture.key
         cache = previous.cache_before if again else previous.cache_after
     before = engine.compatible_cache(cache, class_prompts, settings)
-    yield RunProgress("Cutting the picture into views", 0.1, class_prompts)
-    with _timed(seconds, "views and encoding"):
-        engine.encode_views(picture, settings)  # cached for defend()
-    yield RunProgress("Tuning the prompts and deciding on the clean picture", 0.2, class_prompts)
-    clean, committed = defend(engine, picture, class_prompts, before, settings, seconds, methods=asked)
-    given = label is not None
-    truth = label if label is not None else clean.verdicts["clip"].label
+    committed = before
+    if clean is None:
+        yield RunProgress("Cutting the picture into views", 0.1, class_prompts)
+        with _timed(seconds, "views and encoding"):
+            engine.encode_views(picture, settings)  # cached for defend()
+        yield RunProgress("Tuning the prompts and deciding on the clean picture", 0.2, class_prompts)
+        clean, committed = defend(engine, picture, class_prompts, before, settings, seconds, methods=asked)
+    truth = clean.verdicts["clip"].label if label is None else label
     if target is not None and target == truth:
         raise SettingError(
             f"The attack cannot move towards {class_prompts.names[truth]!r}: that is already the answer.",
@@ -106,8 +109,8 @@ def run_picture_steps(
         attacked=attacked,
         attack=attack,
         label=truth,
-        label_given=given,
-        threat_model=threat_model(settings, class_prompts, picture, truth, given, target, asked),
+        label_given=label is not None,
+        threat_model=threat_model(settings, class_prompts, picture, truth, label is not None, target, asked),
         cache_before=before,
         cache_after=committed,
         seconds=seconds,
@@ -130,10 +133,8 @@ def defend(
     *,
     methods: Sequence[str] = DEFAULT_METHODS,
 ) -> tuple[ImageResult, CacheState]:
-    """Encode, decide and compare: the result on one picture, and the cache with the picture added.
-
-    Stage times are added to ``seconds``.
-    """
+    """Encode, decide and compare: the result on one picture, and the cache with the picture added. Stage times are added
+    to ``seconds``."""
     seconds = {} if seconds is None else seconds
     with _timed(seconds, "views and encoding"):
         encoded_views = engine.encode_views(picture, settings)
@@ -159,8 +160,7 @@ def outcome(clean: Verdict, attacked: Verdict, label: int | None, target: int | 
     """What the attack did to one method's answer, in words.
 
     A targeted attack has fooled a method only when the answer is the target (as in ``AttackTrace.fooled``). ``label``:
-    the true class; None if none was given, then no answer is right or wrong.
-    """
+    the true class; None if none was given, then no answer is right or wrong."""
     aimed = target is not None and attacked.label == target
     if label is None:
         return "unchanged" if attacked.label == clean.label else f"changed{' to the target' * aimed}"
@@ -173,6 +173,38 @@ def outcome(clean: Verdict, attacked: Verdict, label: int | None, target: int | 
     return f"was already wrong, now {'the target' if aimed else 'another'}"
 
 
+def threat_model(
+    settings: Settings,
+    class_prompts: ClassPrompts,
+    picture: Picture,
+    label: int,
+    label_given: bool,
+    target: int | None,
+    methods: Sequence[str],
+) -> ThreatModel:
+    """The threat model that is printed beside every number. ``methods``: the defences that answer."""
+    aim = None if target is None else class_prompts.names[target]
+    whose = "the true class" if label_given else "CLIP’s own answer"
+    goal = f"away from {whose} “{class_prompts.names[label]}”" if aim is None else f"towards “{aim}”"
+    row, side = get_attack(settings.attack), int(picture.pixels.shape[0])
+    sentences: tuple[str, ...] = ("No attack was made here; if the picture was attacked before, we cannot know how.",)
+    if settings.attack != "none":
+        where = f"on a square of {side} × {side} pixels ({settings.square} protocol), seed {settings.attack_seed}"
+        sentences = row.threat_sentences(settings.replace(hand_prompt=class_prompts.prompt_template), goal, where, aim)
+    return ThreatModel(
+        attack=settings.attack,
+        budget=settings.budget if row.bounded else 0,
+        steps=row.step_count(settings),
+        seed=settings.attack_seed,
+        square=settings.square,
+        side=side,
+        goal=goal if settings.attack != "none" else "none",
+        knows=row.knows,
+        does_not_know=row.does_not_know,
+        sentences=sentences + attacker_sentences(settings) + guest_sentences(methods, settings),
+    )
+
+
 def attack_picture_steps(
     engine: Engine,
     clean: ImageResult,
@@ -182,17 +214,14 @@ def attack_picture_steps(
     target: int | None,
     cache: CacheState,
 ) -> Generator[RunProgress, None, AttackTrace]:
-    steps = engine.attack_steps(clean.picture, class_prompts, settings, label, target, cache)
+    """Attack the clean picture; yields every step, returns the attack."""
+    steps = Steps(engine.attack_steps(clean.picture, class_prompts, settings, label, target, cache))
     victim = DEFENCES[attacked_defence(settings)].title if access_of(settings) == "defence" else "CLIP"
     unit = get_attack(settings.attack).progress_unit
-    while True:
-        try:
-            done, total = next(steps)
-        except StopIteration as end:
-            return end.value
-        yield RunProgress(
-            f"Attacking {victim}: {unit} {done} of {total}", 0.3 + 0.5 * done / max(total, 1), class_prompts, clean
-        )
+    for done, total in steps:
+        sentence = f"Attacking {victim}: {unit} {done} of {total}"
+        yield RunProgress(sentence, 0.3 + 0.5 * done / max(total, 1), class_prompts, clean)
+    return steps.value
 
 
 def decider(
@@ -204,10 +233,8 @@ def decider(
     trace: Trace,
     exclusions: Exclusions | None = None,
 ) -> Callable[[Settings], Trace]:
-    """RITA's decision with changed settings; ``trace`` is the one with ``settings``.
-
-    The prompt update of ``trace`` is used again where the change does not concern it.
-    """
+    """RITA's decision with changed settings; ``trace`` is the one with ``settings``, whose prompt update is used again
+    where the change does not concern it."""
 
     def decide(changed: Settings) -> Trace:
         if changed == settings:
@@ -224,10 +251,9 @@ def same_prompt_update(one: Settings, other: Settings) -> bool:
 
 
 def check_index(what: str, index: int | None, class_prompts: ClassPrompts) -> None:
-    if index is not None and not 0 <= index < len(class_prompts.names):
-        raise SettingError(
-            f"The {what} is one of the {len(class_prompts.names)} classes, 0 to {len(class_prompts.names) - 1}; got {index}."
-        )
+    count = len(class_prompts.names)
+    if index is not None and not 0 <= index < count:
+        raise SettingError(f"The {what} is one of the {count} classes, 0 to {count - 1}; got {index}.")
 
 
 @contextmanager

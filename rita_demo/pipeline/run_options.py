@@ -34,8 +34,7 @@ def read_settings(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise DataError(f"{path.name} should hold an object of settings, name: value.")
     try:
-        settings = [get_setting(name) for name in found]
-        return {one.name: one.parse(value) for one, value in zip(settings, found.values())}
+        return {get_setting(name).name: get_setting(name).parse(value) for name, value in found.items()}
     except SettingError as error:
         raise DataError(f"{path.name}: {error.message}", error.hint) from error
 
@@ -56,12 +55,8 @@ def run_settings(
     """A preset with options on top; later ones win: ``start`` (``paper``: as it is for that ``vocabulary``), ``saved``
     (setting -> value of a file), the options that are given, ``changes`` (setting -> value).
 
-    Args:
-        attack: a name, or ``adaptive:METHOD``.
-        budget: in 1/255.
-        steps: of this attack, whatever its setting of them is called.
-        seed: both the attack's and the views'.
-        target: the class the attack aims at, which needs an attack.
+    ``attack``: a name, or ``adaptive:METHOD``; ``budget`` in 1/255; ``steps`` of this attack, whatever its setting of them
+    is called; ``seed``: both the attack's and the views'; ``target``: the class the attack aims at, which needs an attack.
 
     Raises:
         SettingError: an unknown setting, a value outside its range, or a target without an attack.

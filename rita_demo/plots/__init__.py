@@ -2,16 +2,14 @@
 
 from rita_demo.plots.attack.attack_steps import attack_steps
 from rita_demo.plots.attack.budget_curves import accuracy_by_budget
-from rita_demo.plots.attack.view_seeds import view_seed_results
+from rita_demo.plots.decision.cost_and_plan_matrix import plan_heatmap
 from rita_demo.plots.decision.costs import class_costs
-from rita_demo.plots.decision.transport_plan import plan_heatmap
-from rita_demo.plots.decision.views import view_answers, view_entropies
+from rita_demo.plots.decision.views import view_answers, view_entropies, view_seed_results
 from rita_demo.plots.memory.cache import cache_distances, procrustes_plane
 from rita_demo.plots.memory.stream import cache_growth, cache_insertions, class_cache, class_timeline, running_accuracy
 from rita_demo.plots.paper.ablations import sweep_lines
-from rita_demo.plots.paper.accuracy_bars import grouped_accuracy
+from rita_demo.plots.paper.accuracy_bars import grouped_accuracy, run_times
 from rita_demo.plots.paper.feature_cloud import feature_cloud
 from rita_demo.plots.paper.kl_to_one_hot import kl_to_one_hot
-from rita_demo.plots.paper.run_time import run_times
 from rita_demo.plots.paper.theorem import theorem_bounds
 from rita_demo.plots.theme import class_style, css_variables, message_figure

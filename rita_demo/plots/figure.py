@@ -27,6 +27,11 @@ class Figure:
         """Add points or lines."""
         self.traces.append({"type": "scatter"} | trace)
 
+    def add_line(self, colour: str, width: float, dash: str = "solid", /, **trace: Any) -> None:
+        """Add a line without hover text."""
+        line = {"color": colour, "width": width, "dash": dash}
+        self.add_scatter(**{"mode": "lines", "hoverinfo": "skip", "line": line} | trace)
+
     def add_marks(self, hover: str = "%{customdata[1]}", **trace: Any) -> None:
         """Add points with ``customdata``, by default the number of what a click selects and the hover text."""
         self.add_scatter(**{"mode": "markers", "hovertemplate": f"{hover}<extra></extra>"} | trace)

@@ -1,4 +1,4 @@
-"""Class names and sentences as text for Plotly.
+"""Class names, sentences and legends as text for Plotly.
 
 Plotly renders a subset of HTML, including links, in every label and hover text, so user input is escaped. Control
 characters and direction overrides are removed. No user input enters a template: names are passed as ``customdata``.
@@ -6,7 +6,10 @@ characters and direction overrides are removed. No user input enters a template:
 
 import html
 import unicodedata
+from collections.abc import Iterable
 
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.plots.theme import CLASS_STYLES, COLOURS, GLYPHS
 from rita_demo.records import Run
 
 _DIRECTIONS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
@@ -56,3 +59,26 @@ def reference_class(run: Run) -> str:
 def sides_of(run: Run) -> list[str]:
     """Clean and attacked, or clean alone without an attack."""
     return ["clean", "attacked"] if run.attack is not None else ["clean"]
+
+
+def legend_entry(colour: str, mark: str, words: str) -> str:
+    """An entry of a figure's legend: the mark in its colour and its meaning."""
+    return f'<span style="color:{colour}">{mark}</span>\u00a0{words}'
+
+
+def legend(entries: Iterable[tuple[str, str, str]]) -> str:
+    """A legend of entries (role in the palette or colour, mark, meaning)."""
+    return "   ".join(legend_entry(COLOURS.get(colour, colour), mark, words) for colour, mark, words in entries)
+
+
+def method_colour(name: str) -> str:
+    """The colour of a defence; one without a role in the palette (a user's own) gets the next of the class colours."""
+    guests = [other.name for other in DEFENCES.values() if not other.role]
+    return COLOURS[role] if (role := DEFENCES[name].role) else CLASS_STYLES[guests.index(name) % len(CLASS_STYLES)][0]
+
+
+def method_legend(methods: Iterable[str]) -> str:
+    """The legend of a figure with a line per method: every method's mark and title."""
+    shown = set(methods)
+    looks = [one for name, one in DEFENCES.items() if name in shown]
+    return legend((method_colour(one.name), GLYPHS[one.symbol], one.title) for one in looks)

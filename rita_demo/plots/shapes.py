@@ -1,10 +1,57 @@
-"""Lines, frames, bands, bars and error bars that several figures share."""
+"""Axes, lines, frames, bands, bars and error bars that several figures share."""
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
-from rita_demo.plots.theme import COLOURS, SIDE_STYLES, TRANSPARENT
+from rita_demo.plots.figure import Figure
+from rita_demo.plots.theme import COLOURS, FADED, SIDE_STYLES, TRANSPARENT, axis
 from rita_demo.records import MeasuredCell
+
+MAX_TICKS = 8  # of an axis of accuracies
+
+
+def category_axis(
+    titles: list[str], *, top_first: bool = False, size: int = 13, edge: float = 0.0, **more: Any
+) -> dict[str, Any]:
+    """A vertical axis of named rows, the first at the bottom or at the top; ``size`` of the letters in pixels, ``edge``:
+    space above and below, as a share of a row."""
+    places = list(range(len(titles)))
+    return axis(
+        range=[-0.5 - edge, len(titles) - 0.5 + edge],
+        **ticks(places[::-1] if top_first else places, titles),
+        showgrid=False,
+        tickfont={"color": COLOURS["text"], "size": size},
+        **more,
+    )
+
+
+def label_width(titles: list[str]) -> int:
+    """Width in pixels of the longest of the titles beside a figure."""
+    return max(78, 14 + 7 * max(map(len, titles), default=0))
+
+
+def ticks(values: Iterable[float], texts: Iterable[str]) -> dict[str, Any]:
+    """Ticks with these texts."""
+    return {"tickvals": list(values), "ticktext": list(texts)}
+
+
+def percent_ticks(*values: float) -> dict[str, Any]:
+    """Ticks at these percentages."""
+    return ticks(values, (f"{v:g} %" for v in values))
+
+
+def accuracy_axis(cells: Iterable[MeasuredCell], *, from_zero: bool = False) -> dict[str, Any]:
+    """A vertical axis of accuracies in percent, as long as the cells' intervals need. It starts at 0 for bars
+    (``from_zero``); where it starts higher its title says so."""
+    cells = list(cells)
+    for step in (5, 10, 25):  # both ends are rounded outwards to multiples of it
+        low = 0 if from_zero else max(math.floor(min(cell.low for cell in cells) / step) * step, 0)
+        high = min(math.ceil(max(cell.high for cell in cells) / step) * step, 100)
+        if high - low <= MAX_TICKS * step:
+            break
+    title = "accuracy (right of n)" + (f", axis from {low} %" if low else "")
+    return axis(range=[low - 0.5, high + 0.5], title=title, **percent_ticks(*range(low, high + 1, step)))
 
 
 def vertical_line(x: float, colour: str, dash: str | None = None, **more: Any) -> dict[str, Any]:
@@ -50,6 +97,11 @@ def outlined(symbol: Any, colour: Any, size: Any) -> dict[str, Any]:
     return {"symbol": symbol, "size": size, "color": colour, "line": {"width": 2, "color": colour}}
 
 
+def accuracy_text(cell: MeasuredCell) -> str:
+    """A measured accuracy as hover text."""
+    return f"{cell.accuracy:.1f} % right ({cell.low:.1f} to {cell.high:.1f}), n = {cell.n}"
+
+
 def accuracy_bars(cells: Iterable[MeasuredCell], colour: str) -> dict[str, Any]:
     """Wilson's 95 % intervals of measured accuracies as error bars."""
     cells = list(cells)
@@ -62,3 +114,26 @@ def accuracy_bars(cells: Iterable[MeasuredCell], colour: str) -> dict[str, Any]:
         "array": [cell.high - cell.accuracy for cell in cells],
         "arrayminus": [cell.accuracy - cell.low for cell in cells],
     }
+
+
+def dim_columns(selected: int, count: int) -> list[dict[str, Any]]:
+    """Shapes that dim every column of ``count`` but the selected one, over the full height."""
+    cover = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "line": {"width": 0}}
+    cover |= {"fillcolor": COLOURS["surface"], "opacity": 1 - FADED}
+    ends = ((-0.5, selected - 0.5), (selected + 0.5, count - 0.5))
+    return [cover | {"x0": low, "x1": high} for low, high in ends if low < high]
+
+
+def add_hit_area(figure: Figure, height: float, data: list, hover: str, **more: Any) -> None:
+    """Invisible bars of full height, so that the whole column of a small mark can be hovered and clicked."""
+    figure.add_bar(
+        x=list(range(len(data))),
+        y=[height] * len(data),
+        width=1,
+        customdata=data,
+        hovertemplate=f"{hover}<extra></extra>",
+        marker={"color": TRANSPARENT, "line": {"width": 0}},
+        name="pick",
+        hoverlabel={"bgcolor": COLOURS["surface"]},
+        **more,
+    )

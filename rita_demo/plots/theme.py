@@ -6,13 +6,10 @@ cache = purple, not selected = grey. The true class is outlined, never coloured.
 ``DARK_COLOURS`` maps each to its dark partner, and ``PlotlyView`` swaps them in the browser. No other file names a colour.
 """
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.figure import Figure
-from rita_demo.records import MeasuredCell
 
 #: role -> (light, dark). Lower-case hex; each light value occurs once, because it is the key of the swap.
 PALETTE: dict[str, tuple[str, str]] = {
@@ -33,82 +30,46 @@ PALETTE: dict[str, tuple[str, str]] = {
     "high_mid": ("#ecbd9b", "#7a4a2a"),
     "high": ("#c25a17", "#f08c4c"),
 }
-#: Colours of many classes in one figure: (light, dark); each class also has a shape.
-CLASS_PALETTE: tuple[tuple[str, str], ...] = (
-    ("#332288", "#8f84e0"),
-    ("#2f8fbf", "#7cc4ea"),
-    ("#117733", "#56b870"),
-    ("#8a8a1f", "#c9c95a"),
-    ("#a8741a", "#e0b45c"),
-    ("#b8475a", "#ea8a98"),
-    ("#882255", "#d0709f"),
-    ("#7f3fa8", "#c08ae6"),
-    ("#2b8f85", "#63c9be"),
-    ("#5a4636", "#b89b86"),
-)
-CLASS_SYMBOLS = (
-    ("circle", "●"),
-    ("square", "■"),
-    ("diamond", "◆"),
-    ("cross", "✚"),
-    ("x", "✖"),
-    ("triangle-up", "▲"),
-    ("triangle-down", "▼"),
-    ("star", "★"),
-    ("hexagon", "⬢"),
-    ("pentagon", "⬟"),
+#: The looks of many classes in one figure: light colour, dark colour, Plotly's name of a shape, and the shape.
+CLASS_STYLES: tuple[tuple[str, str, str, str], ...] = (
+    ("#332288", "#8f84e0", "circle", "●"),
+    ("#2f8fbf", "#7cc4ea", "square", "■"),
+    ("#117733", "#56b870", "diamond", "◆"),
+    ("#8a8a1f", "#c9c95a", "cross", "✚"),
+    ("#a8741a", "#e0b45c", "x", "✖"),
+    ("#b8475a", "#ea8a98", "triangle-up", "▲"),
+    ("#882255", "#d0709f", "triangle-down", "▼"),
+    ("#7f3fa8", "#c08ae6", "star", "★"),
+    ("#2b8f85", "#63c9be", "hexagon", "⬢"),
+    ("#5a4636", "#b89b86", "pentagon", "⬟"),
 )
 COLOURS: dict[str, str] = {role: light for role, (light, _) in PALETTE.items()}
-DARK_COLOURS: dict[str, str] = dict(PALETTE.values()) | dict(CLASS_PALETTE)
-MAX_TICKS = 8  # of an axis of accuracies
+DARK_COLOURS: dict[str, str] = dict([*PALETTE.values(), *(style[:2] for style in CLASS_STYLES)])
 FADED = 0.45  # opacity of marks that are not selected
 TRANSPARENT = "rgba(0,0,0,0)"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 #: Diverging: below the middle blue, above vermillion, the middle nearly the colour of the page.
 DIVERGING = [[n / 4, COLOURS[role]] for n, role in enumerate(("low", "low_mid", "middle", "high_mid", "high"))]
-
-
-class _MethodStyles(Mapping[str, dict[str, str]]):
-    """Name of a defence -> its title, colour, dash and symbol, in the order of ``DEFENCES``.
-
-    A defence without a role in the palette (a user's own) gets the next of the class colours.
-    """
-
-    def __getitem__(self, name: str) -> dict[str, str]:
-        defence = DEFENCES[name]
-        guests = [other.name for other in DEFENCES.values() if not other.role]
-        colour = COLOURS[defence.role] if defence.role else CLASS_PALETTE[guests.index(name) % len(CLASS_PALETTE)][0]
-        return {"title": defence.title, "colour": colour, "dash": defence.dash, "symbol": defence.symbol}
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(DEFENCES)
-
-    def __len__(self) -> int:
-        return len(DEFENCES)
-
-
-METHOD_STYLES = _MethodStyles()
-
 #: side of a run -> its title, colour and marker.
 SIDE_STYLES: dict[str, dict[str, str]] = {
     "clean": {"title": "Clean", "colour": COLOURS["clean"], "symbol": "circle"},
     "attacked": {"title": "Attacked", "colour": COLOURS["attack"], "symbol": "diamond"},
 }
 #: Plotly's name of a shape -> the same shape as a character, for legends.
-GLYPHS: dict[str, str] = dict(CLASS_SYMBOLS) | {
+GLYPHS: dict[str, str] = dict(style[2:] for style in CLASS_STYLES) | {
     "circle-open": "○",
     "square-open": "□",
     "diamond-open": "◇",
     "triangle-up-open": "△",
+    "triangle-down-open": "▽",
+    "hexagon-open": "⬡",
 }
-CSS_ROLES = ("clean", "attack", "defence", "cache", "text", "quiet", "other", "faint", "grid", "axis", "surface")
 
 
 def css_variables() -> str:
     """The palette as CSS variables ``--rita-<role>``, for a light page and under ``.dark``."""
-    pairs = {role: PALETTE[role] for role in CSS_ROLES}
-    pairs |= {f"class-{number}": pair for number, pair in enumerate(CLASS_PALETTE)}
+    pairs = PALETTE | {f"class-{number}": style[:2] for number, style in enumerate(CLASS_STYLES)}
     light, dark = ("".join(f"--rita-{name}:{pair[shade]};" for name, pair in pairs.items()) for shade in (0, 1))
     return f":root{{{light}}}\n.dark{{{dark}}}\n"
 
@@ -116,23 +77,9 @@ def css_variables() -> str:
 def class_style(index: int) -> tuple[int, str, str, str]:
     """The style of the class with this index among those shown; the first hundred differ.
 
-    Returns the index of its colour in ``CLASS_PALETTE``, that colour, Plotly's name of its shape, and the shape.
-    """
-    colours, shapes = len(CLASS_PALETTE), len(CLASS_SYMBOLS)
-    number = index % colours
-    return number, CLASS_PALETTE[number][0], *CLASS_SYMBOLS[(index + index // colours) % shapes]
-
-
-def legend_entry(colour: str, mark: str, words: str) -> str:
-    """An entry of a figure's legend: the mark in its colour and its meaning."""
-    return f'<span style="color:{colour}">{mark}</span>\u00a0{words}'
-
-
-def method_legend(methods: Iterable[str]) -> str:
-    """The legend of a figure with a line per method: every method's mark and title."""
-    shown = set(methods)
-    looks = [look for name, look in METHOD_STYLES.items() if name in shown]
-    return "   ".join(legend_entry(v["colour"], GLYPHS[v["symbol"]], v["title"]) for v in looks)
+    Returns the index of its colour in ``CLASS_STYLES``, that colour, Plotly's name of its shape, and the shape."""
+    again, number = divmod(index, len(CLASS_STYLES))
+    return number, CLASS_STYLES[number][0], *CLASS_STYLES[(index + again) % len(CLASS_STYLES)][2:]
 
 
 def axis(**more: Any) -> dict[str, Any]:
@@ -151,62 +98,9 @@ def axis(**more: Any) -> dict[str, Any]:
     return quiet | more
 
 
-def category_axis(titles: list[str], *, top_first: bool = False, size: int = 13, **more: Any) -> dict[str, Any]:
-    """A vertical axis of named rows, the first at the bottom or at the top; ``size`` of the letters in pixels."""
-    places = list(range(len(titles)))
-    return axis(
-        range=[-0.5, len(titles) - 0.5],
-        tickvals=places[::-1] if top_first else places,
-        ticktext=titles,
-        showgrid=False,
-        ticks="",
-        tickfont={"color": COLOURS["text"], "size": size},
-        **more,
-    )
-
-
-def label_width(titles: list[str]) -> int:
-    """Width in pixels of the longest of the titles beside a figure."""
-    return max(78, 14 + 7 * max(map(len, titles), default=0))
-
-
-def percent_ticks(*values: float) -> dict[str, Any]:
-    """Ticks at these percentages."""
-    return {"tickvals": list(values), "ticktext": [f"{v:g} %" for v in values]}
-
-
 def dim_marks(items: Iterable[int], selected: int | None) -> list[float]:
     """Opacity of each mark; with a selection the others are dimmed."""
     return [1.0 if selected in (None, i) else FADED for i in items]
-
-
-def dim_columns(selected: int, count: int) -> list[dict[str, Any]]:
-    """Shapes that dim every column of ``count`` but the selected one, over the full height."""
-    cover = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "line": {"width": 0}}
-    cover |= {"fillcolor": COLOURS["surface"], "opacity": 1 - FADED}
-    ends = ((-0.5, selected - 0.5), (selected + 0.5, count - 0.5))
-    return [cover | {"x0": low, "x1": high} for low, high in ends if low < high]
-
-
-def accuracy_axis(cells: Iterable[MeasuredCell], *, from_zero: bool = False) -> dict[str, Any]:
-    """A vertical axis of accuracies in percent, as long as the cells' intervals need. It starts at 0 for bars
-    (``from_zero``); where it starts higher its title says so."""
-    cells = list(cells)
-    step = next(s for s in (5, 10, 25) if s == 25 or _span(cells, from_zero, s) <= MAX_TICKS * s)
-    low, high = _rounded_range(cells, from_zero, step)
-    title = "accuracy (right of n)" + (f", axis from {low} %" if low else "")
-    return axis(range=[low - 0.5, high + 0.5], title=title, **percent_ticks(*range(low, high + 1, step)))
-
-
-def _rounded_range(cells: list[MeasuredCell], from_zero: bool, step: int) -> tuple[int, int]:
-    """The intervals' ends, rounded outwards to multiples of ``step``, within 0 to 100."""
-    low = 0 if from_zero else math.floor(min(cell.low for cell in cells) / step) * step
-    return max(low, 0), min(math.ceil(max(cell.high for cell in cells) / step) * step, 100)
-
-
-def _span(cells: list[MeasuredCell], from_zero: bool, step: int) -> int:
-    low, high = _rounded_range(cells, from_zero, step)
-    return high - low
 
 
 def annotation(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
@@ -233,8 +127,9 @@ def finalise(
     alt: str,
     pickable: bool = False,
     select: bool = False,
+    narrow_top: int = 0,
     narrow: dict[str, Any] | None = None,
-    wrap: list[int] | None = None,
+    wrap: Sequence[int] = (),
     legend_below: str = "",
     **layout: Any,
 ) -> Figure:
@@ -244,15 +139,16 @@ def finalise(
         figure: the traces.
         kind: the zoom is kept between figures of the same kind.
         alt: the text alternative, plain text.
-        pickable: whether a mark can be clicked.
-        select: whether marks can be selected with a lasso.
-        wrap: numbers of the annotations that ``PlotlyView`` breaks into lines of the view's width.
-        legend_below: what a saved or printed figure says below itself, where the page has it elsewhere.
+        pickable: whether a mark can be clicked. select: whether marks can be selected with a lasso.
         narrow: dotted layout path (or ``data.0...``) -> value where the view is narrower than 560 px.
+        wrap: numbers of the annotations that are broken into lines of the view's width.
+        narrow_top: the top margin in a narrow view, where annotation 0 is broken into lines.
+        legend_below: what a saved or printed figure says below itself, where the page has it elsewhere.
         **layout: Plotly layout of this figure.
     """
     font = {"family": FONT, "size": 12, "color": COLOURS["text"]}
-    meta = {"kind": kind, "alt": alt, "pickable": pickable, "select": select}
+    meta: dict[str, Any] = {"kind": kind, "alt": alt, "pickable": pickable, "select": select, "below": legend_below}
+    meta["narrow"] = (narrow or {}) | ({"margin.t": narrow_top} if narrow_top else {})
     common = {
         "paper_bgcolor": TRANSPARENT,
         "plot_bgcolor": TRANSPARENT,
@@ -262,26 +158,12 @@ def finalise(
         "margin": {"l": 60, "r": 20, "t": 36, "b": 44},
         "showlegend": False,
         "dragmode": False,
+        "hovermode": "closest",
         "uirevision": kind,
-        "meta": meta | {"narrow": narrow or {}, "wrap": wrap or [], "below": legend_below},
+        "meta": meta | {"wrap": list(wrap or [0] * bool(narrow_top))},
     }
     figure.layers = common | layout
     return figure
-
-
-def add_hit_area(figure: Figure, height: float, data: list, hover: str, **more: Any) -> None:
-    """Invisible bars of full height, so that the whole column of a small mark can be hovered and clicked."""
-    figure.add_bar(
-        x=list(range(len(data))),
-        y=[height] * len(data),
-        width=1,
-        customdata=data,
-        hovertemplate=f"{hover}<extra></extra>",
-        marker={"color": TRANSPARENT, "line": {"width": 0}},
-        name="pick",
-        hoverlabel={"bgcolor": COLOURS["surface"]},
-        **more,
-    )
 
 
 def stacked_panels(upper: list[float], lower: list[float]) -> dict[str, Any]:

@@ -8,14 +8,17 @@ Features are L2-normalised, probabilities sum to 1, entropies are in nats, costs
 [0, 2].
 """
 
-from rita_demo.records.arrays import Array
-from rita_demo.records.attack import AttackTrace, ThreatModel
-from rita_demo.records.cache import Alignment, CacheEvent, CacheState, CacheUpdate, ProcrustesPlane
 from rita_demo.records.decision import (
+    Alignment,
+    Array,
+    CacheEvent,
+    CacheState,
+    CacheUpdate,
     ClassPrompts,
     Confidence,
     DefenceFault,
     Exclusions,
+    ProcrustesPlane,
     SinkhornHistory,
     TheoremBounds,
     Trace,
@@ -25,5 +28,15 @@ from rita_demo.records.decision import (
     ViewContribution,
 )
 from rita_demo.records.measurement import MeasuredCell, SampleOutcome
-from rita_demo.records.picture import EncodedViews, Picture, ViewSet
-from rita_demo.records.run import AttackStepResult, BackboneInfo, ImageResult, Run, ViewSeedResult
+from rita_demo.records.run import (
+    AttackStepResult,
+    AttackTrace,
+    BackboneInfo,
+    EncodedViews,
+    ImageResult,
+    Picture,
+    Run,
+    ThreatModel,
+    ViewSeedResult,
+    ViewSet,
+)

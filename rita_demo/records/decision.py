@@ -1,139 +1,105 @@
-"""One decision: prompts, confidence, transport, tuning, verdict."""
+"""One decision: prompts, confidence, transport, tuning, cache, verdict."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
-from rita_demo.records.arrays import Array
-from rita_demo.records.cache import Alignment, CacheState, CacheUpdate
+Array = Any  # numpy.ndarray above the engine, torch.Tensor below it
 
 
 @dataclass(frozen=True)
 class ClassPrompts:
-    """The classes as prompts.
+    """The classes as prompts. A class may have fewer sentences than another: padding has weight 0."""
 
-    ``names``: K class names as written; ``prompts``: K tuples of M sentences; ``features`` (K, M, D) unit length, zeros
-    for padding; ``weight`` (K, M): rows sum to 1, 0 for padding (a class may have fewer sentences than another);
-    ``unknown``: K tuples with the words of a name that are not in the embedded model's training; ``temperature`` = 1 /
-    logit scale; ``template_features`` (K, D) unit length: ``prompt_template`` with each class name, which plain CLIP
-    answers with and which is attacked.
-    """
-
-    names: tuple[str, ...]
-    prompts: tuple[tuple[str, ...], ...]
-    features: Array
-    weight: Array
-    template_features: Array
-    unknown: tuple[tuple[str, ...], ...]
-    temperature: float
+    names: tuple[str, ...]  # K, as written
+    prompts: tuple[tuple[str, ...], ...]  # K tuples of M sentences
+    features: Array  # (K, M, D) unit length, zeros for padding
+    weight: Array  # (K, M) rows sum to 1
+    template_features: Array  # (K, D) unit length: what plain CLIP answers with, and what is attacked
+    unknown: tuple[tuple[str, ...], ...]  # K tuples: words of a name that are not in the embedded model's training
+    temperature: float  # 1 / logit scale
     key: str
-    prompt_template: str = "a photo of a {}."
+    prompt_template: str = "a photo of a {}."  # of ``template_features``
 
 
 @dataclass(frozen=True)
 class Confidence:
-    """Definition 8: ``probability`` (N, K); ``entropy`` (N,) in nats; ``label`` (N,) argmax; ``kept`` (N,) bool.
+    """Definition 8, for every view alone."""
 
-    ``limit``: the entropy in nats up to which a view is ``kept``.
-    """
-
-    probability: Array
-    entropy: Array
-    label: Array
-    kept: Array
-    limit: float
+    probability: Array  # (N, K)
+    entropy: Array  # (N,) nats
+    label: Array  # (N,) argmax
+    kept: Array  # (N,) bool
+    limit: float  # the entropy in nats up to which a view is kept
 
 
 @dataclass(frozen=True)
 class Transport:
-    """Definitions 5-7 for all classes at once; M is the number of prompts (J for the cache).
+    """Definitions 5-7 for all classes at once; M is the number of prompts (J for the cache)."""
 
-    ``cost`` (K, N, M); ``plan`` (K, N, M) with the total mass ``mass``; ``distance`` (K,) per unit of moved mass, with
-    the objective of the settings. The marginals: ``row_weight`` (K, N), sums to 1 (an upper bound in partial transport),
-    ``column_weight`` (K, M), sums to ``mass``. ``residual`` (T,): the largest absolute marginal error at each of the
-    iterations ``checks`` (T,). ``potentials``: f (K, N), g (K, M). ``outcome``: a sentence on convergence.
-    """
-
-    cost: Array
-    plan: Array
-    distance: Array
-    row_weight: Array
-    column_weight: Array
+    cost: Array  # (K, N, M)
+    plan: Array  # (K, N, M), sums to ``mass``
+    distance: Array  # (K,) per unit of moved mass, with the objective of the settings
+    row_weight: Array  # (K, N) marginals, sum to 1 (an upper bound in partial transport)
+    column_weight: Array  # (K, M) marginals, sum to ``mass``
     mass: float
-    potentials: tuple[Array, Array]
-    residual: Array
-    checks: Array
+    potentials: tuple[Array, Array]  # f (K, N), g (K, M)
+    residual: Array  # (T,) the largest absolute marginal error at each check
+    checks: Array  # (T,) iterations
     converged: bool
-    outcome: str
+    outcome: str  # a sentence on convergence
 
 
 @dataclass(frozen=True)
 class SinkhornHistory:
-    """How Sinkhorn converged to one class's plan, at each of T checks.
+    """How Sinkhorn converged to one class's plan, at each of T checks."""
 
-    ``checks`` (T,) iteration; ``entropy_weight`` (T,): its lambda (annealing lowers it to that of the settings);
-    ``cost`` (T,) ``<T, C>`` per unit of moved mass, for any objective; ``residual`` (T,): the largest absolute column
-    error as a fraction of the total mass; ``potentials`` (T, M) of the columns, one more for the mass that stays when
-    rho < 1.
-    """
-
-    checks: Array
-    entropy_weight: Array
-    cost: Array
-    residual: Array
-    potentials: Array
+    checks: Array  # (T,) iterations
+    entropy_weight: Array  # (T,) its lambda: annealing lowers it to that of the settings
+    cost: Array  # (T,) <T, C> per unit of moved mass, for any objective
+    residual: Array  # (T,) the largest absolute column error as a fraction of the total mass
+    potentials: Array  # (T, M) of the columns, one more for the mass that stays when rho < 1
 
 
 @dataclass(frozen=True)
 class TheoremBounds:
-    """Definition 14 on one picture: squared Wasserstein distances (K,) in [0, 4].
+    """Definition 14 on one picture: squared Wasserstein distances (K,) in [0, 4]; ``lower <= exact <= upper``."""
 
-    ``lower <= exact <= upper``. ``lower``: Theorem 1's ``mean_gap + bures``; ``exact``: twice the transport cost
-    without entropic regularisation and with all mass moved (NaN where not computed); ``used``: twice the cost RITA
-    decided with (its lambda, rho and view weights), which may be outside the bounds.
-    """
-
-    lower: Array
+    lower: Array  # Theorem 1's mean_gap + bures
     upper: Array
     mean_gap: Array
     bures: Array
-    exact: Array
-    used: Array
+    exact: Array  # twice the cost without entropic regularisation, all mass moved; NaN where not computed
+    used: Array  # twice the cost RITA decided with (its lambda, rho and view weights); may be outside the bounds
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """Definition 13: ``loss`` (s+1,) in nats before every step and after the last; ``features`` (K, M, D) after the
-    steps; ``movement`` (M,) L2 change of each context, in token-embedding units; ``gradient`` (s,) L2 norm of the
-    contexts' gradient at each step."""
+    """Definition 13, of s steps."""
 
-    loss: Array
-    features: Array
-    movement: Array
-    gradient: Array
+    loss: Array  # (s+1,) nats, before every step and after the last
+    features: Array  # (K, M, D) after the steps
+    movement: Array  # (M,) L2 change of each context, in token-embedding units
+    gradient: Array  # (s,) L2 norm of the contexts' gradient at each step
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """An answer: ``label``; ``probability`` (K,); ``margin`` in ``margin_unit``.
-
-    The margin is the second lowest total minus the lowest for RITA (cosine distance), and the highest minus the second
-    highest probability for the others. ``added`` (3, S, S): what a defence that changes pixels added to the whole
-    picture, in [-1, 1]; None for the others.
-    """
+    """An answer. The margin is the second lowest total minus the lowest for RITA (cosine distance), and the highest minus
+    the second highest probability for the others."""
 
     label: int
-    probability: Array
+    probability: Array  # (K,)
     margin: float
     margin_unit: str
-    added: Array | None = None
+    added: Array | None = None  # (3, S, S) in [-1, 1]: what a defence that changes pixels added to the whole picture
 
 
 @dataclass(frozen=True)
 class DefenceFault:
-    """Why a user's own defence has no answer: ``sentence`` names the file, the line and the kind of error,
-    ``detail`` is the error's own text (for the owner of the file, not for visitors)."""
+    """Why a user's own defence has no answer."""
 
-    sentence: str
-    detail: str = ""
+    sentence: str  # the file, the line and the kind of error
+    detail: str = ""  # the error's own text, for the owner of the file, not for visitors
 
     def __str__(self) -> str:
         return f"{self.sentence}: {self.detail}" if self.detail else self.sentence
@@ -150,48 +116,95 @@ class Exclusions:
 
 @dataclass(frozen=True)
 class ViewContribution:
-    """What the cached view in ``slot`` of class ``k`` contributes to a decision: the decision with it minus the one without
-    it. ``lead``: of the true class over the best other one, in cosine distance; ``distance``: of its class's d_cOT;
-    ``label`` the answer with it, ``label_without`` the one without."""
+    """What a cached view contributes to a decision: the decision with it minus the one without it."""
 
-    k: int
+    k: int  # its class
     slot: int
-    lead: float
-    distance: float
-    label: int
+    lead: float  # of the true class over the best other one, in cosine distance
+    distance: float  # of its class's d_cOT
+    label: int  # the answer with it
     label_without: int
 
 
 @dataclass(frozen=True)
+class CacheState:
+    """The cache as a value. The slots of a class are filled from 0."""
+
+    features: Array  # (K, J, D), zeros where empty
+    entropy: Array  # (K, J) nats, +inf where empty
+    born: Array  # (K, J) int: index of the picture that added the item, -1 where empty
+    view: Array  # (K, J) int: which of its views
+    count: Array  # (K,) filled slots
+    pictures: int  # so far
+    key: str  # names model and classes
+
+
+@dataclass(frozen=True)
+class CacheEvent:
+    """One view that was inserted, and the entropy and picture of the item it replaced (or None)."""
+
+    label: int
+    slot: int
+    view: int
+    entropy: float
+    replaced_entropy: float | None
+    replaced_born: int | None
+
+
+@dataclass(frozen=True)
+class CacheUpdate:
+    """What one picture did to the cache: its ``candidates`` (confident views) and the events in order."""
+
+    candidates: tuple[int, ...]
+    events: tuple[CacheEvent, ...]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Definition 10."""
+
+    aligned: Array  # (K, J, D) X_k W_k, unit rows, zeros where empty
+    resultant_length: Array  # (K,) r_k = |sum of cached features| / count, 0 when empty
+    angle: Array  # (K,) radians between the mean direction and zbar_k
+    notes: tuple[str, ...]  # K sentences, empty unless something was degenerate
+
+
+@dataclass(frozen=True)
+class ProcrustesPlane:
+    """One class's J cached views in the plane of its prompt's mean direction (axis 1) and theirs."""
+
+    before: Array  # (J, 2) where the views are
+    smallest: Array  # (J, 2) where each solution of Procrustes puts them
+    svd: Array
+    mean: Array  # (2,) the views' mean direction
+    angle: float  # radians between the two directions
+    moved_smallest: Array  # (J,) how far each view moved outside the plane, which no solution needs
+    moved_svd: Array
+    share: Array  # (3, 2) before, smallest, svd: share of the views' variance about the origin along each axis
+    spread: Array  # (3,) likewise: share of their variance about their own mean in the plane, 0 where they are equal
+
+
+@dataclass(frozen=True)
 class Trace:
-    """Everything RITA did for the views of one picture.
+    """Everything RITA did for the views of one picture."""
 
-    ``view_features`` (N, D) after the step back; ``crop_offset``: the distance of the whole square from the weighted
-    mean of its crops, in [0, 2], 0 if unknown; ``step_back_distance``: how far every view was moved, before it was
-    scaled to length 1; ``view_weight`` (N,); ``prompt_features`` (K, M, D) after tuning; ``untuned_prompt_transport``:
-    the transport to the untuned prompts; ``cache``: the cache the decision was made from; ``cache_distance`` (K,), zeros
-    without a cache; ``total`` (K,) = prompt distance + cache_weight * cache_distance; ``cache_verdict``: the answer by
-    ``cache_distance`` alone, None without a cache; ``label_before_step`` (N,): the answer of every view before the step
-    back, None where there is no step.
-    """
-
-    view_features: Array
-    crop_offset: float
-    step_back_distance: float
+    view_features: Array  # (N, D) after the step back
+    crop_offset: float  # of the whole square from the weighted mean of its crops, in [0, 2], 0 if unknown
+    step_back_distance: float  # how far every view was moved, before it was scaled to length 1
     confidence: Confidence
-    view_weight: Array
+    view_weight: Array  # (N,)
     tuning: Tuning
-    prompt_features: Array
+    prompt_features: Array  # (K, M, D) after tuning
     prompt_weight: Array
     untuned_prompt_transport: Transport
     prompt_transport: Transport
-    cache: CacheState
+    cache: CacheState  # that the decision was made from
     alignment: Alignment
     cache_transport: Transport | None
-    cache_distance: Array
-    total: Array
+    cache_distance: Array  # (K,), zeros without a cache
+    total: Array  # (K,) = prompt distance + cache_weight * cache_distance
     verdict: Verdict
     cache_update: CacheUpdate
     seconds: dict[str, float] = field(default_factory=dict)
-    cache_verdict: Verdict | None = None
-    label_before_step: Array | None = None
+    cache_verdict: Verdict | None = None  # the answer by ``cache_distance`` alone, None without a cache
+    label_before_step: Array | None = None  # (N,) every view's answer before the step back, None without one

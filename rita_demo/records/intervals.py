@@ -9,8 +9,7 @@ def wilson(right: float, n: int) -> tuple[float, float]:
     """Wilson's 95 % interval of a share ``right / n``, both ends in [0, 1] (Wilson 1927).
 
     ``(p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)``; n >= 1. ``right`` may be a fraction: with several
-    seeds a picture counts as the fraction of them that were right.
-    """
+    seeds a picture counts as the fraction of them that were right."""
     share, z2 = right / n, Z95 * Z95
     middle = share + z2 / (2 * n)
     half = Z95 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))

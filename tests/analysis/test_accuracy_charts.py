@@ -1,26 +1,18 @@
-"""Groups of bars from measured points (TEST DATA)."""
+"""Groups of bars, sweeps and the component table from measured points (TEST DATA)."""
 
 from rita_demo import analysis, plots
-from rita_demo.records.measurement import AblationPoint, RunTime
+from rita_demo.records.measurement import RunTime
 from rita_demo.settings import RECOMMENDED
-from tests.plots.synthetic import measured_cell
-
-
-def point(accuracy: float, method: str = "rita", backbone: str = "embedded", **changes) -> AblationPoint:
-    columns = {"attack": "pgd", "budget": 4, "protocol": "stream"} | changes
-    cell = {name: columns.pop(name) for name in ("attack", "budget", "protocol")}
-    settings = RECOMMENDED.as_dict() | cell | columns if method == "rita" else {}
-    return AblationPoint(measured_cell(accuracy, method=method, backbone=backbone, **cell), settings)
-
+from tests.plots.synthetic import ablation_point
 
 POINTS = [
-    point(60, attack="none", budget=0),
-    point(20),
-    point(55, attack="none", budget=0, tuning_steps=0),
-    point(10, tuning_steps=0),
-    point(99, tuning_steps=0, slots=8),  # further from the recommended settings
-    point(15, tuning_steps=0, budget=8),
-    point(5, "clip", protocol="off"),
+    ablation_point(60, attack="none", budget=0),
+    ablation_point(20),
+    ablation_point(55, attack="none", budget=0, tuning_steps=0),
+    ablation_point(10, tuning_steps=0),
+    ablation_point(99, tuning_steps=0, slots=8),  # further from the recommended settings
+    ablation_point(15, tuning_steps=0, budget=8),
+    ablation_point(5, "clip", protocol="off"),
 ]
 
 
@@ -37,7 +29,7 @@ def test_steps_by_budget_take_the_points_closest_to_the_recommended_settings() -
 
 def test_backbones_group_every_method_by_model_and_attack() -> None:
     (chart,) = analysis.by_backbone(
-        [*POINTS, point(33, backbone="ViT-B-32"), point(3, "clip", "ViT-B-32", protocol="off")]
+        [*POINTS, ablation_point(33, backbone="ViT-B-32"), ablation_point(3, "clip", "ViT-B-32", protocol="off")]
     )
     assert chart.groups == ("ViT-B-32<br>pgd 4/255", "embedded<br>pgd 4/255")
     assert accuracies(chart) == {"clip": [3, 5], "rita": [33, 20]}
@@ -64,3 +56,36 @@ def test_run_times_are_stacked_fastest_on_top() -> None:
     assert (list(own.x), list(own.base)) == ([0.2, 0.0], [0.3, 0.01])
     assert list(figure.layout.yaxis.ticktext) == ["RITA", "CLIP"]
     assert "No measured run" in plots.run_times([], "x").meta["alt"]
+
+
+SWEPT = [
+    ablation_point(10, slots=1),
+    ablation_point(20, slots=3),
+    ablation_point(30, slots=8),
+    ablation_point(40, slots=1, entropy_weight=0.5),
+    ablation_point(50, slots=8, entropy_weight=0.5),
+    ablation_point(60, slots=3, attack="none", budget=0),
+    ablation_point(70, slots=3, protocol="off", tuning_steps=0),
+    ablation_point(5, "clip", protocol="off"),
+]
+
+
+def test_a_sweep_varies_one_setting_and_nothing_else() -> None:
+    long, short = analysis.sweeps(SWEPT, "slots")
+    assert (long.values, [c.accuracy for c in long.cells]) == ((1, 3, 8), [10, 20, 30])
+    assert (short.values, [c.accuracy for c in short.cells]) == ((1, 8), [40, 50])
+    assert long.others == (("entropy_weight", RECOMMENDED.entropy_weight),)
+    assert short.others == (("entropy_weight", 0.5),)
+    assert analysis.sweeps(SWEPT, "views") == ()
+    (lam,) = [s for s in analysis.sweeps(SWEPT, "entropy_weight") if s.cells[0].accuracy == 10]
+    assert lam.values == (RECOMMENDED.entropy_weight, 0.5)
+
+
+def test_component_table_uses_the_point_closest_to_the_recommended_settings() -> None:
+    table = analysis.components(SWEPT)
+    column = "dtd (val), pgd 4/255"
+    assert table["RITA: d_OT and the memory"][column].cell.accuracy == 20
+    assert table["RITA: d_OT alone, prompts as they start"][column].cell.accuracy == 70
+    assert table["CLIP (1 view)"][column].cell.accuracy == 5
+    assert "Ensemble" not in table
+    assert set(analysis.non_recommended(SWEPT[3], {})) == {"slots", "entropy_weight"}

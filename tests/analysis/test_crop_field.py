@@ -1,4 +1,4 @@
-"""The crop field against loops written from its definition."""
+"""The crop field against loops written from its definition; the small plan has the distances of the run."""
 
 import math
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rita_demo.analysis.crop_field import crop_field, rival_class
+from rita_demo.analysis.crop_field import crop_field, rival_class, small_transport
 from rita_demo.pipeline.attack_steps import attack_step_results
 from rita_demo.records import Run
 from tests.ui.conftest import completed_run
@@ -32,10 +32,7 @@ def test_every_position_is_a_difference_of_mean_cosines(run: Run, engine: FakeEn
     for step, result in zip(field.steps, results, strict=True):
         side = result.image_result
         for n, view in enumerate(side.encoded_views.features):
-            fits = [
-                sum(float(w) * float(view @ z) for z, w in zip(prompts.features[k], prompts.weight[k], strict=True))
-                for k in (field.reference, field.rival)
-            ]
+            fits = [prompts.weight[k] @ (prompts.features[k] @ view) for k in (field.reference, field.rival)]
             assert step.crops[n] == pytest.approx(fits[0] - fits[1], abs=1e-5)
         for name, verdict in side.verdicts.items():
             right, wrong = (float(verdict.probability[k]) for k in (field.reference, field.rival))
@@ -47,11 +44,14 @@ def test_every_position_is_a_difference_of_mean_cosines(run: Run, engine: FakeEn
                 assert (position > 0) == (answer == field.reference)
 
 
-def test_clip_stands_where_the_cosines_of_the_whole_picture_put_it(run: Run) -> None:
+def test_clip_stands_where_the_cosines_of_the_whole_picture_put_it(run: Run, engine: FakeEngine) -> None:
     field = crop_field(run)
     template, whole = run.class_prompts.template_features, run.attacked.encoded_views.features[0]
     expected = float(whole @ template[field.reference] - whole @ template[field.rival])
     assert field.steps[-1].methods["clip"] == pytest.approx(expected, abs=1e-4)
+    only_defended = crop_field(completed_run(engine, attack="none"))
+    assert [step.step for step in only_defended.steps] == [0]
+    assert only_defended.rival != only_defended.reference
 
 
 def test_the_rival_is_clips_wrong_answer_else_a_defences_else_the_second_best(run: Run) -> None:
@@ -76,7 +76,23 @@ def test_a_defence_that_moves_views_moves_what_is_counted_and_not_what_the_model
     assert np.allclose(after.counted, np.roll(before.counted, 1))
 
 
-def test_a_picture_that_was_only_defended_has_one_step(engine: FakeEngine) -> None:
-    field = crop_field(completed_run(engine, attack="none"))
-    assert [step.step for step in field.steps] == [0]
-    assert field.rival != field.reference
+@pytest.mark.parametrize("side", ["clean", "attacked"])
+def test_half_the_squared_distance_and_the_hidden_part_are_the_cost_of_the_run(run: Run, side: str) -> None:
+    one = getattr(run, side)
+    small = small_transport(run, one, rival_class(run))
+    for c, k in enumerate(small.classes):
+        expected = one.trace.prompt_transport.cost[k][np.ix_(small.views, small.atoms[c])]
+        shown = ((small.crop_at[:, None] - small.sentence_at[c]) ** 2).sum(-1) / 2
+        assert shown + small.hidden[c] == pytest.approx(expected, abs=1e-6)
+
+
+def test_it_shows_crops_that_fit_the_rival_best_middling_and_worst_beside_the_true_class(run: Run) -> None:
+    side = run.attacked
+    small = small_transport(run, side, rival_class(run))
+    assert small.sentence_at[0, :, 0].mean() > small.sentence_at[1, :, 0].mean()
+    assert small.classes == (run.label, rival_class(run))
+    truth, other = small.classes
+    mean = (side.trace.prompt_transport.cost * side.trace.prompt_weight[:, None]).sum(2)
+    ranks = np.argsort(np.argsort(mean[other] - mean[truth], kind="stable"))[small.views]
+    last = len(side.trace.view_weight) - 1
+    assert ranks == pytest.approx([0, last / 2, last], abs=1)

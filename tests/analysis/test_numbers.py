@@ -1,4 +1,6 @@
-"""KL compared, exact transport and sweeps against slow second versions."""
+"""KL compared, exact transport and entropies before and after the prompt update against slow second versions."""
+
+import math
 
 import numpy as np
 import ot
@@ -6,13 +8,17 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from rita_demo import analysis
+from rita_demo.analysis.exact_transport import exact_cost
+from rita_demo.analysis.feature_cloud import cache_features
+from rita_demo.engine.conversion import to_numpy
 from rita_demo.engine.engine import Engine
-from rita_demo.records.measurement import AblationPoint
+from rita_demo.method import decide, empty
+from rita_demo.records import ImageResult
 from rita_demo.settings import RECOMMENDED
+from tests.method.toy_models import prompts, views
 from tests.oracles import algorithm1
 from tests.oracles import theorem as oracle
 from tests.plots.clouds import make_cloud
-from tests.plots.synthetic import measured_cell
 from tests.ui.conftest import completed_run
 from tests.ui.fake_engine import FakeEngine
 
@@ -25,13 +31,13 @@ def slow_kl(features, labels, class_prompts) -> np.ndarray:
 def test_kl_of_pictures_and_memory_agrees_with_the_definition_in_loops() -> None:
     cloud = make_cloud()
     one = analysis.kl_to_one_hot(cloud, FakeEngine().kl_to_one_hot)
-    held, filed, born, _ = analysis.cache_features(cloud)
-    assert np.allclose(
-        one.original, slow_kl(cloud.attacked, cloud.label, cloud.class_prompts), atol=1e-4, equal_nan=True
-    )
-    assert np.allclose(one.cached, slow_kl(held, filed, cloud.class_prompts), atol=1e-4, equal_nan=True)
-    true = slow_kl(held, cloud.label[born], cloud.class_prompts)
-    assert np.allclose(one.cached_true, true, atol=1e-4, equal_nan=True)
+    held, filed, born, _ = cache_features(cloud)
+    for found, features, label in (
+        (one.original, cloud.attacked, cloud.label),
+        (one.cached, held, filed),
+        (one.cached_true, held, cloud.label[born]),
+    ):
+        assert np.allclose(found, slow_kl(features, label, cloud.class_prompts), atol=1e-4, equal_nan=True)
     assert (one.classes, one.classes_true) == (2, 2)
     assert one.medians[1] == pytest.approx(np.median(one.cached[:2]))
     assert one.medians[0] == pytest.approx(np.median(one.original[:2]))
@@ -58,12 +64,12 @@ def test_exact_transport_agrees_with_an_assignment_and_with_pot() -> None:
     rng = np.random.default_rng(1)
     cost = rng.random((12, 4))
     rows, columns = np.full(12, 1 / 12), np.full(4, 1 / 4)
-    found = analysis.exact_cost(cost, rows, columns)
+    found = exact_cost(cost, rows, columns)
     many = np.repeat(cost, 3, axis=1)  # every prompt three times: now one view for each
     i, j = linear_sum_assignment(many)
     assert found == pytest.approx(many[i, j].mean())
     weight = np.array([0.1, 0.2, 0.3, 0.4])
-    assert analysis.exact_cost(cost, rows, weight) == pytest.approx(ot.emd2(rows, weight, cost))
+    assert exact_cost(cost, rows, weight) == pytest.approx(ot.emd2(rows, weight, cost))
 
 
 def test_theorem_bounds_contain_the_exact_cost_and_equal_the_oracle() -> None:
@@ -83,42 +89,21 @@ def test_theorem_bounds_contain_the_exact_cost_and_equal_the_oracle() -> None:
     assert b.used == pytest.approx(2 * side.trace.prompt_transport.distance)
 
 
-def point(
-    accuracy: float, method: str = "rita", attack: str = "pgd", protocol: str = "stream", budget: int = 4, **settings
-) -> AblationPoint:
-    cell = measured_cell(accuracy, method=method, attack=attack, protocol=protocol, budget=budget)
-    kept = RECOMMENDED.as_dict() | {"attack": attack, "budget": budget, "protocol": protocol} | settings
-    return AblationPoint(cell, kept if method == "rita" else {})
+def by_hand(x, z, weight, tau: float) -> list[float]:
+    """H_n of row 8 for views x (N, D) and prompts z (K, M, D)."""
+    z, weight = np.asarray(z, float), np.asarray(weight, float)
+    answers = [algorithm1.view_probability(view, z, weight, tau) for view in np.asarray(x, float)]
+    return [-sum(p * math.log(p) for p in answer if p > 0) for answer in answers]
 
 
-POINTS = [
-    point(10, slots=1),
-    point(20, slots=3),
-    point(30, slots=8),
-    point(40, slots=1, entropy_weight=0.5),
-    point(50, slots=8, entropy_weight=0.5),
-    point(60, slots=3, attack="none", budget=0),
-    point(70, slots=3, protocol="off", tuning_steps=0),
-    point(5, "clip", protocol="off"),
-]
-
-
-def test_a_sweep_varies_one_setting_and_nothing_else() -> None:
-    long, short = analysis.sweeps(POINTS, "slots")
-    assert (long.values, [c.accuracy for c in long.cells]) == ((1, 3, 8), [10, 20, 30])
-    assert (short.values, [c.accuracy for c in short.cells]) == ((1, 8), [40, 50])
-    assert long.others == (("entropy_weight", RECOMMENDED.entropy_weight),)
-    assert short.others == (("entropy_weight", 0.5),)
-    assert analysis.sweeps(POINTS, "views") == ()
-    (lam,) = [s for s in analysis.sweeps(POINTS, "entropy_weight") if s.cells[0].accuracy == 10]
-    assert lam.values == (RECOMMENDED.entropy_weight, 0.5)
-
-
-def test_component_table_uses_the_point_closest_to_the_recommended_settings() -> None:
-    table = analysis.components(POINTS)
-    column = "dtd (val), pgd 4/255"
-    assert table["RITA: d_OT and the memory"][column].cell.accuracy == 20
-    assert table["RITA: d_OT alone, prompts as they start"][column].cell.accuracy == 70
-    assert table["CLIP (1 view)"][column].cell.accuracy == 5
-    assert "Ensemble" not in table
-    assert set(analysis.non_recommended(POINTS[3], {})) == {"slots", "entropy_weight"}
+@pytest.mark.parametrize("steps", [0, 1, 4])
+def test_entropies_before_and_after_equal_row_8_with_the_prompts_of_that_time(steps) -> None:
+    p = prompts()
+    settings = RECOMMENDED.replace(tuning_steps=steps, cache_text="tuned")
+    x = views(p.features[1, 0])
+    trace, _ = decide(x, p, empty(5, 3, 16), settings)
+    before, after = analysis.entropies(ImageResult(None, None, to_numpy(trace), {}), p.temperature)
+    assert before == pytest.approx(by_hand(x, p.features, p.weight, p.temperature), abs=1e-4)
+    assert after == pytest.approx(by_hand(x, trace.prompt_features, p.weight, 0.05), abs=1e-4)
+    assert after == pytest.approx(np.asarray(trace.confidence.entropy), abs=1e-4)
+    assert np.allclose(before, after) == (steps == 0)

@@ -22,6 +22,8 @@ def test_both_solutions_rotate_the_mean_onto_the_prompts_and_the_smallest_is_tha
     r = resultant_length(X)
     for points in (drawn.smallest, drawn.svd):
         assert points.mean(0) == pytest.approx([r, 0], abs=1e-9)
+    assert drawn.moved_smallest == pytest.approx(0, abs=1e-9)
+    assert drawn.moved_svd.max() > 0.1  # only the SVD moves views outside the plane
     assert drawn.mean @ drawn.mean == pytest.approx(1)
     assert drawn.mean[0] == pytest.approx(np.cos(drawn.angle))
     assert drawn.mean[1] >= 0
@@ -32,12 +34,6 @@ def test_both_solutions_rotate_the_mean_onto_the_prompts_and_the_smallest_is_tha
     assert r == pytest.approx(float(made.resultant_length[0]), abs=1e-6)
 
 
-def test_only_the_svd_moves_views_outside_the_plane() -> None:
-    drawn = project_to_plane(*views(0))
-    assert drawn.moved_smallest == pytest.approx(0, abs=1e-9)
-    assert drawn.moved_svd.max() > 0.1
-
-
 def test_views_that_cancel_out_have_no_plane() -> None:
     X, z = views(0, 1)
     assert project_to_plane(np.concatenate([X, -X]), z) is None
@@ -46,11 +42,12 @@ def test_views_that_cancel_out_have_no_plane() -> None:
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_parallel_directions_stay_finite(sign: int) -> None:
+def test_a_single_view_lies_wholly_in_the_plane_also_in_parallel_directions(sign: int) -> None:
     X, _ = views(0, 1)
     drawn = project_to_plane(X, sign * X[0])
-    assert np.isfinite(drawn.smallest).all()
     assert drawn.smallest[0] == pytest.approx([sign, 0], abs=1e-9)  # opposite: nothing is turned
+    assert drawn.share.sum(1) == pytest.approx(1)
+    assert drawn.spread == pytest.approx(0)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -69,12 +66,6 @@ def test_the_shares_of_variance_are_those_of_a_projection_matrix(seed: int) -> N
     assert drawn.share[1].sum() == pytest.approx(drawn.share[0].sum())
     assert drawn.spread[1] == pytest.approx(drawn.spread[0])
     assert drawn.share[2].sum() >= resultant_length(X) ** 2 - 1e-9  # the mean itself always lies in it
-
-
-def test_a_single_view_lies_wholly_in_the_plane_and_has_no_spread() -> None:
-    drawn = project_to_plane(*views(0, 1))
-    assert drawn.share.sum(1) == pytest.approx(1)
-    assert drawn.spread == pytest.approx(0)
 
 
 def test_the_mean_prompt_is_the_methods_own() -> None:

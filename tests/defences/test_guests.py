@@ -15,7 +15,7 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.export import to_json
 from rita_demo.pipeline.rerun import rescore
 from rita_demo.pipeline.run import run_picture
-from rita_demo.plots.theme import METHOD_STYLES
+from rita_demo.plots.labels import method_colour
 from rita_demo.records import Picture
 from rita_demo.settings import RECOMMENDED, SETTINGS, register_choices, unregister
 from rita_demo.ui.attack_defend.form import Form
@@ -72,8 +72,7 @@ def test_a_guest_answers_like_the_defence_it_equals(tmp_path: Path) -> None:
     assert "\nMine " in run_table(run, "grey.png")
     assert "Mine" in verdict_table.table(Session(run=run))
     assert wording.terms()["Mine"] == "CLIP again."
-    assert METHOD_STYLES["mine"]["title"] == "Mine"
-    assert METHOD_STYLES["mine"]["colour"] not in {METHOD_STYLES[name]["colour"] for name in plain.methods}
+    assert method_colour("mine") not in {method_colour(name) for name in plain.methods}
     again = rescore(FakeEngine(), run, QUICK.replace(cache_weight=1.0))
     assert np.array_equal(again.clean.verdicts["mine"].probability, run.clean.verdicts["mine"].probability)
 

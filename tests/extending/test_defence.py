@@ -70,7 +70,7 @@ from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.registry import add_guest, compared
 from rita_demo.engine import Engine
 from rita_demo.pipeline.arena import arena_steps
-from rita_demo.pipeline.arena_export import arena_rows
+from rita_demo.pipeline.bundle_write import arena_rows
 from rita_demo.pipeline.run import run_picture
 from rita_demo.process.generators import run_to_end
 from rita_demo.settings import RECOMMENDED
@@ -120,8 +120,8 @@ from rita_demo.ui.attack_defend.form import Form
 import gradio as gr
 with gr.Blocks():
     assert ("Median", "median") in Form(None).fields["methods"].choices
-from rita_demo.plots.theme import METHOD_STYLES
-assert METHOD_STYLES["median"]["title"] == "Median"
+from rita_demo.plots.labels import method_legend
+assert "Median" in method_legend(["median"])
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -24,12 +24,12 @@ from rita_demo.pipeline.arena import (
 )
 from rita_demo.pipeline.run import run_picture
 from rita_demo.process.generators import run_to_end
-from rita_demo.records import Run, Verdict
+from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
 
 NAMES = ("cup", "crab", "cat")  # too few for AutoAttack
 METHODS = ("clip", "ensemble", "csr", "rita")
-SHORT = {"adaptive.steps": 3, "adaptive.restarts": 1, "attack_views": 4}
+SHORT = {"adaptive.steps": 2, "adaptive.restarts": 1, "attack_views": 2}
 QUICK = RECOMMENDED.replace(views=8, steps=3, square="model", **SHORT)
 RIGHT, WRONG = verdict_of(torch.tensor([0.9, 0.1])), verdict_of(torch.tensor([0.2, 0.8]))
 
@@ -60,22 +60,15 @@ def test_every_cell_is_that_of_a_single_run_in_both_towers(engine: Engine, robus
         for name, column in (("csr", "none"), ("csr", "pgd"), ("csr", "transfer"), ("rita", "adaptive")):
             settings = cell_settings(run.settings, name, column)
             again = run_picture(own, run.clean.picture, NAMES, settings, label=0, methods=METHODS)
-            assert_same(tower.cells[name, column], again.attacked.verdicts[name])
+            one, other = tower.cells[name, column], again.attacked.verdicts[name]
+            assert one.label == other.label
+            np.testing.assert_allclose(one.probability, other.probability, atol=1e-5)
 
 
-def assert_same(one: Verdict | str, other: Verdict) -> None:
-    assert isinstance(one, Verdict)
-    assert one.label == other.label
-    np.testing.assert_allclose(one.probability, other.probability, atol=1e-5)
-
-
-def test_an_attack_is_made_once_for_all_its_cells() -> None:
+def test_an_attack_is_made_once_for_all_its_cells_and_known_cells_not_again(engine: Engine) -> None:
     assert attacker_of("mta", "transfer") == attacker_of("clip", "transfer") == attacker_of("ensemble", "adaptive")
     assert attacker_of("ensemble", "transfer") == attacker_of("rita", "adaptive") == ("adaptive", "rita")
     assert attacker_of("mta", "pgd") == ("pgd", "")
-
-
-def test_known_cells_are_not_computed_again(engine: Engine) -> None:
     run = coffee(engine)
     first = run_to_end(arena_steps([engine], run, ["clip"]))
     again = list(arena_steps([engine], run, ["clip", "csr"], first))[-1].table.towers["embedded"]
@@ -88,50 +81,36 @@ def test_a_table_fits_the_runs_that_it_opens_and_no_others(engine: Engine) -> No
     run = coffee(engine)
     table = run_to_end(arena_steps([engine], run, []))
     assert table.fits(run)
-    opened = replace(run, settings=cell_settings(run.settings, "mta", "adaptive"))
-    assert table.fits(opened)
+    assert table.fits(replace(run, settings=cell_settings(run.settings, "mta", "adaptive")))
+    other_settings, another_memory = {"settings": run.settings.replace(budget=1)}, {"cache_before": run.cache_after}
+    for changes in (other_settings, {"label": 1}, another_memory):
+        assert not table.fits(replace(run, **changes)), changes
     assert not table.fits(None)
-    assert not table.fits(replace(run, settings=run.settings.replace(budget=1)))
-    assert not table.fits(replace(run, label=1))
-    assert not table.fits(replace(run, cache_before=run.cache_after)), "another memory"
 
 
 def test_without_a_true_class_each_tower_takes_its_own_answer(engine: Engine, robust: Engine) -> None:
     table = run_to_end(arena_steps([engine, robust], coffee(engine, label=None), ["clip"]))
     for tower in table.towers.values():
-        cell = tower.cells["clip", "none"]
-        assert isinstance(cell, Verdict)
-        assert cell.label == tower.label
+        assert tower.right["clip", "none"]
 
 
 def tower(run: Run, cells: dict) -> TowerTable:
     return TowerTable(run.backbone, 0, run.cache_before, cells)
 
 
-@pytest.mark.parametrize(
-    ("cells", "sentence"),
-    [
-        ({}, ""),
-        (
-            {("clip", c): WRONG for c in COLUMNS} | {("mta", c): RIGHT for c in STATIC},
-            "1 of 2 defences stands against attackers who do not know them; none of 1 stand against one who does.",
-        ),
-        (
-            {("clip", c): RIGHT for c in COLUMNS} | {("mta", c): RIGHT for c in COLUMNS},
-            "2 of 2 defences stand against attackers who do not know them; 2 of 2 stand against one who does.",
-        ),
-    ],
-)
-def test_the_sentence_counts_who_stands(engine: Engine, cells: dict, sentence: str) -> None:
-    assert tower_sentence(tower(coffee(engine), cells), ("clip", "mta")) == sentence
-
-
-def test_two_sentences_compare_the_towers(engine: Engine) -> None:
+def test_sentences_count_who_stands_compare_the_towers_and_flag_a_weak_attacker(engine: Engine) -> None:
     run, methods = coffee(engine), ("clip", "mta")
+    stands = {("clip", c): WRONG for c in COLUMNS} | {("mta", c): RIGHT for c in STATIC}
+    assert tower_sentence(tower(run, stands), methods) == (
+        "1 of 2 defences stands against attackers who do not know them; none of 1 stand against one who does."
+    )
+    assert tower_sentence(tower(run, {(name, c): RIGHT for name in methods for c in COLUMNS}), methods) == (
+        "2 of 2 defences stand against attackers who do not know them; 2 of 2 stand against one who does."
+    )
+    assert tower_sentence(tower(run, {}), methods) == ""
     plain = {(name, c): RIGHT if c == "none" else WRONG for name in methods for c in COLUMNS}
-    robust = {("clip", c): WRONG if c in ("none", "adaptive") else RIGHT for c in COLUMNS} | {
-        ("mta", c): RIGHT for c in COLUMNS
-    }
+    robust = {(name, c): RIGHT for name in methods for c in COLUMNS}
+    robust |= {("clip", "none"): WRONG, ("clip", "adaptive"): WRONG}
     table = ArenaTable(run, methods, dict(zip(TOWERS, (tower(run, plain), tower(run, robust)))))
     assert tower_comparison(table) == (
         "Training against attacks costs 1 right answer here: without an attack 1 instead of 2 of 2, against attackers "
@@ -141,9 +120,7 @@ def test_two_sentences_compare_the_towers(engine: Engine) -> None:
     )
     assert tower_comparison(replace(table, towers={"embedded": tower(run, plain)})) == ()
 
-
-def test_a_defence_that_only_its_own_attacker_spares_is_flagged(engine: Engine) -> None:
-    run, spared = coffee(engine), {("mta", "adaptive"): RIGHT, ("mta", "pgd"): WRONG}
+    spared = {("mta", "adaptive"): RIGHT, ("mta", "pgd"): WRONG}
     assert masked(tower(run, spared), "mta")
     assert not masked(tower(run, spared | {("mta", "pgd"): RIGHT}), "mta")
     assert not masked(tower(run, spared | {("mta", "adaptive"): WRONG}), "mta")

@@ -1,5 +1,6 @@
 """The attack's film as data: its steps, its records, and that it commits nothing."""
 
+from copy import deepcopy
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from rita_demo.records import AttackStepResult, ImageResult, Run
 from rita_demo.settings import RECOMMENDED
 
 NAMES = ("cup", "crab", "cat", "dog")
+Results = list[AttackStepResult]
 QUICK = RECOMMENDED.replace(views=8, steps=7, square="model", views_per_image=0, max_entropy=1.0)
 
 
@@ -35,54 +37,38 @@ def step_results(engine: Engine, example_run: Run) -> list[AttackStepResult]:
 
 def same(one: Any, two: Any) -> bool:
     """Whether two records hold the same numbers; wall times are not compared."""
-    if isinstance(one, np.ndarray):
-        return np.array_equal(one, two)
-    if is_dataclass(one) and not isinstance(one, type):
+    if is_dataclass(one):
         names = [f.name for f in fields(one) if f.name != "seconds"]
         return all(same(getattr(one, n), getattr(two, n)) for n in names)
     if isinstance(one, dict):
         return one.keys() == two.keys() and all(same(one[k], two[k]) for k in one)
-    if isinstance(one, tuple):
-        return len(one) == len(two) and all(map(same, one, two))
-    return bool(one == two)
+    return all(map(same, one, two)) if isinstance(one, tuple) else np.array_equal(one, two)
 
 
-def test_sampled_steps_are_densest_at_the_start() -> None:
+def test_sampled_steps_are_densest_at_the_start_include_both_ends_and_use_the_maximum() -> None:
     assert sampled_steps(7) == (0, 1, 2, 3, 5, 7)
     assert sampled_steps(100) == (0, 9, 25, 46, 72, 100)
+    for last in (*range(11), 20, 50, 100):
+        for most in range(2, 7):
+            steps = sampled_steps(last, most)
+            assert (steps[0], steps[-1]) == (0, last)
+            assert list(steps) == sorted(set(steps))
+            assert len(steps) == min(most, last + 1)
 
 
-@pytest.mark.parametrize("most", [2, 3, 4, 5, 6])
-@pytest.mark.parametrize("last", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 50, 100])
-def test_sampled_steps_increase_include_both_ends_and_use_the_maximum(last: int, most: int) -> None:
-    steps = sampled_steps(last, most)
-    assert (steps[0], steps[-1]) == (0, last)
-    assert list(steps) == sorted(set(steps))
-    assert len(steps) == min(most, last + 1)
-
-
-def test_attack_steps_start_clean_and_end_attacked(example_run: Run, step_results: list[AttackStepResult]) -> None:
+def test_attack_steps_start_clean_and_end_attacked(engine: Engine, example_run: Run, step_results: Results) -> None:
     assert [frame.step for frame in step_results] == [0, 1, 2, 3, 5, 7]
     assert step_results[0].image_result is example_run.clean
     assert step_results[-1].image_result is example_run.attacked
+    for end, side in ((0, example_run.clean), (-1, example_run.attacked)):
+        picture = picture_of(example_run.attack.frames[end])
+        fresh, _ = defend(engine, picture, example_run.class_prompts, example_run.cache_before, example_run.settings)
+        assert same(fresh.picture.pixels, side.picture.pixels)
+        for part in ("encoded_views", "trace", "verdicts"):
+            assert same(getattr(fresh, part), getattr(side, part)), part
 
 
-@pytest.mark.parametrize("end", [0, -1])
-def test_recomputed_first_and_last_steps_equal_the_two_sides(
-    engine: Engine, example_run: Run, step_results: list[AttackStepResult], end: int
-) -> None:
-    assert example_run.attack is not None
-    picture = picture_of(example_run.attack.frames[end])
-    fresh, _ = defend(engine, picture, example_run.class_prompts, example_run.cache_before, example_run.settings)
-    assert same(fresh.picture.pixels, step_results[end].image_result.picture.pixels)
-    for part in ("encoded_views", "trace", "verdicts"):
-        assert same(getattr(fresh, part), getattr(step_results[end].image_result, part)), part
-
-
-def test_every_step_has_a_full_record_from_the_same_boxes_and_the_same_memory(
-    example_run: Run, step_results: list[AttackStepResult]
-) -> None:
-    assert example_run.attack is not None
+def test_every_step_has_a_full_record_from_the_same_boxes_and_memory(example_run: Run, step_results: Results) -> None:
     assert example_run.cache_before.count.sum() > 0
     for frame in step_results:
         side: ImageResult = frame.image_result
@@ -99,17 +85,15 @@ def test_every_step_has_a_full_record_from_the_same_boxes_and_the_same_memory(
 
 def test_attack_steps_do_not_change_the_cache(engine: Engine, example_run: Run) -> None:
     before, after = example_run.cache_before, example_run.cache_after
-    counts = before.count.copy(), after.count.copy()
+    earlier = deepcopy((before, after))
     list(attack_step_results(engine, example_run))
-    assert (example_run.cache_before, example_run.cache_after) == (before, after)
-    assert np.array_equal(before.count, counts[0])
-    assert np.array_equal(after.count, counts[1])
+    assert same((example_run.cache_before, example_run.cache_after), earlier)
     assert after.pictures == before.pictures + 1
 
 
 @pytest.mark.parametrize(("asked", "shown"), [(0, 0), (3, 3), (4, 5), (6, None), (7, None), (99, None), (-5, 0)])
 def test_a_missing_step_shows_the_nearest_and_ties_prefer_the_later(
-    example_run: Run, step_results: list[AttackStepResult], asked: int, shown: int | None
+    example_run: Run, step_results: Results, asked: int, shown: int | None
 ) -> None:
     now = run_at_step(example_run, step_results, asked)
     assert now.step == shown
@@ -120,28 +104,18 @@ def test_a_missing_step_shows_the_nearest_and_ties_prefer_the_later(
         assert now.clean is example_run.clean
 
 
-def test_without_step_results_both_ends_are_available(example_run: Run) -> None:
-    assert run_at_step(example_run, (), 1).attacked is example_run.clean
-    assert run_at_step(example_run, (), 6) is example_run
-    assert run_at_step(example_run, (), None) is example_run
-
-
-def test_a_what_if_at_a_step_uses_the_features_of_that_step(
-    engine: Engine, example_run: Run, step_results: list[AttackStepResult]
-) -> None:
-    now = run_at_step(example_run, step_results, 3)
-    wanted = QUICK.replace(entropy_weight=0.1)
-    again = rescore(engine, now, wanted)
-    side = step_results[3].image_result
-    trace, _ = engine.decide(
-        side.encoded_views, example_run.class_prompts, example_run.cache_before, wanted, side.trace.tuning
-    )
+def test_a_what_if_at_a_step_uses_its_features(engine: Engine, example_run: Run, step_results: Results) -> None:
+    wanted, side, before = QUICK.replace(entropy_weight=0.1), step_results[3].image_result, example_run.cache_before
+    again = rescore(engine, run_at_step(example_run, step_results, 3), wanted)
+    trace, _ = engine.decide(side.encoded_views, example_run.class_prompts, before, wanted, side.trace.tuning)
     assert again.step == 3
     assert np.array_equal(again.attacked.trace.total, trace.total)
     assert again.cache_after is example_run.cache_after
 
 
-def test_a_defend_only_run_has_no_attack_steps(engine: Engine, example_run: Run) -> None:
+def test_without_step_results_both_ends_are_available(engine: Engine, example_run: Run) -> None:
+    assert run_at_step(example_run, (), 1).attacked is example_run.clean
+    assert run_at_step(example_run, (), 6) is run_at_step(example_run, (), None) is example_run
     defended = run_picture(engine, example_run.clean.picture, NAMES, QUICK.replace(attack="none"))
     assert last_step(defended) == 0
     assert list(attack_step_results(engine, defended)) == []
@@ -154,7 +128,6 @@ def test_another_budget_equals_a_whole_run_with_it(engine: Engine, example_run: 
     cup = example_run.clean.picture
     whole = run_picture(engine, cup, NAMES, QUICK.replace(budget=budget), label=0, cache=example_run.cache_before)
     assert other.clean is example_run.clean
-    assert other.attack is not None
     assert other.attack.linf == budget
     assert same(other, whole)
 

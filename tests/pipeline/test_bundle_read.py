@@ -21,34 +21,35 @@ from tests.live_server import ROOT
 from tests.pipeline.conftest import make_zip, members
 
 
-def edited(data: bytes, member: str, **changes: Any) -> bytes:
+def forger(change: Callable[..., bytes]) -> Callable[..., Callable[[bytes], bytes]]:
+    """``change(data, ...)`` as a function of the rest, which waits for the data."""
+    return lambda *args, **named: lambda data: change(data, *args, **named)
+
+
+@forger
+def with_json(data: bytes, member: str, **changes: Any) -> bytes:
     """The zip with other words in one of its JSON members."""
     inside = members(data)
     inside[member] = json.dumps(json.loads(inside[member]) | changes).encode()
     return make_zip(inside)
 
 
-def with_setting(name: str, value: Any) -> Callable[[bytes], bytes]:
-    def forge(data: bytes) -> bytes:
-        given = json.loads(members(data)["settings.json"])["settings"]
-        return edited(data, "settings.json", settings=given | {name: value})
-
-    return forge
+@forger
+def with_setting(data: bytes, name: str, value: Any) -> bytes:
+    given = json.loads(members(data)["settings.json"])["settings"]
+    return with_request(settings=given | {name: value})(data)
 
 
 def with_request(**changes: Any) -> Callable[[bytes], bytes]:
-    return lambda data: edited(data, "settings.json", **changes)
+    return with_json("settings.json", **changes)
 
 
-def with_member(name: str, content: bytes | None) -> Callable[[bytes], bytes]:
+@forger
+def with_member(data: bytes, name: str, content: bytes | None) -> bytes:
     """Another member, or None: without it."""
-
-    def forge(data: bytes) -> bytes:
-        inside = members(data)
-        inside.pop(name, None)
-        return make_zip(inside | ({} if content is None else {name: content}))
-
-    return forge
+    inside = members(data)
+    inside.pop(name, None)
+    return make_zip(inside | ({} if content is None else {name: content}))
 
 
 def with_duplicate_member(data: bytes) -> bytes:
@@ -58,15 +59,12 @@ def with_duplicate_member(data: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def with_directory_field(offset: int, code: str, value: int) -> Callable[[bytes], bytes]:
+@forger
+def with_directory_field(data: bytes, offset: int, code: str, value: int) -> bytes:
     """Another number at ``offset`` of what the list of members says about settings.json."""
-
-    def forge(data: bytes) -> bytes:
-        changed = bytearray(data)
-        struct.pack_into(code, changed, data.rfind(b"settings.json") - 46 + offset, value)
-        return bytes(changed)
-
-    return forge
+    changed = bytearray(data)
+    struct.pack_into(code, changed, data.rfind(b"settings.json") - 46 + offset, value)
+    return bytes(changed)
 
 
 def damaged(data: bytes) -> bytes:
@@ -74,10 +72,11 @@ def damaged(data: bytes) -> bytes:
     return data[:start] + bytes(99) + data[start + 99 :]
 
 
+@forger
 def with_answer(data: bytes, **said: Any) -> bytes:
     result = json.loads(members(data)["result.json"])
     result["clean"]["methods"]["rita"] |= said
-    return edited(data, "result.json", **result)
+    return with_json("result.json", **result)(data)
 
 
 def picture(side: int) -> bytes:
@@ -88,7 +87,6 @@ def picture(side: int) -> bytes:
 
 HOSTILE: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("empty", lambda d: b"", "not a zip"),
-    ("text", lambda d: b"hello" * 20, "not a zip"),
     ("cut off", lambda d: d[:-30], "not a zip"),
     ("something after its end", lambda d: d + b"x", "not a zip"),
     ("damaged", damaged, "damaged"),
@@ -99,24 +97,18 @@ HOSTILE: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("a member shorter than it says", with_directory_field(24, "<L", 9999), "not as long as"),
     ("many members", lambda d: make_zip({f"figures/f{n}.svg": b"" for n in range(3000)}), "at most 64"),
     ("path upwards", with_member("../../evil.png", b"x"), "no such member"),
-    ("absolute path", with_member("/etc/passwd", b"x"), "no such member"),
-    ("backslashes", with_member("figures\\..\\x.svg", b"x"), "no such member"),
     ("figure upwards", with_member("figures/../x.svg", b"x"), "no such member"),
     ("pickle", with_member("data.pkl", b"\x80\x04."), "no such member"),
     ("a member twice", with_duplicate_member, "not twice"),
     ("encrypted", with_directory_field(8, "<H", 1), "encrypted"),
     ("packed by other means", lambda d: make_zip(members(d), zipfile.ZIP_LZMA), "packed in another way"),
     ("without settings", with_member("settings.json", None), "settings.json is missing"),
-    ("without answers", with_member("result.json", None), "result.json is missing"),
-    ("without the square", with_member("clean.png", None), "clean.png is missing"),
     ("without the attacked square", with_member("attacked.png", None), "missing"),
     ("no JSON", with_member("settings.json", b"{"), "not JSON"),
     ("deep JSON", with_member("settings.json", b"[" * 200_000), "not JSON"),
     ("no JSON object", with_member("result.json", b"[]"), "not a JSON object"),
-    ("bytes for text", with_member("result.json", b"\xff\xfe\x00"), "not JSON"),
     ("another format", with_request(format="rita-demo run 9"), "not a run of this page"),
     ("settings missing", with_request(settings={}), "exactly the settings"),
-    ("no settings", with_request(settings=None), "exactly the settings"),
     ("an unknown setting", with_setting("colour", "red"), "exactly the settings"),
     ("a file of this machine", with_setting("descriptions", "/etc/passwd"), "descriptions is one of none"),
     ("a number too large", with_setting("views", 10**9), "views is a whole number"),
@@ -129,26 +121,23 @@ HOSTILE: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("an unhashable class", with_request(target=[1]), "target in settings.json is not one"),
     ("a target that is right", with_request(target="motorbike"), "the target is the true class"),
     ("an unknown method", with_request(methods=["clip", "magic"]), "no method 'magic'"),
-    ("methods of another kind", with_request(methods="clip"), "has a wrong type"),
     ("an unhashable method", with_request(methods=[["clip"]]), "no method"),
     ("a model that is no name", with_request(backbone=3), "has a wrong type"),
     ("a memory that is not there", with_request(memory=True), "memory or the attacked picture is missing"),
     ("a memory that is not listed", with_member("memory.safetensors", b"x"), "should not be there"),
     ("answers of other methods", with_request(methods=["tpt"]), "answer of every method"),
-    ("an answer that is no class", lambda d: with_answer(d, label="house"), "answer of every method"),
-    ("an answer that is no name", lambda d: with_answer(d, label=["crab"]), "answer of every method"),
-    ("a share that is no share", lambda d: with_answer(d, probability=float("nan")), "answer of every"),
-    ("no answers", lambda d: edited(d, "result.json", clean=[]), "answer of every method"),
+    ("an answer that is no class", with_answer(label="house"), "answer of every method"),
+    ("an answer that is no name", with_answer(label=["crab"]), "answer of every method"),
+    ("a share that is no share", with_answer(probability=float("nan")), "answer of every"),
+    ("no answers", with_json("result.json", clean=[]), "answer of every method"),
     ("a square that is none", with_member("clean.png", b"GIF89a"), "picture|damaged"),
     ("a cut-off square", with_member("clean.png", picture(64)[:50]), "damaged"),
     ("an attacked square of another size", with_member("attacked.png", picture(64)), "not as large"),
 ]
 
 
-@pytest.mark.parametrize(("forge", "sentence"), [row[1:] for row in HOSTILE], ids=[r[0] for r in HOSTILE])
-def test_a_hostile_zip_gives_an_error_message(
-    bundle_bytes: bytes, forge: Callable[[bytes], bytes], sentence: str
-) -> None:
+@pytest.mark.parametrize(("what", "forge", "sentence"), HOSTILE)
+def test_a_hostile_zip_gives_an_error_message(bundle_bytes: bytes, what: str, forge: Any, sentence: str) -> None:
     data = forge(bundle_bytes)
     with pytest.raises(DemoError, match=sentence):
         read(data)
@@ -157,13 +146,10 @@ def test_a_hostile_zip_gives_an_error_message(
 def test_a_member_that_is_not_needed_is_never_decompressed(
     bundle_bytes: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened: list[str] = []
-    plain = zipfile.ZipFile.open
-    monkeypatch.setattr(
-        zipfile.ZipFile, "open", lambda self, info, *more: opened.append(info.filename) or plain(self, info, *more)
-    )
+    opened, plain = set(), zipfile.ZipFile.open
+    monkeypatch.setattr(zipfile.ZipFile, "open", lambda self, info: opened.add(info.filename) or plain(self, info))
     read(bundle_bytes)
-    assert set(opened) == {"settings.json", "result.json", "clean.png", "attacked.png"}
+    assert opened == {"settings.json", "result.json", "clean.png", "attacked.png"}
 
 
 MAX_GROWTH = 64 << 20  # bytes that reading a bomb of 1 GiB may add to the largest memory of the process
@@ -194,17 +180,15 @@ def test_a_zip_bomb_with_a_false_size_is_never_decompressed(
     start = members(bundle_bytes)["settings.json"].ljust(1000)[:1000]
     packed = packer.compress(start)
     packed += b"".join(packer.compress(b" " * (1 << 20)) for _ in range(1024)) + packer.flush()
-    data = bytearray(make_zip(members(bundle_bytes) | {"settings.json": packed}, zipfile.ZIP_STORED))
-    place = data.rfind(b"settings.json") - 46
-    struct.pack_into("<H", data, place + 10, zipfile.ZIP_DEFLATED)
-    struct.pack_into("<L", data, place + 16, zlib.crc32((start + b" ")[:checked]))
-    struct.pack_into("<L", data, place + 24, 1000)
+    data = make_zip(members(bundle_bytes) | {"settings.json": packed}, zipfile.ZIP_STORED)
+    checksum = zlib.crc32((start + b" ")[:checked])
+    for offset, code, value in ((10, "<H", zipfile.ZIP_DEFLATED), (16, "<L", checksum), (24, "<L", 1000)):
+        data = with_directory_field(offset, code, value)(data)
     path = tmp_path / "bomb.zip"
     path.write_bytes(data)
     assert len(data) < 4 << 20
-    said = subprocess.run(
-        [sys.executable, "-c", READING, str(path)], capture_output=True, text=True, check=True, cwd=ROOT
-    ).stdout
+    command = [sys.executable, "-c", READING, str(path)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
     grew, _, message = said.partition(" ")
     assert sentence in message
     assert int(grew) * 1024 < MAX_GROWTH
@@ -225,10 +209,9 @@ def test_damaged_bytes_give_a_run_or_an_error_message(bundle_bytes: bytes) -> No
 
 
 def test_a_file_is_checked_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BundleError, match=r"'gone\.zip' cannot be read"):
-        read_file(tmp_path / "gone.zip")
-    with pytest.raises(BundleError, match="cannot be read"):
-        read_file(tmp_path)
+    for path in (tmp_path / "gone.zip", tmp_path):
+        with pytest.raises(BundleError, match=f"'{path.name}' cannot be read"):
+            read_file(path)
     path = tmp_path / "big.zip"
     with path.open("wb") as file:
         file.truncate(193 << 20)

@@ -26,7 +26,7 @@ def rows(data: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(data.decode())))
 
 
-def test_the_bundle_holds_every_record_unchanged(example_run: Run, bundle_bytes: bytes) -> None:
+def test_the_bundle_holds_every_record_and_every_pixel_unchanged(example_run: Run, bundle_bytes: bytes) -> None:
     inside = members(bundle_bytes)
     assert json.loads(inside["result.json"]) == json.loads(json.dumps(to_json(example_run)))
     assert json.loads(inside["settings.json"])["settings"] == example_run.settings.as_dict()
@@ -35,6 +35,11 @@ def test_the_bundle_holds_every_record_unchanged(example_run: Run, bundle_bytes:
     assert inside["page.html"] == b"<p>page</p>"
     assert inside["figures/rita-costs.svg"] == b"<svg/>"
     assert "memory.safetensors" not in inside
+    pixels = {name: np.asarray(Image.open(io.BytesIO(data))) for name, data in inside.items() if name.endswith("png")}
+    clean, attacked = pixels["clean.png"], pixels["attacked.png"]
+    assert np.array_equal(clean, example_run.clean.picture.pixels)
+    assert np.array_equal(attacked, example_run.attacked.picture.pixels)
+    assert np.array_equal(pixels["perturbation.png"].astype(int) - 128 + clean, attacked)
     other = {"memory.safetensors", "figures/", "arena.csv", "arena.json"}
     assert set(documented("Members of the zip")) == other | {n for n in inside if not n.startswith("figures/")}
 
@@ -44,10 +49,10 @@ def test_tables_hold_costs_and_answers_of_both_sides(example_run: Run, bundle_by
     costs = rows(inside["costs.csv"])
     assert [row["class"] for row in costs] == list(example_run.class_prompts.names)
     for name, side in (("clean", example_run.clean), ("attacked", example_run.attacked)):
-        for k, row in enumerate(costs):
-            parts = [float(row[f"{name}_{p}"]) for p in ("prompt_distance", "weighted_cache_distance")]
-            assert sum(parts) == pytest.approx(float(row[f"{name}_total"]), abs=1e-6)
-            assert float(row[f"{name}_total"]) == side.trace.total[k]
+        columns = (f"{name}_{part}" for part in ("prompt_distance", "weighted_cache_distance", "total"))
+        prompts, memory, total = (np.array([float(row[column]) for row in costs]) for column in columns)
+        assert prompts + memory == pytest.approx(total, abs=1e-6)
+        assert np.array_equal(total, side.trace.total)
     answers = {row["method"]: row for row in rows(inside["verdicts.csv"])}
     assert set(answers) == set(example_run.attacked.verdicts)
     said = example_run.attacked.verdicts["clip"]
@@ -55,22 +60,10 @@ def test_tables_hold_costs_and_answers_of_both_sides(example_run: Run, bundle_by
     assert float(answers["clip"]["attacked_margin"]) == said.margin
 
 
-def test_the_pictures_are_exact_to_the_pixel(example_run: Run, bundle_bytes: bytes) -> None:
-    pixels = {n: np.asarray(Image.open(io.BytesIO(d))) for n, d in members(bundle_bytes).items() if n.endswith("png")}
-    clean, attacked = pixels["clean.png"], pixels["attacked.png"]
-    assert np.array_equal(clean, example_run.clean.picture.pixels)
-    assert np.array_equal(attacked, example_run.attacked.picture.pixels)
-    assert np.array_equal(pixels["perturbation.png"].astype(int) - 128 + clean, attacked)
-
-
 def test_the_same_run_gives_the_same_bytes_and_reads_back_equal(example_run: Run, bundle_bytes: bytes) -> None:
     assert write_bundle(example_run, PAGE, None, FIGURES) == bundle_bytes
-    run = read(bundle_bytes)
-    assert (run.settings, run.names, run.methods) == (
-        example_run.settings,
-        example_run.class_prompts.names,
-        example_run.methods,
-    )
+    run, classes = read(bundle_bytes), example_run.class_prompts.names
+    assert (run.settings, run.names, run.methods) == (example_run.settings, classes, example_run.methods)
     assert (run.label, run.target, run.backbone, run.cache_file) == (0, None, "fake", None)
     assert open_picture(run.clean).key == example_run.clean.picture.key
     assert differences(run, example_run) == []
@@ -96,9 +89,7 @@ def test_every_difference_is_reported(example_run: Run, bundle_bytes: bytes) -> 
     pixels = example_run.attacked.picture.pixels.copy()
     pixels[0, 0, 0] ^= 2
     moved = replace(example_run.attacked, picture=replace(example_run.attacked.picture, pixels=pixels))
-    assert differences(read(bundle_bytes), replace(example_run, attacked=moved)) == [
-        "The attacked square differs by up to 2/255."
-    ]
+    assert differences(run, replace(example_run, attacked=moved)) == ["The attacked square differs by up to 2/255."]
 
 
 def test_the_bundle_holds_no_local_path(example_run: Run) -> None:

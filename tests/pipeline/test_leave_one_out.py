@@ -1,16 +1,12 @@
 """What each cached view contributes, against a slow loop that removes one view and decides again."""
 
-from collections.abc import Generator
-from typing import TypeVar
-
 import numpy as np
 import pytest
 
-from rita_demo.pipeline.leave_one_out import leave_one_out_steps
+from rita_demo.pipeline.rerun import leave_one_out_steps
+from rita_demo.process.generators import run_to_end
 from rita_demo.records import CacheState, Run
 from tests.ui.fake_engine import FakeEngine
-
-T = TypeVar("T")
 
 
 def filled(run: Run, seed: int) -> CacheState:
@@ -26,15 +22,6 @@ def filled(run: Run, seed: int) -> CacheState:
     return CacheState(**arrays, pictures=1, key=empty.key)
 
 
-def value_of(steps: Generator[int, None, T]) -> T:
-    """What a generator returns."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
-
-
 def test_each_views_contribution_equals_a_decision_without_it(example_run: Run) -> None:
     engine = FakeEngine(spread=0.2)
     run, state = example_run, filled(example_run, 0)
@@ -46,7 +33,7 @@ def test_each_views_contribution_equals_a_decision_without_it(example_run: Run) 
     def lead(total: np.ndarray) -> float:
         return min(float(v) for k, v in enumerate(total) if k != run.label) - float(total[run.label])
 
-    full, found = decide(state), value_of(steps)
+    full, found = decide(state), run_to_end(steps)
     places = [(k, slot) for k in range(3) for slot in range(int(state.count[k]))]
     assert [(one.k, one.slot) for one in found] == places
     for one in found:

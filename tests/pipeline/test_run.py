@@ -1,7 +1,7 @@
 """A run of one picture, on the embedded model and a real photograph."""
 
 import shutil
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from rita_demo.engine.engine import Engine
 from rita_demo.pipeline.export import arrays_file, to_arrays, to_json
 from rita_demo.pipeline.rerun import repeat_view_seeds, rescore
 from rita_demo.pipeline.run import outcome, run_picture, run_picture_steps
+from rita_demo.process.generators import run_to_end
 from rita_demo.records import Picture, Run, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
@@ -39,44 +40,28 @@ def example_run(engine: Engine, coffee: Picture) -> Run:
     return run_picture(engine, coffee, NAMES, QUICK, label=0)
 
 
-def test_both_sides_use_the_same_cache_and_one_updates_it(example_run: Run) -> None:
+def test_both_sides_use_one_cache_and_a_picture_updates_it_once(
+    engine: Engine, coffee: Picture, example_run: Run
+) -> None:
     assert example_run.clean.trace.cache.pictures == example_run.attacked.trace.cache.pictures == 0
-    assert example_run.cache_before.pictures == 0
-    assert example_run.cache_after.pictures == 1
-
-
-def test_rerunning_a_picture_does_not_insert_it_twice(engine: Engine, coffee: Picture, example_run: Run) -> None:
+    assert (example_run.cache_before.pictures, example_run.cache_after.pictures) == (0, 1)
     again = run_picture(engine, coffee, NAMES, QUICK.replace(budget=8), label=0, previous=example_run)
     assert again.cache_after.pictures == 1
     other = Picture(coffee.pixels[::-1].copy(), "upside down")
     assert run_picture(engine, other, NAMES, QUICK, previous=again).cache_after.pictures == 2
+    renamed = run_picture(engine, coffee, ("dotted", "banded"), QUICK, cache=example_run.cache_after)
+    assert renamed.cache_before.pictures == 0  # a cache of other classes is not used
+    assert renamed.cache_before.features.shape[0] == 2
 
 
-def test_a_cache_of_another_vocabulary_is_not_used(engine: Engine, coffee: Picture, example_run: Run) -> None:
-    other = run_picture(engine, coffee, ("dotted", "banded"), QUICK, cache=example_run.cache_after)
-    assert other.cache_before.pictures == 0
-    assert other.cache_before.features.shape[0] == 2
-
-
-def test_defend_only_does_not_change_the_picture(engine: Engine, coffee: Picture) -> None:
+def test_without_attack_and_label_clips_answer_counts_as_right(engine: Engine, coffee: Picture) -> None:
     run = run_picture(engine, coffee, NAMES, QUICK.replace(attack="none"))
     assert run.attack is None
     assert run.attacked is run.clean
     assert run.cache_after.pictures == 1
     assert "No attack" in run.threat_model.sentences[0]
-
-
-def test_without_a_label_the_clip_prediction_counts_as_right(engine: Engine, coffee: Picture) -> None:
-    run = run_picture(engine, coffee, NAMES, QUICK)
     assert not run.label_given
     assert run.label == run.clean.verdicts["clip"].label
-
-
-def test_attack_probabilities_equal_clip_on_view_zero(example_run: Run) -> None:
-    assert example_run.attack is not None
-    np.testing.assert_allclose(
-        example_run.attack.probability[-1], example_run.attacked.verdicts["clip"].probability, atol=2e-2
-    )
 
 
 @pytest.mark.parametrize("settings", [QUICK, PAPER.replace(views=16, steps=3, budget=4)])
@@ -92,20 +77,6 @@ def test_the_json_keeps_the_contract(engine: Engine, coffee: Picture, settings) 
         rita = {k: np.array(v) for k, v in methods["rita"].items() if isinstance(v, list)}
         weight = exported["settings"]["cache_weight"]
         np.testing.assert_allclose(rita["total"], rita["prompt_distance"] + weight * rita["cache_distance"], atol=1e-6)
-
-
-def test_numpy_recomputes_the_decision_from_the_arrays_alone(example_run: Run) -> None:
-    arrays, s = to_arrays(example_run), example_run.settings
-    cost = 1 - np.einsum("nd,kmd->knm", arrays["view_features"], arrays["prompt_features"])
-    rows = arrays["prompt_plan"].sum(2)
-    assert (rows <= arrays["view_weight"] + 1e-5).all()
-    np.testing.assert_allclose(rows.sum(1), s.transported_mass, atol=1e-5)
-    columns = arrays["prompt_plan"].sum(1) / s.transported_mass
-    np.testing.assert_allclose(columns, arrays["prompt_weight"], atol=1e-5)
-    distance = (arrays["prompt_plan"] * cost).sum((1, 2)) / s.transported_mass
-    np.testing.assert_allclose(distance, arrays["prompt_distance"], atol=1e-5)
-    total = distance + s.cache_weight * arrays["cache_distance"]
-    assert total.argmin() == example_run.attacked.verdicts["rita"].label
 
 
 def test_the_documents_example_reads_the_decision_from_the_file_alone(
@@ -132,6 +103,8 @@ def test_every_key_of_the_json_is_documented(example_run: Run) -> None:
     assert exported["temperature"] == pytest.approx(float(to_arrays(example_run)["temperature"][0]))
     assert exported["attacked"]["masking"] is None
     assert example_run.attack is not None
+    clip = example_run.attacked.verdicts["clip"]  # the attack's probabilities are CLIP's on view zero
+    np.testing.assert_allclose(example_run.attack.probability[-1], clip.probability, atol=2e-2)
     flat = replace(example_run, attack=replace(example_run.attack, gradient=0.0))
     assert to_json(flat)["attacked"]["masking"] == [QUESTIONS[1]]
 
@@ -147,22 +120,20 @@ def test_numpy_recomputes_both_transports_with_a_filled_cache(
     second = run_picture(engine, other, NAMES, settings, previous=first)
     arrays, s = to_arrays(second), second.settings
     x, a = (arrays[name].astype(float) for name in ("view_features", "view_weight"))
-    total = []
+    total = np.zeros(len(NAMES))
     for k, count in enumerate(arrays["cache_count"]):
         clouds = [(arrays["prompt_features"][k], arrays["prompt_weight"][k].astype(float), 1.0)]
         if count:
-            atoms = arrays["cache_aligned"][k, :count]
-            clouds.append((atoms, np.full(count, 1 / count), s.cache_weight))
+            clouds.append((arrays["cache_aligned"][k, :count], np.full(count, 1 / count), s.cache_weight))
         elif s.empty_class == "text_mean":
             clouds.append((arrays["text_mean"][k : k + 1], np.ones(1), s.cache_weight))
-        total.append(
-            sum(
-                share * solve(cost_matrix(x, z), a, b, s.entropy_weight, s.transported_mass).value
-                for z, b, share in clouds
-            )
-        )
+        for z, b, share in clouds:
+            total[k] += share * solve(cost_matrix(x, z), a, b, s.entropy_weight, s.transported_mass).value
     assert (arrays["cache_count"] > 0).any()
     np.testing.assert_allclose(total, second.attacked.trace.total, atol=1e-5)
+    rows, columns = arrays["prompt_plan"].sum(2), arrays["prompt_plan"].sum(1) / s.transported_mass
+    assert (rows <= arrays["view_weight"] + 1e-5).all()
+    np.testing.assert_allclose(columns, arrays["prompt_weight"], atol=1e-5)
 
 
 @pytest.mark.parametrize("roundtrip", ["round", "truncate"])
@@ -207,7 +178,7 @@ def test_outcomes_are_named(target: int | None, clean: int, attacked: int, word:
 
 
 @pytest.mark.parametrize(("label", "target"), [(6, None), (-1, None), (0, 9), (0, 0)])
-def test_a_class_outside_the_vocabulary_gives_an_error_message(
+def test_a_class_outside_the_vocabulary_is_an_error(
     engine: Engine, coffee: Picture, label: int, target: int | None
 ) -> None:
     with pytest.raises(SettingError):
@@ -221,10 +192,6 @@ def test_a_targeted_attack_lowers_its_own_loss(engine: Engine, coffee: Picture) 
     assert "dog" in run.threat_model.goal
 
 
-def test_a_picture_is_encoded_once(engine: Engine, coffee: Picture) -> None:
-    assert engine.encode_views(coffee, QUICK) is engine.encode_views(coffee, QUICK.replace(entropy_weight=1.0))
-
-
 @pytest.mark.slow
 def test_every_method_answers_from_one_encoding_and_ablations_are_parts_of_rita(
     engine: Engine, coffee: Picture, example_run: Run, monkeypatch: pytest.MonkeyPatch
@@ -232,18 +199,16 @@ def test_every_method_answers_from_one_encoding_and_ablations_are_parts_of_rita(
     monkeypatch.setattr(engine._backbone, "encode_views", None)  # the views are known by now
     names = tuple(name for name, defence in DEFENCES.items() if not defence.reads_pixels)
     run = run_picture(engine, coffee, NAMES, QUICK, label=0, methods=names)
-    for side in (run.clean, run.attacked):
+    for side, plain in ((run.clean, example_run.clean), (run.attacked, example_run.attacked)):
         assert tuple(side.verdicts) == names
         trace, said = side.trace, side.verdicts
         for name in DEFAULT_METHODS:
-            np.testing.assert_array_equal(
-                said[name].probability, getattr(example_run, _side_of(run, side)).verdicts[name].probability
-            )
-        prompts, memory = (np.sort(trace.prompt_transport.distance)[:2], np.sort(trace.cache_distance)[:2])
-        assert said["rita_prompts"].label == trace.prompt_transport.distance.argmin()
-        assert np.isclose(said["rita_prompts"].margin, prompts[1] - prompts[0], atol=1e-6)
-        assert said["rita_memory"].label == trace.cache_distance.argmin()
-        assert np.isclose(said["rita_memory"].margin, memory[1] - memory[0], atol=1e-6)
+            np.testing.assert_array_equal(said[name].probability, plain.verdicts[name].probability)
+        parts = {"rita_prompts": trace.prompt_transport.distance, "rita_memory": trace.cache_distance}
+        for name, distance in parts.items():
+            best, second = np.sort(distance)[:2]
+            assert said[name].label == distance.argmin()
+            assert np.isclose(said[name].margin, second - best, atol=1e-6)
         untuned, _ = engine.decide(side.encoded_views, run.class_prompts, None, QUICK.replace(tuning_steps=0))
         assert np.isclose(said["rita_untuned"].margin, untuned.verdict.margin)
         # the memory was empty before: kept or emptied is the same
@@ -255,13 +220,7 @@ def test_every_method_answers_from_one_encoding_and_ablations_are_parts_of_rita(
     assert not np.isclose(now["rita_prompts"].margin, run.attacked.verdicts["rita_prompts"].margin)
 
 
-def _side_of(run: Run, side) -> str:
-    return "clean" if side is run.clean else "attacked"
-
-
-def test_descriptions_of_unequal_number_are_prompts_and_padding_moves_nothing(
-    engine: Engine, coffee: Picture, tmp_path: Path
-) -> None:
+def test_descriptions_are_prompts_and_padding_moves_nothing(engine: Engine, coffee: Picture, tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     path.write_text('{"cup": ["a mug with a handle", "tea on a saucer"], "crab": ["claws"]}')
     settings = QUICK.replace(descriptions=str(path), attack="none")
@@ -272,52 +231,24 @@ def test_descriptions_of_unequal_number_are_prompts_and_padding_moves_nothing(
     moved = arrays["prompt_plan"].sum((1, 2))
     np.testing.assert_allclose(moved, settings.transported_mass, atol=1e-5)
     assert not arrays["prompt_plan"][1, :, 5].any()
-    for k in range(2):
-        atoms = arrays["prompt_weight"][k] > 0
-        cost = cost_matrix(arrays["view_features"], arrays["prompt_features"][k, atoms])
-        weight = arrays["prompt_weight"][k, atoms]
-        slow = solve(
-            cost.astype(float),
-            arrays["view_weight"].astype(float),
-            weight.astype(float),
-            settings.entropy_weight,
-            settings.transported_mass,
-            settings.objective,
-        )
-        assert np.isclose(arrays["prompt_distance"][k], slow.value, atol=1e-4)
 
 
 def test_an_abandoned_attack_releases_the_engine(engine: Engine, coffee: Picture) -> None:
     steps = run_picture_steps(engine, coffee, NAMES, QUICK.replace(attack_seed=5), label=0)
     next(steps), next(steps)  # the visitor leaves in the middle of the attack
-    finished = threading.Event()
-
-    def another_run() -> None:
-        run_picture(engine, coffee, NAMES, QUICK.replace(attack_seed=6), label=0)
-        finished.set()
-
-    threading.Thread(target=another_run, daemon=True).start()
-    assert finished.wait(60)
+    other = run_picture_steps(engine, coffee, NAMES, QUICK.replace(attack_seed=6), label=0)
+    assert ThreadPoolExecutor(1).submit(run_to_end, other).result(60).attack is not None
 
 
 def test_concurrent_runs_use_their_own_vocabulary(engine: Engine, coffee: Picture) -> None:
     wanted = [("cup", "cat"), ("crab", "dog", "face"), ("rocket", "cup", "chair", "tree")]
-    got: dict[int, Run] = {}
-
-    def visit(number: int) -> None:
-        got[number] = run_picture(engine, coffee, wanted[number], QUICK)
-
-    threads = [threading.Thread(target=visit, args=(i,)) for i in range(3)]
-    [t.start() for t in threads]
-    [t.join() for t in threads]
-    assert [got[i].class_prompts.names for i in range(3)] == wanted
-    for i, names in enumerate(wanted):
-        assert got[i].attacked.verdicts["rita"].probability.shape == (len(names),)
+    with ThreadPoolExecutor(3) as threads:
+        runs = list(threads.map(lambda names: run_picture(engine, coffee, names, QUICK), wanted))
+    assert [run.class_prompts.names for run in runs] == wanted
+    assert [run.attacked.verdicts["rita"].probability.size for run in runs] == [2, 3, 4]
 
 
-def test_features_of_another_model_are_refused_even_where_they_would_fit(
-    tiny_model_dir: Path, tmp_path: Path, coffee: Picture
-) -> None:
+def test_features_of_another_model_are_refused(tiny_model_dir: Path, tmp_path: Path, coffee: Picture) -> None:
     """A visitor may choose another model while a picture of the first is on screen."""
     shutil.copytree(tiny_model_dir, tmp_path / "other")
     first, other = (Engine(f"local-dir:{d}", "cpu") for d in (tiny_model_dir, tmp_path / "other"))

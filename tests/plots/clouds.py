@@ -21,16 +21,9 @@ def make_cloud(seed: int = 0, *, spread: float = 0.3, cached: bool = True) -> Fe
     n = len(label)
     views = centres[label][:, None] + spread * rng.normal(size=(n, VIEWS_SHOWN, WIDTH))
     prompts = unit(centres[:, None] + 0.2 * rng.normal(size=(len(NAMES), 2, WIDTH)))
-    class_prompts = ClassPrompts(
-        NAMES,
-        tuple((f"a {name}", f"one {name}") for name in NAMES),
-        prompts,
-        np.full((len(NAMES), 2), 0.5, np.float32),
-        unit(centres),
-        ((),) * len(NAMES),
-        0.1,
-        "test",
-    )
+    sentences = tuple((f"a {name}", f"one {name}") for name in NAMES)
+    weight, unknown = np.full((len(NAMES), 2), 0.5, np.float32), ((),) * len(NAMES)
+    class_prompts = ClassPrompts(NAMES, sentences, prompts, weight, unit(centres), unknown, 0.1, "test")
     features = np.zeros((len(NAMES), SLOTS, WIDTH), np.float32)
     count, born = np.zeros(len(NAMES), int), np.full((len(NAMES), SLOTS), -1)
     if cached:

@@ -8,27 +8,18 @@ import numpy as np
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import AttackStepResult, MeasuredCell, Run, Tuning, Verdict, ViewSeedResult
+from rita_demo.records.measurement import AblationPoint
 from rita_demo.settings import RECOMMENDED, Settings
 from tests.ui.fake_engine import FakeEngine
 
-NAMES = (
-    "cup",
-    "crab",
-    "mayfly",
-    "water lilly",
-    "wheelchair",
-    "laptop",
-    "stop sign",
-    "umbrella",
+HOSTILE = (
     "<b>bold</b> & <a href='http://example.org'>link</a>",
     "🦀 crab with an emoji",
     "n" * 300,
     "%{x} ${alert(1)}",
-    "panda",
-    "lamp",
-    "chair",
-    "anchor",
 )
+NAMES = ("cup", "crab", "mayfly", "water lilly", "wheelchair", "laptop", "stop sign", "umbrella", *HOSTILE)
+NAMES += ("panda", "lamp", "chair", "anchor")
 
 
 def measured_cell(accuracy: float, **changes: Any) -> MeasuredCell:
@@ -39,14 +30,18 @@ def measured_cell(accuracy: float, **changes: Any) -> MeasuredCell:
     return replace(cell, **changes)
 
 
-def softmax(x: np.ndarray) -> np.ndarray:
-    e = np.exp(x - x.max())
-    return e / e.sum()
+def ablation_point(accuracy: float, method: str = "rita", backbone: str = "embedded", **changes: Any) -> AblationPoint:
+    """TEST DATA: such a cell with the recommended settings, but for ``changes`` of its columns and its settings."""
+    columns = {"attack": "pgd", "budget": 4, "protocol": "stream"} | changes
+    cell = {name: columns[name] for name in ("attack", "budget", "protocol")}
+    settings = RECOMMENDED.as_dict() | columns if method == "rita" else {}
+    return AblationPoint(measured_cell(accuracy, method=method, backbone=backbone, **cell), settings)
 
 
-def simple_verdict(probability: np.ndarray) -> Verdict:
-    best = np.sort(probability)[::-1]
-    return Verdict(int(probability.argmax()), probability, float(best[0] - best[1]), "probability")
+def verdict(logits: np.ndarray) -> Verdict:
+    p = np.exp(logits - logits.max())
+    p /= p.sum()
+    return Verdict(int(p.argmax()), p, float(np.diff(np.sort(p))[-1]), "probability")
 
 
 class TuningEngine(FakeEngine):
@@ -69,25 +64,22 @@ def make_run(seed: int = 0, settings: Settings = RECOMMENDED, attack: bool = Tru
 def make_attack_steps(run: Run) -> list[AttackStepResult]:
     """TEST DATA: every method's answer moving from the clean to the attacked side."""
     frames = []
-    last = len(run.attack.loss) - 1
-    for step in range(last + 1):
-        share = (step / last) ** 0.5
+    for step, share in enumerate(np.linspace(0, 1, len(run.attack.loss)) ** 0.5):
         verdicts = {}
         for method in ("clip", "ensemble", "rita"):
-            ends = [np.log(s.verdicts[method].probability + 1e-9) for s in (run.clean, run.attacked)]
-            verdicts[method] = simple_verdict(softmax((1 - share) * ends[0] + share * ends[1]))
+            clean, attacked = (np.log(s.verdicts[method].probability + 1e-9) for s in (run.clean, run.attacked))
+            verdicts[method] = verdict((1 - share) * clean + share * attacked)
         frames.append(AttackStepResult(step, replace(run.attacked, verdicts=verdicts)))
     return frames
 
 
-def make_view_seed_results(run: Run, n: int = 10, seed: int = 2) -> list[ViewSeedResult]:
-    """TEST DATA: the attacked side's answers with noise for each seed."""
-    rng = np.random.default_rng(seed)
-    draws = []
-    for number in range(n):
+def make_view_seed_results(run: Run) -> list[ViewSeedResult]:
+    """TEST DATA: the attacked side's answers with noise for each of ten seeds."""
+    rng, draws = np.random.default_rng(2), []
+    for number in range(10):
         verdicts = {"clip": run.attacked.verdicts["clip"]}
         for method, noise in (("ensemble", 1.5), ("rita", 0.8)):
             logits = np.log(run.attacked.verdicts[method].probability + 1e-9)
-            verdicts[method] = simple_verdict(softmax(logits + noise * rng.standard_normal(logits.size)))
+            verdicts[method] = verdict(logits + noise * rng.standard_normal(logits.size))
         draws.append(ViewSeedResult(number, verdicts))
     return draws

@@ -1,12 +1,14 @@
-"""The attack's steps as data, against their records (TEST DATA)."""
+"""The attack's steps and the budget curves as data, against their records (TEST DATA)."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from rita_demo.plots import attack_steps
+from rita_demo.plots import accuracy_by_budget, attack_steps
 from rita_demo.plots.attack.attack_steps import MIN_LABEL_GAP, _spread_labels
-from rita_demo.records import Run
-from tests.plots.synthetic import make_attack_steps, make_run
+from rita_demo.records import MeasuredCell, Run
+from tests.plots.synthetic import make_attack_steps, measured_cell
 
 
 def _trace(figure, name):
@@ -17,37 +19,30 @@ def test_every_method_is_drawn_at_its_probability_of_the_true_class_and_wrong_an
     step_results = make_attack_steps(example_run)
     figure = attack_steps(example_run, step_results, 3)
     for method, name in (("clip", "CLIP"), ("ensemble", "Ensemble"), ("rita", "RITA")):
-        wanted = [100 * f.image_result.verdicts[method].probability[example_run.label] for f in step_results]
-        assert _trace(figure, name).y == pytest.approx(wanted)
-        assert list(_trace(figure, name).x) == [f.step for f in step_results]
-        right = [f.image_result.verdicts[method].label == example_run.label for f in step_results]
-        assert list(_trace(figure, name).marker.symbol) == ["circle" if r else "x-thin" for r in right]
+        line, answers = _trace(figure, name), [f.image_result.verdicts[method] for f in step_results]
+        assert line.y == pytest.approx([100 * answer.probability[example_run.label] for answer in answers])
+        assert list(line.x) == [f.step for f in step_results]
+        right = [answer.label == example_run.label for answer in answers]
+        assert list(line.marker.symbol) == ["circle" if r else "x-thin" for r in right]
         assert all(right) == (method != "clip")
 
 
-def test_without_step_results_loss_and_clip_are_drawn_from_the_attack(example_run: Run):
+def test_without_step_results_loss_and_clip_are_drawn_from_the_attack_and_they_may_be_unordered(example_run: Run):
     figure = attack_steps(example_run, [], 0)
     assert _trace(figure, "loss").y == pytest.approx(np.asarray(example_run.attack.loss))
     assert figure.layout.yaxis2.title.text == "nats"
     assert _trace(figure, "CLIP").y == pytest.approx(100 * example_run.attack.probability[:, example_run.label])
     assert len(_trace(figure, "RITA").x or ()) == 0
-
-
-@pytest.mark.parametrize(("asked", "marked"), [(-5, 0), (3, 3), (99, 7)])
-def test_the_cursor_is_at_the_step_clipped_to_the_range(example_run: Run, asked, marked):
-    assert attack_steps(example_run, [], asked).layout.shapes[0].x0 == marked
-
-
-def test_changing_the_step_changes_no_axis(example_run: Run):
-    one, two = (attack_steps(example_run, make_attack_steps(example_run), s).layout for s in (0, 5))
-    assert (one.xaxis, one.yaxis, one.yaxis2) == (two.xaxis, two.yaxis, two.yaxis2)
-
-
-def test_step_results_may_be_unordered_and_incomplete_and_missing_without_an_attack(example_run: Run):
     step_results = make_attack_steps(example_run)
     figure = attack_steps(example_run, [step_results[4], step_results[0]], 0)
     assert list(_trace(figure, "RITA").x) == [0, 4]
-    assert "only defended" in attack_steps(make_run(attack=False), [], 0).meta["alt"]
+
+
+def test_the_cursor_is_at_the_step_clipped_to_the_range_and_changes_no_axis(example_run: Run):
+    first, *others = (attack_steps(example_run, make_attack_steps(example_run), step).layout for step in (-5, 3, 99))
+    assert [layout.shapes[0].x0 for layout in (first, *others)] == [0, 3, 7]
+    for other in others:
+        assert (other.xaxis, other.yaxis, other.yaxis2) == (first.xaxis, first.yaxis, first.yaxis2)
 
 
 def test_labels_that_would_overlap_are_moved_apart_in_their_order():
@@ -55,3 +50,34 @@ def test_labels_that_would_overlap_are_moved_apart_in_their_order():
     heights = [placed[m] for m in ("clip", "ensemble", "rita")]
     assert np.diff(heights) == pytest.approx([MIN_LABEL_GAP, MIN_LABEL_GAP])
     assert max(_spread_labels({"a": (0, 100.0), "b": (0, 100.0)}).values()) <= 100
+
+
+def cell(method: str, attack: str, budget: int, steps: int, accuracy: float) -> MeasuredCell:
+    return measured_cell(accuracy, method=method, attack=attack, budget=budget, steps=steps, protocol="off")
+
+
+CELLS = [
+    cell("clip", "none", 4, 7, 70.0),
+    cell("clip", "pgd", 1, 7, 20.0),
+    cell("clip", "pgd", 4, 7, 2.0),
+    cell("clip", "pgd", 4, 50, 1.0),
+    cell("clip", "fgsm", 4, 1, 10.0),
+]
+
+
+def test_a_line_per_method_and_number_of_steps_from_the_clean_accuracy_on() -> None:
+    figure = accuracy_by_budget({"model": CELLS})
+    short, long = figure.data
+    assert (list(short.x), list(short.y)) == ([0, 1, 4], [70.0, 20.0, 2.0])
+    assert (list(long.x), list(long.y)) == ([0, 4], [70.0, 1.0])
+    assert list(short.error_y.array) == [4.0, 4.0, 4.0]
+    assert "2 % right" in short.customdata[2][0]
+    assert "PGD-7 at 4/255: 2 % right" in figure.meta["alt"]
+
+
+def test_two_squares_are_two_rows_the_legend_names_every_method_and_missing_data_shows_a_message() -> None:
+    both = [*CELLS, *(replace(cell, method="rita") for cell in CELLS)]
+    figure = accuracy_by_budget({"model": both, "picture": CELLS})
+    assert all(method in figure.layout.annotations[-1].text for method in ("CLIP", "RITA"))
+    assert figure.layout.yaxis.domain[0] > figure.layout.yaxis2.domain[1]
+    assert "No measurements" in accuracy_by_budget({}).meta["alt"]

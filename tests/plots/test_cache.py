@@ -9,6 +9,7 @@ from rita_demo.analysis import project_to_plane
 from rita_demo.plots import cache_distances, procrustes_plane
 from rita_demo.plots.theme import COLOURS
 from rita_demo.records import ProcrustesPlane, Run
+from tests.plots.clouds import unit
 
 
 def test_every_class_shows_its_cost_with_and_without_the_memory(example_run: Run) -> None:
@@ -29,13 +30,10 @@ def test_every_class_shows_its_cost_with_and_without_the_memory(example_run: Run
 @pytest.fixture
 def example_plane() -> ProcrustesPlane:
     rng = np.random.default_rng(0)
-    X = rng.normal(0, 1, (3, 12)) + 1
-    plane = project_to_plane(X / np.linalg.norm(X, axis=1, keepdims=True), rng.normal(0, 1, 12))
-    assert plane is not None
-    return plane
+    return project_to_plane(unit(rng.normal(0, 1, (3, 12)) + 1), rng.normal(0, 1, 12))
 
 
-def test_the_plane_draws_every_view_three_times(example_plane: ProcrustesPlane) -> None:
+def test_the_plane_draws_every_view_three_times_and_unselected_ones_grey(example_plane: ProcrustesPlane) -> None:
     figure = procrustes_plane(example_plane, "<b>cup</b>", selected=1)
     marks = {t.name: t for t in figure.data if t.mode == "markers"}
     for stage in ("before", "smallest", "svd"):
@@ -43,6 +41,7 @@ def test_the_plane_draws_every_view_three_times(example_plane: ProcrustesPlane) 
         assert points == pytest.approx(getattr(example_plane, stage))
         assert [d[0] for d in marks[stage].customdata] == [0, 1, 2]
         assert marks[stage].marker.size[1] > marks[stage].marker.size[0]
+        assert [tone == COLOURS["other"] for tone in marks[stage].marker.color] == [True, False, True]
     assert not any("<b>cup" in a.text for a in figure.layout.annotations)
     assert f"{np.degrees(example_plane.angle):.0f} degrees" in figure.meta["alt"]
     assert f"({100 * example_plane.share[0, 0]:.0f} % before)" in figure.layout.xaxis.title.text
@@ -68,14 +67,4 @@ def test_labels_of_the_plane_do_not_overlap_the_arc_or_the_circle(angle: float) 
     assert (prompts.y, prompts.yanchor, prompts.xanchor) == (0, "top", "right")  # these words below
     assert prompts.x < 1
     assert mean.y > max(arc.y) or mean.xanchor == "left"
-    inside = mean.xanchor == "right"
-    assert inside == (angle < 0.9)
-    assert np.hypot(mean.x, mean.y) < 1 if inside else np.hypot(mean.x, mean.y) == pytest.approx(1)
-
-
-def test_unselected_views_are_grey_and_none_disappears(example_plane: ProcrustesPlane) -> None:
-    for chosen in (None, 1):
-        marks = {t.name: t for t in procrustes_plane(example_plane, "cup", chosen).data}
-        tones = marks["before"].marker.color
-        assert len(tones) == 3
-        assert [t == COLOURS["other"] for t in tones] == [chosen is not None and j != 1 for j in range(3)]
+    assert (mean.xanchor == "right") == (angle < 0.9) == (np.hypot(mean.x, mean.y) < 1 - 1e-9)

@@ -3,11 +3,13 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 from rita_demo.plots import attack_steps, class_costs, css_variables, plan_heatmap, view_entropies, view_seed_results
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, percent, printable
-from rita_demo.plots.theme import CLASS_PALETTE, CSS_ROLES, DARK_COLOURS, PALETTE
+from rita_demo.plots.theme import CLASS_STYLES, DARK_COLOURS, PALETTE
 from rita_demo.records import Run
 from tests.plots.synthetic import make_attack_steps, make_view_seed_results
 
@@ -24,16 +26,13 @@ def _figures(run: Run):
     ]
 
 
-def _strings(node):
+def _strings(node) -> list[str]:
+    """All texts but the text alternative, which is plain text, set as textContent."""
     if isinstance(node, dict):
-        for key, value in node.items():
-            if key != "alt":  # plain text, set as textContent
-                yield from _strings(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from _strings(value)
-    elif isinstance(node, str):
-        yield node
+        node = [value for key, value in node.items() if key != "alt"]
+    if isinstance(node, list):
+        return [text for value in node for text in _strings(value)]
+    return [node] if isinstance(node, str) else []
 
 
 def test_figures_hold_only_our_own_markup_and_no_name_reaches_a_hover_template(example_run: Run):
@@ -78,12 +77,12 @@ def test_percentages_never_round_to_0_or_100(share, digits, words):
 
 
 def test_every_light_colour_has_one_dark_partner_and_css_has_both():
-    assert len(DARK_COLOURS) == len(PALETTE) + len(CLASS_PALETTE)
+    assert len(DARK_COLOURS) == len(PALETTE) + len(CLASS_STYLES)
     for light, dark in PALETTE.values():
         assert re.fullmatch(r"#[0-9a-f]{6}", light)
         assert re.fullmatch(r"#[0-9a-f]{6}", dark)
     css = css_variables()
-    for role in CSS_ROLES:
+    for role in PALETTE:
         assert css.count(f"--rita-{role}:") == 2
 
 
@@ -113,5 +112,16 @@ def _contrast(one: str, other: str) -> float:
 def test_text_and_class_marks_have_enough_contrast_to_the_background(shade):
     for role in ("clean", "attack", "defence", "cache", "text", "quiet"):
         assert _contrast(PALETTE[role][shade], PALETTE["surface"][shade]) >= 4.5, role  # AA for words
-    for pair in CLASS_PALETTE:
-        assert _contrast(pair[shade], PALETTE["surface"][shade]) >= 3  # AA for graphics
+    for style in CLASS_STYLES:
+        assert _contrast(style[shade], PALETTE["surface"][shade]) >= 3  # AA for graphics
+
+
+def test_what_is_sent_is_what_was_added_and_checking_finds_a_value_unknown_to_plotly() -> None:
+    figure = Figure()
+    figure.add_scatter(x=np.array([1.0, np.nan]), y=[2, 3])
+    figure.layers = {"meta": {"alt": "two"}}
+    sent = json.loads(figure.to_json())
+    assert sent == {"data": [{"type": "scatter", "x": [1.0, None], "y": [2, 3]}], "layout": {"meta": {"alt": "two"}}}
+    figure.add_bar(y=[1], colour="red")
+    with pytest.raises(ValueError, match="colour"):
+        _ = figure.checked

@@ -5,7 +5,7 @@ import html
 import numpy as np
 
 from rita_demo import analysis, plots
-from rita_demo.plots.theme import CLASS_PALETTE, COLOURS
+from rita_demo.plots.theme import COLOURS
 from rita_demo.records import TheoremBounds
 from rita_demo.records.measurement import AblationSweep, KlToOneHot
 from tests.plots.clouds import NAMES, VIEWS_SHOWN, make_cloud
@@ -17,12 +17,16 @@ POINTS = analysis.to_points(CLOUD)
 POSITIONS = np.random.default_rng(0).normal(size=(len(POINTS.kind), 2))
 
 
+def cloud(marks=POINTS, **more):
+    return plots.feature_cloud(marks, POSITIONS[: len(marks.kind)], NAMES, projection="PCA", **more)
+
+
 def traces(figure, name: str, x: str):
     return [t for t in figure.data if t.name == name and (t.xaxis or "x") == x]
 
 
 def test_pictures_are_left_views_right_at_the_positions_of_the_record() -> None:
-    figure = plots.feature_cloud(POINTS, POSITIONS, NAMES, projection="PCA", ids=CLOUD.ids)
+    figure = cloud(ids=CLOUD.ids)
     shown = (("attacked", "x"), ("view", "x2"), ("cached", "x2"))
     (left,), (right,), (held,) = (traces(figure, kind, panel) for kind, panel in shown)
     assert not traces(figure, "view", "x")
@@ -36,23 +40,19 @@ def test_pictures_are_left_views_right_at_the_positions_of_the_record() -> None:
     assert figure.layout.meta["select"] is True
 
 
-def test_the_same_class_has_the_same_colour_and_shape_in_both_panels() -> None:
-    figure = plots.feature_cloud(POINTS, POSITIONS, NAMES, projection="PCA")
+def test_the_same_class_has_the_same_colour_and_shape_in_both_panels_and_no_other_class_has() -> None:
+    figure = cloud()
     looks = {}
     for trace in traces(figure, "attacked", "x") + traces(figure, "view", "x2"):
         for (i, _), colour, symbol in zip(trace.customdata, trace.marker.color, trace.marker.symbol):
             looks.setdefault(int(POINTS.label[i]), set()).add((colour, symbol))
     assert all(len(look) == 1 for look in looks.values())
     assert len({next(iter(look)) for look in looks.values()}) == 3
-
-
-def test_a_hundred_classes_all_look_different() -> None:
     assert len({plots.class_style(k)[1:3] for k in range(100)}) == 100
-    assert len(CLASS_PALETTE) == 10
 
 
 def test_unselected_classes_are_grey_not_removed() -> None:
-    figure = plots.feature_cloud(POINTS, POSITIONS, NAMES, projection="PCA", k=1)
+    figure = cloud(k=1)
     (left,) = traces(figure, "attacked", "x")
     grey = [c == COLOURS["faint"] for c in left.marker.color]
     assert grey == [POINTS.label[i] != 1 for i, _ in left.customdata]
@@ -60,37 +60,32 @@ def test_unselected_classes_are_grey_not_removed() -> None:
 
 
 def test_a_line_connects_clean_attacked_and_cached_views() -> None:
-    figure = plots.feature_cloud(POINTS, POSITIONS, NAMES, projection="PCA", picture=2)
+    figure = cloud(picture=2)
     at = {kind: POSITIONS[(POINTS.kind == kind) & (POINTS.picture == 2)][0] for kind in ("clean", "attacked", "cached")}
     for panel in ("x", "x2"):
         first, second = traces(figure, "path", panel)
         assert np.allclose(np.stack([first.x, first.y], 1), [at["clean"], at["attacked"]])
         assert np.allclose(np.stack([second.x, second.y], 1), [at["attacked"], at["cached"]])
-    alone = plots.feature_cloud(POINTS, POSITIONS, NAMES, projection="PCA", picture=1)
-    assert len(traces(alone, "path", "x")) == 1  # none of its views is in the memory
+    assert len(traces(cloud(picture=1), "path", "x")) == 1  # none of its views is in the memory
 
 
 def test_the_cloud_names_every_shape_it_draws_and_no_other() -> None:
-    def key(marks=POINTS, places=POSITIONS, **more) -> str:
-        drawn = plots.feature_cloud(marks, places, NAMES, projection="PCA", **more)
-        return drawn.layout.annotations[drawn.layout.meta["wrap"][-1]].text
-
-    assert "○" in key()
-    assert "⋈" in key()
-    assert "━" not in key()
-    assert "┅" not in key()
-    followed = key(picture=2)
-    assert f'{COLOURS["attack"]}">━' in followed
-    assert f'{COLOURS["cache"]}">┅' in followed
-    assert "┅" not in key(picture=1)  # none of its views is in the memory
-    nothing = analysis.to_points(make_cloud(cached=False))
-    assert "○" not in key(nothing, POSITIONS[: len(nothing.kind)])
+    without = analysis.to_points(make_cloud(cached=False))
+    for figure, signs in (
+        (cloud(), "○⋈"),
+        (cloud(picture=2), "○⋈━┅"),
+        (cloud(picture=1), "○⋈━"),  # none of its views is in the memory
+        (cloud(without), "⋈"),
+    ):
+        key = figure.layout.annotations[figure.layout.meta["wrap"][-1]].text
+        assert [sign for sign in "○⋈━┅" if sign in key] == list(signs)
+        assert ("━" in signs) == (f'{COLOURS["attack"]}">━' in key)
 
 
 def test_the_kl_figure_draws_every_class_the_record_has_and_its_medians() -> None:
     one = analysis.kl_to_one_hot(CLOUD, FakeEngine().kl_to_one_hot)
     figure = plots.kl_to_one_hot(one, analysis.density, selected=1)
-    (scatter,) = [t for t in figure.data if t.name == "views in the memory, as filed" and t.xaxis == "x2"]
+    (scatter,) = traces(figure, "views in the memory, as filed", "x2")
     ks = [k for k, _ in scatter.customdata]
     assert ks == sorted((0, 1), key=lambda k: -one.original[k])
     assert np.allclose(scatter.x, one.cached[ks])
@@ -102,12 +97,8 @@ def test_the_kl_figure_draws_every_class_the_record_has_and_its_medians() -> Non
     raw = analysis.density(one.original, np.array(curve.x))
     assert np.allclose(curve.y, raw / raw.max())
     assert f"{one.medians[0]:.2f} nats" in figure.meta["alt"]
-    assert (
-        "nothing"
-        in plots.kl_to_one_hot(
-            analysis.kl_to_one_hot(make_cloud(cached=False), lambda f, *_: np.full(4, np.nan)), analysis.density
-        ).meta["alt"]
-    )
+    none = analysis.kl_to_one_hot(make_cloud(cached=False), lambda *_: np.full(4, np.nan))
+    assert "nothing" in plots.kl_to_one_hot(none, analysis.density).meta["alt"]
 
 
 def test_a_much_higher_density_does_not_hide_the_other() -> None:
@@ -116,9 +107,8 @@ def test_a_much_higher_density_does_not_hide_the_other() -> None:
     peaks = [c.max() for c in (analysis.density(spread, spread), analysis.density(spike, spike))]
     assert peaks[1] > 1000 * peaks[0]
     figure = plots.kl_to_one_hot(one, analysis.density)
-    curves = [t for t in figure.data if t.mode == "lines" and t.name != "change"]
-    assert [max(t.y) for t in curves] == [1, 1, 1]
-    pictures, remembered = curves[0], curves[1]
+    pictures, remembered, again = (t for t in figure.data if t.mode == "lines" and t.name != "change")
+    assert max(pictures.y) == max(remembered.y) == max(again.y) == 1
     assert spread.min() < pictures.x[np.argmax(pictures.y)] < spread.max()
     assert spike.min() <= remembered.x[np.argmax(remembered.y)] <= spike.max()
     assert "maximum = 1" in figure.layout.yaxis.title.text
@@ -148,8 +138,7 @@ def test_an_ablation_draws_its_values_in_order_with_intervals() -> None:
 
 
 def test_theorem_bounds_are_a_line_with_both_costs_on_it() -> None:
-    rng = np.random.default_rng(5)
-    lower = rng.random(4)
+    lower = np.random.default_rng(5).random(4)
     b = TheoremBounds(lower, lower + 1, lower / 2, lower / 2, lower + 0.4, lower + 0.9)
     figure = plots.theorem_bounds({"clean": b, "attacked": b}, NAMES, [2, 0, 1], selected=0, label=1)
     spans = [t for t in figure.data if t.name == "attacked bracket"]

@@ -20,16 +20,10 @@ def curve(right: list[bool]) -> AccuracyCurve:
 @pytest.fixture
 def trajectory() -> StreamTrajectory:
     right = {"clip": [False, True, False, False], "rita": [True, True, False, True]}
-    entered = CacheInsertions(
-        picture=np.array([0, 1, 3]),
-        label=np.array([0, 1, 1]),
-        slot=np.array([0, 0, 1]),
-        view=np.array([5, 0, 63]),
-        entropy=np.array([0.1, 0.9, 0.4]),
-        correct=np.array([True, False, True]),
-        count=np.array([1, 1, 2]),
-        correct_count=np.array([1, 0, 1]),
-        resultant_length=np.array([1.0, 1.0, 0.8]),
+    entered = (  # in the order of the record's fields
+        (0, 0, 0, 5, 0.1, True, 1, 1, 1.0),
+        (1, 1, 0, 0, 0.9, False, 1, 0, 1.0),
+        (3, 1, 1, 63, 0.4, True, 2, 1, 0.8),
     )
     return StreamTrajectory(
         names=NAMES,
@@ -38,7 +32,7 @@ def trajectory() -> StreamTrajectory:
         attacked=np.array([False, True, False, True]),
         answers={"clip": np.array([1, 2, 1, 0]), "rita": np.array([0, 2, 1, 1])},
         curves={name: curve(value) for name, value in right.items()},
-        insertions=entered,
+        insertions=CacheInsertions(*map(np.array, zip(*entered))),
         cache_size=np.array([1, 2, 2, 3]),
         purity=np.array([1.0, 0.5, 0.5, 2 / 3]),
         mean_entropy=np.array([0.1, 0.5, 0.5, 1.4 / 3]),
@@ -82,7 +76,7 @@ def test_a_view_under_its_true_class_is_a_circle_and_another_a_cross(trajectory)
 def test_classes_keep_their_position_at_another_time(trajectory) -> None:
     end = CacheStats(np.array([1, 2, 0]), np.array([1, 1, 0]), np.array([1.0, 0.8, 0.0]), ())
     start = CacheStats(np.array([1, 0, 0]), np.array([1, 0, 0]), np.array([1.0, 0.0, 0.0]), ())
-    late, early = class_cache(trajectory, end, end), class_cache(trajectory, start, end)
+    late, early = (class_cache(trajectory, now, end) for now in (end, start))
     assert late.layout.yaxis.ticktext == early.layout.yaxis.ticktext
     held, pure, strength = late.data
     assert (list(held.x), list(pure.x), list(strength.x)) == ([1, 2], [1, 1], [1.0, 0.8])
@@ -94,8 +88,7 @@ def test_classes_keep_their_position_at_another_time(trajectory) -> None:
 
 
 def test_figures_of_an_empty_memory_show_a_message(trajectory) -> None:
-    none = CacheInsertions(*(np.zeros(0, int) for _ in range(9)))
-    bare = replace(trajectory, insertions=none)
+    bare = replace(trajectory, insertions=CacheInsertions(*np.zeros((9, 0), int)))
     nothing = CacheStats(np.zeros(3, int), np.zeros(3, int), np.zeros(3), ())
     for figure in (cache_insertions(bare, 1), cache_growth(bare, 1), class_cache(bare, nothing, nothing)):
         assert figure.meta["alt"] == "Nothing has entered the memory yet."
@@ -103,8 +96,7 @@ def test_figures_of_an_empty_memory_show_a_message(trajectory) -> None:
 
 def test_a_long_stream_is_thinned_with_both_ends() -> None:
     kept = thinned_indices(50_000)
-    assert len(kept) <= MAX_MARKS
-    assert (kept[0], kept[-1]) == (0, 49_999)
+    assert (len(kept), kept[0], kept[-1]) == (MAX_MARKS, 0, 49_999)
     assert list(thinned_indices(3)) == [0, 1, 2]
 
 

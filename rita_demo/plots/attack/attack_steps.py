@@ -4,19 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import escaped, percent, reference_class
-from rita_demo.plots.shapes import outlined, vertical_line
-from rita_demo.plots.theme import (
-    COLOURS,
-    METHOD_STYLES,
-    annotation,
-    axis,
-    finalise,
-    label_width,
-    message_figure,
-    percent_ticks,
-)
+from rita_demo.plots.labels import escaped, method_colour, percent, reference_class
+from rita_demo.plots.shapes import label_width, outlined, percent_ticks, vertical_line
+from rita_demo.plots.theme import COLOURS, annotation, axis, finalise, message_figure
 from rita_demo.records import AttackStepResult, AttackTrace, Run
 
 PROBABILITY_DOMAIN, LOSS_DOMAIN = ((0.40, 1.0), (0.0, 0.26))  # the two panels, as shares of the height
@@ -27,13 +19,8 @@ def attack_steps(run: Run, step_results: Sequence[AttackStepResult], step: int) 
     """Probability of the true class per method (percent) above the attacker's loss (in its unit), over the steps.
 
     The ranges of the axes depend on the attack only, so that no slider changes them. A circle is a right answer, a cross
-    a wrong one. Marks carry ``customdata = (step,)``.
-
-    Args:
-        run: the run; without an attack the figure is a message.
-        step_results: the steps computed so far, in any order; CLIP's line needs none.
-        step: the step to mark, clipped to the range.
-    """
+    a wrong one. Marks carry ``customdata = (step,)``. ``step_results``: the steps computed so far, in any order; CLIP's
+    line needs none. ``step``: the step to mark, clipped to the range. Without an attack the figure is a message."""
     attack = run.attack
     if attack is None:
         return message_figure("No attack here: this picture was only defended.")
@@ -60,23 +47,24 @@ def attack_steps(run: Run, step_results: Sequence[AttackStepResult], step: int) 
     notes = [
         annotation(words, 0, 1.0, yshift=6, xshift=-44),
         annotation(f"What the attack increases: {goal}", 0, LOSS_DOMAIN[1], yshift=3),
-        *(_end_label(m, ends[m][0], y) for m, y in _spread_labels(ends).items()),
     ]
+    for method, y in _spread_labels(ends).items():
+        font, at = {"size": 12, "color": method_colour(method)}, {"xref": "x", "yref": "y", "yanchor": "middle"}
+        notes.append(annotation(DEFENCES[method].title, ends[method][0], y, **at, xshift=9, font=font))
     low, high = float(loss.min()), float(loss.max())
     pad = 0.12 * max(high - low, 0.1)
-    parts = [f"{METHOD_STYLES[m]['title']} {percent(y / 100)} at step {s}" for m, (s, y) in ends.items()]
+    parts = [f"{DEFENCES[m].title} {percent(y / 100)} at step {s}" for m, (s, y) in ends.items()]
     return finalise(
         figure,
         kind="attack_steps",
         alt=f"Probability of {reference_class(run)} along {last} attack steps: {', '.join(parts)}. What the attack "
         f"increases, {goal}, goes from {loss[0]:.2f} to {loss[-1]:.2f} {attack.loss_unit}.",
         pickable=True,
-        wrap=[0],
-        narrow={"margin.t": 50},
+        narrow_top=50,
         hovermode="x",
         annotations=notes,
         shapes=[vertical_line(int(np.clip(step, 0, last)), "quiet", "dot", xref="x", layer="below")],
-        margin={"l": 52, "r": label_width([METHOD_STYLES[m]["title"] for m in ends]), "t": 34, "b": 40},
+        margin={"l": 52, "r": label_width([DEFENCES[m].title for m in ends]), "t": 34, "b": 40},
         xaxis=axis(
             range=[-0.25, last + 0.25], dtick=max(1, round(last / 10)), title="attack step", anchor="y2", showgrid=False
         ),
@@ -113,20 +101,20 @@ def _lines(
 
 
 def _draw_line(figure: Figure, run: Run, method: str, line: list[tuple[int, float, int]]) -> None:
-    style = METHOD_STYLES[method]
+    defence, colour = DEFENCES[method], method_colour(method)
     right = [k == run.label for *_, k in line]
     symbols, sizes = ["circle" if r else "x-thin" for r in right], [7 if r else 9 for r in right]
     figure.add_marks(
         "%{text}",
         x=[step for step, *_ in line],
         y=[100 * p for _, p, _ in line],
-        name=style["title"],
+        name=defence.title,
         mode="lines+markers",
-        line={"color": style["colour"], "dash": style["dash"], "width": 2},
-        marker=outlined(symbols, style["colour"], sizes) | {"opacity": 1},
+        line={"color": colour, "dash": defence.dash, "width": 2},
+        marker=outlined(symbols, colour, sizes) | {"opacity": 1},
         customdata=[[step] for step, *_ in line],
         text=[
-            f"{style['title']}: {escaped(run.class_prompts.names[k], 40)} · {reference_class(run)} {percent(p, 1)}"
+            f"{defence.title}: {escaped(run.class_prompts.names[k], 40)} · {reference_class(run)} {percent(p, 1)}"
             for _, p, k in line
         ],
         cliponaxis=False,
@@ -142,9 +130,3 @@ def _spread_labels(ends: dict[str, tuple[int, float]]) -> dict[str, float]:
         placed[method] = floor
     over = max([*placed.values(), 100.0]) - 100.0
     return {m: y - over for m, y in placed.items()}
-
-
-def _end_label(method: str, step: int, height: float) -> dict:
-    style = METHOD_STYLES[method]
-    font = {"size": 12, "color": style["colour"]}
-    return annotation(style["title"], step, height, xref="x", yref="y", xshift=9, yanchor="middle", font=font)

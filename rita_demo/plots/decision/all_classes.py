@@ -4,9 +4,7 @@ import numpy as np
 
 from rita_demo.plots.decision.cells import (
     MASS_SCALE,
-    MASS_TICKS,
     VIEWS_TITLE,
-    colour_bar,
     cost_scale,
     moved_shares,
     position,
@@ -16,8 +14,8 @@ from rita_demo.plots.decision.cells import (
 )
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, percent, reference_tag
-from rita_demo.plots.shapes import frame
-from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_columns, finalise
+from rita_demo.plots.shapes import dim_columns, frame, ticks
+from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, finalise
 from rita_demo.records import Run
 
 MAX_ROWS = 200
@@ -32,8 +30,7 @@ def class_order(run: Run) -> np.ndarray:
 def all_views(run: Run, side: str, *, k: int | None = None, view: int | None = None) -> Figure:
     """The share of its own mass that each view (across) moves to every class (down), 0 to 100 %.
 
-    Cells carry ``customdata = class * N + view``.
-    """
+    Cells carry ``customdata = class * N + view``."""
     one = getattr(run, side)
     classes, views = class_order(run), view_order(run.attacked)
     figure = Figure()
@@ -42,7 +39,6 @@ def all_views(run: Run, side: str, *, k: int | None = None, view: int | None = N
         customdata=(classes[:, None] * len(views) + views).astype(np.int32),
         hovertemplate="%{text}: %{z:.1%} of the view moves<extra></extra>",
         text=[[escaped(run.class_prompts.names[c], 24)] * len(views) for c in classes],
-        colorbar=colour_bar(**MASS_TICKS),
         **MASS_SCALE,
     )
     head = f"share of each view that moves, ρ = {percent(float(one.trace.prompt_transport.mass))}"
@@ -52,17 +48,14 @@ def all_views(run: Run, side: str, *, k: int | None = None, view: int | None = N
 def all_prompts(run: Run, side: str, *, k: int | None = None) -> Figure:
     """The mean cost of the mass that every prompt (across) of every class (down) receives.
 
-    Cells carry ``customdata = class``; their text names the share of the mass.
-    """
-    classes = class_order(run)
-    mass, price = {}, {}
+    Cells carry ``customdata = class``; their text names the share of the mass."""
+    classes, mass, price = class_order(run), {}, {}
     for name in SIDE_STYLES:
         solved = getattr(run, name).trace.prompt_transport
-        plan = np.asarray(solved.plan, float)
-        received = plan.sum(1) / float(solved.mass)
-        paid = (plan * np.asarray(solved.cost, float)).sum(1) / float(solved.mass)
-        mass[name] = received[classes]
-        price[name] = np.where(received > 0, paid / np.maximum(received, 1e-30), np.nan)[classes]
+        plan = np.asarray(solved.plan, float)[classes]
+        mass[name] = received = plan.sum(1) / float(solved.mass)
+        paid = (plan * np.asarray(solved.cost, float)[classes]).sum(1) / float(solved.mass)
+        price[name] = np.where(received > 0, paid / np.maximum(received, 1e-30), np.nan)
     shares, names = mass[side], [escaped(run.class_prompts.names[c], 24) for c in classes]
     figure = Figure()
     figure.add_heatmap(
@@ -93,26 +86,19 @@ def _finalise(
     if column is not None:
         shapes += [*dim_columns(column, width), frame((column - 0.5, column + 0.5), (-0.5, count - 0.5), 1.5)]
     places, named = _labels(run, classes, row)
+    font = {"size": 11, "color": COLOURS["text"]}
     return finalise(
         figure,
         kind=kind,
         pickable=True,
-        wrap=[0],
         shapes=shapes,
         plot_bgcolor=COLOURS["faint"],
         alt=f"{SIDE_STYLES[side]['title']} picture, {head}, for {down}. Marked rows: {', '.join(named)}.",
         annotations=[annotation(side_title(side, head), 0, 1, yshift=14, xshift=-126)],
-        narrow={"margin.t": 76},
+        narrow_top=76,
         margin={"l": 138, "r": 52, "t": 54, "b": 30},
         xaxis=view_axis(width, across),
-        yaxis=axis(
-            range=[count - 0.5, -0.5],
-            tickvals=places,
-            ticktext=named,
-            showgrid=False,
-            title=down,
-            tickfont={"size": 11, "color": COLOURS["text"]},
-        ),
+        yaxis=axis(range=[count - 0.5, -0.5], title=down, showgrid=False, tickfont=font, **ticks(places, named)),
     )
 
 

@@ -5,15 +5,13 @@ from typing import Any
 import numpy as np
 
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.shapes import frame
-from rita_demo.plots.theme import COLOURS, DIVERGING, SIDE_STYLES, axis, category_axis, dim_columns
+from rita_demo.plots.shapes import category_axis, dim_columns, frame
+from rita_demo.plots.theme import COLOURS, DIVERGING, SIDE_STYLES, axis
 from rita_demo.records import ImageResult, Run
 
 COLOUR_RANGE = 2.0  # the plan's colours go from a quarter (2^-2) to four times (2^2) an even share
 PLAN_SCALE: dict[str, Any] = {"zmin": -COLOUR_RANGE, "zmax": COLOUR_RANGE, "colorscale": DIVERGING}
 COST_COLOURS, MASS_COLOURS = ([[0.0, COLOURS["surface"]], [1.0, COLOURS[role]]] for role in ("quiet", "defence"))
-MASS_SCALE: dict[str, Any] = {"zmin": 0, "zmax": 1, "colorscale": MASS_COLOURS}
-MASS_TICKS: dict[str, Any] = {"tickvals": [0, 0.5, 1], "ticktext": ["0 %", "50 %", "100 %"]}
 VIEWS_TITLE = "views, surest first"
 
 
@@ -32,8 +30,7 @@ def moved_shares(side: ImageResult, k: int) -> np.ndarray:
 def ratio_to_product_plan(run: Run, side: str, k: int) -> np.ndarray:
     """(N, M): the plan over the product of its marginals, 1 = an even share; NaN for excluded views and prompts.
 
-    The columns hold rho times the prompts' weights, so with uniform weights this is T N M / rho.
-    """
+    The columns hold rho times the prompts' weights, so with uniform weights this is T N M / rho."""
     solved = getattr(run, side).trace.prompt_transport
     product = np.outer(*(np.asarray(weight, float)[k] for weight in (solved.row_weight, solved.column_weight)))
     return np.where(product > 0, np.asarray(solved.plan, float)[k] / np.maximum(product, 1e-30), np.nan)
@@ -56,10 +53,20 @@ def colour_bar(**more: Any) -> dict[str, Any]:
     return {"thickness": 8, "x": 1.01, "outlinewidth": 0, "tickfont": ticks} | more
 
 
+#: The scale of the share of its own mass that a view moves.
+MASS_BAR = colour_bar(tickvals=[0, 0.5, 1], ticktext=["0 %", "50 %", "100 %"])
+MASS_SCALE: dict[str, Any] = {"zmin": 0, "zmax": 1, "colorscale": MASS_COLOURS, "colorbar": MASS_BAR}
+
+
 def add_cells(figure: Figure, z: list[list[float | None]] | np.ndarray, hover: str = "%{text}", **trace: Any) -> None:
     """A heatmap with the first row at the top and a gap between its cells."""
     x, y, hovertemplate = list(range(len(z[0]))), list(range(len(z)))[::-1], f"{hover}<extra></extra>"
     figure.add_heatmap(z=z, x=x, y=y, xgap=1, ygap=1, hovertemplate=hovertemplate, **trace)
+
+
+def cell_data(views: np.ndarray, rows: np.ndarray, *values: np.ndarray) -> np.ndarray:
+    """``customdata`` of a heatmap: (R, V, 2 + values) from the views across, the rows, and values (R, V) each."""
+    return np.stack([*np.meshgrid(views, rows), *values], 2)
 
 
 def side_title(side: str, words: str) -> str:

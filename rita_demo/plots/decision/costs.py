@@ -8,7 +8,7 @@ import numpy as np
 
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, reference_tag, sides_of
-from rita_demo.plots.shapes import row_band, segments
+from rita_demo.plots.shapes import category_axis, row_band, segments
 from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_marks, finalise
 from rita_demo.records import ImageResult, Run
 
@@ -38,10 +38,10 @@ def class_costs(
     shown = shown_classes(replace(run, attacked=along[-1]) if along else run, selected, MAX_CLASSES, also=along)
     rows = {k: len(shown) - 1 - i for i, k in enumerate(shown)}
     earlier = {name: _pinned_totals(run, name, shown, pinned) for name in sides}
-    seen = [cost[shown] for side in (run.clean, run.attacked, *along) for cost in _costs(side)[::2]]
+    seen = [cost[shown] for side in (run.clean, run.attacked, *along) for cost in _costs(side)]
     values = np.concatenate([*seen, *(list(totals.values()) for totals in earlier.values())])
     low, span = float(values.min()), max(float(values.max()) - float(values.min()), 1e-3)
-    figure = Figure()
+    figure, names, said = Figure(), run.class_prompts.names, []
     layout: dict[str, Any] = {}
     legend = (
         f'○ prompts d<sub>OT</sub>   <span style="color:{COLOURS["cache"]}"><b>━</b></span> '
@@ -53,20 +53,20 @@ def class_costs(
         x, y = f"x{suffix}", f"y{suffix}"
         _draw_side(figure, run, name, rows, selected, earlier[name], {"xaxis": x, "yaxis": y})
         notes += _labels(run, name, rows, x, y)
+        total = getattr(run, name).trace.total
+        best, true = int(total.argmin()), run.label
+        cheapest = f"{SIDE_STYLES[name]['title']} picture: cheapest is {names[best]} at {total[best]:.4f}"
+        said.append(f"{cheapest}, the true class {names[true]} costs {total[true]:.4f}")
         row, line = rows[run.label], {"color": COLOURS["text"], "width": 1.5}  # the true class is outlined
         outline = {"type": "rect", "x0": 0, "x1": 1, "y0": row - 0.42, "y1": row + 0.42, "line": line}
         shapes.append(outline | {"xref": f"{x} domain", "yref": y})
         shapes += row_band(None if selected is None else rows.get(selected), xref=f"{x} domain", yref=y)
-        layout[f"xaxis{suffix}"] = axis(
-            range=[low - 0.05 * span, float(values.max()) + TAGS_SPACE * span],
-            nticks=5,
-            title="cosine distance (does not start at 0)",
-            domain=domain if len(sides) > 1 else (0, 1),
-            anchor=y,
-        )
-        layout[f"yaxis{suffix}"] = class_axis(
-            [class_label(run, k, 18) for k in shown], showticklabels=not suffix, anchor=x, domain=(0, 1)
-        )
+        across = {"anchor": y, "domain": domain if len(sides) > 1 else (0, 1), "nticks": 5}
+        ends = [low - 0.05 * span, float(values.max()) + TAGS_SPACE * span]
+        layout[f"xaxis{suffix}"] = axis(range=ends, title="cosine distance (does not start at 0)", **across)
+        at = {"anchor": x, "domain": (0, 1), "showticklabels": not suffix}
+        labels = [class_label(run, k, 18) for k in shown]
+        layout[f"yaxis{suffix}"] = category_axis(labels, top_first=True, size=12, edge=0.1, **at)
         narrow[f"xaxis{suffix}.title.text"] = "" if not suffix and len(sides) > 1 else "cosine distance, not from 0"
         narrow[f"yaxis{suffix}.ticktext"] = [class_label(run, k, 13) for k in shown]
         if len(sides) > 1:
@@ -75,10 +75,9 @@ def class_costs(
     return finalise(
         figure,
         kind="class_costs",
-        alt=f"Transport cost of {len(shown)} classes in cosine distance. {'. '.join(_cheapest(run, name) for name in sides)}.",
+        alt=f"Transport cost of {len(shown)} classes in cosine distance. {'. '.join(said)}.",
         pickable=True,
         narrow=narrow,
-        hovermode="closest",
         annotations=notes,
         shapes=shapes,
         margin={"l": 158, "r": 12, "t": 62, "b": 44},
@@ -88,8 +87,7 @@ def class_costs(
 
 def shown_classes(run: Run, selected: int | None, max_classes: int, also: Sequence[ImageResult] = ()) -> list[int]:
     """At most ``max_classes`` classes: the true, the answered (also on the sides in ``also``) and the selected ones,
-    then the cheapest of either side; sorted by total cost on the delivered picture.
-    """
+    then the cheapest of either side; sorted by total cost on the delivered picture."""
     wanted = [] if selected is None else [selected]
     wanted.append(run.label)
     for side in (run.attacked, run.clean, *also):
@@ -100,11 +98,9 @@ def shown_classes(run: Run, selected: int | None, max_classes: int, also: Sequen
     return sorted(chosen, key=lambda k: totals[0][k])
 
 
-def _costs(side: ImageResult) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """d_OT, the cache's share, total: (K,) each. The share is the difference of the other two."""
-    total = np.asarray(side.trace.total, float)
-    prompt = np.asarray(side.trace.prompt_transport.distance, float)
-    return prompt, total - prompt, total
+def _costs(side: ImageResult) -> tuple[np.ndarray, np.ndarray]:
+    """d_OT and total of every class; the cache's share is their difference."""
+    return np.asarray(side.trace.prompt_transport.distance, float), np.asarray(side.trace.total, float)
 
 
 def _pinned_totals(run: Run, side: str, shown: list[int], pinned: Run | None) -> dict[int, float]:
@@ -113,8 +109,8 @@ def _pinned_totals(run: Run, side: str, shown: list[int], pinned: Run | None) ->
         return {}
     there = {name: k for k, name in enumerate(pinned.class_prompts.names)}
     total = np.asarray(getattr(pinned, side).trace.total, float)
-    names = run.class_prompts.names
-    return {k: float(total[there[names[k]]]) for k in shown if names[k] in there}
+    named = {k: run.class_prompts.names[k] for k in shown}
+    return {k: float(total[there[name]]) for k, name in named.items() if name in there}
 
 
 def _draw_side(
@@ -126,35 +122,20 @@ def _draw_side(
     pinned: dict[int, float],
     panel: dict[str, str],
 ) -> None:
-    prompt, memory, total = _costs(getattr(run, name))
+    prompt, total = (costs.tolist() for costs in _costs(getattr(run, name)))
     style, y = SIDE_STYLES[name], list(rows.values())
     names = [escaped(one) for one in run.class_prompts.names]
-    data: list[list[Any]] = [[k, float(prompt[k]), float(memory[k]), float(total[k]), names[k]] for k in rows]
-    opacity = dim_marks(rows, selected)
-    figure.add_scatter(
-        x=segments((d[1] for d in data), (d[3] for d in data)),
-        y=segments(y, y),
-        mode="lines",
-        line={"color": COLOURS["cache"], "width": 4},
-        hoverinfo="skip",
-        **panel,
-    )
+    starts, ends, opacity = [prompt[k] for k in rows], [total[k] for k in rows], dim_marks(rows, selected)
+    figure.add_line(COLOURS["cache"], 4, x=segments(starts, ends), y=segments(y, y), **panel)
     ring = {"symbol": "circle", "size": 9, "color": COLOURS["surface"], "line": {"color": style["colour"], "width": 2}}
-    figure.add_scatter(
-        x=[d[1] for d in data],
-        y=y,
-        mode="markers",
-        marker=ring | {"opacity": opacity},
-        name=f"{style['title']}: d_OT",
-        hoverinfo="skip",
-        **panel,
-    )
+    ring["opacity"], title = opacity, f"{style['title']}: d_OT"
+    figure.add_scatter(x=starts, y=y, mode="markers", marker=ring, name=title, hoverinfo="skip", **panel)
     figure.add_marks(
         "%{customdata[4]}<br>prompts d<sub>OT</sub> %{customdata[1]:.4f}<br>memory α·d<sub>cOT</sub> "
         "%{customdata[2]:+.4f}<br>total %{customdata[3]:.4f} (cosine distance)",
-        x=[d[3] for d in data],
+        x=ends,
         y=y,
-        customdata=data,
+        customdata=[[k, prompt[k], total[k] - prompt[k], total[k], names[k]] for k in rows],
         marker={"symbol": "diamond", "size": 11, "color": style["colour"], "opacity": opacity},
         name=f"{style['title']}: total",
         **panel,
@@ -165,7 +146,7 @@ def _draw_side(
             "(cosine distance)",
             x=list(pinned.values()),
             y=[rows[k] for k in pinned],
-            customdata=[[k, v, float(total[k]) - v, float(total[k]), names[k]] for k, v in pinned.items()],
+            customdata=[[k, v, total[k] - v, total[k], names[k]] for k, v in pinned.items()],
             marker={"symbol": "square-open", "size": 13, "color": COLOURS["quiet"], "line": {"width": 1.5}},
             name=f"{style['title']}: pinned",
             **panel,
@@ -187,18 +168,6 @@ def _labels(run: Run, name: str, rows: dict[int, int], x: str, y: str) -> list[d
     return found
 
 
-def class_axis(labels: list[str], **more: Any) -> dict[str, Any]:
-    """The vertical axis of classes, the first at the top."""
-    return axis(
-        range=[-0.6, len(labels) - 0.4],
-        tickvals=list(range(len(labels)))[::-1],
-        ticktext=labels,
-        showgrid=False,
-        tickfont={"color": COLOURS["text"], "size": 12},
-        **more,
-    )
-
-
 def class_label(run: Run, k: int, letters: int) -> str:
     """The name of a class as a row label; the reference class is bold with a tag."""
     name = run.class_prompts.names[k]
@@ -206,13 +175,3 @@ def class_label(run: Run, k: int, letters: int) -> str:
         return escaped(name, letters)
     tag = f" ({reference_tag(run)})"
     return f"<b>{escaped(name, letters + 1 - len(tag))}</b>{tag}"
-
-
-def _cheapest(run: Run, name: str) -> str:
-    """The cheapest class of a side and the cost of the true one as text."""
-    names, total = run.class_prompts.names, np.asarray(getattr(run, name).trace.total)
-    best = int(total.argmin())
-    return (
-        f"{SIDE_STYLES[name]['title']} picture: cheapest is {names[best]} at {total[best]:.4f}, the true "
-        f"class {names[run.label]} costs {total[run.label]:.4f}"
-    )

@@ -1,24 +1,17 @@
-"""Entropy and answer of every view: one bar per view."""
+"""Entropy and answer of every view, and every method's answers over repeats with other view seeds."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
+from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.decision.cells import position, view_axis, view_order
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import escaped, percent, reference_class, reference_tag
-from rita_demo.plots.shapes import frame, limit_line
-from rita_demo.plots.theme import (
-    COLOURS,
-    SIDE_STYLES,
-    add_hit_area,
-    annotation,
-    axis,
-    dim_marks,
-    finalise,
-    legend_entry,
-)
-from rita_demo.records import ImageResult, Run
+from rita_demo.plots.labels import escaped, legend, method_colour, percent, reference_class, reference_tag
+from rita_demo.plots.shapes import add_hit_area, category_axis, frame, label_width, limit_line, outlined
+from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_marks, finalise, message_figure
+from rita_demo.records import ImageResult, Run, ViewSeedResult
 
 #: answer of a view -> colour, hatching and the character for it in the legend.
 VIEW_ANSWERS: dict[str, tuple[str, str, str]] = {
@@ -31,8 +24,7 @@ VIEW_ANSWERS: dict[str, tuple[str, str, str]] = {
 def view_answers(run: Run, side: str) -> tuple[list[str], int | None]:
     """``"true"``, ``"fooled"`` or ``"another"`` for each view, and the class of the fooled ones.
 
-    A view is fooled when it gives CLIP's wrong answer on the delivered picture, at every step of the attack.
-    """
+    A view is fooled when it gives CLIP's wrong answer on the delivered picture, at every step of the attack."""
     answer = run.label if run.attack is None else int(run.attack.probability[-1].argmax())
     kinds = {answer: "fooled", run.label: "true"}
     labels = np.asarray(getattr(run, side).trace.confidence.label).tolist()
@@ -40,34 +32,36 @@ def view_answers(run: Run, side: str) -> tuple[list[str], int | None]:
 
 
 def view_entropies(run: Run, side: str, *, selected: int | None = None) -> Figure:
-    """Entropy of every view in nats, lowest first; the colour is its answer.
+    """Entropy of every view in nats, lowest first; the colour is its answer. With a ``selected`` view, which is outlined,
+    the others are dimmed.
 
     Views under the dashed line are confident: only they may enter the cache. Columns carry
-    ``customdata = (view, probability of the true class, hover text)``.
-
-    Args:
-        run: the run. side: ``"clean"`` or ``"attacked"``.
-        selected: a view to outline; the others are dimmed.
-    """
-    one: ImageResult = getattr(run, side)
+    ``customdata = (view, probability of the true class, hover text)``."""
+    one, names = getattr(run, side), run.class_prompts.names
     order, limit = view_order(one), float(one.trace.confidence.limit)
     entropy = np.asarray(one.trace.confidence.entropy, float)
     answers, wrong = view_answers(run, side)
-    figure = Figure()
-    for answer, (colour, hatch, _) in VIEW_ANSWERS.items():
+    figure, entries, counts = Figure(), [], {}
+    titles = {"true": f"{escaped(names[run.label], 16)}\u00a0({reference_tag(run)})", "another": "another"}
+    if wrong is not None:
+        titles["fooled"] = escaped(names[wrong], 16)
+    for answer, (colour, hatch, mark) in VIEW_ANSWERS.items():
         places = [i for i, n in enumerate(order) if answers[n] == answer]
-        views = [int(order[i]) for i in places]
+        views = order[places].tolist()
+        counts[answer] = len(views)
+        if answer in titles:
+            entries.append((colour, mark, f"{titles[answer]}\u00a0{len(views)}"))
         pattern = {"shape": hatch, "fgcolor": colour, "bgcolor": COLOURS["surface"], "solidity": 0.45}
         marker = {"color": colour, "line": {"color": colour, "width": 1}, "opacity": dim_marks(views, selected)}
         figure.add_bar(
             x=places,
-            y=[float(entropy[n]) for n in views],
+            y=entropy[views],
             width=0.85,  # without it Plotly derives the width from the gaps between bars of one answer
             name=answer,
             marker=marker | ({"pattern": pattern} if hatch else {}),
             hoverinfo="skip",
         )
-    most = math.log(max(len(run.class_prompts.names), 2))
+    most = math.log(max(len(names), 2))
     add_hit_area(figure, most, _hover_data(run, one, order), "%{customdata[2]}")
     level = min(limit, most)
     shapes = [limit_line(level, 1.5)]
@@ -75,17 +69,19 @@ def view_entropies(run: Run, side: str, *, selected: int | None = None) -> Figur
         top = max(float(entropy[selected]), 0.04 * most)
         shapes.append(frame((column - 0.5, column + 0.5), (0, top)))
     limit_text = f"limit γ<br>{limit:.2f} nats"  # beside the end of the line, where no bar can be
+    fooled = "" if wrong is None else f", {counts['fooled']} give {names[wrong]}"
     return finalise(
         figure,
         kind="view_entropies",
-        alt=_alt_text(run, side, answers, wrong, int((entropy <= limit).sum()), limit),
+        alt=f"{SIDE_STYLES[side]['title']} picture: {counts['true']} of {len(answers)} views give {names[run.label]}"
+        f"{fooled}, {counts['another']} another class. {int((entropy <= limit).sum())} are under the limit of {limit:g} "
+        "nats.",
         pickable=True,
-        wrap=[0],
-        narrow={"margin.t": 46},
+        narrow_top=46,
         barmode="overlay",
         bargap=0.15,
         annotations=[
-            annotation(_legend(run, answers, wrong), 0, 1, yshift=6, xshift=-38),
+            annotation(legend(entries), 0, 1, yshift=6, xshift=-38),
             annotation(limit_text, 1, level, yref="y", xshift=6, yanchor="middle"),
         ],
         shapes=shapes,
@@ -107,22 +103,40 @@ def _hover_data(run: Run, side: ImageResult, order: np.ndarray) -> list[list]:
     return found
 
 
-def _legend(run: Run, answers: list[str], wrong: int | None) -> str:
-    names = run.class_prompts.names
-    titles = {"true": f"{escaped(names[run.label], 16)}\u00a0({reference_tag(run)})", "another": "another"}
-    if wrong is not None:
-        titles["fooled"] = escaped(names[wrong], 16)
-    return "   ".join(
-        legend_entry(colour, mark, f"{titles[answer]}\u00a0{answers.count(answer)}")
-        for answer, (colour, _, mark) in VIEW_ANSWERS.items()
-        if answer in titles
-    )
+def view_seed_results(run: Run, repeats: Sequence[ViewSeedResult]) -> Figure:
+    """Right or wrong answers with every view seed, one row per method, with the count.
 
-
-def _alt_text(run: Run, side: str, answers: list[str], wrong: int | None, confident: int, limit: float) -> str:
-    names, count = run.class_prompts.names, answers.count
-    fooled = "" if wrong is None else f", {count('fooled')} give {names[wrong]}"
-    return (
-        f"{SIDE_STYLES[side]['title']} picture: {count('true')} of {len(answers)} views give {names[run.label]}{fooled}, "
-        f"{count('another')} another class. {confident} are under the limit of {limit:g} nats."
+    Marks carry ``customdata = (seed, hover text)``."""
+    if not repeats:
+        return message_figure("Other view seeds have not been tried yet.")
+    methods = [m for m in DEFENCES if any(m in r.verdicts for r in repeats)][::-1]
+    titles = [DEFENCES[m].title for m in methods]
+    notes = [annotation("● right   × wrong", 0, 1, yshift=6)]
+    place = {"yref": "y", "xshift": 8, "yanchor": "middle", "font": {"size": 13, "color": COLOURS["text"]}}
+    figure, summary = Figure(), []
+    for row, (method, title) in enumerate(zip(methods, titles, strict=True)):
+        answers = [(i, r.seed, int(r.verdicts[method].label)) for i, r in enumerate(repeats) if method in r.verdicts]
+        right = [k == run.label for *_, k in answers]
+        figure.add_marks(
+            x=[i for i, *_ in answers],
+            y=[row] * len(answers),
+            customdata=[
+                [seed, f"{title}, view seed {seed}: {escaped(run.class_prompts.names[k], 50)}"]
+                for _, seed, k in answers
+            ],
+            name=title,
+            marker=outlined(["circle" if r else "x-thin" for r in right], method_colour(method), 11),
+            cliponaxis=False,
+        )
+        notes.append(annotation(f"<b>{sum(right)}</b> of {len(right)}", 1, row, **place))
+        summary.append(f"{title} {sum(right)} of {len(right)}")
+    return finalise(
+        figure,
+        kind="draws",
+        alt=f"Right answers over view seeds: {', '.join(summary[::-1])}.",
+        pickable=True,
+        annotations=notes,
+        margin={"l": label_width(titles), "r": 70, "t": 30, "b": 36},
+        xaxis=axis(range=[-0.5, len(repeats) - 0.5], tickvals=[], showgrid=False, title=f"{len(repeats)} view seeds"),
+        yaxis=category_axis(titles),
     )

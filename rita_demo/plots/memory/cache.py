@@ -8,8 +8,8 @@ import numpy as np
 from rita_demo.plots.decision.costs import shown_classes
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped
-from rita_demo.plots.shapes import outlined, row_band
-from rita_demo.plots.theme import COLOURS, annotation, axis, category_axis, finalise
+from rita_demo.plots.shapes import category_axis, outlined, row_band
+from rita_demo.plots.theme import COLOURS, annotation, axis, finalise
 from rita_demo.records import ProcrustesPlane, Run, Trace
 
 ARC_RADIUS = 0.3  # radius of the arc that shows the rotation
@@ -24,45 +24,37 @@ STAGES: tuple[tuple[str, str, str, str], ...] = (
 def cache_distances(run: Run, empty: Trace, selected: int | None = None, *, full: Trace | None = None) -> Figure:
     """d_cOT of the delivered picture with the cache (purple) and with an empty one (grey ring), per class.
 
-    Marks carry ``customdata = (class, d_cOT, views in the cache, name)``.
-
-    Args:
-        run: its delivered picture was decided with the cache.
-        empty: the same picture decided with an empty cache.
-        selected: a class to mark with a band.
-        full: the same picture decided with another cache than the run's.
-    """
+    ``empty``: the delivered picture of the run decided with an empty cache; ``full``: with another cache than the run's;
+    ``selected``: a class to mark with a band. Marks carry ``customdata = (class, d_cOT, views in the cache, name)``."""
     full = full or run.attacked.trace
     shown, names = shown_classes(run, selected, 10), run.class_prompts.names
     place = {k: len(shown) - 1 - i for i, k in enumerate(shown)}
-    distances = [[float(trace.cache_distance[k]) for k in shown] for trace in (empty, full)]
+    then, now = (np.asarray(trace.cache_distance, float)[shown].tolist() for trace in (empty, full))
     figure, changes = Figure(), []
-    for k, then, now in zip(shown, *distances, strict=True):
-        line = {"color": COLOURS["cache"], "width": 2}
-        figure.add_scatter(x=[then, now], y=[place[k]] * 2, mode="lines", hoverinfo="skip", line=line)
-        if abs(now - then) >= 5e-5:
-            changes.append(f"{names[k]} {now:.4f} instead of {then:.4f}")
-    for trace, distance, name, colour, symbol in (
-        (empty, distances[0], "empty memory", COLOURS["quiet"], "circle-open"),
-        (full, distances[1], "with the memory", COLOURS["cache"], "diamond"),
+    for k, *ends in zip(shown, then, now, strict=True):
+        figure.add_line(COLOURS["cache"], 2, x=ends, y=[place[k]] * 2)
+        if abs(ends[1] - ends[0]) >= 5e-5:
+            changes.append(f"{names[k]} {ends[1]:.4f} instead of {ends[0]:.4f}")
+    for trace, distance, name, marker in (
+        (empty, then, "empty memory", outlined("circle-open", COLOURS["quiet"], 10)),
+        (full, now, "with the memory", outlined("diamond", COLOURS["cache"], 10)),
     ):
         figure.add_marks(
             f"%{{customdata[3]}}<br>{name}: d_cOT %{{x:.4f}}, %{{customdata[2]}} views held",
             x=distance,
-            y=[place[k] for k in shown],
+            y=list(place.values()),
             name=name,
             customdata=[[k, d, int(trace.cache.count[k]), escaped(names[k])] for k, d in zip(shown, distance)],
-            marker=outlined(symbol, colour, 10),
+            marker=marker,
         )
-    legend = f'<span style="color:{COLOURS["cache"]}">◆ with the memory</span>   ○ with an empty one'
+    words = f'<span style="color:{COLOURS["cache"]}">◆ with the memory</span>   ○ with an empty one'
     alt = f"Cost of the memory with and without its views: {'; '.join(changes)}."
     return finalise(
         figure,
         kind="cache_distances",
         alt=alt if changes else "The memory changes no class's cost.",
         pickable=True,
-        hovermode="closest",
-        annotations=[annotation(legend, 0, 1, yshift=8, xshift=-120)],
+        annotations=[annotation(words, 0, 1, yshift=8, xshift=-120)],
         shapes=row_band(None if selected is None else place.get(selected)),
         margin={"l": 130, "r": 16, "t": 34, "b": 44},
         xaxis=axis(title="d<sub>cOT</sub> (cosine distance)", nticks=6),
@@ -74,18 +66,17 @@ def procrustes_plane(one: ProcrustesPlane, name: str, selected: int | None = Non
     """A class's cached views before and after the rotation, in the plane of both mean directions.
 
     The circle has radius 1; a view on it lies wholly in the plane. The arc is the rotation. Both solutions rotate the
-    mean onto the prompts' direction; the hover text gives their movement outside the plane. Marks carry
-    ``customdata = (slot, distance moved outside the plane)``.
-
-    Args:
-        one: the class's views in the plane. name: name of the class.
-        selected: a slot to draw large; the others are grey.
-    """
+    mean onto the prompts' direction; the hover text gives their movement outside the plane. A ``selected`` slot is large,
+    the others are grey. Marks carry ``customdata = (slot, distance moved outside the plane)``."""
     figure = Figure()
-    _add_directions(figure, one)
-    faint = {"color": COLOURS["faint"], "width": 1}
-    for (x0, y0), (x1, y1) in zip(one.before.tolist(), one.smallest.tolist()):
-        figure.add_scatter(x=[x0, x1], y=[y0, y1], mode="lines", hoverinfo="skip", line=faint)
+    figure.add_line(COLOURS["cache"], 2, "dot", x=[0, one.mean[0]], y=[0, one.mean[1]])
+    figure.add_line(COLOURS["text"], 2, x=[0, 1], y=[0, 0])
+    turn = np.linspace(one.angle, 0.0, 40)
+    head = {"symbol": "arrow", "angleref": "previous", "color": COLOURS["defence"], "size": [0] * 39 + [11]}
+    arc = {"x": ARC_RADIUS * np.cos(turn), "y": ARC_RADIUS * np.sin(turn), "mode": "lines+markers", "marker": head}
+    figure.add_line(COLOURS["defence"], 2, name="rotation", **arc)
+    for (x0, y0), (x1, y1) in zip(one.before, one.smallest):
+        figure.add_line(COLOURS["faint"], 1, x=[x0, x1], y=[y0, y1])
     _add_views(figure, one, selected)
     lowest = min(-0.25, float(min(getattr(one, s)[:, 1].min() for s, *_ in STAGES)) - 0.1)
     left = min(-0.1, float(one.mean[0]), float(one.before[:, 0].min())) - 0.05
@@ -98,7 +89,6 @@ def procrustes_plane(one: ProcrustesPlane, name: str, selected: int | None = Non
         f"onto the prompts. Outside this plane the smallest rotation moves them by "
         f"{float(one.moved_smallest.max()):.2f}, the SVD by {float(one.moved_svd.max()):.2f}.",
         pickable=True,
-        hovermode="closest",
         annotations=_plane_annotations(one, name),
         shapes=[circle | {"line": {"color": COLOURS["axis"], "width": 1}}],
         margin={"l": 52, "r": 12, "t": 34, "b": 48},
@@ -107,23 +97,6 @@ def procrustes_plane(one: ProcrustesPlane, name: str, selected: int | None = Non
             range=[lowest, 1.12], title=f"across it, towards the views {across}", scaleanchor="x", constrain="domain"
         ),
         narrow={"xaxis.title.text": f"along the prompts’ mean {along}", "yaxis.title.text": f"across it {across}"},
-    )
-
-
-def _add_directions(figure: Figure, one: ProcrustesPlane) -> None:
-    """Both mean directions, and the arc of the rotation between them."""
-    for end, colour, dash in ((one.mean, COLOURS["cache"], "dot"), ((1.0, 0.0), COLOURS["text"], "solid")):
-        line = {"color": colour, "width": 2, "dash": dash}
-        figure.add_scatter(x=[0, float(end[0])], y=[0, float(end[1])], mode="lines", hoverinfo="skip", line=line)
-    turn = np.linspace(one.angle, 0.0, 40)
-    figure.add_scatter(
-        x=ARC_RADIUS * np.cos(turn),
-        y=ARC_RADIUS * np.sin(turn),
-        mode="lines+markers",
-        name="rotation",
-        hoverinfo="skip",
-        line={"color": COLOURS["defence"], "width": 2},
-        marker={"symbol": "arrow", "angleref": "previous", "color": COLOURS["defence"], "size": [0] * 39 + [11]},
     )
 
 
@@ -145,19 +118,18 @@ def _add_views(figure: Figure, one: ProcrustesPlane, selected: int | None) -> No
 
 
 def _plane_annotations(one: ProcrustesPlane, name: str) -> list[dict]:
-    legend = "   ".join(f'<span style="color:{c}">{w}</span>' for _, c, _, w in STAGES)
-    x, y = (float(v) for v in one.mean)
+    words = "   ".join(f'<span style="color:{c}">{w}</span>' for _, c, _, w in STAGES)
+    x, y = one.mean.tolist()
     right = x > 0.6  # no space outside the circle: inside, above the line
-    prompts, angle = f"prompts of {escaped(name, 20)}", f"{math.degrees(one.angle):.0f}°"
     middle = (ARC_RADIUS * math.cos(one.angle / 2), ARC_RADIUS * math.sin(one.angle / 2))
 
     def inside(text: str, x: float, y: float, role: str, size: int = 12, **more: Any) -> dict:
         return annotation(text, x, y, xref="x", yref="y", font={"size": size, "color": COLOURS[role]}, **more)
 
-    anchor = "right" if right else "left"
+    at: dict[str, Any] = {"yshift": 5, "xanchor": "right" if right else "left"}
     return [
-        annotation(legend, 0, 1, yshift=8, xshift=-40),
-        inside(prompts, 0.96, 0, "text", xanchor="right", yanchor="top", yshift=-3),
-        inside("mean of the cached views", x - 0.06 * right, y, "cache", yshift=5, xanchor=anchor),
-        inside(angle, *middle, "defence", 13, xshift=4),
+        annotation(words, 0, 1, yshift=8, xshift=-40),
+        inside(f"prompts of {escaped(name, 20)}", 0.96, 0, "text", xanchor="right", yanchor="top", yshift=-3),
+        inside("mean of the cached views", x - 0.06 * right, y, "cache", **at),
+        inside(f"{math.degrees(one.angle):.0f}°", *middle, "defence", 13, xshift=4),
     ]

@@ -5,23 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import escaped
-from rita_demo.plots.shapes import outlined, vertical_line
-from rita_demo.plots.theme import (
-    COLOURS,
-    METHOD_STYLES,
-    TRANSPARENT,
-    annotation,
-    axis,
-    category_axis,
-    dim_marks,
-    finalise,
-    legend_entry,
-    message_figure,
-    method_legend,
-    percent_ticks,
-)
+from rita_demo.plots.labels import escaped, legend, legend_entry, method_colour, method_legend
+from rita_demo.plots.shapes import category_axis, outlined, percent_ticks, ticks, vertical_line
+from rita_demo.plots.theme import COLOURS, TRANSPARENT, annotation, axis, dim_marks, finalise, message_figure
 from rita_demo.records.measurement import CacheStats, RememberedView, StreamTrajectory
 
 MAX_MARKS = 1000  # marks of one line; longer streams are thinned
@@ -34,44 +22,37 @@ NO_INSERTIONS = "Nothing has entered the memory yet."
 def running_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
     """Each method's accuracy over the pictures so far, with Wilson's 95 % interval as a band.
 
-    Marks carry ``customdata = (picture from 1, hover text)``.
-
-    Args:
-        trajectory: T >= 1 pictures. t: the selected picture, 1..T, a vertical line.
-    """
+    ``t``: the selected picture, 1 to T, a vertical line. Marks carry ``customdata = (picture from 1, hover text)``."""
     figure, kept = Figure(), thinned_indices(len(trajectory.pictures))
-    x = (kept + 1).tolist()
-    for method, look in METHOD_STYLES.items():
-        if method not in trajectory.curves:
-            continue
-        one = trajectory.curves[method]
+    x, drawn = (kept + 1).tolist(), [method for method in DEFENCES if method in trajectory.curves]
+    for method in drawn:
+        one, look, colour = trajectory.curves[method], DEFENCES[method], method_colour(method)
         low, high = (100 * end[kept] for end in (one.low, one.high))
-        band = {"fill": "toself", "mode": "none", "fillcolor": look["colour"], "opacity": 0.09}
+        band = {"fill": "toself", "mode": "none", "fillcolor": colour, "opacity": 0.09}
         figure.add_scatter(x=x + x[::-1], y=[*high.tolist(), *low[::-1].tolist()], hoverinfo="skip", **band)
         figure.add_marks(
             x=x,
             y=(100 * one.accuracy[kept]).tolist(),
-            name=look["title"],
+            name=look.title,
             mode="lines+markers",
-            line={"color": look["colour"], "dash": look["dash"], "width": 2},
-            marker={"symbol": look["symbol"], "size": 6, "color": look["colour"], "maxdisplayed": MAX_BARS},
+            line={"color": colour, "dash": look.dash, "width": 2},
+            marker={"symbol": look.symbol, "size": 6, "color": colour, "maxdisplayed": MAX_BARS},
             customdata=[[i, accuracy_text(trajectory, method, i)] for i in x],
             cliponaxis=False,
         )
-    summary = "; ".join(accuracy_text(trajectory, m, t) for m in METHOD_STYLES if m in trajectory.curves)
-    legend = "right so far, 95 % band: " + method_legend(trajectory.curves)
-    alt = f"Accuracy over the stream. {summary}."
-    return _finalise(figure, trajectory, t, legend, kind="running_accuracy", alt=alt)
+    alt = f"Accuracy over the stream. {'; '.join(accuracy_text(trajectory, method, t) for method in drawn)}."
+    words = "right so far, 95 % band: " + method_legend(trajectory.curves)
+    return _finalise(figure, trajectory, t, words, kind="running_accuracy", alt=alt)
 
 
 def accuracy_text(trajectory: StreamTrajectory, method: str, t: int) -> str:
     """One method's accuracy after ``t`` pictures as text."""
-    one = trajectory.curves[method]
+    one, title = trajectory.curves[method], DEFENCES[method].title
     n = int((trajectory.answers[method][:t] >= 0).sum())
     if not n:
-        return f"{METHOD_STYLES[method]['title']}: no picture yet"
+        return f"{title}: no picture yet"
     share, low, high = (100 * float(v[t - 1]) for v in (one.accuracy, one.low, one.high))
-    return f"{METHOD_STYLES[method]['title']}, first {t}: {share:.0f} % right ({low:.0f} to {high:.0f}), n = {n}"
+    return f"{title}, first {t}: {share:.0f} % right ({low:.0f} to {high:.0f}), n = {n}"
 
 
 def cache_growth(trajectory: StreamTrajectory, t: int) -> Figure:
@@ -81,23 +62,15 @@ def cache_growth(trajectory: StreamTrajectory, t: int) -> Figure:
         return message_figure(NO_INSERTIONS)
     figure, kept = Figure(), thinned_indices(len(trajectory.pictures))
     places = trajectory.slots * len(trajectory.names)
-    for values, title, colour, dash in (
-        (trajectory.cache_size / places, f"full, of {places} places", COLOURS["quiet"], "dot"),
-        (trajectory.purity, "pure, of the views held", COLOURS["cache"], "solid"),
+    data = [[i + 1, growth_text(trajectory, i + 1)] for i in kept.tolist()]
+    for values, title, role, dash in (
+        (trajectory.cache_size / places, f"full, of {places} places", "quiet", "dot"),
+        (trajectory.purity, "pure, of the views held", "cache", "solid"),
     ):
-        figure.add_marks(
-            x=(kept + 1).tolist(),
-            y=(100 * values[kept]).tolist(),
-            mode="lines",
-            name=title,
-            line={"color": colour, "dash": dash, "width": 2, "shape": "hv"},
-            customdata=[[int(i) + 1, growth_text(trajectory, int(i) + 1)] for i in kept],
-        )
-    legend = (
-        f"{legend_entry(COLOURS['cache'], '━', 'pure: of the right class')}   "
-        f"{legend_entry(COLOURS['quiet'], '┅', f'full: of {places} places')}"
-    )
-    return _finalise(figure, trajectory, t, legend, kind="memory_growth", alt=growth_text(trajectory, t))
+        line = {"color": COLOURS[role], "dash": dash, "width": 2, "shape": "hv"}
+        figure.add_marks(x=kept + 1, y=100 * values[kept], mode="lines", name=title, line=line, customdata=data)
+    words = legend((("cache", "━", "pure: of the right class"), ("quiet", "┅", f"full: of {places} places")))
+    return _finalise(figure, trajectory, t, words, kind="memory_growth", alt=growth_text(trajectory, t))
 
 
 def growth_text(trajectory: StreamTrajectory, t: int) -> str:
@@ -112,32 +85,29 @@ def cache_insertions(trajectory: StreamTrajectory, t: int) -> Figure:
     """The entropy of every inserted view, by picture: a circle under its picture's true class, a cross under another;
     a line: the mean of the views held.
 
-    Marks carry ``customdata = (picture from 1, hover text)``.
-    """
+    Marks carry ``customdata = (picture from 1, hover text)``."""
     e = trajectory.insertions
     if not len(e.picture):
         return message_figure(NO_INSERTIONS)
     figure, kept = Figure(), thinned_indices(len(e.picture))
-    for true, symbol, colour in ((True, "circle-open", COLOURS["cache"]), (False, "x-thin", COLOURS["attack"])):
-        chosen = [int(i) for i in kept if bool(e.correct[i]) is true]
+    for name, symbol, colour in (
+        ("right class", "circle-open", COLOURS["cache"]),
+        ("another class", "x-thin", COLOURS["attack"]),
+    ):
+        chosen = kept[e.correct[kept] == (name == "right class")]
         figure.add_marks(
-            x=[int(e.picture[i]) + 1 for i in chosen],
-            y=[float(e.entropy[i]) for i in chosen],
-            name="right class" if true else "another class",
+            x=e.picture[chosen] + 1,
+            y=e.entropy[chosen],
+            name=name,
             marker=outlined(symbol, colour, 9),
             customdata=[[int(e.picture[i]) + 1, _insertion_text(trajectory, i)] for i in chosen],
             cliponaxis=False,
         )
-    at = thinned_indices(len(trajectory.pictures))
-    figure.add_marks(
-        x=(at + 1).tolist(),
-        y=trajectory.mean_entropy[at].tolist(),
-        mode="lines",
-        name="mean of the views held",
-        line={"color": COLOURS["quiet"], "width": 2, "shape": "hv"},
-        customdata=[[int(i) + 1, f"After picture {i + 1} held: {trajectory.mean_entropy[i]:.3f} nats"] for i in at],
-    )
-    legend = (
+    at, line = thinned_indices(len(trajectory.pictures)), {"color": COLOURS["quiet"], "width": 2, "shape": "hv"}
+    mean = trajectory.mean_entropy
+    data = [[i + 1, f"After picture {i + 1} held: {mean[i]:.3f} nats"] for i in at.tolist()]
+    figure.add_marks(x=at + 1, y=mean[at], mode="lines", name="mean of the views held", line=line, customdata=data)
+    words = (
         f'<span style="color:{COLOURS["cache"]}">○ under its true class</span>   '
         f'<span style="color:{COLOURS["attack"]}">× another</span>   '
         f"{legend_entry(COLOURS['quiet'], '━', 'mean held')}"
@@ -148,17 +118,18 @@ def cache_insertions(trajectory: StreamTrajectory, t: int) -> Figure:
         "nats."
     )
     yaxis = axis(range=[0, max(float(e.entropy.max()) * 1.1, 0.1)], nticks=5, title="entropy (nats)")
-    return _finalise(figure, trajectory, t, legend, kind="entering", alt=alt, yaxis=yaxis)
+    return _finalise(figure, trajectory, t, words, kind="entering", alt=alt, yaxis=yaxis)
 
 
 def _insertion_text(trajectory: StreamTrajectory, i: int) -> str:
-    e = trajectory.insertions
-    t, k = int(e.picture[i]), int(e.label[i])
-    return (
-        f"Picture {t + 1}, view {int(e.view[i])}, entered as {escaped(trajectory.names[k])}"
-        f"<br>true class: {escaped(trajectory.names[int(trajectory.label[t])])}"
-        f"{', attacked' if trajectory.attacked[t] else ''}<br>entropy {float(e.entropy[i]):.3f} nats"
-    )
+    e, t = trajectory.insertions, int(trajectory.insertions.picture[i])
+    words = f"Picture {t + 1}, view {e.view[i]}, entered as {escaped(trajectory.names[e.label[i]])}"
+    return words + _origin_text(trajectory, trajectory.label[t], trajectory.attacked[t], e.entropy[i])
+
+
+def _origin_text(trajectory: StreamTrajectory, truth: int, attacked: bool, entropy: float) -> str:
+    true_class = f"true class: {escaped(trajectory.names[truth])}{', attacked' if attacked else ''}"
+    return f"<br>{true_class}<br>entropy {entropy:.3f} nats"
 
 
 def class_timeline(
@@ -166,8 +137,7 @@ def class_timeline(
 ) -> Figure:
     """One row per class that ever held a view: a bar from the picture that a view came from to the one it left at.
 
-    Marks carry ``customdata = (picture from 1, hover text)``; a line marks picture ``t``.
-    """
+    Marks carry ``customdata = (picture from 1, hover text)``; a line marks picture ``t``."""
     rows = sorted({view.label for view in views}, key=lambda k: trajectory.names[k], reverse=True)
     if not rows:
         return message_figure(NO_INSERTIONS)
@@ -188,35 +158,24 @@ def class_timeline(
         )
     wrong, left = sum(view.truth != view.label for view in views), sum(view.left is not None for view in views)
     step = -(-len(rows) // MAX_TIMELINE_NAMES)
-    legend = (
-        f"{legend_entry(COLOURS['cache'], '━', 'under its true class')}   "
-        f"{legend_entry(COLOURS['attack'], '━', 'another')}"
-    )
-    named = range(len(rows) - 1, -1, -step)
+    named, names = range(len(rows) - 1, -1, -step), [escaped(name, 14) for name in trajectory.names]
     return _finalise(
         figure,
         trajectory,
         t,
-        legend,
+        legend((("cache", "━", "under its true class"), ("attack", "━", "another"))),
         kind="class_timeline",
         alt=f"{len(views)} views entered under {len(rows)} classes, {wrong} of them wrong; {left} left again.",
         barmode="overlay",
         margin={"l": 116, "r": 16, "t": 34, "b": 44},
-        yaxis=axis(
-            range=[-0.6, len(rows) - 0.4],
-            tickvals=[*named],
-            ticktext=[escaped(trajectory.names[rows[row]], 14) for row in named],
-        ),
+        yaxis=axis(range=[-0.6, len(rows) - 0.4], **ticks(named, (names[rows[row]] for row in named))),
     )
 
 
 def _lifetime_text(trajectory: StreamTrajectory, view: RememberedView) -> str:
     until = "still held" if view.left is None else f"left at picture {view.left + 1}"
-    return (
-        f"{escaped(trajectory.names[view.label])}: view {view.view} of picture {view.picture + 1}, {until}"
-        f"<br>true class: {escaped(trajectory.names[view.truth])}{', attacked' if view.attacked else ''}"
-        f"<br>entropy {view.entropy:.3f} nats"
-    )
+    words = f"{escaped(trajectory.names[view.label])}: view {view.view} of picture {view.picture + 1}, {until}"
+    return words + _origin_text(trajectory, view.truth, view.attacked, view.entropy)
 
 
 def class_cache(
@@ -225,8 +184,7 @@ def class_cache(
     """Per class: cached views (outline) and those of the right class (filled) on the left, r_k on the right.
 
     The rows are the classes with the most views at the ``end``, so that they stay fixed when the picture of ``stats``
-    changes. Without the ``selected`` class none is dimmed. Marks carry ``customdata = (class, hover text)``.
-    """
+    changes. Without the ``selected`` class none is dimmed. Marks carry ``customdata = (class, hover text)``."""
     order = sorted(np.flatnonzero(end.count).tolist(), key=lambda k: (-int(end.count[k]), trajectory.names[k]))
     if not order:
         return message_figure(NO_INSERTIONS)
@@ -246,7 +204,7 @@ def class_cache(
         )
     filled = [i for i, k in enumerate(shown) if stats.count[k]]
     figure.add_marks(
-        x=[float(stats.resultant_length[shown[i]]) for i in filled],
+        x=[stats.resultant_length[shown[i]] for i in filled],
         y=filled,
         xaxis="x2",
         customdata=[data[i] for i in filled],
@@ -261,7 +219,6 @@ def class_cache(
         alt=f"{summary}{more}.",
         pickable=True,
         barmode="overlay",
-        hovermode="closest",
         annotations=[
             annotation("views held; filled: of the right class", 0, 1, yshift=8),
             annotation("agreement r", 0.7, 1, yshift=8),
@@ -286,15 +243,14 @@ def thinned_indices(count: int) -> np.ndarray:
     return np.unique(np.linspace(0, count - 1, MAX_MARKS).round().astype(int))
 
 
-def _finalise(figure: Figure, trajectory: StreamTrajectory, t: int, legend: str, **layout: Any) -> Figure:
+def _finalise(figure: Figure, trajectory: StreamTrajectory, t: int, words: str, **layout: Any) -> Figure:
     """The layout of a figure over the whole stream, so that the axis is fixed while it runs; a line marks picture t."""
     pictures = axis(range=[0.5, trajectory.expected_pictures + 0.5], nticks=6, title="picture of the stream")
     share = axis(range=[-2, 102], **percent_ticks(0, 25, 50, 75, 100))
     return finalise(
         figure,
         pickable=True,
-        hovermode="closest",
-        annotations=[annotation(legend, 0, 1, yshift=8)],
+        annotations=[annotation(words, 0, 1, yshift=8)],
         shapes=[vertical_line(t, "text", "dot")],
         xaxis=pictures,
         **{"yaxis": share, "margin": {"l": 52, "r": 16, "t": 34, "b": 44}} | layout,

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped
-from rita_demo.plots.shapes import accuracy_bars, vertical_line
-from rita_demo.plots.theme import COLOURS, accuracy_axis, annotation, axis, finalise, message_figure
+from rita_demo.plots.shapes import accuracy_axis, accuracy_bars, accuracy_text, ticks, vertical_line
+from rita_demo.plots.theme import COLOURS, GLYPHS, annotation, axis, finalise, message_figure
 from rita_demo.records import MeasuredCell
 from rita_demo.records.measurement import AblationSweep
 
@@ -16,15 +16,7 @@ PROTOCOLS = {
     "reset": ("dash", "╌", "memory reset"),
     "stream": ("solid", "─", "memory kept"),
 }
-#: symbol, and its characters filled and open
-MARKERS = (
-    ("circle", "●○"),
-    ("square", "■□"),
-    ("diamond", "◆◇"),
-    ("triangle-up", "▲△"),
-    ("triangle-down", "▼▽"),
-    ("hexagon", "⬢⬡"),
-)
+MARKERS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "hexagon")  # filled or open
 MAX_NAMED_LINES = 12  # lines in one figure
 LABELS_PER_AXIS = 14  # labels of lines that fit above each other
 LETTER_WIDTH = 6.3  # pixels of a label's letter
@@ -37,11 +29,8 @@ def sweep_lines(lines: Sequence[AblationSweep], title: str, *, recommended: obje
     The values are in order at equal distances, because some settings are not numbers. Marks carry
     ``customdata = (hover text,)``.
 
-    Args:
-        lines: the sweeps; at most ``MAX_NAMED_LINES`` are drawn.
-        title: of the axis.
-        recommended: the recommended value, marked by a thin line where it was measured.
-    """
+    At most ``MAX_NAMED_LINES`` are drawn. ``title``: of the axis; ``recommended``: the recommended value, marked by a
+    thin line where it was measured."""
     if not lines:
         return message_figure("No run varies this setting yet. Measure it with the button, or with evaluate.")
     shown = lines[:MAX_NAMED_LINES]
@@ -54,7 +43,8 @@ def sweep_lines(lines: Sequence[AblationSweep], title: str, *, recommended: obje
         clean = cell.attack == "none" and line.setting != "budget"
         colour = COLOURS["clean" if clean else "attack"]
         dash, dash_glyph, _ = _protocol(cell)
-        symbol, glyphs = MARKERS[(datasets.index(cell.dataset) + (len(line.others) and number)) % len(MARKERS)]
+        symbol = MARKERS[(datasets.index(cell.dataset) + (len(line.others) and number)) % len(MARKERS)]
+        symbol += "" if clean else "-open"
         measured = list(zip(map(_value, line.values), line.cells, strict=True))
         parts.append(f"{name}: " + ", ".join(f"{value}: {c.accuracy:.1f} %" for value, c in measured))
         figure.add_marks(
@@ -65,41 +55,30 @@ def sweep_lines(lines: Sequence[AblationSweep], title: str, *, recommended: obje
             name=name,
             cliponaxis=False,
             line={"color": colour, "width": 2, "dash": dash},
-            marker={"symbol": symbol + ("" if clean else "-open"), "size": 8, "color": colour},
+            marker={"symbol": symbol, "size": 8, "color": colour},
             error_y=accuracy_bars(line.cells, colour),
-            customdata=[
-                [
-                    f"{escaped(title)} = {value}, {c.attack_text}: {c.accuracy:.1f} % right "
-                    f"({c.low:.1f} to {c.high:.1f}), n = {c.n}"
-                ]
-                for value, c in measured
-            ],
+            customdata=[[f"{escaped(title)} = {value}, {c.attack_text}: {accuracy_text(c)}"] for value, c in measured],
         )
         look = {"xshift": 18, "yanchor": "middle", "font": {"size": 11, "color": colour}}
-        at = {"xref": "x", "yref": "y", "name": dash_glyph + glyphs[not clean]}
+        at = {"xref": "x", "yref": "y", "name": dash_glyph + GLYPHS[symbol]}
         labels.append(annotation(name, len(values) - 1, line.cells[-1].accuracy, **at, **look))
     cells = [cell for line in shown for cell in line.cells]
     _spread_labels(labels, cells)
-    marked, shapes = [], []
+    narrow, shapes = _narrow_legend(labels), []
+    width = 30 + LETTER_WIDTH * max(len(label["text"]) for label in labels)
     if recommended in place:
         x = place[recommended]
         shapes = [vertical_line(x, "axis", xref="x", layer="below")]
-        marked = [annotation("recommended", x, 1, xref="x", yshift=2, xanchor="center")]
+        labels.append(annotation("recommended", x, 1, xref="x", yshift=2, xanchor="center"))
     return finalise(
         figure,
         kind=f"sweep {title}",
         alt=f"Accuracy against {title}. {'; '.join(parts)}.",
-        hovermode="closest",
-        annotations=labels + marked,
+        annotations=labels,
         shapes=shapes,
-        narrow=_narrow_legend(labels),
-        margin={"l": 58, "r": 30 + LETTER_WIDTH * max(len(label["text"]) for label in labels), "t": 30, "b": 48},
-        xaxis=axis(
-            title=title,
-            range=[-0.3, len(values) - 0.7],
-            tickvals=list(place.values()),
-            ticktext=[_value(v) for v in values],
-        ),
+        narrow=narrow,
+        margin={"l": 58, "r": width, "t": 30, "b": 48},
+        xaxis=axis(title=title, range=[-0.3, len(values) - 0.7], **ticks(place.values(), map(_value, values))),
         yaxis=accuracy_axis(cells),
     )
 

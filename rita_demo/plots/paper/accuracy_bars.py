@@ -1,23 +1,13 @@
-"""Accuracies as groups of bars: the prompt update's steps by budget, the methods by backbone."""
+"""Measurements as bars: accuracies in groups (steps of the prompt update by budget, methods by backbone), run time."""
 
-from typing import Any
+from collections.abc import Sequence
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import escaped
-from rita_demo.plots.shapes import accuracy_bars
-from rita_demo.plots.theme import (
-    COLOURS,
-    METHOD_STYLES,
-    accuracy_axis,
-    annotation,
-    axis,
-    finalise,
-    legend_entry,
-    message_figure,
-)
-from rita_demo.records import MeasuredCell
-from rita_demo.records.measurement import AccuracyChart
+from rita_demo.plots.labels import escaped, legend, method_colour
+from rita_demo.plots.shapes import accuracy_axis, accuracy_bars, accuracy_text, category_axis, label_width, ticks
+from rita_demo.plots.theme import COLOURS, annotation, axis, finalise, message_figure
+from rita_demo.records.measurement import AccuracyChart, RunTime
 
 GAP = 0.2  # of a group's width, between groups
 #: Patterns of bars in one colour, and the same as characters.
@@ -25,6 +15,7 @@ PATTERNS = (("", "■"), ("/", "▨"), ("x", "▩"), ("-", "▤"), ("|", "▥"),
 NBSP = "\u00a0"
 LONG_NAME = 16  # letters of a group's name that do not fit side by side in a narrow figure
 TILTED = {"xaxis.tickangle": -40, "xaxis.tickfont.size": 11, "xaxis.title.text": "", "margin.b": 104, "margin.l": 74}
+PARTS = (("views", "other", "cutting and encoding the views"), ("own", "defence", "the method itself"))
 PALEST = 0.3  # opacity of the first of several bars in one colour
 
 
@@ -32,20 +23,16 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
     """One group of bars per group of the chart, with Wilson's 95 % intervals.
 
     Bars named after methods have their colours; others are the defence's green, darker from bar to bar. Marks carry
-    ``customdata = (hover text,)``.
-
-    Args:
-        chart: what was measured, or None. missing: the sentence shown without one.
-    """
+    ``customdata = (hover text,)``. ``missing``: the sentence shown without a chart."""
     if chart is None:
         return message_figure(missing)
-    figure, legend, parts, used = Figure(), list[str](), list[str](), list[tuple[str, float]]()
-    width = (1 - GAP) / len(chart.series)
+    figure, entries, parts, used = Figure(), list[str](), list[str](), list[tuple[str, float]]()
+    width, count = (1 - GAP) / len(chart.series), len(chart.groups)
     for number, (name, cells) in enumerate(chart.series.items()):
         title, colour, opacity = _style(name, number, len(chart.series))
         pattern, sign = PATTERNS[used.count((colour, opacity)) % len(PATTERNS)]
         used.append((colour, opacity))
-        glyph = legend_entry(colour, sign, "").rstrip("\u00a0")
+        hatched = {"shape": pattern, "bgcolor": COLOURS["surface"], "fgcolor": colour}
         shown = [(at, cell) for at, cell in enumerate(cells) if cell is not None]
         if not shown:
             continue
@@ -55,44 +42,70 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
             y=[cell.accuracy for cell in measured],
             width=0.92 * width,
             name=title,
-            marker=_marker(colour, pattern) | {"opacity": opacity},
+            marker={"color": colour, "opacity": opacity} | ({"pattern": hatched} if pattern else {}),
             error_y=accuracy_bars(measured, COLOURS["quiet"]),
-            customdata=[[f"{escaped(title)}, {chart.groups[at]}: {_percent(cell)}"] for at, cell in shown],
+            customdata=[[f"{escaped(title)}, {chart.groups[at]}: {accuracy_text(cell)}"] for at, cell in shown],
             hovertemplate="%{customdata[0]}<extra></extra>",
         )
-        legend.append(f'<span style="opacity:{opacity}">{glyph}</span>{NBSP}{escaped(title).replace(" ", NBSP)}')
+        mark = f'<span style="opacity:{opacity}"><span style="color:{colour}">{sign}</span></span>'
+        entries.append(f"{mark}{NBSP}{escaped(title).replace(' ', NBSP)}")
         parts += [f"{title}, {chart.groups[at].replace('<br>', ' ')}: {cell.accuracy:.1f} %" for at, cell in shown]
     every = [cell for row in chart.series.values() for cell in row if cell is not None]
     return finalise(
         figure,
         kind=f"bars {chart.axis}",
         alt=f"{chart.description}. Accuracy by {chart.axis}: {'; '.join(parts)}.",
-        hovermode="closest",
-        annotations=[annotation(f"{escaped(chart.description)}:   {'   '.join(legend)}", 0, 1, yshift=8, xshift=-48)],
-        wrap=[0],
-        narrow={"margin.t": 76} | (TILTED if max(map(len, chart.groups)) > LONG_NAME else {}),
+        annotations=[annotation(f"{escaped(chart.description)}:   {'   '.join(entries)}", 0, 1, yshift=8, xshift=-48)],
+        narrow_top=76,
+        narrow=TILTED if max(map(len, chart.groups)) > LONG_NAME else None,
         margin={"l": 58, "r": 12, "t": 48, "b": 64},
-        xaxis=axis(
-            title=chart.axis,
-            range=[-0.5, len(chart.groups) - 0.5],
-            tickvals=list(range(len(chart.groups))),
-            ticktext=list(chart.groups),
-            showgrid=False,
-        ),
+        xaxis=axis(title=chart.axis, range=[-0.5, count - 0.5], showgrid=False, **ticks(range(count), chart.groups)),
         yaxis=accuracy_axis(every, from_zero=True),
     )
 
 
-def _marker(colour: str, pattern: str) -> dict[str, Any]:
-    hatched = {"shape": pattern, "bgcolor": COLOURS["surface"], "fgcolor": colour}
-    return {"color": colour} | ({"pattern": hatched} if pattern else {})
-
-
 def _style(name: str, number: int, count: int) -> tuple[str, str, float]:
     if name in DEFENCES:
-        return METHOD_STYLES[name]["title"], METHOD_STYLES[name]["colour"], 1.0
+        return DEFENCES[name].title, method_colour(name), 1.0
     return name, COLOURS["defence"], PALEST + (1 - PALEST) * (number / max(count - 1, 1))
 
 
-def _percent(cell: MeasuredCell) -> str:
-    return f"{cell.accuracy:.1f} % right ({cell.low:.1f} to {cell.high:.1f}), n = {cell.n}"
+def run_times(times: Sequence[RunTime], about: str) -> Figure:
+    """A row per method, fastest on top: the seconds of its views and its own, end to end.
+
+    Marks carry ``customdata = (hover text,)``. ``about``: what was measured, plain text."""
+    if not times:
+        return message_figure("No measured run has times. Measure one with evaluate.")
+    rows = sorted(times, key=lambda one: one.views + one.own, reverse=True)
+    titles = [DEFENCES[one.method].title for one in rows]
+    seconds = [one.views + one.own for one in rows]
+    figure, data, parts = Figure(), [], []
+    words = f"{about}:   {legend((role, '■', name) for _, role, name in PARTS)}"
+    notes = [annotation(words, 0, 1, yshift=8, xshift=-label_width(titles))]
+    for row, (one, title, total) in enumerate(zip(rows, titles, seconds, strict=True)):
+        data.append([f"{title}: views {one.views:.3f} s, method {one.own:.3f} s, n = {one.n}"])
+        notes.append(annotation(f"{total:.2f} s", total, row, xref="x", yref="y", xshift=4, yanchor="middle"))
+        parts.append(f"{title} {total:.3f}")
+    for field, role, name in PARTS:
+        figure.add_bar(
+            orientation="h",
+            x=[getattr(one, field) for one in rows],
+            y=list(range(len(rows))),
+            base=[one.views if field == "own" else 0 for one in rows],
+            width=0.7,
+            name=name,
+            marker={"color": COLOURS[role]},
+            customdata=data,
+            hovertemplate="%{customdata[0]}<extra></extra>",
+        )
+    return finalise(
+        figure,
+        kind="run time",
+        alt=f"{about}. Seconds per picture: {'; '.join(parts)}.",
+        narrow_top=64,
+        annotations=notes,
+        barmode="overlay",
+        margin={"l": label_width(titles), "r": 12, "t": 40, "b": 46},
+        xaxis=axis(title="median seconds per picture, attack not included", range=[0, 1.15 * seconds[0]]),
+        yaxis=category_axis(titles),
+    )

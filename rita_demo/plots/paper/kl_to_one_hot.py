@@ -5,19 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import escaped, percent
-from rita_demo.plots.shapes import segments
-from rita_demo.plots.theme import (
-    COLOURS,
-    GLYPHS,
-    annotation,
-    axis,
-    category_axis,
-    finalise,
-    legend_entry,
-    message_figure,
-    stacked_panels,
-)
+from rita_demo.plots.labels import escaped, legend, percent
+from rita_demo.plots.shapes import category_axis, segments
+from rita_demo.plots.theme import COLOURS, GLYPHS, annotation, axis, finalise, message_figure, stacked_panels
 from rita_demo.records.measurement import KlToOneHot
 
 #: field of the record -> title (empty: the record's name of the pictures), colour, dash, marker.
@@ -36,13 +26,8 @@ def kl_to_one_hot(
     """Left the density over the classes with a tick per class, right a row per class with its name.
 
     Each density is divided by its maximum: the cached views lie near 0 nats, up to a thousand times as dense as the
-    pictures. Marks carry ``customdata = (class, hover text)``.
-
-    Args:
-        one: the divergences.
-        density: values and positions -> curve (``analysis.density``), or None for too few values.
-        selected: a class to mark.
-    """
+    pictures. Marks carry ``customdata = (class, hover text)``. ``density``: values and positions -> curve
+    (``analysis.density``), or None for too few values; ``selected``: a class to mark."""
     finite = np.concatenate([getattr(one, name) for name in LINES])
     finite = finite[np.isfinite(finite)]
     if not len(finite):
@@ -50,15 +35,14 @@ def kl_to_one_hot(
     top = float(finite.max()) * 1.08 + 1e-3
     data = [[k, _hover_text(one, k)] for k in range(len(one.names))]
     titles = {name: title or one.pictures_name for name, (title, *_) in LINES.items()}
-    figure = Figure()
+    figure, entries = Figure(), []
     for row, (name, (_, colour, dash, symbol)) in enumerate(LINES.items()):
         values = getattr(one, name)
+        entries.append((colour, GLYPHS[symbol], f"{_nats(one.medians[row])} {titles[name]}"))
         ks = np.flatnonzero(np.isfinite(values))
         x = np.union1d(np.linspace(0, top, CURVE_POINTS), values[ks])  # a peak can be narrower than a step
         if (curve := density(values, x)) is not None:
-            line = {"color": colour, "width": 2, "dash": dash}
-            y = curve / curve.max()
-            figure.add_scatter(x=x, y=y, mode="lines", name=titles[name], hoverinfo="skip", line=line)
+            figure.add_line(colour, 2, dash, x=x, y=curve / curve.max(), name=titles[name])
         size = [12 if k == selected else 7 for k in ks]
         figure.add_marks(
             x=values[ks],
@@ -69,23 +53,21 @@ def kl_to_one_hot(
             marker={"symbol": symbol, "size": size, "color": colour, "opacity": 0.8},
         )
     rows = _rows(one)
+    most = f"the {len(rows)} of {one.classes} classes that change most"
+    row_names = [(k, escaped(one.names[k], 15)) for k in reversed(rows)]
+    row_titles = [f"<b>{name}</b>" if k == selected else name for k, name in row_names]
     _add_classes(figure, one, rows, titles, data, selected)
-    legend = "   ".join(
-        legend_entry(colour, GLYPHS[symbol], f"{_nats(median)} {titles[name]}")
-        for (name, (_, colour, _, symbol)), median in zip(LINES.items(), one.medians)
-    )
     return finalise(
         figure,
         kind="one_hot",
         alt=kl_summary(one),
         pickable=True,
-        hovermode="closest",
-        wrap=[0],
+        narrow_top=76,
         narrow=stacked_panels([0.7, 1], [0, 0.46])
-        | {"yaxis3.domain": [0.6, 0.69], "xaxis2.domain": [0.26, 1], "margin.t": 76, "annotations.1.x": 0.26},
+        | {"yaxis3.domain": [0.6, 0.69], "xaxis2.domain": [0.26, 1], "annotations.1.x": 0.26},
         annotations=[
-            annotation(f"medians: {legend}", 0, 1, yshift=6),
-            annotation(_rows_text(one, rows), 0.66, 0.93, yshift=4),
+            annotation(f"medians: {legend(entries)}", 0, 1, yshift=6),
+            annotation("every class" if len(rows) == one.classes else most, 0.66, 0.93, yshift=4),
         ],
         margin={"l": 44, "r": 12, "t": 40, "b": 46},
         xaxis=axis(domain=[0, 0.47], anchor="y3", range=[0, top], title="KL to one-hot (nats, 0 is best)"),
@@ -94,9 +76,7 @@ def kl_to_one_hot(
         ),
         yaxis3=axis(domain=[0, 0.22], range=[-0.22, 0], anchor="x", visible=False),
         xaxis2=axis(domain=[0.66, 1], anchor="y2", range=[-0.02 * top, top], title="KL to one-hot (nats)"),
-        yaxis2=category_axis(
-            [_row_title(one.names[k], k == selected) for k in reversed(rows)], size=12, domain=[0, 0.92], anchor="x2"
-        ),
+        yaxis2=category_axis(row_titles, size=12, domain=[0, 0.92], anchor="x2"),
     )
 
 
@@ -108,38 +88,23 @@ def _rows(one: KlToOneHot) -> list[int]:
     return most[np.argsort(-one.original[most], kind="stable")].tolist()
 
 
-def _rows_text(one: KlToOneHot, rows: list[int]) -> str:
-    return "every class" if one.classes == len(rows) else f"the {len(rows)} of {one.classes} classes that change most"
-
-
-def _row_title(name: str, selected: bool) -> str:
-    title = escaped(name, 15)
-    return f"<b>{title}</b>" if selected else title
-
-
 def _add_classes(
     figure: Figure, one: KlToOneHot, rows: list[int], titles: dict[str, str], data: list[list], selected: int | None
 ) -> None:
     """A row per class: a line from its pictures to its views in the memory, and the marks of all three divergences."""
     right = {"xaxis": "x2", "yaxis": "y2"}
     places = list(range(len(rows)))[::-1]
-    figure.add_scatter(
-        x=segments(one.original[rows].tolist(), one.cached[rows].tolist()),
-        y=segments(places, places),
-        mode="lines",
-        hoverinfo="skip",
-        name="change",
-        line={"color": COLOURS["axis"], "width": 1.5},
-        **right,
-    )
+    x = segments(one.original[rows].tolist(), one.cached[rows].tolist())
+    figure.add_line(COLOURS["axis"], 1.5, x=x, y=segments(places, places), name="change", **right)
     for name, (_, colour, _, symbol) in LINES.items():
-        shown = [(k, y) for k, y in zip(rows, places, strict=True) if np.isfinite(getattr(one, name)[k])]
-        shades = [colour if selected in (None, k) else COLOURS["other"] for k, _ in shown]
+        values = np.asarray(getattr(one, name), float)
+        shown = [k for k in rows if np.isfinite(values[k])]
+        shades = [colour if selected in (None, k) else COLOURS["other"] for k in shown]
         figure.add_marks(
-            x=[float(getattr(one, name)[k]) for k, _ in shown],
-            y=[y for _, y in shown],
+            x=values[shown],
+            y=[places[rows.index(k)] for k in shown],
             name=titles[name],
-            customdata=[data[k] for k, _ in shown],
+            customdata=[data[k] for k in shown],
             marker={"symbol": symbol, "size": 8, "color": shades, "line": {"width": 1, "color": shades}},
             **right,
         )
@@ -159,14 +124,12 @@ def kl_summary(one: KlToOneHot) -> str:
     """The comparison in one sentence per way of counting."""
     if not one.classes:
         return "No class has both a picture and a view in the memory."
+    pictures, filed, true = map(_nats, one.medians)
     summary = (
-        f"KL to one-hot, median over {one.classes} classes: {_nats(one.medians[0])} for the {one.pictures_name}, "
-        f"{_nats(one.medians[1])} for the views in the memory; closer in "
-        f"{percent(one.improved)} of the classes."
+        f"KL to one-hot, median over {one.classes} classes: {pictures} for the {one.pictures_name}, {filed} for the views "
+        f"in the memory; closer in {percent(one.improved)} of the classes."
     )
     if one.classes_true:
-        summary += (
-            f" Counted by the true class of the pictures: {_nats(one.medians[2])}, closer in "
-            f"{percent(one.improved_true)} of {one.classes_true}."
-        )
+        closer = f"closer in {percent(one.improved_true)} of {one.classes_true}"
+        summary += f" Counted by the true class of the pictures: {true}, {closer}."
     return summary

@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from rita_demo.plots.decision.cells import view_order
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import escaped
-from rita_demo.plots.theme import COLOURS, annotation, axis, category_axis, finalise, legend_entry
+from rita_demo.plots.labels import escaped, legend
+from rita_demo.plots.shapes import category_axis
+from rita_demo.plots.theme import COLOURS, annotation, axis, finalise
 from rita_demo.records import ImageResult, Run
 
 CROPS_SHOWN = 16  # the surest, in four rows
@@ -18,17 +20,13 @@ NARROW_COLUMNS, NARROW_ROWS = ((0.0, 0.4), (0.62, 1.0)), ((0.58, 0.92), (0.06, 0
 
 def shown_views(run: Run, side: str) -> np.ndarray:
     """The indices of the crops that the figure shows, surest first."""
-    one: ImageResult = getattr(run, side)
-    return np.argsort(one.trace.confidence.entropy, kind="stable")[:CROPS_SHOWN]
+    return view_order(getattr(run, side))[:CROPS_SHOWN]
 
 
 def method_overview(run: Run, side: str, picture: str, crops: str) -> Figure:
-    """Four panels in the order of the method.
+    """Four panels in the order of the method, of the ``side`` "clean" or "attacked".
 
-    Args:
-        side: "clean" or "attacked".
-        picture: it as a data URI. crops: those of :func:`shown_views` on one square picture, four in a row, as a data
-            URI.
+    ``picture``: it as a data URI; ``crops``: those of :func:`shown_views` on one square picture, four in a row, likewise.
     """
     one: ImageResult = getattr(run, side)
     names, trace = run.class_prompts.names, one.trace
@@ -36,16 +34,13 @@ def method_overview(run: Run, side: str, picture: str, crops: str) -> Figure:
     figure = Figure()
     _add_plan(figure, one, best)
     order = np.argsort(trace.total, kind="stable")[:CLASSES].tolist()
-    cached = run.settings.cache_weight * trace.cache_distance
-    for role, base, values in (
-        ("defence", np.zeros(len(trace.total)), trace.total - cached),
-        ("cache", trace.total - cached, cached),
-    ):
-        if np.any(values[order] > 0):
+    total, cached = trace.total[order], (run.settings.cache_weight * trace.cache_distance)[order]
+    for role, base, values in (("defence", 0 * total, total - cached), ("cache", total - cached, cached)):
+        if np.any(values > 0):
             figure.add_bar(
                 orientation="h",
-                x=[float(values[k]) for k in order],
-                base=[float(base[k]) for k in order],
+                x=values.astype(float),
+                base=base.astype(float),
                 y=list(range(len(order)))[::-1],
                 width=0.6,
                 xaxis="x4",
@@ -56,40 +51,35 @@ def method_overview(run: Run, side: str, picture: str, crops: str) -> Figure:
     kept = int(trace.confidence.kept.sum())
     clip = escaped(names[one.verdicts["clip"].label], 22)
     notes = (
-        (1, f"<b>1</b> {'The attacked picture' if side == 'attacked' else 'The picture'}", f"CLIP says: {clip}"),
-        (2, f"<b>2</b> {len(trace.confidence.entropy)} crops of it", f"the surest {CROPS_SHOWN}; {kept} are kept"),
-        (3, "<b>3</b> The cheapest transport", f"crops to sentences of “{escaped(names[best], 18)}”"),
-        (4, "<b>4</b> Cost of every class", f"the lowest wins: {escaped(names[best], 18)}"),
+        ("", f"<b>1</b> {'The attacked picture' if side == 'attacked' else 'The picture'}", f"CLIP says: {clip}"),
+        ("2", f"<b>2</b> {len(trace.confidence.entropy)} crops of it", f"the surest {CROPS_SHOWN}; {kept} are kept"),
+        ("3", "<b>3</b> The cheapest transport", f"crops to sentences of “{escaped(names[best], 18)}”"),
+        ("4", "<b>4</b> Cost of every class", f"the lowest wins: {escaped(names[best], 18)}"),
     )
-    legend = f"{legend_entry(COLOURS['defence'], '■', 'crops to sentences')}   {legend_entry(COLOURS['cache'], '■', 'crops to the memory')}"
+    entries = (("defence", "■", "crops to sentences"), ("cache", "■", "crops to the memory"))
     picture_axis: dict[str, Any] = {"visible": False, "range": [0, 1]}
     layout: dict[str, Any] = {}
-    for number, domain in enumerate(WIDE, start=1):
-        at = "" if number == 1 else str(number)
+    narrow: dict[str, Any] = {"margin": {"l": 8, "r": 8, "t": 24, "b": 62}}
+    for number, ((at, *_), domain) in enumerate(zip(notes, WIDE, strict=True)):
         layout[f"xaxis{at}"] = axis(**picture_axis, domain=domain, anchor=f"y{at}")
         layout[f"yaxis{at}"] = axis(**picture_axis, domain=[0.1, 0.84], anchor=f"x{at}")
-    most = float(trace.total[order].max())
-    layout["xaxis4"] |= {"visible": True, "range": [0, 1.05 * most], "nticks": 3}
-    layout["xaxis4"]["title"] = axis(title="cosine distance")["title"]
-    titles = [escaped(names[k], 14) for k in reversed(order)]
-    layout["yaxis4"] = category_axis(titles, size=12, domain=[0.1, 0.84], anchor="x4")
-    narrow: dict[str, Any] = {"margin": {"l": 8, "r": 8, "t": 24, "b": 62}}
-    for number in range(4):
-        at = "" if number == 0 else str(number + 1)
         narrow[f"xaxis{at}.domain"] = NARROW_COLUMNS[number % 2]
         narrow[f"yaxis{at}.domain"] = NARROW_ROWS[number // 2]
+    place = {"range": [0, 1.05 * float(total.max())], "nticks": 3, "domain": WIDE[3], "anchor": "y4"}
+    layout["xaxis4"] = axis(visible=True, title="cosine distance", **place)
+    costs = [f"{names[k]} {trace.total[k]:.3f}" for k in order]
+    titles = [escaped(names[k], 14) for k in reversed(order)]
+    layout["yaxis4"] = category_axis(titles, size=12, domain=[0.1, 0.84], anchor="x4")
     return finalise(
         figure,
         kind="overview",
-        alt=f"{' '.join(f'{title} {note}.' for _, title, note in notes)} Costs: "
-        + ", ".join(f"{names[k]} {trace.total[k]:.3f}" for k in order)
-        + ".",
+        alt=f"{' '.join(f'{title} {note}.' for _, title, note in notes)} Costs: {', '.join(costs)}.",
         narrow=narrow,
         images=[_image(picture, ""), _image(crops, "2")],
         annotations=[
-            *(_panel_text(number, text, 1, "bottom", 20) for number, text, _ in notes),
-            *(_panel_text(number, note, 1, "bottom", 4, 11) for number, _, note in notes),
-            annotation(legend, 1, 0, xanchor="right", yanchor="top", yshift=-28),
+            *(_panel_text(at, text, 20) for at, text, _ in notes),
+            *(_panel_text(at, note, 4, 11) for at, _, note in notes),
+            annotation(legend(entries), 1, 0, xanchor="right", yanchor="top", yshift=-28),
         ],
         barmode="overlay",
         margin={"l": 8, "r": 12, "t": 10, "b": 50},
@@ -102,25 +92,23 @@ def _image(uri: str, at: str) -> dict[str, Any]:
     return place | {"source": uri, "xanchor": "left", "yanchor": "top", "sizing": "contain", "layer": "above"}
 
 
-def _panel_text(number: int, text: str, y: float, anchor: str, shift: int, size: int = 12) -> dict[str, Any]:
-    at = "" if number == 1 else str(number)
-    look = {"xref": f"x{at} domain", "yref": f"y{at} domain", "yanchor": anchor, "yshift": shift}
-    return annotation(text, 0, y, **look, font={"size": size, "color": COLOURS["text" if size > 11 else "quiet"]})
+def _panel_text(at: str, text: str, shift: int, size: int = 12) -> dict[str, Any]:
+    font = {"size": size, "color": COLOURS["text" if size > 11 else "quiet"]}
+    return annotation(text, 0, 1, xref=f"x{at} domain", yref=f"y{at} domain", yshift=shift, font=font)
 
 
 def _add_plan(figure: Figure, one: ImageResult, k: int) -> None:
     """The plan of class ``k`` as lines between some crops and some sentences, as thick as the mass that moves."""
     transport = one.trace.prompt_transport
-    views = np.argsort(one.trace.confidence.entropy, kind="stable")[:VIEWS_IN_PLAN]
+    views = view_order(one)[:VIEWS_IN_PLAN]
     prompts = np.flatnonzero(transport.column_weight[k] > 0)[:PROMPTS_IN_PLAN]
     mass = transport.plan[k][np.ix_(views, prompts)]
     left, right = (np.linspace(0.95, 0.05, len(some)) for some in (views, prompts))
     for i, j in np.ndindex(mass.shape):
         width = THICKEST * float(mass[i, j] / max(mass.max(), 1e-12))
         if width >= 0.2:
-            line = {"width": width, "color": COLOURS["defence"]}
             ends = {"x": [0.08, 0.92], "y": [left[i], right[j]], "xaxis": "x3", "yaxis": "y3"}
-            figure.add_scatter(**ends, mode="lines", line=line, opacity=0.45, hoverinfo="skip")
+            figure.add_line(COLOURS["defence"], width, **ends, opacity=0.45)
     for x, y, role, symbol in ((0.08, left, "text", "circle"), (0.92, right, "defence", "square")):
         figure.add_scatter(
             x=[x] * len(y),

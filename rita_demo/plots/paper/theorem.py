@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import escaped
-from rita_demo.plots.shapes import outlined, row_band
-from rita_demo.plots.theme import SIDE_STYLES, annotation, axis, category_axis, finalise, legend_entry
+from rita_demo.plots.labels import escaped, legend_entry
+from rita_demo.plots.shapes import category_axis, outlined, row_band
+from rita_demo.plots.theme import SIDE_STYLES, annotation, axis, finalise
 from rita_demo.records import TheoremBounds
 
 #: side -> offset of its line in the row of a class, dash, and the dash as a character
@@ -24,12 +24,8 @@ def theorem_bounds(
     """A line from the lower to the upper bound per class and side.
 
     The filled mark is twice the exact transport cost (lambda -> 0), the open one twice the cost of RITA's decision.
-    Marks carry ``customdata = (class, hover text)``.
-
-    Args:
-        sides: "clean" and "attacked" (or one of them) -> its bounds.
-        names: of all classes. shown: the classes to draw, cheapest first.
-        selected: a class to mark with a band. label: the reference class.
+    Marks carry ``customdata = (class, hover text)``. ``sides``: "clean" and "attacked" (or one of them) -> its bounds;
+    ``shown``: the classes to draw, cheapest first; ``selected``: a class to mark with a band; ``label``: the reference.
     """
     figure, legend, parts = Figure(), [], {}
     place = {k: len(shown) - 1 - number for number, k in enumerate(shown)}
@@ -39,8 +35,7 @@ def theorem_bounds(
         data = []
         for k in shown:
             x, y = [float(bounds.lower[k]), float(bounds.upper[k])], [place[k] + offset] * 2
-            line = {"color": colour, "width": 3, "dash": dash}
-            figure.add_scatter(x=x, y=y, mode="lines", name=f"{side} bracket", hoverinfo="skip", line=line)
+            figure.add_line(colour, 3, dash, x=x, y=y, name=f"{side} bracket")
             exact = f"{bounds.exact[k]:.4f}" if np.isfinite(bounds.exact[k]) else "not computed"
             text = (
                 f"{escaped(names[k], 60)}, {side}<br>lower {x[0]:.4f} = means {bounds.mean_gap[k]:.4f}"
@@ -64,10 +59,8 @@ def theorem_bounds(
         kind="brackets",
         alt=f"Theorem 1's bounds: {'; '.join(parts[k, side] for k in shown for side in sides)}.",
         pickable=True,
-        wrap=[0],
-        hovermode="closest",
         annotations=[annotation("   ".join(legend), 0, 1, yshift=8, xshift=-120)],
-        narrow={"margin.t": 76},
+        narrow_top=76,
         shapes=row_band(None if selected is None else place.get(selected)),
         margin={"l": 130, "r": 16, "t": 40, "b": 46},
         xaxis=axis(title="squared distance between unit vectors (0 to 4)", nticks=6),

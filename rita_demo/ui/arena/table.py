@@ -3,7 +3,7 @@
 from html import escape
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.pipeline.arena import COLUMNS, ArenaTable, TowerTable, masked, right, tower_comparison, tower_sentence
+from rita_demo.pipeline.arena import COLUMNS, ArenaTable, TowerTable, masked, tower_comparison, tower_sentence
 from rita_demo.records import Verdict
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import html_table, table_row
@@ -53,7 +53,7 @@ def _tower_html(table: ArenaTable, tower: TowerTable, first: bool) -> str:
 
 
 def _cell_html(table: ArenaTable, tower: TowerTable, name: str, column: str) -> str:
-    cell, holds = tower.cells.get((name, column)), right(tower, name, column)
+    cell, holds = tower.cells.get((name, column)), tower.right.get((name, column))
     if not isinstance(cell, Verdict):
         return f"<td class='empty'>{escape(cell or '…')}</td>"
     mark, kind, word = ("✓", "good", "right") if holds else ("✗", "bad", "wrong")

@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
-from rita_demo.analysis import UMAP_MIN_DIST, UmapProcess, centre_by_kind
+from rita_demo.analysis import UmapProcess, centre_by_kind
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.records.errors import DataError, SettingError
@@ -93,9 +93,7 @@ class FigureJobs:
         if not 2 <= near <= 200:
             raise SettingError(f"UMAP uses 2 to 200 neighbours; got {near}.")
         begin = time.perf_counter()
-        asked = self._umap_threads.submit(
-            self.worker.compute, centre_by_kind(one.points), near, UMAP_MIN_DIST, one.points.picture
-        )
+        asked = self._umap_threads.submit(self.worker.compute, centre_by_kind(one.points), near, one.points.picture)
         while True:
             try:
                 coordinates = asked.result(0.5)

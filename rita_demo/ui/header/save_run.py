@@ -11,7 +11,7 @@ from typing import Any
 import gradio as gr
 
 from rita_demo.pipeline import bundle_write
-from rita_demo.pipeline.arena_export import arena_csv, arena_json
+from rita_demo.pipeline.bundle_write import arena_csv, arena_json
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.framework import notice

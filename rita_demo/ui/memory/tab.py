@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import gradio as gr
 
-from rita_demo.pipeline.leave_one_out import leave_one_out_steps
+from rita_demo.pipeline.rerun import leave_one_out_steps
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, LONG_EVENT, AppContext

@@ -6,8 +6,7 @@ A crop can be dragged; the browser then computes distances, plans and costs (``s
 from pathlib import Path
 from typing import Any
 
-from rita_demo.analysis.crop_field import rival_class
-from rita_demo.analysis.small_transport import SmallTransport, small_transport
+from rita_demo.analysis.crop_field import SmallTransport, rival_class, small_transport
 from rita_demo.plots.labels import printable, truncated
 from rita_demo.records import Run
 from rita_demo.ui.session.session import Session

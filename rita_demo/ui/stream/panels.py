@@ -8,10 +8,10 @@ from typing import Any
 import gradio as gr
 
 from rita_demo import plots
+from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.theme import METHOD_STYLES
 from rita_demo.records.measurement import AccuracySummary, StreamTrajectory
 from rita_demo.ui.framework import notice
 from rita_demo.ui.panels.figure_caption import with_caption
@@ -94,11 +94,11 @@ def accuracy_table(session: Session) -> str:
     found = evaluation_page.accuracy_summaries(view.trajectory, view.shown_picture)
     parts = [p for p in SUBSET_TEXT if p == "all" or all(s.n for s in found if s.subset != "all")]
     rows = []
-    for method, style in METHOD_STYLES.items():
+    for method, defence in DEFENCES.items():
         mine = {s.subset: s for s in found if s.method == method}
         if mine:
             cells = (_accuracy_cell(mine[p]) for p in parts)
-            rows.append(table_row(wording.term_html(style["title"]), *cells, css=method))
+            rows.append(table_row(wording.term_html(defence.title), *cells, css=method))
     columns = ("<span class='sr'>method</span>", *(SUBSET_TEXT[p] for p in parts))
     return (
         f"{html_table(columns, rows)}<p class='quiet small'>Right answers in percent; in "
@@ -173,11 +173,11 @@ def thumbnails(session: Session, folders: DataFolders) -> str:
     buttons = ""
     for t in range(max(1, view.shown_picture - MAX_THUMBNAILS + 1), view.shown_picture + 1):
         answers = ""
-        for method, style in METHOD_STYLES.items():
+        for method, defence in DEFENCES.items():
             answer = int(trajectory.answers.get(method, [-1] * t)[t - 1])
             if answer >= 0:
                 mark = "✓" if trajectory.curves[method].right[t - 1] else "✗"
-                answers += f"<small>{mark} {style['title']}: {escape(trajectory.names[answer])}</small>"
+                answers += f"<small>{mark} {defence.title}: {escape(trajectory.names[answer])}</small>"
         src = view.thumbnail(folders, trajectory.pictures[t - 1])
         image = f'<img src="{src}" alt="" width="64" height="64">' if src else "<span class='blank'>?</span>"
         kind = "attacked" if trajectory.attacked[t - 1] else "clean"

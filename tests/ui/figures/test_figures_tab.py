@@ -42,7 +42,7 @@ class InstantUmap(UmapProcess):
     def warm_up(self) -> None:
         pass
 
-    def compute(self, features: np.ndarray, neighbours: int, spread: float, picture: np.ndarray) -> np.ndarray:
+    def compute(self, features: np.ndarray, neighbours: int, picture: np.ndarray) -> np.ndarray:
         return np.stack([np.arange(len(features)), np.full(len(features), neighbours)], 1).astype(float)
 
 

@@ -1,13 +1,17 @@
-"""Separability of the classes in attacked pictures and in their views."""
+"""A feature cloud: its points, the separability of its classes, and its KL to one-hot (definition 15)."""
+
+from collections.abc import Callable
 
 import numpy as np
+from scipy.stats import gaussian_kde
 
 from rita_demo.analysis.procrustes_plane import text_mean
-from rita_demo.records.measurement import CloudPoints, FeatureCloud, Separability
+from rita_demo.records.measurement import CloudPoints, FeatureCloud, KlToOneHot, Separability
 
 #: Kinds of points: the picture before and after the attack, a view of the attacked one, a cached view, a mean prompt.
 KINDS = ("clean", "attacked", "view", "cached", "prompt")
 NEIGHBOURS = 5
+KlFunction = Callable[..., np.ndarray]  # (features, labels, class prompts) -> (K,)
 
 
 def cache_features(cloud: FeatureCloud) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -40,9 +44,9 @@ def separabilities(cloud: FeatureCloud, neighbours: int = NEIGHBOURS) -> tuple[S
     """Silhouette and neighbour purity, in the original space, of (a) attacked pictures and (b) their views.
 
     Views of one picture are similar for reasons other than the class, so purity counts neighbours from other pictures
-    only, and only for classes with at least two pictures. The row with one point per picture, the mean of its views, is comparable with (a). The number of neighbours is at
-    most the number of other pictures of the smallest class, so that 100 % can be reached.
-    """
+    only, and only for classes with at least two pictures. The row with one point per picture, the mean of its views, is
+    comparable with (a). The number of neighbours is at most the number of other pictures of the smallest class, so that
+    100 % can be reached."""
     n, shown, width = cloud.views.shape
     whole, each = np.arange(n), np.repeat(np.arange(n), shown)
     rows = (
@@ -82,3 +86,42 @@ def separability(
 
 def _unit(x: np.ndarray) -> np.ndarray:
     return x / np.linalg.norm(x, axis=-1, keepdims=True).clip(1e-12)
+
+
+def kl_to_one_hot(cloud: FeatureCloud, measure: KlFunction) -> KlToOneHot:
+    """KL to one-hot of the delivered pictures and of their cached views.
+
+    A view is cached under its own answer, so ``cached`` is small partly by selection; ``cached_true`` counts each view
+    under the true class of its picture. ``measure``: ``engine.kl_to_one_hot``."""
+    features, label, born, _ = cache_features(cloud)
+    none = np.full(len(cloud.class_prompts.names), np.nan)
+    original = measure(cloud.attacked, cloud.label, cloud.class_prompts)
+    cached = measure(features, label, cloud.class_prompts) if len(features) else none
+    cached_true = measure(features, cloud.label[born], cloud.class_prompts) if len(features) else none
+    both, both_true = (~np.isnan(original) & ~np.isnan(other) for other in (cached, cached_true))
+    return KlToOneHot(
+        names=cloud.class_prompts.names,
+        original=original,
+        cached=cached,
+        cached_true=cached_true,
+        medians=(
+            _or_nan(np.median, original[both]),
+            _or_nan(np.median, cached[both]),
+            _or_nan(np.median, cached_true[both_true]),
+        ),
+        improved=_or_nan(np.mean, cached[both] < original[both]),
+        improved_true=_or_nan(np.mean, cached_true[both_true] < original[both_true]),
+        classes=int(both.sum()),
+        classes_true=int(both_true.sum()),
+        pictures_name=cloud.pictures_name,
+    )
+
+
+def density(values: np.ndarray, at: np.ndarray) -> np.ndarray | None:
+    """Gaussian kernel density of the finite values at ``at`` (Scott's width); None for fewer than 3 different values."""
+    finite = values[np.isfinite(values)]
+    return gaussian_kde(finite)(at) if len(np.unique(finite)) >= 3 else None
+
+
+def _or_nan(summary: Callable[[np.ndarray], float], values: np.ndarray) -> float:
+    return float(summary(values)) if len(values) else float("nan")

@@ -1,0 +1,168 @@
+"""Stored measurements: accuracy against one setting, the parts of RITA, groups of bars, right answers per attack."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rita_demo.defences.registry import DEFENCES, compared
+from rita_demo.records import MeasuredCell
+from rita_demo.records.measurement import AblationPoint, AblationSweep, AccuracyChart
+from rita_demo.settings import RECOMMENDED
+
+PROTOCOL_ORDER = ("stream", "off", "reset")  # of two measurements the first is shown
+MATCHED_FIELDS = ("dataset", "backbone", "method", "attack", "budget", "steps", "protocol", "split", "seeds")
+
+
+def sweeps(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep, ...]:
+    """Every line that varies only ``setting`` over at least two values, longest first.
+
+    ``others`` are the settings in which the lines differ beyond the columns of the table."""
+    groups: dict[tuple, list[AblationPoint]] = {}
+    for point in points:
+        if setting in point.settings:
+            cell = tuple(getattr(point.cell, name) for name in MATCHED_FIELDS if name != setting)
+            others = tuple(sorted(at for at in point.settings.items() if at[0] != setting))
+            groups.setdefault((*cell, others), []).append(point)
+    lines = []
+    for group in groups.values():
+        cells = {p.settings[setting]: p.cell for p in sorted(group, key=lambda p: p.cell.n)}
+        if len(cells) >= 2:
+            ordered = sorted(cells.items(), key=lambda at: (isinstance(at[0], str), at[0]))
+            lines.append((dict(ordered), group[0].settings))
+    names = dict.fromkeys(name for _, kept in lines for name in kept if name not in (setting, *MATCHED_FIELDS))
+    apart = [name for name in names if len({str(kept.get(name)) for _, kept in lines}) > 1]
+    found = [
+        AblationSweep(setting, tuple(cells), tuple(cells.values()), tuple((n, kept[n]) for n in apart if n in kept))
+        for cells, kept in lines
+    ]
+    return tuple(sorted(found, key=lambda one: (-len(one.values), str(one.others))))
+
+
+#: Rows of the component table: title, methods, protocol, settings that the row is about.
+COMPONENTS: tuple[tuple[str, tuple[str, ...], str, dict[str, Any]], ...] = (
+    *((DEFENCES[name].full_title, (name,), "off", {}) for name in compared() if name != "rita"),
+    ("RITA: d_OT alone, prompts as they start", ("rita",), "off", {"tuning_steps": 0}),
+    ("RITA: d_OT alone", ("rita", "rita_prompts"), "off", {}),
+    ("RITA: the memory alone", ("rita_memory",), "stream", {}),
+    ("RITA: d_OT and the memory, emptied before every picture", ("rita", "rita_reset"), "reset", {}),
+    ("RITA: d_OT and the memory, prompts as they start", ("rita", "rita_untuned"), "stream", {"tuning_steps": 0}),
+    ("RITA: d_OT and the memory", ("rita",), "stream", {}),
+)
+
+
+def components(points: Sequence[AblationPoint]) -> dict[str, dict[str, AblationPoint]]:
+    """Title of a row -> title of a column -> the point closest to the recommended settings.
+
+    Closest means the fewest settings that differ, without those of the row. Rows and columns without a measurement are
+    omitted."""
+    table: dict[str, dict[str, AblationPoint]] = {}
+    for title, methods, protocol, about in COMPONENTS:
+        wanted = [p for p in points if p.cell.method in methods and p.cell.protocol == protocol]
+        for point in sorted(wanted, key=lambda p: (len(non_recommended(p, about)), -p.cell.n)):
+            if all(point.settings.get(name) == value for name, value in about.items()):
+                cell = point.cell
+                attack = "clean" if cell.attack == "none" else f"{cell.attack} {cell.budget}/255"
+                table.setdefault(title, {}).setdefault(f"{cell.dataset} ({cell.split}), {attack}", point)
+    return table
+
+
+def non_recommended(point: AblationPoint, about: dict[str, Any]) -> tuple[str, ...]:
+    """Names of the settings that differ from the recommended ones, without ``about`` and the columns."""
+    free = {*about, "attack", "budget", "steps", "protocol", "square"}
+    return tuple(n for n, value in point.settings.items() if n not in free and value != getattr(RECOMMENDED, n, None))
+
+
+def budget_by_steps(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
+    """RITA's accuracy by the budget of PGD, a bar per number of steps of the prompt update: one chart per dataset, split
+    and backbone with at least two budgets and two numbers of steps. Budget 0 is no attack."""
+    mine = [p for p in points if p.cell.method == "rita" and p.cell.attack in ("none", "pgd")]
+    charts = []
+    for (dataset, split, backbone), cells in _groups(mine, "dataset", "split", "backbone").items():
+        found = _closest(
+            cells, lambda p: (p.settings.get("tuning_steps"), p.cell.budget * (p.cell.attack != "none")), "tuning_steps"
+        )
+        steps, budgets = (sorted({key[at] for key in found}) for at in (0, 1))
+        if len(steps) < 2 or len(budgets) < 2:
+            continue
+        bars = {
+            f"{step} step{'s' * (step != 1)}": tuple(found.get((step, budget)) for budget in budgets) for step in steps
+        }
+        groups = tuple(f"{budget}/255" if budget else "no attack" for budget in budgets)
+        about = f"RITA, {dataset} ({split}), {backbone}"
+        charts.append(AccuracyChart(about, "strength of PGD", groups, bars))
+    return tuple(charts)
+
+
+def by_backbone(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
+    """Every method's accuracy without an attack and under each attack, a group per backbone and attack with at least two
+    methods: one chart per dataset and split."""
+    charts = []
+    for (dataset, split), mine in _groups(points, "dataset", "split").items():
+        found = _closest(mine, lambda p: ((p.cell.backbone, p.cell.attack_text), p.cell.method))
+        counts = Counter(group for group, _ in found)
+        several = {group for group in counts if counts[group] > 1} or set(counts)  # one method alone compares nothing
+        groups = sorted(several, key=lambda group: (group[0], group[1] != "no attack", group[1]))
+        methods = [name for name in compared() if any(method == name for _, method in found)]
+        bars = {name: tuple(found.get((group, name)) for group in groups) for name in methods}
+        titles = tuple(f"{backbone}<br>{attack}" for backbone, attack in groups)
+        charts.append(AccuracyChart(f"{dataset} ({split})", "backbone, attack", titles, bars))
+    return tuple(charts)
+
+
+def _groups(points: Iterable[AblationPoint], *columns: str) -> dict[tuple[str, ...], list[AblationPoint]]:
+    """The points by the values of these columns of their cells."""
+    found: dict[tuple[str, ...], list[AblationPoint]] = {}
+    for point in points:
+        found.setdefault(tuple(getattr(point.cell, name) for name in columns), []).append(point)
+    return found
+
+
+def _closest(
+    points: Iterable[AblationPoint], key: Callable[[AblationPoint], Any], *about: str
+) -> dict[Any, MeasuredCell]:
+    """For every key the cell closest to the recommended settings, apart from the settings that the chart is ``about``."""
+    free = dict.fromkeys(about)
+
+    def distance(point: AblationPoint) -> tuple[int, int, int]:
+        place = [*PROTOCOL_ORDER, point.cell.protocol].index(point.cell.protocol)
+        return len(non_recommended(point, free)), place, -point.cell.n
+
+    found: dict[Any, MeasuredCell] = {}
+    for point in sorted(points, key=distance):
+        found.setdefault(key(point), point.cell)
+    return found
+
+
+@dataclass(frozen=True)
+class CorrectCount:
+    """``right`` of ``n`` pictures of all ``datasets``."""
+
+    right: int
+    n: int
+    datasets: tuple[str, ...]
+
+    @property
+    def percent(self) -> float:
+        return 100 * self.right / self.n
+
+
+def attacker_table(cells: Iterable[MeasuredCell]) -> dict[str, dict[str, CorrectCount]]:
+    """Attack -> method -> its count, in the order of the cells; only those with the cache off."""
+    table: dict[str, dict[str, CorrectCount]] = {}
+    for cell in cells:
+        if cell.protocol == "off":
+            row = table.setdefault(cell.attack, {})
+            known = row.get(cell.method, CorrectCount(0, 0, ()))
+            right = round(cell.accuracy * cell.n / 100)
+            row[cell.method] = CorrectCount(known.right + right, known.n + cell.n, (*known.datasets, cell.dataset))
+    return table
+
+
+def difference_in_correct(table: dict[str, dict[str, CorrectCount]], one: str, other: str) -> dict[str, int]:
+    """Attack -> right answers of ``one`` minus those of ``other``, where both have the same datasets."""
+    found = {}
+    for attack, row in table.items():
+        if one in row and other in row and row[one].datasets == row[other].datasets:
+            found[attack] = row[one].right - row[other].right
+    return found

@@ -1,0 +1,117 @@
+"""The costs of the classes, and what the views say, as data against their records (TEST DATA)."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rita_demo.plots import class_costs, view_answers, view_entropies, view_seed_results
+from rita_demo.plots.decision.costs import shown_classes
+from rita_demo.records import Run
+from tests.plots.synthetic import make_run, make_view_seed_results
+
+
+def _totals(figure):
+    return [t for t in figure.data if t.customdata is not None]
+
+
+def test_both_sides_show_the_same_classes_on_one_scale_with_the_numbers_and_answers_of_the_record(example_run: Run):
+    figure = class_costs(example_run)
+    clean, attacked = _totals(figure)
+    assert [d[0] for d in clean.customdata] == [d[0] for d in attacked.customdata]
+    assert clean.y == attacked.y
+    assert figure.layout.xaxis.range == figure.layout.xaxis2.range
+    for side, trace in zip(("clean", "attacked"), (clean, attacked)):
+        run = getattr(example_run, side).trace
+        for (k, prompt, memory, total, _), x in zip(trace.customdata, trace.x):
+            assert prompt == pytest.approx(run.prompt_transport.distance[k])
+            assert total == x == pytest.approx(run.total[k])
+            assert memory == pytest.approx(example_run.settings.cache_weight * run.cache_distance[k])
+    words = [a.text for a in figure.layout.annotations]
+    assert [sum(method in w for w in words) for method in ("RITA", "CLIP")] == [2, 2]
+    assert "cheapest is cup" in figure.meta["alt"]
+
+
+@pytest.mark.parametrize("top", [2, 5, 10, 400])
+def test_rows_are_limited_sorted_by_cost_and_include_the_true_the_selected_and_the_fooled_class(example_run: Run, top):
+    shown = shown_classes(example_run, 13, top)
+    assert len(shown) == len(set(shown)) <= top
+    assert {example_run.label, 13} <= set(shown)
+    assert np.all(np.diff(example_run.attacked.trace.total[shown]) >= 0)
+    assert top == 2 or example_run.attacked.verdicts["clip"].label in shown
+
+
+def test_the_true_class_is_outlined_and_the_selected_one_has_a_band(example_run: Run):
+    shown = shown_classes(example_run, 3, 10)
+    figure = class_costs(example_run, 3)
+    outline, band = figure.layout.shapes[:2]
+    row = len(shown) - 1 - shown.index(example_run.label)
+    assert (outline.y0 + outline.y1) / 2 == pytest.approx(row)
+    assert (band.y0 + band.y1) / 2 == pytest.approx(len(shown) - 1 - shown.index(3))
+    assert band.layer == "below"
+    for trace in _totals(figure):
+        clear = [d[0] for d, alpha in zip(trace.customdata, trace.marker.opacity) if alpha == 1]
+        assert clear == [3]
+
+
+def test_a_pinned_state_is_drawn_in_the_same_rows_on_the_same_scale(example_run: Run):
+    pinned = make_run(seed=9)
+    figure = class_costs(example_run, 2, pinned=pinned)
+    for side, axis in (("Clean", "xaxis"), ("Attacked", "xaxis2")):
+        (squares,) = [t for t in figure.data if t.name == f"{side}: pinned"]
+        (now,) = [t for t in figure.data if t.name == f"{side}: total"]
+        assert list(squares.y) == list(now.y)
+        totals = getattr(pinned, side.lower()).trace.total
+        assert list(squares.x) == pytest.approx([totals[d[0]] for d in now.customdata])
+        low, high = figure.layout[axis].range
+        assert all(low < x < high for x in squares.x)
+    names = tuple(f"other {n}" if i else n for i, n in enumerate(example_run.class_prompts.names))
+    renamed = replace(example_run, class_prompts=replace(example_run.class_prompts, names=names))
+    squares = [t for t in class_costs(example_run, 2, pinned=renamed).data if "pinned" in (t.name or "")]
+    assert [[d[0] for d in t.customdata] for t in squares] == [[0], [0]]  # the only class that it has as well
+
+
+def test_every_view_has_one_bar_as_high_as_its_entropy_and_the_unselected_are_dimmed(example_run: Run):
+    confidence = example_run.attacked.trace.confidence
+    figure = view_entropies(example_run, "attacked", selected=7)
+    order = [d[0] for d in figure.data[-1].customdata]
+    bars = {x: (y, shade) for t in figure.data[:-1] for x, y, shade in zip(t.x, t.y, t.marker.opacity)}
+    assert sorted(order) == list(range(64))
+    assert [bars[i][0] for i in range(64)] == pytest.approx(confidence.entropy[order])
+    assert [x for x, (_, shade) in bars.items() if shade == 1] == [order.index(7)]
+    assert min(shade for _, shade in bars.values()) > 0.2
+
+
+def test_views_are_split_into_the_true_class_the_attacks_class_and_others(example_run: Run):
+    says, wrong = view_answers(example_run, "attacked")
+    labels = example_run.attacked.trace.confidence.label
+    assert wrong == example_run.attacked.verdicts["clip"].label == 1
+    assert [s == "true" for s in says] == [k == example_run.label for k in labels]
+    assert [s == "fooled" for s in says] == [k == 1 for k in labels]
+
+
+def test_the_limit_is_a_line_whose_label_does_not_overlap_a_bar(example_run: Run):
+    layout, limit = view_entropies(example_run, "clean").layout, example_run.clean.trace.confidence.limit
+    assert layout.yaxis.range[1] >= math.log(len(example_run.class_prompts.names))
+    words = layout.annotations[1]
+    assert words.text.startswith("limit γ")
+    assert (words.xref, words.x, words.xanchor) == ("paper", 1, "left")
+    assert words.y == layout.shapes[0].y0 == limit
+
+
+def test_view_seed_results_are_counted_in_marks_and_text(example_run: Run):
+    repeats = make_view_seed_results(example_run)
+    right = sum(d.verdicts["rita"].label == example_run.label for d in repeats)
+    figure = view_seed_results(example_run, repeats)
+    rita = next(t for t in figure.data if t.name == "RITA")
+    assert list(rita.marker.symbol).count("circle") == right
+    assert f"RITA {right} of 10" in figure.meta["alt"]
+    assert any(a.text == f"<b>{right}</b> of 10" for a in figure.layout.annotations)
+    assert "not been tried" in view_seed_results(example_run, []).meta["alt"]
+
+
+def test_a_class_without_a_given_label_is_called_assumed(example_run: Run):
+    assert "(true)" in view_entropies(example_run, "clean").layout.annotations[0].text
+    unnamed = replace(example_run, label_given=False)
+    assert "(assumed)" in view_entropies(unnamed, "clean").layout.annotations[0].text
