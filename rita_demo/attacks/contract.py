@@ -4,17 +4,13 @@ Nothing here imports torch: names, titles and threat models are read without it.
 loop is a name from :mod:`rita_demo.attacks.loop.components` or a function of the attack's own file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
+from rita_demo.attacks.loop.components import COMPONENTS
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
-
-if TYPE_CHECKING:
-    from rita_demo.attacks.loop.gradient_loop import AttackLoop, Logits, SampledLogits
 
 KNOWS_MODEL = ("the model and its weights", "the class names", "the prompt", "the strength")
 DEFENCE_UNKNOWN = ("the crops of the defence", "the memory", "the view seed")
@@ -22,13 +18,6 @@ RAISES_ERROR = "raises CLIP's error most"  # what the gradient's direction does 
 DEFAULT_PROMPT = "a photo of a …"  # the prompt in the victim's text, unless the settings name another
 CLIP_VICTIM = f"frozen CLIP with one view and the prompt “{DEFAULT_PROMPT}”"
 STRONGER_CAVEAT = "An attacker who knows the defence as well is stronger than this one."
-#: The names of the components; rita_demo/attacks/loop/components.py has the functions.
-COMPONENT_NAMES = {
-    "start": ("clean", "uniform", "signs"),
-    "goal": ("cross_entropy", "margin", "dlr"),
-    "step": ("sign", "none"),
-    "project": ("linf",),
-}
 
 
 @dataclass(frozen=True)
@@ -57,7 +46,7 @@ class Attack:
     ``access``: what the attacker differentiates. "" the model with one view; "crops" the model on fresh random
     crops; "defence" a defence as a whole. A function of the settings where they decide it.
 
-    ``settings``: settings that only this attack has. ``details``: settings -> further sentences of the threat model.
+    ``settings``: settings that only this attack has, in the group "attack". ``details``: settings -> further sentences of the threat model.
     ``guest``: "FILE:NAME" of an attack that was loaded from a file, else "".
     """
 
@@ -77,8 +66,8 @@ class Attack:
     project: str | Callable[..., Any] = "linf"
     relative_step_size: float = 1.0
     uses_gradient: bool = True
-    transform: Callable[[Logits], SampledLogits] | None = None
-    loop: AttackLoop | None = None
+    transform: Callable[..., Any] | None = None
+    loop: Callable[..., Any] | None = None
     targetable: bool = True
     stochastic: bool = True
     bounded: bool = True
@@ -99,10 +88,12 @@ class Attack:
                 raise ValueError(f"{field} of an attack is a text that is not empty")
         if not self.name.isidentifier():
             raise ValueError(f"the name of an attack has letters, digits and _ only; got {self.name!r}")
-        for kind, names in COMPONENT_NAMES.items():
+        for kind, names in COMPONENTS.items():
             chosen = getattr(self, kind)
             if not callable(chosen) and chosen not in names:
                 raise ValueError(f"{kind} is a function or one of {', '.join(names)}; got {chosen!r}")
+        grouped = (replace(one, group="attack") if one.group == "baselines" else one for one in self.settings)
+        object.__setattr__(self, "settings", tuple(grouped))
 
     @property
     def column_title(self) -> str:

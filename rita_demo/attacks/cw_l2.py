@@ -5,16 +5,10 @@ change is often below one level per pixel, which rounding to 8 bit removes: cand
 The result is the smallest candidate that fools the model; if none does, the one with the largest margin.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from rita_demo.attacks.contract import KNOWS_MODEL, STRONGER_CAVEAT, Attack
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits
+from rita_demo.attacks.loop import components, gradient_loop
+from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits
+from rita_demo.process.lazy import Tensor
 
 C, RATE = 1.0, 0.01  # weight of being fooled against the squared norm; Adam's learning rate
 TANH_SCALE = 0.999999  # keeps black and white pixels at a finite w (the authors' own constant)
@@ -25,8 +19,6 @@ def carlini_wagner_l2(logits: Logits, pixels: Tensor, request: AttackRequest) ->
 
     ``loss`` is ``-|x' - x|_2^2 + c * margin`` (no unit), kappa = 0, of the 8-bit candidates, like ``probability``.
     """
-    from rita_demo.attacks.loop import components, gradient_loop
-
     clean, answer, leave, reach = gradient_loop.prepare(logits, pixels, request)
 
     def goal(answer: Tensor) -> Tensor:

@@ -1,17 +1,18 @@
 """A typographic attack: the name of a wrong class, written on the picture (Goh et al. 2021)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from rita_demo.attacks.contract import DEFENCE_UNKNOWN, Attack
+from rita_demo.attacks.loop.components import margin, quantise
+from rita_demo.attacks.loop.gradient_loop import (
+    AttackRequest,
+    AttackSteps,
+    Logits,
+    as_batch,
+    loss_and_gradient,
+    prepare,
+)
+from rita_demo.process.lazy import Tensor, torch
 from rita_demo.records.errors import SettingError
 from rita_demo.settings.setting import Setting
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits
 
 WRONG_CLASS = "wrong_class"
 WIDTH, HEIGHT = 0.9, 0.25  # of the picture, at most, for the label
@@ -28,10 +29,6 @@ def typographic(logits: Logits, pixels: Tensor, request: AttackRequest) -> Attac
     Raises:
         SettingError: the word has a character that the font does not have, or does not fit.
     """
-    import torch
-
-    from rita_demo.attacks.loop.components import margin, quantise
-    from rita_demo.attacks.loop.gradient_loop import as_batch, loss_and_gradient, prepare
 
     def measure(at: Tensor) -> tuple[Tensor, Tensor]:
         answer, loss, _ = loss_and_gradient(logits, at, lambda a: margin(a, leave, reach), False)
@@ -110,7 +107,6 @@ ATTACK = Attack(
             WRONG_CLASS,
             "Written word",
             "What is written on the picture: a text, or the target (without one the most probable wrong class).",
-            group="attack",
             choices=(WRONG_CLASS,),
         ),
     ),

@@ -153,8 +153,7 @@ def method_stages(scene: BenchFixture) -> Work:
     arrays = (encoded.features, prompts.features, prompts.weight, area_fractions(encoded.views.boxes))
     x, z, weight, shown = (torch.from_numpy(array).to(device) for array in arrays)
     zbar = method.text_mean(z, weight)
-    limits: dict[str, Any] = {"max_entropy": s.max_entropy, "entropy_unit": s.entropy_unit}
-    confidence = method.assess(x, z, weight, temperature=tau, **limits)
+    confidence = method.assess(x, z, weight, tau, s)
     a = method.view_weight(x, confidence, s.view_weight, shown)
     options = method.transport_options(s)
     align = partial(method.align, memory.features, memory.count, zbar, s.completion)

@@ -1,19 +1,18 @@
 """What a defence is. Each file of this folder holds one, in the variable ``DEFENCE``. Loads no torch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from rita_demo.process.lazy import LazyModule, Tensor
 from rita_demo.records import CacheState, Trace, Verdict
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from rita_demo.method import Prompts
+    from rita_demo import method
+else:
+    method = LazyModule("rita_demo.method")
 
 TUNING_SENTENCE = (
     "The prompts are tuned for each draw of crops and held fixed in the gradient: the first step of AdamW is a sign, "
@@ -59,7 +58,7 @@ class DefenceInput:
     view_pixels: Callable[[int], Tensor] = _no_pixels
     encode_pixels: Callable[[Tensor], Tensor] = _no_pixels
     seed: int = 0
-    prompts: Prompts | None = None
+    prompts: "method.Prompts | None" = None
     cache: CacheState | None = None
 
 
@@ -183,6 +182,11 @@ class Defence:
         n = 1 if self.sees == "picture" else len(inputs.views)
         views, area_fraction = inputs.views[:n], inputs.area_fraction[:n]
         return replace(inputs, views=views, area_fraction=area_fraction, settings=settings, own=own)
+
+
+def answer_of(logits: Callable[[DefenceInput], Tensor]) -> Callable[[DefenceInput], Verdict]:
+    """The answer of a defence whose probability is the softmax of ``logits`` (K,)."""
+    return lambda inputs: verdict_of(logits(inputs).softmax(-1))
 
 
 def straight_through(before: Tensor, after: Tensor) -> Tensor:

@@ -3,18 +3,16 @@
 Built here because it needs the model, the views and the method at once; these folders do not import each other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from rita_demo.attacks.loop.gradient_loop import Logits, SampledLogits
-from rita_demo.defences.contract import Defence, DefenceInput
-from rita_demo.method import Prompts, decision_logits
-from rita_demo.records import CacheState
+from rita_demo.defences.contract import DefenceInput
+from rita_demo.method import decision_logits
 from rita_demo.settings import Settings
 from rita_demo.views.boxes import area_fractions, draw_boxes
 from rita_demo.views.crops import crop
@@ -51,49 +49,40 @@ def random_crop_logits(model: Backbone, template_features: Tensor, settings: Set
     return sampled_logits
 
 
-def defence_logits(model: Backbone, prompts: Prompts, cache: CacheState, settings: Settings) -> SampledLogits:
-    """RITA's own logits (B, 1, K) on ``attack_views`` fresh views (the whole square and crops), decided
-    from ``cache``, which does not change: see :func:`rita_demo.method.decision_logits`."""
-
-    def sampled_logits(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
-        answers = []
-        for square, seed in zip(pixels, seeds):
-            views, shown = _random_views(square, seed, settings, model.side, settings.attack_views)
-            answers.append(decision_logits(model.encode_pixels(views), prompts, cache, settings, shown))
-        return torch.stack(answers)[:, None]
-
-    return sampled_logits
+def fixed_plan_logits(inputs: DefenceInput) -> Tensor:
+    """RITA's own logits (K,), with the transport plans as constants: :func:`rita_demo.method.decision_logits`."""
+    assert inputs.prompts is not None
+    assert inputs.cache is not None
+    return decision_logits(inputs.views, inputs.prompts, inputs.cache, inputs.settings, inputs.area_fraction)
 
 
-def adaptive_logits(model: Backbone, defence: Defence, inputs: DefenceInput, second: bool = False) -> SampledLogits:
-    """A defence's own logits (``second``: its second surrogate) (B, 1, K) on ``attack_views`` fresh views (only the whole square where the defence sees no
-    more). ``inputs``: everything but the views."""
-    settings = inputs.settings
-    count = 1 if defence.sees == "picture" else settings.attack_views
+def defence_logits(
+    model: Backbone, logits: Callable[[DefenceInput], Tensor], inputs: DefenceInput, sees: str = "views"
+) -> SampledLogits:
+    """A defence's own logits (B, 1, K) on ``attack_views`` fresh views: the whole square and crops, or only the whole
+    square where the defence ``sees`` the picture alone.
 
-    def sampled_logits(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
-        answers = []
-        for square, seed in zip(pixels, seeds):
-            views, shown = _random_views(square, seed, settings, model.side, count)
-            seen = replace(
-                inputs,
-                views=model.encode_pixels(views),
-                area_fraction=shown.to(square.device),
-                view_pixels=partial(_first, views),
-                encode_pixels=model.encode_pixels,
-                seed=seed,
-            )
-            answers.append(defence.attacked_logits(seen, second))
-        return torch.stack(answers)[:, None]
+    Args:
+        logits: (K,) of an input of the defence. inputs: everything but the views; the cache does not change.
+    """
+    count = 1 if sees == "picture" else inputs.settings.attack_views
 
-    return sampled_logits
+    def answer(square: Tensor, seed: int) -> Tensor:
+        views, shown = _random_views(square, seed, inputs.settings, model.side, count)
+        seen = replace(
+            inputs,
+            views=model.encode_pixels(views),
+            area_fraction=shown.to(square.device),
+            view_pixels=lambda first: views[:first],
+            encode_pixels=model.encode_pixels,
+            seed=seed,
+        )
+        return logits(seen)
+
+    return lambda pixels, seeds: torch.stack([answer(*one) for one in zip(pixels, seeds)])[:, None]
 
 
 def _random_views(square: Tensor, seed: int, settings: Settings, side: int, count: int) -> tuple[Tensor, Tensor]:
     """Fresh views, and the fraction of the square's area that each shows."""
     boxes, flipped = draw_boxes(count, seed, settings.view_scale)
     return crop(square, boxes, flipped, side), torch.from_numpy(area_fractions(boxes))
-
-
-def _first(views: Tensor, count: int) -> Tensor:
-    return views[:count]

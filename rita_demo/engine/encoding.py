@@ -65,22 +65,19 @@ class LRUCache(Generic[V]):
 
 
 class EncodingEngine:
-    """A frozen model that encodes class names and pictures. :class:`rita_demo.engine.engine.Engine` is the whole."""
+    """A frozen model that encodes class names and pictures. :class:`rita_demo.engine.engine.Engine` is the whole.
+    ``info``: name, size, input side and device of the model."""
 
     def __init__(
         self, backbone: str | Backbone = "embedded", device: str | None = None, view_pixel_bytes: int = 0
     ) -> None:
         self._backbone = load(backbone, device) if isinstance(backbone, str) else backbone
+        self.info: BackboneInfo = self._backbone.info
         self._lock = threading.RLock()
         self._keeps_pixels = view_pixel_bytes > 0
         self._prompts: LRUCache[Any] = LRUCache(16)
         self._encoded_views: LRUCache[EncodedViews] = LRUCache(ENCODED_VIEWS_BYTES, lambda v: v.features.nbytes)
         self._view_pixels: LRUCache[np.ndarray] = LRUCache(view_pixel_bytes, lambda pixels: pixels.nbytes)
-
-    @property
-    def info(self) -> BackboneInfo:
-        """Name, size, input side and device of the model."""
-        return self._backbone.info
 
     def weights_key(self) -> str:
         """A hash of the model's weights: stored results of other weights do not fit."""

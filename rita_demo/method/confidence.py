@@ -5,9 +5,9 @@ import math
 import torch
 from torch import Tensor
 
-from rita_demo.method.cost import text_mean
-from rita_demo.method.dtypes import unit
+from rita_demo.method.cost import text_mean, unit
 from rita_demo.records import Confidence
+from rita_demo.settings import Settings
 
 CONFIDENCE_TEMPERATURE = 0.5  # nats; AWT
 AGREEMENT_NEIGHBOURS, AGREEMENT_TEMPERATURE = 20, 0.01  # R-TPT
@@ -27,18 +27,16 @@ def entropy_of(log_probability: Tensor) -> Tensor:
     return -(log_probability.exp() * log_probability).sum(-1).clamp(max=0)
 
 
-def assess(
-    x: Tensor, z: Tensor, z_weight: Tensor, *, temperature: float, max_entropy: float, entropy_unit: str = "nats"
-) -> Confidence:
+def assess(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float, settings: Settings) -> Confidence:
     """Probability, entropy and pseudo-label of each view; kept when ``H_n <= gamma`` (definition 8).
 
     Args:
         x: (N, D) view features. z: (K, M, D) prompts. z_weight: (K, M), rows sum to 1.
         temperature: tau, 0.01 for CLIP.
-        max_entropy: gamma, in nats, or as a share of log K with ``entropy_unit="share_of_log_k"``.
+        settings: max_entropy (gamma) and entropy_unit: nats, or ``share_of_log_k``, as a share of log K.
     """
     log_p = view_log_probability(x, z, z_weight, temperature)
-    limit = max_entropy * (math.log(len(z)) if entropy_unit == "share_of_log_k" else 1.0)
+    limit = settings.max_entropy * (math.log(len(z)) if settings.entropy_unit == "share_of_log_k" else 1.0)
     entropy = entropy_of(log_p)
     return Confidence(log_p.exp(), entropy, log_p.argmax(-1), entropy <= limit, float(limit))
 

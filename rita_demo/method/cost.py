@@ -1,9 +1,28 @@
-"""Definition 5: the cost of moving a view onto a prompt."""
+"""Definition 5, the cost of moving a view onto a prompt, and the number types of the method.
+
+Half precision becomes float32, because log-domain Sinkhorn divides by lambda. float64 stays float64 for exact tests.
+"""
 
 import torch
 from torch import Tensor
 
-from rita_demo.method.dtypes import unit
+
+def at_least_float32(values: Tensor) -> Tensor:
+    """``values`` as float32; float64 stays float64."""
+    return values if values.dtype in (torch.float32, torch.float64) else values.float()
+
+
+def to_float64(values: Tensor) -> Tensor:
+    """``values`` as float64, for small linear systems and differences of close directions.
+
+    Apple's ``mps`` has no float64 and keeps at least float32.
+    """
+    return at_least_float32(values) if values.device.type == "mps" else values.double()
+
+
+def unit(values: Tensor) -> Tensor:
+    """Rows of ``values`` (..., D) scaled to length 1, at least float32; a zero row stays zero."""
+    return torch.nn.functional.normalize(at_least_float32(values), dim=-1)
 
 
 def cosine_cost(x: Tensor, z: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ direction of X_k is fixed (the direction of zbar_k); ``completion`` chooses the 
 import torch
 from torch import Tensor
 
-from rita_demo.method.dtypes import at_least_float32, to_float64, unit
+from rita_demo.method.cost import at_least_float32, to_float64, unit
 from rita_demo.records import Alignment
 
 MIN_MEAN_LENGTH = 1e-6  # a mean of views that is shorter has no direction

@@ -16,14 +16,13 @@ from torch import Tensor
 
 from rita_demo.method import cache as cache_state
 from rita_demo.method.confidence import assess, view_log_probability, view_weight
-from rita_demo.method.cost import cosine_cost, text_mean
-from rita_demo.method.dtypes import unit
+from rita_demo.method.cost import cosine_cost, text_mean, unit
 from rita_demo.method.procrustes import align
-from rita_demo.method.sinkhorn import transport, transport_options
+from rita_demo.method.sinkhorn import linear_gradient, transport, transport_options
 from rita_demo.method.step_back import crop_offset, step_back
 from rita_demo.method.tuning import Encode, tune
 from rita_demo.process.cpu_threads import single_threaded
-from rita_demo.records import CacheState, CacheUpdate, Confidence, Trace, Tuning, Verdict
+from rita_demo.records import CacheState, CacheUpdate, Confidence, Trace, Transport, Tuning, Verdict
 from rita_demo.settings import Settings
 
 
@@ -115,14 +114,7 @@ def _decide_with_prompts(
     z, off, options = tuning.features, settings.protocol == "off", transport_options(settings)
     judges = z if settings.cache_text == "tuned" else prompts.features
     with stage("confidence"):  # p_n, H_n, pseudo-labels
-        confidence = assess(
-            x,
-            judges,
-            prompts.weight,
-            temperature=prompts.temperature,
-            max_entropy=settings.max_entropy,
-            entropy_unit=settings.entropy_unit,
-        )
+        confidence = assess(x, judges, prompts.weight, prompts.temperature, settings)
         if view_mask is not None:
             confidence = replace(confidence, kept=confidence.kept & view_mask)
         zbar = text_mean(judges, prompts.weight)
@@ -193,6 +185,52 @@ def _verdict(total: Tensor, alpha: float, temperature: float) -> Verdict:
     margin = float(ordered.values[1] - ordered.values[0]) if len(total) > 1 else 0.0
     probability = (-total / ((1 + alpha) * temperature)).softmax(0)
     return Verdict(int(ordered.indices[0]), probability, margin, "cosine distance")
+
+
+def decision_logits(
+    x: Tensor,
+    prompts: Prompts,
+    cache: CacheState,
+    settings: Settings,
+    area_fraction: Tensor | None = None,
+    through_plan: bool = False,
+) -> Tensor:
+    """``-(d_OT + alpha d_cOT) / ((1 + alpha) tau)`` (K,), whose softmax is RITA's probability.
+
+    The values are those of :func:`rita_demo.method.rita.decide`. In the gradient the transport plans, the tuned
+    prompts, the views' weights and the cache are constants: by the envelope theorem the derivative of the entropic value
+    with respect to the cost is the plan, divided by the moved mass, and the first step of AdamW is a sign, whose
+    derivative is zero almost everywhere. The gradient includes ``step_back``.
+
+    Args:
+        x: (N, D) unit view features, view 0 first, part of a graph.
+        prompts, cache, settings, area_fraction: as for :func:`rita_demo.method.rita.decide`.
+        through_plan: the plan also depends on the cost, as the ``linear`` objective needs
+            (:func:`rita_demo.method.sinkhorn.linear_gradient`). Without it the plan is a constant.
+    """
+    lam = settings.entropy_weight if through_plan and settings.objective == "linear" else None
+    trace, _ = decide(x.detach(), prompts, cache, settings, area_fraction=area_fraction)
+    x = step_back(x, settings.step_back, area_fraction)
+    total = _distance(trace.prompt_transport, cosine_cost(x, trace.prompt_features), lam)
+    alpha = 0.0 if settings.protocol == "off" else settings.cache_weight
+    if trace.cache_transport is not None and alpha:
+        judges = trace.prompt_features if settings.cache_text == "tuned" else prompts.features
+        zbar = text_mean(judges, prompts.weight)
+        atoms, _ = cache_state.cache_atoms(trace.cache, trace.alignment, zbar, settings.empty_class)
+        total = total + alpha * _distance(trace.cache_transport, cosine_cost(x, atoms), lam)
+    return -total / ((1 + alpha) * prompts.temperature)
+
+
+def _distance(result: Transport, cost: Tensor, lam: float | None) -> Tensor:
+    """``distance`` (K,) with its derivative with respect to ``cost`` (K, N, M): the plan divided by its mass, or with
+    ``lam`` (lambda) the gradient of the linear cost through the plan."""
+    with torch.inference_mode(False), torch.no_grad():  # the plan may have been made in inference mode
+        plan, distance = result.plan.clone(), result.distance.clone()
+        slope = plan / result.mass
+        if lam is not None:
+            slope = linear_gradient(result.cost.clone(), plan, result.row_weight.clone(), result.mass, lam)
+    moved = (slope * cost).sum((1, 2))
+    return distance + moved - moved.detach()
 
 
 class _StageTimer:

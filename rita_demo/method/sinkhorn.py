@@ -8,9 +8,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import Function
 
-from rita_demo.method.dtypes import at_least_float32, to_float64
+from rita_demo.method.cost import at_least_float32, to_float64
 from rita_demo.method.sinkhorn_newton import Solution, solve
 from rita_demo.records import SinkhornHistory, Transport
 from rita_demo.settings import Settings
@@ -60,16 +59,10 @@ def transport(
     """
     C, rows, columns, has_mass = _problem(cost, row_weight, column_weight, transported_mass)
     atoms = cost.shape[2]
+    solved = C[has_mass], rows[has_mass], columns[has_mass]
     with torch.no_grad():
-        solution = solve(
-            C[has_mass],
-            rows[has_mass],
-            columns[has_mass],
-            entropy_weight=entropy_weight,
-            tolerance=tolerance,
-            max_iterations=max_iterations,
-        )
-        value = _objective(solution.plan, C[has_mass], rows[has_mass], columns[has_mass], entropy_weight, objective)
+        solution = solve(*solved, entropy_weight=entropy_weight, tolerance=tolerance, max_iterations=max_iterations)
+        value = _objective(solution.plan, solved[0], entropy_weight, objective)
     f, g = solution.potentials
     return Transport(
         cost=C[:, :, :atoms],
@@ -102,9 +95,7 @@ def sinkhorn_history(solved: Transport, k: int, settings: Settings) -> SinkhornH
     )
     seen: list[tuple[float, Tensor, Tensor]] = []
     solution = solve(
-        C[has_mass],
-        rows[has_mass],
-        columns[has_mass],
+        *(part[has_mass] for part in (C, rows, columns)),
         entropy_weight=settings.entropy_weight,
         tolerance=settings.sinkhorn_tolerance,
         max_iterations=settings.sinkhorn_iterations,
@@ -127,24 +118,9 @@ def entropic_value(
     The gradient is the plan's real columns divided by rho (envelope theorem); Sinkhorn is not unrolled. The objective
     ``kl`` has the same gradient without the offset ``lambda log(N M)``. ``options`` are those of :func:`transport`.
     """
-    return _TransportValue.apply(cost, row_weight, column_weight, {"objective": objective} | options)
-
-
-class _TransportValue(Function):
-    """The transport distance (K,) with the plan as its gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, cost: Tensor, rows: Tensor, columns: Tensor, options: dict) -> Tensor:
-        result = transport(cost.detach(), rows.detach(), columns.detach(), **options)
-        ctx.save_for_backward(result.plan)
-        ctx.mass, ctx.dtype = result.mass, cost.dtype
-        return result.distance
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None, None]:
-        (plan,) = ctx.saved_tensors
-        return (upstream[:, None, None] * (plan / ctx.mass)).to(ctx.dtype), None, None, None
+    result = transport(cost, row_weight, column_weight, objective=objective, **options)
+    moved = (result.plan / result.mass * cost).sum((1, 2))
+    return result.distance + (moved - moved.detach())  # exactly the distance
 
 
 def linear_gradient(cost: Tensor, plan: Tensor, rows: Tensor, mass: float, entropy_weight: float) -> Tensor:
@@ -187,9 +163,7 @@ def _problem(
     return C, rows, columns, has_mass
 
 
-def _objective(
-    plan: Tensor, cost: Tensor, rows: Tensor, columns: Tensor, entropy_weight: float, objective: str
-) -> Tensor:
+def _objective(plan: Tensor, cost: Tensor, entropy_weight: float, objective: str) -> Tensor:
     linear = (plan * cost).sum((1, 2))
     if objective == "linear":
         return linear

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from rita_demo.method.dtypes import to_float64
+from rita_demo.method.cost import to_float64
 from rita_demo.process.cpu_threads import single_threaded
 
 ANNEALING_START = 4.0  # annealing starts where the largest centred cost is this many lambda

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from rita_demo.method.confidence import area_weight
-from rita_demo.method.dtypes import unit
+from rita_demo.method.cost import unit
 
 WHOLE_SQUARE_FRACTION = 1 - 1e-6  # a view with this area fraction counts as the whole square
 

@@ -1,9 +1,11 @@
-"""Definition 14: Theorem 1's bounds on the Wasserstein distance between the views and each class's prompts."""
+"""Definition 14, Theorem 1's bounds on the Wasserstein distance between views and prompts; definition 15, KL to one-hot."""
+
+import math
 
 import torch
 from torch import Tensor
 
-from rita_demo.method.dtypes import to_float64, unit
+from rita_demo.method.cost import text_mean, to_float64, unit
 
 
 def theorem_bounds(x: Tensor, z: Tensor, z_weight: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -35,3 +37,23 @@ def theorem_bounds(x: Tensor, z: Tensor, z_weight: Tensor | None = None) -> tupl
     mean_gap = (mu_x - mu_z).square().sum(-1)
     bures = (traces - 2 * nuclear).clamp(min=0)
     return mean_gap + bures, mean_gap + traces, mean_gap, bures
+
+
+def kl_to_one_hot(features: Tensor, labels: Tensor, z: Tensor, z_weight: Tensor, *, temperature: float) -> Tensor:
+    """``KL(one-hot || q_k) = -log q_k[k]``, ``q_k`` the mean of ``softmax(cos(x, zhat) / tau)`` over class k.
+
+    ``zhat_k = zbar_k / |zbar_k|``. The paper describes it in words; the formula is ours.
+
+    Args:
+        features: (n, D) features of views or cached views. labels: (n,) their classes, 0 to K - 1.
+        z: (K, M, D) prompts. z_weight: (K, M), rows sum to 1. temperature: tau.
+
+    Returns:
+        (K,) nats, at least 0; NaN for a class without features.
+    """
+    x, zhat = unit(features), unit(text_mean(z, z_weight))
+    own = (x @ zhat.T / temperature).log_softmax(-1).gather(1, labels[:, None])[:, 0]
+    mine = labels[None, :] == torch.arange(len(z), device=x.device)[:, None]
+    total = torch.where(mine, own[None, :], -math.inf).logsumexp(1)
+    count = mine.sum(1)
+    return torch.where(count > 0, (count.to(total).log() - total).clamp(min=0), math.nan)

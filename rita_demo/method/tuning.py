@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from rita_demo.method.confidence import entropy_of, view_log_probability
-from rita_demo.method.cost import cosine_cost
-from rita_demo.method.dtypes import unit
+from rita_demo.method.cost import cosine_cost, unit
 from rita_demo.method.sinkhorn import entropic_value, transport_options
 from rita_demo.records import Tuning
 from rita_demo.settings import Settings

@@ -107,14 +107,14 @@ def test_as_generator_runs_only_while_it_is_consumed() -> None:
     def work(pause) -> int:  # type: ignore[no-untyped-def]
         for number in range(3):
             seen.append(f"{number} {float(torch.rand(1)):.6f}")
-            pause()
+            pause(number)
         return 7
 
     def drain(between: int) -> int:
         torch.manual_seed(1)
         loop = as_generator(work)
         for expected in range(1, 4):
-            next(loop)
+            assert next(loop) == expected - 1
             assert len(seen) % 3 == expected % 3
             torch.rand(between)  # other code draws random numbers in between
         with pytest.raises(StopIteration) as end:
@@ -128,7 +128,7 @@ def test_as_generator_runs_only_while_it_is_consumed() -> None:
 
 def test_as_generator_raises_errors_in_the_consumer() -> None:
     def work(pause) -> None:  # type: ignore[no-untyped-def]
-        pause()
+        pause(0)
         raise KeyError("inside")
 
     loop = as_generator(work)

@@ -52,7 +52,7 @@ def test_a_guest_runs_like_the_attack_it_equals(model: TinyModel, tmp_path: Path
             IMPORT + f"ATTACK = Attack({TEXTS}step='sgin')",
             "mine.py, line 2: ValueError: step is a function or one of sign, none",
         ),
-        (IMPORT + f"ATTACK = Attack({TEXTS.replace('guest', 'pgd', 1)})", "line 2: there is already .* named 'pgd'"),
+        (IMPORT + f"ATTACK = Attack({TEXTS.replace('guest', 'pgd', 1)})", "line 2: the attack 'pgd' exists already"),
         (IMPORT + f"ATTACK = Attack({TEXTS.replace('guest', 'a b', 1)})", "letters, digits and _ only; got 'a b'"),
     ],
 )

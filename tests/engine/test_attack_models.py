@@ -12,7 +12,8 @@ from torch import Tensor
 from rita_demo.attacks.loop.run import attack_steps
 from rita_demo.data.pictures import open_picture
 from rita_demo.data.samples import SAMPLES
-from rita_demo.engine.attack_models import defence_logits, random_crop_logits, single_view_logits
+from rita_demo.defences.contract import DefenceInput
+from rita_demo.engine.attack_models import defence_logits, fixed_plan_logits, random_crop_logits, single_view_logits
 from rita_demo.engine.engine import Engine
 from rita_demo.method import decide, empty
 from rita_demo.process.generators import run_to_end
@@ -66,8 +67,13 @@ def test_defence_logits_equal_the_decision_on_the_same_views() -> None:
     world = make_toy_model()
     prompts = world.prompts(torch.float32)
     settings = RECOMMENDED.replace(attack_views=6)
-    cache = empty(5, settings.slots, D)
-    sampled = defence_logits(MODEL, prompts, cache, settings)
+    cache, nothing = empty(5, settings.slots, D), torch.empty(0)
+    inputs = DefenceInput(
+        *(nothing, nothing, nothing, None, nothing, prompts.encode, prompts.temperature, settings),
+        prompts=prompts,
+        cache=cache,
+    )
+    sampled = defence_logits(MODEL, fixed_plan_logits, inputs)
     pixels = squares().requires_grad_()
     answer = sampled(pixels, [4, 9])
     assert answer.shape == (2, 1, 5)

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from rita_demo.defences.clip import zero_shot
 from rita_demo.method import cache as cache_state
-from rita_demo.method.kl import kl_to_one_hot
 from rita_demo.method.rita import decide
+from rita_demo.method.theorem import kl_to_one_hot
 from rita_demo.records import CacheState, Trace
 from rita_demo.settings import PRESETS, SETTINGS, Settings
 from tests.oracles import algorithm1 as slow
@@ -151,17 +150,6 @@ def test_the_stream_covers_the_important_cases(preset: str) -> None:
     assert any(not items for d in decisions for items in d.used.classes)
     assert sum(len(d.entered) for d in decisions) > sum(sizes)
     assert max(np.abs(d.update.movement).max() for d in decisions) > 1e-3
-
-
-def test_clip_answers_from_view_zero_as_in_row_one() -> None:
-    toy = toy_model_of(padded=False)
-    hand = toy.encode(toy.context)[:, 0]
-    for x in toy.pictures:
-        verdict = zero_shot(torch.tensor(x), torch.tensor(hand), TAU)
-        expected = slow.zero_shot(x[0], hand, TAU)
-        np.testing.assert_allclose(verdict.probability.numpy(), expected, atol=1e-9)
-        assert verdict.label == expected.argmax()
-        assert verdict.margin == pytest.approx(np.sort(expected)[-1] - np.sort(expected)[-2])
 
 
 @pytest.mark.parametrize("padded", [False, True])

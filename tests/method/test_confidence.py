@@ -2,11 +2,12 @@ import pytest
 import torch
 
 from rita_demo.method import assess, cosine_cost, theorem_bounds, transport, view_weight
+from rita_demo.settings import RECOMMENDED
 from tests.method.toy_models import prompts, units
 
 
-def confidence_of(x, p, **kw):
-    return assess(x, p.features, p.weight, temperature=p.temperature, **({"max_entropy": 0.8} | kw))
+def confidence_of(x, p, **changes):
+    return assess(x, p.features, p.weight, p.temperature, RECOMMENDED.replace(max_entropy=0.8, **changes))
 
 
 def test_one_class_is_certain():

@@ -6,9 +6,7 @@ its components by the keys of the tables at the end of this file.
 
 from collections.abc import Callable, Sequence
 
-import torch
-from torch import Tensor
-from torch.nn import functional as F
+from rita_demo.process.lazy import Tensor, torch
 
 KAPPA = 50.0  # logits; a margin is not raised beyond it. Larger than what rounding to 8 bit can take away
 
@@ -48,8 +46,8 @@ def start_signs(pixels: Tensor, radius: float, seeds: Sequence[int]) -> Tensor:
 def cross_entropy(answer: Tensor, label: Tensor, target: Tensor | None) -> Tensor:
     """``-log p(label)``, away from the label; or ``log p(target)``, towards the target. In nats."""
     if target is None:
-        return F.cross_entropy(answer, label, reduction="none")
-    return -F.cross_entropy(answer, target, reduction="none")
+        return torch.nn.functional.cross_entropy(answer, label, reduction="none")
+    return -torch.nn.functional.cross_entropy(answer, target, reduction="none")
 
 
 def margin(answer: Tensor, label: Tensor, target: Tensor | None) -> Tensor:
@@ -59,7 +57,7 @@ def margin(answer: Tensor, label: Tensor, target: Tensor | None) -> Tensor:
     """
     aim = label if target is None else target
     own = answer.gather(1, aim[:, None])[:, 0]
-    rest = answer.masked_fill(F.one_hot(aim, answer.shape[1]).bool(), -torch.inf).amax(1)
+    rest = answer.masked_fill(torch.nn.functional.one_hot(aim, answer.shape[1]).bool(), -torch.inf).amax(1)
     return (rest - own if target is None else own - rest).clamp(max=KAPPA)
 
 
@@ -72,7 +70,7 @@ def dlr(answer: Tensor, label: Tensor, target: Tensor | None) -> Tensor:
         return margin(answer, label, None)
     first, _, third = answer.topk(3, dim=1).values.unbind(1)
     own = answer.gather(1, label[:, None])[:, 0]
-    rest = answer.masked_fill(F.one_hot(label, answer.shape[1]).bool(), -torch.inf).amax(1)
+    rest = answer.masked_fill(torch.nn.functional.one_hot(label, answer.shape[1]).bool(), -torch.inf).amax(1)
     return (rest - own) / (first - third).clamp(min=1e-12)
 
 

@@ -10,17 +10,13 @@ An attacker may differentiate the model behind something random: resizes, crops,
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-import torch
-from torch import Tensor
-
 from rita_demo.attacks.contract import Attack
 from rita_demo.attacks.loop import components
-from rita_demo.attacks.loop.guest_checks import checked_component
+from rita_demo.process.lazy import Tensor, torch
 from rita_demo.records.errors import SettingError
 
 Logits = Callable[[Tensor], Tensor]
@@ -90,8 +86,7 @@ def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, a
     Raises:
         SettingError: a label or target that is not a class, or a target that is the label.
     """
-    start, step_from, project = (_component(attack, kind) for kind in ("start", "step", "project"))
-    goal_of = _component(attack, "goal")
+    start, step_from, project, goal_of = (_component(attack, kind) for kind in ("start", "step", "project", "goal"))
     clean, answer, leave, reach = prepare(logits, pixels, request)
     radius, steps, sampled = request.budget / 255.0, request.steps, request.sampled_logits
     to_levels = partial(components.quantise, roundtrip=request.roundtrip if request.budget else "round")
@@ -104,7 +99,7 @@ def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, a
             return loss_and_gradient(logits, at, goal, gradient)
         seeds = [fresh_seed(seed, step) for seed in request.seeds]
         _, loss, slope = loss_and_gradient(lambda p: sampled(p, seeds), at, mean_over_samples(goal), gradient)
-        return loss_and_gradient(logits, at, goal, False)[0], loss, slope
+        return answers_of(logits, at), loss, slope
 
     loss = goal(answer) if sampled is None else evaluate(clean, 0, False)[1]
     frames, losses, answers = [to_levels(clean)], [loss], [answer]
@@ -125,11 +120,29 @@ def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, a
 
 
 def _component(attack: Attack, kind: str) -> Callable[..., Any]:
-    """The function of one component: by name, or the attack's own, checked if the attack is a guest's."""
     chosen = getattr(attack, kind)
-    if isinstance(chosen, str):
-        return components.COMPONENTS[kind][chosen]
-    return checked_component(attack, kind, chosen) if attack.guest else chosen
+    return components.COMPONENTS[kind][chosen] if isinstance(chosen, str) else chosen
+
+
+def one_by_one(loop: AttackLoop) -> AttackLoop:
+    """A loop for one picture as a loop for a batch: a picture's result does not depend on the others."""
+
+    def together(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
+        found = []
+        for n, seed in enumerate(request.seeds):
+            label, target = (None if one is None else one[n, None] for one in (request.label, request.target))
+            alone = replace(request, seeds=[seed], label=label, target=target)
+            found.append((yield from loop(logits, pixels[n, None], alone)))
+        gradients = [one.gradient for one in found if one.gradient is not None]
+        return AttackBatch(
+            frames=torch.cat([one.frames for one in found], 1),
+            loss=torch.cat([one.loss for one in found], 1),
+            probability=torch.cat([one.probability for one in found], 1),
+            label=torch.cat([one.label for one in found]),
+            gradient=torch.cat(gradients) if gradients else None,
+        )
+
+    return together
 
 
 def as_batch(
@@ -143,12 +156,17 @@ def prepare(logits: Logits, pixels: Tensor, request: AttackRequest) -> tuple[Ten
     """The first step of every loop: the clean squares exactly on the 8-bit grid, the model's logits (B, K) on them,
     the classes to leave and those to reach."""
     clean = components.quantise(pixels).float() / 255.0
-    answer, _, _ = loss_and_gradient(logits, clean, lambda answer: answer[:, 0], False)
+    answer = answers_of(logits, clean)
     with torch.inference_mode(False):  # a clone is a normal tensor, whatever the caller's mode
         leave = (answer.argmax(dim=1) if request.label is None else request.label).clone()
         reach = None if request.target is None else request.target.clone()
     _check_classes(leave, reach, answer.shape[1])
     return clean, answer, leave, reach
+
+
+def answers_of(logits: Logits, pixels: Tensor) -> Tensor:
+    """The model's logits (B, K) in float32, without a gradient."""
+    return loss_and_gradient(logits, pixels, lambda answer: answer[:, 0], False)[0]
 
 
 def loss_and_gradient(
@@ -177,6 +195,8 @@ def mean_over_samples(goal: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Te
 
 def fresh_seed(seed: int, step: int) -> int:
     """The seed of one step's samples. Mixed, not counted up, so that it differs from the usual view seeds."""
+    import numpy as np
+
     return int(np.random.SeedSequence([seed, step]).generate_state(1)[0])
 
 
