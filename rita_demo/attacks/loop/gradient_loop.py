@@ -127,7 +127,7 @@ def _component(attack: Attack, kind: str) -> Callable[..., Any]:
 def one_by_one(loop: AttackLoop) -> AttackLoop:
     """A loop for one picture as a loop for a batch: a picture's result does not depend on the others."""
 
-    def together(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
+    def for_batch(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
         found = []
         for n, seed in enumerate(request.seeds):
             label, target = (None if one is None else one[n, None] for one in (request.label, request.target))
@@ -142,7 +142,7 @@ def one_by_one(loop: AttackLoop) -> AttackLoop:
             gradient=torch.cat(gradients) if gradients else None,
         )
 
-    return together
+    return for_batch
 
 
 def as_batch(
