@@ -21,7 +21,7 @@ from rita_demo.records import CacheState, ClassPrompts, EncodedViews, Exclusions
 from rita_demo.reference import ReferenceRita
 from rita_demo.settings import Settings
 from rita_demo.views.boxes import area_fractions
-from rita_demo.views.view_set import make_views
+from rita_demo.views.crops import make_views
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.prompts import PromptSet, build_prompts
 

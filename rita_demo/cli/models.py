@@ -15,8 +15,8 @@ def add_models(commands: Any) -> None:
 
 
 def _models(args: argparse.Namespace) -> int:
+    from rita_demo.vlm.backbone import pick_device
     from rita_demo.vlm.catalogue import model_status
-    from rita_demo.vlm.device import pick_device
 
     print(text_tables.models_table(model_status(), pick_device()))
     return 0

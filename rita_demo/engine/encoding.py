@@ -21,7 +21,7 @@ from rita_demo.records import BackboneInfo, ClassPrompts, EncodedViews, Picture,
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings
 from rita_demo.views.boxes import area_fractions
-from rita_demo.views.view_set import make_views
+from rita_demo.views.crops import make_views
 from rita_demo.vlm.backbone import Backbone, check_finite, is_out_of_memory, out_of_memory_error
 from rita_demo.vlm.prompts import build_prompts
 from rita_demo.vlm.registry import load

@@ -1,4 +1,4 @@
-"""Antialiased crops of one picture, each in two matrix products, differentiable in the pixels.
+"""The views of one picture: antialiased crops, each in two matrix products, differentiable in the pixels.
 
 A resize is separable: every output row is a weighted sum of input rows, and so are columns. The
 weights are those of PIL's ``resize(size, BICUBIC, box=...)``: Keys' cubic with a = -1/2, widened by
@@ -13,9 +13,38 @@ import torch
 from torch import Tensor
 
 from rita_demo.process.cpu_threads import parallel_chunks, single_threaded
+from rita_demo.records import ViewSet
+from rita_demo.settings import Settings
+from rita_demo.views.augmix import augmix
+from rita_demo.views.boxes import draw_boxes
 
 REACH = 2.0  # half the width of the cubic filter, in output pixels
 STRIPS = 4  # of a crop on a CPU: more strips mean less arithmetic and more calls
+
+
+def make_views(pixels: Tensor, settings: Settings, side: int) -> ViewSet:
+    """Draw ``settings.views`` views of a square (method.md row 2); view 0 is the whole square.
+
+    With ``settings.views_augmix`` the crops (not view 0) are rounded to 8 bit and mixed. Without it the result
+    is differentiable with respect to ``pixels``.
+
+    Args:
+        pixels: (3, H, W) float in [0, 1], H = W.
+        side: the model's input side in pixels.
+
+    Returns:
+        A :class:`ViewSet` of torch tensors: ``boxes`` (N, 4) and ``flipped`` (N,) on the CPU,
+        ``pixels`` (N, 3, side, side) float32 in [0, 1] on the device of ``pixels``.
+    """
+    boxes, flipped = draw_boxes(settings.views, settings.view_seed, settings.view_scale)
+    views = crop(pixels.float(), boxes, flipped, side)
+    if settings.views_augmix and len(views) > 1:
+        crops = views[1:].detach().mul(255).round().byte().permute(0, 2, 3, 1).cpu().numpy()
+        mixed = torch.from_numpy(augmix(crops, settings.view_seed, first=1)).permute(0, 3, 1, 2)
+        views = torch.cat([views[:1], mixed.to(views)])
+    return ViewSet(
+        boxes=torch.from_numpy(boxes), flipped=torch.from_numpy(flipped), seed=settings.view_seed, pixels=views
+    )
 
 
 def crop(pixels: Tensor, boxes: Tensor | np.ndarray, flipped: Tensor | np.ndarray, side: int) -> Tensor:

@@ -35,14 +35,33 @@ def load_weights(model: nn.Module, path: Path, name: str) -> None:
         BackboneError: not a file, not weights, or weights of another architecture.
     """
     check_checkpoint_path(path)
-    cause = None
+    file, cause, wrong = path.name, None, {}
     try:
         missing, unexpected = load_checkpoint(model, str(path), strict=False, weights_only=True)
         wrong = {"missing": missing, "unexpected": unexpected}
+        if not missing and not unexpected:
+            return
     except Exception as error:  # the loaders raise errors of many kinds
-        cause, wrong = error, _differences(model, path)
-    if cause or any(wrong.values()):
-        raise _loading_error(path, name, wrong, cause) from cause
+        if unsafe := _unsafe_file_error(error, file):
+            raise unsafe from error
+        cause = error
+        with suppress(Exception):  # the error of the first attempt is reported
+            found = load_state_dict(str(path), weights_only=True).items()
+            if tensors := {key: value for key, value in found if isinstance(value, Tensor)}:
+                wrong = _compare_keys(model.state_dict(), tensors)
+    problem = f"{file} cannot be read as weights of {name}.", "It may be damaged or another kind of file."
+    if any(wrong.values()):
+        problem = (
+            f"{file} holds weights of another architecture than {name} ({_list_keys(wrong)}).",
+            "Write the architecture it was trained with before the colon.",
+        )
+    with suppress(Exception):
+        if VISION_KEY in _read(path):
+            problem = (
+                f"{file} holds a vision tower alone, without the text tower that belongs to it.",
+                f"Name the model that it was trained from before it: {name}:openai+{file}.",
+            )
+    raise BackboneError(*problem) from cause
 
 
 def load_vision_weights(model: Any, path: Path, name: str, allowed_keys: frozenset[str] = frozenset()) -> None:
@@ -142,36 +161,6 @@ def _unsafe_file_error(error: Exception, file: str) -> BackboneError | None:
         f"{file} is not plain weights: it holds a program or objects, and is not opened.",
         "Save its state_dict as .safetensors first.",
     )
-
-
-def _loading_error(path: Path, name: str, wrong: dict[str, list[str]], cause: Exception | None) -> BackboneError:
-    """The error for weights that could not be read (``cause``) or are not those of the model (``wrong`` keys)."""
-    file = path.name
-    if cause and (unsafe := _unsafe_file_error(cause, file)):
-        return unsafe
-    with suppress(Exception):  # the error of the first attempt is reported
-        content = _read(path)
-        if isinstance(content, dict) and VISION_KEY in content:
-            return BackboneError(
-                f"{file} holds a vision tower alone, without the text tower that belongs to it.",
-                f"Name the model that it was trained from before it: {name}:openai+{file}.",
-            )
-    if any(wrong.values()):
-        return BackboneError(
-            f"{file} holds weights of another architecture than {name} ({_list_keys(wrong)}).",
-            "Write the architecture it was trained with before the colon.",
-        )
-    return BackboneError(f"{file} cannot be read as weights of {name}.", "It may be damaged or another kind of file.")
-
-
-def _differences(model: nn.Module, path: Path) -> dict[str, list[str]]:
-    """Keys that are missing, unexpected or of another size; {} if the file holds no tensors."""
-    try:
-        found = load_state_dict(str(path), weights_only=True)
-    except Exception:  # the error of the first attempt is reported
-        return {}
-    tensors = {key: value for key, value in found.items() if isinstance(value, Tensor)}
-    return _compare_keys(model.state_dict(), tensors) if tensors else {}
 
 
 def _compare_keys(

@@ -15,8 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from rita_demo.records.errors import BackboneError
-from rita_demo.vlm.backbone import Backbone
-from rita_demo.vlm.device import pick_device
+from rita_demo.vlm.backbone import Backbone, pick_device
 from rita_demo.vlm.text_tower import TextTower
 
 

@@ -17,9 +17,21 @@ from rita_demo.records.errors import VocabularyError
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE, Settings
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.shared_prefix import can_share_prefix, encode_with_prefix
-from rita_demo.vlm.templates import CONTEXT_LENGTH, DEFAULT_START, TEMPLATES, sentence
 from rita_demo.vlm.text_tower import TextTower
 
+#: Prompt starts of four tokens in CLIP's vocabulary: all contexts are one tensor (M, 4, E). The first is plain CLIP's.
+DEFAULT_START = "a photo of a"
+CONTEXT_LENGTH = 4
+
+_STARTS = (
+    "a photo of a, a picture of the, an image of a, a photo showing a, a photo of the, a rendering of a, "
+    "a bright photo of, a texture of the, a photo of one, a dark photo of, a cropped photo of, a blurry photo of, "
+    "a good photo of, a pattern of a, a view of the, a large photo of, a small photo of, the surface of a, "
+    "a photo of my, a snapshot of a, a drawing of a, a painting of a, a close view of, a material that is, "
+    "a sketch of a, a sculpture of a, an example of a, a piece of a, a bad photo of, a detail of a, "
+    "a surface that is, a cartoon of a"
+)
+TEMPLATES = tuple(_STARTS.split(", "))
 MEAN_DESCRIPTIONS = "built_in_mean"  # of settings.descriptions
 NOISE_SCALE = 0.1  # of the token embedding's standard deviation (method.md row 3)
 MAX_NAME_LENGTH = 1000  # characters
@@ -251,3 +263,8 @@ def _sentences(name: str, settings: Settings) -> tuple[str, ...]:
         return tuple(sentence(start, name) for start in TEMPLATES[: settings.prompts])
     hand = sentence(DEFAULT_START, name)
     return (hand, *(f"{hand} (with noise, draw {m})" for m in range(1, settings.prompts)))
+
+
+def sentence(start: str, name: str) -> str:
+    """A prompt as text, for example ``"a photo of a cat."``."""
+    return f"{start} {name}."

@@ -10,8 +10,7 @@ from torchvision.transforms import RandomResizedCrop
 from rita_demo.settings import RECOMMENDED
 from rita_demo.views.augmix import augmix
 from rita_demo.views.boxes import draw_boxes
-from rita_demo.views.crops import crop
-from rita_demo.views.view_set import make_views
+from rita_demo.views.crops import crop, make_views
 
 
 def picture(side: int, seed: int = 0) -> np.ndarray:

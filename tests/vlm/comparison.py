@@ -8,8 +8,7 @@ from torch.nn import functional as F
 
 from rita_demo.settings import RECOMMENDED
 from rita_demo.vlm.backbone import Backbone
-from rita_demo.vlm.prompts import build_prompts, encode_sentences
-from rita_demo.vlm.templates import DEFAULT_START
+from rita_demo.vlm.prompts import DEFAULT_START, build_prompts, encode_sentences
 
 NAMES = ("cat", "polka-dotted", "soy milk carton", "São Tomé 🦀 <b>bold</b>", "x" * 300, "Dog's")
 

@@ -10,10 +10,9 @@ from rita_demo.records.errors import BackboneError, VocabularyError
 from rita_demo.settings import PAPER, RECOMMENDED
 from rita_demo.vlm import prompts as text_module
 from rita_demo.vlm.backbone import Backbone
-from rita_demo.vlm.prompts import build_prompts, encode_sentences
+from rita_demo.vlm.prompts import CONTEXT_LENGTH, DEFAULT_START, TEMPLATES, build_prompts, encode_sentences
 from rita_demo.vlm.registry import load
 from rita_demo.vlm.shared_prefix import can_share_prefix
-from rita_demo.vlm.templates import CONTEXT_LENGTH, DEFAULT_START, TEMPLATES
 from tests.vlm.comparison import NAMES, assert_same_text_features, randomise_weights
 
 VISION = {"image_size": 32, "layers": 1, "width": 64, "patch_size": 16}

@@ -14,11 +14,10 @@ from safetensors.torch import load_file, save_file
 
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm import registry
+from rita_demo.vlm.backbone import pick_device
 from rita_demo.vlm.catalogue import BACKBONES, model_status
 from rita_demo.vlm.checkpoint import load_weights
-from rita_demo.vlm.device import pick_device
-from rita_demo.vlm.model_names import activation_name
-from rita_demo.vlm.registry import load
+from rita_demo.vlm.registry import activation_name, load
 from tests.conftest import TINY_CONFIG
 from tests.vlm.hub import random_model, shrink
 
