@@ -1,8 +1,7 @@
 """The attacker who knows the defence: gradient ascent on the defence's own logits over fresh views.
 
 APGD (Croce and Hein 2020) halves its step where the loss does not grow. Over fresh views the loss is noisy, which halves
-it too early: momentum and a step size that falls from the budget to 1/32 of it are stronger (docs/results.md).
-"""
+it too early: momentum and a step size that falls from the budget to 1/32 of it are stronger (docs/results.md)."""
 
 from collections.abc import Callable, Generator
 
@@ -29,11 +28,10 @@ def adaptive(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSt
 
     Every step has fresh views and raises the mean over its samples: restart 0 of the margin, restart 1 of DLR (towards
     a target: of log p), restart 2 of the margin again. Where the defence has a second surrogate, odd restarts climb
-    that, and the losses change after both. The restart with the highest mean margin on fresh draws of views
-    is delivered; there is no further one after a picture that fools the model in every draw. ``loss`` is the margin in
-    logits; ``frames`` are those of the delivered restart. With the setting
-    ``search=square`` the defence is only queried; with ``apgd`` the package pyautoattack climbs the same function.
-    """
+    that, and the losses change after both. The restart with the highest mean margin on fresh draws of views is
+    delivered; there is no further one after a picture that fools the model in every draw. ``loss`` is the margin in
+    logits; ``frames`` are those of the delivered restart. With the setting ``search=square`` the defence is only
+    queried; with ``apgd`` the package pyautoattack climbs the same function."""
     if request.own["search"] == "square":
         return (yield from autoattack.square(logits, pixels, request, request.own["queries"]))
     if request.own["search"] == "apgd":

@@ -2,8 +2,7 @@
 
 The package sets the parts, their order and their steps. This file adapts it: one picture at a time (so that the
 result does not depend on the batch), the number of classes, random numbers apart from the caller's, and one long
-call turned into a generator that reports progress and can be closed.
-"""
+call turned into a generator that reports progress and can be closed."""
 
 import importlib
 import threading
@@ -32,13 +31,10 @@ def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> Attack
     """An ``AttackLoop`` for one picture with S = 1: it returns no steps in between.
 
     Version ``standard`` (APGD-CE, APGD-T, FAB-T, Square) on the model. With ``sampled_logits``: version ``rand``
-    (APGD-CE, APGD-DLR, 20 gradients averaged) on their mean, with new samples at every query. Pictures that are
-    already classified wrongly do not change, as the protocol says. The request's steps and target are not used.
-    ``loss`` is the margin in logits. Progress counts queries.
-
-    Raises:
-        SettingError: fewer than four classes. DemoError: the package is not installed.
-    """
+    (APGD-CE, APGD-DLR, 20 gradients averaged) on their mean, with new samples at every query. Pictures that are already
+    classified wrongly do not change, as the protocol says. The request's steps and target are not used. ``loss`` is the
+    margin in logits. Progress counts queries. Raises SettingError: fewer than four classes. DemoError: the package is
+    not installed."""
     version = "standard" if request.sampled_logits is None else "rand"
     return (yield from _run(logits, pixels, request, version, EXPECTED_QUERIES[version]))
 
@@ -120,10 +116,9 @@ class _Cancelled(BaseException):
 def as_generator(work: Callable[[Callable[[Any], None]], T]) -> Generator[Any, None, T]:
     """Blocking code as a generator: each ``next`` runs ``work(pause)`` up to its next call of ``pause(yielded)``.
 
-    The work has a thread of its own, which runs only during ``next``; a lock that the caller holds there is held
-    no longer than that. Torch's global random numbers are the work's own during ``next`` and the caller's outside.
-    Closing the generator ends the work at its next pause.
-    """
+    The work has a thread of its own, which runs only during ``next``; a lock that the caller holds there is held no
+    longer than that. Torch's global random numbers are the work's own during ``next`` and the caller's outside. Closing
+    the generator ends the work at its next pause."""
     resume, paused = threading.Semaphore(0), threading.Semaphore(0)
     outcome: dict[str, Any] = {}
 

@@ -1,8 +1,7 @@
 """What an attack is: the record :class:`Attack`. Each file of this folder that holds an ``ATTACK`` is one attack.
 
 Nothing here imports torch: names, titles and threat models are read without it. A component of the gradient
-loop is a name from :mod:`rita_demo.attacks.loop.components` or a function of the attack's own file.
-"""
+loop is a name from :mod:`rita_demo.attacks.loop.components` or a function of the attack's own file."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -47,8 +46,7 @@ class Attack:
     crops; "defence" a defence as a whole. A function of the settings where they decide it.
 
     ``settings``: settings that only this attack has, in the group "attack". ``details``: settings -> further sentences of the threat model.
-    ``guest``: "FILE:NAME" of an attack that was loaded from a file, else "".
-    """
+    ``guest``: "FILE:NAME" of an attack that was loaded from a file, else ""."""
 
     name: str
     title: str
@@ -133,12 +131,11 @@ class Attack:
         """The threat model in words: the attack, its victim, its strength, and the attacker's knowledge.
 
         Args:
-            settings: budget, steps and the rest of the attack; ``hand_prompt`` as a sentence where it is not
-                "a photo of a".
+            settings: budget, steps and the rest of the attack; ``hand_prompt`` as a sentence where it is not "a photo
+                of a".
             goal: "away from the true class" or "towards ...".
             where: the end of the sentence on strength, such as "on a square of 224 × 224 pixels".
-            aim: the name of the class a targeted attack moves towards.
-        """
+            aim: the name of the class a targeted attack moves towards."""
         victim = self.victim
         if "{}" in settings.hand_prompt:
             victim = victim.replace(DEFAULT_PROMPT, settings.hand_prompt.replace("{}", "…").rstrip("."))

@@ -2,8 +2,7 @@
 
 Minimises ``|x' - x|_2^2 + c * max(correct - best other, -kappa)`` over ``x' = (tanh(w) + 1) / 2`` by Adam. Such a
 change is often below one level per pixel, which rounding to 8 bit removes: candidates are judged *after* rounding.
-The result is the smallest candidate that fools the model; if none does, the one with the largest margin.
-"""
+The result is the smallest candidate that fools the model; if none does, the one with the largest margin."""
 
 from rita_demo.attacks.contract import KNOWS_MODEL, STRONGER_CAVEAT, Attack
 from rita_demo.attacks.loop import components, gradient_loop
@@ -15,10 +14,8 @@ TANH_SCALE = 0.999999  # keeps black and white pixels at a finite w (the authors
 
 
 def carlini_wagner_l2(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
-    """An ``AttackLoop``; budget, seeds and sampled logits of the request are not used.
-
-    ``loss`` is ``-|x' - x|_2^2 + c * margin`` (no unit), kappa = 0, of the 8-bit candidates, like ``probability``.
-    """
+    """An ``AttackLoop``; budget, seeds and sampled logits of the request are not used. ``loss`` is
+    ``-|x' - x|_2^2 + c * margin`` (no unit), kappa = 0, of the 8-bit candidates, like ``probability``."""
     clean, answer, leave, reach = gradient_loop.prepare(logits, pixels, request)
 
     def goal(answer: Tensor) -> Tensor:

@@ -38,11 +38,8 @@ class Registry(Generic[T]):
             self._add(one)
 
     def add_guest(self, spec: str) -> T:
-        """Register the object ``FILE.py:NAME`` of the command line; a second time it is returned as it is.
-
-        Raises:
-            GuestError: the file or the object cannot be used, or its name or that of a setting is taken.
-        """
+        """Register the object ``FILE.py:NAME`` of the command line; a second time it is returned as it is. Raises
+        GuestError: the file or the object cannot be used, or its name or that of a setting is taken."""
         return self.add_loaded(spec, load_guest(spec, self.kind))
 
     def add_loaded(self, spec: str, one: T) -> T:

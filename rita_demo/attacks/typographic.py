@@ -21,14 +21,9 @@ SMALLEST_FONT = 6  # px; smaller letters cannot be read
 
 
 def typographic(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
-    """An ``AttackLoop`` with one step: black letters on a white label at the bottom.
-
-    The word is the setting ``word``, or the name of the target, or that of the most probable wrong class. ``loss`` is
-    the margin in logits.
-
-    Raises:
-        SettingError: the word has a character that the font does not have, or does not fit.
-    """
+    """An ``AttackLoop`` with one step: black letters on a white label at the bottom. The word is the setting ``word``,
+    or the name of the target, or that of the most probable wrong class. ``loss`` is the margin in logits. Raises
+    SettingError: the word has a character that the font does not have, or does not fit."""
 
     def measure(at: Tensor) -> tuple[Tensor, Tensor]:
         answer, loss, _ = loss_and_gradient(logits, at, lambda a: margin(a, leave, reach), False)
@@ -48,11 +43,7 @@ def typographic(logits: Logits, pixels: Tensor, request: AttackRequest) -> Attac
 
 
 def write_word(levels: Tensor, word: str) -> Tensor:
-    """A picture (3, H, W) uint8 with the word on a label.
-
-    Raises:
-        SettingError: see :func:`typographic`.
-    """
+    """A picture (3, H, W) uint8 with the word on a label. Raises SettingError: see :func:`typographic`."""
     from PIL import ImageDraw, ImageFont
     from torchvision.transforms.functional import pil_to_tensor, to_pil_image
 

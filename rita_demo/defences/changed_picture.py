@@ -12,10 +12,8 @@ Change = Callable[[DefenceInput, Tensor], Tensor]  # pixels (1, 3, S, S) in [0, 
 
 
 def climbed(value: Callable[[Tensor], Tensor], pixels: Tensor, delta: Tensor, own: Mapping[str, Any]) -> Tensor:
-    """``delta`` after one signed step that raises the scalar ``value(pixels + delta)``, at most ``own["budget"]`` / 255.
-
-    It works under ``inference_mode`` too.
-    """
+    """``delta`` after one signed step that raises the scalar ``value(pixels + delta)``, at most ``own["budget"]`` /
+    255. It works under ``inference_mode`` too."""
     with torch.inference_mode(False), torch.enable_grad():
         at = (pixels + delta).detach().clone().requires_grad_()
         (slope,) = torch.autograd.grad(value(at), at)

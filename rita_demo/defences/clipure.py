@@ -7,10 +7,8 @@ from rita_demo.settings.setting import Setting
 
 
 def purified(x: Tensor, direction: Tensor, step: float, steps: int) -> Tensor:
-    """``x <- unit(x + step (g - (x g) x))``, ``steps`` times: ascent of the cosine between a unit feature (D,) and ``g``.
-
-    Each step turns x towards g by ``atan(step sin(angle))`` in the plane of both.
-    """
+    """``x <- unit(x + step (g - (x g) x))``, ``steps`` times: ascent of the cosine between a unit feature (D,) and
+    ``g``. Each step turns x towards g by ``atan(step sin(angle))`` in the plane of both."""
     for _ in range(steps):
         x = method.unit(x + step * (direction - (x @ direction) * x))
     return x

@@ -33,17 +33,16 @@ def _no_pixels(_: Any) -> Tensor:
 class DefenceInput:
     """One picture's encoded views and the classes, as tensors. N views, K classes, D dimensions.
 
-    ``views`` (N, D) unit length, row 0 the whole picture; ``area_fraction`` (N,) the share of the picture's area
-    that each view shows, in (0, 1]; ``template_features`` (K, D) plain CLIP's prompt of every class;
+    ``views`` (N, D) unit length, row 0 the whole picture; ``area_fraction`` (N,) the share of the picture's area that
+    each view shows, in (0, 1]; ``template_features`` (K, D) plain CLIP's prompt of every class;
     ``description_features`` (K, D) the mean direction of each class's descriptions, None without any; ``context``
-    (1, L, E) the token embeddings of "a photo of a"; ``encode`` turns contexts (1, L, E) into prompts (K, 1, D) and
-    is differentiable; ``temperature`` = 1 / CLIP's logit scale. ``own``: the values of the defence's own settings.
+    (1, L, E) the token embeddings of "a photo of a"; ``encode`` turns contexts (1, L, E) into prompts (K, 1, D) and is
+    differentiable; ``temperature`` = 1 / CLIP's logit scale. ``own``: the values of the defence's own settings.
     ``decide``: RITA's decision (numpy arrays) under the given settings, for a defence with ``uses_decision``.
     ``view_pixels``: a number n -> the first n views (n, 3, S, S) in [0, 1], without AugMix; ``encode_pixels``: such
     pixels -> unit features (n, D), differentiable; both for a defence with ``reads_pixels``. ``seed``: of its own
-    random draws; an attacker, who does not know it, has another one in every step.
-    ``prompts``, ``cache``: RITA's prompts and cache, only there for an attacker (:class:`Adaptive`).
-    """
+    random draws; an attacker, who does not know it, has another one in every step. ``prompts``, ``cache``: RITA's
+    prompts and cache, only there for an attacker (:class:`Adaptive`)."""
 
     views: Tensor
     area_fraction: Tensor
@@ -67,11 +66,10 @@ class Adaptive:
     """What an attacker who knows the defence differentiates.
 
     ``kind``: the gradient is exact, straight-through (a step without gradient is passed as if it did nothing), or
-    identity (the whole defence is; Athalye et al. 2018, BPDA), or automatic (whatever autograd finds in the answer). ``logits``: an input whose ``views`` carry a gradient
-    -> logits (K,), with the label of the defence's own answer. ``sentence``: what is differentiated and what is held
-    fixed. ``second``: another surrogate, which every second restart climbs instead; the delivered picture is the
-    one that is stronger against ``logits``.
-    """
+    identity (the whole defence is; Athalye et al. 2018, BPDA), or automatic (whatever autograd finds in the answer).
+    ``logits``: an input whose ``views`` carry a gradient -> logits (K,), with the label of the defence's own answer.
+    ``sentence``: what is differentiated and what is held fixed. ``second``: another surrogate, which every second
+    restart climbs instead; the delivered picture is the one that is stronger against ``logits``."""
 
     kind: Literal["exact", "straight-through", "identity", "automatic"]
     logits: Callable[[DefenceInput], Tensor]
@@ -84,19 +82,18 @@ class Defence:
     """One defence: what people read about it, how it is drawn, and how it answers.
 
     ``sees``: "picture" (view 0 only), "views", or "prompts" (views, and it may tune the prompts).
-    ``input_description``: the same in words, ``{n}`` the number of views. ``uses``: names of shared settings that
-    the answer depends on beside those of the attack and the views. ``settings``: its own settings.
-    ``reads_pixels``: it asks for pixels, and has no answer where only features are known.
-    ``answer``: a :class:`DefenceInput` -> :class:`Verdict`, or None for no answer under these settings.
-    ``adaptive``: None means that an attacker who knows the defence uses autograd on its answer.
-    ``role``: its colour in the palette of ``plots/theme.py``; "" takes the next free colour. ``dash``, ``symbol``:
-    Plotly's names of its line and its marker. ``paper_name``: its name in the paper's tables.
+    ``input_description``: the same in words, ``{n}`` the number of views. ``uses``: names of shared settings that the
+    answer depends on beside those of the attack and the views. ``settings``: its own settings. ``reads_pixels``: it
+    asks for pixels, and has no answer where only features are known. ``answer``: a :class:`DefenceInput` ->
+    :class:`Verdict`, or None for no answer under these settings. ``adaptive``: None means that an attacker who knows
+    the defence uses autograd on its answer. ``role``: its colour in the palette of ``plots/theme.py``; "" takes the
+    next free colour. ``dash``, ``symbol``: Plotly's names of its line and its marker. ``paper_name``: its name in the
+    paper's tables.
 
     ``uses_decision``: the answer is read from RITA's decision. Then ``uses_cache``: it depends on the cache;
     ``cache_only``: it has no answer without one; ``setting_changes``: it is RITA with these settings changed.
-    ``ignored_settings``: names in ``uses`` that do not matter under the given settings.
-    ``guest``: "FILE:NAME" of a defence that was loaded from a file, else "".
-    """
+    ``ignored_settings``: names in ``uses`` that do not matter under the given settings. ``guest``: "FILE:NAME" of a
+    defence that was loaded from a file, else ""."""
 
     name: str
     title: str

@@ -20,9 +20,7 @@ def low_pass(pixels: Tensor, radius: float) -> Tensor:
 
 def repair(inputs: DefenceInput, pixels: Tensor) -> Tensor:
     """What is added to pixels (1, 3, S, S), at most ``csr.budget`` / 255 per value; zero where both versions agree.
-
-    Signed steps raise ``cos(f(x + delta), f(low)) - cos(f(x + delta), f(x))``.
-    """
+    Signed steps raise ``cos(f(x + delta), f(low)) - cos(f(x + delta), f(x))``."""
     own = inputs.own
     with torch.no_grad():
         clean, smooth = inputs.encode_pixels(torch.cat([pixels, low_pass(pixels, own["radius"])])).unbind()

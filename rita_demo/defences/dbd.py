@@ -14,10 +14,8 @@ BLURS = (0.5, 1.0, 1.5)  # standard deviations in pixels
 
 
 def versions(picture: Tensor, seed: int) -> Tensor:
-    """32 versions (32, 3, S, S) of a picture (3, S, S): itself, crops, fewer bits, JPEG, noise, blur.
-
-    Differentiable in the pixels; fewer bits and JPEG pass the gradient as if they did nothing.
-    """
+    """32 versions (32, 3, S, S) of a picture (3, S, S): itself, crops, fewer bits, JPEG, noise, blur. Differentiable in
+    the pixels; fewer bits and JPEG pass the gradient as if they did nothing."""
     from torchvision.transforms.v2.functional import gaussian_blur
 
     from rita_demo.views.boxes import draw_boxes
@@ -48,12 +46,9 @@ def _jpeg(picture: Tensor, quality: int) -> Tensor:
 
 
 def moved_feature(x: Tensor, z: Tensor, temperature: float, surest: int, threshold: float, far: float) -> Tensor:
-    """The feature (D,) that answers, from versions (N, D), version 0 the picture, and class sentences (K, D).
-
-    ``d``: mean of ``x_n - x_0`` over the ``surest`` other versions (of lowest entropy). ``s``: mean of
-    ``cos(x_n - x_0, d)`` over the same. The answer's feature is ``x_0 + far d`` where ``s > threshold``, else
-    ``x_0 + d``, of unit length.
-    """
+    """The feature (D,) that answers, from versions (N, D), version 0 the picture, and class sentences (K, D). ``d``:
+    mean of ``x_n - x_0`` over the ``surest`` other versions (of lowest entropy). ``s``: mean of ``cos(x_n - x_0, d)``
+    over the same. The answer's feature is ``x_0 + far d`` where ``s > threshold``, else ``x_0 + d``, of unit length."""
     entropy = method.entropy_of((x[1:] @ z.T / temperature).log_softmax(-1))
     chosen = entropy.topk(min(surest, len(entropy)), largest=False).indices
     offset = x[1:][chosen] - x[0]

@@ -8,11 +8,8 @@ from rita_demo.settings.setting import Setting
 
 
 def answer(inputs: DefenceInput) -> Verdict:
-    """The mean of the views' answers, taken over probabilities, logits or features.
-
-    Raises:
-        SettingError: descriptions are asked for, but there are none.
-    """
+    """The mean of the views' answers, taken over probabilities, logits or features. Raises SettingError: descriptions
+    are asked for, but there are none."""
     if inputs.own["average"] != "probability":
         return verdict_of(logits(inputs).softmax(-1))
     views, text, weight = _seen(inputs)

@@ -12,10 +12,8 @@ CONFIDENT_FRACTION = 0.1  # of the views: those of lowest entropy
 def tuned_prompts(
     inputs: DefenceInput, views: Tensor, loss_from: Callable[[Tensor, Tensor], Callable[[Tensor], Tensor]]
 ) -> tuple[Tensor, Tensor]:
-    """The untuned prompts (K, 1, D), and the prompts (K, D) after one step from the given context, without weight decay.
-
-    Args:
-        loss_from: views (N, D) and untuned prompts, both constants -> the loss of prompts (K, 1, D), a scalar.
+    """The untuned prompts (K, 1, D), and the prompts (K, D) after one step from the given context, without weight
+    decay. ``loss_from``: views (N, D) and untuned prompts, both constants -> the loss of prompts (K, 1, D), a scalar.
     """
     # The page may run under inference_mode, whose tensors cannot take part in a gradient.
     with torch.inference_mode(False), torch.enable_grad():
@@ -28,11 +26,8 @@ def tuned_prompts(
 
 def tuned_on_surest(inputs: DefenceInput, loss: Callable[[Tensor], Tensor], spread: float = 0.0) -> Tensor:
     """Prompts (K, D) after a step that lowers ``loss(log p) - spread * mean_k |z_k - mean z|`` over the most confident
-    views: the 10 % of lowest entropy under the untuned prompt, at least one.
-
-    Args:
-        loss: log probabilities (n, K) of those views -> a scalar. spread: weight of how far apart the classes' texts are.
-    """
+    views: the 10 % of lowest entropy under the untuned prompt, at least one. ``loss``: log probabilities (n, K) of
+    those views -> a scalar. ``spread``: weight of how far apart the classes' texts are."""
 
     def loss_from(x: Tensor, z: Tensor) -> Callable[[Tensor], Tensor]:
         ones, tau = z.new_ones(len(z), 1), inputs.temperature

@@ -1,7 +1,5 @@
-"""All defences by name. Every module of this folder with a ``DEFENCE`` is one; a user's own comes from ``FILE.py:NAME``.
-
-Loads no torch.
-"""
+"""All defences by name. Every module of this folder with a ``DEFENCE`` is one; a user's own comes from
+``FILE.py:NAME``. Loads no torch."""
 
 import math
 from collections.abc import Iterable
@@ -60,12 +58,8 @@ def known_defence(settings: Settings) -> Defence:
 
 
 def _answer_logits(defence: Defence, inputs: DefenceInput) -> Tensor:
-    """``log p`` (K,) of the defence's answer.
-
-    Raises:
-        SettingError: the answer does not depend on the views in a way that autograd can follow.
-        GuestError: the answer is wrong, or the file fails.
-    """
+    """``log p`` (K,) of the defence's answer. Raises SettingError: the answer does not depend on the views in a way
+    that autograd can follow. Raises GuestError: the answer is wrong, or the file fails."""
     with guest_errors(defence.guest):
         verdict = defence.answer(inputs)
     wrong = _wrong_with(verdict, len(inputs.template_features))
@@ -106,10 +100,8 @@ def guest_sentences(names: Iterable[str], settings: Settings) -> tuple[str, ...]
 
 
 def run_defence(name: str, inputs: DefenceInput) -> Verdict | DefenceFault | None:
-    """The answer of a defence; None: it has none under these settings.
-
-    A user's own defence gets copies, and any error of it becomes a :class:`DefenceFault`.
-    """
+    """The answer of a defence; None: it has none under these settings. A user's own defence gets copies, and any error
+    of it becomes a :class:`DefenceFault`."""
     defence = DEFENCES[name]
     if not defence.guest:
         return defence.run(inputs)
@@ -138,11 +130,8 @@ def compared() -> tuple[str, ...]:
 
 
 def with_defaults(names: Iterable[str]) -> tuple[str, ...]:
-    """``names`` and :func:`default_methods`, in the order of ``DEFENCES``.
-
-    Raises:
-        SettingError: a name that is not a defence, with the list of those that are.
-    """
+    """``names`` and :func:`default_methods`, in the order of ``DEFENCES``. Raises SettingError: a name that is not a
+    defence, with the list of those that are."""
     wanted = {*validated(names), *default_methods()}
     return tuple(name for name in DEFENCES if name in wanted)
 

@@ -7,10 +7,8 @@ from rita_demo.process.lazy import Tensor
 
 def logits(inputs: DefenceInput) -> Tensor:
     """Lower ``mean_n H(p_n)`` over the most confident views, then ``sum_n w_n logits_n`` (K,).
-
-    ``w = softmax(mean cosine to the 20 nearest other views / 0.01)``. Differentiable in the views; the tuned prompt is a
-    constant.
-    """
+    ``w = softmax(mean cosine to the 20 nearest other views / 0.01)``. Differentiable in the views; the tuned prompt is
+    a constant."""
     z = tuned_on_surest(inputs, lambda log_p: method.entropy_of(log_p).mean())
     x = method.unit(inputs.views)
     return method.agreement_weight(x) @ (x @ z.T / inputs.temperature)

@@ -27,9 +27,7 @@ def jittered(pixels: Tensor, seed: int) -> Tensor:
 
 def view_weights(x: Tensor, log_p: Tensor, log_jittered: Tensor) -> Tensor:
     """``w = softmax(score / 0.25)`` (N,) from views (N, D) and log probabilities (N, K) before and after the jitter.
-
-    ``score = 0.4 min-max(1 / mean distance to the other views) + 0.6 min-max(1 / JS(p, p jittered))``.
-    """
+    ``score = 0.4 min-max(1 / mean distance to the other views) + 0.6 min-max(1 / JS(p, p jittered))``."""
     log_p, log_jittered = log_p.double(), log_jittered.double()  # the logs of a sure view are nearly equal
     distance = (2 - 2 * x @ x.T).double().clamp(min=TINY).sqrt()
     distance = (distance.sum(1) - distance.diagonal()) / max(len(x) - 1, 1)

@@ -11,8 +11,7 @@ def counterattack(inputs: DefenceInput, pixels: Tensor) -> Tensor:
 
     ``delta_0`` is uniform noise. The feature's relative move ``tau = |f(x + delta_0) - f(x)| / |f(x)|`` is large where
     no attack is: then the noise alone is added. Else signed steps raise ``|f(x + delta) - f(x)|^2``, and the deltas of
-    step 0 to the last are averaged with weights ``softmax(ttc.beta * step)``.
-    """
+    step 0 to the last are averaged with weights ``softmax(ttc.beta * step)``."""
     own, radius = inputs.own, inputs.own["budget"] / 255
     generator = torch.Generator().manual_seed(inputs.seed)
     delta = radius * (2 * torch.rand(pixels.shape, generator=generator) - 1).to(pixels)

@@ -1,7 +1,5 @@
-"""What an attacker differentiates: the model with one view, random crops, or a defence as a whole.
-
-Built here because it needs the model, the views and the method at once; these folders do not import each other.
-"""
+"""What an attacker differentiates: the model with one view, random crops, or a defence as a whole. Built here because
+it needs the model, the views and the method at once; these folders do not import each other."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,10 +20,8 @@ WHOLE_SQUARE_BOX = (np.array([[0.0, 0.0, 1.0, 1.0]], np.float32), np.array([Fals
 
 
 def single_view_logits(model: Backbone, template_features: Tensor) -> Logits:
-    """Plain CLIP's logits ``cos / tau`` (B, K) of pixels (B, 3, H, W), with the resize of view 0.
-
-    ``template_features`` (K, D): plain CLIP's prompt of every class.
-    """
+    """Plain CLIP's logits ``cos / tau`` (B, K) of pixels (B, 3, H, W), with the resize of view 0. ``template_features``
+    (K, D): plain CLIP's prompt of every class."""
 
     def logits(pixels: Tensor) -> Tensor:
         view_zero = [crop(square, *WHOLE_SQUARE_BOX, model.side)[0] for square in pixels]
@@ -35,10 +31,8 @@ def single_view_logits(model: Backbone, template_features: Tensor) -> Logits:
 
 
 def random_crop_logits(model: Backbone, template_features: Tensor, settings: Settings) -> SampledLogits:
-    """Plain CLIP's logits on ``attack_views`` fresh crops, (B, n, K).
-
-    Crops are drawn like the defence's views, without view 0 and without AugMix, which has no gradient.
-    """
+    """Plain CLIP's logits on ``attack_views`` fresh crops, (B, n, K). Crops are drawn like the defence's views, without
+    view 0 and without AugMix, which has no gradient."""
 
     def sampled_logits(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
         count = settings.attack_views
@@ -60,11 +54,8 @@ def defence_logits(
     model: Backbone, logits: Callable[[DefenceInput], Tensor], inputs: DefenceInput, sees: str = "views"
 ) -> SampledLogits:
     """A defence's own logits (B, 1, K) on ``attack_views`` fresh views: the whole square and crops, or only the whole
-    square where the defence ``sees`` the picture alone.
-
-    Args:
-        logits: (K,) of an input of the defence. inputs: everything but the views; the cache does not change.
-    """
+    square where the defence ``sees`` the picture alone. ``logits``: (K,) of an input of the defence. ``inputs``:
+    everything but the views; the cache does not change."""
     count = 1 if sees == "picture" else inputs.settings.attack_views
 
     def answer(square: Tensor, seed: int) -> Tensor:

@@ -33,12 +33,8 @@ ENCODED_VIEWS_BYTES = 64 << 20  # of features: 512 pictures at 64 views of 512 n
 
 
 class LRUCache(Generic[V]):
-    """Values by key; the least recently used ones are evicted first. Thread-safe.
-
-    Args:
-        limit: the largest size of all values together.
-        size_of: the size of one value; by default 1.
-    """
+    """Values by key; the least recently used ones are evicted first. Thread-safe. ``limit``: the largest size of all
+    values together. ``size_of``: the size of one value; by default 1."""
 
     def __init__(self, limit: int, size_of: Callable[[V], int] = lambda _: 1) -> None:
         self._limit, self._size_of = limit, size_of
@@ -84,13 +80,9 @@ class EncodingEngine:
         return self._backbone.weights_key()
 
     def encode_classes(self, names: Sequence[str], settings: Settings) -> ClassPrompts:
-        """Class names -> prompts and their features (K, M, D).
-
-        Raises:
-            VocabularyError: a name cannot be tokenised.
-            DataError: the class descriptions cannot be used.
-            SettingError: ``hand_prompt`` is a dataset's prompt, and these names are of no dataset.
-        """
+        """Class names -> prompts and their features (K, M, D). Raises VocabularyError: a name cannot be tokenised.
+        Raises DataError: the class descriptions cannot be used. Raises SettingError: ``hand_prompt`` is a dataset's
+        prompt, and these names are of no dataset."""
         prompts = self._prompt_set(tuple(names), settings)
         return ClassPrompts(
             names=tuple(prompts.names),
@@ -144,11 +136,8 @@ class EncodingEngine:
 
     @contextmanager
     def _model_lock(self) -> Iterator[None]:
-        """The model for one caller.
-
-        Raises:
-            BackboneError: the device's memory does not suffice, after smaller batches of views were tried.
-        """
+        """The model for one caller. Raises BackboneError: the device's memory does not suffice, after smaller batches
+        of views were tried."""
         with self._lock:
             try:
                 yield

@@ -1,8 +1,5 @@
-"""The engine: one loaded model for everybody; numpy above it, torch below it.
-
-It keeps no visitor's state: a cache (the page's memory) is an argument and a result. ``encoding.py`` has
-the first part: the model, its lock and caches.
-"""
+"""The engine: one loaded model for everybody; numpy above it, torch below it. It keeps no visitor's state: a cache (the
+page's memory) is an argument and a result. ``encoding.py`` has the first part: the model, its lock and caches."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
@@ -35,20 +32,16 @@ AttackLoop = Generator[tuple[int, int], None, list[AttackTrace]]
 
 
 class Engine(EncodingEngine):
-    """A frozen model. Thread-safe: one lock guards the model.
+    """A frozen model. Thread-safe: one lock guards the model. Raises BackboneError: the model cannot be loaded. From
+    every method: the device's memory does not suffice, or the model's output is not finite.
 
     Args:
-        backbone: ``"embedded"``, ``"ARCH:TAG"`` of open_clip, or ``"ARCH:/path/to/checkpoint"``; or a
-            model that is already loaded.
-        device: a torch device name; None: ``RITA_DEVICE``, else CUDA, then MPS,
-            then CPU. A loaded model stays where it is.
-        view_pixel_bytes: room for the pixels of encoded views, so that :meth:`view_pixels` need not draw
-            them a second time; 0 keeps none.
-
-    Raises:
-        BackboneError: the model cannot be loaded. From every method: the device's memory does not suffice,
-            or the model's output is not finite.
-    """
+        backbone: ``"embedded"``, ``"ARCH:TAG"`` of open_clip, or ``"ARCH:/path/to/checkpoint"``; or a model that is
+            already loaded.
+        device: a torch device name; None: ``RITA_DEVICE``, else CUDA, then MPS, then CPU. A loaded model stays where it
+            is.
+        view_pixel_bytes: room for the pixels of encoded views, so that :meth:`view_pixels` need not draw them a second
+            time; 0 keeps none."""
 
     # --- attacks
 
@@ -65,11 +58,9 @@ class Engine(EncodingEngine):
         target: int | None = None,
         cache: CacheState | None = None,
     ) -> Generator[tuple[int, int], None, AttackTrace]:
-        """The same one step at a time: yields (steps done, steps), returns the trace.
-
-        The lock is held during a step, not between two, so that a visitor who leaves does not block others. ``cache``: what
-        the defence decides from, for the attack through the defence; None: an empty one.
-        """
+        """The same one step at a time: yields (steps done, steps), returns the trace. The lock is held during a step,
+        not between two, so that a visitor who leaves does not block others. ``cache``: what the defence decides from,
+        for the attack through the defence; None: an empty one."""
         models = self._attack_models(class_prompts, settings, cache)
         loop = self._attack_loop([picture], class_prompts, settings, [label], [settings.attack_seed], [target], *models)
         return (yield from self._finished([loop], one_core=not access_of(settings)))[0]
@@ -88,11 +79,8 @@ class Engine(EncodingEngine):
         seeds: Sequence[int],
         targets: Sequence[int | None] | None = None,
     ) -> list[AttackTrace]:
-        """:meth:`attack` on squares of one size, each with its own seed: on a small tower each on a core of its own, with
-        the same bits; else in one batch, the same up to rounding.
-
-        Not for attacks through crops or the defence.
-        """
+        """:meth:`attack` on squares of one size, each with its own seed: on a small tower each on a core of its own,
+        with the same bits; else in one batch, the same up to rounding. Not for attacks through crops or the defence."""
         targets = targets or [None] * len(pictures)
         each = [slice(n, n + 1) for n in range(len(pictures))] if self._backbone.one_core else [slice(None)]
         loops = [self._attack_loop(pictures[n], class_prompts, settings, labels[n], seeds[n], targets[n]) for n in each]
@@ -181,19 +169,15 @@ class Engine(EncodingEngine):
         tuning: records.Tuning | None = None,
         exclusions: records.Exclusions | None = None,
     ) -> tuple[records.Trace, CacheState]:
-        """RITA's decision from features alone, and the cache after it.
+        """RITA's decision from features alone, and the cache after it. Raises SettingError: ``class_prompts`` is of
+        another model; ``exclusions`` leaves no view, or a class no prompt, or names an item that does not exist.
 
         Args:
             cache: None, or one of other classes or another model: an empty one.
-            tuning: an earlier trace's prompt update, to skip the text encoder when only transport or cache
-                settings changed.
-            exclusions: views and prompts that get no mass but keep their place in the trace, and items of
-                ``cache`` (class, slot) that are removed first.
-
-        Raises:
-            SettingError: ``class_prompts`` is of another model; ``exclusions`` leaves no view, or a class no
-                prompt, or names an item that does not exist.
-        """
+            tuning: an earlier trace's prompt update, to skip the text encoder when only transport or cache settings
+                changed.
+            exclusions: views and prompts that get no mass but keep their place in the trace, and items of ``cache``
+                (class, slot) that are removed first."""
         cache = self.compatible_cache(cache, class_prompts, settings)
         exclusions = exclusions or records.Exclusions()
         with self._model_lock():
@@ -226,10 +210,8 @@ class Engine(EncodingEngine):
         return to_numpy(tuning)
 
     def sinkhorn_history(self, solved: records.Transport, k: int, settings: Settings) -> records.SinkhornHistory:
-        """The iterations behind a trace's transport of class ``k``; see :func:`rita_demo.method.sinkhorn_history`.
-
-        It runs on the CPU: one small problem, many short steps.
-        """
+        """The iterations behind a trace's transport of class ``k``; see :func:`rita_demo.method.sinkhorn_history`. It
+        runs on the CPU: one small problem, many short steps."""
         return to_numpy(method.sinkhorn_history(to_torch(solved, CPU), k, settings))
 
     # --- all defences
@@ -243,16 +225,13 @@ class Engine(EncodingEngine):
         decide: Callable[[Settings], records.Trace] | None = None,
         picture: Picture | None = None,
     ) -> dict[str, records.Verdict | records.DefenceFault]:
-        """The defences' answers from the same encoded views, by name; without those that have none.
+        """The defences' answers from the same encoded views, by name; without those that have none. Raises
+        SettingError: a setting of a defence that cannot be used with these classes.
 
         Args:
             names: of ``DEFENCES``; those that tune prompts cost a prompt update each.
             decide: RITA's decision on these views with the given settings, for RITA and its ablations.
-            picture: the views' picture; without it, a defence that reads pixels has no answer.
-
-        Raises:
-            SettingError: a setting of a defence that cannot be used with these classes.
-        """
+            picture: the views' picture; without it, a defence that reads pixels has no answer."""
         with self._model_lock():
             inputs = self._defence_input(encoded_views, class_prompts, settings, picture)
             names = [name for name in names if picture is not None or not DEFENCES[name].reads_pixels]

@@ -1,7 +1,5 @@
-"""Definitions 9 and 11: the cache of confident views as a value, and the transport onto it.
-
-No function changes its input; each returns a new state.
-"""
+"""Definitions 9 and 11: the cache of confident views as a value, and the transport onto it. No function changes its
+input; each returns a new state."""
 
 import math
 from dataclasses import replace
@@ -40,11 +38,8 @@ def cleared(state: CacheState) -> CacheState:
 
 
 def resize(state: CacheState, slots: int) -> CacheState:
-    """The same cache with ``slots`` slots per class.
-
-    More slots are empty. Fewer slots keep the lowest entropies of each class in their order; of equal entropies the
-    lower slot stays.
-    """
+    """The same cache with ``slots`` slots per class. More slots are empty. Fewer slots keep the lowest entropies of
+    each class in their order; of equal entropies the lower slot stays."""
     K, J, _ = state.features.shape
     if slots == J:
         return state
@@ -58,11 +53,8 @@ def resize(state: CacheState, slots: int) -> CacheState:
 
 
 def remove(state: CacheState, k: int, slot: int) -> CacheState:
-    """The same cache without one item; the later items of its class move up.
-
-    Raises:
-        ValueError: the slot of class ``k`` is empty.
-    """
+    """The same cache without one item; the later items of its class move up. Raises ValueError: the slot of class ``k``
+    is empty."""
     if not 0 <= k < len(state.count) or not 0 <= slot < int(state.count[k]):
         raise ValueError(f"Slot {slot} of class {k} is empty.")
     changed = {name: getattr(state, name).clone() for name in EMPTY}
@@ -81,16 +73,12 @@ def update(
 
     A view goes to the class of its pseudo-label: into a free slot, or over the item with the highest entropy if its own
     entropy is strictly lower. Views are inserted by rising entropy, then by number, so no view replaces another view of
-    the same picture.
+    the same picture. Returns the next state (``pictures`` one higher), and the candidates and insertions.
 
     Args:
         x: (N, D) view features.
         confidence: of the same views; only ``kept`` views are candidates.
-        views_per_image: how many views of this picture may be inserted; 0: no limit.
-
-    Returns:
-        The next state (``pictures`` one higher), and the candidates and insertions.
-    """
+        views_per_image: how many views of this picture may be inserted; 0: no limit."""
     entropy, labels = confidence.entropy.tolist(), confidence.label.tolist()
     kept = torch.nonzero(confidence.kept).flatten().tolist()
     candidates = sorted(kept, key=lambda view: (entropy[view], view))
@@ -135,17 +123,14 @@ def cache_transport(
     empty_class: str,
     **options: Any,
 ) -> Transport:
-    """``d_cOT(k)``: the views' transport onto the aligned cache of each class (definition 11).
+    """``d_cOT(k)``: the views' transport onto the aligned cache of each class (definition 11). Returns the transport
+    over (K, N, J); its ``distance`` is d_cOT (K,).
 
     Args:
         x: (N, D) views. view_weight: (N,). text_mean: (K, D), zbar_k.
         empty_class: the cost of a class without items. ``zero``: 0, with no mass in the record. ``text_mean``: the
             transport to the one atom zbar_k / |zbar_k|, which equals the cost of a class with one cached view.
-        options: as for :func:`~rita_demo.method.sinkhorn.transport`.
-
-    Returns:
-        The transport over (K, N, J); its ``distance`` is d_cOT (K,).
-    """
+        options: as for :func:`~rita_demo.method.sinkhorn.transport`."""
     atoms, weight = cache_atoms(state, alignment, text_mean, empty_class)
     return transport(cosine_cost(x, atoms), view_weight, weight, **options)
 

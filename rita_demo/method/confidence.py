@@ -15,10 +15,8 @@ MIN_AREA_WEIGHT = 1e-3  # above 0, so that a single view of the whole square has
 
 
 def view_log_probability(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float) -> Tensor:
-    """``log p_n(k) = log_softmax_k(mean_m cos(x_n, z_km) / tau)`` (definition 8): (N, K).
-
-    With the printed formula's "sum up to tau M" the entropy would stay at log K, so tau divides here.
-    """
+    """``log p_n(k) = log_softmax_k(mean_m cos(x_n, z_km) / tau)`` (definition 8): (N, K). With the printed formula's
+    "sum up to tau M" the entropy would stay at log K, so tau divides here."""
     return (unit(x) @ text_mean(z, z_weight).T / temperature).log_softmax(-1)
 
 
@@ -33,8 +31,7 @@ def assess(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float, settings:
     Args:
         x: (N, D) view features. z: (K, M, D) prompts. z_weight: (K, M), rows sum to 1.
         temperature: tau, 0.01 for CLIP.
-        settings: max_entropy (gamma) and entropy_unit: nats, or ``share_of_log_k``, as a share of log K.
-    """
+        settings: max_entropy (gamma) and entropy_unit: nats, or ``share_of_log_k``, as a share of log K."""
     log_p = view_log_probability(x, z, z_weight, temperature)
     limit = settings.max_entropy * (math.log(len(z)) if settings.entropy_unit == "share_of_log_k" else 1.0)
     entropy = entropy_of(log_p)
@@ -46,11 +43,8 @@ def view_weight(x: Tensor, confidence: Confidence, kind: str, area_fraction: Ten
 
     ``confidence`` is ``softmax(-H / 0.5)`` (AWT); ``agreement`` is :func:`agreement_weight`. Beyond the paper: ``area``
     is :func:`area_weight`, because a perturbation made for the whole square has less effect on a smaller crop;
-    ``shown`` is proportional to the area, because a larger view contains more of the picture.
-
-    Args:
-        area_fraction: (N,) area of each view as a share of the square, in (0, 1]; None: the same for all.
-    """
+    ``shown`` is proportional to the area, because a larger view contains more of the picture. ``area_fraction``: (N,)
+    area of each view as a share of the square, in (0, 1]; None: the same for all."""
     x = unit(x)
     N = len(x)
     if kind == "uniform":
@@ -69,10 +63,7 @@ def area_based_weight(kind: str, area_fraction: Tensor) -> Tensor:
 
 def area_weight(area_fraction: Tensor) -> Tensor:
     """Weights (N,) that sum to 1, proportional to ``1 - area_fraction``, at least 0.001 before scaling.
-
-    Args:
-        area_fraction: (N,) area of each view as a share of the square, in (0, 1].
-    """
+    ``area_fraction``: (N,) area of each view as a share of the square, in (0, 1]."""
     rest = (1 - area_fraction).clamp(min=MIN_AREA_WEIGHT)
     return rest / rest.sum()
 

@@ -1,8 +1,7 @@
 """Algorithm 1 of the paper: one decision from the views of one picture.
 
 ``decide`` is a pure function. The same views, prompts, cache and settings give the same trace. The given cache is not
-changed; the updated one is returned beside the trace.
-"""
+changed; the updated one is returned beside the trace."""
 
 from __future__ import annotations
 
@@ -28,12 +27,9 @@ from rita_demo.settings import Settings
 
 @dataclass(frozen=True)
 class Prompts:
-    """The class prompts as the method needs them, independent of the model.
-
-    ``encode`` maps contexts (M, L, E) to unit features (K, M, D) and is differentiable. ``context`` (M, L, E) holds the
-    initial contexts, ``features`` (K, M, D) their encoding. ``weight`` (K, M): rows sum to 1, 0 for padding.
-    ``temperature`` is tau = 1 / logit scale.
-    """
+    """The class prompts as the method needs them, independent of the model. ``encode`` maps contexts (M, L, E) to unit
+    features (K, M, D) and is differentiable. ``context`` (M, L, E) holds the initial contexts, ``features`` (K, M, D)
+    their encoding. ``weight`` (K, M): rows sum to 1, 0 for padding. ``temperature`` is tau = 1 / logit scale."""
 
     encode: Encode
     context: Tensor
@@ -51,24 +47,21 @@ def decide(
     view_mask: Tensor | None = None,
     area_fraction: Tensor | None = None,
 ) -> tuple[Trace, CacheState]:
-    """``argmin_k d_OT(k) + alpha d_cOT(k)`` (definition 12), in the order of Algorithm 1.
+    """``argmin_k d_OT(k) + alpha d_cOT(k)`` (definition 12), in the order of Algorithm 1. Returns the trace, and the
+    cache after this picture. The caller decides whether to keep that cache: the clean and the attacked picture are both
+    decided from the same earlier cache.
 
     Args:
         view_features: (N, D) features of the views, view 0 first.
         prompts: the class prompts.
         cache: the cache before this picture; it is not changed.
         settings: all settings of the method.
-        tuning: the ``tuning`` of an earlier trace with the same views, prompts and tuning settings. It saves the
-            prompt update when another setting changes.
+        tuning: the ``tuning`` of an earlier trace with the same views, prompts and tuning settings. It saves the prompt
+            update when another setting changes.
         view_mask: (N,) bool, the views that take part; None: all. The others carry no mass, enter neither cache nor
             loss, and keep their row in the trace.
         area_fraction: (N,) area of each view as a share of the square, in (0, 1], for ``view_weight`` ``area`` and
-            ``shown`` and for ``step_back``. None: unknown; the views have equal weight and there is no step.
-
-    Returns:
-        The trace, and the cache after this picture. The caller decides whether to keep that cache: the clean and the
-        attacked picture are both decided from the same earlier cache.
-    """
+            ``shown`` and for ``step_back``. None: unknown; the views have equal weight and there is no step."""
     stage = _StageTimer(view_features.device)
     before = cache_state.resize(cache, settings.slots)
     if settings.protocol != "stream":
@@ -106,11 +99,8 @@ def _decide_with_prompts(
     view_mask: Tensor | None,
     area_fraction: Tensor | None,
 ) -> tuple[Trace, CacheState]:
-    """Algorithm 1 after the prompt update: confidence, cache, d_OT, d_cOT, argmin.
-
-    ``x`` (N, D): the views after the step back; ``offset``: how far the whole square was from the mean of its crops;
-    ``before`` has J slots per class.
-    """
+    """Algorithm 1 after the prompt update: confidence, cache, d_OT, d_cOT, argmin. ``x`` (N, D): the views after the
+    step back; ``offset``: how far the whole square was from the mean of its crops; ``before`` has J slots per class."""
     z, off, options = tuning.features, settings.protocol == "off", transport_options(settings)
     judges = z if settings.cache_text == "tuned" else prompts.features
     with stage("confidence"):  # p_n, H_n, pseudo-labels
@@ -177,10 +167,8 @@ def _weigh_views(
 
 
 def _verdict(total: Tensor, alpha: float, temperature: float) -> Verdict:
-    """``softmax_k(-total_k / ((1 + alpha) tau))``; the margin is the second lowest total minus the lowest.
-
-    The division by 1 + alpha keeps the probability unchanged when the cache distance equals the prompt distance.
-    """
+    """``softmax_k(-total_k / ((1 + alpha) tau))``; the margin is the second lowest total minus the lowest. The division
+    by 1 + alpha keeps the probability unchanged when the cache distance equals the prompt distance."""
     ordered = total.sort(stable=True)
     margin = float(ordered.values[1] - ordered.values[0]) if len(total) > 1 else 0.0
     probability = (-total / ((1 + alpha) * temperature)).softmax(0)
@@ -198,16 +186,15 @@ def decision_logits(
     """``-(d_OT + alpha d_cOT) / ((1 + alpha) tau)`` (K,), whose softmax is RITA's probability.
 
     The values are those of :func:`rita_demo.method.rita.decide`. In the gradient the transport plans, the tuned
-    prompts, the views' weights and the cache are constants: by the envelope theorem the derivative of the entropic value
-    with respect to the cost is the plan, divided by the moved mass, and the first step of AdamW is a sign, whose
+    prompts, the views' weights and the cache are constants: by the envelope theorem the derivative of the entropic
+    value with respect to the cost is the plan, divided by the moved mass, and the first step of AdamW is a sign, whose
     derivative is zero almost everywhere. The gradient includes ``step_back``.
 
     Args:
         x: (N, D) unit view features, view 0 first, part of a graph.
         prompts, cache, settings, area_fraction: as for :func:`rita_demo.method.rita.decide`.
         through_plan: the plan also depends on the cost, as the ``linear`` objective needs
-            (:func:`rita_demo.method.sinkhorn.linear_gradient`). Without it the plan is a constant.
-    """
+            (:func:`rita_demo.method.sinkhorn.linear_gradient`). Without it the plan is a constant."""
     lam = settings.entropy_weight if through_plan and settings.objective == "linear" else None
     trace, _ = decide(x.detach(), prompts, cache, settings, area_fraction=area_fraction)
     x = step_back(x, settings.step_back, area_fraction)

@@ -1,8 +1,7 @@
 """Definitions 6 and 7: the transport plan of every class and its cost.
 
 Partial transport (rho < 1) is the balanced problem with one extra column of mass 1 - rho and cost zero, for the mass
-that is not moved. The distance then is the cost of the real columns, divided by rho.
-"""
+that is not moved. The distance then is the cost of the real columns, divided by rho."""
 
 from typing import Any
 
@@ -37,10 +36,10 @@ def transport(
     tolerance: float = 1e-6,
     max_iterations: int = 1000,
 ) -> Transport:
-    """``T_k = argmin <T, C_k> - lambda h(T)``, ``h(T) = -sum T log T`` (definition 6), all classes at once.
-
-    The row sums of the plan are exact up to rounding, the column sums within ``residual``. With rho < 1 the columns hold
-    rho * column_weight, and a row moves at most its weight.
+    """``T_k = argmin <T, C_k> - lambda h(T)``, ``h(T) = -sum T log T`` (definition 6), all classes at once. The row
+    sums of the plan are exact up to rounding, the column sums within ``residual``. With rho < 1 the columns hold rho *
+    column_weight, and a row moves at most its weight. Returns a record with the real columns of the plan, total mass
+    rho.
 
     Args:
         cost: (K, N, M) cosine distances, any float type; computed in float32 (float64 stays).
@@ -52,11 +51,7 @@ def transport(
             ``<T, C> - lambda h(T)``; ``kl``: ``<T, C> + lambda KL(T || rows x columns)``. Entropy and KL include the
             extra column: only then is the plan the gradient (see :func:`entropic_value`).
         tolerance: for the largest marginal error, as a share of the total mass.
-        max_iterations: limit on Sinkhorn or Newton steps.
-
-    Returns:
-        A record with the real columns of the plan, total mass rho.
-    """
+        max_iterations: limit on Sinkhorn or Newton steps."""
     C, rows, columns, has_mass = _problem(cost, row_weight, column_weight, transported_mass)
     atoms = cost.shape[2]
     solved = C[has_mass], rows[has_mass], columns[has_mass]
@@ -80,16 +75,14 @@ def transport(
 
 
 def sinkhorn_history(solved: Transport, k: int, settings: Settings) -> SinkhornHistory:
-    """Solve class ``k`` alone again and record ``<T, C_k>`` at every check.
-
-    Annealing starts at a larger lambda, where the plan is flatter and costs more. At the last check the cost is the
-    linear ``d(k)`` within the tolerance. A class without mass (an empty one under ``zero``) has no checks.
+    """Solve class ``k`` alone again and record ``<T, C_k>`` at every check. Annealing starts at a larger lambda, where
+    the plan is flatter and costs more. At the last check the cost is the linear ``d(k)`` within the tolerance. A class
+    without mass (an empty one under ``zero``) has no checks.
 
     Args:
         solved: a transport with the same settings.
         k: class number.
-        settings: entropy_weight, sinkhorn_tolerance, sinkhorn_iterations.
-    """
+        settings: entropy_weight, sinkhorn_tolerance, sinkhorn_iterations."""
     C, rows, columns, has_mass = _problem(
         solved.cost[k : k + 1], solved.row_weight[k], solved.column_weight[k] / solved.mass, solved.mass
     )
@@ -113,11 +106,9 @@ def sinkhorn_history(solved: Transport, k: int, settings: Settings) -> SinkhornH
 def entropic_value(
     cost: Tensor, row_weight: Tensor, column_weight: Tensor, *, objective: str = "entropic", **options: Any
 ) -> Tensor:
-    """``min_T <T, C_k> - lambda h(T)`` per unit of moved mass (K,), differentiable in ``cost``.
-
-    The gradient is the plan's real columns divided by rho (envelope theorem); Sinkhorn is not unrolled. The objective
-    ``kl`` has the same gradient without the offset ``lambda log(N M)``. ``options`` are those of :func:`transport`.
-    """
+    """``min_T <T, C_k> - lambda h(T)`` per unit of moved mass (K,), differentiable in ``cost``. The gradient is the
+    plan's real columns divided by rho (envelope theorem); Sinkhorn is not unrolled. The objective ``kl`` has the same
+    gradient without the offset ``lambda log(N M)``. ``options`` are those of :func:`transport`."""
     result = transport(cost, row_weight, column_weight, objective=objective, **options)
     moved = (result.plan / result.mass * cost).sum((1, 2))
     return result.distance + (moved - moved.detach())  # exactly the distance

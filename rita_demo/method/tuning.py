@@ -24,20 +24,16 @@ def tune(
     features: Tensor,
 ) -> Tuning:
     """s steps of AdamW on the contexts only (definition 13). Contexts and optimiser start anew for every picture.
-
     PyTorch's betas (0.9, 0.999) and weight decay 0: definition 13 names no decay, and a decay would move the contexts
-    towards zero.
+    towards zero. Without steps, or with the loss ``none``, the
+    result is exactly the initial features and one loss (0 for ``none``).
 
     Args:
         encode: (M, L, E) contexts to (K, M, D) unit prompt features, differentiable.
         context: (M, L, E) initial contexts; not changed.
         x: (N, D) view features. z_weight: (K, M), rows sum to 1.
         settings: tuning_steps, tuning_rate, tuning_loss, subset_size; for ``transport`` also those of the transport.
-        features: (K, M, D) of the initial contexts.
-
-    Returns:
-        Without steps, or with the loss ``none``: exactly the initial features and one loss (0 for ``none``).
-    """
+        features: (K, M, D) of the initial contexts."""
     # The caller may use inference_mode, whose tensors cannot take part in a gradient.
     with torch.inference_mode(False), torch.enable_grad():
         x, z_weight, start = (t.detach().clone() for t in (x, z_weight, context))
@@ -57,11 +53,8 @@ def tune(
 def optimise_contexts(
     encode: Encode, start: Tensor, loss: Callable[[Tensor], Tensor], steps: int, rate: float
 ) -> Tuning:
-    """``steps`` of a new AdamW without weight decay on contexts ``start`` (M, L, E), which are not changed.
-
-    Args:
-        loss: prompt features (K, M, D) to a scalar. rate: learning rate.
-    """
+    """``steps`` of a new AdamW without weight decay on contexts ``start`` (M, L, E), which are not changed. ``loss``:
+    prompt features (K, M, D) to a scalar. ``rate``: learning rate."""
     context = start.clone().requires_grad_()
     optimiser = torch.optim.AdamW([context], lr=rate, weight_decay=0.0)
     losses, gradients = [], []
@@ -87,10 +80,8 @@ def most_confident(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float, s
 
 def tuning_loss(x: Tensor, z: Tensor, z_weight: Tensor, settings: Settings, temperature: float) -> Tensor:
     """The loss of the prompt update in nats, a scalar, over the views ``x`` (S, D) and prompts ``z`` (K, M, D).
-
     ``marginal``: entropy of the mean view probability. ``pointwise``: mean entropy of the views. ``transport``: entropy
-    of ``softmax_k(-value_k / tau)``, where value is the entropic transport cost with uniform view weights.
-    """
+    of ``softmax_k(-value_k / tau)``, where value is the entropic transport cost with uniform view weights."""
     if settings.tuning_loss == "none":
         return unit(x).new_zeros(())
     if settings.tuning_loss == "transport":

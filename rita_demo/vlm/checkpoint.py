@@ -24,16 +24,9 @@ def is_checkpoint_name(text: str) -> bool:
 
 
 def load_weights(model: nn.Module, path: Path, name: str) -> None:
-    """Load a checkpoint into ``model``; the file and the model must have the same keys and shapes.
-
-    Reads safetensors, or PyTorch files with ``weights_only=True``.
-
-    Args:
-        name: the architecture's name in error messages, which name the file without its folder.
-
-    Raises:
-        BackboneError: not a file, not weights, or weights of another architecture.
-    """
+    """Load a checkpoint into ``model``; the file and the model must have the same keys and shapes. Reads safetensors,
+    or PyTorch files with ``weights_only=True``. ``name``: the architecture's name in error messages, which name the
+    file without its folder. Raises BackboneError: not a file, not weights, or weights of another architecture."""
     check_checkpoint_path(path)
     file, cause, wrong = path.name, None, {}
     try:
@@ -67,18 +60,11 @@ def load_weights(model: nn.Module, path: Path, name: str) -> None:
 def load_vision_weights(model: Any, path: Path, name: str, allowed_keys: frozenset[str] = frozenset()) -> None:
     """Load a checkpoint of a vision tower into ``model.visual``; the rest of the model stays.
 
-    The file holds the tower's state dict under ``vision_encoder_state_dict`` or ``state_dict``, or (FARE) is that
-    state dict; keys may begin with ``module.``, ``model.`` or ``visual.``.
-
-    Args:
-        name: the model's name in error messages.
-        allowed_keys: keys (without such a prefix) that may be missing, where the tower keeps the weights of
-            ``model``, or left over, and are then not used.
-
-    Raises:
-        BackboneError: not a file, not weights, no vision tower or another one; or an allowed key that is neither
-            missing nor left over.
-    """
+    The file holds the tower's state dict under ``vision_encoder_state_dict`` or ``state_dict``, or (FARE) is that state
+    dict; keys may begin with ``module.``, ``model.`` or ``visual.``. ``name``: the model's name in error messages.
+    ``allowed_keys``: keys (without such a prefix) that may be missing, where the tower keeps the weights of ``model``,
+    or left over, and are then not used. Raises BackboneError: not a file, not weights, no vision tower or another one;
+    or an allowed key that is neither missing nor left over."""
     file = path.name
     unreadable = (
         f"{file} cannot be read as the weights of a vision tower.",
@@ -129,11 +115,8 @@ def _read(path: Path) -> Any:
 
 
 def _vision_weights(content: Any) -> dict[str, Tensor]:
-    """The state dict of the vision tower in the content of a file, with the tower's own keys.
-
-    Raises:
-        ValueError, TypeError: there are no weights, or two get the same key.
-    """
+    """The state dict of the vision tower in the content of a file, with the tower's own keys. Raises ValueError,
+    TypeError: there are no weights, or two get the same key."""
     weights = content.get(VISION_KEY, content.get("state_dict", content)) if isinstance(content, dict) else None
     if not isinstance(weights, dict) or not weights:
         raise ValueError("no state dict")

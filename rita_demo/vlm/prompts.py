@@ -2,8 +2,7 @@
 
 A prompt is "SOS ctx_1..ctx_4 name . EOT" (method.md row 3). Every class has one prompt per context, and all classes
 share the contexts; written sentences about a class (its descriptions) may follow as further prompts. Only contexts
-receive a gradient.
-"""
+receive a gradient."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -47,16 +46,15 @@ GRAPH_FLOATS = 18  # stored for the backward pass per token, layer and unit of w
 class PromptSet:
     """One vocabulary as prompts. K classes, P contexts, L = 4 context tokens, width E.
 
-    M = P + S prompts per class: one per context, then the class's descriptions; S is the largest number of
-    descriptions of a class (0 without descriptions, 1 when they are one prompt).
+    M = P + S prompts per class: one per context, then the class's descriptions; S is the largest number of descriptions
+    of a class (0 without descriptions, 1 when they are one prompt).
 
-    ``prompts``: K tuples of M sentences to show. ``unknown``: K tuples of words that the embedded model did not see
-    in training. ``context`` (P, L, E): the initial contexts. ``weight`` (K, M): rows sum to 1, 0 where a class has
-    fewer descriptions than others. ``features`` (K, M, D): unit features of the initial contexts and descriptions.
-    ``description_features`` (K, S, D): those of the descriptions, zeros where a class has fewer.
-    ``template_features`` (K, D): the prompt of plain CLIP. ``tokens`` (K, T): ids of "a photo of a {name}." on the
-    CPU; ``position`` (K,): index of the pooled token.
-    """
+    ``prompts``: K tuples of M sentences to show. ``unknown``: K tuples of words that the embedded model did not see in
+    training. ``context`` (P, L, E): the initial contexts. ``weight`` (K, M): rows sum to 1, 0 where a class has fewer
+    descriptions than others. ``features`` (K, M, D): unit features of the initial contexts and descriptions.
+    ``description_features`` (K, S, D): those of the descriptions, zeros where a class has fewer. ``template_features``
+    (K, D): the prompt of plain CLIP. ``tokens`` (K, T): ids of "a photo of a {name}." on the CPU; ``position`` (K,):
+    index of the pooled token."""
 
     names: tuple[str, ...]
     prompts: tuple[tuple[str, ...], ...]
@@ -71,10 +69,8 @@ class PromptSet:
     tower: TextTower
 
     def encode(self, context: Tensor) -> Tensor:
-        """Unit features (K, M, D) of all prompts with these contexts (P, L, E), descriptions included.
-
-        Differentiable with respect to ``context`` and nothing else. Any P is accepted.
-        """
+        """Unit features (K, M, D) of all prompts with these contexts (P, L, E), descriptions included. Differentiable
+        with respect to ``context`` and nothing else. Any P is accepted."""
         return torch.cat([self.encode_contexts(context), self.description_features], dim=1)
 
     def encode_contexts(self, context: Tensor) -> Tensor:
@@ -96,16 +92,10 @@ def build_prompts(
     """Turn class names into prompts and encode them.
 
     Names too long for the model are cut as open_clip cuts them. Prompt 0 is always "a photo of a {name}.".
-
-    Args:
-        sentences: K tuples of descriptions, which are frozen prompts; empty means none. With
-            ``descriptions="built_in_mean"`` those of a class are one prompt: their mean direction.
-        template: the prompt of plain CLIP, with ``{}`` in the place of the class name. The contexts do not depend on
-            it: learning starts from "a photo of a", as in TPT.
-
-    Raises:
-        VocabularyError: no names, an empty name, or one of more than 1000 characters.
-    """
+    ``sentences``: K tuples of descriptions, which are frozen prompts; empty means none. With
+    ``descriptions="built_in_mean"`` those of a class are one prompt: their mean direction. ``template``: the prompt of
+    plain CLIP, with ``{}`` in the place of the class name. The contexts do not depend on it: learning starts from "a
+    photo of a", as in TPT. Raises VocabularyError: no names, an empty name, or one of more than 1000 characters."""
     _check_names(names)
     tower = backbone.tower
     tokens = tower.tokens([sentence(DEFAULT_START, name) for name in names])
@@ -143,12 +133,9 @@ def build_prompts(
 
 
 def initial_contexts(tower: TextTower, settings: Settings) -> Tensor:
-    """Contexts (M, 4, E) float32 as ``settings.context_init`` says; the first is "a photo of a".
-
-    ``templates``: M different hand-written starts. ``noise``: the first start M times, all but the first with normal
-    noise of 0.1 times the token embedding's standard deviation (identical prompts would get identical gradients and
-    stay identical).
-    """
+    """Contexts (M, 4, E) float32 as ``settings.context_init`` says; the first is "a photo of a". ``templates``: M
+    different hand-written starts. ``noise``: the first start M times, all but the first with normal noise of 0.1 times
+    the token embedding's standard deviation (identical prompts would get identical gradients and stay identical)."""
     count = settings.prompts
     starts = TEMPLATES[:count] if settings.context_init == "templates" else (DEFAULT_START,) * count
     with torch.no_grad():

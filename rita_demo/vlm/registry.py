@@ -3,8 +3,7 @@
 A model is named ``embedded``, ``embedded-robust`` (another vision tower in it), ``ARCHITECTURE:TAG`` (any pretrained pair of open_clip),
 ``ARCHITECTURE:path/to/checkpoint`` or ``local-dir:path/to/folder`` (a folder like assets/model). After TAG or
 checkpoint, ``+path/to/vision_tower`` replaces the vision tower (TeCoA, PMG-AFT, FARE);
-``+except=KEY,KEY`` after that names the keys that may be missing or left over in its file.
-"""
+``+except=KEY,KEY`` after that names the keys that may be missing or left over in its file."""
 
 import json
 from collections.abc import Iterable
@@ -44,17 +43,14 @@ QUICKGELU_SUFFIX = "-quickgelu"
 
 
 def load(spec: str, device: str | None = None, precision: str | None = None) -> Backbone:
-    """Load a model by name, downloading its weights when it is a pretrained one not yet here.
+    """Load a model by name, downloading its weights when it is a pretrained one not yet here. Raises BackboneError:
+    unknown architecture or tag, a file that is missing or holds other weights, no connection, or a text tower that is
+    not supported.
 
     Args:
         spec: see the top of this file.
         device: "cuda", "mps" or "cpu"; None means :func:`pick_device`.
-        precision: of encoding views, "float32", "float16" or "bfloat16"; None means :func:`pick_precision`.
-
-    Raises:
-        BackboneError: unknown architecture or tag, a file that is missing or holds other weights, no connection,
-            or a text tower that is not supported.
-    """
+        precision: of encoding views, "float32", "float16" or "bfloat16"; None means :func:`pick_precision`."""
     device = device or pick_device()
     precision = precision or pick_precision(device)
     if precision not in PRECISIONS:
@@ -92,11 +88,8 @@ def load(spec: str, device: str | None = None, precision: str | None = None) -> 
 
 
 def untrained(architecture: str, device: str | None = None) -> Backbone:
-    """A model of an open_clip architecture with random weights, for measuring speed without a download.
-
-    Raises:
-        BackboneError: unknown architecture, or a text tower that is not supported.
-    """
+    """A model of an open_clip architecture with random weights, for measuring speed without a download. Raises
+    BackboneError: unknown architecture, or a text tower that is not supported."""
     device = device or pick_device()
     config = _config(architecture, architecture)
     with torch.random.fork_rng(devices=[]):
@@ -212,15 +205,12 @@ def _tags_hint(architecture: str) -> str:
 
 
 def split_source(source: str, tags: Iterable[str]) -> tuple[str, str, frozenset[str]]:
-    """Split the part of a name after the colon, ``WEIGHTS``, ``WEIGHTS+VISION`` or ``WEIGHTS+VISION+except=KEY,KEY``:
-    a tag or a file with the whole model; a file with the vision tower that replaces that model's own ("" for none); the
+    """Split the part of a name after the colon, ``WEIGHTS``, ``WEIGHTS+VISION`` or ``WEIGHTS+VISION+except=KEY,KEY``: a
+    tag or a file with the whole model; a file with the vision tower that replaces that model's own ("" for none); the
     keys that may be missing or left over in it. ``tags``: open_clip's tags for the architecture.
 
-    A plus sign separates only after a tag or after the suffix of a checkpoint, so that paths may contain some.
-
-    Raises:
-        BackboneError: ``+except=`` without a vision tower or without keys.
-    """
+    A plus sign separates only after a tag or after the suffix of a checkpoint, so that paths may contain some. Raises
+    BackboneError: ``+except=`` without a vision tower or without keys."""
     rest, option, keys = source.partition(EXCEPT_OPTION)
     allowed_keys = frozenset(key.strip() for key in keys.split(",") if key.strip())
     parts = [(rest[:at], rest[at + 1 :]) for at, sign in enumerate(rest) if sign == "+"]
@@ -251,12 +241,9 @@ def activation_name(config: dict[str, Any]) -> str:
 def activation_note(architecture: str, config: dict[str, Any], suffix: str) -> str:
     """A sentence on the activation that weights from a file are run with, and how to choose the other one.
 
-    A file of weights does not say which activation it was trained with, and the wrong one gives slightly wrong
-    features without any error. The name decides, so the note states it.
-
-    Args:
-        suffix: the part of the name after the colon, files without their folders.
-    """
+    A file of weights does not say which activation it was trained with, and the wrong one gives slightly wrong features
+    without any error. The name decides, so the note states it. ``suffix``: the part of the name after the colon, files
+    without their folders."""
     taken = f"Runs with {activation_name(config)}, because it was named {architecture}"
     other = architecture.removesuffix(QUICKGELU_SUFFIX) if config.get("quick_gelu") else architecture + QUICKGELU_SUFFIX
     if other == architecture or other not in open_clip.list_models():

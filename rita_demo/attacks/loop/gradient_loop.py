@@ -6,8 +6,7 @@ those of the float iterate, of step 0 those of the clean square, and of step S t
 ``frames`` are all 8-bit, for display.
 
 An attacker may differentiate the model behind something random: resizes, crops, a whole defence. These
-:data:`SampledLogits` give the gradient and ``loss``; ``probability`` stays the plain model's.
-"""
+:data:`SampledLogits` give the gradient and ``loss``; ``probability`` stays the plain model's."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,11 +28,10 @@ SampledLogits = Callable[[Tensor, Sequence[int]], Tensor]
 class AttackBatch:
     """A batch of finished attacks.
 
-    ``frames`` (S+1, B, 3, H, W) uint8: the clean squares, then the iterate after every step; the last one is
-    delivered. ``loss`` (S+1, B) and ``probability`` (S+1, B, K): see the module's text. ``label`` (B,): the class
-    that the attack moved away from. ``gradient`` (B,): the L2 norm of the first gradient with respect to the pixels;
-    None where the attack uses none.
-    """
+    ``frames`` (S+1, B, 3, H, W) uint8: the clean squares, then the iterate after every step; the last one is delivered.
+    ``loss`` (S+1, B) and ``probability`` (S+1, B, K): see the module's text. ``label`` (B,): the class that the attack
+    moved away from. ``gradient`` (B,): the L2 norm of the first gradient with respect to the pixels; None where the
+    attack uses none."""
 
     frames: Tensor
     loss: Tensor
@@ -48,10 +46,9 @@ class AttackRequest:
 
     ``budget`` in 1/255: 0 is the identity, also where truncation alone would change pixels. ``steps`` S, at least 0.
     ``seeds``: B whole numbers. ``label`` (B,) classes to leave; None: the model's own answer on the clean squares.
-    ``target`` (B,) classes to reach, or None. ``roundtrip``: ``round`` or ``truncate``, how the iterate becomes
-    8-bit. ``sampled_logits``: what the attacker differentiates; None: the model itself. ``second_logits``: in every second restart of ``adaptive``. ``own``: values of the
-    attack's own settings. ``names``: of the K classes.
-    """
+    ``target`` (B,) classes to reach, or None. ``roundtrip``: ``round`` or ``truncate``, how the iterate becomes 8-bit.
+    ``sampled_logits``: what the attacker differentiates; None: the model itself. ``second_logits``: in every second
+    restart of ``adaptive``. ``own``: values of the attack's own settings. ``names``: of the K classes."""
 
     budget: int
     steps: int
@@ -77,15 +74,9 @@ def loop_of(attack: Attack) -> AttackLoop:
 
 
 def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, attack: Attack) -> AttackSteps:
-    """Attack a batch by gradient; an :data:`AttackLoop` once ``attack`` is given.
-
-    Args:
-        logits: (B, 3, H, W) in [0, 1] to (B, K), differentiable; CLIP's are ``cos / tau``.
-        attack: names the components.
-
-    Raises:
-        SettingError: a label or target that is not a class, or a target that is the label.
-    """
+    """Attack a batch by gradient; an :data:`AttackLoop` once ``attack`` is given. ``logits``: (B, 3, H, W) in [0, 1] to
+    (B, K), differentiable; CLIP's are ``cos / tau``. ``attack``: names the components. Raises SettingError: a label or
+    target that is not a class, or a target that is the label."""
     start, step_from, project, goal_of = (_component(attack, kind) for kind in ("start", "step", "project", "goal"))
     clean, answer, leave, reach = prepare(logits, pixels, request)
     radius, steps, sampled = request.budget / 255.0, request.steps, request.sampled_logits
@@ -173,10 +164,8 @@ def loss_and_gradient(
     logits: Logits, pixels: Tensor, goal: Callable[[Tensor], Tensor], gradient: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The logits in float32, the goal (B,), and its gradient w.r.t. the pixels (empty without ``gradient``).
-
     ``autograd.grad`` with respect to the pixels alone leaves ``.grad`` of the model's parameters untouched. The grad
-    mode is set here and not in the generator, which would change it for its caller.
-    """
+    mode is set here and not in the generator, which would change it for its caller."""
     with torch.inference_mode(False), torch.set_grad_enabled(gradient):
         pixels = pixels.detach().clone().requires_grad_(gradient)
         answer = logits(pixels).float()

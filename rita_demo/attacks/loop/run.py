@@ -30,7 +30,9 @@ def attack_steps(
     names: Sequence[str] = (),
     second_logits: gradient_loop.SampledLogits | None = None,
 ) -> Generator[tuple[int, int], None, list[AttackTrace]]:
-    """Attack B squares: yields (steps done, steps) after every step, returns their traces. ``seconds`` is each one's share.
+    """Attack B squares: yields (steps done, steps) after every step, returns their traces. ``seconds`` is each one's
+    share. Raises SettingError: a value that is not allowed, before the first step. Raises GuestError: an attack of a
+    user's own file fails.
 
     Args:
         logits: (B, 3, H, W) in [0, 1] to (B, K), differentiable.
@@ -40,14 +42,10 @@ def attack_steps(
         labels: the classes to leave; all None: the model's own answers on the clean squares.
         seeds: fix the random starts; the same on every device, alone and in a batch.
         targets: the classes to reach, instead of only leaving the label; all or none.
-        sampled_logits: what the attacker differentiates; ``eot`` and ``defence`` need it, with it
-            ``autoattack`` is its version ``rand``.
+        sampled_logits: what the attacker differentiates; ``eot`` and ``defence`` need it, with it ``autoattack`` is its
+            version ``rand``.
         names: of the K classes, for an attack that writes one.
         second_logits: what ``adaptive`` differentiates in every second restart, where the defence has two surrogates.
-
-    Raises:
-        SettingError: a value that is not allowed, before the first step.
-        GuestError: an attack of a user's own file fails.
     """
     row, aims = get_attack(settings.attack), targets or [None] * len(pixels)
     if aims[0] is not None and not row.targetable:
