@@ -19,8 +19,32 @@ CLIP_VICTIM = f"frozen CLIP with one view and the prompt “{DEFAULT_PROMPT}”"
 STRONGER_CAVEAT = "An attacker who knows the defence as well is stronger than this one."
 
 
+class WithSettings:
+    """An attack or a defence: its texts are checked, and it may have settings of its own."""
+
+    name: str
+    settings: tuple[Setting, ...]
+
+    def __post_init__(self) -> None:
+        kind = type(self).__name__.lower()
+        for field in ("name", "title", "sentence"):
+            if not isinstance(getattr(self, field), str) or not getattr(self, field):
+                raise ValueError(f"{field} of the {kind} is a text that is not empty")
+        if not self.name.isidentifier():
+            raise ValueError(f"the name of the {kind} has letters, digits and _ only; got {self.name!r}")
+
+    @property
+    def own_names(self) -> dict[str, str]:
+        """Short name -> full name of its own settings."""
+        return {one.name: one.flat_name or f"{self.name}.{one.name}" for one in self.settings}
+
+    def own_values(self, settings: Settings) -> dict[str, Any]:
+        """Short names and values of its own settings."""
+        return {short: getattr(settings, name) for short, name in self.own_names.items()}
+
+
 @dataclass(frozen=True)
-class Attack:
+class Attack(WithSettings):
     """An attack: what a person reads about it, and what runs.
 
     Texts: ``title``, ``short_title`` (heading of a narrow column; default: the title) and ``sentence`` (what it
@@ -45,7 +69,8 @@ class Attack:
     ``access``: what the attacker differentiates. "" the model with one view; "crops" the model on fresh random
     crops; "defence" a defence as a whole. A function of the settings where they decide it.
 
-    ``settings``: settings that only this attack has, in the group "attack". ``details``: settings -> further sentences of the threat model.
+    ``settings``: settings that only this attack has, in the group "attack". ``details``: settings -> further sentences
+    of the threat model.
     ``guest``: "FILE:NAME" of an attack that was loaded from a file, else ""."""
 
     name: str
@@ -81,11 +106,7 @@ class Attack:
     guest: str = ""
 
     def __post_init__(self) -> None:
-        for field in ("name", "title", "sentence"):
-            if not isinstance(getattr(self, field), str) or not getattr(self, field):
-                raise ValueError(f"{field} of an attack is a text that is not empty")
-        if not self.name.isidentifier():
-            raise ValueError(f"the name of an attack has letters, digits and _ only; got {self.name!r}")
+        super().__post_init__()
         for kind, names in COMPONENTS.items():
             chosen = getattr(self, kind)
             if not callable(chosen) and chosen not in names:
@@ -101,7 +122,7 @@ class Attack:
     @property
     def setting_names(self) -> tuple[str, ...]:
         """The full names of its own settings."""
-        return tuple(setting.flat_name or f"{self.name}.{setting.name}" for setting in self.settings)
+        return tuple(self.own_names.values())
 
     @property
     def queries_clip(self) -> bool:
@@ -122,10 +143,6 @@ class Attack:
     def step_count(self, settings: Settings) -> int:
         """How many steps it takes with these settings (AutoAttack: each of its parts)."""
         return getattr(settings, self.steps_setting) if self.iterative else self.default_steps
-
-    def own_values(self, settings: Settings) -> dict[str, Any]:
-        """Short names and values of its own settings."""
-        return {one.name: getattr(settings, name) for one, name in zip(self.settings, self.setting_names)}
 
     def threat_sentences(self, settings: Settings, goal: str, where: str, aim: str | None = None) -> tuple[str, ...]:
         """The threat model in words: the attack, its victim, its strength, and the attacker's knowledge.

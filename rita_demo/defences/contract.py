@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from rita_demo.attacks.contract import WithSettings
 from rita_demo.process.lazy import LazyModule, Tensor
 from rita_demo.records import CacheState, Trace, Verdict
 from rita_demo.settings import Settings
@@ -78,7 +79,7 @@ class Adaptive:
 
 
 @dataclass(frozen=True)
-class Defence:
+class Defence(WithSettings):
     """One defence: what people read about it, how it is drawn, and how it answers.
 
     ``sees``: "picture" (view 0 only), "views", or "prompts" (views, and it may tune the prompts).
@@ -119,11 +120,7 @@ class Defence:
     guest: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("name", "title", "sentence"):
-            if not isinstance(getattr(self, name), str) or not getattr(self, name):
-                raise ValueError(f"{name} of a defence is a text that is not empty")
-        if not self.name.isidentifier():
-            raise ValueError(f"the name of a defence has letters, digits and _ only; got {self.name!r}")
+        super().__post_init__()
         if not callable(self.answer):
             raise ValueError("answer of a defence is a function: DefenceInput -> Verdict")
 
@@ -150,11 +147,6 @@ class Defence:
         return frozenset({"attack"} if self.sees == "picture" else {"attack", "views"})
 
     @property
-    def own_names(self) -> dict[str, str]:
-        """Short name -> full name of its own settings."""
-        return {s.name: s.flat_name or f"{self.name}.{s.name}" for s in self.settings}
-
-    @property
     def setting_names(self) -> frozenset[str]:
         """Names of all settings outside :attr:`groups` that may matter."""
         return frozenset({*self.uses, *self.own_names.values()})
@@ -175,8 +167,7 @@ class Defence:
 
     def _own_inputs(self, inputs: DefenceInput) -> DefenceInput:
         settings = inputs.settings.replace(**self.setting_changes)
-        own = {short: getattr(settings, name) for short, name in self.own_names.items()}
-        n = 1 if self.sees == "picture" else len(inputs.views)
+        own, n = self.own_values(settings), 1 if self.sees == "picture" else len(inputs.views)
         views, area_fraction = inputs.views[:n], inputs.area_fraction[:n]
         return replace(inputs, views=views, area_fraction=area_fraction, settings=settings, own=own)
 

@@ -62,7 +62,8 @@ class Engine(EncodingEngine):
         not between two, so that a visitor who leaves does not block others. ``cache``: what the defence decides from,
         for the attack through the defence; None: an empty one."""
         models = self._attack_models(class_prompts, settings, cache)
-        loop = self._attack_loop([picture], class_prompts, settings, [label], [settings.attack_seed], [target], *models)
+        which = [label], [settings.attack_seed], [target]
+        loop = self._attack_loop([picture], class_prompts, settings, which, models)
         return (yield from self._finished([loop], one_core=not access_of(settings)))[0]
 
     @property
@@ -83,7 +84,8 @@ class Engine(EncodingEngine):
         with the same bits; else in one batch, the same up to rounding. Not for attacks through crops or the defence."""
         targets = targets or [None] * len(pictures)
         each = [slice(n, n + 1) for n in range(len(pictures))] if self._backbone.one_core else [slice(None)]
-        loops = [self._attack_loop(pictures[n], class_prompts, settings, labels[n], seeds[n], targets[n]) for n in each]
+        which = [(labels[n], seeds[n], targets[n]) for n in each]
+        loops = [self._attack_loop(pictures[n], class_prompts, settings, one) for n, one in zip(each, which)]
         return run_to_end(self._finished(loops, one_core=True))
 
     def _attack_loop(
@@ -91,15 +93,13 @@ class Engine(EncodingEngine):
         pictures: Sequence[Picture],
         class_prompts: ClassPrompts,
         settings: Settings,
-        labels: Sequence[int],
-        seeds: Sequence[int],
-        targets: Sequence[int | None],
-        sampled: SampledLogits | None = None,
-        second: SampledLogits | None = None,
+        which: Any,
+        models: Any = (None, None),
     ) -> AttackLoop:
+        """``which``: labels, seeds and targets, one of each per picture. ``models``: see :meth:`_attack_models`."""
         logits = attack_models.single_view_logits(self._backbone, self._tensor(class_prompts.template_features))
         squares = torch.stack([self._pixels(picture) for picture in pictures])
-        return run.attack_steps(logits, squares, settings, labels, seeds, targets, sampled, class_prompts.names, second)
+        return run.attack_steps(logits, squares, settings, *which, *models, class_prompts.names)
 
     def _finished(self, loops: Sequence[AttackLoop], one_core: bool) -> AttackLoop:
         """The loops' steps, side by side, and all traces. The lock is held during a step and not between two."""
@@ -197,16 +197,8 @@ class Engine(EncodingEngine):
     def tune(self, encoded_views: EncodedViews, class_prompts: ClassPrompts, settings: Settings) -> records.Tuning:
         """The prompt update of :meth:`decide` alone, to be stored and passed back to it."""
         with self._model_lock():
-            prompts = self._checked_prompts(class_prompts, settings)
-            tuning = method.tune(
-                prompts.encode,
-                prompts.context,
-                method.unit(self._tensor(encoded_views.features)),  # as decide does
-                prompts.weight,
-                settings,
-                self._backbone.temperature,
-                prompts.features,
-            )
+            x = method.unit(self._tensor(encoded_views.features))  # as decide does
+            tuning = method.tune(self._method_prompts(class_prompts, settings), x, settings)
         return to_numpy(tuning)
 
     def sinkhorn_history(self, solved: records.Transport, k: int, settings: Settings) -> records.SinkhornHistory:

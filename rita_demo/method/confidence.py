@@ -1,6 +1,7 @@
 """Definition 8: confidence and pseudo-label of each view, and the views' weights."""
 
 import math
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -38,15 +39,22 @@ def assess(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float, settings:
     return Confidence(log_p.exp(), entropy, log_p.argmax(-1), entropy <= limit, float(limit))
 
 
-def view_weight(x: Tensor, confidence: Confidence, kind: str, area_fraction: Tensor | None = None) -> Tensor:
+def view_weight(
+    x: Tensor, confidence: Confidence, kind: str, area_fraction: Tensor | None = None, mask: Tensor | None = None
+) -> Tensor:
     """The mass of each view (N,), sums to 1 (uniform in definition 4).
 
     ``confidence`` is ``softmax(-H / 0.5)`` (AWT); ``agreement`` is :func:`agreement_weight`. Beyond the paper: ``area``
     is :func:`area_weight`, because a perturbation made for the whole square has less effect on a smaller crop;
     ``shown`` is proportional to the area, because a larger view contains more of the picture. ``area_fraction``: (N,)
-    area of each view as a share of the square, in (0, 1]; None: the same for all."""
+    area of each view as a share of the square, in (0, 1]; None: the same for all. ``mask``: (N,) bool; the other views
+    have weight 0."""
     x = unit(x)
     N = len(x)
+    if mask is not None:
+        weight, present = x.new_zeros(N), replace(confidence, entropy=confidence.entropy[mask])
+        weight[mask] = view_weight(x[mask], present, kind, None if area_fraction is None else area_fraction[mask])
+        return weight
     if kind == "uniform":
         return x.new_full((N,), 1 / N)
     if kind == "confidence":

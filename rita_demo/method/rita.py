@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -19,23 +19,10 @@ from rita_demo.method.cost import cosine_cost, text_mean, unit
 from rita_demo.method.procrustes import align
 from rita_demo.method.sinkhorn import linear_gradient, transport, transport_options
 from rita_demo.method.step_back import crop_offset, step_back
-from rita_demo.method.tuning import Encode, tune
+from rita_demo.method.tuning import Prompts, tune
 from rita_demo.process.cpu_threads import single_threaded
-from rita_demo.records import CacheState, CacheUpdate, Confidence, Trace, Transport, Tuning, Verdict
+from rita_demo.records import CacheState, CacheUpdate, Trace, Transport, Tuning, Verdict
 from rita_demo.settings import Settings
-
-
-@dataclass(frozen=True)
-class Prompts:
-    """The class prompts as the method needs them, independent of the model. ``encode`` maps contexts (M, L, E) to unit
-    features (K, M, D) and is differentiable. ``context`` (M, L, E) holds the initial contexts, ``features`` (K, M, D)
-    their encoding. ``weight`` (K, M): rows sum to 1, 0 for padding. ``temperature`` is tau = 1 / logit scale."""
-
-    encode: Encode
-    context: Tensor
-    features: Tensor
-    weight: Tensor
-    temperature: float
 
 
 def decide(
@@ -70,10 +57,7 @@ def decide(
         with stage("views"):
             x = unit(view_features)  # x_1..x_N, at least float32
         with stage("tuning"):  # omega <- AdamW(omega), s times
-            masked = x if view_mask is None else x[view_mask]
-            tuning = tuning or tune(
-                prompts.encode, prompts.context, masked, prompts.weight, settings, prompts.temperature, prompts.features
-            )
+            tuning = tuning or tune(prompts, x if view_mask is None else x[view_mask], settings)
         with stage("views"):
             offset = float(crop_offset(x, area_fraction, view_mask).norm())
             unmoved, x = x, step_back(x, settings.step_back, area_fraction, view_mask)
@@ -108,7 +92,7 @@ def _decide_with_prompts(
         if view_mask is not None:
             confidence = replace(confidence, kept=confidence.kept & view_mask)
         zbar = text_mean(judges, prompts.weight)
-        a = _weigh_views(x, confidence, settings.view_weight, view_mask, area_fraction)
+        a = view_weight(x, confidence, settings.view_weight, area_fraction, view_mask)
     with stage("cache"):  # the confident views enter
         after, cache_update = before, CacheUpdate((), ())
         if not off:
@@ -152,18 +136,6 @@ def _decide_with_prompts(
         seconds=stage.seconds,
         cache_verdict=cache_verdict,
     ), after
-
-
-def _weigh_views(
-    x: Tensor, confidence: Confidence, kind: str, mask: Tensor | None, area_fraction: Tensor | None
-) -> Tensor:
-    """The weight of every view (N,): masked views have 0, the others the weight they have without them."""
-    if mask is None:
-        return view_weight(x, confidence, kind, area_fraction)
-    a = torch.zeros(len(x), dtype=x.dtype, device=x.device)
-    remaining = replace(confidence, entropy=confidence.entropy[mask])
-    a[mask] = view_weight(x[mask], remaining, kind, None if area_fraction is None else area_fraction[mask])
-    return a
 
 
 def _verdict(total: Tensor, alpha: float, temperature: float) -> Verdict:

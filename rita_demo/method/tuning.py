@@ -1,6 +1,7 @@
 """Definition 13: the prompt update, which optimises the prompts' contexts for one picture only."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -14,29 +15,29 @@ from rita_demo.settings import Settings
 Encode = Callable[[Tensor], Tensor]  # contexts (M, L, E) -> prompt features (K, M, D)
 
 
-def tune(
-    encode: Encode,
-    context: Tensor,
-    x: Tensor,
-    z_weight: Tensor,
-    settings: Settings,
-    temperature: float,
-    features: Tensor,
-) -> Tuning:
-    """s steps of AdamW on the contexts only (definition 13). Contexts and optimiser start anew for every picture.
-    PyTorch's betas (0.9, 0.999) and weight decay 0: definition 13 names no decay, and a decay would move the contexts
-    towards zero. Without steps, or with the loss ``none``, the
-    result is exactly the initial features and one loss (0 for ``none``).
+@dataclass(frozen=True)
+class Prompts:
+    """The class prompts as the method needs them, independent of the model. ``encode`` maps contexts (M, L, E) to unit
+    features (K, M, D) and is differentiable. ``context`` (M, L, E) holds the initial contexts, ``features`` (K, M, D)
+    their encoding. ``weight`` (K, M): rows sum to 1, 0 for padding. ``temperature`` is tau = 1 / logit scale."""
 
-    Args:
-        encode: (M, L, E) contexts to (K, M, D) unit prompt features, differentiable.
-        context: (M, L, E) initial contexts; not changed.
-        x: (N, D) view features. z_weight: (K, M), rows sum to 1.
-        settings: tuning_steps, tuning_rate, tuning_loss, subset_size; for ``transport`` also those of the transport.
-        features: (K, M, D) of the initial contexts."""
+    encode: Encode
+    context: Tensor
+    features: Tensor
+    weight: Tensor
+    temperature: float
+
+
+def tune(prompts: Prompts, x: Tensor, settings: Settings) -> Tuning:
+    """s steps of AdamW on the contexts only (definition 13), for the views ``x`` (N, D). Contexts and optimiser start anew
+    for every picture. PyTorch's betas (0.9, 0.999) and weight decay 0: definition 13 names no decay, and a decay would
+    move the contexts towards zero. Without steps, or with the loss ``none``, the result is exactly the initial features
+    and one loss (0 for ``none``). ``settings``: tuning_steps, tuning_rate, tuning_loss, subset_size; for ``transport``
+    also those of the transport."""
     # The caller may use inference_mode, whose tensors cannot take part in a gradient.
     with torch.inference_mode(False), torch.enable_grad():
-        x, z_weight, start = (t.detach().clone() for t in (x, z_weight, context))
+        x, z_weight, start = (t.detach().clone() for t in (x, prompts.weight, prompts.context))
+        features, temperature = prompts.features, prompts.temperature
         steps = 0 if settings.tuning_loss == "none" else settings.tuning_steps
         with torch.no_grad():
             x = most_confident(x, features, z_weight, temperature, settings.subset_size)
@@ -47,7 +48,7 @@ def tune(
         def loss_at(z: Tensor) -> Tensor:
             return tuning_loss(x, z, z_weight, settings, temperature)
 
-        return optimise_contexts(encode, start, loss_at, steps, settings.tuning_rate)
+        return optimise_contexts(prompts.encode, start, loss_at, steps, settings.tuning_rate)
 
 
 def optimise_contexts(

@@ -27,8 +27,8 @@ def attack_steps(
     seeds: Sequence[int],
     targets: Sequence[int | None] | None = None,
     sampled_logits: gradient_loop.SampledLogits | None = None,
-    names: Sequence[str] = (),
     second_logits: gradient_loop.SampledLogits | None = None,
+    names: Sequence[str] = (),
 ) -> Generator[tuple[int, int], None, list[AttackTrace]]:
     """Attack B squares: yields (steps done, steps) after every step, returns their traces. ``seconds`` is each one's
     share. Raises SettingError: a value that is not allowed, before the first step. Raises GuestError: an attack of a
