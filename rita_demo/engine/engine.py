@@ -85,21 +85,16 @@ class Engine(EncodingEngine):
         targets = targets or [None] * len(pictures)
         each = [slice(n, n + 1) for n in range(len(pictures))] if self._backbone.one_core else [slice(None)]
         which = [(labels[n], seeds[n], targets[n]) for n in each]
-        loops = [self._attack_loop(pictures[n], class_prompts, settings, one) for n, one in zip(each, which)]
+        loops = [self._attack_loop(pictures[n], class_prompts, settings, one, ()) for n, one in zip(each, which)]
         return run_to_end(self._finished(loops, one_core=True))
 
     def _attack_loop(
-        self,
-        pictures: Sequence[Picture],
-        class_prompts: ClassPrompts,
-        settings: Settings,
-        which: Any,
-        models: Any = (None, None),
+        self, pictures: Sequence[Picture], class_prompts: ClassPrompts, settings: Settings, which: Any, models: Any
     ) -> AttackLoop:
         """``which``: labels, seeds and targets, one of each per picture. ``models``: see :meth:`_attack_models`."""
         logits = attack_models.single_view_logits(self._backbone, self._tensor(class_prompts.template_features))
-        squares = torch.stack([self._pixels(picture) for picture in pictures])
-        return run.attack_steps(logits, squares, settings, *which, *models, class_prompts.names)
+        squares, names = torch.stack([self._pixels(picture) for picture in pictures]), class_prompts.names
+        return run.attack_steps(logits, squares, settings, *(*which, *models), names=names)
 
     def _finished(self, loops: Sequence[AttackLoop], one_core: bool) -> AttackLoop:
         """The loops' steps, side by side, and all traces. The lock is held during a step and not between two."""

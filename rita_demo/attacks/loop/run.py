@@ -28,6 +28,7 @@ def attack_steps(
     targets: Sequence[int | None] | None = None,
     sampled_logits: gradient_loop.SampledLogits | None = None,
     second_logits: gradient_loop.SampledLogits | None = None,
+    *,
     names: Sequence[str] = (),
 ) -> Generator[tuple[int, int], None, list[AttackTrace]]:
     """Attack B squares: yields (steps done, steps) after every step, returns their traces. ``seconds`` is each one's
