@@ -62,8 +62,8 @@ class Engine(EncodingEngine):
         not between two, so that a visitor who leaves does not block others. ``cache``: what the defence decides from,
         for the attack through the defence; None: an empty one."""
         models = self._attack_models(class_prompts, settings, cache)
-        which = [label], [settings.attack_seed], [target]
-        loop = self._attack_loop([picture], class_prompts, settings, which, models)
+        which = [label], [settings.attack_seed], [target], *models
+        loop = self._attack_loop([picture], class_prompts, settings, *which)
         return (yield from self._finished([loop], one_core=not access_of(settings)))[0]
 
     @property
@@ -84,17 +84,16 @@ class Engine(EncodingEngine):
         with the same bits; else in one batch, the same up to rounding. Not for attacks through crops or the defence."""
         targets = targets or [None] * len(pictures)
         each = [slice(n, n + 1) for n in range(len(pictures))] if self._backbone.one_core else [slice(None)]
-        which = [(labels[n], seeds[n], targets[n]) for n in each]
-        loops = [self._attack_loop(pictures[n], class_prompts, settings, one, ()) for n, one in zip(each, which)]
+        loops = [self._attack_loop(pictures[n], class_prompts, settings, labels[n], seeds[n], targets[n]) for n in each]
         return run_to_end(self._finished(loops, one_core=True))
 
     def _attack_loop(
-        self, pictures: Sequence[Picture], class_prompts: ClassPrompts, settings: Settings, which: Any, models: Any
+        self, pictures: Sequence[Picture], class_prompts: ClassPrompts, settings: Settings, *which: Any
     ) -> AttackLoop:
-        """``which``: labels, seeds and targets, one of each per picture. ``models``: see :meth:`_attack_models`."""
+        """``which``: labels, seeds and targets, one of each per picture; then the results of :meth:`_attack_models`."""
         logits = attack_models.single_view_logits(self._backbone, self._tensor(class_prompts.template_features))
         squares, names = torch.stack([self._pixels(picture) for picture in pictures]), class_prompts.names
-        return run.attack_steps(logits, squares, settings, *(*which, *models), names=names)
+        return run.attack_steps(logits, squares, settings, *which, names=names)
 
     def _finished(self, loops: Sequence[AttackLoop], one_core: bool) -> AttackLoop:
         """The loops' steps, side by side, and all traces. The lock is held during a step and not between two."""
