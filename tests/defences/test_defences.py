@@ -124,8 +124,7 @@ def test_clip_answers_from_view_zero_as_in_row_one(picture: int) -> None:
 def test_c_tpt_spreads_the_prompts_and_equals_tpt_without_a_weight() -> None:
     assert np.array_equal(probabilities("ctpt", 1, ctpt_weight=0.0), probabilities("tpt", 1))
     x = TOY.pictures[2]
-    plain = slow.tuned(x, TOY.encode, CONTEXT, TAU, slow.marginal)
-    spread = slow.tuned(x, TOY.encode, CONTEXT, TAU, slow.marginal, 50.0)
+    plain, spread = (slow.tuned(x, TOY.encode, CONTEXT, TAU, weight=weight) for weight in (0.0, 50.0))
     assert slow.dispersion(spread) > slow.dispersion(plain)
 
 

@@ -1,6 +1,5 @@
 """What attackers differentiate: fresh crops like those of the defence, and the defence's own answer."""
 
-from collections.abc import Iterator
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,18 +19,13 @@ from rita_demo.process.generators import run_to_end
 from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.views.boxes import area_fractions, draw_boxes
 from rita_demo.views.crops import crop
+from tests.method.conftest import single_threaded
 from tests.oracles.toy_model import make_toy_model
 
 SIDE, D = 8, 16
 
 
-@pytest.fixture(autouse=True, scope="module")
-def single_threaded() -> Iterator[None]:
-    """Little work: on busy cores, handing it to several threads costs more than it saves."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+__all__ = ["single_threaded"]  # the fixture
 
 
 def encode(pixels: Tensor) -> Tensor:

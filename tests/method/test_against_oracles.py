@@ -1,6 +1,7 @@
 """RITA's decision against the slow oracle: a stream of pictures for every setting, one changed at a time."""
 
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -83,13 +84,13 @@ def ours(x: F, toy: ToyModel, state: CacheState, settings: Settings) -> tuple[Tr
 
 def compare_stream(
     row: tuple[str, dict[str, Any]], *, padded: bool = False, dtype: torch.dtype = torch.float64, pictures: int = 6
-) -> list[slow.Decision]:
+) -> list[SimpleNamespace]:
     """Both implementations decide the same stream with their own caches; every stage is compared."""
     toy, atol = toy_model_of(padded), TOLERANCES[dtype]
     tolerance = 1e-9 if dtype == torch.float64 else 1e-6
     settings = PRESETS[row[0]].replace(**row[1], sinkhorn_tolerance=tolerance, sinkhorn_iterations=20_000)
     state = cache_state.empty(K, settings.slots, D, "toy", torch.device("cpu"), dtype)
-    slow_cache = slow.Cache.empty(K)
+    slow_cache = slow.empty_cache(K)
     decisions = []
     for x in toy.pictures[:pictures]:
         trace, state = ours(x, toy, state, settings)

@@ -11,15 +11,12 @@ import numpy as np
 import torch
 
 from rita_demo.method import Prompts
+from tests.oracles.transport import unit
 
 F = np.ndarray
 
 K, M, L, E, D, N = 5, 3, 1, 4, 16, 24
 TAU = 0.01
-
-
-def unit(a: F) -> F:
-    return a / np.linalg.norm(a, axis=-1, keepdims=True)
 
 
 @dataclass(frozen=True)
