@@ -10,7 +10,6 @@ import torch
 from safetensors.torch import save, save_file
 
 from rita_demo.records.errors import BackboneError
-from rita_demo.vlm import registry
 from rita_demo.vlm.prompts import encode_sentences
 from rita_demo.vlm.registry import load, split_source
 from tests.vlm.hub import put_in_cache, random_model, shrink
@@ -177,18 +176,6 @@ def test_an_invalid_hostile_or_missing_checkpoint_gives_an_error_message(base: A
     }.items():
         with pytest.raises(BackboneError, match=said):
             load(f"{BASE}+{tmp_path / file}", "cpu")
-
-
-def test_a_missing_vision_tower_is_reported_before_downloading(monkeypatch) -> None:
-    monkeypatch.setattr(registry, "_download", lambda *a: pytest.fail("tried to download"))
-    with pytest.raises(BackboneError, match=r"There is no file tecoa\.pt"):
-        load("ViT-B-32-quickgelu:openai+tecoa.pt", "cpu")
-
-
-@pytest.mark.parametrize("behind", ["+except=proj", "+robust.pt+except=", "+robust.pt+except= , "])
-def test_an_except_clause_without_tower_or_keys_gives_an_error_message(base: Any, behind: str) -> None:
-    with pytest.raises(BackboneError, match=r"ARCHITECTURE:WEIGHTS\+VISION\.pt\+except=KEY,KEY"):
-        load(BASE + behind, "cpu")
 
 
 @pytest.mark.parametrize(
