@@ -5,17 +5,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-import torchattack
 from torch import Tensor
 
-from rita_demo.attacks.loop.run import attack_steps
 from rita_demo.data.pictures import open_picture
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.contract import DefenceInput
-from rita_demo.engine.attack_models import defence_logits, fixed_plan_logits, random_crop_logits, single_view_logits
+from rita_demo.engine.attack_models import defence_logits, fixed_plan_logits, random_crop_logits
 from rita_demo.engine.engine import Engine
 from rita_demo.method import decide, empty
-from rita_demo.process.generators import run_to_end
 from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.views.boxes import area_fractions, draw_boxes
 from rita_demo.views.crops import crop
@@ -103,32 +100,3 @@ def test_the_attack_through_the_defence_lowers_rita_more_than_pgd() -> None:
             shares.append(float(verdict.probability[0]))
         belief[name] = np.mean(shares)
     assert belief["defence"] < belief["pgd"] - 0.1
-
-
-def test_pixels_at_0_and_1_move_as_in_torchattack(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a black and white square of the model's size our crop of the whole square is the identity; its gradient is too.
-
-    Theirs attacks the model without a crop, from the same start.
-    """
-    hand = torch.nn.functional.normalize(torch.randn(5, D, generator=torch.Generator().manual_seed(2)), dim=-1)
-    square = torch.rand(1, 3, SIDE, SIDE, generator=torch.Generator().manual_seed(3)).round()
-    shown: list[Tensor] = []
-    through_crop = single_view_logits(MODEL, hand)
-
-    def logits(pixels: Tensor) -> Tensor:
-        shown.append(pixels.detach().clone())
-        return through_crop(pixels)
-
-    settings = RECOMMENDED.replace(steps=7, budget=4)
-    ours = run_to_end(attack_steps(logits, square, settings, [2], [0], [None]))[0].pixels
-    start = next(one for one in shown if not torch.equal(one, square)) - square
-    monkeypatch.setattr(Tensor, "uniform_", lambda self, low, high: self.copy_(start))
-
-    class WithoutCrop(torch.nn.Module):
-        def forward(self, pixels: Tensor) -> Tensor:
-            return encode(pixels) @ hand.T / MODEL.temperature
-
-    theirs = torchattack.PGD(WithoutCrop(), device=torch.device("cpu"), eps=4 / 255, steps=7, alpha=1 / 255)
-    expected = (theirs(square, torch.tensor([2]))[0].detach() * 255).round().to(torch.uint8).permute(1, 2, 0)
-    assert torch.equal(ours, expected)
-    assert (expected.float() / 255 != square[0].permute(1, 2, 0)).float().mean() > 0.4, "about half can move inwards"

@@ -1,7 +1,5 @@
-"""Algorithm 1 on features, one class and one view at a time, in float64 numpy.
-
-``decide`` implements every setting of the method that acts on features. A cache is a list of items per class.
-"""
+"""Algorithm 1 on features, one class and one view at a time, in float64 numpy. ``decide`` implements every setting of
+the method that acts on features. A cache is a list of items per class."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -91,10 +89,8 @@ def step_away(x: F, strength: float, area_fraction: F) -> F:
 def update_cache(
     cache: Cache, x: F, entropy: F, label: list[int], kept: list[bool], slots: int, limit: int
 ) -> tuple[Cache, list[tuple[int, int]]]:
-    """Row 9: most confident views first; ``limit`` views of one picture may enter (0 = no limit).
-
-    Returns the next cache and the (class, view) pairs that entered.
-    """
+    """Row 9: most confident views first; ``limit`` views of one picture may enter (0 = no limit). Returns the next
+    cache and the (class, view) pairs that entered."""
     classes = [list(items) for items in cache.classes]
     entered: list[tuple[int, int]] = []
     for n in sorted(range(len(x)), key=lambda i: entropy[i]):
@@ -146,8 +142,7 @@ def decide(
     results of the decision, in the order of the definitions, and the next cache.
 
     ``aligned_by(k)`` replaces row 10 by a given aligned cache: an SVD fixes only one direction of W, so two correct
-    results can differ, and only what follows from them can be compared.
-    """
+    results can differ, and only what follows from them can be compared."""
     initial = encode(context)
     classes = len(initial)
     update = update_prompts(encode, context, x, z_weight, tau, s)

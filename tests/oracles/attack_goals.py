@@ -34,10 +34,8 @@ def shrunk_on_black(picture: F, small: int, top: int, left: int) -> F:
 
 
 def cw_l2(weights: F, bias: F, picture: F, label: int, steps: int) -> tuple[list[F], F]:
-    """CW L2 on the linear model ``weights @ x + bias``: every 8-bit candidate, and the one delivered.
-
-    Minimises |x' - x|^2 + max(z_label - best other, 0) over w, x' = (tanh w + 1) / 2, with Adam (lr 0.01).
-    """
+    """CW L2 on the linear model ``weights @ x + bias``: every 8-bit candidate, and the one delivered. Minimises |x' -
+    x|^2 + max(z_label - best other, 0) over w, x' = (tanh w + 1) / 2, with Adam (lr 0.01)."""
     x = picture.ravel().astype(np.float64)
     w = np.arctanh((2 * x - 1) * 0.999999)
     first, second = np.zeros_like(w), np.zeros_like(w)
@@ -66,10 +64,8 @@ def cw_l2(weights: F, bias: F, picture: F, label: int, steps: int) -> tuple[list
 
 
 def fixed_plan_gradient(x: F, plans: list[F], atoms: list[F], shares: list[float], scale: float) -> F:
-    """d(-sum_i share_i <T_i, C_i> * scale) / dx for one class, plans T_i (N, M_i) fixed, C = 1 - cos(x, z).
-
-    ``x`` (N, D) unit rows; the cosine divides by their length, so only the tangent part remains.
-    """
+    """d(-sum_i share_i <T_i, C_i> * scale) / dx for one class, plans T_i (N, M_i) fixed, C = 1 - cos(x, z). ``x``
+    (N, D) unit rows; the cosine divides by their length, so only the tangent part remains."""
     out = np.zeros_like(x)
     for plan, z, share in zip(plans, atoms, shares):
         for n in range(len(x)):

@@ -1,7 +1,5 @@
-"""Section 4, one view and one class at a time: TPT, C-TPT, R-TPT and MTA from their formulas, in float64.
-
-Prompt tuning uses finite differences (``prompt_update.gradient_of``), without torch.
-"""
+"""Section 4, one view and one class at a time: TPT, C-TPT, R-TPT and MTA from their formulas, in float64. Prompt tuning
+uses finite differences (``prompt_update.gradient_of``), without torch."""
 
 from collections.abc import Callable
 

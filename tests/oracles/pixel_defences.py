@@ -1,7 +1,5 @@
-"""CLIPure, TTC, CSR, DBD and SS-TPT from their formulas, one view and one class at a time, in float64.
-
-Gradients with respect to pixels are central differences, without torch.
-"""
+"""CLIPure, TTC, CSR, DBD and SS-TPT from their formulas, one view and one class at a time, in float64. Gradients with
+respect to pixels are central differences, without torch."""
 
 from collections.abc import Callable
 

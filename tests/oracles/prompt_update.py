@@ -1,7 +1,5 @@
-"""Row 13: AdamW on the contexts, with gradients by central differences in float64.
-
-The loss is evaluated twice per context entry.
-"""
+"""Row 13: AdamW on the contexts, with gradients by central differences in float64. The loss is evaluated twice per
+context entry."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -2,8 +2,7 @@
 
 As in CLIP all texts share one direction and all pictures another. Classes differ little, so that with tau = 0.01 some
 views are confident and some are not. Each view has random components of its class and of a second one: the entropies lie
-on both sides of the limit.
-"""
+on both sides of the limit."""
 
 from dataclasses import dataclass
 

@@ -61,12 +61,9 @@ def sinkhorn(cost: F, a: F, b: F, entropy_weight: float) -> F:
 
 
 def solve(cost: F, a: F, b: F, entropy_weight: float, rho: float = 1.0, objective: str = "linear") -> Solution:
-    """Rows 6-7 with section 7's partial transport.
-
-    The columns have mass rho b, one more column of mass 1 - rho has cost 0; the value is divided by rho. The entropy or
-    KL term includes all columns: only then is the value the minimum of one objective and its derivative the plan
-    (envelope theorem). Atoms and views of weight zero are removed.
-    """
+    """Rows 6-7 with section 7's partial transport. The columns have mass rho b, one more column of mass 1 - rho has
+    cost 0; the value is divided by rho. The entropy or KL term includes all columns: only then is the value the minimum
+    of one objective and its derivative the plan (envelope theorem). Atoms and views of weight zero are removed."""
     rows, columns = np.flatnonzero(a > 0), np.flatnonzero(b > 0)
     inner, aa, bb = cost[np.ix_(rows, columns)], a[rows], rho * b[columns]
     if rho < 1.0:

@@ -46,3 +46,10 @@ def test_the_gradient_of_a_crop_is_its_filter_transposed() -> None:
     ours = float((pixels.grad.double() * torch.tensor(direction)).sum())
     slow = crop_all(direction, np.asarray(boxes), np.asarray(flipped), 12)
     assert ours == pytest.approx(float((slow * cotangent).sum()), abs=2e-3)
+
+
+def test_pixels_at_0_and_1_have_a_gradient() -> None:
+    """The whole square at its own size is the identity, and so is its gradient: an attack moves black and white pixels."""
+    pixels = torch.tensor(picture(30, 30, "noise")).round().requires_grad_()
+    crop(pixels, *draw_boxes(1, 0), 30).sum().backward()
+    torch.testing.assert_close(pixels.grad, torch.ones(3, 30, 30))

@@ -76,8 +76,5 @@ def test_an_invalid_batch_gives_an_error_message(backbone: Backbone, pixels) -> 
     for encode in (backbone.encode_pixels, backbone.encode_views):
         with pytest.raises(BackboneError, match="square pictures"):
             encode(pixels)
-
-
-def test_views_must_have_the_models_side(backbone: Backbone) -> None:
     with pytest.raises(BackboneError, match="64, 64"):
-        backbone.encode_views(torch.rand(2, 3, 100, 100))
+        backbone.encode_views(torch.rand(2, 3, 100, 100))  # not the side of the model

@@ -1,8 +1,7 @@
 """Every architecture that open_clip lists: its features equal open_clip's own, or it is refused.
 
 Random weights and few layers; nothing is downloaded. The numbers of kinds are those of the pinned open_clip:
-with another version they change and need a look.
-"""
+with another version they change and need a look."""
 
 import json
 from typing import Any
