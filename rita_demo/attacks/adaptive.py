@@ -1,23 +1,17 @@
 """The attacker who knows the defence: gradient ascent on the defence's own logits over fresh views.
 
 APGD (Croce and Hein 2020) halves its step where the loss does not grow. Over fresh views the loss is noisy, which halves
-it too early: momentum and a step size that falls from the budget to 1/32 of it are stronger (docs/results.md).
-"""
-
-from __future__ import annotations
+it too early: momentum and a step size that falls from the budget to 1/32 of it are stronger (docs/results.md)."""
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from rita_demo.attacks import autoattack
 from rita_demo.attacks.contract import KNOWS_MODEL, Attack
+from rita_demo.attacks.loop import components, gradient_loop
+from rita_demo.attacks.loop.gradient_loop import AttackBatch, AttackRequest, AttackSteps, Logits, one_by_one
+from rita_demo.process.lazy import Tensor
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits
 
 AGAINST, EACH = "adaptive.against", "each"
 MOMENTUM = 0.75
@@ -25,130 +19,82 @@ LAST_STEP_SIZE = 1 / 32  # of the budget; the first is the budget
 DRAWS = 4  # fresh draws of views on which a finished restart is judged
 RESTART, START, JUDGE = 10_000, 1_000_000, 2_000_000  # offsets of seeds: no draw is used for two purposes
 
-Steps = Generator[tuple[int, int], None, "_Restart"]
+#: Whether the delivered frame fools the model in every draw, and its mean margin there.
+Strength = tuple[bool, float]
 
 
 def adaptive(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
-    """An ``AttackLoop``: restarts of sign ascent with momentum on ``request.sampled_logits``.
+    """An ``AttackLoop`` for one picture: restarts of sign ascent with momentum on ``request.sampled_logits``.
 
     Every step has fresh views and raises the mean over its samples: restart 0 of the margin, restart 1 of DLR (towards
     a target: of log p), restart 2 of the margin again. Where the defence has a second surrogate, odd restarts climb
-    that, and the losses change after both. The restart with the highest mean margin on fresh draws of views
-    is delivered; there is no further one after a picture that fools the model in every draw. ``loss`` is the margin in
-    logits; ``frames`` are those of the delivered restart. With the setting
-    ``search=square`` the defence is only queried; with ``apgd`` the package pyautoattack climbs the same function.
-    """
-    import torch
-
-    from rita_demo.attacks import autoattack
-    from rita_demo.attacks.loop.gradient_loop import as_batch
-
+    that, and the losses change after both. The restart with the highest mean margin on fresh draws of views is
+    delivered; there is no further one after a picture that fools the model in every draw. ``loss`` is the margin in
+    logits; ``frames`` are those of the delivered restart. With the setting ``search=square`` the defence is only
+    queried; with ``apgd`` the package pyautoattack climbs the same function."""
     if request.own["search"] == "square":
         return (yield from autoattack.square(logits, pixels, request, request.own["queries"]))
     if request.own["search"] == "apgd":
         return (yield from autoattack.apgd(logits, pixels, request, request.steps))
-    found = []
-    for number, seed in enumerate(request.seeds):
-        label, target = (None if one is None else one[number, None] for one in (request.label, request.target))
-        alone = replace(request, seeds=[seed], label=label, target=target)
-        found.append((yield from _Attacker(logits, pixels[number, None], alone).attack()))
-    frames, losses, answers = (
-        [torch.cat(step) for step in zip(*parts, strict=True)]
-        for parts in ([one.frames for one in found], [one.margins for one in found], [one.answers for one in found])
-    )
-    label, gradient = (torch.cat(parts) for parts in ([one.label for one in found], [one.gradient for one in found]))
-    return as_batch(frames, losses, answers, label, gradient)
-
-
-@dataclass
-class _Restart:
-    """S+1 frames (1, 3, H, W), margins (1,) and plain logits (1, K); whether the last frame fools the model in every
-    draw, and its mean margin there. ``gradient`` (1,): the norm of the first one."""
-
-    frames: list[Tensor]
-    margins: list[Tensor]
-    answers: list[Tensor]
-    label: Tensor
-    gradient: Tensor
-    strength: tuple[bool, float] = (False, 0.0)
+    attacker = _Attacker(logits, pixels, request)
+    restarts = request.own["restarts"] if request.budget else 1
+    strength, best = yield from attacker.restart(0, restarts)
+    for number in range(1, restarts):
+        if strength[0]:
+            break
+        again = yield from attacker.restart(number, restarts)
+        strength, best = max((strength, best), again, key=lambda found: found[0])
+    return best
 
 
 class _Attacker:
     """The attack on one square (1, 3, H, W)."""
 
     def __init__(self, logits: Logits, pixels: Tensor, request: AttackRequest) -> None:
-        from rita_demo.attacks.loop.gradient_loop import prepare
-
         self.logits, self.request = logits, request
-        self.clean, self.answer, self.leave, self.reach = prepare(logits, pixels, request)
+        self.clean, self.answer, self.leave, self.reach = gradient_loop.prepare(logits, pixels, request)
 
-    def attack(self) -> Steps:
-        """All restarts; returns the one that is delivered."""
-        restarts = self.request.own["restarts"] if self.request.budget else 1
-        best = yield from self.restart(0, restarts)
-        for number in range(1, restarts):
-            if best.strength[0]:
-                break
-            again = yield from self.restart(number, restarts)
-            best = max(best, again, key=lambda one: one.strength)
-        return best
-
-    def restart(self, number: int, restarts: int) -> Steps:
-        """One restart."""
-        from rita_demo.attacks.loop import components
-        from rita_demo.attacks.loop.gradient_loop import fresh_seed
-
+    def restart(self, number: int, restarts: int) -> Generator[tuple[int, int], None, tuple[Strength, AttackBatch]]:
+        """One restart; yields the steps of all."""
         request, radius, steps = self.request, self.request.budget / 255, self.request.steps
         second = components.dlr if self.reach is None else components.cross_entropy
         goal = (components.margin, second)[(number if request.second_logits is None else number // 2) % 2]
-        at = components.start_uniform(self.clean, radius, [fresh_seed(request.seeds[0], START + number)])
+        at = components.start_uniform(self.clean, radius, [gradient_loop.fresh_seed(request.seeds[0], START + number)])
         at = components.project_linf(at, self.clean, radius)
         direction = self.clean.new_zeros(())
         _, slope = self.measure(at, RESTART * number, goal)
-        done = _Restart(
-            [components.quantise(self.clean)],
-            [self.measure(self.clean, RESTART * number)[0]],
-            [self.answer],
-            self.leave,
-            slope.flatten(1).norm(dim=1),
-        )
+        gradient = slope.flatten(1).norm(dim=1)
+        frames, answers = [components.quantise(self.clean)], [self.answer]
+        margins = [self.measure(self.clean, RESTART * number)[0]]
         for step in range(1, steps + 1):
             direction = MOMENTUM * direction + slope / slope.abs().mean().clamp(min=1e-30)
             step_size = radius * LAST_STEP_SIZE ** ((step - 1) / max(steps - 1, 1))
             at = components.project_linf(at + step_size * direction.sign(), self.clean, radius)
-            frame = components.quantise(at, request.roundtrip if request.budget else "round")
-            seen, wanted = (frame.float() / 255, None) if step == steps else (at, goal)
+            frames.append(components.quantise(at, request.roundtrip if request.budget else "round"))
+            seen, wanted = (frames[-1].float() / 255, None) if step == steps else (at, goal)
             margin, slope = self.measure(seen, RESTART * number + step, wanted)
-            done.frames.append(frame)
-            done.margins.append(margin)
-            done.answers.append(self.plain_logits(seen))
+            margins.append(margin)
+            answers.append(gradient_loop.answers_of(self.logits, seen))
             yield number * steps + step, restarts * steps
         draws = range(JUDGE, JUDGE + (DRAWS if request.sampled_logits else 1))
-        margins = [float(self.measure(done.frames[-1].float() / 255, draw)[0]) for draw in draws]
-        done.strength = min(margins) > 0, sum(margins) / len(margins)
-        return done
+        judged = [float(self.measure(frames[-1].float() / 255, draw)[0]) for draw in draws]
+        strength = min(judged) > 0, sum(judged) / len(judged)
+        return strength, gradient_loop.as_batch(frames, margins, answers, self.leave, gradient)
 
     def measure(self, at: Tensor, draw: int, goal: Callable[..., Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """The mean margin over the samples of a draw (1,), and the gradient of the goal's mean (none without a goal)."""
-        from rita_demo.attacks.loop import components
-        from rita_demo.attacks.loop.gradient_loop import fresh_seed, loss_and_gradient, mean_over_samples
-
         # The gradient is that of the surrogate of this restart, the measured margin always that of the defence.
         other = self.request.second_logits if goal is not None and draw // RESTART % 2 else None
 
         def mean(goal: Callable[..., Tensor]) -> Callable[[Tensor], Tensor]:
-            return mean_over_samples(lambda answer: goal(answer, self.leave, self.reach))
+            return gradient_loop.mean_over_samples(lambda answer: goal(answer, self.leave, self.reach))
 
-        seeds, sampled = [fresh_seed(self.request.seeds[0], draw)], other or self.request.sampled_logits
+        seeds, sampled = [gradient_loop.fresh_seed(self.request.seeds[0], draw)], other or self.request.sampled_logits
         model = (lambda p: sampled(p, seeds)) if sampled else (lambda p: self.logits(p)[:, None])
-        answers, _, slope = loss_and_gradient(model, at, mean(goal or components.margin), goal is not None)
+        answers, _, slope = gradient_loop.loss_and_gradient(
+            model, at, mean(goal or components.margin), goal is not None
+        )
         return mean(components.margin)(answers), slope
-
-    def plain_logits(self, at: Tensor) -> Tensor:
-        """The plain model's logits (1, K)."""
-        from rita_demo.attacks.loop.gradient_loop import loss_and_gradient
-
-        return loss_and_gradient(self.logits, at, lambda answer: answer[:, 0], False)[0]
 
 
 def attacked_defence(settings: Settings) -> str:
@@ -181,7 +127,7 @@ ATTACK = Attack(
     knows=(*KNOWS_MODEL, "how crops are drawn", "every setting of the defence", "the memory"),
     does_not_know=("the view seed",),
     caveat="AugMix is left out. An attacker with more steps or restarts may be stronger.",
-    loop=adaptive,
+    loop=one_by_one(adaptive),
     iterative=True,
     steps_setting="adaptive.steps",
     loss_unit="logits",
@@ -193,7 +139,6 @@ ATTACK = Attack(
             EACH,
             "Known defence",
             "The defence that the attacker knows. each: in a table, every defence is attacked by itself; elsewhere RITA.",
-            group="attack",
             choices=(EACH,),  # the registry of defences sets the others
         ),
         Setting(
@@ -202,7 +147,6 @@ ATTACK = Attack(
             30,
             "Steps of a restart",
             "How many steps the attacker who knows the defence takes.",
-            group="attack",
             low=1,
             high=1000,
         ),
@@ -212,7 +156,6 @@ ATTACK = Attack(
             2,
             "Restarts",
             "How often the attacker starts anew, with another loss, while the defence stands.",
-            group="attack",
             low=1,
             high=20,
         ),
@@ -223,9 +166,8 @@ ATTACK = Attack(
             "Search",
             "By the gradient of the defence; by APGD of the package pyautoattack on the same gradient, for comparison; or by "
             "queries alone (Square): better than the gradient only where the defence hides it.",
-            group="attack",
             choices=("gradient", "apgd", "square"),
         ),
-        Setting("queries", "int", 1000, "Queries of Square", "How many.", group="attack", low=1, high=20_000),
+        Setting("queries", "int", 1000, "Queries of Square", "How many.", low=1, high=20_000),
     ),
 )

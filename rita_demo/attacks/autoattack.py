@@ -2,28 +2,21 @@
 
 The package sets the parts, their order and their steps. This file adapts it: one picture at a time (so that the
 result does not depend on the batch), the number of classes, random numbers apart from the caller's, and one long
-call turned into a generator that reports progress and can be closed.
-"""
-
-from __future__ import annotations
+call turned into a generator that reports progress and can be closed."""
 
 import importlib
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import closing
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from rita_demo.attacks.contract import STRONGER_CAVEAT, Attack
+from rita_demo.attacks.loop import components, gradient_loop
+from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits, one_by_one
+from rita_demo.process.lazy import Tensor, torch
 from rita_demo.records.errors import DemoError, SettingError
 from rita_demo.settings.setting import Setting
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits, SampledLogits
 
 T = TypeVar("T")
 MIN_CLASSES = 4  # the loss of APGD-T compares the four most probable classes
@@ -35,16 +28,13 @@ EXPECTED_QUERIES = {"standard": 5100 + 400 * MAX_TARGETS, "rand": 2 * 20 * 101}
 
 
 def autoattack(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
-    """An ``AttackLoop`` with S = 1: it returns no steps in between.
+    """An ``AttackLoop`` for one picture with S = 1: it returns no steps in between.
 
     Version ``standard`` (APGD-CE, APGD-T, FAB-T, Square) on the model. With ``sampled_logits``: version ``rand``
-    (APGD-CE, APGD-DLR, 20 gradients averaged) on their mean, with new samples at every query. Pictures that are
-    already classified wrongly do not change, as the protocol says. The request's steps and target are not used.
-    ``loss`` is the margin in logits. Progress counts queries.
-
-    Raises:
-        SettingError: fewer than four classes. DemoError: the package is not installed.
-    """
+    (APGD-CE, APGD-DLR, 20 gradients averaged) on their mean, with new samples at every query. Pictures that are already
+    classified wrongly do not change, as the protocol says. The request's steps and target are not used. ``loss`` is the
+    margin in logits. Progress counts queries. Raises SettingError: fewer than four classes. DemoError: the package is
+    not installed."""
     version = "standard" if request.sampled_logits is None else "rand"
     return (yield from _run(logits, pixels, request, version, EXPECTED_QUERIES[version]))
 
@@ -60,14 +50,11 @@ def apgd(logits: Logits, pixels: Tensor, request: AttackRequest, steps: int) -> 
 
 
 def _run(
-    logits: Logits, pixels: Tensor, request: AttackRequest, version: str, each: int, parts: tuple[str, ...] = ()
+    logits: Logits, pixels: Tensor, request: AttackRequest, version: str, queries: int, parts: tuple[str, ...] = ()
 ) -> AttackSteps:
-    import torch
-
-    from rita_demo.attacks.loop import components, gradient_loop
-
+    """The package's own protocol on one picture (1, 3, H, W)."""
     clean, answer, leave, _ = gradient_loop.prepare(logits, pixels, replace(request, target=None))
-    budget, seeds, sampled = request.budget, request.seeds, request.sampled_logits
+    seed, sampled, since = request.seeds[0], request.sampled_logits, time.perf_counter()
     if answer.shape[1] < MIN_CLASSES:
         raise SettingError(
             f"AutoAttack needs at least {MIN_CLASSES} classes; got {answer.shape[1]}.",
@@ -80,90 +67,63 @@ def _run(
             "AutoAttack needs the package pyautoattack, which is not installed.",
             "Install it (pip install pyautoattack==0.2.0), or choose another attack.",
         ) from error
-    total, frames, delivered = each * len(seeds), [components.quantise(clean)], []
+    count = 0
+
+    def run_package(pause: Callable[[tuple[int, int]], None]) -> Tensor:
+        def model(at: Tensor) -> Tensor:
+            """The model, or with ``sampled_logits`` their mean, with new samples at every query."""
+            nonlocal count, since
+            count += 1
+            if at.requires_grad:
+                at.register_hook(_contiguous)
+            if time.perf_counter() - since > PAUSE_SECONDS:
+                pause((min(count, queries - 1), queries))
+                since = time.perf_counter()
+            if sampled is None:
+                return logits(at).float().clone()  # the package writes into it
+            seeds = [gradient_loop.fresh_seed(gradient_loop.fresh_seed(seed, count), row) for row in range(len(at))]
+            return sampled(at, seeds).mean(1).float().clone()
+
+        more = {"version": version, "seed": seed, "device": clean.device} | ({"attacks": list(parts)} if parts else {})
+        attack = package.AutoAttack(model, norm="Linf", eps=request.budget / 255.0, **more)
+        if parts:
+            attack.square.n_queries, attack.apgd.n_iter = queries, queries // 2
+        attack.apgd_targeted.n_target_classes = attack.fab.n_target_classes = min(MAX_TARGETS, answer.shape[1] - 1)
+        attack.logger.disabled = True  # its advice is for the command line
+        return attack.run_standard_evaluation(_contiguous(clean), leave, batch_size=1)[0]
 
     def goal(answer: Tensor) -> Tensor:
         return components.margin(answer, leave, None)
 
-    def run_package(model: _QueryCounter, own: Tensor, label: Tensor, pause: Callable[[], None]) -> Tensor:
-        """The package's own protocol on one picture: (1, 3, H, W) in [0, 1]."""
-        model.pause = pause
-        radius, seed = budget / 255.0, model.seed
-        more = {"version": version, "seed": seed, "device": own.device} | ({"attacks": list(parts)} if parts else {})
-        attack = package.AutoAttack(model, norm="Linf", eps=radius, **more)
-        if parts:
-            attack.square.n_queries, attack.apgd.n_iter = each, each // 2
-        attack.apgd_targeted.n_target_classes = attack.fab.n_target_classes = min(MAX_TARGETS, answer.shape[1] - 1)
-        attack.logger.disabled = True  # its advice is for the command line
-        return attack.run_standard_evaluation(own, label, batch_size=1)[0]
-
-    for number, seed in enumerate(seeds):
-        own, true = _contiguous(clean[number, None]), leave[number, None]  # the package lays gradients out alike
-        queries = _QueryCounter(logits, sampled, seed)
-        with closing(as_generator(partial(run_package, queries, own, true))) as pauses:
-            while budget:  # the package divides by the budget
-                try:
-                    next(pauses)
-                except StopIteration as end:
-                    own = end.value
-                    break
-                done = each * number + min(queries.count, each - 1)
-                yield done, total
-        delivered.append(components.quantise(own, request.roundtrip if budget else "round"))
-    frames.append(torch.cat(delivered))
-    after, loss, _ = gradient_loop.loss_and_gradient(logits, frames[1].float() / 255.0, goal, False)
-    yield total, total
-    return gradient_loop.as_batch(frames, [goal(answer), loss], [answer, after], leave)
+    if request.budget:  # the package divides by it
+        delivered = components.quantise((yield from as_generator(run_package)), request.roundtrip)
+    else:
+        delivered = components.quantise(clean)
+    after, loss, _ = gradient_loop.loss_and_gradient(logits, delivered.float() / 255.0, goal, False)
+    yield queries, queries
+    return gradient_loop.as_batch([components.quantise(clean), delivered], [goal(answer), loss], [answer, after], leave)
 
 
 def _contiguous(gradient: Tensor) -> Tensor:
-    """The package takes views of gradients; those of convolutions may lie channels last."""
+    """The package takes views of pictures and gradients; those of convolutions may lie channels last."""
     return gradient.contiguous()
-
-
-class _QueryCounter:
-    """A model that counts its queries and pauses at intervals; with ``sampled_logits`` it is their mean, a random model
-    with new samples at every query."""
-
-    def __init__(self, logits: Logits, sampled_logits: SampledLogits | None, seed: int) -> None:
-        self.count, self.seed = 0, seed
-        self.pause: Callable[[], None] = lambda: None
-        self._logits, self._sampled_logits, self._since = logits, sampled_logits, time.perf_counter()
-
-    def __call__(self, pixels: Tensor) -> Tensor:
-        self.count += 1
-        if pixels.requires_grad:
-            pixels.register_hook(_contiguous)
-        if time.perf_counter() - self._since > PAUSE_SECONDS:
-            self.pause()
-            self._since = time.perf_counter()
-        if self._sampled_logits is None:
-            answer = self._logits(pixels)
-        else:
-            from rita_demo.attacks.loop.gradient_loop import fresh_seed
-
-            seeds = [fresh_seed(fresh_seed(self.seed, self.count), row) for row in range(len(pixels))]
-            answer = self._sampled_logits(pixels, seeds).mean(1)
-        return answer.float().clone()  # the package writes into it
 
 
 class _Cancelled(BaseException):
     """Raised in a thread whose generator was closed. A BaseException, so that ``except Exception`` passes it on."""
 
 
-def as_generator(work: Callable[[Callable[[], None]], T]) -> Generator[None, None, T]:
-    """Blocking code as a generator: each ``next`` runs ``work(pause)`` up to its next call of ``pause()``.
+def as_generator(work: Callable[[Callable[[Any], None]], T]) -> Generator[Any, None, T]:
+    """Blocking code as a generator: each ``next`` runs ``work(pause)`` up to its next call of ``pause(yielded)``.
 
-    The work has a thread of its own, which runs only during ``next``; a lock that the caller holds there is held
-    no longer than that. Torch's global random numbers are the work's own during ``next`` and the caller's outside.
-    Closing the generator ends the work at its next pause.
-    """
-    import torch
-
+    The work has a thread of its own, which runs only during ``next``; a lock that the caller holds there is held no
+    longer than that. Torch's global random numbers are the work's own during ``next`` and the caller's outside. Closing
+    the generator ends the work at its next pause."""
     resume, paused = threading.Semaphore(0), threading.Semaphore(0)
     outcome: dict[str, Any] = {}
 
-    def pause() -> None:
+    def pause(yielded: Any) -> None:
+        outcome["yielded"] = yielded
         paused.release()
         resume.acquire()
         if "closed" in outcome:
@@ -196,7 +156,7 @@ def as_generator(work: Callable[[Callable[[], None]], T]) -> Generator[None, Non
                 raise outcome["error"]
             if "value" in outcome:
                 return outcome["value"]
-            yield
+            yield outcome["yielded"]
     finally:
         outcome["closed"] = True
         resume.release()
@@ -217,7 +177,7 @@ ATTACK = Attack(
     url="https://arxiv.org/abs/2003.01690",
     caveat="Pictures that CLIP already gets wrong do not change, as the protocol of AutoAttack says; they are "
     "counted as “already wrong”. " + STRONGER_CAVEAT,
-    loop=autoattack,
+    loop=one_by_one(autoattack),
     targetable=False,
     default_steps=100,
     loss_unit="logits",
@@ -232,7 +192,6 @@ ATTACK = Attack(
             default="standard",
             label="Version of AutoAttack",
             help="Standard attacks CLIP as it is; rand attacks CLIP on random crops.",
-            group="attack",
             choices=("standard", "rand"),
         ),
     ),

@@ -1,20 +1,15 @@
 """What an attack is: the record :class:`Attack`. Each file of this folder that holds an ``ATTACK`` is one attack.
 
 Nothing here imports torch: names, titles and threat models are read without it. A component of the gradient
-loop is a name from :mod:`rita_demo.attacks.loop.components` or a function of the attack's own file.
-"""
-
-from __future__ import annotations
+loop is a name from :mod:`rita_demo.attacks.loop.components` or a function of the attack's own file."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
+from rita_demo.attacks.loop.components import COMPONENTS
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
-
-if TYPE_CHECKING:
-    from rita_demo.attacks.loop.gradient_loop import AttackLoop, Logits, SampledLogits
 
 KNOWS_MODEL = ("the model and its weights", "the class names", "the prompt", "the strength")
 DEFENCE_UNKNOWN = ("the crops of the defence", "the memory", "the view seed")
@@ -22,17 +17,34 @@ RAISES_ERROR = "raises CLIP's error most"  # what the gradient's direction does 
 DEFAULT_PROMPT = "a photo of a …"  # the prompt in the victim's text, unless the settings name another
 CLIP_VICTIM = f"frozen CLIP with one view and the prompt “{DEFAULT_PROMPT}”"
 STRONGER_CAVEAT = "An attacker who knows the defence as well is stronger than this one."
-#: The names of the components; rita_demo/attacks/loop/components.py has the functions.
-COMPONENT_NAMES = {
-    "start": ("clean", "uniform", "signs"),
-    "goal": ("cross_entropy", "margin", "dlr"),
-    "step": ("sign", "none"),
-    "project": ("linf",),
-}
+
+
+class WithSettings:
+    """An attack or a defence: its texts are checked, and it may have settings of its own."""
+
+    name: str
+    settings: tuple[Setting, ...]
+
+    def __post_init__(self) -> None:
+        kind = type(self).__name__.lower()
+        for field in ("name", "title", "sentence"):
+            if not isinstance(getattr(self, field), str) or not getattr(self, field):
+                raise ValueError(f"{field} of the {kind} is a text that is not empty")
+        if not self.name.isidentifier():
+            raise ValueError(f"the name of the {kind} has letters, digits and _ only; got {self.name!r}")
+
+    @property
+    def own_names(self) -> dict[str, str]:
+        """Short name -> full name of its own settings."""
+        return {one.name: one.flat_name or f"{self.name}.{one.name}" for one in self.settings}
+
+    def own_values(self, settings: Settings) -> dict[str, Any]:
+        """Short names and values of its own settings."""
+        return {short: getattr(settings, name) for short, name in self.own_names.items()}
 
 
 @dataclass(frozen=True)
-class Attack:
+class Attack(WithSettings):
     """An attack: what a person reads about it, and what runs.
 
     Texts: ``title``, ``short_title`` (heading of a narrow column; default: the title) and ``sentence`` (what it
@@ -57,9 +69,9 @@ class Attack:
     ``access``: what the attacker differentiates. "" the model with one view; "crops" the model on fresh random
     crops; "defence" a defence as a whole. A function of the settings where they decide it.
 
-    ``settings``: settings that only this attack has. ``details``: settings -> further sentences of the threat model.
-    ``guest``: "FILE:NAME" of an attack that was loaded from a file, else "".
-    """
+    ``settings``: settings that only this attack has, in the group "attack". ``details``: settings -> further sentences
+    of the threat model.
+    ``guest``: "FILE:NAME" of an attack that was loaded from a file, else ""."""
 
     name: str
     title: str
@@ -77,8 +89,8 @@ class Attack:
     project: str | Callable[..., Any] = "linf"
     relative_step_size: float = 1.0
     uses_gradient: bool = True
-    transform: Callable[[Logits], SampledLogits] | None = None
-    loop: AttackLoop | None = None
+    transform: Callable[..., Any] | None = None
+    loop: Callable[..., Any] | None = None
     targetable: bool = True
     stochastic: bool = True
     bounded: bool = True
@@ -94,15 +106,13 @@ class Attack:
     guest: str = ""
 
     def __post_init__(self) -> None:
-        for field in ("name", "title", "sentence"):
-            if not isinstance(getattr(self, field), str) or not getattr(self, field):
-                raise ValueError(f"{field} of an attack is a text that is not empty")
-        if not self.name.isidentifier():
-            raise ValueError(f"the name of an attack has letters, digits and _ only; got {self.name!r}")
-        for kind, names in COMPONENT_NAMES.items():
+        super().__post_init__()
+        for kind, names in COMPONENTS.items():
             chosen = getattr(self, kind)
             if not callable(chosen) and chosen not in names:
                 raise ValueError(f"{kind} is a function or one of {', '.join(names)}; got {chosen!r}")
+        grouped = (replace(one, group="attack") if one.group == "baselines" else one for one in self.settings)
+        object.__setattr__(self, "settings", tuple(grouped))
 
     @property
     def column_title(self) -> str:
@@ -112,7 +122,7 @@ class Attack:
     @property
     def setting_names(self) -> tuple[str, ...]:
         """The full names of its own settings."""
-        return tuple(setting.flat_name or f"{self.name}.{setting.name}" for setting in self.settings)
+        return tuple(self.own_names.values())
 
     @property
     def queries_clip(self) -> bool:
@@ -134,20 +144,15 @@ class Attack:
         """How many steps it takes with these settings (AutoAttack: each of its parts)."""
         return getattr(settings, self.steps_setting) if self.iterative else self.default_steps
 
-    def own_values(self, settings: Settings) -> dict[str, Any]:
-        """Short names and values of its own settings."""
-        return {one.name: getattr(settings, name) for one, name in zip(self.settings, self.setting_names)}
-
     def threat_sentences(self, settings: Settings, goal: str, where: str, aim: str | None = None) -> tuple[str, ...]:
         """The threat model in words: the attack, its victim, its strength, and the attacker's knowledge.
 
         Args:
-            settings: budget, steps and the rest of the attack; ``hand_prompt`` as a sentence where it is not
-                "a photo of a".
+            settings: budget, steps and the rest of the attack; ``hand_prompt`` as a sentence where it is not "a photo
+                of a".
             goal: "away from the true class" or "towards ...".
             where: the end of the sentence on strength, such as "on a square of 224 × 224 pixels".
-            aim: the name of the class a targeted attack moves towards.
-        """
+            aim: the name of the class a targeted attack moves towards."""
         victim = self.victim
         if "{}" in settings.hand_prompt:
             victim = victim.replace(DEFAULT_PROMPT, settings.hand_prompt.replace("{}", "…").rstrip("."))

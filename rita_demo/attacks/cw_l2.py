@@ -2,31 +2,20 @@
 
 Minimises ``|x' - x|_2^2 + c * max(correct - best other, -kappa)`` over ``x' = (tanh(w) + 1) / 2`` by Adam. Such a
 change is often below one level per pixel, which rounding to 8 bit removes: candidates are judged *after* rounding.
-The result is the smallest candidate that fools the model; if none does, the one with the largest margin.
-"""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+The result is the smallest candidate that fools the model; if none does, the one with the largest margin."""
 
 from rita_demo.attacks.contract import KNOWS_MODEL, STRONGER_CAVEAT, Attack
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits
+from rita_demo.attacks.loop import components, gradient_loop
+from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits
+from rita_demo.process.lazy import Tensor, torch
 
 C, RATE = 1.0, 0.01  # weight of being fooled against the squared norm; Adam's learning rate
 TANH_SCALE = 0.999999  # keeps black and white pixels at a finite w (the authors' own constant)
 
 
 def carlini_wagner_l2(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
-    """An ``AttackLoop``; budget, seeds and sampled logits of the request are not used.
-
-    ``loss`` is ``-|x' - x|_2^2 + c * margin`` (no unit), kappa = 0, of the 8-bit candidates, like ``probability``.
-    """
-    from rita_demo.attacks.loop import components, gradient_loop
-
+    """An ``AttackLoop``; budget, seeds and sampled logits of the request are not used. ``loss`` is
+    ``-|x' - x|_2^2 + c * margin`` (no unit), kappa = 0, of the 8-bit candidates, like ``probability``."""
     clean, answer, leave, reach = gradient_loop.prepare(logits, pixels, request)
 
     def goal(answer: Tensor) -> Tensor:
@@ -35,45 +24,30 @@ def carlini_wagner_l2(logits: Logits, pixels: Tensor, request: AttackRequest) ->
     w = ((2 * clean - 1) * TANH_SCALE).atanh()
     moments = 0 * w, 0 * w
     frames, losses, answers = [components.quantise(clean)], [goal(answer)], [answer]
-    best = _BestCandidates(frames[0], components.margin(answer, leave, reach), losses[0], answer)
     for step in range(1, request.steps + 1):
-        iterate = _pixels(w)
+        iterate = (w.tanh() + 1) / 2
         slope = 2 * (iterate - clean) - gradient_loop.loss_and_gradient(logits, iterate, goal, True)[2]
         slope = slope * 2 * iterate * (1 - iterate)  # d x' / d w = (1 - tanh(w)^2) / 2
         w, moments = _adam(w, slope, moments, step)
-        frames.append(components.quantise(_pixels(w), request.roundtrip))
+        frames.append(components.quantise((w.tanh() + 1) / 2, request.roundtrip))
         candidate = frames[-1].float() / 255.0
         answer, gain, _ = gradient_loop.loss_and_gradient(logits, candidate, goal, False)
         losses.append(gain - (candidate - clean).square().flatten(1).sum(1))
         answers.append(answer)
-        best.update(frames[-1], components.margin(answer, leave, reach), losses[-1], answer, frames[0])
-        if step == request.steps:
-            frames[-1], losses[-1], answers[-1] = best.frame, best.loss, best.answer
         yield step, request.steps
+    best = _best_candidates(frames, [components.margin(answer, leave, reach) for answer in answers])
+    for steps in (frames, losses, answers):
+        steps[-1] = torch.stack([steps[number][b] for b, number in enumerate(best)])
     return gradient_loop.as_batch(frames, losses, answers, leave)
 
 
-class _BestCandidates:
-    """The best candidate so far of every picture: one that fools before one that does not, then the smaller change."""
-
-    def __init__(self, frame: Tensor, margin: Tensor, loss: Tensor, answer: Tensor) -> None:
-        self.frame, self.margin, self.loss, self.answer = frame, margin, loss, answer
-        self.norm = 0 * margin
-
-    def update(self, frame: Tensor, margin: Tensor, loss: Tensor, answer: Tensor, clean: Tensor) -> None:
-        norm = (frame.float() - clean.float()).flatten(1).norm(dim=1)
-        fools, fooled = margin > 0, self.margin > 0
-        better = (fools & ~fooled) | (fools & fooled & (norm < self.norm))
-        better |= ~fools & ~fooled & (margin > self.margin)
-        self.frame = frame.where(better[:, None, None, None], self.frame)
-        self.answer = answer.where(better[:, None], self.answer)
-        self.margin, self.loss, self.norm = (
-            new.where(better, old) for new, old in ((margin, self.margin), (loss, self.loss), (norm, self.norm))
-        )
-
-
-def _pixels(w: Tensor) -> Tensor:
-    return (w.tanh() + 1) / 2
+def _best_candidates(frames: list[Tensor], margins: list[Tensor]) -> list[int]:
+    """The step of the best candidate of every picture: one that fools before one that does not, then the smaller change,
+    then the larger margin."""
+    norm = torch.stack([(frame.float() - frames[0].float()).flatten(1).norm(dim=1) for frame in frames])
+    margin = torch.stack(margins)
+    fools = margin > 0
+    return torch.where(fools.any(0), norm.where(fools, torch.inf).argmin(0), margin.argmax(0)).tolist()
 
 
 def _adam(w: Tensor, slope: Tensor, moments: tuple[Tensor, Tensor], step: int) -> tuple[Tensor, tuple[Tensor, Tensor]]:

@@ -1,16 +1,10 @@
 """DI: signed gradient steps on randomly resized and padded pictures (input diversity)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from rita_demo.attacks.contract import Attack
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from rita_demo.attacks.loop.gradient_loop import Logits, SampledLogits
+from rita_demo.attacks.loop.gradient_loop import Logits, SampledLogits
+from rita_demo.process.lazy import Tensor, torch
 
 PROBABILITY = 0.5  # of changing a picture at all
 MIN_SIZE_FRACTION = 0.9  # of the side
@@ -18,7 +12,6 @@ MIN_SIZE_FRACTION = 0.9  # of the side
 
 def input_diversity_logits(logits: Logits) -> SampledLogits:
     """The model behind :func:`resized_and_padded`, with new sizes and places for every picture and step."""
-    import torch
 
     def sampled_logits(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
         return logits(torch.stack([_random_resize(p, s) for p, s in zip(pixels, seeds)]))[:, None]
@@ -27,8 +20,6 @@ def input_diversity_logits(logits: Logits) -> SampledLogits:
 
 
 def _random_resize(pixels: Tensor, seed: int) -> Tensor:
-    import torch
-
     generator = torch.Generator().manual_seed(seed)
     chance, size, top, left = torch.rand(4, generator=generator).tolist()
     if chance >= PROBABILITY:
@@ -42,11 +33,9 @@ def _random_resize(pixels: Tensor, seed: int) -> Tensor:
 
 def resized_and_padded(pixels: Tensor, small: int, top: int, left: int) -> Tensor:
     """(3, H, H) shrunk to ``small`` x ``small`` (bilinear), at (top, left) of a black picture of H x H."""
-    from torch.nn import functional as F
-
     side = pixels.shape[-1]
-    shrunk = F.interpolate(pixels[None], size=(small, small), mode="bilinear")[0]
-    return F.pad(shrunk, (left, side - small - left, top, side - small - top))
+    shrunk = torch.nn.functional.interpolate(pixels[None], size=(small, small), mode="bilinear")[0]
+    return torch.nn.functional.pad(shrunk, (left, side - small - left, top, side - small - top))
 
 
 ATTACK = Attack(

@@ -1,27 +1,20 @@
 """A patch: any pixels inside one square, nothing outside it (Brown et al. 2017, here made for one picture)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from rita_demo.attacks.contract import Attack
+from rita_demo.attacks.loop.components import start_uniform
+from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits, gradient_attack
+from rita_demo.process.lazy import Tensor, torch
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits
 
 STEP_SIZE = 16 / 255  # of a pixel value in [0, 1]
 
 
 def patch_mask(height: int, width: int, area: float, seed: int) -> Tensor:
     """(1, H, W) bool: a square with the share ``area`` of the picture, at a place drawn from the seed."""
-    import torch
-
     side = max(1, min(round((area * height * width) ** 0.5), height, width))
     generator = torch.Generator().manual_seed(seed)
     top, left = (int(torch.randint(room - side + 1, (), generator=generator)) for room in (height, width))
@@ -32,11 +25,6 @@ def patch_mask(height: int, width: int, area: float, seed: int) -> Tensor:
 
 def patch(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
     """An ``AttackLoop``: sign ascent on the error, from uniform noise inside the square."""
-    import torch
-
-    from rita_demo.attacks.loop.components import start_uniform
-    from rita_demo.attacks.loop.gradient_loop import gradient_attack
-
     height, width = pixels.shape[2:]
     mask = torch.stack([patch_mask(height, width, request.own["area"], seed) for seed in request.seeds])
     mask = mask.to(pixels.device)
@@ -55,9 +43,8 @@ def patch(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps
 
 
 def _area_sentence(settings: Settings) -> tuple[str, ...]:
-    return (
-        f"Only a square of {getattr(settings, 'patch.area'):.0%} of the picture's area changes, at a random place.",
-    )
+    area = getattr(settings, "patch.area")
+    return (f"Only a square of {area:.0%} of the picture's area changes, at a random place.",)
 
 
 ATTACK = Attack(
@@ -79,10 +66,9 @@ ATTACK = Attack(
             0.15,
             "Size of the patch",
             "The share of the picture's area that the patch covers.",
-            group="attack",
             low=0.01,
             high=0.5,
         ),
-        Setting("steps", "int", 60, "Steps of the patch", "How many gradient steps.", group="attack", low=1, high=1000),
+        Setting("steps", "int", 60, "Steps of the patch", "How many gradient steps.", low=1, high=1000),
     ),
 )

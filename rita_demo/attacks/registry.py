@@ -1,56 +1,78 @@
 """All attacks by name. Every module of this folder with an ``ATTACK`` is one; a user's own comes from ``FILE.py:NAME``."""
 
-import importlib
 import pkgutil
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+from typing import Any, Generic, TypeVar
 
 from rita_demo import attacks as package
 from rita_demo.attacks.contract import Attack
 from rita_demo.process.guest_file import GuestError, load_guest, place
 from rita_demo.records.errors import SettingError, did_you_mean
-from rita_demo.settings import Settings, register, register_choices
+from rita_demo.settings import Settings, register, register_choices, unregister
 
-NO_ATTACKS = {"contract", "loop", "registry"}
+T = TypeVar("T", bound=Any)
 #: The order of menus and tables; others follow in the order of the alphabet.
 ORDER = "none noise fgsm pgd cw_linf cw_l2 di patch typographic reverse autoattack eot defence adaptive".split()  # noqa: SIM905
 ATTACKS: dict[str, Attack] = {}
 
 
-def discover() -> None:
-    """Register the attack of every module of this folder."""
-    modules = {module.name for module in pkgutil.iter_modules(package.__path__)} - NO_ATTACKS
-    found = [importlib.import_module(f"rita_demo.attacks.{name}").ATTACK for name in sorted(modules)]
-    found.sort(key=lambda attack: ORDER.index(attack.name) if attack.name in ORDER else len(ORDER))
-    for attack in found:
-        _add(attack)
+@dataclass(frozen=True)
+class Registry(Generic[T]):
+    """Attacks or defences by name, in ``known``; ``setting`` is the one whose choices are ``first`` and the names."""
+
+    kind: type[T]
+    known: dict[str, T]
+    setting: str
+    first: tuple[str, ...] = ()
+
+    def discover(self, folder: ModuleType, order: Sequence[str], also: Sequence[T] = ()) -> None:
+        """Add those of all modules of the folder, and ``also``. Names that ``order`` lacks follow."""
+        modules = [import_module(f"{folder.__name__}.{one.name}") for one in pkgutil.iter_modules(folder.__path__)]
+        variable = self.kind.__name__.upper()
+        found = [*(getattr(module, variable) for module in modules if hasattr(module, variable)), *also]
+        for one in sorted(found, key=lambda one: order.index(one.name) if one.name in order else len(order)):
+            self._add(one)
+
+    def add_guest(self, spec: str) -> T:
+        """Register the object ``FILE.py:NAME`` of the command line; a second time it is returned as it is. Raises
+        GuestError: the file or the object cannot be used, or its name or that of a setting is taken."""
+        return self.add_loaded(spec, load_guest(spec, self.kind))
+
+    def add_loaded(self, spec: str, one: T) -> T:
+        """The same for an object that is loaded."""
+        if one.name not in self.known:
+            try:
+                self._add(replace(one, guest=spec))
+            except SettingError as error:
+                raise GuestError(f"{place(spec)}: {error.message}", error.hint) from error
+        elif Path(self.known[one.name].guest).absolute() != Path(spec).absolute():
+            kind = self.kind.__name__.lower()
+            raise GuestError(f"{place(spec)}: the {kind} {one.name!r} exists already.", "Choose another name.")
+        return self.known[one.name]
+
+    def guest_specs(self) -> tuple[str, ...]:
+        """``FILE.py:NAME`` of all that came from a file."""
+        return tuple(one.guest for one in self.known.values() if one.guest)
+
+    def _add(self, one: T) -> None:
+        added: list[str] = []
+        try:
+            for setting in one.settings:
+                added.append(register(one.name, setting))
+        except SettingError:
+            for name in added:
+                unregister(name)
+            raise
+        self.known[one.name] = one
+        register_choices(self.setting, (*self.first, *self.known))
 
 
-def _add(attack: Attack) -> None:
-    ATTACKS[attack.name] = attack
-    register_choices("attack", tuple(ATTACKS))
-    for setting in attack.settings:
-        register(attack.name, setting)
-
-
-def add_guest(spec: str) -> Attack:
-    """Register the attack ``FILE.py:NAME`` of the command line; a second time it is returned as it is.
-
-    Raises:
-        GuestError: the file or the attack cannot be used, or its name is taken.
-    """
-    attack = replace(load_guest(spec, Attack), guest=spec)
-    known = ATTACKS.get(attack.name)
-    if known is not None and Path(known.guest).absolute() != Path(spec).absolute():
-        raise GuestError(f"{place(spec)}: there is already an attack named {attack.name!r}.", "Choose another name.")
-    if known is None:
-        _add(attack)
-    return ATTACKS[attack.name]
-
-
-def guest_specs() -> tuple[str, ...]:
-    """``FILE.py:NAME`` of every attack that came from a file."""
-    return tuple(attack.guest for attack in ATTACKS.values() if attack.guest)
+_registry = Registry(Attack, ATTACKS, "attack")
+add_guest, guest_specs = _registry.add_guest, _registry.guest_specs
 
 
 def get_attack(name: str) -> Attack:
@@ -67,4 +89,4 @@ def access_of(settings: Settings) -> str:
     return get_attack(settings.attack).access_with(settings)
 
 
-discover()
+_registry.discover(package, ORDER)

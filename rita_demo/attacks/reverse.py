@@ -1,19 +1,11 @@
 """Reverse: make CLIP surer of the right answer, so that a defence that steps away from the whole picture errs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from rita_demo.attacks.contract import KNOWS_MODEL, Attack
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from rita_demo.process.lazy import Tensor, torch
 
 
 def reverse_margin(answer: Tensor, label: Tensor, target: Tensor | None) -> Tensor:
     """``correct - best other`` (B,) of logits (B, K): the margin with the opposite sign, without a limit."""
-    import torch
-
     own = answer.gather(1, label[:, None])[:, 0]
     return own - answer.scatter(1, label[:, None], -torch.inf).amax(1)
 

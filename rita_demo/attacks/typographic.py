@@ -1,17 +1,18 @@
 """A typographic attack: the name of a wrong class, written on the picture (Goh et al. 2021)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from rita_demo.attacks.contract import DEFENCE_UNKNOWN, Attack
+from rita_demo.attacks.loop.components import margin, quantise
+from rita_demo.attacks.loop.gradient_loop import (
+    AttackRequest,
+    AttackSteps,
+    Logits,
+    as_batch,
+    loss_and_gradient,
+    prepare,
+)
+from rita_demo.process.lazy import Tensor, torch
 from rita_demo.records.errors import SettingError
 from rita_demo.settings.setting import Setting
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits
 
 WRONG_CLASS = "wrong_class"
 WIDTH, HEIGHT = 0.9, 0.25  # of the picture, at most, for the label
@@ -20,18 +21,9 @@ SMALLEST_FONT = 6  # px; smaller letters cannot be read
 
 
 def typographic(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
-    """An ``AttackLoop`` with one step: black letters on a white label at the bottom.
-
-    The word is the setting ``word``, or the name of the target, or that of the most probable wrong class. ``loss`` is
-    the margin in logits.
-
-    Raises:
-        SettingError: the word has a character that the font does not have, or does not fit.
-    """
-    import torch
-
-    from rita_demo.attacks.loop.components import margin, quantise
-    from rita_demo.attacks.loop.gradient_loop import as_batch, loss_and_gradient, prepare
+    """An ``AttackLoop`` with one step: black letters on a white label at the bottom. The word is the setting ``word``,
+    or the name of the target, or that of the most probable wrong class. ``loss`` is the margin in logits. Raises
+    SettingError: the word has a character that the font does not have, or does not fit."""
 
     def measure(at: Tensor) -> tuple[Tensor, Tensor]:
         answer, loss, _ = loss_and_gradient(logits, at, lambda a: margin(a, leave, reach), False)
@@ -51,11 +43,7 @@ def typographic(logits: Logits, pixels: Tensor, request: AttackRequest) -> Attac
 
 
 def write_word(levels: Tensor, word: str) -> Tensor:
-    """A picture (3, H, W) uint8 with the word on a label.
-
-    Raises:
-        SettingError: see :func:`typographic`.
-    """
+    """A picture (3, H, W) uint8 with the word on a label. Raises SettingError: see :func:`typographic`."""
     from PIL import ImageDraw, ImageFont
     from torchvision.transforms.functional import pil_to_tensor, to_pil_image
 
@@ -110,7 +98,6 @@ ATTACK = Attack(
             WRONG_CLASS,
             "Written word",
             "What is written on the picture: a text, or the target (without one the most probable wrong class).",
-            group="attack",
             choices=(WRONG_CLASS,),
         ),
     ),

@@ -21,7 +21,7 @@ from rita_demo.records import CacheState, ClassPrompts, EncodedViews, Exclusions
 from rita_demo.reference import ReferenceRita
 from rita_demo.settings import Settings
 from rita_demo.views.boxes import area_fractions
-from rita_demo.views.view_set import make_views
+from rita_demo.views.crops import make_views
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.prompts import PromptSet, build_prompts
 
@@ -149,8 +149,7 @@ def method_stages(scene: BenchFixture) -> Work:
     arrays = (encoded.features, prompts.features, prompts.weight, area_fractions(encoded.views.boxes))
     x, z, weight, shown = (torch.from_numpy(array).to(device) for array in arrays)
     zbar = method.text_mean(z, weight)
-    limits: dict[str, Any] = {"max_entropy": s.max_entropy, "entropy_unit": s.entropy_unit}
-    confidence = method.assess(x, z, weight, temperature=tau, **limits)
+    confidence = method.assess(x, z, weight, tau, s)
     a = method.view_weight(x, confidence, s.view_weight, shown)
     options = method.transport_options(s)
     align = partial(method.align, memory.features, memory.count, zbar, s.completion)

@@ -25,7 +25,7 @@ from rita_demo.evaluation.report.mcnemar import PairedComparison
 from rita_demo.method import cosine_cost, transport
 from rita_demo.records.intervals import wilson
 from rita_demo.settings import RECOMMENDED
-from rita_demo.views.view_set import make_views
+from rita_demo.views.crops import make_views
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.registry import load
 

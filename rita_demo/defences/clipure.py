@@ -1,46 +1,24 @@
 """CLIPure-Cos: the feature is moved towards the mean text direction before CLIP answers (Zhang et al. 2025)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, verdict_of
-from rita_demo.records import Verdict
+from rita_demo.defences import clip
+from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, answer_of, method
+from rita_demo.process.lazy import Tensor
 from rita_demo.settings.setting import Setting
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 def purified(x: Tensor, direction: Tensor, step: float, steps: int) -> Tensor:
-    """``x <- unit(x + step (g - (x g) x))``, ``steps`` times: ascent of the cosine between a unit feature (D,) and ``g``.
-
-    Each step turns x towards g by ``atan(step sin(angle))`` in the plane of both.
-    """
-    from rita_demo.method.dtypes import unit
-
+    """``x <- unit(x + step (g - (x g) x))``, ``steps`` times: ascent of the cosine between a unit feature (D,) and
+    ``g``. Each step turns x towards g by ``atan(step sin(angle))`` in the plane of both."""
     for _ in range(steps):
-        x = unit(x + step * (direction - (x @ direction) * x))
+        x = method.unit(x + step * (direction - (x @ direction) * x))
     return x
 
 
 def logits(inputs: DefenceInput) -> Tensor:
     """CLIP's logits (K,) of the purified feature, differentiable in it."""
-    from rita_demo.method.dtypes import unit
-
     z = inputs.template_features
-    x = purified(inputs.views[0], unit(z.mean(0)), inputs.own["step"], inputs.own["steps"])
+    x = purified(inputs.views[0], method.unit(z.mean(0)), inputs.own["step"], inputs.own["steps"])
     return x @ z.T / inputs.temperature
-
-
-def untouched_logits(inputs: DefenceInput) -> Tensor:
-    """CLIP's logits (K,): the attacker treats the purification as the identity."""
-    return inputs.views[0] @ inputs.template_features.T / inputs.temperature
-
-
-def answer(inputs: DefenceInput) -> Verdict:
-    """CLIP's answer to the purified feature."""
-    return verdict_of(logits(inputs).softmax(-1))
 
 
 DEFENCE = Defence(
@@ -51,12 +29,12 @@ DEFENCE = Defence(
     url="https://arxiv.org/abs/2502.18176",
     sees="picture",
     input_description="1 view, purified",
-    answer=answer,
+    answer=answer_of(logits),
     adaptive=Adaptive(
         "exact",
         logits,
         "The gradient goes through all steps; every second restart takes them for the identity.",
-        untouched_logits,
+        clip.logits,
     ),
     dash="dot",
     symbol="hexagon",

@@ -1,19 +1,19 @@
 """What a defence is. Each file of this folder holds one, in the variable ``DEFENCE``. Loads no torch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from rita_demo.attacks.contract import WithSettings
+from rita_demo.process.lazy import LazyModule, Tensor
 from rita_demo.records import CacheState, Trace, Verdict
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from rita_demo.method import Prompts
+    from rita_demo import method
+else:
+    method = LazyModule("rita_demo.method")
 
 TUNING_SENTENCE = (
     "The prompts are tuned for each draw of crops and held fixed in the gradient: the first step of AdamW is a sign, "
@@ -34,17 +34,16 @@ def _no_pixels(_: Any) -> Tensor:
 class DefenceInput:
     """One picture's encoded views and the classes, as tensors. N views, K classes, D dimensions.
 
-    ``views`` (N, D) unit length, row 0 the whole picture; ``area_fraction`` (N,) the share of the picture's area
-    that each view shows, in (0, 1]; ``template_features`` (K, D) plain CLIP's prompt of every class;
+    ``views`` (N, D) unit length, row 0 the whole picture; ``area_fraction`` (N,) the share of the picture's area that
+    each view shows, in (0, 1]; ``template_features`` (K, D) plain CLIP's prompt of every class;
     ``description_features`` (K, D) the mean direction of each class's descriptions, None without any; ``context``
-    (1, L, E) the token embeddings of "a photo of a"; ``encode`` turns contexts (1, L, E) into prompts (K, 1, D) and
-    is differentiable; ``temperature`` = 1 / CLIP's logit scale. ``own``: the values of the defence's own settings.
+    (1, L, E) the token embeddings of "a photo of a"; ``encode`` turns contexts (1, L, E) into prompts (K, 1, D) and is
+    differentiable; ``temperature`` = 1 / CLIP's logit scale. ``own``: the values of the defence's own settings.
     ``decide``: RITA's decision (numpy arrays) under the given settings, for a defence with ``uses_decision``.
     ``view_pixels``: a number n -> the first n views (n, 3, S, S) in [0, 1], without AugMix; ``encode_pixels``: such
     pixels -> unit features (n, D), differentiable; both for a defence with ``reads_pixels``. ``seed``: of its own
-    random draws; an attacker, who does not know it, has another one in every step.
-    ``prompts``, ``cache``: RITA's prompts and cache, only there for an attacker (:class:`Adaptive`).
-    """
+    random draws; an attacker, who does not know it, has another one in every step. ``prompts``, ``cache``: RITA's
+    prompts and cache, only there for an attacker (:class:`Adaptive`)."""
 
     views: Tensor
     area_fraction: Tensor
@@ -59,7 +58,7 @@ class DefenceInput:
     view_pixels: Callable[[int], Tensor] = _no_pixels
     encode_pixels: Callable[[Tensor], Tensor] = _no_pixels
     seed: int = 0
-    prompts: Prompts | None = None
+    prompts: "method.Prompts | None" = None
     cache: CacheState | None = None
 
 
@@ -68,11 +67,10 @@ class Adaptive:
     """What an attacker who knows the defence differentiates.
 
     ``kind``: the gradient is exact, straight-through (a step without gradient is passed as if it did nothing), or
-    identity (the whole defence is; Athalye et al. 2018, BPDA), or automatic (whatever autograd finds in the answer). ``logits``: an input whose ``views`` carry a gradient
-    -> logits (K,), with the label of the defence's own answer. ``sentence``: what is differentiated and what is held
-    fixed. ``second``: another surrogate, which every second restart climbs instead; the delivered picture is the
-    one that is stronger against ``logits``.
-    """
+    identity (the whole defence is; Athalye et al. 2018, BPDA), or automatic (whatever autograd finds in the answer).
+    ``logits``: an input whose ``views`` carry a gradient -> logits (K,), with the label of the defence's own answer.
+    ``sentence``: what is differentiated and what is held fixed. ``second``: another surrogate, which every second
+    restart climbs instead; the delivered picture is the one that is stronger against ``logits``."""
 
     kind: Literal["exact", "straight-through", "identity", "automatic"]
     logits: Callable[[DefenceInput], Tensor]
@@ -81,23 +79,22 @@ class Adaptive:
 
 
 @dataclass(frozen=True)
-class Defence:
+class Defence(WithSettings):
     """One defence: what people read about it, how it is drawn, and how it answers.
 
     ``sees``: "picture" (view 0 only), "views", or "prompts" (views, and it may tune the prompts).
-    ``input_description``: the same in words, ``{n}`` the number of views. ``uses``: names of shared settings that
-    the answer depends on beside those of the attack and the views. ``settings``: its own settings.
-    ``reads_pixels``: it asks for pixels, and has no answer where only features are known.
-    ``answer``: a :class:`DefenceInput` -> :class:`Verdict`, or None for no answer under these settings.
-    ``adaptive``: None means that an attacker who knows the defence uses autograd on its answer.
-    ``role``: its colour in the palette of ``plots/theme.py``; "" takes the next free colour. ``dash``, ``symbol``:
-    Plotly's names of its line and its marker. ``paper_name``: its name in the paper's tables.
+    ``input_description``: the same in words, ``{n}`` the number of views. ``uses``: names of shared settings that the
+    answer depends on beside those of the attack and the views. ``settings``: its own settings. ``reads_pixels``: it
+    asks for pixels, and has no answer where only features are known. ``answer``: a :class:`DefenceInput` ->
+    :class:`Verdict`, or None for no answer under these settings. ``adaptive``: None means that an attacker who knows
+    the defence uses autograd on its answer. ``role``: its colour in the palette of ``plots/theme.py``; "" takes the
+    next free colour. ``dash``, ``symbol``: Plotly's names of its line and its marker. ``paper_name``: its name in the
+    paper's tables.
 
     ``uses_decision``: the answer is read from RITA's decision. Then ``uses_cache``: it depends on the cache;
     ``cache_only``: it has no answer without one; ``setting_changes``: it is RITA with these settings changed.
-    ``ignored_settings``: names in ``uses`` that do not matter under the given settings.
-    ``guest``: "FILE:NAME" of a defence that was loaded from a file, else "".
-    """
+    ``ignored_settings``: names in ``uses`` that do not matter under the given settings. ``guest``: "FILE:NAME" of a
+    defence that was loaded from a file, else ""."""
 
     name: str
     title: str
@@ -123,11 +120,7 @@ class Defence:
     guest: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("name", "title", "sentence"):
-            if not isinstance(getattr(self, name), str) or not getattr(self, name):
-                raise ValueError(f"{name} of a defence is a text that is not empty")
-        if not self.name.isidentifier():
-            raise ValueError(f"the name of a defence has letters, digits and _ only; got {self.name!r}")
+        super().__post_init__()
         if not callable(self.answer):
             raise ValueError("answer of a defence is a function: DefenceInput -> Verdict")
 
@@ -154,11 +147,6 @@ class Defence:
         return frozenset({"attack"} if self.sees == "picture" else {"attack", "views"})
 
     @property
-    def own_names(self) -> dict[str, str]:
-        """Short name -> full name of its own settings."""
-        return {s.name: s.flat_name or f"{self.name}.{s.name}" for s in self.settings}
-
-    @property
     def setting_names(self) -> frozenset[str]:
         """Names of all settings outside :attr:`groups` that may matter."""
         return frozenset({*self.uses, *self.own_names.values()})
@@ -179,10 +167,14 @@ class Defence:
 
     def _own_inputs(self, inputs: DefenceInput) -> DefenceInput:
         settings = inputs.settings.replace(**self.setting_changes)
-        own = {short: getattr(settings, name) for short, name in self.own_names.items()}
-        n = 1 if self.sees == "picture" else len(inputs.views)
+        own, n = self.own_values(settings), 1 if self.sees == "picture" else len(inputs.views)
         views, area_fraction = inputs.views[:n], inputs.area_fraction[:n]
         return replace(inputs, views=views, area_fraction=area_fraction, settings=settings, own=own)
+
+
+def answer_of(logits: Callable[[DefenceInput], Tensor]) -> Callable[[DefenceInput], Verdict]:
+    """The answer of a defence whose probability is the softmax of ``logits`` (K,)."""
+    return lambda inputs: verdict_of(logits(inputs).softmax(-1))
 
 
 def straight_through(before: Tensor, after: Tensor) -> Tensor:

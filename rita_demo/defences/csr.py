@@ -1,16 +1,9 @@
 """CSR: where a low-pass version disagrees, pixels are changed towards it (arXiv 2601.19210)."""
 
-from __future__ import annotations
-
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, verdict_of
-from rita_demo.records import Verdict
+from rita_demo.defences.changed_picture import changed_answer, changed_logits, climbed
+from rita_demo.defences.contract import Adaptive, Defence, DefenceInput
+from rita_demo.process.lazy import Tensor, torch
 from rita_demo.settings.setting import Setting
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 REFERENCE_SIDE = 224  # the radius is stated for this side
 
@@ -18,8 +11,6 @@ REFERENCE_SIDE = 224  # the radius is stated for this side
 def low_pass(pixels: Tensor, radius: float) -> Tensor:
     """Pixels (1, 3, S, S) times ``exp(-d^2 / (2 r^2))`` in the Fourier domain, ``d`` the distance from frequency 0 and
     ``r = radius S / 224``."""
-    import torch
-
     side = pixels.shape[-1]
     frequency = torch.fft.fftfreq(side, 1 / side, dtype=pixels.dtype, device=pixels.device)
     squared = frequency.square()[:, None] + frequency.square()
@@ -29,42 +20,16 @@ def low_pass(pixels: Tensor, radius: float) -> Tensor:
 
 def repair(inputs: DefenceInput, pixels: Tensor) -> Tensor:
     """What is added to pixels (1, 3, S, S), at most ``csr.budget`` / 255 per value; zero where both versions agree.
-
-    Signed steps raise ``cos(f(x + delta), f(low)) - cos(f(x + delta), f(x))``.
-    """
-    import torch
-
-    from rita_demo.defences.pixel_gradient import pixel_gradient
-
-    own, radius = inputs.own, inputs.own["budget"] / 255
-    pixels = pixels.detach()
+    Signed steps raise ``cos(f(x + delta), f(low)) - cos(f(x + delta), f(x))``."""
+    own = inputs.own
     with torch.no_grad():
         clean, smooth = inputs.encode_pixels(torch.cat([pixels, low_pass(pixels, own["radius"])])).unbind()
     delta = torch.zeros_like(pixels)
     if float(clean @ smooth) >= own["threshold"]:
         return delta
     for _ in range(own["steps"]):
-        slope = pixel_gradient(lambda at: inputs.encode_pixels(at)[0] @ (smooth - clean), pixels + delta)
-        delta = (delta + own["step"] / 255 * slope.sign()).clamp(-radius, radius)
-        delta = (pixels + delta).clamp(0, 1) - pixels
+        delta = climbed(lambda at: inputs.encode_pixels(at)[0] @ (smooth - clean), pixels, delta, own)
     return delta
-
-
-def logits(inputs: DefenceInput) -> Tensor:
-    """CLIP's logits (K,) of the repaired picture; what is added counts as a constant."""
-    from rita_demo.defences.pixel_gradient import logits_of, with_added
-
-    pixels = inputs.view_pixels(1)
-    return logits_of(inputs, with_added(pixels, repair(inputs, pixels)))
-
-
-def answer(inputs: DefenceInput) -> Verdict:
-    """CLIP's answer to the repaired picture."""
-    from rita_demo.defences.pixel_gradient import logits_of, with_added
-
-    pixels = inputs.view_pixels(1)
-    added = repair(inputs, pixels)
-    return replace(verdict_of(logits_of(inputs, with_added(pixels, added)).softmax(-1)), added=added[0])
 
 
 DEFENCE = Defence(
@@ -76,8 +41,10 @@ DEFENCE = Defence(
     sees="picture",
     input_description="1 view, changed",
     reads_pixels=True,
-    answer=answer,
-    adaptive=Adaptive("identity", logits, "The repair is computed anew in every step and held fixed in the gradient."),
+    answer=changed_answer(repair),
+    adaptive=Adaptive(
+        "identity", changed_logits(repair), "The repair is computed anew in every step and held fixed in the gradient."
+    ),
     dash="longdash",
     symbol="triangle-down",
     settings=(

@@ -1,40 +1,17 @@
 """C-TPT: TPT that keeps the prompts of the classes apart (Yoon et al. 2024)."""
 
-from __future__ import annotations
+from dataclasses import replace
 
-from typing import TYPE_CHECKING
-
-from rita_demo.defences.contract import TUNING_SENTENCE, Adaptive, Defence, DefenceInput
-from rita_demo.defences.tpt import tpt, tuned_logits
-from rita_demo.records import Verdict
+from rita_demo.defences import tpt
 from rita_demo.settings.setting import Setting
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-
-def answer(inputs: DefenceInput) -> Verdict:
-    """TPT with the own setting ``weight``; the authors use 50, on ImageNet's variants 20."""
-    return tpt(inputs, inputs.own["weight"])
-
-
-def logits(inputs: DefenceInput) -> Tensor:
-    """:func:`rita_demo.defences.tpt.tuned_logits` with the own setting ``weight``."""
-    return tuned_logits(inputs, inputs.own["weight"])
-
-
-DEFENCE = Defence(
+DEFENCE = replace(
+    tpt.DEFENCE,
     name="ctpt",
     title="C-TPT",
     sentence="TPT that also keeps the classes' prompts apart, so that it does not become too sure of itself.",
     cites="Yoon et al. 2024",
     url="https://arxiv.org/abs/2403.14119",
-    sees="prompts",
-    input_description="1 view, tuned on the surest of {n}",
-    answer=answer,
-    adaptive=Adaptive("exact", logits, TUNING_SENTENCE),
-    uses=(),
-    role="quiet",
     dash="longdash",
     symbol="triangle-down",
     paper_name="C-TPT",

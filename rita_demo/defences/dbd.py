@@ -1,16 +1,10 @@
 """DBD: the answer from a feature that is moved along the mean offset of its views (Liu et al. 2026)."""
 
-from __future__ import annotations
-
 from io import BytesIO
-from typing import TYPE_CHECKING
 
-from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, verdict_of
-from rita_demo.records import Verdict
+from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, answer_of, method
+from rita_demo.process.lazy import Tensor, torch
 from rita_demo.settings.setting import Setting
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 CROPS, SMALLEST_CROP = 16, 0.5  # of the picture's area
 BITS = (3, 4, 5)  # per colour
@@ -20,11 +14,8 @@ BLURS = (0.5, 1.0, 1.5)  # standard deviations in pixels
 
 
 def versions(picture: Tensor, seed: int) -> Tensor:
-    """32 versions (32, 3, S, S) of a picture (3, S, S): itself, crops, fewer bits, JPEG, noise, blur.
-
-    Differentiable in the pixels; fewer bits and JPEG pass the gradient as if they did nothing.
-    """
-    import torch
+    """32 versions (32, 3, S, S) of a picture (3, S, S): itself, crops, fewer bits, JPEG, noise, blur. Differentiable in
+    the pixels; fewer bits and JPEG pass the gradient as if they did nothing."""
     from torchvision.transforms.v2.functional import gaussian_blur
 
     from rita_demo.views.boxes import draw_boxes
@@ -45,7 +36,6 @@ def versions(picture: Tensor, seed: int) -> Tensor:
 def _jpeg(picture: Tensor, quality: int) -> Tensor:
     """A picture (3, S, S) after JPEG."""
     import numpy as np
-    import torch
     from PIL import Image
 
     levels = (picture * 255).round().clamp(0, 255).byte().permute(1, 2, 0).cpu().numpy()
@@ -56,37 +46,23 @@ def _jpeg(picture: Tensor, quality: int) -> Tensor:
 
 
 def moved_feature(x: Tensor, z: Tensor, temperature: float, surest: int, threshold: float, far: float) -> Tensor:
-    """The feature (D,) that answers, from versions (N, D), version 0 the picture, and class sentences (K, D).
-
-    ``d``: mean of ``x_n - x_0`` over the ``surest`` other versions (of lowest entropy). ``s``: mean of
-    ``cos(x_n - x_0, d)`` over the same. The answer's feature is ``x_0 + far d`` where ``s > threshold``, else
-    ``x_0 + d``, of unit length.
-    """
-    from torch.nn.functional import cosine_similarity
-
-    from rita_demo.method.confidence import entropy_of
-    from rita_demo.method.dtypes import unit
-
-    entropy = entropy_of((x[1:] @ z.T / temperature).log_softmax(-1))
+    """The feature (D,) that answers, from versions (N, D), version 0 the picture, and class sentences (K, D). ``d``:
+    mean of ``x_n - x_0`` over the ``surest`` other versions (of lowest entropy). ``s``: mean of ``cos(x_n - x_0, d)``
+    over the same. The answer's feature is ``x_0 + far d`` where ``s > threshold``, else ``x_0 + d``, of unit length."""
+    entropy = method.entropy_of((x[1:] @ z.T / temperature).log_softmax(-1))
     chosen = entropy.topk(min(surest, len(entropy)), largest=False).indices
     offset = x[1:][chosen] - x[0]
     d = offset.mean(0)
-    agreement = cosine_similarity(offset, d[None], dim=-1).mean()
-    return unit(x[0] + (far if float(agreement.detach()) > threshold else 1.0) * d)
+    agreement = torch.nn.functional.cosine_similarity(offset, d[None], dim=-1).mean()
+    return method.unit(x[0] + (far if float(agreement.detach()) > threshold else 1.0) * d)
 
 
 def logits(inputs: DefenceInput) -> Tensor:
     """CLIP's logits (K,) of the moved feature, differentiable in the picture."""
     own, z = inputs.own, inputs.template_features
     x = inputs.encode_pixels(versions(inputs.view_pixels(1)[0], inputs.seed))
-    return (
-        moved_feature(x, z, inputs.temperature, own["surest"], own["threshold"], own["far"]) @ z.T / inputs.temperature
-    )
-
-
-def answer(inputs: DefenceInput) -> Verdict:
-    """CLIP's answer to the moved feature."""
-    return verdict_of(logits(inputs).softmax(-1))
+    moved = moved_feature(x, z, inputs.temperature, own["surest"], own["threshold"], own["far"])
+    return moved @ z.T / inputs.temperature
 
 
 DEFENCE = Defence(
@@ -98,7 +74,7 @@ DEFENCE = Defence(
     sees="picture",
     input_description="32 versions of its own",
     reads_pixels=True,
-    answer=answer,
+    answer=answer_of(logits),
     adaptive=Adaptive(
         "straight-through",
         logits,

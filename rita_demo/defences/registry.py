@@ -1,61 +1,36 @@
-"""All defences by name. Every module of this folder with a ``DEFENCE`` is one; a user's own comes from ``FILE.py:NAME``.
+"""All defences by name. Every module of this folder with a ``DEFENCE`` is one; a user's own comes from
+``FILE.py:NAME``. Loads no torch."""
 
-Loads no torch.
-"""
-
-from __future__ import annotations
-
-import importlib
 import math
-import pkgutil
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rita_demo import defences as package
 from rita_demo.attacks.adaptive import EACH, attacked_defence
+from rita_demo.attacks.registry import Registry
 from rita_demo.defences import rita
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput
-from rita_demo.process.guest_file import GuestError, guest_errors, load_guest, place
+from rita_demo.process.guest_file import GuestError, guest_errors, place
+from rita_demo.process.lazy import Tensor
 from rita_demo.records import DefenceFault, Verdict
 from rita_demo.records.errors import SettingError, did_you_mean
-from rita_demo.settings import PRESETS, RECOMMENDED, Settings, register, register_choices, unregister
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from rita_demo.settings import PRESETS, RECOMMENDED, Settings
 
 #: The order of tables and figures; other defences follow.
 ORDER = (
     *("clip", "ensemble", "tpt", "ctpt", "mta", "rtpt", "clipure", "ttc", "csr", "dbd", "sstpt", "rita"),
     *(part.name for part in rita.ABLATIONS),
 )
-NO_DEFENCES = {"contract", "pixel_gradient", "prompt_tuning", "registry"}
 DEFAULT_METHODS = ("clip", "ensemble", "rita")  # always shown
 ENTRY_POINTS = "rita_demo.defences"  # the group of installed packages that bring a defence
 MAX_SUM_ERROR = 1e-3  # of the probabilities of a user's own defence
 
 DEFENCES: dict[str, Defence] = {}
-
-
-def discover() -> None:
-    """Register the defence of every module of this folder, and RITA's ablations."""
-    modules = {module.name for module in pkgutil.iter_modules(package.__path__)} - NO_DEFENCES
-    found = [importlib.import_module(f"rita_demo.defences.{name}").DEFENCE for name in sorted(modules)]
-    found += rita.ABLATIONS
-    for defence in sorted(found, key=lambda one: ORDER.index(one.name) if one.name in ORDER else len(ORDER)):
-        _add(defence)
-
-
-def add_guest(spec: str) -> Defence:
-    """Register the defence ``FILE.py:NAME`` of the command line; a second time it is returned as it is.
-
-    Raises:
-        GuestError: the file or the defence cannot be used, or its name or that of a setting is taken.
-    """
-    return _add_guest(spec, load_guest(spec, Defence))
+_registry = Registry(Defence, DEFENCES, "adaptive.against", (EACH,))
+add_guest, guest_specs = _registry.add_guest, _registry.guest_specs
 
 
 def add_entry_points() -> list[str]:
@@ -67,7 +42,7 @@ def add_entry_points() -> list[str]:
             if not isinstance(defence, Defence):
                 raise TypeError(f"{point.value} is a {type(defence).__name__}; expected a Defence")
             file = getattr(getattr(defence.answer, "__code__", None), "co_filename", point.value)
-            _add_guest(f"{file}:{point.attr}", defence)
+            _registry.add_loaded(f"{file}:{point.attr}", defence)
         except Exception as error:  # whatever the package does: the other defences stay usable
             faults.append(f"The entry point {point.name} ({point.value}) gives no defence: {error}")
     return faults
@@ -83,12 +58,8 @@ def known_defence(settings: Settings) -> Defence:
 
 
 def _answer_logits(defence: Defence, inputs: DefenceInput) -> Tensor:
-    """``log p`` (K,) of the defence's answer.
-
-    Raises:
-        SettingError: the answer does not depend on the views in a way that autograd can follow.
-        GuestError: the answer is wrong, or the file fails.
-    """
+    """``log p`` (K,) of the defence's answer. Raises SettingError: the answer does not depend on the views in a way
+    that autograd can follow. Raises GuestError: the answer is wrong, or the file fails."""
     with guest_errors(defence.guest):
         verdict = defence.answer(inputs)
     wrong = _wrong_with(verdict, len(inputs.template_features))
@@ -117,11 +88,6 @@ def attacker_sentences(settings: Settings) -> tuple[str, ...]:
     return (kind, "The steps are those of APGD in pyautoattack.") if search == "apgd" else (kind,)
 
 
-def guest_specs() -> tuple[str, ...]:
-    """``FILE.py:NAME`` of every defence that came from a file."""
-    return tuple(defence.guest for defence in DEFENCES.values() if defence.guest)
-
-
 def guest_sentences(names: Iterable[str], settings: Settings) -> tuple[str, ...]:
     """Sentences of the threat model about those of the defences that came from a user's own file."""
     guests = [DEFENCES[name] for name in names if DEFENCES[name].guest]
@@ -134,10 +100,8 @@ def guest_sentences(names: Iterable[str], settings: Settings) -> tuple[str, ...]
 
 
 def run_defence(name: str, inputs: DefenceInput) -> Verdict | DefenceFault | None:
-    """The answer of a defence; None: it has none under these settings.
-
-    A user's own defence gets copies, and any error of it becomes a :class:`DefenceFault`.
-    """
+    """The answer of a defence; None: it has none under these settings. A user's own defence gets copies, and any error
+    of it becomes a :class:`DefenceFault`."""
     defence = DEFENCES[name]
     if not defence.guest:
         return defence.run(inputs)
@@ -166,11 +130,8 @@ def compared() -> tuple[str, ...]:
 
 
 def with_defaults(names: Iterable[str]) -> tuple[str, ...]:
-    """``names`` and :func:`default_methods`, in the order of ``DEFENCES``.
-
-    Raises:
-        SettingError: a name that is not a defence, with the list of those that are.
-    """
+    """``names`` and :func:`default_methods`, in the order of ``DEFENCES``. Raises SettingError: a name that is not a
+    defence, with the list of those that are."""
     wanted = {*validated(names), *default_methods()}
     return tuple(name for name in DEFENCES if name in wanted)
 
@@ -185,32 +146,6 @@ def validated(names: Iterable[str]) -> tuple[str, ...]:
                 did_you_mean(name, DEFENCES, f"Methods: {', '.join(DEFENCES)}."),
             )
     return found
-
-
-def _add(defence: Defence) -> None:
-    added: list[str] = []
-    try:
-        for setting in defence.settings:
-            added.append(register(defence.name, setting))
-    except SettingError:
-        for name in added:
-            unregister(name)
-        raise
-    DEFENCES[defence.name] = defence
-    register_choices("adaptive.against", (EACH, *DEFENCES))
-
-
-def _add_guest(spec: str, defence: Defence) -> Defence:
-    known = DEFENCES.get(defence.name)
-    if known is not None and known.guest == spec:
-        return known
-    if known is not None:
-        raise GuestError(f"{place(spec)}: there is already a defence named {defence.name!r}.", "Choose another name.")
-    try:
-        _add(replace(defence, guest=spec))
-    except SettingError as error:
-        raise GuestError(f"{place(spec)}: {error.message}", error.hint) from error
-    return DEFENCES[defence.name]
 
 
 def _wrong_with(verdict: object, classes: int) -> str | None:
@@ -230,7 +165,7 @@ def _wrong_with(verdict: object, classes: int) -> str | None:
     return None if math.isfinite(verdict.margin) else "the margin is not a finite number."
 
 
-discover()
+_registry.discover(package, ORDER, rita.ABLATIONS)
 #: RITA moves its views against the offset that an attack on the whole picture causes, as DBD (Liu et al. 2026) and AGC
 #: (2026) do in other ways; not in the paper. Ensemble takes the same step: an average must stand beside it.
 PRESETS["step_back"] = RECOMMENDED.replace(step_back=0.4, ensemble_step_back=0.4)

@@ -1,28 +1,21 @@
 """SS-TPT: prompt tuning in which views count by what they share and how stable they are (arXiv 2606.06943)."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
-from typing import TYPE_CHECKING
-
-from rita_demo.defences.contract import TUNING_SENTENCE, Adaptive, Defence, DefenceInput, verdict_of
-from rita_demo.records import Verdict
+from rita_demo.defences.contract import TUNING_SENTENCE, Adaptive, Defence, DefenceInput, answer_of, method
+from rita_demo.defences.prompt_tuning import tuned_prompts
+from rita_demo.process.lazy import Tensor, torch
 from rita_demo.settings.setting import Setting
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 SHARED, STABLE = 0.4, 0.6  # weights of the two scores
 SHARPNESS = 0.25  # temperature of the weights
 SUREST = 3  # views whose entropy is lowered
-STEPS, RATE = 1, 5e-3  # of AdamW
 JITTER = 0.1  # brightness, contrast and saturation change by at most this share
 TINY = 1e-8
 
 
 def jittered(pixels: Tensor, seed: int) -> Tensor:
     """Views (N, 3, S, S) with brightness, contrast and saturation changed a little, each view by its own factors."""
-    import torch
-
     generator = torch.Generator().manual_seed(seed)
     factor = (1 + JITTER * (2 * torch.rand(3, len(pixels), 1, 1, 1, generator=generator) - 1)).to(pixels)
     bright = pixels * factor[0]
@@ -34,9 +27,7 @@ def jittered(pixels: Tensor, seed: int) -> Tensor:
 
 def view_weights(x: Tensor, log_p: Tensor, log_jittered: Tensor) -> Tensor:
     """``w = softmax(score / 0.25)`` (N,) from views (N, D) and log probabilities (N, K) before and after the jitter.
-
-    ``score = 0.4 min-max(1 / mean distance to the other views) + 0.6 min-max(1 / JS(p, p jittered))``.
-    """
+    ``score = 0.4 min-max(1 / mean distance to the other views) + 0.6 min-max(1 / JS(p, p jittered))``."""
     log_p, log_jittered = log_p.double(), log_jittered.double()  # the logs of a sure view are nearly equal
     distance = (2 - 2 * x @ x.T).double().clamp(min=TINY).sqrt()
     distance = (distance.sum(1) - distance.diagonal()) / max(len(x) - 1, 1)
@@ -54,9 +45,7 @@ def _min_max(score: Tensor) -> Tensor:
 
 def loss(log_p: Tensor, weight: Tensor) -> Tensor:
     """Mean entropy of the 3 surest views, plus the mean KL of each view to the weighted mean of the others."""
-    from rita_demo.method.confidence import entropy_of
-
-    entropy = entropy_of(log_p)
+    entropy = method.entropy_of(log_p)
     surest = entropy.topk(min(SUREST, len(entropy)), largest=False).values.mean()
     if len(log_p) == 1:
         return surest
@@ -67,32 +56,22 @@ def loss(log_p: Tensor, weight: Tensor) -> Tensor:
 
 def logits(inputs: DefenceInput) -> Tensor:
     """``sum_n w_n logits_n`` (K,) with the tuned prompts; differentiable in the views, the tuned prompt is a constant."""
-    import torch
-
-    from rita_demo.method import optimise_contexts
-    from rita_demo.method.dtypes import unit
-
     count, tau = min(inputs.own["views"], len(inputs.views)), inputs.temperature
-    x = unit(inputs.views[:count])
-    changed = unit(inputs.encode_pixels(jittered(inputs.view_pixels(count), inputs.seed)))
-    with torch.inference_mode(False), torch.enable_grad():
-        fixed, fixed_changed = x.detach().clone(), changed.detach().clone()
-        start = inputs.context.detach().clone()
-        with torch.no_grad():
-            z = inputs.encode(start)[:, 0]
-            weight = view_weights(fixed, *((v @ z.T / tau).log_softmax(-1) for v in (fixed, fixed_changed)))
+    x = method.unit(inputs.views[:count])
+    changed = method.unit(inputs.encode_pixels(jittered(inputs.view_pixels(count), inputs.seed)))
 
-        def value(prompts: Tensor) -> Tensor:
-            return loss((fixed @ prompts[:, 0].T / tau).log_softmax(-1), weight)
+    def log_answers(views: Tensor, prompts: Tensor) -> Tensor:
+        return (views @ prompts[:, 0].T / tau).log_softmax(-1)
 
-        tuned = optimise_contexts(inputs.encode, start, value, STEPS, RATE).features[:, 0]
-    weight = view_weights(x, *((v @ z.T / tau).log_softmax(-1) for v in (x, changed)))
-    return weight @ (x @ tuned.T / tau)
+    def weights(prompts: Tensor) -> Tensor:
+        return view_weights(x, log_answers(x, prompts), log_answers(changed, prompts))
 
+    def loss_from(fixed: Tensor, prompts: Tensor) -> Callable[[Tensor], Tensor]:
+        weight = weights(prompts)
+        return lambda now: loss(log_answers(fixed, now), weight)
 
-def answer(inputs: DefenceInput) -> Verdict:
-    """The weighted mean of the tuned logits."""
-    return verdict_of(logits(inputs).softmax(-1))
+    z, tuned = tuned_prompts(inputs, x, loss_from)
+    return weights(z) @ (x @ tuned.T / tau)
 
 
 DEFENCE = Defence(
@@ -105,7 +84,7 @@ DEFENCE = Defence(
     sees="prompts",
     input_description="16 views, each also jittered",
     reads_pixels=True,
-    answer=answer,
+    answer=answer_of(logits),
     adaptive=Adaptive("exact", logits, f"The gradient goes through the weights of the crops. {TUNING_SENTENCE}"),
     uses=(),
     dash="dot",

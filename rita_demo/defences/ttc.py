@@ -1,16 +1,9 @@
 """TTC, test-time counterattack: pixels are changed so that the feature leaves where the attack put it (Xing et al. 2025)."""
 
-from __future__ import annotations
-
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, verdict_of
-from rita_demo.records import Verdict
+from rita_demo.defences.changed_picture import changed_answer, changed_logits, climbed
+from rita_demo.defences.contract import Adaptive, Defence, DefenceInput
+from rita_demo.process.lazy import Tensor, torch
 from rita_demo.settings.setting import Setting
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 def counterattack(inputs: DefenceInput, pixels: Tensor) -> Tensor:
@@ -18,14 +11,8 @@ def counterattack(inputs: DefenceInput, pixels: Tensor) -> Tensor:
 
     ``delta_0`` is uniform noise. The feature's relative move ``tau = |f(x + delta_0) - f(x)| / |f(x)|`` is large where
     no attack is: then the noise alone is added. Else signed steps raise ``|f(x + delta) - f(x)|^2``, and the deltas of
-    step 0 to the last are averaged with weights ``softmax(ttc.beta * step)``.
-    """
-    import torch
-
-    from rita_demo.defences.pixel_gradient import pixel_gradient
-
+    step 0 to the last are averaged with weights ``softmax(ttc.beta * step)``."""
     own, radius = inputs.own, inputs.own["budget"] / 255
-    pixels = pixels.detach()
     generator = torch.Generator().manual_seed(inputs.seed)
     delta = radius * (2 * torch.rand(pixels.shape, generator=generator) - 1).to(pixels)
     delta = (pixels + delta).clamp(0, 1) - pixels
@@ -36,29 +23,10 @@ def counterattack(inputs: DefenceInput, pixels: Tensor) -> Tensor:
         return delta
     deltas = [delta]
     for _ in range(own["steps"]):
-        slope = pixel_gradient(lambda at: (inputs.encode_pixels(at) - clean).square().sum(), pixels + delta)
-        delta = (delta + own["step"] / 255 * slope.sign()).clamp(-radius, radius)
-        delta = (pixels + delta).clamp(0, 1) - pixels
+        delta = climbed(lambda at: (inputs.encode_pixels(at) - clean).square().sum(), pixels, delta, own)
         deltas.append(delta)
     weight = (own["beta"] * torch.arange(len(deltas), dtype=pixels.dtype)).softmax(0).to(pixels.device)
     return (weight[:, None, None, None] * torch.cat(deltas)).sum(0, keepdim=True)
-
-
-def logits(inputs: DefenceInput) -> Tensor:
-    """CLIP's logits (K,) of the changed picture; what is added counts as a constant."""
-    from rita_demo.defences.pixel_gradient import logits_of, with_added
-
-    pixels = inputs.view_pixels(1)
-    return logits_of(inputs, with_added(pixels, counterattack(inputs, pixels)))
-
-
-def answer(inputs: DefenceInput) -> Verdict:
-    """CLIP's answer to the changed picture."""
-    from rita_demo.defences.pixel_gradient import logits_of, with_added
-
-    pixels = inputs.view_pixels(1)
-    added = counterattack(inputs, pixels)
-    return replace(verdict_of(logits_of(inputs, with_added(pixels, added)).softmax(-1)), added=added[0])
 
 
 DEFENCE = Defence(
@@ -70,10 +38,10 @@ DEFENCE = Defence(
     sees="picture",
     input_description="1 view, changed",
     reads_pixels=True,
-    answer=answer,
+    answer=changed_answer(counterattack),
     adaptive=Adaptive(
         "identity",
-        logits,
+        changed_logits(counterattack),
         "The counterattack is computed anew on fresh noise in every step and held fixed in the gradient.",
     ),
     uses=("hand_prompt", "view_seed"),

@@ -1,20 +1,16 @@
-"""What an attacker differentiates: the model with one view, random crops, or a defence as a whole.
+"""What an attacker differentiates: the model with one view, random crops, or a defence as a whole. Built here because
+it needs the model, the views and the method at once; these folders do not import each other."""
 
-Built here because it needs the model, the views and the method at once; these folders do not import each other.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from rita_demo.attacks.loop.gradient_loop import Logits, SampledLogits
-from rita_demo.defences.contract import Defence, DefenceInput
-from rita_demo.method import Prompts, decision_logits
-from rita_demo.records import CacheState
+from rita_demo.defences.contract import DefenceInput
+from rita_demo.method import decision_logits
 from rita_demo.settings import Settings
 from rita_demo.views.boxes import area_fractions, draw_boxes
 from rita_demo.views.crops import crop
@@ -24,10 +20,8 @@ WHOLE_SQUARE_BOX = (np.array([[0.0, 0.0, 1.0, 1.0]], np.float32), np.array([Fals
 
 
 def single_view_logits(model: Backbone, template_features: Tensor) -> Logits:
-    """Plain CLIP's logits ``cos / tau`` (B, K) of pixels (B, 3, H, W), with the resize of view 0.
-
-    ``template_features`` (K, D): plain CLIP's prompt of every class.
-    """
+    """Plain CLIP's logits ``cos / tau`` (B, K) of pixels (B, 3, H, W), with the resize of view 0. ``template_features``
+    (K, D): plain CLIP's prompt of every class."""
 
     def logits(pixels: Tensor) -> Tensor:
         view_zero = [crop(square, *WHOLE_SQUARE_BOX, model.side)[0] for square in pixels]
@@ -37,10 +31,8 @@ def single_view_logits(model: Backbone, template_features: Tensor) -> Logits:
 
 
 def random_crop_logits(model: Backbone, template_features: Tensor, settings: Settings) -> SampledLogits:
-    """Plain CLIP's logits on ``attack_views`` fresh crops, (B, n, K).
-
-    Crops are drawn like the defence's views, without view 0 and without AugMix, which has no gradient.
-    """
+    """Plain CLIP's logits on ``attack_views`` fresh crops, (B, n, K). Crops are drawn like the defence's views, without
+    view 0 and without AugMix, which has no gradient."""
 
     def sampled_logits(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
         count = settings.attack_views
@@ -51,49 +43,37 @@ def random_crop_logits(model: Backbone, template_features: Tensor, settings: Set
     return sampled_logits
 
 
-def defence_logits(model: Backbone, prompts: Prompts, cache: CacheState, settings: Settings) -> SampledLogits:
-    """RITA's own logits (B, 1, K) on ``attack_views`` fresh views (the whole square and crops), decided
-    from ``cache``, which does not change: see :func:`rita_demo.method.decision_logits`."""
-
-    def sampled_logits(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
-        answers = []
-        for square, seed in zip(pixels, seeds):
-            views, shown = _random_views(square, seed, settings, model.side, settings.attack_views)
-            answers.append(decision_logits(model.encode_pixels(views), prompts, cache, settings, shown))
-        return torch.stack(answers)[:, None]
-
-    return sampled_logits
+def fixed_plan_logits(inputs: DefenceInput) -> Tensor:
+    """RITA's own logits (K,), with the transport plans as constants: :func:`rita_demo.method.decision_logits`."""
+    assert inputs.prompts is not None
+    assert inputs.cache is not None
+    return decision_logits(inputs.views, inputs.prompts, inputs.cache, inputs.settings, inputs.area_fraction)
 
 
-def adaptive_logits(model: Backbone, defence: Defence, inputs: DefenceInput, second: bool = False) -> SampledLogits:
-    """A defence's own logits (``second``: its second surrogate) (B, 1, K) on ``attack_views`` fresh views (only the whole square where the defence sees no
-    more). ``inputs``: everything but the views."""
-    settings = inputs.settings
-    count = 1 if defence.sees == "picture" else settings.attack_views
+def defence_logits(
+    model: Backbone, logits: Callable[[DefenceInput], Tensor], inputs: DefenceInput, sees: str = "views"
+) -> SampledLogits:
+    """A defence's own logits (B, 1, K) on ``attack_views`` fresh views: the whole square and crops, or only the whole
+    square where the defence ``sees`` the picture alone. ``logits``: (K,) of an input of the defence. ``inputs``:
+    everything but the views; the cache does not change."""
+    count = 1 if sees == "picture" else inputs.settings.attack_views
 
-    def sampled_logits(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
-        answers = []
-        for square, seed in zip(pixels, seeds):
-            views, shown = _random_views(square, seed, settings, model.side, count)
-            seen = replace(
-                inputs,
-                views=model.encode_pixels(views),
-                area_fraction=shown.to(square.device),
-                view_pixels=partial(_first, views),
-                encode_pixels=model.encode_pixels,
-                seed=seed,
-            )
-            answers.append(defence.attacked_logits(seen, second))
-        return torch.stack(answers)[:, None]
+    def answer(square: Tensor, seed: int) -> Tensor:
+        views, shown = _random_views(square, seed, inputs.settings, model.side, count)
+        seen = replace(
+            inputs,
+            views=model.encode_pixels(views),
+            area_fraction=shown.to(square.device),
+            view_pixels=lambda first: views[:first],
+            encode_pixels=model.encode_pixels,
+            seed=seed,
+        )
+        return logits(seen)
 
-    return sampled_logits
+    return lambda pixels, seeds: torch.stack([answer(*one) for one in zip(pixels, seeds)])[:, None]
 
 
 def _random_views(square: Tensor, seed: int, settings: Settings, side: int, count: int) -> tuple[Tensor, Tensor]:
     """Fresh views, and the fraction of the square's area that each shows."""
     boxes, flipped = draw_boxes(count, seed, settings.view_scale)
     return crop(square, boxes, flipped, side), torch.from_numpy(area_fractions(boxes))
-
-
-def _first(views: Tensor, count: int) -> Tensor:
-    return views[:count]

@@ -21,7 +21,7 @@ from rita_demo.records import BackboneInfo, ClassPrompts, EncodedViews, Picture,
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings
 from rita_demo.views.boxes import area_fractions
-from rita_demo.views.view_set import make_views
+from rita_demo.views.crops import make_views
 from rita_demo.vlm.backbone import Backbone, check_finite, is_out_of_memory, out_of_memory_error
 from rita_demo.vlm.prompts import build_prompts
 from rita_demo.vlm.registry import load
@@ -33,12 +33,8 @@ ENCODED_VIEWS_BYTES = 64 << 20  # of features: 512 pictures at 64 views of 512 n
 
 
 class LRUCache(Generic[V]):
-    """Values by key; the least recently used ones are evicted first. Thread-safe.
-
-    Args:
-        limit: the largest size of all values together.
-        size_of: the size of one value; by default 1.
-    """
+    """Values by key; the least recently used ones are evicted first. Thread-safe. ``limit``: the largest size of all
+    values together. ``size_of``: the size of one value; by default 1."""
 
     def __init__(self, limit: int, size_of: Callable[[V], int] = lambda _: 1) -> None:
         self._limit, self._size_of = limit, size_of
@@ -65,35 +61,28 @@ class LRUCache(Generic[V]):
 
 
 class EncodingEngine:
-    """A frozen model that encodes class names and pictures. :class:`rita_demo.engine.engine.Engine` is the whole."""
+    """A frozen model that encodes class names and pictures. :class:`rita_demo.engine.engine.Engine` is the whole.
+    ``info``: name, size, input side and device of the model."""
 
     def __init__(
         self, backbone: str | Backbone = "embedded", device: str | None = None, view_pixel_bytes: int = 0
     ) -> None:
         self._backbone = load(backbone, device) if isinstance(backbone, str) else backbone
+        self.info: BackboneInfo = self._backbone.info
         self._lock = threading.RLock()
         self._keeps_pixels = view_pixel_bytes > 0
         self._prompts: LRUCache[Any] = LRUCache(16)
         self._encoded_views: LRUCache[EncodedViews] = LRUCache(ENCODED_VIEWS_BYTES, lambda v: v.features.nbytes)
         self._view_pixels: LRUCache[np.ndarray] = LRUCache(view_pixel_bytes, lambda pixels: pixels.nbytes)
 
-    @property
-    def info(self) -> BackboneInfo:
-        """Name, size, input side and device of the model."""
-        return self._backbone.info
-
     def weights_key(self) -> str:
         """A hash of the model's weights: stored results of other weights do not fit."""
         return self._backbone.weights_key()
 
     def encode_classes(self, names: Sequence[str], settings: Settings) -> ClassPrompts:
-        """Class names -> prompts and their features (K, M, D).
-
-        Raises:
-            VocabularyError: a name cannot be tokenised.
-            DataError: the class descriptions cannot be used.
-            SettingError: ``hand_prompt`` is a dataset's prompt, and these names are of no dataset.
-        """
+        """Class names -> prompts and their features (K, M, D). Raises VocabularyError: a name cannot be tokenised.
+        Raises DataError: the class descriptions cannot be used. Raises SettingError: ``hand_prompt`` is a dataset's
+        prompt, and these names are of no dataset."""
         prompts = self._prompt_set(tuple(names), settings)
         return ClassPrompts(
             names=tuple(prompts.names),
@@ -147,11 +136,8 @@ class EncodingEngine:
 
     @contextmanager
     def _model_lock(self) -> Iterator[None]:
-        """The model for one caller.
-
-        Raises:
-            BackboneError: the device's memory does not suffice, after smaller batches of views were tried.
-        """
+        """The model for one caller. Raises BackboneError: the device's memory does not suffice, after smaller batches
+        of views were tried."""
         with self._lock:
             try:
                 yield

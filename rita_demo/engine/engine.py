@@ -1,18 +1,16 @@
-"""The engine: one loaded model for everybody; numpy above it, torch below it.
-
-It keeps no visitor's state: a cache (the page's memory) is an argument and a result. ``encoding.py`` has
-the first part: the model, its lock and caches.
-"""
+"""The engine: one loaded model for everybody; numpy above it, torch below it. It keeps no visitor's state: a cache (the
+page's memory) is an argument and a result. ``encoding.py`` has the first part: the model, its lock and caches."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import torch
 
-from rita_demo import method
+from rita_demo import method, records
 from rita_demo.attacks import access_of
 from rita_demo.attacks.loop import run
 from rita_demo.attacks.loop.gradient_loop import SampledLogits
@@ -23,22 +21,7 @@ from rita_demo.engine.conversion import tensor_to_numpy, to_numpy, to_torch
 from rita_demo.engine.encoding import EncodingEngine, class_prompts_key
 from rita_demo.process.cpu_threads import parallel_chunks
 from rita_demo.process.generators import run_to_end, step_of
-from rita_demo.records import (
-    AttackTrace,
-    BackboneInfo,
-    CacheState,
-    ClassPrompts,
-    DefenceFault,
-    EncodedViews,
-    Exclusions,
-    Picture,
-    SinkhornHistory,
-    TheoremBounds,
-    Trace,
-    Transport,
-    Tuning,
-    Verdict,
-)
+from rita_demo.records import AttackTrace, CacheState, ClassPrompts, EncodedViews, Picture, TheoremBounds
 from rita_demo.settings import Settings
 from rita_demo.views.crops import crop
 
@@ -49,34 +32,22 @@ AttackLoop = Generator[tuple[int, int], None, list[AttackTrace]]
 
 
 class Engine(EncodingEngine):
-    """A frozen model. Thread-safe: one lock guards the model.
+    """A frozen model. Thread-safe: one lock guards the model. Raises BackboneError: the model cannot be loaded. From
+    every method: the device's memory does not suffice, or the model's output is not finite.
 
     Args:
-        backbone: ``"embedded"``, ``"ARCH:TAG"`` of open_clip, or ``"ARCH:/path/to/checkpoint"``; or a
-            model that is already loaded.
-        device: a torch device name; None: ``RITA_DEVICE``, else CUDA, then MPS,
-            then CPU. A loaded model stays where it is.
-        view_pixel_bytes: room for the pixels of encoded views, so that :meth:`view_pixels` need not draw
-            them a second time; 0 keeps none.
-
-    Raises:
-        BackboneError: the model cannot be loaded. From every method: the device's memory does not suffice,
-            or the model's output is not finite.
-    """
+        backbone: ``"embedded"``, ``"ARCH:TAG"`` of open_clip, or ``"ARCH:/path/to/checkpoint"``; or a model that is
+            already loaded.
+        device: a torch device name; None: ``RITA_DEVICE``, else CUDA, then MPS, then CPU. A loaded model stays where it
+            is.
+        view_pixel_bytes: room for the pixels of encoded views, so that :meth:`view_pixels` need not draw them a second
+            time; 0 keeps none."""
 
     # --- attacks
 
-    def attack(
-        self,
-        picture: Picture,
-        class_prompts: ClassPrompts,
-        settings: Settings,
-        label: int,
-        target: int | None = None,
-        cache: CacheState | None = None,
-    ) -> AttackTrace:
-        """Attack the square. See :meth:`attack_steps`."""
-        return run_to_end(self.attack_steps(picture, class_prompts, settings, label, target, cache))
+    def attack(self, *request: Any, **more: Any) -> AttackTrace:
+        """Attack the square, with the arguments of :meth:`attack_steps`."""
+        return run_to_end(self.attack_steps(*request, **more))
 
     def attack_steps(
         self,
@@ -87,13 +58,12 @@ class Engine(EncodingEngine):
         target: int | None = None,
         cache: CacheState | None = None,
     ) -> Generator[tuple[int, int], None, AttackTrace]:
-        """The same one step at a time: yields (steps done, steps), returns the trace.
-
-        The lock is held during a step, not between two, so that a visitor who leaves does not block others. ``cache``: what
-        the defence decides from, for the attack through the defence; None: an empty one.
-        """
-        models = (self._attack_model(class_prompts, settings, cache, second) for second in (False, True))
-        loop = self._attack_loop([picture], class_prompts, settings, [label], [settings.attack_seed], [target], *models)
+        """The same one step at a time: yields (steps done, steps), returns the trace. The lock is held during a step,
+        not between two, so that a visitor who leaves does not block others. ``cache``: what the defence decides from,
+        for the attack through the defence; None: an empty one."""
+        models = self._attack_models(class_prompts, settings, cache)
+        which = [label], [settings.attack_seed], [target], *models
+        loop = self._attack_loop([picture], class_prompts, settings, *which)
         return (yield from self._finished([loop], one_core=not access_of(settings)))[0]
 
     @property
@@ -110,30 +80,20 @@ class Engine(EncodingEngine):
         seeds: Sequence[int],
         targets: Sequence[int | None] | None = None,
     ) -> list[AttackTrace]:
-        """:meth:`attack` on squares of one size, each with its own seed: on a small tower each on a core of its own, with
-        the same bits; else in one batch, the same up to rounding.
-
-        Not for attacks through crops or the defence.
-        """
+        """:meth:`attack` on squares of one size, each with its own seed: on a small tower each on a core of its own,
+        with the same bits; else in one batch, the same up to rounding. Not for attacks through crops or the defence."""
         targets = targets or [None] * len(pictures)
         each = [slice(n, n + 1) for n in range(len(pictures))] if self._backbone.one_core else [slice(None)]
         loops = [self._attack_loop(pictures[n], class_prompts, settings, labels[n], seeds[n], targets[n]) for n in each]
         return run_to_end(self._finished(loops, one_core=True))
 
     def _attack_loop(
-        self,
-        pictures: Sequence[Picture],
-        class_prompts: ClassPrompts,
-        settings: Settings,
-        labels: Sequence[int],
-        seeds: Sequence[int],
-        targets: Sequence[int | None],
-        sampled: SampledLogits | None = None,
-        second: SampledLogits | None = None,
+        self, pictures: Sequence[Picture], class_prompts: ClassPrompts, settings: Settings, *which: Any
     ) -> AttackLoop:
+        """``which``: labels, seeds and targets, one of each per picture; then the results of :meth:`_attack_models`."""
         logits = attack_models.single_view_logits(self._backbone, self._tensor(class_prompts.template_features))
-        squares = torch.stack([self._pixels(picture) for picture in pictures])
-        return run.attack_steps(logits, squares, settings, labels, seeds, targets, sampled, class_prompts.names, second)
+        squares, names = torch.stack([self._pixels(picture) for picture in pictures]), class_prompts.names
+        return run.attack_steps(logits, squares, settings, *which, names=names)
 
     def _finished(self, loops: Sequence[AttackLoop], one_core: bool) -> AttackLoop:
         """The loops' steps, side by side, and all traces. The lock is held during a step and not between two."""
@@ -151,25 +111,31 @@ class Engine(EncodingEngine):
                 return [to_numpy(trace) for trace in chain(*traces)]
             yield progress[0]
 
-    def _attack_model(
-        self, class_prompts: ClassPrompts, settings: Settings, cache: CacheState | None, second: bool = False
-    ) -> SampledLogits | None:
-        """What the attacker of these settings differentiates; None: plain CLIP, or there is no ``second`` surrogate."""
+    def _attack_models(
+        self, class_prompts: ClassPrompts, settings: Settings, cache: CacheState | None
+    ) -> tuple[SampledLogits | None, SampledLogits | None]:
+        """What the attacker of these settings differentiates (None: plain CLIP), and the second surrogate."""
         access = access_of(settings)
-        adaptive = known_defence(settings).adaptive if settings.attack == "adaptive" else None
-        if second and (adaptive is None or adaptive.second is None):
-            return None
         if access == "crops":
             hand = self._tensor(class_prompts.template_features)
-            return attack_models.random_crop_logits(self._backbone, hand, settings)
-        if access == "defence":
-            state = to_torch(self.compatible_cache(cache, class_prompts, settings), self._backbone.device)
-            prompts = self._method_prompts(class_prompts, settings)
-            if settings.attack == "adaptive":
-                inputs = replace(self._defence_input(None, class_prompts, settings), prompts=prompts, cache=state)
-                return attack_models.adaptive_logits(self._backbone, known_defence(settings), inputs, second)
-            return attack_models.defence_logits(self._backbone, prompts, state, settings)
-        return None
+            return attack_models.random_crop_logits(self._backbone, hand, settings), None
+        if access != "defence":
+            return None, None
+        inputs = replace(
+            self._defence_input(None, class_prompts, settings),
+            prompts=self._method_prompts(class_prompts, settings),
+            cache=to_torch(self.compatible_cache(cache, class_prompts, settings), self._backbone.device),
+        )
+        if settings.attack != "adaptive":
+            return attack_models.defence_logits(self._backbone, attack_models.fixed_plan_logits, inputs), None
+        known = known_defence(settings)
+        first, second = (
+            attack_models.defence_logits(
+                self._backbone, partial(known.attacked_logits, second=second), inputs, known.sees
+            )
+            for second in (False, True)
+        )
+        return first, second if known.adaptive and known.adaptive.second else None
 
     # --- RITA's cache and decision
 
@@ -194,24 +160,20 @@ class Engine(EncodingEngine):
         class_prompts: ClassPrompts,
         cache: CacheState | None,
         settings: Settings,
-        tuning: Tuning | None = None,
-        exclusions: Exclusions | None = None,
-    ) -> tuple[Trace, CacheState]:
-        """RITA's decision from features alone, and the cache after it.
+        tuning: records.Tuning | None = None,
+        exclusions: records.Exclusions | None = None,
+    ) -> tuple[records.Trace, CacheState]:
+        """RITA's decision from features alone, and the cache after it. Raises SettingError: ``class_prompts`` is of
+        another model; ``exclusions`` leaves no view, or a class no prompt, or names an item that does not exist.
 
         Args:
             cache: None, or one of other classes or another model: an empty one.
-            tuning: an earlier trace's prompt update, to skip the text encoder when only transport or cache
-                settings changed.
-            exclusions: views and prompts that get no mass but keep their place in the trace, and items of
-                ``cache`` (class, slot) that are removed first.
-
-        Raises:
-            SettingError: ``class_prompts`` is of another model; ``exclusions`` leaves no view, or a class no
-                prompt, or names an item that does not exist.
-        """
+            tuning: an earlier trace's prompt update, to skip the text encoder when only transport or cache settings
+                changed.
+            exclusions: views and prompts that get no mass but keep their place in the trace, and items of ``cache``
+                (class, slot) that are removed first."""
         cache = self.compatible_cache(cache, class_prompts, settings)
-        exclusions = exclusions or Exclusions()
+        exclusions = exclusions or records.Exclusions()
         with self._model_lock():
             prompts = self._method_prompts(class_prompts, settings)
             view_mask, weight = method.apply_to_views(exclusions, len(encoded_views.features), prompts.weight)
@@ -226,26 +188,16 @@ class Engine(EncodingEngine):
             )
         return to_numpy(trace), to_numpy(after)
 
-    def tune(self, encoded_views: EncodedViews, class_prompts: ClassPrompts, settings: Settings) -> Tuning:
+    def tune(self, encoded_views: EncodedViews, class_prompts: ClassPrompts, settings: Settings) -> records.Tuning:
         """The prompt update of :meth:`decide` alone, to be stored and passed back to it."""
         with self._model_lock():
-            prompts = self._checked_prompts(class_prompts, settings)
-            tuning = method.tune(
-                prompts.encode,
-                prompts.context,
-                method.unit(self._tensor(encoded_views.features)),  # as decide does
-                prompts.weight,
-                settings,
-                self._backbone.temperature,
-                prompts.features,
-            )
+            x = method.unit(self._tensor(encoded_views.features))  # as decide does
+            tuning = method.tune(self._method_prompts(class_prompts, settings), x, settings)
         return to_numpy(tuning)
 
-    def sinkhorn_history(self, solved: Transport, k: int, settings: Settings) -> SinkhornHistory:
-        """The iterations behind a trace's transport of class ``k``; see :func:`rita_demo.method.sinkhorn_history`.
-
-        It runs on the CPU: one small problem, many short steps.
-        """
+    def sinkhorn_history(self, solved: records.Transport, k: int, settings: Settings) -> records.SinkhornHistory:
+        """The iterations behind a trace's transport of class ``k``; see :func:`rita_demo.method.sinkhorn_history`. It
+        runs on the CPU: one small problem, many short steps."""
         return to_numpy(method.sinkhorn_history(to_torch(solved, CPU), k, settings))
 
     # --- all defences
@@ -256,19 +208,16 @@ class Engine(EncodingEngine):
         class_prompts: ClassPrompts,
         settings: Settings,
         names: Iterable[str] = ("clip", "ensemble"),
-        decide: Callable[[Settings], Trace] | None = None,
+        decide: Callable[[Settings], records.Trace] | None = None,
         picture: Picture | None = None,
-    ) -> dict[str, Verdict | DefenceFault]:
-        """The defences' answers from the same encoded views, by name; without those that have none.
+    ) -> dict[str, records.Verdict | records.DefenceFault]:
+        """The defences' answers from the same encoded views, by name; without those that have none. Raises
+        SettingError: a setting of a defence that cannot be used with these classes.
 
         Args:
             names: of ``DEFENCES``; those that tune prompts cost a prompt update each.
             decide: RITA's decision on these views with the given settings, for RITA and its ablations.
-            picture: the views' picture; without it, a defence that reads pixels has no answer.
-
-        Raises:
-            SettingError: a setting of a defence that cannot be used with these classes.
-        """
+            picture: the views' picture; without it, a defence that reads pixels has no answer."""
         with self._model_lock():
             inputs = self._defence_input(encoded_views, class_prompts, settings, picture)
             names = [name for name in names if picture is not None or not DEFENCES[name].reads_pixels]
@@ -312,28 +261,21 @@ class Engine(EncodingEngine):
 
     # --- numbers of the paper's figures, from features alone
 
-    def theorem_bounds(self, trace: Trace) -> TheoremBounds:
+    def theorem_bounds(self, trace: records.Trace) -> TheoremBounds:
         """Definition 14 for every class of a decided picture; the analysis computes ``exact``."""
-        x, z = (torch.from_numpy(a) for a in (trace.view_features, trace.prompt_features))
-        weight = torch.from_numpy(trace.prompt_weight)
-        lower, upper, gap, bures = (tensor_to_numpy(part) for part in method.theorem_bounds(x, z, z_weight=weight))
+        given = (torch.from_numpy(a) for a in (trace.view_features, trace.prompt_features, trace.prompt_weight))
+        lower, upper, gap, bures = (tensor_to_numpy(part) for part in method.theorem_bounds(*given))
         unknown = np.full(len(lower), np.nan)
         return TheoremBounds(lower, upper, gap, bures, unknown, 2 * trace.prompt_transport.distance)
 
     def kl_to_one_hot(self, features: np.ndarray, labels: np.ndarray, class_prompts: ClassPrompts) -> np.ndarray:
         """Definition 15: (K,) nats for features (n, D) of classes ``labels`` (n,); NaN for a class without any."""
-        return tensor_to_numpy(
-            method.kl_to_one_hot(
-                torch.from_numpy(np.ascontiguousarray(features, np.float32)),
-                torch.from_numpy(np.asarray(labels, np.int64)),
-                torch.from_numpy(class_prompts.features),
-                torch.from_numpy(class_prompts.weight),
-                temperature=class_prompts.temperature,
-            )
-        )
+        x, k = torch.as_tensor(features, dtype=torch.float32), torch.as_tensor(labels, dtype=torch.long)
+        z, weight = torch.from_numpy(class_prompts.features), torch.from_numpy(class_prompts.weight)
+        return tensor_to_numpy(method.kl_to_one_hot(x, k, z, weight, temperature=class_prompts.temperature))
 
 
-def empty_cache_for(info: BackboneInfo, names: Sequence[str], settings: Settings) -> CacheState:
+def empty_cache_for(info: records.BackboneInfo, names: Sequence[str], settings: Settings) -> CacheState:
     """What :meth:`Engine.empty_cache` returns, for a model that is loaded in another process."""
     key = class_prompts_key(info.name, tuple(names))
     return to_numpy(method.empty(len(names), settings.slots, info.width, key))

@@ -1,15 +1,19 @@
 """The paper's method: pure functions on feature tensors, independent of the model. Start with ``rita.py``."""
 
-from rita_demo.method.attack_gradient import decision_logits
 from rita_demo.method.cache import cache_transport, empty, remove, resize, update
-from rita_demo.method.confidence import agreement_weight, assess, view_log_probability, view_weight
-from rita_demo.method.cost import cosine_cost, text_mean
-from rita_demo.method.dtypes import unit
+from rita_demo.method.confidence import (
+    agreement_weight,
+    area_based_weight,
+    assess,
+    entropy_of,
+    view_log_probability,
+    view_weight,
+)
+from rita_demo.method.cost import cosine_cost, text_mean, unit
 from rita_demo.method.exclusions import apply_to_cache, apply_to_views
-from rita_demo.method.kl import kl_to_one_hot
 from rita_demo.method.procrustes import align
-from rita_demo.method.rita import Prompts, decide
+from rita_demo.method.rita import decide, decision_logits
 from rita_demo.method.sinkhorn import entropic_value, sinkhorn_history, transport, transport_options
 from rita_demo.method.step_back import step_back
-from rita_demo.method.theorem import theorem_bounds
-from rita_demo.method.tuning import optimise_contexts, tune
+from rita_demo.method.theorem import kl_to_one_hot, theorem_bounds
+from rita_demo.method.tuning import Prompts, entropy_of_mean, most_confident, optimise_contexts, tune

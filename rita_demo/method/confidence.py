@@ -1,13 +1,14 @@
 """Definition 8: confidence and pseudo-label of each view, and the views' weights."""
 
 import math
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from rita_demo.method.cost import text_mean
-from rita_demo.method.dtypes import unit
+from rita_demo.method.cost import text_mean, unit
 from rita_demo.records import Confidence
+from rita_demo.settings import Settings
 
 CONFIDENCE_TEMPERATURE = 0.5  # nats; AWT
 AGREEMENT_NEIGHBOURS, AGREEMENT_TEMPERATURE = 20, 0.01  # R-TPT
@@ -15,10 +16,8 @@ MIN_AREA_WEIGHT = 1e-3  # above 0, so that a single view of the whole square has
 
 
 def view_log_probability(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float) -> Tensor:
-    """``log p_n(k) = log_softmax_k(mean_m cos(x_n, z_km) / tau)`` (definition 8): (N, K).
-
-    With the printed formula's "sum up to tau M" the entropy would stay at log K, so tau divides here.
-    """
+    """``log p_n(k) = log_softmax_k(mean_m cos(x_n, z_km) / tau)`` (definition 8): (N, K). With the printed formula's
+    "sum up to tau M" the entropy would stay at log K, so tau divides here."""
     return (unit(x) @ text_mean(z, z_weight).T / temperature).log_softmax(-1)
 
 
@@ -27,34 +26,35 @@ def entropy_of(log_probability: Tensor) -> Tensor:
     return -(log_probability.exp() * log_probability).sum(-1).clamp(max=0)
 
 
-def assess(
-    x: Tensor, z: Tensor, z_weight: Tensor, *, temperature: float, max_entropy: float, entropy_unit: str = "nats"
-) -> Confidence:
+def assess(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float, settings: Settings) -> Confidence:
     """Probability, entropy and pseudo-label of each view; kept when ``H_n <= gamma`` (definition 8).
 
     Args:
         x: (N, D) view features. z: (K, M, D) prompts. z_weight: (K, M), rows sum to 1.
         temperature: tau, 0.01 for CLIP.
-        max_entropy: gamma, in nats, or as a share of log K with ``entropy_unit="share_of_log_k"``.
-    """
+        settings: max_entropy (gamma) and entropy_unit: nats, or ``share_of_log_k``, as a share of log K."""
     log_p = view_log_probability(x, z, z_weight, temperature)
-    limit = max_entropy * (math.log(len(z)) if entropy_unit == "share_of_log_k" else 1.0)
+    limit = settings.max_entropy * (math.log(len(z)) if settings.entropy_unit == "share_of_log_k" else 1.0)
     entropy = entropy_of(log_p)
     return Confidence(log_p.exp(), entropy, log_p.argmax(-1), entropy <= limit, float(limit))
 
 
-def view_weight(x: Tensor, confidence: Confidence, kind: str, area_fraction: Tensor | None = None) -> Tensor:
+def view_weight(
+    x: Tensor, confidence: Confidence, kind: str, area_fraction: Tensor | None = None, mask: Tensor | None = None
+) -> Tensor:
     """The mass of each view (N,), sums to 1 (uniform in definition 4).
 
     ``confidence`` is ``softmax(-H / 0.5)`` (AWT); ``agreement`` is :func:`agreement_weight`. Beyond the paper: ``area``
     is :func:`area_weight`, because a perturbation made for the whole square has less effect on a smaller crop;
-    ``shown`` is proportional to the area, because a larger view contains more of the picture.
-
-    Args:
-        area_fraction: (N,) area of each view as a share of the square, in (0, 1]; None: the same for all.
-    """
+    ``shown`` is proportional to the area, because a larger view contains more of the picture. ``area_fraction``: (N,)
+    area of each view as a share of the square, in (0, 1]; None: the same for all. ``mask``: (N,) bool; the other views
+    have weight 0."""
     x = unit(x)
     N = len(x)
+    if mask is not None:
+        weight, present = x.new_zeros(N), replace(confidence, entropy=confidence.entropy[mask])
+        weight[mask] = view_weight(x[mask], present, kind, None if area_fraction is None else area_fraction[mask])
+        return weight
     if kind == "uniform":
         return x.new_full((N,), 1 / N)
     if kind == "confidence":
@@ -71,10 +71,7 @@ def area_based_weight(kind: str, area_fraction: Tensor) -> Tensor:
 
 def area_weight(area_fraction: Tensor) -> Tensor:
     """Weights (N,) that sum to 1, proportional to ``1 - area_fraction``, at least 0.001 before scaling.
-
-    Args:
-        area_fraction: (N,) area of each view as a share of the square, in (0, 1].
-    """
+    ``area_fraction``: (N,) area of each view as a share of the square, in (0, 1]."""
     rest = (1 - area_fraction).clamp(min=MIN_AREA_WEIGHT)
     return rest / rest.sum()
 

@@ -1,28 +1,35 @@
-"""Definition 5: the cost of moving a view onto a prompt."""
+"""Definition 5, the cost of moving a view onto a prompt, and the number types of the method. Half precision becomes
+float32, because log-domain Sinkhorn divides by lambda. float64 stays float64 for exact tests."""
 
 import torch
 from torch import Tensor
 
-from rita_demo.method.dtypes import unit
+
+def at_least_float32(values: Tensor) -> Tensor:
+    """``values`` as float32; float64 stays float64."""
+    return values if values.dtype in (torch.float32, torch.float64) else values.float()
+
+
+def to_float64(values: Tensor) -> Tensor:
+    """``values`` as float64, for small linear systems and differences of close directions. Apple's ``mps`` has no
+    float64 and keeps at least float32."""
+    return at_least_float32(values) if values.device.type == "mps" else values.double()
+
+
+def unit(values: Tensor) -> Tensor:
+    """Rows of ``values`` (..., D) scaled to length 1, at least float32; a zero row stays zero."""
+    return torch.nn.functional.normalize(at_least_float32(values), dim=-1)
 
 
 def cosine_cost(x: Tensor, z: Tensor) -> Tensor:
-    """``C_k[n, m] = 1 - cos(x_n, z_km)`` (definition 5).
-
-    Args:
-        x: (N, D) view features. z: (K, M, D) atoms. Rows are scaled to length 1 in float32; a zero row (padding)
-            costs 1.
-
-    Returns:
-        (K, N, M) cosine distances in [0, 2], differentiable with respect to both.
-    """
+    """``C_k[n, m] = 1 - cos(x_n, z_km)`` (definition 5). ``x``: (N, D) view features. ``z``: (K, M, D) atoms. Rows are
+    scaled to length 1 in float32; a zero row (padding) costs 1. Returns (K, N, M) cosine distances in [0, 2],
+    differentiable with respect to both."""
     return (1 - torch.einsum("nd,kmd->knm", unit(x), unit(z))).clamp(0, 2)
 
 
 def text_mean(z: Tensor, z_weight: Tensor) -> Tensor:
-    """``zbar_k = sum_m w_km z_km`` (definition 10): the mean prompt of each class, not scaled.
-
-    ``z`` (K, M, D) unit rows, ``z_weight`` (K, M) rows sum to 1; returns (K, D), length at most 1.
-    """
+    """``zbar_k = sum_m w_km z_km`` (definition 10): the mean prompt of each class, not scaled. ``z`` (K, M, D) unit
+    rows, ``z_weight`` (K, M) rows sum to 1; returns (K, D), length at most 1."""
     z = unit(z)
     return torch.einsum("kmd,km->kd", z, z_weight.to(z))

@@ -10,10 +10,7 @@ from rita_demo.records.errors import SettingError
 
 def apply_to_views(exclusions: Exclusions, count: int, weight: Tensor) -> tuple[Tensor | None, Tensor]:
     """The mask of the ``count`` views that remain (N,), None for all, and the prompt weights (K, M), rows sum to 1.
-
-    Raises:
-        SettingError: no view remains, or no prompt of a class.
-    """
+    Raises SettingError: no view remains, or no prompt of a class."""
     view_mask = None
     if exclusions.views:
         remaining = [n not in exclusions.views for n in range(count)]
@@ -32,11 +29,7 @@ def apply_to_views(exclusions: Exclusions, count: int, weight: Tensor) -> tuple[
 
 
 def apply_to_cache(exclusions: Exclusions, cache: CacheState) -> CacheState:
-    """The cache without the excluded items.
-
-    Raises:
-        SettingError: one of the items does not exist.
-    """
+    """The cache without the excluded items. Raises SettingError: one of the items does not exist."""
     # Later slots first, so that the earlier ones keep their number.
     for k, slot in sorted(exclusions.cache_items, reverse=True):
         try:

@@ -1,13 +1,12 @@
 """Definition 10: rotate the cached views of a class so that their mean points at its mean prompt.
 
 ``W_k = argmin_{W orthogonal} ||X_k W - 1 zbar_k'||_F``. The target repeats one vector, so only the image of the mean
-direction of X_k is fixed (the direction of zbar_k); ``completion`` chooses the other dimensions.
-"""
+direction of X_k is fixed (the direction of zbar_k); ``completion`` chooses the other dimensions."""
 
 import torch
 from torch import Tensor
 
-from rita_demo.method.dtypes import at_least_float32, to_float64, unit
+from rita_demo.method.cost import at_least_float32, to_float64, unit
 from rita_demo.records import Alignment
 
 MIN_MEAN_LENGTH = 1e-6  # a mean of views that is shorter has no direction
@@ -15,18 +14,15 @@ OPPOSITE_TOLERANCE = 1e-4  # unit vectors with a smaller |u + v| are opposite an
 
 
 def align(features: Tensor, count: Tensor, text_mean: Tensor, completion: str = "smallest_rotation") -> Alignment:
-    """Rotate every class's cached views onto its mean prompt (definition 10).
+    """Rotate every class's cached views onto its mean prompt (definition 10). Returns (K, J, D) aligned unit rows,
+    zeros where empty; resultant length r_k in [0, 1]; angle in [0, pi].
 
     Args:
         features: (K, J, D), rows from ``count`` on are ignored. count: (K,) filled slots.
         text_mean: (K, D), zbar_k, any length.
-        completion: ``smallest_rotation`` rotates in the plane of the two directions and is the identity elsewhere. Where
-            the plane is undefined (opposite directions, a sum of zero) nothing is rotated and a note gives the reason.
-            ``svd`` is U V' of the SVD of X'Y; rounding noise decides its other dimensions.
-
-    Returns:
-        (K, J, D) aligned unit rows, zeros where empty; resultant length r_k in [0, 1]; angle in [0, pi].
-    """
+        completion: ``smallest_rotation`` rotates in the plane of the two directions and is the identity elsewhere.
+            Where the plane is undefined (opposite directions, a sum of zero) nothing is rotated and a note gives the
+            reason. ``svd`` is U V' of the SVD of X'Y; rounding noise decides its other dimensions."""
     X = at_least_float32(features)
     filled = torch.arange(X.shape[1], device=X.device) < count[:, None]
     X = torch.where(filled[..., None], X, 0)
@@ -53,11 +49,9 @@ def align(features: Tensor, count: Tensor, text_mean: Tensor, completion: str = 
 
 
 def _rotate(X: Tensor, u: Tensor, v: Tensor) -> Tensor:
-    """The rotation that maps u to v and is the identity outside their plane, on rows (K, J, D).
-
-    Two reflections: the first maps u to -u, the second, across u + v, maps -u to v. Their product is orthogonal up to
-    rounding for all u and v; the closed form with ``1 / (1 + u.v)`` is not.
-    """
+    """The rotation that maps u to v and is the identity outside their plane, on rows (K, J, D). Two reflections: the
+    first maps u to -u, the second, across u + v, maps -u to v. Their product is orthogonal up to rounding for all u and
+    v; the closed form with ``1 / (1 + u.v)`` is not."""
     for mirror in (u, unit(u + v)):
         mirror = mirror.to(X)[:, None, :]
         X = X - 2 * (X * mirror).sum(-1, keepdim=True) * mirror

@@ -1,46 +1,28 @@
 """Algorithm 1 of the paper: one decision from the views of one picture.
 
 ``decide`` is a pure function. The same views, prompts, cache and settings give the same trace. The given cache is not
-changed; the updated one is returned beside the trace.
-"""
+changed; the updated one is returned beside the trace."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from rita_demo.method import cache as cache_state
 from rita_demo.method.confidence import assess, view_log_probability, view_weight
-from rita_demo.method.cost import cosine_cost, text_mean
-from rita_demo.method.dtypes import unit
+from rita_demo.method.cost import cosine_cost, text_mean, unit
 from rita_demo.method.procrustes import align
-from rita_demo.method.sinkhorn import transport, transport_options
+from rita_demo.method.sinkhorn import linear_gradient, transport, transport_options
 from rita_demo.method.step_back import crop_offset, step_back
-from rita_demo.method.tuning import Encode, tune
+from rita_demo.method.tuning import Prompts, tune
 from rita_demo.process.cpu_threads import single_threaded
-from rita_demo.records import CacheState, CacheUpdate, Confidence, Trace, Tuning, Verdict
+from rita_demo.records import CacheState, CacheUpdate, Trace, Transport, Tuning, Verdict
 from rita_demo.settings import Settings
-
-
-@dataclass(frozen=True)
-class Prompts:
-    """The class prompts as the method needs them, independent of the model.
-
-    ``encode`` maps contexts (M, L, E) to unit features (K, M, D) and is differentiable. ``context`` (M, L, E) holds the
-    initial contexts, ``features`` (K, M, D) their encoding. ``weight`` (K, M): rows sum to 1, 0 for padding.
-    ``temperature`` is tau = 1 / logit scale.
-    """
-
-    encode: Encode
-    context: Tensor
-    features: Tensor
-    weight: Tensor
-    temperature: float
 
 
 def decide(
@@ -52,24 +34,21 @@ def decide(
     view_mask: Tensor | None = None,
     area_fraction: Tensor | None = None,
 ) -> tuple[Trace, CacheState]:
-    """``argmin_k d_OT(k) + alpha d_cOT(k)`` (definition 12), in the order of Algorithm 1.
+    """``argmin_k d_OT(k) + alpha d_cOT(k)`` (definition 12), in the order of Algorithm 1. Returns the trace, and the
+    cache after this picture. The caller decides whether to keep that cache: the clean and the attacked picture are both
+    decided from the same earlier cache.
 
     Args:
         view_features: (N, D) features of the views, view 0 first.
         prompts: the class prompts.
         cache: the cache before this picture; it is not changed.
         settings: all settings of the method.
-        tuning: the ``tuning`` of an earlier trace with the same views, prompts and tuning settings. It saves the
-            prompt update when another setting changes.
+        tuning: the ``tuning`` of an earlier trace with the same views, prompts and tuning settings. It saves the prompt
+            update when another setting changes.
         view_mask: (N,) bool, the views that take part; None: all. The others carry no mass, enter neither cache nor
             loss, and keep their row in the trace.
         area_fraction: (N,) area of each view as a share of the square, in (0, 1], for ``view_weight`` ``area`` and
-            ``shown`` and for ``step_back``. None: unknown; the views have equal weight and there is no step.
-
-    Returns:
-        The trace, and the cache after this picture. The caller decides whether to keep that cache: the clean and the
-        attacked picture are both decided from the same earlier cache.
-    """
+            ``shown`` and for ``step_back``. None: unknown; the views have equal weight and there is no step."""
     stage = _StageTimer(view_features.device)
     before = cache_state.resize(cache, settings.slots)
     if settings.protocol != "stream":
@@ -78,10 +57,7 @@ def decide(
         with stage("views"):
             x = unit(view_features)  # x_1..x_N, at least float32
         with stage("tuning"):  # omega <- AdamW(omega), s times
-            masked = x if view_mask is None else x[view_mask]
-            tuning = tuning or tune(
-                prompts.encode, prompts.context, masked, prompts.weight, settings, prompts.temperature, prompts.features
-            )
+            tuning = tuning or tune(prompts, x if view_mask is None else x[view_mask], settings)
         with stage("views"):
             offset = float(crop_offset(x, area_fraction, view_mask).norm())
             unmoved, x = x, step_back(x, settings.step_back, area_fraction, view_mask)
@@ -107,26 +83,16 @@ def _decide_with_prompts(
     view_mask: Tensor | None,
     area_fraction: Tensor | None,
 ) -> tuple[Trace, CacheState]:
-    """Algorithm 1 after the prompt update: confidence, cache, d_OT, d_cOT, argmin.
-
-    ``x`` (N, D): the views after the step back; ``offset``: how far the whole square was from the mean of its crops;
-    ``before`` has J slots per class.
-    """
+    """Algorithm 1 after the prompt update: confidence, cache, d_OT, d_cOT, argmin. ``x`` (N, D): the views after the
+    step back; ``offset``: how far the whole square was from the mean of its crops; ``before`` has J slots per class."""
     z, off, options = tuning.features, settings.protocol == "off", transport_options(settings)
     judges = z if settings.cache_text == "tuned" else prompts.features
     with stage("confidence"):  # p_n, H_n, pseudo-labels
-        confidence = assess(
-            x,
-            judges,
-            prompts.weight,
-            temperature=prompts.temperature,
-            max_entropy=settings.max_entropy,
-            entropy_unit=settings.entropy_unit,
-        )
+        confidence = assess(x, judges, prompts.weight, prompts.temperature, settings)
         if view_mask is not None:
             confidence = replace(confidence, kept=confidence.kept & view_mask)
         zbar = text_mean(judges, prompts.weight)
-        a = _weigh_views(x, confidence, settings.view_weight, view_mask, area_fraction)
+        a = view_weight(x, confidence, settings.view_weight, area_fraction, view_mask)
     with stage("cache"):  # the confident views enter
         after, cache_update = before, CacheUpdate((), ())
         if not off:
@@ -172,27 +138,58 @@ def _decide_with_prompts(
     ), after
 
 
-def _weigh_views(
-    x: Tensor, confidence: Confidence, kind: str, mask: Tensor | None, area_fraction: Tensor | None
-) -> Tensor:
-    """The weight of every view (N,): masked views have 0, the others the weight they have without them."""
-    if mask is None:
-        return view_weight(x, confidence, kind, area_fraction)
-    a = torch.zeros(len(x), dtype=x.dtype, device=x.device)
-    remaining = replace(confidence, entropy=confidence.entropy[mask])
-    a[mask] = view_weight(x[mask], remaining, kind, None if area_fraction is None else area_fraction[mask])
-    return a
-
-
 def _verdict(total: Tensor, alpha: float, temperature: float) -> Verdict:
-    """``softmax_k(-total_k / ((1 + alpha) tau))``; the margin is the second lowest total minus the lowest.
-
-    The division by 1 + alpha keeps the probability unchanged when the cache distance equals the prompt distance.
-    """
+    """``softmax_k(-total_k / ((1 + alpha) tau))``; the margin is the second lowest total minus the lowest. The division
+    by 1 + alpha keeps the probability unchanged when the cache distance equals the prompt distance."""
     ordered = total.sort(stable=True)
     margin = float(ordered.values[1] - ordered.values[0]) if len(total) > 1 else 0.0
     probability = (-total / ((1 + alpha) * temperature)).softmax(0)
     return Verdict(int(ordered.indices[0]), probability, margin, "cosine distance")
+
+
+def decision_logits(
+    x: Tensor,
+    prompts: Prompts,
+    cache: CacheState,
+    settings: Settings,
+    area_fraction: Tensor | None = None,
+    through_plan: bool = False,
+) -> Tensor:
+    """``-(d_OT + alpha d_cOT) / ((1 + alpha) tau)`` (K,), whose softmax is RITA's probability.
+
+    The values are those of :func:`rita_demo.method.rita.decide`. In the gradient the transport plans, the tuned
+    prompts, the views' weights and the cache are constants: by the envelope theorem the derivative of the entropic
+    value with respect to the cost is the plan, divided by the moved mass, and the first step of AdamW is a sign, whose
+    derivative is zero almost everywhere. The gradient includes ``step_back``.
+
+    Args:
+        x: (N, D) unit view features, view 0 first, part of a graph.
+        prompts, cache, settings, area_fraction: as for :func:`rita_demo.method.rita.decide`.
+        through_plan: the plan also depends on the cost, as the ``linear`` objective needs
+            (:func:`rita_demo.method.sinkhorn.linear_gradient`). Without it the plan is a constant."""
+    lam = settings.entropy_weight if through_plan and settings.objective == "linear" else None
+    trace, _ = decide(x.detach(), prompts, cache, settings, area_fraction=area_fraction)
+    x = step_back(x, settings.step_back, area_fraction)
+    total = _distance(trace.prompt_transport, cosine_cost(x, trace.prompt_features), lam)
+    alpha = 0.0 if settings.protocol == "off" else settings.cache_weight
+    if trace.cache_transport is not None and alpha:
+        judges = trace.prompt_features if settings.cache_text == "tuned" else prompts.features
+        zbar = text_mean(judges, prompts.weight)
+        atoms, _ = cache_state.cache_atoms(trace.cache, trace.alignment, zbar, settings.empty_class)
+        total = total + alpha * _distance(trace.cache_transport, cosine_cost(x, atoms), lam)
+    return -total / ((1 + alpha) * prompts.temperature)
+
+
+def _distance(result: Transport, cost: Tensor, lam: float | None) -> Tensor:
+    """``distance`` (K,) with its derivative with respect to ``cost`` (K, N, M): the plan divided by its mass, or with
+    ``lam`` (lambda) the gradient of the linear cost through the plan."""
+    with torch.inference_mode(False), torch.no_grad():  # the plan may have been made in inference mode
+        plan, distance = result.plan.clone(), result.distance.clone()
+        slope = plan / result.mass
+        if lam is not None:
+            slope = linear_gradient(result.cost.clone(), plan, result.row_weight.clone(), result.mass, lam)
+    moved = (slope * cost).sum((1, 2))
+    return distance + moved - moved.detach()
 
 
 class _StageTimer:

@@ -1,16 +1,14 @@
 """Definitions 6 and 7: the transport plan of every class and its cost.
 
 Partial transport (rho < 1) is the balanced problem with one extra column of mass 1 - rho and cost zero, for the mass
-that is not moved. The distance then is the cost of the real columns, divided by rho.
-"""
+that is not moved. The distance then is the cost of the real columns, divided by rho."""
 
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import Function
 
-from rita_demo.method.dtypes import at_least_float32, to_float64
+from rita_demo.method.cost import at_least_float32, to_float64
 from rita_demo.method.sinkhorn_newton import Solution, solve
 from rita_demo.records import SinkhornHistory, Transport
 from rita_demo.settings import Settings
@@ -38,10 +36,10 @@ def transport(
     tolerance: float = 1e-6,
     max_iterations: int = 1000,
 ) -> Transport:
-    """``T_k = argmin <T, C_k> - lambda h(T)``, ``h(T) = -sum T log T`` (definition 6), all classes at once.
-
-    The row sums of the plan are exact up to rounding, the column sums within ``residual``. With rho < 1 the columns hold
-    rho * column_weight, and a row moves at most its weight.
+    """``T_k = argmin <T, C_k> - lambda h(T)``, ``h(T) = -sum T log T`` (definition 6), all classes at once. The row
+    sums of the plan are exact up to rounding, the column sums within ``residual``. With rho < 1 the columns hold rho *
+    column_weight, and a row moves at most its weight. Returns a record with the real columns of the plan, total mass
+    rho.
 
     Args:
         cost: (K, N, M) cosine distances, any float type; computed in float32 (float64 stays).
@@ -53,23 +51,13 @@ def transport(
             ``<T, C> - lambda h(T)``; ``kl``: ``<T, C> + lambda KL(T || rows x columns)``. Entropy and KL include the
             extra column: only then is the plan the gradient (see :func:`entropic_value`).
         tolerance: for the largest marginal error, as a share of the total mass.
-        max_iterations: limit on Sinkhorn or Newton steps.
-
-    Returns:
-        A record with the real columns of the plan, total mass rho.
-    """
+        max_iterations: limit on Sinkhorn or Newton steps."""
     C, rows, columns, has_mass = _problem(cost, row_weight, column_weight, transported_mass)
     atoms = cost.shape[2]
+    solved = C[has_mass], rows[has_mass], columns[has_mass]
     with torch.no_grad():
-        solution = solve(
-            C[has_mass],
-            rows[has_mass],
-            columns[has_mass],
-            entropy_weight=entropy_weight,
-            tolerance=tolerance,
-            max_iterations=max_iterations,
-        )
-        value = _objective(solution.plan, C[has_mass], rows[has_mass], columns[has_mass], entropy_weight, objective)
+        solution = solve(*solved, entropy_weight=entropy_weight, tolerance=tolerance, max_iterations=max_iterations)
+        value = _objective(solution.plan, solved[0], entropy_weight, objective)
     f, g = solution.potentials
     return Transport(
         cost=C[:, :, :atoms],
@@ -87,24 +75,20 @@ def transport(
 
 
 def sinkhorn_history(solved: Transport, k: int, settings: Settings) -> SinkhornHistory:
-    """Solve class ``k`` alone again and record ``<T, C_k>`` at every check.
-
-    Annealing starts at a larger lambda, where the plan is flatter and costs more. At the last check the cost is the
-    linear ``d(k)`` within the tolerance. A class without mass (an empty one under ``zero``) has no checks.
+    """Solve class ``k`` alone again and record ``<T, C_k>`` at every check. Annealing starts at a larger lambda, where
+    the plan is flatter and costs more. At the last check the cost is the linear ``d(k)`` within the tolerance. A class
+    without mass (an empty one under ``zero``) has no checks.
 
     Args:
         solved: a transport with the same settings.
         k: class number.
-        settings: entropy_weight, sinkhorn_tolerance, sinkhorn_iterations.
-    """
+        settings: entropy_weight, sinkhorn_tolerance, sinkhorn_iterations."""
     C, rows, columns, has_mass = _problem(
         solved.cost[k : k + 1], solved.row_weight[k], solved.column_weight[k] / solved.mass, solved.mass
     )
     seen: list[tuple[float, Tensor, Tensor]] = []
     solution = solve(
-        C[has_mass],
-        rows[has_mass],
-        columns[has_mass],
+        *(part[has_mass] for part in (C, rows, columns)),
         entropy_weight=settings.entropy_weight,
         tolerance=settings.sinkhorn_tolerance,
         max_iterations=settings.sinkhorn_iterations,
@@ -122,29 +106,12 @@ def sinkhorn_history(solved: Transport, k: int, settings: Settings) -> SinkhornH
 def entropic_value(
     cost: Tensor, row_weight: Tensor, column_weight: Tensor, *, objective: str = "entropic", **options: Any
 ) -> Tensor:
-    """``min_T <T, C_k> - lambda h(T)`` per unit of moved mass (K,), differentiable in ``cost``.
-
-    The gradient is the plan's real columns divided by rho (envelope theorem); Sinkhorn is not unrolled. The objective
-    ``kl`` has the same gradient without the offset ``lambda log(N M)``. ``options`` are those of :func:`transport`.
-    """
-    return _TransportValue.apply(cost, row_weight, column_weight, {"objective": objective} | options)
-
-
-class _TransportValue(Function):
-    """The transport distance (K,) with the plan as its gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, cost: Tensor, rows: Tensor, columns: Tensor, options: dict) -> Tensor:
-        result = transport(cost.detach(), rows.detach(), columns.detach(), **options)
-        ctx.save_for_backward(result.plan)
-        ctx.mass, ctx.dtype = result.mass, cost.dtype
-        return result.distance
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None, None]:
-        (plan,) = ctx.saved_tensors
-        return (upstream[:, None, None] * (plan / ctx.mass)).to(ctx.dtype), None, None, None
+    """``min_T <T, C_k> - lambda h(T)`` per unit of moved mass (K,), differentiable in ``cost``. The gradient is the
+    plan's real columns divided by rho (envelope theorem); Sinkhorn is not unrolled. The objective ``kl`` has the same
+    gradient without the offset ``lambda log(N M)``. ``options`` are those of :func:`transport`."""
+    result = transport(cost, row_weight, column_weight, objective=objective, **options)
+    moved = (result.plan / result.mass * cost).sum((1, 2))
+    return result.distance + (moved - moved.detach())  # exactly the distance
 
 
 def linear_gradient(cost: Tensor, plan: Tensor, rows: Tensor, mass: float, entropy_weight: float) -> Tensor:
@@ -187,9 +154,7 @@ def _problem(
     return C, rows, columns, has_mass
 
 
-def _objective(
-    plan: Tensor, cost: Tensor, rows: Tensor, columns: Tensor, entropy_weight: float, objective: str
-) -> Tensor:
+def _objective(plan: Tensor, cost: Tensor, entropy_weight: float, objective: str) -> Tensor:
     linear = (plan * cost).sum((1, 2))
     if objective == "linear":
         return linear

@@ -9,8 +9,7 @@ solution:
 * early exit: a class within the tolerance takes no part in later steps.
 
 Every step computes the Sinkhorn and the Newton candidate and keeps the better one for each class, so it is never worse
-than Sinkhorn.
-"""
+than Sinkhorn."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from rita_demo.method.dtypes import to_float64
+from rita_demo.method.cost import to_float64
 from rita_demo.process.cpu_threads import single_threaded
 
 ANNEALING_START = 4.0  # annealing starts where the largest centred cost is this many lambda
@@ -75,9 +74,7 @@ class _Iterate(NamedTuple):
 
 class _Problem(NamedTuple):
     """The constants: ``cost`` (K, M, N) without its row and column means, weights ``a`` (K, 1, N) and ``b`` (K, M, 1).
-
-    The views are the last axis, because the longest axis is the fastest there.
-    """
+    The views are the last axis, because the longest axis is the fastest there."""
 
     cost: Tensor
     a: Tensor
@@ -94,11 +91,9 @@ class _Problem(NamedTuple):
         return self._evaluate(kernel, g, torch.zeros_like(self.b))
 
     def iterate_after(self, old: _Iterate, step: Tensor, level: Tensor) -> _Iterate:
-        """``old`` after adding ``step`` (K, M, 1), in units of lambda, to the column potentials.
-
-        The step is added to the kernel, not only to g: float32 resolves a g of size 1 to 6e-8, an error of 6e-5 of a
-        column's mass at lambda = 0.001.
-        """
+        """``old`` after adding ``step`` (K, M, 1), in units of lambda, to the column potentials. The step is added to
+        the kernel, not only to g: float32 resolves a g of size 1 to 6e-8, an error of 6e-5 of a column's mass at lambda
+        = 0.001."""
         return self._evaluate(old.kernel + step, old.g + step * level[:, None, None], step)
 
     def plan(self, iterate: _Iterate) -> Tensor:
@@ -132,8 +127,7 @@ def solve(
         tolerance: a class stops when its largest column error is at most this (total mass is 1).
         max_iterations: limit on steps, annealing included.
         on_check: for one class (K = 1): called at every check with lambda, the plan (1, N, M) and its column potentials
-            (M,).
-    """
+            (M,)."""
     if len(cost) == 0:
         none = cost.new_zeros(0)
         return Solution(cost, (rows, columns), none, none.bool(), False)
@@ -216,11 +210,9 @@ def _lower_entropy(
 
 
 def _step(problem: _Problem, old: _Iterate, level: Tensor) -> _Iterate:
-    """For each class the Sinkhorn or the Newton step, the one with the larger gain of the dual.
-
-    Near the optimum rounding hides the gain; there the step with less mass in the wrong column is taken. Far from it
-    that mass does not measure progress.
-    """
+    """For each class the Sinkhorn or the Newton step, the one with the larger gain of the dual. Near the optimum
+    rounding hides the gain; there the step with less mass in the wrong column is taken. Far from it that mass does not
+    measure progress."""
     sinkhorn = torch.where(problem.b > 0, problem.log_b - old.log_column, 0)
     first = problem.iterate_after(old, sinkhorn, level)
     second = problem.iterate_after(old, _newton(problem, old), level)

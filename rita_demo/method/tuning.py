@@ -1,13 +1,13 @@
 """Definition 13: the prompt update, which optimises the prompts' contexts for one picture only."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from rita_demo.method.confidence import entropy_of, view_log_probability
-from rita_demo.method.cost import cosine_cost
-from rita_demo.method.dtypes import unit
+from rita_demo.method.cost import cosine_cost, unit
 from rita_demo.method.sinkhorn import entropic_value, transport_options
 from rita_demo.records import Tuning
 from rita_demo.settings import Settings
@@ -15,33 +15,29 @@ from rita_demo.settings import Settings
 Encode = Callable[[Tensor], Tensor]  # contexts (M, L, E) -> prompt features (K, M, D)
 
 
-def tune(
-    encode: Encode,
-    context: Tensor,
-    x: Tensor,
-    z_weight: Tensor,
-    settings: Settings,
-    temperature: float,
-    features: Tensor,
-) -> Tuning:
-    """s steps of AdamW on the contexts only (definition 13). Contexts and optimiser start anew for every picture.
+@dataclass(frozen=True)
+class Prompts:
+    """The class prompts as the method needs them, independent of the model. ``encode`` maps contexts (M, L, E) to unit
+    features (K, M, D) and is differentiable. ``context`` (M, L, E) holds the initial contexts, ``features`` (K, M, D)
+    their encoding. ``weight`` (K, M): rows sum to 1, 0 for padding. ``temperature`` is tau = 1 / logit scale."""
 
-    PyTorch's betas (0.9, 0.999) and weight decay 0: definition 13 names no decay, and a decay would move the contexts
-    towards zero.
+    encode: Encode
+    context: Tensor
+    features: Tensor
+    weight: Tensor
+    temperature: float
 
-    Args:
-        encode: (M, L, E) contexts to (K, M, D) unit prompt features, differentiable.
-        context: (M, L, E) initial contexts; not changed.
-        x: (N, D) view features. z_weight: (K, M), rows sum to 1.
-        settings: tuning_steps, tuning_rate, tuning_loss, subset_size; for ``transport`` also those of the transport.
-        features: (K, M, D) of the initial contexts.
 
-    Returns:
-        Without steps, or with the loss ``none``: exactly the initial features and one loss (0 for ``none``).
-    """
+def tune(prompts: Prompts, x: Tensor, settings: Settings) -> Tuning:
+    """s steps of AdamW on the contexts only (definition 13), for the views ``x`` (N, D). Contexts and optimiser start anew
+    for every picture. PyTorch's betas (0.9, 0.999) and weight decay 0: definition 13 names no decay, and a decay would
+    move the contexts towards zero. Without steps, or with the loss ``none``, the result is exactly the initial features
+    and one loss (0 for ``none``). ``settings``: tuning_steps, tuning_rate, tuning_loss, subset_size; for ``transport``
+    also those of the transport."""
     # The caller may use inference_mode, whose tensors cannot take part in a gradient.
     with torch.inference_mode(False), torch.enable_grad():
-        x, z_weight, start = (t.detach().clone() for t in (x, z_weight, context))
+        x, z_weight, start = (t.detach().clone() for t in (x, prompts.weight, prompts.context))
+        features, temperature = prompts.features, prompts.temperature
         steps = 0 if settings.tuning_loss == "none" else settings.tuning_steps
         with torch.no_grad():
             x = most_confident(x, features, z_weight, temperature, settings.subset_size)
@@ -52,17 +48,14 @@ def tune(
         def loss_at(z: Tensor) -> Tensor:
             return tuning_loss(x, z, z_weight, settings, temperature)
 
-        return optimise_contexts(encode, start, loss_at, steps, settings.tuning_rate)
+        return optimise_contexts(prompts.encode, start, loss_at, steps, settings.tuning_rate)
 
 
 def optimise_contexts(
     encode: Encode, start: Tensor, loss: Callable[[Tensor], Tensor], steps: int, rate: float
 ) -> Tuning:
-    """``steps`` of a new AdamW without weight decay on contexts ``start`` (M, L, E), which are not changed.
-
-    Args:
-        loss: prompt features (K, M, D) to a scalar. rate: learning rate.
-    """
+    """``steps`` of a new AdamW without weight decay on contexts ``start`` (M, L, E), which are not changed. ``loss``:
+    prompt features (K, M, D) to a scalar. ``rate``: learning rate."""
     context = start.clone().requires_grad_()
     optimiser = torch.optim.AdamW([context], lr=rate, weight_decay=0.0)
     losses, gradients = [], []
@@ -88,10 +81,8 @@ def most_confident(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float, s
 
 def tuning_loss(x: Tensor, z: Tensor, z_weight: Tensor, settings: Settings, temperature: float) -> Tensor:
     """The loss of the prompt update in nats, a scalar, over the views ``x`` (S, D) and prompts ``z`` (K, M, D).
-
     ``marginal``: entropy of the mean view probability. ``pointwise``: mean entropy of the views. ``transport``: entropy
-    of ``softmax_k(-value_k / tau)``, where value is the entropic transport cost with uniform view weights.
-    """
+    of ``softmax_k(-value_k / tau)``, where value is the entropic transport cost with uniform view weights."""
     if settings.tuning_loss == "none":
         return unit(x).new_zeros(())
     if settings.tuning_loss == "transport":

@@ -15,8 +15,7 @@ from rita_demo.settings import Settings
 from rita_demo.views.augmix import augmix
 from rita_demo.views.boxes import draw_boxes
 from rita_demo.vlm.backbone import Backbone
-from rita_demo.vlm.prompts import initial_contexts
-from rita_demo.vlm.templates import CONTEXT_LENGTH, DEFAULT_START, sentence
+from rita_demo.vlm.prompts import CONTEXT_LENGTH, DEFAULT_START, initial_contexts, sentence
 
 
 class ReferenceRita:

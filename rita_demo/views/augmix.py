@@ -1,8 +1,7 @@
 """AugMix (Hendrycks et al. 2020, algorithm 1) at severity 1, on crops.
 
 Each crop is mixed with three chains of one to three changes of its colours or shape. AugMix is not differentiable
-(equalize, posterize): attacks that differentiate through the views leave it out, and their threat model says so.
-"""
+(equalize, posterize): attacks that differentiate through the views leave it out, and their threat model says so."""
 
 from collections.abc import Callable
 
@@ -17,19 +16,13 @@ Operation = Callable[[Image.Image, np.random.Generator], Image.Image]
 
 
 def augmix(views: np.ndarray, seed: int, first: int = 0) -> np.ndarray:
-    """Mix every view with three chains of changed copies of it.
-
-    The random numbers of a view depend on ``seed`` and its index alone, so that more views do not change the
-    earlier ones.
+    """Mix every view with three chains of changed copies of it. The random numbers of a view depend on ``seed`` and its
+    index alone, so that more views do not change the earlier ones. Returns (N, H, W, 3) float32 in [0, 1].
 
     Args:
         views: (N, H, W, 3) uint8.
         seed: the setting ``view_seed``.
-        first: index of ``views[0]`` among all views.
-
-    Returns:
-        (N, H, W, 3) float32 in [0, 1].
-    """
+        first: index of ``views[0]`` among all views."""
     mixed = np.empty(views.shape, dtype=np.float32)
     for place, view in enumerate(views):
         mixed[place] = _mix(view, np.random.default_rng([seed, first + place]))

@@ -13,18 +13,14 @@ def draw_boxes(n: int, seed: int, min_scale: float = 0.08) -> tuple[np.ndarray, 
 
     The rule is that of torchvision's ``RandomResizedCrop``: area uniform from ``min_scale`` to 1, width : height
     log-uniform from 3/4 to 4/3, position uniform; after ten boxes that do not fit, the whole square; mirrored with
-    probability 1/2. Edges are real numbers, not whole pixels. View 0 is the whole square, not mirrored.
-    The first n views of a seed are the same for every larger n.
+    probability 1/2. Edges are real numbers, not whole pixels. View 0 is the whole square, not mirrored. The first n
+    views of a seed are the same for every larger n. Returns ``boxes`` (n, 4) float32: left, top, right, bottom as
+    fractions of the side, in [0, 1]; ``flipped`` (n,) bool.
 
     Args:
         n: number of views, at least 1.
         seed: seed of numpy's PCG64.
-        min_scale: smallest fraction of the square's area, in (0, 1].
-
-    Returns:
-        ``boxes`` (n, 4) float32: left, top, right, bottom as fractions of the side, in [0, 1];
-        ``flipped`` (n,) bool.
-    """
+        min_scale: smallest fraction of the square's area, in (0, 1]."""
     generator = np.random.Generator(np.random.PCG64(seed))
     boxes = np.zeros((n, 4))
     flipped = np.zeros(n, dtype=bool)

@@ -1,9 +1,8 @@
-"""Antialiased crops of one picture, each in two matrix products, differentiable in the pixels.
+"""The views of one picture: antialiased crops, each in two matrix products, differentiable in the pixels.
 
 A resize is separable: every output row is a weighted sum of input rows, and so are columns. The
 weights are those of PIL's ``resize(size, BICUBIC, box=...)``: Keys' cubic with a = -1/2, widened by
-the zoom factor when the crop is larger than the output, cut at the picture's edge, normalised.
-"""
+the zoom factor when the crop is larger than the output, cut at the picture's edge, normalised."""
 
 import math
 from itertools import pairwise
@@ -13,26 +12,43 @@ import torch
 from torch import Tensor
 
 from rita_demo.process.cpu_threads import parallel_chunks, single_threaded
+from rita_demo.records import ViewSet
+from rita_demo.settings import Settings
+from rita_demo.views.augmix import augmix
+from rita_demo.views.boxes import draw_boxes
 
 REACH = 2.0  # half the width of the cubic filter, in output pixels
 STRIPS = 4  # of a crop on a CPU: more strips mean less arithmetic and more calls
 
 
-def crop(pixels: Tensor, boxes: Tensor | np.ndarray, flipped: Tensor | np.ndarray, side: int) -> Tensor:
-    """Cut boxes out of a picture and resize each to ``side`` x ``side``.
+def make_views(pixels: Tensor, settings: Settings, side: int) -> ViewSet:
+    """Draw ``settings.views`` views of a square (method.md row 2); view 0 is the whole square.
 
-    Differentiable with respect to ``pixels`` (where the result is not outside [0, 1]). Equal to PIL's
-    ``resize((side, side), BICUBIC, box=box)`` up to PIL's rounding to 8 bit.
+    With ``settings.views_augmix`` the crops (not view 0) are rounded to 8 bit and mixed. Without it the result is
+    differentiable with respect to ``pixels``. ``pixels``: (3, H, W) float in [0, 1], H = W. ``side``: the model's input
+    side in pixels. Returns a :class:`ViewSet` of torch tensors: ``boxes`` (N, 4) and ``flipped`` (N,) on the CPU,
+    ``pixels`` (N, 3, side, side) float32 in [0, 1] on the device of ``pixels``."""
+    boxes, flipped = draw_boxes(settings.views, settings.view_seed, settings.view_scale)
+    views = crop(pixels.float(), boxes, flipped, side)
+    if settings.views_augmix and len(views) > 1:
+        crops = views[1:].detach().mul(255).round().byte().permute(0, 2, 3, 1).cpu().numpy()
+        mixed = torch.from_numpy(augmix(crops, settings.view_seed, first=1)).permute(0, 3, 1, 2)
+        views = torch.cat([views[:1], mixed.to(views)])
+    return ViewSet(
+        boxes=torch.from_numpy(boxes), flipped=torch.from_numpy(flipped), seed=settings.view_seed, pixels=views
+    )
+
+
+def crop(pixels: Tensor, boxes: Tensor | np.ndarray, flipped: Tensor | np.ndarray, side: int) -> Tensor:
+    """Cut boxes out of a picture and resize each to ``side`` x ``side``. Differentiable with respect to ``pixels``
+    (where the result is not outside [0, 1]). Equal to PIL's ``resize((side, side), BICUBIC, box=box)`` up to PIL's
+    rounding to 8 bit. Returns (N, 3, side, side) in [0, 1], dtype and device of ``pixels``.
 
     Args:
         pixels: (3, H, W) float in [0, 1].
         boxes: (N, 4) left, top, right, bottom as fractions of the width and height, in [0, 1].
         flipped: (N,) bool, True mirrors the crop left to right.
-        side: output size in pixels.
-
-    Returns:
-        (N, 3, side, side) in [0, 1], dtype and device of ``pixels``.
-    """
+        side: output size in pixels."""
     where = torch.as_tensor(boxes).detach().cpu().double()
     mirrored = torch.as_tensor(flipped).bool().to(pixels.device)
     _, height, width = pixels.shape
@@ -67,11 +83,9 @@ def _clamp(values: Tensor) -> Tensor:
 
 
 def _banded(matrix: Tensor, values: Tensor, low: float, high: float) -> Tensor:
-    """``matrix @ values``: on a CPU in strips of output rows, each with the few source pixels that it needs.
-
-    ``matrix`` (side, source) resizes the stretch ``low``..``high`` (source pixels) of ``values`` (3, source, X); it
-    is zero elsewhere. On a GPU one product is faster, although it multiplies zeros.
-    """
+    """``matrix @ values``: on a CPU in strips of output rows, each with the few source pixels that it needs. ``matrix``
+    (side, source) resizes the stretch ``low``..``high`` (source pixels) of ``values`` (3, source, X); it is zero
+    elsewhere. On a GPU one product is faster, although it multiplies zeros."""
     side, source = matrix.shape
     zoom = (high - low) / side
     edges = [side * s // STRIPS for s in range(STRIPS + 1)] if matrix.device.type == "cpu" else [0, side]
@@ -91,13 +105,10 @@ def _reached(low: float, high: float, source: int, zoom: float) -> slice:
 def resize_matrix(low: Tensor, high: Tensor, source: int, side: int) -> Tensor:
     """Weights (N, side, source) float32 that resize the stretch ``low``..``high`` to ``side`` pixels.
 
-    Only the non-zero weights of an output pixel are computed and put into the dense matrix: for 64 crops of 448
-    pixels this is 30 times less work than evaluating the filter everywhere.
-
-    Args:
-        low, high: (N,) float64 on the CPU, fractions of the source's length, low < high.
-        source: length of the source in pixels. side: length of the output in pixels.
-    """
+    Only the non-zero weights of an output pixel are computed and put into the dense matrix: for 64 crops of 448 pixels
+    this is 30 times less work than evaluating the filter everywhere. ``low``, ``high``: (N,) float64 on the CPU,
+    fractions of the source's length, low < high. ``source``: length of the source in pixels. ``side``: length of the
+    output in pixels."""
     zoom = (high - low) * source / side  # source pixels per output pixel
     stretch = zoom.clamp(min=1.0)
     centre = (low * source)[:, None] + (torch.arange(side, dtype=torch.float64) + 0.5) * zoom[:, None]

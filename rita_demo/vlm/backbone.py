@@ -15,6 +15,7 @@ from open_clip.timm_model import TimmModel
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from rita_demo.process import environment
 from rita_demo.process.cpu_threads import parallel_chunks
 from rita_demo.records import BackboneInfo
 from rita_demo.records.errors import BackboneError
@@ -45,8 +46,7 @@ class Backbone:
         one_core: whether one core works faster on a picture than all of them.
 
     Raises:
-        BackboneError: the model is of an unsupported kind.
-    """
+        BackboneError: the model is of an unsupported kind."""
 
     def __init__(
         self,
@@ -101,31 +101,20 @@ class Backbone:
         )
 
     def encode_pixels(self, pixels: Tensor) -> Tensor:
-        """Unit features (B, D) float32 of pictures (B, 3, H, W) float in [0, 1], H = W.
-
-        Differentiable with respect to ``pixels``, always in float32. Squares of another size are
-        resized to ``side`` with antialiasing and clamped to [0, 1], as PIL does.
-
-        Raises:
-            BackboneError: ``pixels`` has another shape, or its numbers are not floats.
-        """
+        """Unit features (B, D) float32 of pictures (B, 3, H, W) float in [0, 1], H = W. Differentiable with respect to
+        ``pixels``, always in float32. Squares of another size are resized to ``side`` with antialiasing and clamped to
+        [0, 1], as PIL does. Raises BackboneError: ``pixels`` has another shape, or its numbers are not floats."""
         self._check_shape(pixels, side=None)
         return self._encode(pixels)
 
     def encode_views(self, pixels: Tensor, pictures: int = 1) -> Tensor:
         """Unit features (N, D) float32 of views (N, 3, side, side) float in [0, 1]; no gradient.
 
-        Views are encoded in chunks that fit into memory, in ``info.precision``, with batch norms folded in (in
-        float32 the same numbers to 1e-6). The first view of a picture is always encoded in float32: plain CLIP
-        answers from it, and the attack, which runs in float32, must get the same answer.
-
-        Args:
-            pictures: number of pictures that the views belong to; N / pictures views of each, picture after picture.
-
-        Raises:
-            BackboneError: ``pixels`` has another shape, or its numbers are not floats; or the device's memory
-                does not hold a single view.
-        """
+        Views are encoded in chunks that fit into memory, in ``info.precision``, with batch norms folded in (in float32
+        the same numbers to 1e-6). The first view of a picture is always encoded in float32: plain CLIP answers from it,
+        and the attack, which runs in float32, must get the same answer. ``pictures``: number of pictures that the views
+        belong to; N / pictures views of each, picture after picture. Raises BackboneError: ``pixels`` has another
+        shape, or its numbers are not floats; or the device's memory does not hold a single view."""
         self._check_shape(pixels, side=self.side)
         chunk = CHUNK_SIZE[self.device.type]
         with torch.no_grad():
@@ -149,11 +138,8 @@ class Backbone:
         """Unit features (B, P, D) float32 of the places of the vision tower's last map, row after row; no gradient.
 
         ``pixels`` (B, 3, S, S) float in [0, 1]; P = (S / 32)^2 for the embedded towers. Where S is ``side``, the mean
-        over the places before they are scaled to unit length is the feature of the whole picture.
-
-        Raises:
-            BackboneError: the tower is not a convolutional one with a pooled map.
-        """
+        over the places before they are scaled to unit length is the feature of the whole picture. Raises BackboneError:
+        the tower is not a convolutional one with a pooled map."""
         self._check_shape(pixels, side=None)
         if not isinstance(self._visual, TimmModel) or not hasattr(self._visual.trunk, "conv_head"):
             raise BackboneError(f"{self.info.title} has no map of patches.", "Use the embedded model.")
@@ -204,11 +190,8 @@ class Backbone:
 
 
 def in_chunks(encode: Callable[[Tensor], Tensor], pixels: Tensor, size: int) -> Tensor:
-    """``encode`` (n, ...) -> (n, D) on at most ``size`` pictures at once; out of memory halves ``size``.
-
-    Raises:
-        BackboneError: the memory does not hold a single picture.
-    """
+    """``encode`` (n, ...) -> (n, D) on at most ``size`` pictures at once; out of memory halves ``size``. Raises
+    BackboneError: the memory does not hold a single picture."""
     parts = []
     while len(pixels):
         size, part = min(size, len(pixels)), None
@@ -245,14 +228,34 @@ def out_of_memory_error() -> BackboneError:
 
 
 def check_finite(features: Tensor) -> Tensor:
-    """The same features.
-
-    Raises:
-        BackboneError: one of them is NaN or infinite.
-    """
+    """The same features. Raises BackboneError: one of them is NaN or infinite."""
     if not bool(torch.isfinite(features).all()):
         raise BackboneError(
             "The model's answer is not a number (NaN or infinity).",
             "Its weights may be damaged: get them again, or choose another model.",
         )
     return features
+
+
+def pick_device() -> str:
+    """``RITA_DEVICE`` where it is set, else the fastest device of this machine: "cuda", "mps" or "cpu". Raises
+    BackboneError: the device of ``RITA_DEVICE`` cannot be used."""
+    if asked := environment.value("RITA_DEVICE"):
+        try:
+            torch.zeros(1, device=asked)
+        except (RuntimeError, AssertionError, NotImplementedError):
+            raise BackboneError(
+                f"RITA_DEVICE asks for {asked[:40]!r}, which cannot be used here.",
+                "Leave it out, or set it to cpu, cuda, cuda:1 or mps.",
+            ) from None
+        return asked
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def pick_precision(device: str) -> str:
+    """Precision of encoding views: float16 on CUDA, the usual choice there (not measured here), else float32. On CPUs
+    bfloat16 takes about half the time, but with the embedded model it changes the cost of a class by up to 3 % and one
+    label of eight (docs/performance.md)."""
+    return "float16" if device.startswith("cuda") else "float32"

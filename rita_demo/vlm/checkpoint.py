@@ -24,42 +24,47 @@ def is_checkpoint_name(text: str) -> bool:
 
 
 def load_weights(model: nn.Module, path: Path, name: str) -> None:
-    """Load a checkpoint into ``model``; the file and the model must have the same keys and shapes.
-
-    Reads safetensors, or PyTorch files with ``weights_only=True``.
-
-    Args:
-        name: the architecture's name in error messages, which name the file without its folder.
-
-    Raises:
-        BackboneError: not a file, not weights, or weights of another architecture.
-    """
+    """Load a checkpoint into ``model``; the file and the model must have the same keys and shapes. Reads safetensors,
+    or PyTorch files with ``weights_only=True``. ``name``: the architecture's name in error messages, which name the
+    file without its folder. Raises BackboneError: not a file, not weights, or weights of another architecture."""
     check_checkpoint_path(path)
-    cause = None
+    file, cause, wrong = path.name, None, {}
     try:
         missing, unexpected = load_checkpoint(model, str(path), strict=False, weights_only=True)
         wrong = {"missing": missing, "unexpected": unexpected}
+        if not missing and not unexpected:
+            return
     except Exception as error:  # the loaders raise errors of many kinds
-        cause, wrong = error, _differences(model, path)
-    if cause or any(wrong.values()):
-        raise _loading_error(path, name, wrong, cause) from cause
+        if unsafe := _unsafe_file_error(error, file):
+            raise unsafe from error
+        cause = error
+        with suppress(Exception):  # the error of the first attempt is reported
+            found = load_state_dict(str(path), weights_only=True).items()
+            if tensors := {key: value for key, value in found if isinstance(value, Tensor)}:
+                wrong = _compare_keys(model.state_dict(), tensors)
+    problem = f"{file} cannot be read as weights of {name}.", "It may be damaged or another kind of file."
+    if any(wrong.values()):
+        problem = (
+            f"{file} holds weights of another architecture than {name} ({_list_keys(wrong)}).",
+            "Write the architecture it was trained with before the colon.",
+        )
+    with suppress(Exception):
+        if VISION_KEY in _read(path):
+            problem = (
+                f"{file} holds a vision tower alone, without the text tower that belongs to it.",
+                f"Name the model that it was trained from before it: {name}:openai+{file}.",
+            )
+    raise BackboneError(*problem) from cause
 
 
 def load_vision_weights(model: Any, path: Path, name: str, allowed_keys: frozenset[str] = frozenset()) -> None:
     """Load a checkpoint of a vision tower into ``model.visual``; the rest of the model stays.
 
-    The file holds the tower's state dict under ``vision_encoder_state_dict`` or ``state_dict``, or (FARE) is that
-    state dict; keys may begin with ``module.``, ``model.`` or ``visual.``.
-
-    Args:
-        name: the model's name in error messages.
-        allowed_keys: keys (without such a prefix) that may be missing, where the tower keeps the weights of
-            ``model``, or left over, and are then not used.
-
-    Raises:
-        BackboneError: not a file, not weights, no vision tower or another one; or an allowed key that is neither
-            missing nor left over.
-    """
+    The file holds the tower's state dict under ``vision_encoder_state_dict`` or ``state_dict``, or (FARE) is that state
+    dict; keys may begin with ``module.``, ``model.`` or ``visual.``. ``name``: the model's name in error messages.
+    ``allowed_keys``: keys (without such a prefix) that may be missing, where the tower keeps the weights of ``model``,
+    or left over, and are then not used. Raises BackboneError: not a file, not weights, no vision tower or another one;
+    or an allowed key that is neither missing nor left over."""
     file = path.name
     unreadable = (
         f"{file} cannot be read as the weights of a vision tower.",
@@ -110,11 +115,8 @@ def _read(path: Path) -> Any:
 
 
 def _vision_weights(content: Any) -> dict[str, Tensor]:
-    """The state dict of the vision tower in the content of a file, with the tower's own keys.
-
-    Raises:
-        ValueError, TypeError: there are no weights, or two get the same key.
-    """
+    """The state dict of the vision tower in the content of a file, with the tower's own keys. Raises ValueError,
+    TypeError: there are no weights, or two get the same key."""
     weights = content.get(VISION_KEY, content.get("state_dict", content)) if isinstance(content, dict) else None
     if not isinstance(weights, dict) or not weights:
         raise ValueError("no state dict")
@@ -142,36 +144,6 @@ def _unsafe_file_error(error: Exception, file: str) -> BackboneError | None:
         f"{file} is not plain weights: it holds a program or objects, and is not opened.",
         "Save its state_dict as .safetensors first.",
     )
-
-
-def _loading_error(path: Path, name: str, wrong: dict[str, list[str]], cause: Exception | None) -> BackboneError:
-    """The error for weights that could not be read (``cause``) or are not those of the model (``wrong`` keys)."""
-    file = path.name
-    if cause and (unsafe := _unsafe_file_error(cause, file)):
-        return unsafe
-    with suppress(Exception):  # the error of the first attempt is reported
-        content = _read(path)
-        if isinstance(content, dict) and VISION_KEY in content:
-            return BackboneError(
-                f"{file} holds a vision tower alone, without the text tower that belongs to it.",
-                f"Name the model that it was trained from before it: {name}:openai+{file}.",
-            )
-    if any(wrong.values()):
-        return BackboneError(
-            f"{file} holds weights of another architecture than {name} ({_list_keys(wrong)}).",
-            "Write the architecture it was trained with before the colon.",
-        )
-    return BackboneError(f"{file} cannot be read as weights of {name}.", "It may be damaged or another kind of file.")
-
-
-def _differences(model: nn.Module, path: Path) -> dict[str, list[str]]:
-    """Keys that are missing, unexpected or of another size; {} if the file holds no tensors."""
-    try:
-        found = load_state_dict(str(path), weights_only=True)
-    except Exception:  # the error of the first attempt is reported
-        return {}
-    tensors = {key: value for key, value in found.items() if isinstance(value, Tensor)}
-    return _compare_keys(model.state_dict(), tensors) if tensors else {}
 
 
 def _compare_keys(

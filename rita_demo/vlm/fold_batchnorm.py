@@ -1,7 +1,5 @@
-"""Fold the batch norms and the asymmetric padding of a frozen vision tower into its convolutions.
-
-Each saves one pass over the activations.
-"""
+"""Fold the batch norms and the asymmetric padding of a frozen vision tower into its convolutions. Each saves one pass
+over the activations."""
 
 import copy
 from typing import Any
@@ -18,12 +16,8 @@ def fold_batchnorm(tower: nn.Module, side: int) -> nn.Module | None:
     """A copy of the tower in which ``w' = w gamma / sigma`` and ``b' = beta + (b - mu) gamma / sigma`` replace every
     convolution and the batch norm after it; on a CPU also with the padding of :func:`_symmetric_padding`.
 
-    Args:
-        tower: pictures (B, 3, side, side) to features (B, D), frozen, in eval mode, float32.
-
-    Returns:
-        None where there is no batch norm, or where the copy gives other features on random pictures.
-    """
+    ``tower``: pictures (B, 3, side, side) to features (B, D), frozen, in eval mode, float32. Returns None where there
+    is no batch norm, or where the copy gives other features on random pictures."""
     if not any(isinstance(module, nn.BatchNorm2d) for module in tower.modules()):
         return None
     device = next(tower.parameters()).device

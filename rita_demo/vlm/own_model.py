@@ -1,8 +1,7 @@
 """Any module with ``encode_image`` and ``encode_text`` as a backbone.
 
 Prompt learning needs the gradient with respect to token embeddings, and ``encode_text`` takes ids. So the output of the
-module's token embedding is replaced while ``encode_text`` runs.
-"""
+module's token embedding is replaced while ``encode_text`` runs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,8 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from rita_demo.records.errors import BackboneError
-from rita_demo.vlm.backbone import Backbone
-from rita_demo.vlm.device import pick_device
+from rita_demo.vlm.backbone import Backbone, pick_device
 from rita_demo.vlm.text_tower import TextTower
 
 
@@ -31,19 +29,16 @@ def own_model(
     **preprocessing: Any,
 ) -> Backbone:
     """A backbone for :class:`rita_demo.Engine`. The module is changed: frozen, in eval mode, moved to the device.
+    Raises BackboneError: one of the functions or the embedding is missing, or an answer is not finite.
 
     Args:
-        module: ``encode_image`` maps pixels (B, 3, side, side) to (B, D), ``encode_text`` ids (B, T) to (B, D), in torch
-            operations that have a gradient. Ids are looked up in an ``nn.Embedding``, its largest one.
+        module: ``encode_image`` maps pixels (B, 3, side, side) to (B, D), ``encode_text`` ids (B, T) to (B, D), in
+            torch operations that have a gradient. Ids are looked up in an ``nn.Embedding``, its largest one.
         tokenizer: sentences -> ids (n, T) int64, with one start token, then CLIP's tokens; None: CLIP's own, T = 77.
         name: for tables and files.
         side: of the pictures, in pixels. temperature: what cosines are divided by.
         device: a torch device name; None: as :class:`rita_demo.Engine`.
-        preprocessing: ``mean``, ``std`` (3,) and ``interpolation`` as in :class:`Backbone`; CLIP's own by default.
-
-    Raises:
-        BackboneError: one of the functions or the embedding is missing, or an answer is not finite.
-    """
+        preprocessing: ``mean``, ``std`` (3,) and ``interpolation`` as in :class:`Backbone`; CLIP's own by default."""
     tables = [part for part in module.modules() if isinstance(part, nn.Embedding)]
     if not (tables and hasattr(module, "encode_image") and hasattr(module, "encode_text")):
         raise BackboneError(

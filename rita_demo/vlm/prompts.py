@@ -2,8 +2,7 @@
 
 A prompt is "SOS ctx_1..ctx_4 name . EOT" (method.md row 3). Every class has one prompt per context, and all classes
 share the contexts; written sentences about a class (its descriptions) may follow as further prompts. Only contexts
-receive a gradient.
-"""
+receive a gradient."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,9 +16,21 @@ from rita_demo.records.errors import VocabularyError
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE, Settings
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.shared_prefix import can_share_prefix, encode_with_prefix
-from rita_demo.vlm.templates import CONTEXT_LENGTH, DEFAULT_START, TEMPLATES, sentence
 from rita_demo.vlm.text_tower import TextTower
 
+#: Prompt starts of four tokens in CLIP's vocabulary: all contexts are one tensor (M, 4, E). The first is plain CLIP's.
+DEFAULT_START = "a photo of a"
+CONTEXT_LENGTH = 4
+
+_STARTS = (
+    "a photo of a, a picture of the, an image of a, a photo showing a, a photo of the, a rendering of a, "
+    "a bright photo of, a texture of the, a photo of one, a dark photo of, a cropped photo of, a blurry photo of, "
+    "a good photo of, a pattern of a, a view of the, a large photo of, a small photo of, the surface of a, "
+    "a photo of my, a snapshot of a, a drawing of a, a painting of a, a close view of, a material that is, "
+    "a sketch of a, a sculpture of a, an example of a, a piece of a, a bad photo of, a detail of a, "
+    "a surface that is, a cartoon of a"
+)
+TEMPLATES = tuple(_STARTS.split(", "))
 MEAN_DESCRIPTIONS = "built_in_mean"  # of settings.descriptions
 NOISE_SCALE = 0.1  # of the token embedding's standard deviation (method.md row 3)
 MAX_NAME_LENGTH = 1000  # characters
@@ -35,16 +46,15 @@ GRAPH_FLOATS = 18  # stored for the backward pass per token, layer and unit of w
 class PromptSet:
     """One vocabulary as prompts. K classes, P contexts, L = 4 context tokens, width E.
 
-    M = P + S prompts per class: one per context, then the class's descriptions; S is the largest number of
-    descriptions of a class (0 without descriptions, 1 when they are one prompt).
+    M = P + S prompts per class: one per context, then the class's descriptions; S is the largest number of descriptions
+    of a class (0 without descriptions, 1 when they are one prompt).
 
-    ``prompts``: K tuples of M sentences to show. ``unknown``: K tuples of words that the embedded model did not see
-    in training. ``context`` (P, L, E): the initial contexts. ``weight`` (K, M): rows sum to 1, 0 where a class has
-    fewer descriptions than others. ``features`` (K, M, D): unit features of the initial contexts and descriptions.
-    ``description_features`` (K, S, D): those of the descriptions, zeros where a class has fewer.
-    ``template_features`` (K, D): the prompt of plain CLIP. ``tokens`` (K, T): ids of "a photo of a {name}." on the
-    CPU; ``position`` (K,): index of the pooled token.
-    """
+    ``prompts``: K tuples of M sentences to show. ``unknown``: K tuples of words that the embedded model did not see in
+    training. ``context`` (P, L, E): the initial contexts. ``weight`` (K, M): rows sum to 1, 0 where a class has fewer
+    descriptions than others. ``features`` (K, M, D): unit features of the initial contexts and descriptions.
+    ``description_features`` (K, S, D): those of the descriptions, zeros where a class has fewer. ``template_features``
+    (K, D): the prompt of plain CLIP. ``tokens`` (K, T): ids of "a photo of a {name}." on the CPU; ``position`` (K,):
+    index of the pooled token."""
 
     names: tuple[str, ...]
     prompts: tuple[tuple[str, ...], ...]
@@ -59,10 +69,8 @@ class PromptSet:
     tower: TextTower
 
     def encode(self, context: Tensor) -> Tensor:
-        """Unit features (K, M, D) of all prompts with these contexts (P, L, E), descriptions included.
-
-        Differentiable with respect to ``context`` and nothing else. Any P is accepted.
-        """
+        """Unit features (K, M, D) of all prompts with these contexts (P, L, E), descriptions included. Differentiable
+        with respect to ``context`` and nothing else. Any P is accepted."""
         return torch.cat([self.encode_contexts(context), self.description_features], dim=1)
 
     def encode_contexts(self, context: Tensor) -> Tensor:
@@ -84,16 +92,10 @@ def build_prompts(
     """Turn class names into prompts and encode them.
 
     Names too long for the model are cut as open_clip cuts them. Prompt 0 is always "a photo of a {name}.".
-
-    Args:
-        sentences: K tuples of descriptions, which are frozen prompts; empty means none. With
-            ``descriptions="built_in_mean"`` those of a class are one prompt: their mean direction.
-        template: the prompt of plain CLIP, with ``{}`` in the place of the class name. The contexts do not depend on
-            it: learning starts from "a photo of a", as in TPT.
-
-    Raises:
-        VocabularyError: no names, an empty name, or one of more than 1000 characters.
-    """
+    ``sentences``: K tuples of descriptions, which are frozen prompts; empty means none. With
+    ``descriptions="built_in_mean"`` those of a class are one prompt: their mean direction. ``template``: the prompt of
+    plain CLIP, with ``{}`` in the place of the class name. The contexts do not depend on it: learning starts from "a
+    photo of a", as in TPT. Raises VocabularyError: no names, an empty name, or one of more than 1000 characters."""
     _check_names(names)
     tower = backbone.tower
     tokens = tower.tokens([sentence(DEFAULT_START, name) for name in names])
@@ -131,12 +133,9 @@ def build_prompts(
 
 
 def initial_contexts(tower: TextTower, settings: Settings) -> Tensor:
-    """Contexts (M, 4, E) float32 as ``settings.context_init`` says; the first is "a photo of a".
-
-    ``templates``: M different hand-written starts. ``noise``: the first start M times, all but the first with normal
-    noise of 0.1 times the token embedding's standard deviation (identical prompts would get identical gradients and
-    stay identical).
-    """
+    """Contexts (M, 4, E) float32 as ``settings.context_init`` says; the first is "a photo of a". ``templates``: M
+    different hand-written starts. ``noise``: the first start M times, all but the first with normal noise of 0.1 times
+    the token embedding's standard deviation (identical prompts would get identical gradients and stay identical)."""
     count = settings.prompts
     starts = TEMPLATES[:count] if settings.context_init == "templates" else (DEFAULT_START,) * count
     with torch.no_grad():
@@ -251,3 +250,8 @@ def _sentences(name: str, settings: Settings) -> tuple[str, ...]:
         return tuple(sentence(start, name) for start in TEMPLATES[: settings.prompts])
     hand = sentence(DEFAULT_START, name)
     return (hand, *(f"{hand} (with noise, draw {m})" for m in range(1, settings.prompts)))
+
+
+def sentence(start: str, name: str) -> str:
+    """A prompt as text, for example ``"a photo of a cat."``."""
+    return f"{start} {name}."

@@ -3,10 +3,10 @@
 A model is named ``embedded``, ``embedded-robust`` (another vision tower in it), ``ARCHITECTURE:TAG`` (any pretrained pair of open_clip),
 ``ARCHITECTURE:path/to/checkpoint`` or ``local-dir:path/to/folder`` (a folder like assets/model). After TAG or
 checkpoint, ``+path/to/vision_tower`` replaces the vision tower (TeCoA, PMG-AFT, FARE);
-``+except=KEY,KEY`` after that names the keys that may be missing or left over in its file.
-"""
+``+except=KEY,KEY`` after that names the keys that may be missing or left over in its file."""
 
 import json
+from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from open_clip.pretrained import download_pretrained, get_pretrained_cfg
 from torch import nn
 
 from rita_demo.records.errors import BackboneError, did_you_mean
-from rita_demo.vlm.backbone import PRECISIONS, Backbone
+from rita_demo.vlm.backbone import PRECISIONS, Backbone, pick_device, pick_precision
 from rita_demo.vlm.catalogue import (
     BACKBONES,
     EMBEDDED,
@@ -29,24 +29,28 @@ from rita_demo.vlm.catalogue import (
     ModelEntry,
     cached_weights,
 )
-from rita_demo.vlm.checkpoint import check_checkpoint_path, is_checkpoint_name, load_vision_weights, load_weights
-from rita_demo.vlm.device import pick_device, pick_precision
-from rita_demo.vlm.model_names import activation_name, activation_note, split_source, tag_of
+from rita_demo.vlm.checkpoint import (
+    SUFFIXES,
+    check_checkpoint_path,
+    is_checkpoint_name,
+    load_vision_weights,
+    load_weights,
+)
 from rita_demo.vlm.text_tower import HINT, unsupported_reason
+
+EXCEPT_OPTION = "+except="
+QUICKGELU_SUFFIX = "-quickgelu"
 
 
 def load(spec: str, device: str | None = None, precision: str | None = None) -> Backbone:
-    """Load a model by name, downloading its weights when it is a pretrained one not yet here.
+    """Load a model by name, downloading its weights when it is a pretrained one not yet here. Raises BackboneError:
+    unknown architecture or tag, a file that is missing or holds other weights, no connection, or a text tower that is
+    not supported.
 
     Args:
         spec: see the top of this file.
         device: "cuda", "mps" or "cpu"; None means :func:`pick_device`.
-        precision: of encoding views, "float32", "float16" or "bfloat16"; None means :func:`pick_precision`.
-
-    Raises:
-        BackboneError: unknown architecture or tag, a file that is missing or holds other weights, no connection,
-            or a text tower that is not supported.
-    """
+        precision: of encoding views, "float32", "float16" or "bfloat16"; None means :func:`pick_precision`."""
     device = device or pick_device()
     precision = precision or pick_precision(device)
     if precision not in PRECISIONS:
@@ -64,30 +68,28 @@ def load(spec: str, device: str | None = None, precision: str | None = None) -> 
     if not colon or not source:
         raise BackboneError(f"{spec} names no weights.", _tags_hint(architecture))
     tags = open_clip.list_pretrained_tags_by_model(architecture)
-    asked = split_source(source, tags)
-    vision = Path(asked.vision).expanduser()
-    if asked.vision:
+    weights, tower_file, allowed_keys = split_source(source, tags)
+    vision, suffix = Path(tower_file).expanduser(), ""
+    if tower_file:
         check_checkpoint_path(vision)  # before the rest is downloaded
-    if tag_of(asked.weights) in tags:
-        model, info = _pretrained(architecture, tag_of(asked.weights), config)
-    elif is_checkpoint_name(asked.weights):
-        model, info = _from_file(architecture, Path(asked.weights).expanduser(), config, asked.suffix)
+        suffix = f"+{vision.name}" + (EXCEPT_OPTION + ",".join(sorted(allowed_keys)) if allowed_keys else "")
+    if tag_of(weights) in tags:
+        model, info = _pretrained(architecture, tag_of(weights), config)
+    elif is_checkpoint_name(weights):
+        model, info = _from_file(architecture, Path(weights).expanduser(), config, suffix)
     else:
-        raise BackboneError(f"{architecture} has no weights called {asked.weights}.", _tags_hint(architecture))
-    if asked.vision:
-        load_vision_weights(model, vision, info["name"], asked.allowed_keys)
+        raise BackboneError(f"{architecture} has no weights called {weights}.", _tags_hint(architecture))
+    if tower_file:
+        load_vision_weights(model, vision, info["name"], allowed_keys)
         info["note"] = f"Vision tower from {vision.name}, everything else from {info['name']}. {info['note']}"
         info["title"] += f" with the vision tower of {vision.name}"
-        info["name"] += asked.suffix
+        info["name"] += suffix
     return Backbone(model, open_clip.get_tokenizer(architecture), **info, **more)
 
 
 def untrained(architecture: str, device: str | None = None) -> Backbone:
-    """A model of an open_clip architecture with random weights, for measuring speed without a download.
-
-    Raises:
-        BackboneError: unknown architecture, or a text tower that is not supported.
-    """
+    """A model of an open_clip architecture with random weights, for measuring speed without a download. Raises
+    BackboneError: unknown architecture, or a text tower that is not supported."""
     device = device or pick_device()
     config = _config(architecture, architecture)
     with torch.random.fork_rng(devices=[]):
@@ -200,3 +202,55 @@ def _tags_hint(architecture: str) -> str:
     tags = open_clip.list_pretrained_tags_by_model(architecture)
     listed = ", ".join(tags) if tags else "none; give a file as ARCHITECTURE:path/to/checkpoint"
     return f"Weights for {architecture}: {listed}."
+
+
+def split_source(source: str, tags: Iterable[str]) -> tuple[str, str, frozenset[str]]:
+    """Split the part of a name after the colon, ``WEIGHTS``, ``WEIGHTS+VISION`` or ``WEIGHTS+VISION+except=KEY,KEY``: a
+    tag or a file with the whole model; a file with the vision tower that replaces that model's own ("" for none); the
+    keys that may be missing or left over in it. ``tags``: open_clip's tags for the architecture.
+
+    A plus sign separates only after a tag or after the suffix of a checkpoint, so that paths may contain some. Raises
+    BackboneError: ``+except=`` without a vision tower or without keys."""
+    rest, option, keys = source.partition(EXCEPT_OPTION)
+    allowed_keys = frozenset(key.strip() for key in keys.split(",") if key.strip())
+    parts = [(rest[:at], rest[at + 1 :]) for at, sign in enumerate(rest) if sign == "+"]
+    known = set(tags)
+    found = [p for p in parts if tag_of(p[0]) in known or p[0].lower().endswith(SUFFIXES)]
+    weights, vision = found[0] if found else (rest, "")
+    if option and not (vision and allowed_keys):
+        raise BackboneError(
+            f"{EXCEPT_OPTION} names keys of a vision tower's checkpoint; here there is no "
+            f"{'key after' if vision else 'such checkpoint before'} it.",
+            f"Write ARCHITECTURE:WEIGHTS+VISION.pt{EXCEPT_OPTION}KEY,KEY, or leave it out.",
+        )
+    return weights, vision, allowed_keys
+
+
+def tag_of(text: str) -> str:
+    """open_clip's own spelling of a tag."""
+    return text.lower().replace("-", "_")
+
+
+def activation_name(config: dict[str, Any]) -> str:
+    """ "quick-GELU" or "plain GELU"; convolutional and timm vision towers have other activations of their own."""
+    vision = config["vision_cfg"]
+    own = "timm_model_name" in vision or isinstance(vision.get("layers"), list)
+    return ("quick-GELU" if config.get("quick_gelu") else "plain GELU") + (" in its text tower" if own else "")
+
+
+def activation_note(architecture: str, config: dict[str, Any], suffix: str) -> str:
+    """A sentence on the activation that weights from a file are run with, and how to choose the other one.
+
+    A file of weights does not say which activation it was trained with, and the wrong one gives slightly wrong features
+    without any error. The name decides, so the note states it. ``suffix``: the part of the name after the colon, files
+    without their folders."""
+    taken = f"Runs with {activation_name(config)}, because it was named {architecture}"
+    other = architecture.removesuffix(QUICKGELU_SUFFIX) if config.get("quick_gelu") else architecture + QUICKGELU_SUFFIX
+    if other == architecture or other not in open_clip.list_models():
+        return f"{taken}; open_clip has no variant with the other activation."
+    if config.get("quick_gelu"):
+        return f"{taken}; weights that were trained with plain GELU want {other}:{suffix} instead."
+    return (
+        f"{taken} and the file cannot tell; weights that come from OpenAI's were trained with quick-GELU and "
+        f"want {other}:{suffix} instead."
+    )

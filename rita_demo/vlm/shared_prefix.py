@@ -3,8 +3,7 @@
 In a causal tower a token does not attend to later tokens. So the start token and the context are encoded as if no
 class name followed: their keys and values are computed once per context, and every class attends to them. Only the
 name, the full stop and the end token are encoded per class, and in the last layer only the pooled token. The result
-is exact, and gradients reach the contexts through the shared keys and values.
-"""
+is exact, and gradients reach the contexts through the shared keys and values."""
 
 from typing import Any
 
@@ -26,15 +25,13 @@ def can_share_prefix(tower: TextTower) -> bool:
 
 
 def encode_with_prefix(tower: TextTower, prefix: Tensor, rest: Tensor, position: Tensor) -> Tensor:
-    """Unit features (C, M, D) of every prefix followed by every rest: ``tower.encode`` of both joined.
-
-    Differentiable with respect to ``prefix``. Requires :func:`can_share_prefix` of the tower.
+    """Unit features (C, M, D) of every prefix followed by every rest: ``tower.encode`` of both joined. Differentiable
+    with respect to ``prefix``. Requires :func:`can_share_prefix` of the tower.
 
     Args:
         prefix: (M, P, E) embeddings of the first tokens.
         rest: (C, T, E) embeddings of the tokens that follow.
-        position: (C,) index of the pooled token in a rest; the tokens after it are padding.
-    """
+        position: (C,) index of the pooled token in a rest; the tokens after it are padding."""
     P, T = prefix.shape[1], rest.shape[1]
     assert tower.mask is not None  # can_share_prefix
     mask = tower.mask[None, : P + T, : P + T]
@@ -70,9 +67,7 @@ def _qkv(block: Any, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, prefix: tuple[Tensor, Tensor, Tensor], mask: Tensor) -> Tensor:
     """Attention (C, M, T, E) of tokens (C, M or 1, heads, T, e) to a prefix (M, heads, P, e) and to each other.
-
-    ``mask`` (C or 1, T, P + tokens), additive.
-    """
+    ``mask`` (C or 1, T, P + tokens), additive."""
     C, M = len(q), len(prefix[0])
     q, k, v = (part.expand(-1, M, -1, -1, -1) for part in (q, k, v))
     k, v = (torch.cat([shared.expand(C, -1, -1, -1, -1), own], dim=-2) for shared, own in zip(prefix[1:], (k, v)))

@@ -2,8 +2,7 @@
 
 open_clip's ``encode_text`` takes token ids padded to 77. Here the input is token embeddings (learnable contexts have
 no ids), and a sequence ends at the pooled token where later tokens cannot change the feature. Other towers get the
-full length, or are refused.
-"""
+full length, or are refused."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,11 +20,9 @@ HINT = "Choose a model with CLIP's own text tower, for example ViT-B-16-quickgel
 
 @dataclass(frozen=True)
 class TextTower:
-    """Token embeddings to unit text features, equal to ``model.encode_text`` up to rounding.
-
-    ``mask`` (T, T) is additive; None when every token attends to every other one. ``pool`` says which token's
-    output is the feature: "argmax" (largest id, CLIP's end token), "eos" (first ``end_token``), "first" or "last".
-    """
+    """Token embeddings to unit text features, equal to ``model.encode_text`` up to rounding. ``mask`` (T, T) is
+    additive; None when every token attends to every other one. ``pool`` says which token's output is the feature:
+    "argmax" (largest id, CLIP's end token), "eos" (first ``end_token``), "first" or "last"."""
 
     token_embedding: nn.Embedding
     positional_embedding: Tensor
@@ -87,10 +84,8 @@ class TextTower:
         return self.token_embedding(tokens.to(self.device))
 
     def encode(self, embedded: Tensor, position: Tensor, tokens: Tensor | None = None) -> Tensor:
-        """Unit features (B, D) of token embeddings (B, T, E), pooled at ``position`` (B,).
-
-        Differentiable with respect to ``embedded``. ``tokens`` (B, T): ids, for a tower that chooses its token by them.
-        """
+        """Unit features (B, D) of token embeddings (B, T, E), pooled at ``position`` (B,). Differentiable with respect
+        to ``embedded``. ``tokens`` (B, T): ids, for a tower that chooses its token by them."""
         length = embedded.shape[1]
         x = embedded + self.positional_embedding[:length]
         mask = None if self.mask is None else self.mask[:length, :length]
@@ -109,10 +104,8 @@ class TextTower:
 
 
 def unsupported_reason(config: dict[str, Any]) -> str:
-    """Why a model of this open_clip config cannot be used here, as a clause; "" if it can.
-
-    Needs the config alone, so that nothing is downloaded for a model that is refused.
-    """
+    """Why a model of this open_clip config cannot be used here, as a clause; "" if it can. Needs the config alone, so
+    that nothing is downloaded for a model that is refused."""
     text = config.get("text_cfg", {})
     if "multimodal_cfg" in config or text.get("embed_cls"):
         return "its text tower is made for writing captions (CoCa)"
@@ -126,11 +119,7 @@ def unsupported_reason(config: dict[str, Any]) -> str:
 
 
 def text_tower(model: nn.Module, tokenizer: Any, name: str) -> TextTower:
-    """Take the text tower out of a built model.
-
-    Raises:
-        BackboneError: for a tower that this file does not reproduce.
-    """
+    """Take the text tower out of a built model. Raises BackboneError: for a tower that this file does not reproduce."""
     source: Any = model if type(model) is CLIP else getattr(model, "text", None)
     known = type(model) in (CLIP, CustomTextCLIP) and type(source) in (CLIP, TextTransformer)
     if not known or not isinstance(tokenizer, SimpleTokenizer) or tokenizer.reduction_fn is not None:

@@ -5,29 +5,26 @@ from typing import Any
 import pytest
 import torch
 import torchattack
-from torch import Tensor, nn
+from torch import Tensor
 
 from rita_demo.attacks.loop.run import attack_steps
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import AttackTrace
 from rita_demo.settings import RECOMMENDED
+from tests.attacks.test_attacks import SIDE, TinyModel
 
-SIDE, CLASSES = 16, 5
 
+class RecordingModel(TinyModel):
+    """It remembers every square it was shown."""
 
-class RecordingModel(nn.Module):
-    """A small smooth network that remembers every square it was shown."""
-
-    def __init__(self, seed: int) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        torch.manual_seed(seed)
-        self.layers = nn.Sequential(nn.Flatten(), nn.Linear(3 * SIDE * SIDE, 24), nn.Tanh(), nn.Linear(24, CLASSES))
         self.eval().requires_grad_(False)
         self.seen: list[Tensor] = []
 
     def forward(self, pixels: Tensor) -> Tensor:
         self.seen.append(pixels.detach().clone())
-        return 5 * self.layers(pixels - 0.5)
+        return super().forward(pixels)
 
 
 def square(seed: int, kind: str) -> Tensor:
@@ -55,7 +52,7 @@ def to_bytes(pixels: Tensor) -> Tensor:
 @pytest.mark.parametrize("kind", ["grey", "edges"])
 @pytest.mark.parametrize("target", [None, 3])
 def test_fgsm_pixels_equal_torchattack(budget: int, kind: str, target: int | None) -> None:
-    model, pixels = RecordingModel(0), square(1, kind)
+    model, pixels = RecordingModel(), square(1, kind)
     ours = drain(model, pixels, target=target, attack="fgsm", budget=budget)
     theirs = torchattack.FGSM(model, device=torch.device("cpu"), eps=budget / 255, targeted=target is not None)
     expected = theirs(pixels[None], torch.tensor([2 if target is None else target]))
@@ -69,19 +66,13 @@ def test_fgsm_pixels_equal_torchattack(budget: int, kind: str, target: int | Non
 def test_pgd_pixels_equal_torchattack_from_the_same_start(
     monkeypatch: pytest.MonkeyPatch, steps: int, budget: int, kind: str, target: int | None
 ) -> None:
-    model, pixels = RecordingModel(3), square(4, kind)
+    model, pixels = RecordingModel(), square(4, kind)
     ours = drain(model, pixels, 5, target, budget=budget, steps=steps)
     start = first_perturbed(model, pixels) - pixels[None]
     assert float(start.abs().max()) <= budget / 255 + 1e-7
     monkeypatch.setattr(Tensor, "uniform_", lambda self, low, high: self.copy_(start))
-    theirs = torchattack.PGD(
-        model,
-        device=torch.device("cpu"),
-        eps=budget / 255,
-        steps=steps,
-        alpha=budget / 255 / 4,
-        targeted=target is not None,
-    )
+    radius = {"eps": budget / 255, "alpha": budget / 255 / 4}
+    theirs = torchattack.PGD(model, device=torch.device("cpu"), steps=steps, targeted=target is not None, **radius)
     expected = theirs(pixels[None], torch.tensor([2 if target is None else target]))
     assert torch.equal(ours.pixels, to_bytes(expected))
     moved = (ours.pixels.int() - to_bytes(pixels[None]).int()).abs().max()
@@ -92,13 +83,13 @@ def test_pgd_pixels_equal_torchattack_from_the_same_start(
 def test_the_random_start_fills_the_ball_evenly_and_follows_the_seed() -> None:
     starts = []
     for seed in (0, 0, 1):
-        model, pixels = RecordingModel(3), square(4, "grey") * 0.8 + 0.1
+        model, pixels = RecordingModel(), square(4, "grey") * 0.8 + 0.1
         pixels = (pixels * 255).round() / 255
         drain(model, pixels, seed, steps=1)
         starts.append((first_perturbed(model, pixels)[0] - pixels) * 255 / 4)
     assert torch.equal(starts[0], starts[1])
     assert not torch.equal(starts[0], starts[2])
-    # 768 uniform draws in [-1, 1]: mean 0 +- 0.021, standard deviation 0.577 +- 0.010
+    # 432 uniform draws in [-1, 1]: mean 0 +- 0.028, standard deviation 0.577 +- 0.012
     for start in starts:
         assert abs(float(start.mean())) < 0.08
         assert float(start.std()) == pytest.approx(3**-0.5, abs=0.04)

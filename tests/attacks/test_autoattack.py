@@ -20,24 +20,17 @@ __all__ = ["model"]  # the fixture
 
 @pytest.mark.parametrize("budget", [pytest.param(2, marks=pytest.mark.slow), 8])
 def test_pixels_equal_the_autoattack_package(model: TinyModel, budget: int) -> None:
-    """With 2/255 nothing succeeds before the last part, so that all four are run."""
+    """With 2/255 nothing succeeds before the last part, so that all four are run; with channels last, as from the engine."""
     label = model(picture()[None]).argmax(1)
     theirs = pyautoattack.AutoAttack(model, eps=budget / 255, seed=3, version="standard")
     theirs.apgd_targeted.n_target_classes = theirs.fab.n_target_classes = 4  # five classes
     expected, _ = theirs.run_standard_evaluation(picture()[None], label)
-    _, trace = run(model, "autoattack", budget=budget)
-    assert torch.equal(trace.pixels.permute(2, 0, 1), (expected[0] * 255).round().to(torch.uint8))
-
-
-@pytest.mark.slow
-def test_a_square_with_its_channels_last_meets_all_four_parts(model: TinyModel) -> None:
-    """As the engine hands it over; with 2/255 no part before the last one succeeds."""
     square = picture()[None].to(memory_format=torch.channels_last)
     assert not square.is_contiguous()
-    settings = RECOMMENDED.replace(attack="autoattack", budget=2)
-    (trace,) = run_to_end(attack_steps(model, square, settings, [None], [3]))
-    _, expected = run(model, "autoattack", budget=2)
-    assert torch.equal(trace.pixels, expected.pixels)
+    (trace,) = run_to_end(
+        attack_steps(model, square, RECOMMENDED.replace(attack="autoattack", budget=budget), [None], [3])
+    )
+    assert torch.equal(trace.pixels.permute(2, 0, 1), (expected[0] * 255).round().to(torch.uint8))
 
 
 @pytest.mark.slow
@@ -57,22 +50,15 @@ def test_with_sampled_logits_the_version_is_rand(model: TinyModel) -> None:
 def test_misclassified_pictures_are_not_changed(model: TinyModel) -> None:
     wrong = (int(model(picture()[None]).argmax()) + 1) % 5
     _, trace = run(model, "autoattack", label=wrong, budget=16)
-    assert trace.already_wrong
-    assert not trace.fooled
-    assert trace.linf == 0
+    assert (trace.already_wrong, trace.fooled, trace.linf) == (True, False, 0)
 
 
-def test_fewer_than_four_classes_give_an_error_message() -> None:
-    three = nn.Sequential(nn.Flatten(), nn.Linear(432, 3)).requires_grad_(False)
+def test_four_classes_are_enough_and_fewer_give_an_error_message() -> None:
+    torch.manual_seed(0)
+    three, four = (nn.Sequential(nn.Flatten(), nn.Linear(432, k), nn.Tanh()).requires_grad_(False) for k in (3, 4))
+    assert run(four, "autoattack", budget=16)[1].fooled
     with pytest.raises(SettingError, match="at least 4 classes; got 3"):
         run(three, "autoattack")
-
-
-def test_four_classes_are_enough() -> None:
-    torch.manual_seed(0)
-    four = nn.Sequential(nn.Flatten(), nn.Linear(432, 4), nn.Tanh()).requires_grad_(False)
-    _, trace = run(four, "autoattack", budget=16)
-    assert trace.fooled
 
 
 def test_a_missing_package_gives_an_error_message(model: TinyModel, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,14 +93,14 @@ def test_as_generator_runs_only_while_it_is_consumed() -> None:
     def work(pause) -> int:  # type: ignore[no-untyped-def]
         for number in range(3):
             seen.append(f"{number} {float(torch.rand(1)):.6f}")
-            pause()
+            pause(number)
         return 7
 
     def drain(between: int) -> int:
         torch.manual_seed(1)
         loop = as_generator(work)
         for expected in range(1, 4):
-            next(loop)
+            assert next(loop) == expected - 1
             assert len(seen) % 3 == expected % 3
             torch.rand(between)  # other code draws random numbers in between
         with pytest.raises(StopIteration) as end:
@@ -126,12 +112,14 @@ def test_as_generator_runs_only_while_it_is_consumed() -> None:
     assert seen[:3] == seen[3:]
 
 
-def test_as_generator_raises_errors_in_the_consumer() -> None:
-    def work(pause) -> None:  # type: ignore[no-untyped-def]
-        pause()
-        raise KeyError("inside")
+def test_errors_of_the_model_are_raised_in_the_caller(model: TinyModel) -> None:
+    answers = iter([model(picture()[None]), KeyError("inside")])
 
-    loop = as_generator(work)
-    next(loop)
+    def failing(pixels: Tensor) -> Tensor:
+        answer = next(answers)
+        if isinstance(answer, KeyError):
+            raise answer
+        return answer
+
     with pytest.raises(KeyError, match="inside"):
-        next(loop)
+        run(failing, "autoattack")

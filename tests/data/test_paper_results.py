@@ -10,7 +10,7 @@ from rita_demo.data.datasets import DATASETS
 from rita_demo.records.errors import DataError
 from rita_demo.vlm.catalogue import BACKBONES as OFFERED
 from rita_demo.vlm.checkpoint import is_checkpoint_name
-from rita_demo.vlm.model_names import split_source
+from rita_demo.vlm.registry import split_source
 
 CELLS = paper_results.paper_results()
 
@@ -61,9 +61,9 @@ def test_every_printed_backbone_is_a_model_that_is_offered_or_a_vision_tower_in_
     for spec in paper_results.BACKBONES.values():
         architecture, _, source = spec.partition(":")
         tags = open_clip.list_pretrained_tags_by_model(architecture)
-        asked = split_source(source, tags)
-        assert f"{architecture}:{asked.weights}" in OFFERED
-        assert not asked.vision or is_checkpoint_name(asked.vision)
+        weights, vision, _ = split_source(source, tags)
+        assert f"{architecture}:{weights}" in OFFERED
+        assert not vision or is_checkpoint_name(vision)
 
 
 def test_a_damaged_file_gives_an_error_message(tmp_path: Path) -> None:

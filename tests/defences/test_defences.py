@@ -13,7 +13,7 @@ from rita_demo.defences.registry import DEFENCES, ORDER, compared, run_defence, 
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import RECOMMENDED, SETTINGS
 from tests.oracles import baselines as slow
-from tests.oracles.algorithm1 import step_away
+from tests.oracles.algorithm1 import step_away, zero_shot
 from tests.oracles.toy_model import TAU, D, K, ToyModel, make_toy_model
 
 TOY: ToyModel = make_toy_model()
@@ -113,11 +113,18 @@ def test_prompt_tuning_and_mta_equal_the_oracle(picture: int) -> None:
     np.testing.assert_allclose(probabilities("rtpt", picture), slow.rtpt(*arguments), atol=1e-5)
 
 
+@pytest.mark.parametrize("picture", range(len(TOY.pictures)))
+def test_clip_answers_from_view_zero_as_in_row_one(picture: int) -> None:
+    verdict = run_defence("clip", defence_input(picture))
+    expected = zero_shot(TOY.pictures[picture][0], HAND, TAU)
+    np.testing.assert_allclose(verdict.probability, expected, **CLOSE)
+    assert verdict.margin == pytest.approx(np.sort(expected)[-1] - np.sort(expected)[-2])
+
+
 def test_c_tpt_spreads_the_prompts_and_equals_tpt_without_a_weight() -> None:
     assert np.array_equal(probabilities("ctpt", 1, ctpt_weight=0.0), probabilities("tpt", 1))
     x = TOY.pictures[2]
-    plain = slow.tuned(x, TOY.encode, CONTEXT, TAU, slow.marginal)
-    spread = slow.tuned(x, TOY.encode, CONTEXT, TAU, slow.marginal, 50.0)
+    plain, spread = (slow.tuned(x, TOY.encode, CONTEXT, TAU, weight=weight) for weight in (0.0, 50.0))
     assert slow.dispersion(spread) > slow.dispersion(plain)
 
 

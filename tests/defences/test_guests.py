@@ -127,7 +127,7 @@ def test_an_error_of_a_guest_is_a_sentence_and_the_other_answers_stand(
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ('name="mine"', 'name="rita"', "mine.py, line 10: there is already a defence named 'rita'"),
+        ('name="mine"', 'name="rita"', "mine.py, line 10: the defence 'rita' exists already"),
         ("DEFENCE = ", "OTHER = ", "defines no DEFENCE"),
         ("DEFENCE = ", "DEFENCE = 3, ", "mine.py, line 10: DEFENCE is a tuple; expected Defence"),
         ('title="Mine"', 'title=""', "mine.py, line 10: ValueError"),

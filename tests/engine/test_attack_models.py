@@ -1,36 +1,28 @@
 """What attackers differentiate: fresh crops like those of the defence, and the defence's own answer."""
 
-from collections.abc import Iterator
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-import torchattack
 from torch import Tensor
 
-from rita_demo.attacks.loop.run import attack_steps
 from rita_demo.data.pictures import open_picture
 from rita_demo.data.samples import SAMPLES
-from rita_demo.engine.attack_models import defence_logits, random_crop_logits, single_view_logits
+from rita_demo.defences.contract import DefenceInput
+from rita_demo.engine.attack_models import defence_logits, fixed_plan_logits, random_crop_logits
 from rita_demo.engine.engine import Engine
 from rita_demo.method import decide, empty
-from rita_demo.process.generators import run_to_end
 from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.views.boxes import area_fractions, draw_boxes
 from rita_demo.views.crops import crop
+from tests.method.conftest import single_threaded
 from tests.oracles.toy_model import make_toy_model
 
 SIDE, D = 8, 16
 
 
-@pytest.fixture(autouse=True, scope="module")
-def single_threaded() -> Iterator[None]:
-    """Little work: on busy cores, handing it to several threads costs more than it saves."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+__all__ = ["single_threaded"]  # the fixture
 
 
 def encode(pixels: Tensor) -> Tensor:
@@ -66,8 +58,13 @@ def test_defence_logits_equal_the_decision_on_the_same_views() -> None:
     world = make_toy_model()
     prompts = world.prompts(torch.float32)
     settings = RECOMMENDED.replace(attack_views=6)
-    cache = empty(5, settings.slots, D)
-    sampled = defence_logits(MODEL, prompts, cache, settings)
+    cache, nothing = empty(5, settings.slots, D), torch.empty(0)
+    inputs = DefenceInput(
+        *(nothing, nothing, nothing, None, nothing, prompts.encode, prompts.temperature, settings),
+        prompts=prompts,
+        cache=cache,
+    )
+    sampled = defence_logits(MODEL, fixed_plan_logits, inputs)
     pixels = squares().requires_grad_()
     answer = sampled(pixels, [4, 9])
     assert answer.shape == (2, 1, 5)
@@ -103,32 +100,3 @@ def test_the_attack_through_the_defence_lowers_rita_more_than_pgd() -> None:
             shares.append(float(verdict.probability[0]))
         belief[name] = np.mean(shares)
     assert belief["defence"] < belief["pgd"] - 0.1
-
-
-def test_pixels_at_0_and_1_move_as_in_torchattack(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a black and white square of the model's size our crop of the whole square is the identity; its gradient is too.
-
-    Theirs attacks the model without a crop, from the same start.
-    """
-    hand = torch.nn.functional.normalize(torch.randn(5, D, generator=torch.Generator().manual_seed(2)), dim=-1)
-    square = torch.rand(1, 3, SIDE, SIDE, generator=torch.Generator().manual_seed(3)).round()
-    shown: list[Tensor] = []
-    through_crop = single_view_logits(MODEL, hand)
-
-    def logits(pixels: Tensor) -> Tensor:
-        shown.append(pixels.detach().clone())
-        return through_crop(pixels)
-
-    settings = RECOMMENDED.replace(steps=7, budget=4)
-    ours = run_to_end(attack_steps(logits, square, settings, [2], [0], [None]))[0].pixels
-    start = next(one for one in shown if not torch.equal(one, square)) - square
-    monkeypatch.setattr(Tensor, "uniform_", lambda self, low, high: self.copy_(start))
-
-    class WithoutCrop(torch.nn.Module):
-        def forward(self, pixels: Tensor) -> Tensor:
-            return encode(pixels) @ hand.T / MODEL.temperature
-
-    theirs = torchattack.PGD(WithoutCrop(), device=torch.device("cpu"), eps=4 / 255, steps=7, alpha=1 / 255)
-    expected = (theirs(square, torch.tensor([2]))[0].detach() * 255).round().to(torch.uint8).permute(1, 2, 0)
-    assert torch.equal(ours, expected)
-    assert (expected.float() / 255 != square[0].permute(1, 2, 0)).float().mean() > 0.4, "about half can move inwards"

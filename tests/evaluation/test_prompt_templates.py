@@ -16,8 +16,7 @@ from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Picture
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE, RECOMMENDED, Settings
-from rita_demo.vlm.prompts import encode_sentences
-from rita_demo.vlm.templates import DEFAULT_START, sentence
+from rita_demo.vlm.prompts import DEFAULT_START, encode_sentences, sentence
 from tests.evaluation.conftest import headers
 
 PETS = "a photo of a {}, a type of pet."

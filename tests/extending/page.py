@@ -1,9 +1,18 @@
-"""The code blocks of docs/extending.md."""
+"""The code blocks of docs/extending.md, and processes that run them in an empty folder."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
+import numpy as np
+
+from rita_demo.data.pictures import png_bytes
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "extending.md"
 
 
 def code_blocks(heading: str) -> list[str]:
@@ -13,3 +22,34 @@ def code_blocks(heading: str) -> list[str]:
     blocks = re.findall(r"^```\w*\n(.*?)^```", section[1], re.M | re.S)
     assert blocks, f"the section {heading!r} has no code block"
     return blocks
+
+
+def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """``python WORDS`` in the folder, which may have a copy of the package; else this one is imported."""
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run([sys.executable, *words], cwd=folder, env=env, capture_output=True, text=True)
+
+
+def rita(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return python(folder, "-m", "rita_demo", *words)
+
+
+def output_of(code: str, folder: Path) -> str:
+    """What the code prints in a fresh process inside the folder."""
+    done = python(folder, "-c", code)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def copy_package(folder: Path) -> Path:
+    """A copy of the package in the folder, to add files to."""
+    shutil.copytree(ROOT / "rita_demo", folder / "rita_demo", ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "assets").symlink_to(ROOT / "assets")
+    return folder / "rita_demo"
+
+
+def picture(folder: Path, name: str = "photo.png") -> Path:
+    pixels = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(png_bytes(pixels))
+    return folder / name

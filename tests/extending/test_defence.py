@@ -1,30 +1,21 @@
 """docs/extending.md, "A defence", to the letter: one file is enough, in the folder or on the command line."""
 
 import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from rita_demo.data.pictures import png_bytes
-from tests.extending.page import code_blocks
-from tests.extending.test_attack import ROOT, rita
+from tests.extending.page import code_blocks, copy_package, output_of, picture, rita
 
 pytestmark = pytest.mark.slow
 
 
-def picture(folder: Path, name: str = "photo.png") -> Path:
-    pixels = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
-    (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_bytes(png_bytes(pixels))
-    return folder / name
+def draw_dataset(folder: Path) -> None:
+    for name in ("cup", "crab"):
+        picture(folder, f"data/toys/{name}/1.png")
 
 
-def test_a_file_named_on_the_command_line_answers_and_is_measured(tmp_path: Path) -> None:
+def test_a_file_named_on_the_command_line_answers(tmp_path: Path) -> None:
     (tmp_path / "median.py").write_text(code_blocks("A defence")[0])
     picture(tmp_path)
     words = ["--set", "views=4", "--attack", "fgsm", "--defence", "median.py:DEFENCE"]
@@ -39,20 +30,11 @@ def test_a_file_named_on_the_command_line_answers_and_is_measured(tmp_path: Path
     known = ["--attack", "adaptive:median", "--set", "adaptive.steps=2", "--set", "attack_views=2"]
     done = rita(tmp_path, "explain", "photo.png", "--classes", "cup,crab", *words, *known)
     assert "The attacker knows Median. Its gradient is automatic." in done.stdout
-    for name in ("cup", "crab"):
-        picture(tmp_path, f"data/toys/{name}/1.png")
-    words += ["--budget", "4", "--data-root", "data", "--dataset", "toys", "--split", "all", "--protocols", "off"]
-    done = rita(tmp_path, "evaluate", "--methods", "clip,median", "--out", "runs", *words)
-    assert done.returncode == 0, done.stderr
-    printed = rita(tmp_path, "tables", "runs").stdout  # without the file: its name instead of its title
-    assert "| median |" in printed
-    assert "Median is a defence from the file median.py; the attacker does not know it." in printed
 
 
 def test_the_commands_of_its_row_measure_it_against_an_attacker_who_knows_it(tmp_path: Path) -> None:
     (tmp_path / "median.py").write_text(code_blocks("A defence")[0])
-    for name in ("cup", "crab"):
-        picture(tmp_path, f"data/toys/{name}/1.png")
+    draw_dataset(tmp_path)
     evaluate, tables = code_blocks("A defence")[1].replace("\\\n", "").strip().splitlines()
     quick = ["--set", "views=4", "--set", "adaptive.steps=2", "--set", "attack_views=2"]
     here = {"DATA": "data", "dtd": "toys", "test": "all", "RUNS": "runs", "20": "2"}
@@ -60,15 +42,16 @@ def test_the_commands_of_its_row_measure_it_against_an_attacker_who_knows_it(tmp
         done = rita(tmp_path, *[here.get(word, word) for word in line.split()[3:]], *more)
         assert done.returncode == 0, done.stderr
     assert done.stdout.count("| median |") == 6, "two rows in the overview, one for every attack"
+    assert "Median is a defence from the file median.py; the attacker does not know it." in done.stdout
     assert "The attacker knows median" in done.stdout or "The attacker knows Median" in done.stdout
 
 
 def test_it_is_a_row_of_the_arena(tmp_path: Path) -> None:
     (tmp_path / "median.py").write_text(code_blocks("A defence")[0])
     code = """
+from rita_demo import Engine
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.registry import add_guest, compared
-from rita_demo.engine import Engine
 from rita_demo.pipeline.arena import arena_steps
 from rita_demo.pipeline.bundle_write import arena_rows
 from rita_demo.pipeline.run import run_picture
@@ -83,21 +66,13 @@ rows = {row["attacker"]: row for row in arena_rows(run_to_end(arena_steps([engin
 assert all(rows[name]["answer"] for name in ("none", "pgd", "transfer", "adaptive")), rows
 assert "The attacker knows Median. Its gradient is automatic." in rows["adaptive"]["threat_model"]
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    output_of(code, tmp_path)
 
 
 def test_an_error_in_the_file_stops_no_other_method(tmp_path: Path) -> None:
     broken = code_blocks("A defence")[0].replace("return verdict_of(", "return verdict_of(1 / 0 * ")
     (tmp_path / "median.py").write_text(broken)
-    for name in ("cup", "crab"):
-        picture(tmp_path, f"data/toys/{name}/1.png")
+    draw_dataset(tmp_path)
     words = ["--set", "views=4", "--attack", "none", "--budget", "0", "--protocols", "off", "--split", "all"]
     words += ["--data-root", "data", "--dataset", "toys", "--methods", "median,clip", "--out", "runs"]
     done = rita(tmp_path, "evaluate", "--defence", "median.py:DEFENCE", *words)
@@ -108,9 +83,7 @@ def test_an_error_in_the_file_stops_no_other_method(tmp_path: Path) -> None:
 
 
 def test_a_file_in_the_folder_is_in_help_the_page_and_the_threat_model(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "rita_demo", tmp_path / "rita_demo", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "assets").symlink_to(ROOT / "assets")
-    (tmp_path / "rita_demo" / "defences" / "median.py").write_text(code_blocks("A defence")[0])
+    (copy_package(tmp_path) / "defences" / "median.py").write_text(code_blocks("A defence")[0])
     code = """
 import sys
 from rita_demo.cli.main import main
@@ -123,6 +96,4 @@ with gr.Blocks():
 from rita_demo.plots.labels import method_legend
 assert "Median" in method_legend(["median"])
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "rita_untuned, median" in " ".join(done.stdout.split())
+    assert "rita_untuned, median" in " ".join(output_of(code, tmp_path).split())

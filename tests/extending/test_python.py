@@ -1,7 +1,5 @@
 """docs/extending.md, what is extended from Python, to the letter and from an empty folder; and that its numbers are right."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +14,9 @@ from rita_demo.data.pictures import png_bytes
 from rita_demo.engine.engine import Engine as EngineType
 from rita_demo.records.errors import BackboneError, DataError, SettingError, VocabularyError
 from rita_demo.vlm.registry import load
-from tests.extending.page import code_blocks
-from tests.extending.test_attack import ROOT
-from tests.extending.test_defence import picture
+from tests.extending.page import code_blocks, output_of, picture
 
 pytestmark = pytest.mark.slow
-
-
-def output_of(code: str, folder: Path) -> str:
-    """What the code prints in a fresh process inside the folder."""
-    surroundings = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=surroundings, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_an_array_is_a_picture(tmp_path: Path) -> None:

@@ -1,16 +1,11 @@
 """docs/extending.md, "A setting", to the letter: of one defence, and of several parts."""
 
 import json
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.extending.page import code_blocks
-from tests.extending.test_attack import ROOT, rita
-from tests.extending.test_defence import picture
+from tests.extending.page import code_blocks, copy_package, output_of, picture, rita
 
 pytestmark = pytest.mark.slow
 
@@ -35,9 +30,7 @@ def test_a_setting_of_one_defence_is_in_its_file(tmp_path: Path) -> None:
 
 
 def test_a_setting_of_several_parts_is_one_field(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "rita_demo", tmp_path / "rita_demo", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "assets").symlink_to(ROOT / "assets")
-    file = tmp_path / "rita_demo" / "settings" / "__init__.py"
+    file = copy_package(tmp_path) / "settings" / "__init__.py"
     head, end = "    # --- own settings of single defences and attacks\n", code_blocks("A setting")[1]
     file.write_text(file.read_text("utf-8").replace(head, end + head), encoding="utf-8")
     code = """
@@ -51,5 +44,4 @@ import gradio as gr
 with gr.Blocks():
     assert Form(None).fields["view_margin"].maximum == 0.4
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    output_of(code, tmp_path)

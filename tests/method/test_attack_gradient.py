@@ -59,17 +59,18 @@ def test_forward_equals_the_decision_and_backward_uses_the_fixed_plan(case: str,
         np.testing.assert_allclose(slope.numpy(), theirs, atol=1e-9)
 
 
-def test_gradient_is_exact_when_every_term_is_a_transport_value() -> None:
+@pytest.mark.parametrize("changes", [{"cache_weight": 0.7}, {"protocol": "off", "step_back": 2.0}])
+def test_gradient_is_exact_when_every_term_is_a_transport_value(changes: dict) -> None:
     """Without tuning, with uniform weights and the kl value, finite differences of the decision agree."""
     toy = make_toy_model()
-    settings = RECOMMENDED.replace(objective="kl", tuning_steps=0, cache_weight=0.7, entropy_weight=0.05, **TIGHT)
-    prompts, cache = toy.prompts(), cache_after(toy, settings)
+    settings = RECOMMENDED.replace(objective="kl", tuning_steps=0, entropy_weight=0.05, **TIGHT, **changes)
+    prompts, cache, shown = toy.prompts(), cache_after(toy, settings), torch.tensor(toy.area_fraction)
     x = torch.tensor(toy.pictures[4], requires_grad=True)
-    (slope,) = torch.autograd.grad(decision_logits(x, prompts, cache, settings)[1], x)
+    (slope,) = torch.autograd.grad(decision_logits(x, prompts, cache, settings, shown)[1], x)
     rng = np.random.default_rng(0)
     for _ in range(6):
         along, h = torch.tensor(rng.normal(size=x.shape)), 1e-5
-        ends = [decide(x.detach() + s * h * along, prompts, cache, settings)[0].total[1] for s in (1, -1)]
-        total = (ends[0] - ends[1]) / (2 * h)
-        expected = -float(total) / ((1 + 0.7) * TAU)
+        ends = [decide(x.detach() + s * h * along, prompts, cache, settings, area_fraction=shown)[0] for s in (1, -1)]
+        total = (ends[0].total[1] - ends[1].total[1]) / (2 * h)
+        expected = -float(total) / ((1 + changes.get("cache_weight", 0.0)) * TAU)
         assert float((slope * along).sum()) == pytest.approx(expected, rel=1e-3, abs=1e-3)

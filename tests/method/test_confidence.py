@@ -1,12 +1,13 @@
 import pytest
 import torch
 
-from rita_demo.method import assess, cosine_cost, theorem_bounds, transport, view_weight
+from rita_demo.method import assess, cosine_cost, view_weight
+from rita_demo.settings import RECOMMENDED
 from tests.method.toy_models import prompts, units
 
 
-def confidence_of(x, p, **kw):
-    return assess(x, p.features, p.weight, temperature=p.temperature, **({"max_entropy": 0.8} | kw))
+def confidence_of(x, p, **changes):
+    return assess(x, p.features, p.weight, p.temperature, RECOMMENDED.replace(max_entropy=0.8, **changes))
 
 
 def test_one_class_is_certain():
@@ -31,15 +32,3 @@ def test_cost_of_half_precision_features_stays_in_range():
     assert cost.dtype == torch.float32
     assert cost.min() >= 0
     torch.testing.assert_close(cost[0].diagonal(), torch.zeros(4), atol=1e-6, rtol=0)
-
-
-def test_theorem_bounds_contain_the_balanced_cost():
-    x, z = units(0, 12, 16), units(1, 4, 3, 16)
-    lower, upper, _, bures = theorem_bounds(x, z)
-    twice = 2 * transport(cosine_cost(x, z), torch.ones(12), torch.ones(4, 3), entropy_weight=0.001).distance
-    assert (lower <= twice + 1e-4).all()
-    assert (twice <= upper + 1e-4).all()
-    alone = theorem_bounds(x[:1], z[:, :1])
-    torch.testing.assert_close(alone[0], alone[1])
-    padded = theorem_bounds(x, torch.cat([z, z[:, :1] * 0], 1), torch.tensor([1.0, 1, 1, 0]).expand(4, 4))
-    torch.testing.assert_close(padded[3], bures)

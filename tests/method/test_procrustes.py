@@ -28,7 +28,3 @@ def test_opposite_directions_and_cancelling_views_are_not_rotated_and_reported()
     assert "no direction" in result.notes[2]
     assert result.angle[0] == pytest.approx(math.pi)
     assert result.aligned.isfinite().all()
-
-
-def test_half_precision():
-    assert align(units(0, 2, 2, 8).half(), torch.tensor([2, 0]), units(1, 2, 8).half()).aligned.dtype == (torch.float32)

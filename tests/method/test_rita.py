@@ -97,9 +97,7 @@ def test_tuning_without_steps_leaves_every_bit_and_tuning_lowers_its_loss():
         assert trace.tuning.gradient.shape == (0,)
         assert (trace.tuning.movement == 0).all()
     for loss in ("marginal", "pointwise", "transport"):
-        tuning = tune(
-            p.encode, p.context, x, p.weight, RECOMMENDED.replace(tuning_loss=loss, tuning_steps=4), 0.05, p.features
-        )
+        tuning = tune(p, x, RECOMMENDED.replace(tuning_loss=loss, tuning_steps=4))
         assert tuning.loss.shape == (5,)
         assert tuning.loss[-1] < tuning.loss[0]
         assert tuning.movement.shape == (3,)
@@ -110,8 +108,8 @@ def test_tuning_works_where_gradients_are_switched_off():
     p = prompts()
     x = views(p.features[1, 0])
     with torch.inference_mode():
-        inside = tune(p.encode, p.context, x * 1, p.weight, RECOMMENDED, 0.05, p.features)
-    assert torch.equal(inside.features, tune(p.encode, p.context, x, p.weight, RECOMMENDED, 0.05, p.features).features)
+        inside = tune(p, x * 1, RECOMMENDED)
+    assert torch.equal(inside.features, tune(p, x, RECOMMENDED).features)
 
 
 def test_a_given_tuning_result_is_not_recomputed():

@@ -3,10 +3,9 @@
 import pytest
 import torch
 
-from rita_demo.method import decide, decision_logits, empty, step_back
+from rita_demo.method import decide, empty, step_back
 from rita_demo.settings import RECOMMENDED
 from tests.method.toy_models import prompts, views
-from tests.oracles.toy_model import TAU, make_toy_model
 
 AREA_FRACTION = torch.cat([torch.ones(1), torch.linspace(0.9, 0.1, 11)])
 SETTINGS = RECOMMENDED.replace(protocol="off", tuning_steps=0, step_back=2.0)
@@ -55,19 +54,3 @@ def test_the_step_recovers_the_attacked_class() -> None:
     assert plain.crop_offset == back.crop_offset == pytest.approx(float(d.norm()), abs=1e-5)
     assert plain.step_back_distance == 0
     assert back.step_back_distance == pytest.approx(2 * float(d.norm()) ** 3, abs=1e-4)
-
-
-def test_the_attack_gradient_includes_the_step() -> None:
-    """Finite differences of the decision with the kl value."""
-    settings = SETTINGS.replace(
-        objective="kl", entropy_weight=0.05, sinkhorn_tolerance=1e-9, sinkhorn_iterations=5000, view_weight="uniform"
-    )
-    toy = make_toy_model()
-    p = toy.prompts()
-    x, shown = (torch.tensor(toy.pictures[4], requires_grad=True), torch.tensor(toy.area_fraction))
-    state = empty(len(p.features), 3, x.shape[1], dtype=torch.float64)
-    (slope,) = torch.autograd.grad(decision_logits(x, p, state, settings, shown)[1], x)
-    along = torch.randn(x.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    ends = [decide(x.detach() + h * along, p, state, settings, area_fraction=shown)[0].total[1] for h in (1e-5, -1e-5)]
-    expected = -float(ends[0] - ends[1]) / (2e-5 * TAU)
-    assert float((slope * along).sum()) == pytest.approx(expected, rel=1e-3, abs=1e-3)

@@ -1,4 +1,2 @@
-"""Second implementations of the method: slow and simple, in float64 numpy, written from the definitions alone.
-
-They import nothing of ``rita_demo`` but settings and records, and were written without reading the code that they check.
-"""
+"""Second implementations of the method: slow and simple, in float64 numpy, written from the definitions alone. They
+import nothing of ``rita_demo`` but settings and records, and were written without reading the code that they check."""

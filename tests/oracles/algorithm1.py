@@ -1,24 +1,20 @@
-"""Algorithm 1 on features, one class and one view at a time, in float64 numpy.
-
-``decide`` implements every setting of the method that acts on features. A cache is a list of items per class.
-"""
-
-from __future__ import annotations
+"""Algorithm 1 on features, one class and one view at a time, in float64 numpy. ``decide`` implements every setting of
+the method that acts on features. A cache is a list of items per class."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 
 from rita_demo.settings import Settings
-from tests.oracles.prompt_update import Update, update_prompts
-from tests.oracles.transport import Solution, cosine, cosines, cost_matrix, shannon, softmax, solve
+from tests.oracles.prompt_update import update_prompts, view_probabilities
+from tests.oracles.transport import Solution, cosine, cost_matrix, shannon, softmax, solve, unit
 
 F = np.ndarray
 
 
-@dataclass(frozen=True)
-class CacheItem:
+class CacheItem(NamedTuple):
     """One cached view."""
 
     feature: F
@@ -27,41 +23,15 @@ class CacheItem:
     view: int
 
 
-@dataclass
-class Cache:
+class Cache(NamedTuple):
     """``classes``: a list of items per class; ``pictures``: how many were committed."""
 
     classes: list[list[CacheItem]]
     pictures: int = 0
 
-    @staticmethod
-    def empty(classes: int) -> Cache:
-        return Cache([[] for _ in range(classes)])
 
-
-@dataclass(frozen=True)
-class Decision:
-    """All intermediate results of a decision, in the order of the definitions."""
-
-    views: F
-    entropy: F
-    pseudo_label: list[int]
-    confident: list[bool]
-    limit: float
-    view_weight: F
-    update: Update
-    before: list[Solution]
-    prompt: list[Solution]
-    used: Cache
-    aligned: list[F]
-    strength: F
-    cache_distance: F
-    total: F
-    label: int
-    probability: F
-    margin: float
-    entered: list[tuple[int, int]]
-    free: bool  # whether the alignment was given
+def empty_cache(classes: int, pictures: int = 0) -> Cache:
+    return Cache([[] for _ in range(classes)], pictures)
 
 
 def zero_shot(x: F, hand: F, tau: float) -> F:
@@ -78,15 +48,6 @@ def kl_to_one_hot(x: F, labels: list[int], z: F, z_weight: F, tau: float) -> F:
         if own:
             result[k] = -np.log(np.mean(own, axis=0)[k])
     return result
-
-
-def view_probability(view: F, z: F, z_weight: F, tau: float) -> F:
-    """Row 8 for one view: softmax over classes of the (weighted) mean cosine over tau."""
-    logits = np.zeros(len(z))
-    for k in range(len(z)):
-        atoms = z_weight[k] > 0
-        logits[k] = z_weight[k, atoms] @ cosines(view[None], z[k, atoms])[0]
-    return softmax(logits / tau)
 
 
 def text_mean(z: F, z_weight: F) -> F:
@@ -122,17 +83,14 @@ def step_away(x: F, strength: float, area_fraction: F) -> F:
     mass = weigh_views(x[crops], np.zeros(len(crops)), "area", area_fraction[crops])
     middle = sum(m * x[n] for m, n in zip(mass, crops))
     d = middle - sum(x[n] for n in whole) / len(whole)
-    moved = [view + strength * float(d @ d) * d for view in x]
-    return np.array([view / np.linalg.norm(view) for view in moved])
+    return unit(np.array([view + strength * float(d @ d) * d for view in x]))
 
 
 def update_cache(
     cache: Cache, x: F, entropy: F, label: list[int], kept: list[bool], slots: int, limit: int
 ) -> tuple[Cache, list[tuple[int, int]]]:
-    """Row 9: most confident views first; ``limit`` views of one picture may enter (0 = no limit).
-
-    Returns the next cache and the (class, view) pairs that entered.
-    """
+    """Row 9: most confident views first; ``limit`` views of one picture may enter (0 = no limit). Returns the next
+    cache and the (class, view) pairs that entered."""
     classes = [list(items) for items in cache.classes]
     entered: list[tuple[int, int]] = []
     for n in sorted(range(len(x)), key=lambda i: entropy[i]):
@@ -164,10 +122,9 @@ def procrustes(features: F, mean: F, completion: str) -> F:
     if completion == "svd":
         u, _, vt = np.linalg.svd(features.T @ np.tile(mean, (len(features), 1)))
         return u @ vt
-    length = np.linalg.norm(total)
-    if length < 1e-9 or cosine(total, mean) < -1 + 1e-9:
+    if np.linalg.norm(total) < 1e-9 or cosine(total, mean) < -1 + 1e-9:
         return np.eye(len(mean))
-    return plane_rotation(total / length, mean / np.linalg.norm(mean))
+    return plane_rotation(unit(total), unit(mean))
 
 
 def decide(
@@ -180,12 +137,12 @@ def decide(
     s: Settings,
     area_fraction: F,
     aligned_by: Callable[[int], F] | None = None,
-) -> tuple[Decision, Cache]:
-    """Algorithm 1 for one picture: views (N, D), their area fractions (N,), contexts (M, L, E) -> decision, next cache.
+) -> tuple[SimpleNamespace, Cache]:
+    """Algorithm 1 for one picture: views (N, D), their area fractions (N,), contexts (M, L, E) -> all intermediate
+    results of the decision, in the order of the definitions, and the next cache.
 
     ``aligned_by(k)`` replaces row 10 by a given aligned cache: an SVD fixes only one direction of W, so two correct
-    results can differ, and only what follows from them can be compared.
-    """
+    results can differ, and only what follows from them can be compared."""
     initial = encode(context)
     classes = len(initial)
     update = update_prompts(encode, context, x, z_weight, tau, s)
@@ -193,14 +150,14 @@ def decide(
     x = step_away(x, s.step_back, area_fraction)
     judge = tuned if s.cache_text == "tuned" else initial
 
-    probability = [view_probability(view, judge, z_weight, tau) for view in x]
+    probability = view_probabilities(x, judge, z_weight, tau)
     entropy = np.array([shannon(p) for p in probability])
     pseudo = [int(np.argmax(p)) for p in probability]
     limit = s.max_entropy * (np.log(classes) if s.entropy_unit == "share_of_log_k" else 1.0)
     kept = [bool(h <= limit) for h in entropy]
     weight = weigh_views(x, entropy, s.view_weight, area_fraction)
 
-    old = cache if s.protocol == "stream" else Cache([[] for _ in range(classes)], cache.pictures)
+    old = cache if s.protocol == "stream" else empty_cache(classes, cache.pictures)
     if s.protocol == "off":
         new, entered, used = cache, [], old
     else:
@@ -235,13 +192,12 @@ def decide(
             n = len(features)
             cache_distance[k] = against(aligned[k], np.full(n, 1.0 / n)).value
         elif s.empty_class == "text_mean":
-            zhat = mean[k] / np.linalg.norm(mean[k])
-            cache_distance[k] = against(zhat[None], np.ones(1)).value
+            cache_distance[k] = against(unit(mean[k])[None], np.ones(1)).value
 
     alpha = 0.0 if s.protocol == "off" else s.cache_weight
     total = prompt_distance + alpha * cache_distance
     lowest = np.sort(total)
-    return Decision(
+    return SimpleNamespace(
         views=x,
         entropy=entropy,
         pseudo_label=pseudo,
@@ -260,5 +216,5 @@ def decide(
         probability=softmax(-total / ((1 + alpha) * tau)),
         margin=float(lowest[1] - lowest[0]),
         entered=entered,
-        free=aligned_by is not None,
+        free=aligned_by is not None,  # whether the alignment was given
     ), new

@@ -3,51 +3,39 @@
 import math
 
 import numpy as np
+from scipy.ndimage import map_coordinates
+from scipy.special import log_softmax
 
 F = np.ndarray
 
 
 def cross_entropy(logits: F, label: int, target: int | None) -> float:
     """-log p(label); with a target, log p(target). In nats."""
-    top = max(logits)
-    total = math.fsum(math.exp(v - top) for v in logits)
-    log_p = [v - top - math.log(total) for v in logits]
+    log_p = log_softmax(logits)
     return -log_p[label] if target is None else log_p[target]
 
 
 def margin(logits: F, label: int, target: int | None, kappa: float) -> float:
     """min(best other - correct, kappa); with a target, min(target - best other, kappa)."""
     aim = label if target is None else target
-    best_other = -math.inf
-    for k, value in enumerate(logits):
-        if k != aim and value > best_other:
-            best_other = float(value)
-    lead = best_other - logits[aim] if target is None else logits[aim] - best_other
-    return min(float(lead), kappa)
+    lead = logits[aim] - max(np.delete(logits, aim))
+    return min(float(-lead if target is None else lead), kappa)
 
 
 def shrunk_on_black(picture: F, small: int, top: int, left: int) -> F:
     """(3, H, H): bilinear resize to small x small, pixel centres aligned, on black at (top, left)."""
-    side = picture.shape[-1]
-    out = np.zeros_like(picture)
-    for row in range(small):
-        for column in range(small):
-            y = max((row + 0.5) * side / small - 0.5, 0.0)
-            x = max((column + 0.5) * side / small - 0.5, 0.0)
-            y0, x0 = int(y), int(x)
-            y1, x1 = min(y0 + 1, side - 1), min(x0 + 1, side - 1)
-            for channel in range(3):
-                upper = (1 - (x - x0)) * picture[channel, y0, x0] + (x - x0) * picture[channel, y0, x1]
-                lower = (1 - (x - x0)) * picture[channel, y1, x0] + (x - x0) * picture[channel, y1, x1]
-                out[channel, top + row, left + column] = (1 - (y - y0)) * upper + (y - y0) * lower
+    side, out = picture.shape[-1], np.zeros_like(picture)
+    at = (np.arange(small) + 0.5) * side / small - 0.5
+    places = np.meshgrid(at, at, indexing="ij")
+    for channel, colour in enumerate(picture):
+        shrunk = map_coordinates(colour, places, order=1, mode="nearest")
+        out[channel, top : top + small, left : left + small] = shrunk
     return out
 
 
 def cw_l2(weights: F, bias: F, picture: F, label: int, steps: int) -> tuple[list[F], F]:
-    """CW L2 on the linear model ``weights @ x + bias``: every 8-bit candidate, and the one delivered.
-
-    Minimises |x' - x|^2 + max(z_label - best other, 0) over w, x' = (tanh w + 1) / 2, with Adam (lr 0.01).
-    """
+    """CW L2 on the linear model ``weights @ x + bias``: every 8-bit candidate, and the one delivered. Minimises |x' -
+    x|^2 + max(z_label - best other, 0) over w, x' = (tanh w + 1) / 2, with Adam (lr 0.01)."""
     x = picture.ravel().astype(np.float64)
     w = np.arctanh((2 * x - 1) * 0.999999)
     first, second = np.zeros_like(w), np.zeros_like(w)
@@ -76,10 +64,8 @@ def cw_l2(weights: F, bias: F, picture: F, label: int, steps: int) -> tuple[list
 
 
 def fixed_plan_gradient(x: F, plans: list[F], atoms: list[F], shares: list[float], scale: float) -> F:
-    """d(-sum_i share_i <T_i, C_i> * scale) / dx for one class, plans T_i (N, M_i) fixed, C = 1 - cos(x, z).
-
-    ``x`` (N, D) unit rows; the cosine divides by their length, so only the tangent part remains.
-    """
+    """d(-sum_i share_i <T_i, C_i> * scale) / dx for one class, plans T_i (N, M_i) fixed, C = 1 - cos(x, z). ``x``
+    (N, D) unit rows; the cosine divides by their length, so only the tangent part remains."""
     out = np.zeros_like(x)
     for plan, z, share in zip(plans, atoms, shares):
         for n in range(len(x)):

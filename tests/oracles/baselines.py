@@ -1,14 +1,13 @@
-"""Section 4, one view and one class at a time: TPT, C-TPT, R-TPT and MTA from their formulas, in float64.
-
-Prompt tuning uses finite differences (``prompt_update.gradient_of``), without torch.
-"""
+"""Section 4, one view and one class at a time: TPT, C-TPT, R-TPT and MTA from their formulas, in float64. Prompt tuning
+uses finite differences (``prompt_update.gradient_of``), without torch."""
 
 from collections.abc import Callable
 
 import numpy as np
 
+from tests.oracles.algorithm1 import weigh_views
 from tests.oracles.prompt_update import gradient_of
-from tests.oracles.transport import shannon, softmax
+from tests.oracles.transport import shannon, softmax, unit
 
 F = np.ndarray
 Encode = Callable[[F], F]  # contexts (1, L, E) -> unit prompts (K, 1, D)
@@ -25,14 +24,10 @@ def most_confident_tenth(x: F, z: F, tau: float) -> list[int]:
     return order[: max(1, len(x) // 10)]
 
 
-def marginal(p: F) -> float:
-    """TPT's loss: entropy of the mean answer."""
-    return shannon(p.mean(0))
-
-
-def pointwise(p: F) -> float:
-    """R-TPT's loss: mean of the answers' entropies."""
-    return float(np.mean([shannon(row) for row in p]))
+LOSSES = {
+    "tpt": lambda p: shannon(p.mean(0)),  # entropy of the mean answer
+    "rtpt": lambda p: float(np.mean([shannon(row) for row in p])),  # mean of the answers' entropies
+}
 
 
 def dispersion(z: F) -> float:
@@ -41,13 +36,13 @@ def dispersion(z: F) -> float:
     return float(np.mean([np.sqrt(((row - centre) ** 2).sum()) for row in z]))
 
 
-def tuned(x: F, encode: Encode, context: F, tau: float, loss: Callable[[F], float], weight: float = 0.0) -> F:
+def tuned(x: F, encode: Encode, context: F, tau: float, loss: str = "tpt", weight: float = 0.0) -> F:
     """Prompts (K, D) after one step of AdamW at 5e-3: the first step moves each entry by lr g / (|g| + 1e-8)."""
     sure = x[most_confident_tenth(x, encode(context)[:, 0], tau)]
 
     def value(c: F) -> float:
         z = encode(c)[:, 0]
-        return loss(answers(sure, z, tau)) - weight * dispersion(z)
+        return LOSSES[loss](answers(sure, z, tau)) - weight * dispersion(z)
 
     gradient = gradient_of(value, context)
     return encode(context - 5e-3 * gradient / (np.abs(gradient) + 1e-8))[:, 0]
@@ -55,17 +50,13 @@ def tuned(x: F, encode: Encode, context: F, tau: float, loss: Callable[[F], floa
 
 def tpt(x: F, encode: Encode, context: F, tau: float, weight: float = 0.0) -> F:
     """TPT, and C-TPT with a weight: probabilities (K,) of view 0 with the tuned prompts."""
-    return answers(x[:1], tuned(x, encode, context, tau, marginal, weight), tau)[0]
+    return answers(x[:1], tuned(x, encode, context, tau, "tpt", weight), tau)[0]
 
 
 def rtpt(x: F, encode: Encode, context: F, tau: float) -> F:
     """R-TPT: the views' logits, weighted by how close their nearest 20 others are."""
-    z = tuned(x, encode, context, tau, pointwise)
-    near = []
-    for n in range(len(x)):
-        others = sorted((x[n] @ x[i] for i in range(len(x)) if i != n), reverse=True)
-        near.append(np.mean(others[:20]))
-    weights = softmax(np.array(near) / 0.01)
+    z = tuned(x, encode, context, tau, "rtpt")
+    weights = weigh_views(x, np.zeros(len(x)), "agreement", np.ones(len(x)))
     logits = sum(w * np.array([view @ prompt for prompt in z]) / tau for w, view in zip(weights, x))
     return softmax(logits)
 
@@ -77,8 +68,7 @@ def ensemble(x: F, z: F, tau: float, average: str, counts: F | None = None) -> F
     if average == "probability":
         return sum(w * p for w, p in zip(weight, answers(x, z, tau))) / whole
     centre = sum(w * view for w, view in zip(weight, x)) / whole
-    if average == "feature":
-        centre = centre / np.sqrt(centre @ centre)
+    centre = unit(centre) if average == "feature" else centre
     return softmax(np.array([centre @ text for text in z]) / tau)
 
 
@@ -108,8 +98,7 @@ def mta(x: F, hand: F, tau: float) -> F:
         for _ in range(5):
             before = mode
             share = y * density(before)
-            mode = sum(share[n] * x[n] for n in range(count)) / share.sum()
-            mode = mode / np.linalg.norm(mode)
+            mode = unit(sum(share[n] * x[n] for n in range(count)))
             if np.linalg.norm(mode - before) < 1e-6:
                 break
     return softmax(np.array([mode @ text for text in hand]) / tau)

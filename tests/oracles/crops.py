@@ -7,11 +7,9 @@ F = np.ndarray
 
 
 def crop_one(pixels: F, box: F, flipped: bool, side: int) -> F:
-    """(3, H, W) floats in [0, 1] and a box (left, top, right, bottom) in shares -> (3, side, side).
-
-    Pillow's filter uses pixels just outside the box, so the edge of a crop differs from cutting before resizing. Its
-    cubic filter can leave [0, 1]; the result is not clipped.
-    """
+    """(3, H, W) floats in [0, 1] and a box (left, top, right, bottom) in shares -> (3, side, side). Pillow's filter
+    uses pixels just outside the box, so the edge of a crop differs from cutting before resizing. Its cubic filter can
+    leave [0, 1]; the result is not clipped."""
     height, width = pixels.shape[1:]
     edges = tuple(np.asarray(box, dtype=float) * [width, height, width, height])
     channels = []

@@ -1,7 +1,5 @@
-"""A permutation test of two methods on the same pictures: they are exchanged on every subset of the pictures.
-
-Rows are (picture, seed, right by one, right by the other). A picture is exchanged with all of its seeds.
-"""
+"""A permutation test of two methods on the same pictures: they are exchanged on every subset of the pictures. Rows are
+(picture, seed, right by one, right by the other). A picture is exchanged with all of its seeds."""
 
 from itertools import product
 

@@ -1,25 +1,15 @@
-"""CLIPure, TTC, CSR, DBD and SS-TPT from their formulas, one view and one class at a time, in float64.
-
-Gradients with respect to pixels are central differences, without torch.
-"""
+"""CLIPure, TTC, CSR, DBD and SS-TPT from their formulas, one view and one class at a time, in float64. Gradients with
+respect to pixels are central differences, without torch."""
 
 from collections.abc import Callable
 
 import numpy as np
 
 from tests.oracles.prompt_update import gradient_of
-from tests.oracles.transport import shannon, softmax
+from tests.oracles.transport import cosine, shannon, softmax, unit
 
 F = np.ndarray
 Feature = Callable[[F], F]  # a picture (3, S, S) -> its unit feature (D,)
-
-
-def unit(a: F) -> F:
-    return a / np.sqrt(a @ a)
-
-
-def cosine(a: F, b: F) -> float:
-    return float(a @ b) / np.sqrt(float(a @ a) * float(b @ b))
 
 
 def log_answers(x: F, z: F, tau: float) -> F:

@@ -1,10 +1,8 @@
-"""Row 13: AdamW on the contexts, with gradients by central differences in float64.
-
-The loss is evaluated twice per context entry.
-"""
+"""Row 13: AdamW on the contexts, with gradients by central differences in float64. The loss is evaluated twice per
+context entry."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,23 +11,18 @@ from tests.oracles.transport import cosines, cost_matrix, shannon, softmax, solv
 
 F = np.ndarray
 
-# The method defines "AdamW, lr 0.005". PyTorch's default decay is 0.01; as in the demo it is off, because it would
-# move the contexts towards zero.
-WEIGHT_DECAY = 0.0
 
-
-@dataclass(frozen=True)
-class Update:
+class Update(NamedTuple):
     """``loss`` (s+1,); ``features`` (K, M, D) after the steps; ``movement`` (M,); ``gradient`` (s,)."""
 
     loss: F
     features: F
     movement: F
     gradient: F
-    context: F
 
 
-def _probabilities(x: F, z: F, z_weight: F, tau: float) -> F:
+def view_probabilities(x: F, z: F, z_weight: F, tau: float) -> F:
+    """Row 8: softmax over classes of the (weighted) mean cosine over tau, (N, K)."""
     logits = np.zeros((len(x), len(z)))
     for k in range(len(z)):
         atoms = z_weight[k] > 0
@@ -39,27 +32,23 @@ def _probabilities(x: F, z: F, z_weight: F, tau: float) -> F:
 
 def most_confident(x: F, z: F, z_weight: F, tau: float, size: int) -> list[int]:
     """The views S of the loss: the ``size`` of lowest entropy, under the initial prompts."""
-    entropy = [shannon(p) for p in _probabilities(x, z, z_weight, tau)]
+    entropy = [shannon(p) for p in view_probabilities(x, z, z_weight, tau)]
     return sorted(range(len(x)), key=lambda n: entropy[n])[:size]
 
 
 def loss_of(z: F, x: F, z_weight: F, tau: float, s: Settings) -> float:
     """The tuning loss in nats of prompts z for the views x that are in the loss."""
     if s.tuning_loss == "marginal":
-        return shannon(_probabilities(x, z, z_weight, tau).mean(0))
+        return shannon(view_probabilities(x, z, z_weight, tau).mean(0))
     if s.tuning_loss == "pointwise":
-        return float(np.mean([shannon(p) for p in _probabilities(x, z, z_weight, tau)]))
+        return float(np.mean([shannon(p) for p in view_probabilities(x, z, z_weight, tau)]))
     if s.tuning_loss == "transport":
         # The gradient of the entropic and of the KL value is the plan. They differ by an offset that depends on the
         # number of prompts of a class, so KL is used unless the objective is entropic.
         objective = "entropic" if s.objective == "entropic" else "kl"
-        uniform = np.full(len(x), 1.0 / len(x))
-        value = np.zeros(len(z))
-        for k in range(len(z)):
-            cost = cost_matrix(x, z[k])
-            solution = solve(cost, uniform, z_weight[k], s.entropy_weight, s.transported_mass, objective)
-            value[k] = solution.value
-        return shannon(softmax(-value / tau))
+        uniform, limits = np.full(len(x), 1.0 / len(x)), (s.entropy_weight, s.transported_mass, objective)
+        values = [solve(cost_matrix(x, own), uniform, weight, *limits).value for own, weight in zip(z, z_weight)]
+        return shannon(softmax(-np.array(values) / tau))
     raise ValueError(s.tuning_loss)
 
 
@@ -75,10 +64,11 @@ def gradient_of(loss: Callable[[F], float], context: F, step: float = 1e-5) -> F
 
 
 def update_prompts(encode: Callable[[F], F], context: F, x: F, z_weight: F, tau: float, s: Settings) -> Update:
-    """s steps of AdamW (betas 0.9 and 0.999, 1e-8 in the denominator: its usual constants)."""
+    """s steps of AdamW (betas 0.9 and 0.999, 1e-8 in the denominator: its usual constants) without weight decay, which
+    would move the contexts towards zero."""
     initial = encode(context)
     if s.tuning_loss == "none" or s.tuning_steps == 0:
-        return Update(np.zeros(1), initial, np.zeros(len(context)), np.zeros(0), context.copy())
+        return Update(np.zeros(1), initial, np.zeros(len(context)), np.zeros(0))
     chosen = x[most_confident(x, initial, z_weight, tau, s.subset_size)]
 
     def loss(c: F) -> float:
@@ -89,7 +79,6 @@ def update_prompts(encode: Callable[[F], F], context: F, x: F, z_weight: F, tau:
     losses, norms = [loss(now)], []
     for step in range(1, s.tuning_steps + 1):
         gradient = gradient_of(loss, now)
-        now = now * (1 - s.tuning_rate * WEIGHT_DECAY)
         first = 0.9 * first + 0.1 * gradient
         second = 0.999 * second + 0.001 * gradient**2
         corrected = first / (1 - 0.9**step)
@@ -98,4 +87,4 @@ def update_prompts(encode: Callable[[F], F], context: F, x: F, z_weight: F, tau:
         norms.append(float(np.linalg.norm(gradient)))
         losses.append(loss(now))
     movement = np.array([np.linalg.norm(now[m] - context[m]) for m in range(len(context))])
-    return Update(np.array(losses), encode(now), movement, np.array(norms), now)
+    return Update(np.array(losses), encode(now), movement, np.array(norms))

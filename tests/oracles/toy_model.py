@@ -2,8 +2,7 @@
 
 As in CLIP all texts share one direction and all pictures another. Classes differ little, so that with tau = 0.01 some
 views are confident and some are not. Each view has random components of its class and of a second one: the entropies lie
-on both sides of the limit.
-"""
+on both sides of the limit."""
 
 from dataclasses import dataclass
 
@@ -11,15 +10,12 @@ import numpy as np
 import torch
 
 from rita_demo.method import Prompts
+from tests.oracles.transport import unit
 
 F = np.ndarray
 
 K, M, L, E, D, N = 5, 3, 1, 4, 16, 24
 TAU = 0.01
-
-
-def unit(a: F) -> F:
-    return a / np.linalg.norm(a, axis=-1, keepdims=True)
 
 
 @dataclass(frozen=True)

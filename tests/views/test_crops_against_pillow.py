@@ -21,30 +21,16 @@ def picture(height: int, width: int, kind: str) -> F:
     return np.stack([0.5 + 0.3 * wave for wave in waves]).astype(np.float32)
 
 
-def both(pixels: F, boxes: F, flipped: F, side: int) -> tuple[F, F]:
-    ours = crop(torch.tensor(pixels), torch.tensor(boxes), torch.tensor(flipped), side).numpy()
-    # ours is a picture, so it stays inside [0, 1]; Pillow's cubic filter overshoots in float mode
-    return ours, crop_all(pixels, boxes, flipped, side).clip(0, 1)
-
-
 @pytest.mark.parametrize("kind", ["smooth", "noise"])
-@pytest.mark.parametrize(("height", "width", "side"), [(96, 96, 32), (64, 64, 64), (40, 40, 64)])
+@pytest.mark.parametrize(("height", "width", "side"), [(96, 96, 32), (64, 64, 64), (40, 40, 64), (50, 50, 70)])
 def test_drawn_crops_are_pillows(height: int, width: int, side: int, kind: str) -> None:
-    boxes, flipped = draw_boxes(24, 3)
-    ours, slow = both(picture(height, width, kind), np.asarray(boxes), np.asarray(flipped), side)
+    (boxes, flipped), pixels = draw_boxes(24, 3), picture(height, width, kind)
+    ours = crop(torch.tensor(pixels), boxes, flipped, side).numpy()
+    # ours is a picture, so it stays inside [0, 1]; Pillow's cubic filter overshoots in float mode
+    slow = crop_all(pixels, boxes, flipped, side).clip(0, 1)
     # Same filter, same taps: what is left is float32 against double and box edges in float32.
     np.testing.assert_allclose(ours, slow, atol=2e-4)
-
-
-@pytest.mark.parametrize("side", [16, 50, 70])
-def test_view_zero_is_the_whole_square(side: int) -> None:
-    boxes, flipped = draw_boxes(4, 11)
-    assert np.asarray(boxes)[0].tolist() == [0.0, 0.0, 1.0, 1.0]
-    assert not bool(np.asarray(flipped)[0])
-    pixels = picture(50, 50, "noise")
-    ours, slow = both(pixels, np.asarray(boxes)[:1], np.asarray(flipped)[:1], side)
-    np.testing.assert_allclose(ours, slow, atol=2e-4)
-    if side == 50:
+    if height == side:
         np.testing.assert_allclose(ours[0], pixels, atol=1e-6)
 
 
@@ -60,3 +46,10 @@ def test_the_gradient_of_a_crop_is_its_filter_transposed() -> None:
     ours = float((pixels.grad.double() * torch.tensor(direction)).sum())
     slow = crop_all(direction, np.asarray(boxes), np.asarray(flipped), 12)
     assert ours == pytest.approx(float((slow * cotangent).sum()), abs=2e-3)
+
+
+def test_pixels_at_0_and_1_have_a_gradient() -> None:
+    """The whole square at its own size is the identity, and so is its gradient: an attack moves black and white pixels."""
+    pixels = torch.tensor(picture(30, 30, "noise")).round().requires_grad_()
+    crop(pixels, *draw_boxes(1, 0), 30).sum().backward()
+    torch.testing.assert_close(pixels.grad, torch.ones(3, 30, 30))

@@ -10,15 +10,12 @@ from torchvision.transforms import RandomResizedCrop
 from rita_demo.settings import RECOMMENDED
 from rita_demo.views.augmix import augmix
 from rita_demo.views.boxes import draw_boxes
-from rita_demo.views.crops import crop
-from rita_demo.views.view_set import make_views
+from rita_demo.views.crops import crop, make_views
 
 
 def picture(side: int, seed: int = 0) -> np.ndarray:
-    """(side, side, 3) uint8 from 64 to 191: smooth blobs with noise on top.
-
-    Away from black and white, because PIL also rounds and clips between its two passes.
-    """
+    """(side, side, 3) uint8 from 64 to 191: smooth blobs with noise on top. Away from black and white, because PIL also
+    rounds and clips between its two passes."""
     generator = np.random.default_rng(seed)
     coarse = Image.fromarray(generator.integers(64, 192, (9, 9, 3), dtype=np.uint8))
     smooth = np.asarray(coarse.resize((side, side), Image.Resampling.BICUBIC), dtype=np.int64)

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
+import open_clip
 import torch
 from torch.nn import functional as F
 
 from rita_demo.settings import RECOMMENDED
 from rita_demo.vlm.backbone import Backbone
-from rita_demo.vlm.prompts import build_prompts, encode_sentences
-from rita_demo.vlm.templates import DEFAULT_START
+from rita_demo.vlm.prompts import DEFAULT_START, build_prompts, encode_sentences
 
+LAYERS = 2  # the first one's output still holds every token, the last one's only the pooled one
 NAMES = ("cat", "polka-dotted", "soy milk carton", "São Tomé 🦀 <b>bold</b>", "x" * 300, "Dog's")
 
 
@@ -20,6 +21,15 @@ def randomise_weights(model: torch.nn.Module) -> torch.nn.Module:
         if parameter.ndim and len(parameter) < 30_000:  # the vocabulary's are random anyway, and many
             parameter.data += 0.02 * torch.randn(parameter.shape)
     return model
+
+
+def with_few_layers(architecture: str) -> dict[str, Any]:
+    """An architecture's open_clip config with few layers, apart from those of timm's towers."""
+    config = open_clip.get_model_config(architecture)
+    config["text_cfg"]["layers"], vision = LAYERS, config["vision_cfg"]
+    if "timm_model_name" not in vision:
+        vision["layers"] = [1] * 4 if isinstance(vision["layers"], list) else LAYERS
+    return config
 
 
 def assert_same_text_features(model: Any, ours: Backbone, names: Sequence[str] = NAMES) -> None:

@@ -36,9 +36,7 @@ def random_model(config: dict[str, Any], seed: int, **changes: Any) -> Any:
 
 def put_in_cache(cache: Path, architecture: str, tag: str, file: str, content: bytes) -> Path:
     """Put ``file`` of the repository that open_clip asks for ``ARCHITECTURE:TAG`` into a hub cache.
-
-    models--org--name/refs/main holds a commit, snapshots/<commit>/<file> is a link to blobs/<sha256>.
-    """
+    models--org--name/refs/main holds a commit, snapshots/<commit>/<file> is a link to blobs/<sha256>."""
     repository = get_pretrained_cfg(architecture, tag)["hf_hub"].rpartition("/")[0]
     folder = cache / f"models--{repository.replace('/', '--')}"
     blob = folder / "blobs" / hashlib.sha256(content).hexdigest()

@@ -11,22 +11,7 @@ from rita_demo.records.errors import BackboneError
 from rita_demo.vlm import registry
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.registry import load
-from tests.vlm.comparison import assert_same_picture_features, assert_same_text_features
-
-ARCHITECTURES = ["ViT-B-32-quickgelu", "RN50-quickgelu", "EVA02-B-16", "ViT-B-32"]
-
-
-def shallow(architecture: str) -> dict:
-    """An architecture's open_clip config with few layers: quick to build, every kind of part in it."""
-    config = open_clip.get_model_config(architecture)
-    config["text_cfg"]["layers"] = 2
-    vision = config["vision_cfg"]
-    if "timm_model_name" in vision:
-        vision |= {"timm_model_name": "eva02_tiny_patch14_224"}
-        config["embed_dim"] = 192  # this config has no projection behind the timm model
-    else:
-        vision["layers"] = [1, 1, 1, 1] if isinstance(vision["layers"], list) else 2
-    return config
+from tests.vlm.comparison import assert_same_picture_features, assert_same_text_features, with_few_layers
 
 
 @pytest.fixture(scope="module")
@@ -34,18 +19,17 @@ def backbone(tiny_model_dir: Path) -> Backbone:
     return load(f"local-dir:{tiny_model_dir}", device="cpu", precision="float32")
 
 
-def compare_with_open_clip(model: torch.nn.Module, architecture: str) -> None:
-    model, tokenizer = model.eval(), open_clip.get_tokenizer(architecture)
-    ours = Backbone(model, tokenizer, name=architecture, title="t")
+@pytest.mark.parametrize("architecture", ["ViT-B-32-quickgelu", "RN50-quickgelu", "EVA02-B-16", "ViT-B-32"])
+def test_features_equal_open_clip(architecture: str) -> None:
+    config = with_few_layers(architecture)
+    if architecture == "EVA02-B-16":  # this config has no projection behind the timm model
+        config["vision_cfg"]["timm_model_name"], config["embed_dim"] = "eva02_tiny_patch14_224", 192
+    torch.manual_seed(0)
+    model = registry._build(config, architecture).eval()
+    ours = Backbone(model, open_clip.get_tokenizer(architecture), name=architecture, title="t")
     assert_same_picture_features(model, ours)
     assert_same_text_features(model, ours, ["cat", "soy milk carton"])
     assert ours.side == 224
-
-
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_features_equal_open_clip(architecture: str) -> None:
-    torch.manual_seed(0)
-    compare_with_open_clip(registry._build(shallow(architecture), architecture), architecture)
 
 
 def test_the_gradient_reaches_the_pixels_and_no_weight(backbone: Backbone) -> None:
@@ -92,8 +76,5 @@ def test_an_invalid_batch_gives_an_error_message(backbone: Backbone, pixels) -> 
     for encode in (backbone.encode_pixels, backbone.encode_views):
         with pytest.raises(BackboneError, match="square pictures"):
             encode(pixels)
-
-
-def test_views_must_have_the_models_side(backbone: Backbone) -> None:
     with pytest.raises(BackboneError, match="64, 64"):
-        backbone.encode_views(torch.rand(2, 3, 100, 100))
+        backbone.encode_views(torch.rand(2, 3, 100, 100))  # not the side of the model

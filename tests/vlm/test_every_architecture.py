@@ -1,8 +1,7 @@
 """Every architecture that open_clip lists: its features equal open_clip's own, or it is refused.
 
 Random weights and few layers; nothing is downloaded. The numbers of kinds are those of the pinned open_clip:
-with another version they change and need a look.
-"""
+with another version they change and need a look."""
 
 import json
 from typing import Any
@@ -18,11 +17,16 @@ from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.registry import load
 from rita_demo.vlm.text_tower import unsupported_reason
 from tests.conftest import TINY_CONFIG
-from tests.vlm.comparison import assert_same_picture_features, assert_same_text_features, randomise_weights
+from tests.vlm.comparison import (
+    LAYERS,
+    assert_same_picture_features,
+    assert_same_text_features,
+    randomise_weights,
+    with_few_layers,
+)
 from tests.vlm.hub import VISION
 
 NAMES = ("cat", "soy milk carton", "x" * 300)  # the last is cut where the tower ends
-LAYERS = 2  # the first one's output still holds every token, the last one's only the pooled one
 CONFIGS = {name: open_clip.get_model_config(name) for name in open_clip.list_models()}
 
 
@@ -52,9 +56,7 @@ def test_an_unsupported_text_tower_gives_an_error_message(name: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", [name for name in TEXTS if name not in REFUSED])
 def test_text_features_equal_open_clip(name: str) -> None:
-    config = open_clip.get_model_config(name)
-    config["text_cfg"]["layers"] = LAYERS
-    config["vision_cfg"] = dict(VISION)
+    config = with_few_layers(name) | {"vision_cfg": dict(VISION)}
     torch.manual_seed(0)
     model = randomise_weights(registry._build(config, name).eval())
     ours = Backbone(model, open_clip.get_tokenizer(name), name=name, title=name)
@@ -65,7 +67,7 @@ def shallow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make timm build few layers, however each of its families calls them."""
     create = timm.create_model
 
-    def with_few_layers(name: str, **options: Any) -> torch.nn.Module:
+    def shallow_model(name: str, **options: Any) -> torch.nn.Module:
         stages = 5 if name in ("fastvit_mci3", "fastvit_mci4") else 4
         for few in ({"depth": LAYERS}, {"depths": (1,) * stages}, {"layers": (1,) * stages}):
             try:
@@ -74,17 +76,12 @@ def shallow(monkeypatch: pytest.MonkeyPatch) -> None:
                 continue
         raise AssertionError(f"how many layers {name} has is called something else")
 
-    monkeypatch.setattr(timm, "create_model", with_few_layers)
+    monkeypatch.setattr(timm, "create_model", shallow_model)
 
 
 def vision_config(name: str) -> dict[str, Any]:
     """An architecture's config with few layers and hardly any text tower."""
-    config = open_clip.get_model_config(name)
-    vision = config["vision_cfg"]
-    if "timm_model_name" not in vision:
-        vision["layers"] = [1] * 4 if isinstance(vision["layers"], list) else LAYERS
-    config["text_cfg"] = dict(TINY_CONFIG["text_cfg"])
-    return config
+    return with_few_layers(name) | {"text_cfg": dict(TINY_CONFIG["text_cfg"])}
 
 
 @pytest.mark.nightly

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save
 
 from rita_demo.vlm import registry
-from rita_demo.vlm.catalogue import cached_weights, model_status
+from rita_demo.vlm.catalogue import model_status
 from rita_demo.vlm.prompts import encode_sentences
 from rita_demo.vlm.registry import load
 from tests.vlm.hub import put_in_cache, random_model, shrink
@@ -29,11 +29,15 @@ def test_a_pretrained_model_is_loaded_from_a_hub_cache(
     torch.save(model.state_dict(), buffer)
     content = save(model.state_dict()) if file.endswith("safetensors") else buffer.getvalue()
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert not {row.name: row for row in model_status()}[name].ready
     link = put_in_cache(tmp_path, architecture, tag, file, content)
     assert link.is_symlink()
     assert {row.name: row for row in model_status()}[name].ready
+    known = open_clip.pretrained.get_pretrained_cfg(architecture, tag)
+    theirs = open_clip.pretrained.download_pretrained(known, cache_dir=str(tmp_path))
+    assert link.resolve() == Path(theirs).resolve(), "open_clip's downloader would use the same file"
     monkeypatch.setattr(registry, "download_pretrained", lambda *a: pytest.fail("used the network"))
 
     ours = load(name, "cpu", "float32")
@@ -43,19 +47,3 @@ def test_a_pretrained_model_is_loaded_from_a_hub_cache(
         texts = model.encode_text(open_clip.tokenize(SENTENCES), normalize=True)
     torch.testing.assert_close(ours.encode_pixels(pixels), images, atol=1e-5, rtol=0)
     torch.testing.assert_close(encode_sentences(ours, SENTENCES), texts, atol=1e-5, rtol=0)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_open_clip_downloader_would_use_the_same_file(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    architecture, _, tag = name.partition(":")
-    known = open_clip.pretrained.get_pretrained_cfg(architecture, tag)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    put_in_cache(tmp_path, architecture, tag, "open_clip_model.safetensors", b"weights")
-    theirs = open_clip.pretrained.download_pretrained(known, cache_dir=str(tmp_path))
-    ours = cached_weights(known)
-    assert ours is not None
-    assert ours.resolve() == Path(theirs).resolve()
-    assert ours.read_bytes() == b"weights"

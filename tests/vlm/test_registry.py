@@ -14,11 +14,10 @@ from safetensors.torch import load_file, save_file
 
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm import registry
+from rita_demo.vlm.backbone import pick_device
 from rita_demo.vlm.catalogue import BACKBONES, model_status
 from rita_demo.vlm.checkpoint import load_weights
-from rita_demo.vlm.device import pick_device
-from rita_demo.vlm.model_names import activation_name
-from rita_demo.vlm.registry import load
+from rita_demo.vlm.registry import activation_name, load
 from tests.conftest import TINY_CONFIG
 from tests.vlm.hub import random_model, shrink
 
@@ -33,6 +32,9 @@ def tiny_architecture(tmp_path: Path, monkeypatch) -> str:
     return "rita-tiny"
 
 
+NO_KEYS = ("+except=proj", "+robust.pt+except=", "+robust.pt+except= , ")  # no vision tower, or no key of one
+
+
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
@@ -42,6 +44,8 @@ def tiny_architecture(tmp_path: Path, monkeypatch) -> str:
         ("ViT-B-32", "names no weights.*laion2b_s34b_b79k"),
         ("ViT-B-32:openia", "no weights called openia.*laion2b_s34b_b79k"),
         ("ViT-B-32:somewhere/none.pt", r"There is no file none\.pt"),
+        ("ViT-B-32-quickgelu:openai+tecoa.pt", r"There is no file tecoa\.pt"),
+        *((f"ViT-B-32:openai{behind}", r"ARCHITECTURE:WEIGHTS\+VISION\.pt\+except=KEY,KEY") for behind in NO_KEYS),
         ("coca_ViT-B-32:laion2b_s13b_b90k", "captions"),
         ("ViT-B-16-SigLIP:webli", "splits words in its own way"),
         ("roberta-ViT-B-32:laion2b_s12b_b32k", "not one of open_clip's own"),
@@ -147,15 +151,16 @@ def test_openai_weights_are_run_with_the_activation_they_were_trained_with(monke
     assert built == [True, True, False]
 
 
-def test_every_listed_model_exists_in_open_clip_with_the_size_it_states() -> None:
-    known = set(open_clip.list_pretrained(as_str=True))
-    for name, entry in BACKBONES.items():
-        if entry.megabytes:
-            assert name in known
-            config = open_clip.get_model_config(name.partition(":")[0])
-            with torch.device("meta"):
-                model = registry._build(config, name)
-            assert sum(p.numel() for p in model.parameters()) == entry.parameters
+@pytest.mark.parametrize("name", [name for name, entry in BACKBONES.items() if entry.megabytes])
+def test_every_listed_model_exists_in_open_clip_with_the_size_and_the_activation_it_states(name: str) -> None:
+    assert name in open_clip.list_pretrained(as_str=True)
+    architecture, _, tag = name.partition(":")
+    quick = pretrained.get_pretrained_cfg(architecture, tag).get("quick_gelu", False)
+    config = open_clip.get_model_config(architecture) | {"quick_gelu": quick}
+    with torch.device("meta"):
+        model = registry._build(config, name)
+    assert sum(p.numel() for p in model.parameters()) == BACKBONES[name].parameters
+    assert f"; {activation_name(config)}; " in BACKBONES[name].note
 
 
 def test_the_list_of_models_shows_available_and_missing_models(tmp_path, monkeypatch) -> None:
@@ -209,15 +214,6 @@ def test_a_local_file_reports_its_activation_and_how_to_change_it(
     quick = taken == "quick-GELU"
     torch.testing.assert_close(ours.encode_pixels(pixels), features[quick], atol=1e-5, rtol=0)
     assert not torch.allclose(features[True], features[False], atol=1e-4)
-
-
-def test_every_listed_model_states_the_activation_that_its_tag_asks_for() -> None:
-    for name, entry in BACKBONES.items():
-        if entry.megabytes:
-            architecture, _, tag = name.partition(":")
-            quick = pretrained.get_pretrained_cfg(architecture, tag).get("quick_gelu", False)
-            config = open_clip.get_model_config(architecture) | {"quick_gelu": quick}
-            assert f"; {activation_name(config)}; " in entry.note
 
 
 def test_the_embedded_models_have_the_stated_number_of_parameters_and_the_same_text_tower() -> None:

@@ -10,10 +10,8 @@ import torch
 from safetensors.torch import save, save_file
 
 from rita_demo.records.errors import BackboneError
-from rita_demo.vlm import registry
-from rita_demo.vlm.model_names import split_source
 from rita_demo.vlm.prompts import encode_sentences
-from rita_demo.vlm.registry import load
+from rita_demo.vlm.registry import load, split_source
 from tests.vlm.hub import put_in_cache, random_model, shrink
 
 ARCHITECTURE = "ViT-B-32-quickgelu"
@@ -180,18 +178,6 @@ def test_an_invalid_hostile_or_missing_checkpoint_gives_an_error_message(base: A
             load(f"{BASE}+{tmp_path / file}", "cpu")
 
 
-def test_a_missing_vision_tower_is_reported_before_downloading(monkeypatch) -> None:
-    monkeypatch.setattr(registry, "_download", lambda *a: pytest.fail("tried to download"))
-    with pytest.raises(BackboneError, match=r"There is no file tecoa\.pt"):
-        load("ViT-B-32-quickgelu:openai+tecoa.pt", "cpu")
-
-
-@pytest.mark.parametrize("behind", ["+except=proj", "+robust.pt+except=", "+robust.pt+except= , "])
-def test_an_except_clause_without_tower_or_keys_gives_an_error_message(base: Any, behind: str) -> None:
-    with pytest.raises(BackboneError, match=r"ARCHITECTURE:WEIGHTS\+VISION\.pt\+except=KEY,KEY"):
-        load(BASE + behind, "cpu")
-
-
 @pytest.mark.parametrize(
     ("source", "weights", "vision"),
     [
@@ -203,5 +189,4 @@ def test_an_except_clause_without_tower_or_keys_gives_an_error_message(base: Any
     ],
 )
 def test_a_plus_sign_separates_behind_a_tag_or_a_suffix_only(source: str, weights: str, vision: str) -> None:
-    found = split_source(source, ["openai"])
-    assert (found.weights, found.vision) == (weights, vision)
+    assert split_source(source, ["openai"])[:2] == (weights, vision)

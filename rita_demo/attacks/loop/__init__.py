@@ -1,1 +1,1 @@
-"""The loop that runs an attack: torch. Every attack of the folder above says which parts it uses."""
+"""The loop that runs an attack. Every attack of the folder above says which parts it uses."""

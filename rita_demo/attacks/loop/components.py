@@ -1,24 +1,18 @@
 """The components of the gradient loop: starts, goals, steps, projections, and rounding to 8 bit.
 
 Pixels are (B, 3, H, W) float32 in [0, 1]; ``radius`` is the attack's budget in the same units. An attack names
-its components by the keys of the tables at the end of this file.
-"""
+its components by the keys of the tables at the end of this file."""
 
 from collections.abc import Callable, Sequence
 
-import torch
-from torch import Tensor
-from torch.nn import functional as F
+from rita_demo.process.lazy import Tensor, torch
 
 KAPPA = 50.0  # logits; a margin is not raised beyond it. Larger than what rounding to 8 bit can take away
 
 
 def _uniform_noise(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
-    """Uniform numbers in [0, 1), one CPU generator per picture.
-
-    The CPU generator makes the numbers the same on every device; one generator per picture makes a picture's
-    attack the same alone and in any batch.
-    """
+    """Uniform numbers in [0, 1), one CPU generator per picture. The CPU generator makes the numbers the same on every
+    device; one generator per picture makes a picture's attack the same alone and in any batch."""
     shape = pixels.shape[1:]
     rows = [torch.rand(shape, generator=torch.Generator().manual_seed(int(s))) for s in seeds]
     return torch.stack(rows).to(pixels.device)
@@ -48,31 +42,27 @@ def start_signs(pixels: Tensor, radius: float, seeds: Sequence[int]) -> Tensor:
 def cross_entropy(answer: Tensor, label: Tensor, target: Tensor | None) -> Tensor:
     """``-log p(label)``, away from the label; or ``log p(target)``, towards the target. In nats."""
     if target is None:
-        return F.cross_entropy(answer, label, reduction="none")
-    return -F.cross_entropy(answer, target, reduction="none")
+        return torch.nn.functional.cross_entropy(answer, label, reduction="none")
+    return -torch.nn.functional.cross_entropy(answer, target, reduction="none")
 
 
 def margin(answer: Tensor, label: Tensor, target: Tensor | None) -> Tensor:
-    """``min(best other - correct, kappa)`` in logits; or ``min(target - best other, kappa)``.
-
-    Carlini and Wagner 2017, f_6, with the sign for ascent; above zero the model is fooled.
-    """
+    """``min(best other - correct, kappa)`` in logits; or ``min(target - best other, kappa)``. Carlini and Wagner 2017,
+    f_6, with the sign for ascent; above zero the model is fooled."""
     aim = label if target is None else target
     own = answer.gather(1, aim[:, None])[:, 0]
-    rest = answer.masked_fill(F.one_hot(aim, answer.shape[1]).bool(), -torch.inf).amax(1)
+    rest = answer.masked_fill(torch.nn.functional.one_hot(aim, answer.shape[1]).bool(), -torch.inf).amax(1)
     return (rest - own if target is None else own - rest).clamp(max=KAPPA)
 
 
 def dlr(answer: Tensor, label: Tensor, target: Tensor | None) -> Tensor:
-    """``-(z_y - max_{i != y} z_i) / (z_1st - z_3rd)``: the margin without its scale (Croce and Hein 2020).
-
-    Only away from the label. With fewer than three classes it is the :func:`margin`.
-    """
+    """``-(z_y - max_{i != y} z_i) / (z_1st - z_3rd)``: the margin without its scale (Croce and Hein 2020). Only away
+    from the label. With fewer than three classes it is the :func:`margin`."""
     if answer.shape[1] < 3:
         return margin(answer, label, None)
     first, _, third = answer.topk(3, dim=1).values.unbind(1)
     own = answer.gather(1, label[:, None])[:, 0]
-    rest = answer.masked_fill(F.one_hot(label, answer.shape[1]).bool(), -torch.inf).amax(1)
+    rest = answer.masked_fill(torch.nn.functional.one_hot(label, answer.shape[1]).bool(), -torch.inf).amax(1)
     return (rest - own) / (first - third).clamp(min=1e-12)
 
 
@@ -106,8 +96,7 @@ def quantise(iterate: Tensor, roundtrip: str = "round") -> Tensor:
 
     ``round`` goes to the nearest level, which stays inside a ball of whole levels around a picture that was on the
     grid. ``truncate`` is ``(255 * x).byte()`` of published code: it drops the fraction. Where float rounding left a
-    value just below a level it loses that level, so that the result may leave the ball by one.
-    """
+    value just below a level it loses that level, so that the result may leave the ball by one."""
     scaled = iterate.float() * 255.0
     return (scaled if roundtrip == "truncate" else scaled.round()).to(torch.uint8)
 

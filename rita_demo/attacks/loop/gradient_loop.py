@@ -6,21 +6,16 @@ those of the float iterate, of step 0 those of the clean square, and of step S t
 ``frames`` are all 8-bit, for display.
 
 An attacker may differentiate the model behind something random: resizes, crops, a whole defence. These
-:data:`SampledLogits` give the gradient and ``loss``; ``probability`` stays the plain model's.
-"""
+:data:`SampledLogits` give the gradient and ``loss``; ``probability`` stays the plain model's."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-import torch
-from torch import Tensor
-
 from rita_demo.attacks.contract import Attack
 from rita_demo.attacks.loop import components
-from rita_demo.attacks.loop.guest_checks import checked_component
+from rita_demo.process.lazy import Tensor, torch
 from rita_demo.records.errors import SettingError
 
 Logits = Callable[[Tensor], Tensor]
@@ -33,11 +28,10 @@ SampledLogits = Callable[[Tensor, Sequence[int]], Tensor]
 class AttackBatch:
     """A batch of finished attacks.
 
-    ``frames`` (S+1, B, 3, H, W) uint8: the clean squares, then the iterate after every step; the last one is
-    delivered. ``loss`` (S+1, B) and ``probability`` (S+1, B, K): see the module's text. ``label`` (B,): the class
-    that the attack moved away from. ``gradient`` (B,): the L2 norm of the first gradient with respect to the pixels;
-    None where the attack uses none.
-    """
+    ``frames`` (S+1, B, 3, H, W) uint8: the clean squares, then the iterate after every step; the last one is delivered.
+    ``loss`` (S+1, B) and ``probability`` (S+1, B, K): see the module's text. ``label`` (B,): the class that the attack
+    moved away from. ``gradient`` (B,): the L2 norm of the first gradient with respect to the pixels; None where the
+    attack uses none."""
 
     frames: Tensor
     loss: Tensor
@@ -52,10 +46,9 @@ class AttackRequest:
 
     ``budget`` in 1/255: 0 is the identity, also where truncation alone would change pixels. ``steps`` S, at least 0.
     ``seeds``: B whole numbers. ``label`` (B,) classes to leave; None: the model's own answer on the clean squares.
-    ``target`` (B,) classes to reach, or None. ``roundtrip``: ``round`` or ``truncate``, how the iterate becomes
-    8-bit. ``sampled_logits``: what the attacker differentiates; None: the model itself. ``second_logits``: in every second restart of ``adaptive``. ``own``: values of the
-    attack's own settings. ``names``: of the K classes.
-    """
+    ``target`` (B,) classes to reach, or None. ``roundtrip``: ``round`` or ``truncate``, how the iterate becomes 8-bit.
+    ``sampled_logits``: what the attacker differentiates; None: the model itself. ``second_logits``: in every second
+    restart of ``adaptive``. ``own``: values of the attack's own settings. ``names``: of the K classes."""
 
     budget: int
     steps: int
@@ -81,17 +74,10 @@ def loop_of(attack: Attack) -> AttackLoop:
 
 
 def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, attack: Attack) -> AttackSteps:
-    """Attack a batch by gradient; an :data:`AttackLoop` once ``attack`` is given.
-
-    Args:
-        logits: (B, 3, H, W) in [0, 1] to (B, K), differentiable; CLIP's are ``cos / tau``.
-        attack: names the components.
-
-    Raises:
-        SettingError: a label or target that is not a class, or a target that is the label.
-    """
-    start, step_from, project = (_component(attack, kind) for kind in ("start", "step", "project"))
-    goal_of = _component(attack, "goal")
+    """Attack a batch by gradient; an :data:`AttackLoop` once ``attack`` is given. ``logits``: (B, 3, H, W) in [0, 1] to
+    (B, K), differentiable; CLIP's are ``cos / tau``. ``attack``: names the components. Raises SettingError: a label or
+    target that is not a class, or a target that is the label."""
+    start, step_from, project, goal_of = (_component(attack, kind) for kind in ("start", "step", "project", "goal"))
     clean, answer, leave, reach = prepare(logits, pixels, request)
     radius, steps, sampled = request.budget / 255.0, request.steps, request.sampled_logits
     to_levels = partial(components.quantise, roundtrip=request.roundtrip if request.budget else "round")
@@ -104,7 +90,7 @@ def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, a
             return loss_and_gradient(logits, at, goal, gradient)
         seeds = [fresh_seed(seed, step) for seed in request.seeds]
         _, loss, slope = loss_and_gradient(lambda p: sampled(p, seeds), at, mean_over_samples(goal), gradient)
-        return loss_and_gradient(logits, at, goal, False)[0], loss, slope
+        return answers_of(logits, at), loss, slope
 
     loss = goal(answer) if sampled is None else evaluate(clean, 0, False)[1]
     frames, losses, answers = [to_levels(clean)], [loss], [answer]
@@ -125,11 +111,29 @@ def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, a
 
 
 def _component(attack: Attack, kind: str) -> Callable[..., Any]:
-    """The function of one component: by name, or the attack's own, checked if the attack is a guest's."""
     chosen = getattr(attack, kind)
-    if isinstance(chosen, str):
-        return components.COMPONENTS[kind][chosen]
-    return checked_component(attack, kind, chosen) if attack.guest else chosen
+    return components.COMPONENTS[kind][chosen] if isinstance(chosen, str) else chosen
+
+
+def one_by_one(loop: AttackLoop) -> AttackLoop:
+    """A loop for one picture as a loop for a batch: a picture's result does not depend on the others."""
+
+    def for_batch(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
+        found = []
+        for n, seed in enumerate(request.seeds):
+            label, target = (None if one is None else one[n, None] for one in (request.label, request.target))
+            alone = replace(request, seeds=[seed], label=label, target=target)
+            found.append((yield from loop(logits, pixels[n, None], alone)))
+        gradients = [one.gradient for one in found if one.gradient is not None]
+        return AttackBatch(
+            frames=torch.cat([one.frames for one in found], 1),
+            loss=torch.cat([one.loss for one in found], 1),
+            probability=torch.cat([one.probability for one in found], 1),
+            label=torch.cat([one.label for one in found]),
+            gradient=torch.cat(gradients) if gradients else None,
+        )
+
+    return for_batch
 
 
 def as_batch(
@@ -143,7 +147,7 @@ def prepare(logits: Logits, pixels: Tensor, request: AttackRequest) -> tuple[Ten
     """The first step of every loop: the clean squares exactly on the 8-bit grid, the model's logits (B, K) on them,
     the classes to leave and those to reach."""
     clean = components.quantise(pixels).float() / 255.0
-    answer, _, _ = loss_and_gradient(logits, clean, lambda answer: answer[:, 0], False)
+    answer = answers_of(logits, clean)
     with torch.inference_mode(False):  # a clone is a normal tensor, whatever the caller's mode
         leave = (answer.argmax(dim=1) if request.label is None else request.label).clone()
         reach = None if request.target is None else request.target.clone()
@@ -151,14 +155,17 @@ def prepare(logits: Logits, pixels: Tensor, request: AttackRequest) -> tuple[Ten
     return clean, answer, leave, reach
 
 
+def answers_of(logits: Logits, pixels: Tensor) -> Tensor:
+    """The model's logits (B, K) in float32, without a gradient."""
+    return loss_and_gradient(logits, pixels, lambda answer: answer[:, 0], False)[0]
+
+
 def loss_and_gradient(
     logits: Logits, pixels: Tensor, goal: Callable[[Tensor], Tensor], gradient: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The logits in float32, the goal (B,), and its gradient w.r.t. the pixels (empty without ``gradient``).
-
     ``autograd.grad`` with respect to the pixels alone leaves ``.grad`` of the model's parameters untouched. The grad
-    mode is set here and not in the generator, which would change it for its caller.
-    """
+    mode is set here and not in the generator, which would change it for its caller."""
     with torch.inference_mode(False), torch.set_grad_enabled(gradient):
         pixels = pixels.detach().clone().requires_grad_(gradient)
         answer = logits(pixels).float()
@@ -177,6 +184,8 @@ def mean_over_samples(goal: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Te
 
 def fresh_seed(seed: int, step: int) -> int:
     """The seed of one step's samples. Mixed, not counted up, so that it differs from the usual view seeds."""
+    import numpy as np
+
     return int(np.random.SeedSequence([seed, step]).generate_state(1)[0])
 
 

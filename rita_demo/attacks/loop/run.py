@@ -1,18 +1,22 @@
-"""Run the attack of the settings on a batch of pictures, step by step."""
+"""Run the attack of the settings on a batch of pictures, step by step. What is wrong with the attack of a user's own
+file is one sentence with the file and the line."""
 
 import time
-from collections.abc import Generator, Sequence
-
-import torch
-from torch import Tensor
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+from typing import Any
 
 from rita_demo.attacks.contract import Attack
-from rita_demo.attacks.loop.gradient_loop import AttackBatch, AttackRequest, Logits, SampledLogits, loop_of
-from rita_demo.attacks.loop.guest_checks import checked_loop
+from rita_demo.attacks.loop import components, gradient_loop
+from rita_demo.attacks.loop.gradient_loop import AttackBatch, AttackLoop, AttackRequest, AttackSteps, Logits
 from rita_demo.attacks.registry import ATTACKS, get_attack
+from rita_demo.process.guest_file import GuestError, guest_errors, place
+from rita_demo.process.lazy import Tensor, torch
 from rita_demo.records import AttackTrace
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings
+
+TOLERANCE = 1e-5  # float rounding of pixels in [0, 1]
 
 
 def attack_steps(
@@ -22,11 +26,14 @@ def attack_steps(
     labels: Sequence[int | None],
     seeds: Sequence[int],
     targets: Sequence[int | None] | None = None,
-    sampled_logits: SampledLogits | None = None,
+    sampled_logits: gradient_loop.SampledLogits | None = None,
+    second_logits: gradient_loop.SampledLogits | None = None,
+    *,
     names: Sequence[str] = (),
-    second_logits: SampledLogits | None = None,
 ) -> Generator[tuple[int, int], None, list[AttackTrace]]:
-    """Attack B squares: yields (steps done, steps) after every step, returns their traces. ``seconds`` is each one's share.
+    """Attack B squares: yields (steps done, steps) after every step, returns their traces. ``seconds`` is each one's
+    share. Raises SettingError: a value that is not allowed, before the first step. Raises GuestError: an attack of a
+    user's own file fails.
 
     Args:
         logits: (B, 3, H, W) in [0, 1] to (B, K), differentiable.
@@ -36,14 +43,10 @@ def attack_steps(
         labels: the classes to leave; all None: the model's own answers on the clean squares.
         seeds: fix the random starts; the same on every device, alone and in a batch.
         targets: the classes to reach, instead of only leaving the label; all or none.
-        sampled_logits: what the attacker differentiates; ``eot`` and ``defence`` need it, with it
-            ``autoattack`` is its version ``rand``.
+        sampled_logits: what the attacker differentiates; ``eot`` and ``defence`` need it, with it ``autoattack`` is its
+            version ``rand``.
         names: of the K classes, for an attack that writes one.
         second_logits: what ``adaptive`` differentiates in every second restart, where the defence has two surrogates.
-
-    Raises:
-        SettingError: a value that is not allowed, before the first step.
-        GuestError: an attack of a user's own file fails.
     """
     row, aims = get_attack(settings.attack), targets or [None] * len(pixels)
     if aims[0] is not None and not row.targetable:
@@ -70,8 +73,8 @@ def attack_steps(
         second_logits=second_logits,
     )
     started = time.perf_counter()
-    loop = loop_of(row)(logits, pixels, request)
-    batch = yield from (checked_loop(row, loop, pixels, request) if row.guest else loop)
+    loop = _checked_loop(row) if row.guest else gradient_loop.loop_of(row)
+    batch = yield from loop(logits, pixels, request)
     seconds = (time.perf_counter() - started) / len(pixels)
     return [_trace(batch, b, row, request.budget, aims[b], seconds) for b in range(len(pixels))]
 
@@ -100,3 +103,63 @@ def _trace(batch: AttackBatch, b: int, row: Attack, budget: int, target: int | N
         seconds=seconds,
         gradient=None if batch.gradient is None else float(batch.gradient[b]),
     )
+
+
+def _checked_loop(attack: Attack) -> AttackLoop:
+    """The loop of a guest's attack; its exceptions and a wrong result become a :class:`GuestError`."""
+    own: dict[str, Any] = {kind: getattr(attack, kind) for kind in components.COMPONENTS}
+    checked = {kind: _checked_component(attack, kind, part) for kind, part in own.items() if callable(part)}
+    loop = gradient_loop.loop_of(replace(attack, **checked))
+
+    def run(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
+        with guest_errors(attack.guest):
+            batch = yield from loop(logits, pixels, request)
+        frames: Any = getattr(batch, "frames", None)
+        tensor = isinstance(frames, torch.Tensor)
+        problem = _shape_problem(frames, (len(frames), *pixels.shape)) if tensor else "has no frames"
+        if not problem and frames.dtype != torch.uint8:
+            problem = f"has frames of {frames.dtype}; expected torch.uint8"
+        for name in ("loss", "probability"):
+            if not problem and not bool(torch.isfinite(getattr(batch, name)).all()):
+                problem = f"has a {name} that is not finite"
+        if not problem:
+            radius = (request.budget + (request.roundtrip == "truncate")) / 255
+            problem = _ball_problem(frames[-1] / 255, frames[0] / 255, radius, bounded=attack.bounded)
+        if problem:
+            raise GuestError(f"{place(attack.guest, attack.loop)}: the result of the attack {attack.name!r} {problem}.")
+        return batch
+
+    return run
+
+
+def _checked_component(attack: Attack, kind: str, function: Callable[..., Any]) -> Any:
+    """A component whose result has the shape of its first argument (of a goal: one number per picture) and is finite; a
+    projection stays in [0, 1] and, if the attack has a budget, in the ball."""
+
+    def call(*args: Any) -> Tensor:
+        result = function(*args)
+        problem = _shape_problem(result, args[0].shape[:1] if kind == "goal" else args[0].shape)
+        if not problem and kind == "project":
+            problem = _ball_problem(result, *args[1:], bounded=attack.bounded)
+        if problem:
+            raise GuestError(f"{place(attack.guest, function)}: {kind} of the attack {attack.name!r} {problem}.")
+        return result
+
+    return call
+
+
+def _shape_problem(result: Any, shape: tuple[int, ...]) -> str:
+    if not isinstance(result, torch.Tensor):
+        return f"is a {type(result).__name__}; expected a torch.Tensor"
+    if tuple(result.shape) != tuple(shape):
+        return f"has shape {tuple(result.shape)}; expected {tuple(shape)}"
+    return "" if bool(torch.isfinite(result).all()) else "has values that are not finite (NaN or infinite)"
+
+
+def _ball_problem(result: Tensor, clean: Tensor, radius: float, *, bounded: bool) -> str:
+    if float(result.min()) < -TOLERANCE or float(result.max()) > 1 + TOLERANCE:
+        return "leaves the range of pixels, 0 to 1"
+    moved = float((result - clean).abs().max())
+    if bounded and moved > radius + TOLERANCE:
+        return f"moves a pixel value by {255 * moved:.4g}/255; the budget is {255 * radius:.4g}/255"
+    return ""
