@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from rita_demo.training.corpus import Corpus
 from rita_demo.training.model_config import normalised
 from rita_demo.training.names import DTD_NAMES, FIRST_TEMPLATE_SHARE, TEMPLATES, TEXTURE_TEMPLATES
-from rita_demo.training.recipe import Recipe
+from rita_demo.training.recipe import Recipe, picture_size
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,18 @@ class Sampler:
         weight = np.where(label < 0, 1.0, 1 / np.sqrt(count))
         return weight / weight.sum()
 
-    def draw(self, step: int, progress: float, size: int) -> Batch:
-        """The batch of a step, with pictures of `size` pixels."""
+    def crops(self, progress: float, generator: np.random.Generator) -> tuple[np.ndarray, Tensor]:
+        """The numbers (B,) and crops (B, 3, S, S) float32 in [0, 1] of the pictures of a batch."""
+        recipe, chosen = self.recipe, self.pictures(progress, generator)
+        size = picture_size(recipe, progress)
+        crops = [crop(self.corpus.picture(n), size, recipe.smallest_crop, generator) for n in chosen]
+        return chosen, recolour(torch.stack(crops), recipe.colour, recipe.grey, generator)
+
+    def draw(self, step: int, progress: float) -> Batch:
+        """The batch of a step."""
         recipe, corpus = self.recipe, self.corpus
         generator = np.random.default_rng([self.seed, step])
-        chosen = self.pictures(progress, generator)
-        crops = [crop(corpus.picture(n), size, recipe.smallest_crop, generator) for n in chosen]
-        pixels = recolour(torch.stack(crops), recipe.colour, recipe.grey, generator)
+        chosen, pixels = self.crops(progress, generator)
         label = corpus.label[chosen]
         classes, inverse = np.unique(label[label >= 0], return_inverse=True)
         others = np.setdiff1d(np.arange(len(corpus.names)), classes, assume_unique=True)

@@ -56,8 +56,7 @@ class Corpus:
 
     def picture(self, number: int) -> np.ndarray:
         """Picture `number` as a uint8 view (H, W, 3)."""
-        height, width = self.size[number]
-        begin = self.begin[number]
+        (height, width), begin = self.size[number], self.begin[number]
         return self.pixels[begin : begin + height * width * 3].reshape(height, width, 3)
 
 
@@ -75,8 +74,8 @@ def coop_split(data: Path, name: str, part: str) -> list[tuple[Path, str]]:
 
 def sources(data: Path) -> list[Source]:
     """Every training picture under `data`, in a fixed order."""
-    found = [Source(path, "caltech101", (name,)) for path, name in coop_split(data, "caltech101", "train")]
-    found += [Source(path, "dtd", (name,)) for path, name in coop_split(data, "dtd", "train")]
+    sets = ("caltech101", "dtd")
+    found = [Source(path, group, (name,)) for group in sets for path, name in coop_split(data, group, "train")]
     found += imagenet_pictures(data / "imagenet-one-per-class")
     for path in pictures(data / "oxford-pets-sample"):
         breed = display_name(path.stem.rpartition("_")[0])
@@ -103,9 +102,7 @@ def pictures(folder: Path) -> list[Path]:
 
 def imagenet_pictures(folder: Path) -> list[Source]:
     """`n01440764_tench.jpg` files; with all 1,000 present, open_clip's names are added (same order)."""
-    files = pictures(folder)
-    official = open_clip.IMAGENET_CLASSNAMES
-    found = []
+    files, official, found = pictures(folder), open_clip.IMAGENET_CLASSNAMES, []
     for number, path in enumerate(files):
         names = [display_name(path.stem.partition("_")[2])]
         if len(files) == len(official):
@@ -123,15 +120,10 @@ def captioned_pictures(folder: Path) -> list[Source]:
     return [Source(folder / file, folder.name, (), tuple(captions)) for file, captions in by_file.items()]
 
 
-def drawn_textures(per_class: int) -> list[Source]:
-    """The first drawn textures of the training seeds, class after class within a seed."""
-    seeds = textures.seeds("train")[:per_class]
-    return [Source((name, seed), "textures", (name,)) for seed in seeds for name in DTD_NAMES]
-
-
 def load_corpus(data: Path, cache: Path, drawn: int = 0) -> Corpus:
     """Index the training pictures under `data` and `drawn` textures per class; decode them once into `cache`."""
-    found = sources(data) + drawn_textures(drawn)
+    found, seeds = sources(data), textures.seeds("train")[:drawn]
+    found += [Source((name, seed), "textures", (name,)) for seed in seeds for name in DTD_NAMES]
     pixels, begin, size = decode_pictures(found, cache)
     names: list[tuple[str, ...]] = []
     home: list[set[str]] = []  # the groups of every name

@@ -1,8 +1,11 @@
 """Zero-shot accuracy of a model in training, on small validation splits in memory."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
+import open_clip
 import torch
 from open_clip import CLIP, SimpleTokenizer
 from PIL import Image
@@ -11,11 +14,13 @@ from torch.nn.functional import cross_entropy
 from torchvision.transforms import v2
 
 from rita_demo.data import textures
+from rita_demo.records.intervals import wilson
 from rita_demo.training.corpus import coop_split
 from rita_demo.training.model_config import device_of, encode_image, encode_text, normalised
 from rita_demo.training.names import DTD_NAMES
 
 BATCH = 128
+CARD_NAMES = {"DTD": "DTD, names present", "DTD among 47": "DTD, all 47 names"}
 
 
 @dataclass(frozen=True)
@@ -98,3 +103,21 @@ def calibrated_scale(scored: list[tuple[Tensor, Split]], highest: float) -> floa
         return torch.stack(losses).mean().item()
 
     return min(scales, key=log_loss)
+
+
+def report(model: Path, data: Path, part: str = "val", print_line: Callable[[str], None] = print) -> None:
+    """Print the accuracies of the model card, measured with open_clip ("a photo of a {class}."), with Wilson's 95 %
+    intervals.
+
+    Args:
+        model: folder with open_clip_config.json and the weights.
+        data: folder with caltech-101/ and dtd/ in CoOp's layout; ten textures of each class are drawn.
+        part: `val` or `test`.
+    """
+    loaded = cast(CLIP, open_clip.create_model(f"local-dir:{model}")).eval()
+    side = loaded.visual.image_size
+    for name, split in zero_shot_splits(data, part, 10, side if isinstance(side, int) else side[0]).items():
+        percent, count = accuracy(cosines(loaded, split), split), len(split.label)
+        low, high = (100 * end for end in wilson(percent / 100 * count, count))
+        result = f"{percent:.1f} % (n = {count}, {low:.1f} to {high:.1f})"
+        print_line(f"{part}, {CARD_NAMES.get(name, name)} ({len(split.names)} prompts): {result}")

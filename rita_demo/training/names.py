@@ -8,49 +8,24 @@ import re
 
 from rita_demo.data.vocabularies import VOCABULARIES
 
-TEMPLATES = (
-    "a photo of a {}.",
-    "a photo of the {}.",
-    "{}",
-    "a {}.",
-    "a picture of a {}.",
-    "itap of a {}.",
-    "a bad photo of the {}.",
-    "a good photo of a {}.",
-    "a photo of the large {}.",
-    "a photo of the small {}.",
-    "a close-up photo of a {}.",
-    "a cropped photo of a {}.",
-    "a bright photo of a {}.",
-    "a dark photo of the {}.",
-    "a blurry photo of a {}.",
-    "a low resolution photo of a {}.",
-    "a photo of one {}.",
-    "a photo of my {}.",
-    "an image of a {}.",
-    "this is a {}.",
-    "there is a {} in the picture.",
-    "a photo showing a {}.",
-    "a jpeg corrupted photo of a {}.",
-    "a {} in a video game.",
-    "art of the {}.",
-    "a origami {}.",
-    "a rendering of a {}.",
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(text.split(" | "))
+
+
+TEMPLATES = _split(
+    "a photo of a {}. | a photo of the {}. | {} | a {}. | a picture of a {}. | itap of a {}. | "
+    "a bad photo of the {}. | a good photo of a {}. | a photo of the large {}. | a photo of the small {}. | "
+    "a close-up photo of a {}. | a cropped photo of a {}. | a bright photo of a {}. | a dark photo of the {}. | "
+    "a blurry photo of a {}. | a low resolution photo of a {}. | a photo of one {}. | a photo of my {}. | "
+    "an image of a {}. | this is a {}. | there is a {} in the picture. | a photo showing a {}. | "
+    "a jpeg corrupted photo of a {}. | a {} in a video game. | art of the {}. | a origami {}. | a rendering of a {}."
 )
 
-TEXTURE_TEMPLATES = (
-    "a photo of a {}.",
-    "a photo of a {} texture.",
-    "a photo of a {} pattern.",
-    "a photo of a {} thing.",
-    "a photo of a {} object.",
-    "a photo of the {} texture.",
-    "{} texture.",
-    "{}",
-    "a {} surface.",
-    "a close-up photo of a {} surface.",
-    "something {}.",
-    "a {} material.",
+TEXTURE_TEMPLATES = _split(
+    "a photo of a {}. | a photo of a {} texture. | a photo of a {} pattern. | a photo of a {} thing. | "
+    "a photo of a {} object. | a photo of the {} texture. | {} texture. | {} | a {} surface. | "
+    "a close-up photo of a {} surface. | something {}. | a {} material."
 )
 
 FIRST_TEMPLATE_SHARE = 0.4
