@@ -1,9 +1,10 @@
-"""Readers of datasets' lists: one function per layout that CoOp (Zhou et al. 2022) uses.
+"""Readers of datasets' lists: one function per layout that CoOp (Zhou et al. 2022) uses, and the random split.
 
 A reader takes the dataset's folder, the name of its picture folder and the name of its list. It reads lists and folder
 contents, never a picture. Lists are untrusted input.
 """
 
+import hashlib
 import json
 import os
 from collections import Counter
@@ -16,6 +17,8 @@ from rita_demo.records.errors import DataError
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".ppm"}
 SPLITS = ("train", "val", "test")
+SEED = 0  # of the random split
+SPLIT_FRACTIONS = {"train": 0.5, "val": 0.2, "test": 0.3}  # of every class, as in CoOp
 COPY_HINT = "Copy it from the dataset again."
 MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 2000  # of a file name, and of a path below the picture folder
 # CLIP's ImageNet names, which classnames.txt repeats, have two pairs of equal names. Where both classes of a pair are
@@ -30,11 +33,6 @@ class Listing:
 
     names: tuple[str, ...]
     splits: dict[str, list[tuple[str, int]]]
-
-    @property
-    def present_count(self) -> int:
-        """How many of the classes have a picture."""
-        return len({label for rows in self.splits.values() for _, label in rows})
 
 
 Reader = Callable[[Path, str, str], Listing]
@@ -84,6 +82,27 @@ def renumber_labels(splits: Mapping[str, list[tuple[str, int, str]]], where: str
         _check_unique((called[label] for label in dense), where),
         {split: [(path, dense[label]) for path, label, _ in rows] for split, rows in splits.items()},
     )
+
+
+def random_split(folders: list[Path], class_names: Mapping[str, str], where: str) -> Listing:
+    """The split of pictures that have no split file: the same on every machine, because the part of a picture depends on
+    the seed and the picture's path alone.
+
+    Args:
+        folders: one per class, in label order. where: their folder's name in error messages.
+        class_names: folder name -> class name where they differ; "" for a folder that is no class.
+    """
+    splits: dict[str, list[tuple[str, int, str]]] = {name: [] for name in SPLIT_FRACTIONS}
+    for label, folder in enumerate(folders):
+        pictures = [f"{folder.name}/{p.name}" for p in folder.iterdir() if p.suffix.lower() in SUFFIXES]
+        pictures.sort(key=lambda path: hashlib.sha256(f"split\x1f{SEED}\x1f{path}".encode()).digest())
+        name, begin, fraction = class_names.get(folder.name, folder.name), 0, 0.0
+        for split in SPLIT_FRACTIONS if name else ():
+            fraction += SPLIT_FRACTIONS[split]
+            end = round(fraction * len(pictures))
+            splits[split] += [(path, label, name) for path in sorted(pictures[begin:end])]
+            begin = end
+    return renumber_labels(splits, where)
 
 
 def aircraft_variants(folder: Path, pictures: str, listing: str) -> Listing:

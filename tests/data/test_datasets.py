@@ -119,7 +119,7 @@ def test_missing_pictures_are_refused_unless_partial_is_allowed(root: Path) -> N
         ("caltech101", "all", "has the splits train, val, test; got 'all'"),
         ("mine", "test", "has the splits all; got 'test'"),
         ("flat", "all", "should hold a folder of pictures per class"),
-        ("pets", "val", "'pets' is incomplete: oxford_pets is missing"),
+        ("pets", "val", "'pets' is incomplete; missing: oxford_pets"),
         ("nothing", "val", "no dataset and no folder 'nothing'"),
         ("textures", "val", "drawn by the program"),
     ],
@@ -263,7 +263,7 @@ def test_every_layout_is_read_as_classes_labels_splits_and_pictures(tmp_path: Pa
 def _parts(name: str) -> list[str]:
     """What a dataset cannot do without, below its folder."""
     row = DATASETS[name]
-    parts = [row.pictures] * bool(row.pictures) + [row.listing] * (not row.can_split)
+    parts = [row.pictures] * bool(row.pictures) + [row.listing] * (row.split_names is None)
     if name == "aircraft":
         parts += [f"images_variant_{split}.txt" for split in SPLIT]
     return parts + ["images/val"] * (name == "imagenet")
