@@ -18,7 +18,6 @@ import numpy as np
 from PIL import Image
 
 from rita_demo.data.decode import SquareDecoder
-from rita_demo.data.file_type import guess_file_type
 from rita_demo.records import Picture
 from rita_demo.records.errors import PictureError
 
@@ -33,6 +32,21 @@ FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "PPM")
 FORMAT_HINT = "Use a PNG or JPEG photograph."
 #: Pictures decoded at once, of all visitors: the largest one takes 256 MB.
 _DECODE_SLOTS = threading.BoundedSemaphore(2)
+
+#: First bytes of files that are no supported pictures, and their type.
+_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a zip archive or an office document"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"8BPS", "a Photoshop document"),
+    (b"%!PS", "a PostScript document"),
+    (b"\x1aE\xdf\xa3", "a video"),
+    (b"\x00\x00\x00\x0cjP  ", "a JPEG 2000 picture, which is not supported"),
+    (b"\xff\x0a", "a JPEG XL picture, which is not supported"),
+    (b"\x00\x00\x00\x0cJXL ", "a JPEG XL picture, which is not supported"),
+)
+_HEIC = (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1")
+_PICTURES = (b"\x89PNG", b"\xff\xd8", b"GIF8", b"BM", b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+")
 
 Source = bytes | str | Path | Image.Image | np.ndarray
 
@@ -140,10 +154,31 @@ def _from_bytes(data: bytes) -> Image.Image:
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise _too_large("far more") from error
     except Exception as error:  # see _decode
-        file_type = guess_file_type(data)
+        file_type = _file_type(data[:1024])
         if file_type is None:
             raise _damaged(error) from error
         raise PictureError(f"Expected a picture, but the file is {file_type}.", FORMAT_HINT) from error
+
+
+def _file_type(head: bytes) -> str | None:
+    """For example ``"a PDF document"``, from a file's first kilobyte; None if it starts like a supported picture."""
+    if head[4:8] == b"ftyp":
+        if head[8:12] in _HEIC:
+            return "a HEIC picture (an iPhone's own format), which is not supported"
+        return None if head[8:12] in (b"avif", b"avis") else "a video"
+    for magic, name in _MAGIC:
+        if head.startswith(magic):
+            return name
+    if head.startswith(_PICTURES) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP"):
+        return None
+    encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+    # a kilobyte may end in the middle of a character
+    text = head.decode(encoding, errors="replace" if len(head) < 1024 else "ignore").lower()
+    if not all((c.isprintable() or c.isspace()) and c != "\ufffd" for c in text):
+        return "of no kind known here"
+    if "<svg" in text:
+        return "an SVG drawing, which is not supported"
+    return "a web page" if "<html" in text or "<!doctype html" in text else "plain text"
 
 
 def _check_size(width: int, height: int, largest: int = LARGEST_PICTURE) -> None:

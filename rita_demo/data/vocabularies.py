@@ -3,8 +3,9 @@
 import difflib
 import importlib.util
 import re
+import runpy
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,8 @@ MOST_NAMES = 1200
 LONGEST_NAME = 100  # characters
 _JOINERS = "\u200c\u200d"
 
+_CALTECH101_CREDIT = "Fei-Fei, Fergus, Perona 2004; the list of CoOp (Zhou et al. 2022)"
+_IMAGENET_CREDIT = "Deng et al. 2009; names of Radford et al. 2021 as shipped with open_clip"
 _CALTECH101 = """
 face, leopard, motorbike, accordion, airplane, anchor, ant, barrel, bass, beaver, binocular, bonsai,
 brain, brontosaurus, buddha, butterfly, camera, cannon, car side, ceiling fan, cellphone, chair,
@@ -46,55 +49,31 @@ class Vocabulary:
     name: str
     title: str
     credit: str
-    load: Callable[[], tuple[str, ...]]
+    text: str = ""  # the names with commas between
 
     @property
     def names(self) -> tuple[str, ...]:
         """K class names, underscores of the dataset written as spaces."""
-        return self.load()
-
-
-def _listed(text: str) -> Callable[[], tuple[str, ...]]:
-    names = tuple(" ".join(name.split()) for name in text.split(","))
-    return lambda: names
+        return tuple(" ".join(name.split()) for name in self.text.split(",")) if self.text else _imagenet()
 
 
 @cache
 def _imagenet() -> tuple[str, ...]:
     """open_clip's 1000 names, read from one file of it: importing open_clip takes seconds."""
     package = importlib.util.find_spec("open_clip")
-    if package is None or not package.submodule_search_locations:
-        raise VocabularyError(
-            "The ImageNet names come with the package open_clip, which is not installed.",
-            "Install the requirements, or choose another list.",
-        )
-    path = Path(package.submodule_search_locations[0]) / "zero_shot_metadata.py"
-    spec = importlib.util.spec_from_file_location("_open_clip_names", path)
-    assert spec is not None  # true for every .py file
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    names = list(module.IMAGENET_CLASSNAMES)
-    for index, name in _IMAGENET_DUPLICATES.items():
-        names[index] = name
-    return tuple(names)
+    assert package is not None
+    assert package.origin is not None
+    path = Path(package.origin).with_name("zero_shot_metadata.py")
+    names = runpy.run_path(str(path))["IMAGENET_CLASSNAMES"]
+    return tuple(_IMAGENET_DUPLICATES.get(index, name) for index, name in enumerate(names))
 
 
-VOCABULARIES: dict[str, Vocabulary] = {
-    "caltech101": Vocabulary(
-        "caltech101",
-        "Caltech101: 100 kinds of things",
-        "Fei-Fei, Fergus, Perona 2004; the list of CoOp (Zhou et al. 2022)",
-        _listed(_CALTECH101),
-    ),
-    "dtd": Vocabulary("dtd", "DTD: 47 textures", "Describable Textures, Cimpoi et al. 2014", _listed(_DTD)),
-    "imagenet": Vocabulary(
-        "imagenet",
-        "ImageNet: 1000 things and animals",
-        "Deng et al. 2009; names of Radford et al. 2021 as shipped with open_clip",
-        _imagenet,
-    ),
-}
+_ROWS = (
+    Vocabulary("caltech101", "Caltech101: 100 kinds of things", _CALTECH101_CREDIT, _CALTECH101),
+    Vocabulary("dtd", "DTD: 47 textures", "Describable Textures, Cimpoi et al. 2014", _DTD),
+    Vocabulary("imagenet", "ImageNet: 1000 things and animals", _IMAGENET_CREDIT),
+)
+VOCABULARIES: dict[str, Vocabulary] = {row.name: row for row in _ROWS}
 
 
 def vocabulary(name: str) -> Vocabulary:
@@ -145,14 +124,11 @@ def check_names(entries: Sequence[str]) -> tuple[str, ...]:
 
 def duplicates(text: str) -> tuple[str, ...]:
     """The repeated names that :func:`parse_names` drops."""
-    seen: set[str] = set()
-    again: dict[str, str] = {}
-    for entry in _entries(text):
-        name = _clean(entry)
+    seen, again = set[str](), dict[str, str]()
+    for name in filter(None, map(_clean, _entries(text))):
         if name.casefold() in seen:
             again.setdefault(name.casefold(), name)
-        elif name:
-            seen.add(name.casefold())
+        seen.add(name.casefold())
     return tuple(again.values())
 
 

@@ -69,5 +69,5 @@ def test_every_printed_backbone_is_a_model_that_is_offered_or_a_vision_tower_in_
 def test_a_damaged_file_gives_an_error_message(tmp_path: Path) -> None:
     path = tmp_path / "paper_tables.csv"
     path.write_text("table,backbone\nmain,x\n")
-    with pytest.raises(DataError, match="printed results"):
+    with pytest.raises(DataError, match=r"paper_tables\.csv is not a table"):
         paper_results.paper_results(path)
