@@ -6,6 +6,7 @@ whole picture to the last bit: colours are converted pixel by pixel, and PIL res
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import numpy as np
 from PIL import Image
@@ -37,7 +38,9 @@ class SquareDecoder:
     """
 
     def __init__(self, image: Image.Image) -> None:
-        self._image, self._orientation = image, _orientation(image)
+        self._image, self._orientation = image, 1  # upright, where EXIF says nothing or cannot be read
+        with suppress(OSError, ValueError, SyntaxError, KeyError, TypeError, IndexError):
+            self._orientation = image.getexif().get(0x0112, 1)
         self._white = False  # whether a pixel was transparent
 
     @property
@@ -148,12 +151,3 @@ def grey_to_uint8(strips: Iterator[np.ndarray], notes: list[str]) -> Callable[[n
         of = lambda values: (values - low) * (255.0 / max(high - low, 1e-12))  # noqa: E731
     notes.append(f"Brightness was scaled to 8 bit {how}.")
     return lambda values: np.rint(of(values.astype(np.float64))).astype(np.uint8)
-
-
-def _orientation(image: Image.Image) -> int:
-    """The EXIF orientation; 1 (upright) where it is missing or cannot be read."""
-    try:
-        found = image.getexif().get(0x0112, 1)
-        return int(found) if found in ORIENTATIONS else 1
-    except (OSError, ValueError, SyntaxError, KeyError, TypeError, IndexError):
-        return 1
