@@ -42,22 +42,15 @@ class Settings:
     SettingError: an unknown name, or a value outside its range."""
 
     # --- attack (method.md sections 0 and 3)
-    attack: str = _attack(
-        "pgd",
-        "Attack",
-        "How the picture is changed to fool CLIP.",
-        choices=("pgd",),  # the registry of attacks sets the others
-    )
+    # the registry of attacks sets the other choices
+    attack: str = _attack("pgd", "Attack", "How the picture is changed to fool CLIP.", choices=("pgd",))
     budget: int = _attack(
         4, "Strength", "No pixel value moves by more than this.", paper=1, bounds=(0, 64), symbol="ε", unit="/255"
     )
     steps: int = _attack(7, "Steps", "How many gradient steps the attacker takes.", bounds=(1, 100))
     attack_seed: int = _attack(0, "Attack seed", "Fixes the attack's random start.", bounds=(0, 2**31 - 1))
     attack_views: int = _attack(
-        16,
-        "Views per step",
-        "How many new crops the attacks through crops and through the defence use in every step.",
-        bounds=(1, 64),
+        16, "Views per step", "New crops that the attacks through crops or the defence use per step.", bounds=(1, 64)
     )
     adversarial_roundtrip: str = _attack(
         "round",
@@ -89,10 +82,7 @@ class Settings:
         0.08, "Smallest crop", "The smallest share of the picture's area that a crop may cover.", bounds=(0.01, 1.0)
     )
     views_augmix: bool = _views(
-        False,
-        "AugMix",
-        "Also mix colour and shape changes into every crop (the paper does so on all sets).",
-        paper=True,
+        False, "AugMix", "Also mix colour and shape changes into every crop, as the paper does.", paper=True
     )
     # --- prompts (row 3)
     prompts: int = _prompts(
@@ -169,11 +159,7 @@ class Settings:
         choices=("initial", "tuned"),
     )
     views_per_image: int = _cache(
-        1,
-        "Views from one picture",
-        "How many views of one picture may enter the memory; 0 means no limit.",
-        paper=0,
-        bounds=(0, 256),
+        1, "Views from one picture", "Most views of a picture in the memory; 0: no limit.", paper=0, bounds=(0, 256)
     )
     protocol: str = _cache(
         "stream",

@@ -49,7 +49,7 @@ def test_the_table_of_the_docs_is_the_one_of_the_code() -> None:
 
 def test_what_is_not_set_or_empty_has_its_default() -> None:
     for name, one in VARIABLES.items():
-        assert value(name, {}) == value(name, {name: " "}) == one.default_value
+        assert value(name, {}) == value(name, {name: " "}) == one.default
     environment.check({})
 
 

@@ -91,3 +91,13 @@ def mix(a: Array, b: Array, share: Array) -> Array:
 def apply_tone(base: Array, tone: Array) -> Array:
     """A colour (3,) or (S, S, 3) times a brightness factor (S, S)."""
     return base * tone[..., None]
+
+
+def band_table(rng: Generator, colours: Array, widths: Array, soft: int = 5) -> Array:
+    """A periodic table (2048, 3) of bands: colour i has relative width i; edges softened."""
+    ends = np.cumsum(widths) / np.sum(widths)
+    table = colours[np.searchsorted(ends, (np.arange(2048) + 0.5) / 2048) % len(colours)]
+    around = np.concatenate([table[-soft:], table, table[:soft]])
+    sums = np.cumsum(np.concatenate([np.zeros((1, 3)), around]), axis=0)
+    wide = 2 * soft + 1
+    return ((sums[wide:] - sums[:-wide]) / wide).astype(np.float32)

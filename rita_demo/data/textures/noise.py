@@ -45,18 +45,17 @@ def grain(rng: Generator, size: int) -> Array:
 def ripples(rng: Generator, size: int, frequency: float, angle: float, spread: float, width: float = 0.2) -> Array:
     """Wavy stripes that fork: noise around one frequency and one direction (radians)."""
     fx, fy, length = _frequencies(size)
-    along = fx * math.cos(angle) + fy * math.sin(angle)
-    across = fy * math.cos(angle) - fx * math.sin(angle)
+    along, across = rotate(fx, fy, angle)
     radial = (length - frequency) / (width * frequency)
-    turned = across / (np.abs(along) + 1e-6)
-    return _realise(rng, size, np.exp(-(radial**2) - np.minimum(turned / spread, 9) ** 2))
+    direction = across / (np.abs(along) + 1e-6)
+    return _realise(rng, size, np.exp(-(radial**2) - np.minimum(direction / spread, 9) ** 2))
 
 
 def streaks(rng: Generator, size: int, across: float, along: float, angle: float, slope: float = 2.0) -> Array:
     """Strands: fine (frequency ``across``) in one direction, long (``along``) in the other."""
     fx, fy, _ = _frequencies(size)
-    a = (fx * math.cos(angle) + fy * math.sin(angle)) / across
-    b = (fy * math.cos(angle) - fx * math.sin(angle)) / along
+    a, b = rotate(fx, fy, angle)
+    a, b = a / across, b / along
     return _realise(rng, size, (1 + a * a + b * b) ** (-slope / 2))
 
 
@@ -84,6 +83,12 @@ def noise_1d(rng: Generator, position: Array, roughness: float = 1.0) -> Array:
 def lookup(table: NDArray, position: Array) -> NDArray:
     """Rows of a table (L, ...) at positions of period 1."""
     return table.take((position * len(table)).astype(np.int32) % len(table), axis=0)
+
+
+def rotate(u: Array, v: Array, angle: float, scale: float = 1.0) -> tuple[Array, Array]:
+    """Coordinates rotated by an angle in radians, and times a scale."""
+    cos, sin = math.cos(angle) * scale, math.sin(angle) * scale
+    return u * cos + v * sin, v * cos - u * sin
 
 
 def wave(x: Array) -> Array:
@@ -136,6 +141,13 @@ def scatter(rng: Generator, u: Array, v: Array, jitter: float = 0.4) -> Cells:
     shift = rng.uniform(0.5 - jitter / 2, 0.5 + jitter / 2, (2, _TABLE**2)).astype(np.float32)
     dx, dy = u - left - shift[0].take(key), v - top - shift[1].take(key)
     return Cells(dx, dy, np.sqrt(dx * dx + dy * dy), np.zeros_like(dx), key)
+
+
+def random_grid(rng: Generator, u: Array, v: Array, count: float, jitter: float) -> Cells:
+    """Scattered points, about ``count`` per width, on a randomly rotated and shifted grid."""
+    u, v = rotate(u, v, rng.uniform(0, math.pi), count)
+    move = rng.uniform(0, 40)
+    return scatter(rng, u + move, v + move, jitter)
 
 
 def voronoi(rng: Generator, u: Array, v: Array, jitter: float = 0.9) -> Cells:

@@ -18,7 +18,7 @@ def bubbly(rng: Generator, size: int) -> Surface:
         return _foam(rng, u, v)
     names = (("dark", "sky"), ("brass", "autumn"), ("dark", "leaf"), ("sky", "gem"), ("gem", "dark"))
     chosen = names[int(rng.integers(len(names)))]
-    colour = blurred_background(rng, size, np.array([material(rng, *chosen) for _ in range(3)]))
+    colour = blurred_background(rng, size, 3, *chosen)
     film = np.clip(material(rng, "paper") * 1.05, 0, 1)
     count = rng.uniform(2, 6)
     for k in (2, 1, 0):
