@@ -1,4 +1,4 @@
-"""Drawings of threads, straps and cloth. Each is ``(rng, size) -> Surface``."""
+"""Drawings of threads, straps, cloth and waffles. Each is ``(rng, size) -> Surface``."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from rita_demo.data.textures.colours import apply_tone, dye_colours, material, mix, shades
+from rita_demo.data.textures.colours import apply_tone, dye_colours, material, mix, rgb, shades
 from rita_demo.data.textures.noise import Array, dome, fractal, grain, noise_1d, scatter, smooth, step, wave
 from rita_demo.data.textures.rendering import Surface
 from rita_demo.data.textures.viewpoint import blurred_background, cell_coordinates, plane_coordinates, rotation_limit
@@ -224,3 +224,26 @@ def frilly(rng: Generator, size: int) -> Surface:
         colour = mix(colour, tier, inside)
         height = height * (1 - inside) + inside * (5 * fold + 9 * down + 3 * k + 2 * border)
     return Surface(colour, height + 0.07 * cloth, 0.06, occlusion=0.8)
+
+
+def waffled(rng: Generator, size: int) -> Surface:
+    """Square pockets between raised ridges: waffles, cones, towels."""
+    u, v, count = cell_coordinates(rng, size, 4, 9, tilt=0.6, warp=0.008)
+    food = rng.random() < 0.7
+    ridge_width = rng.uniform(0.3, 0.55)
+    ridge = np.maximum(wave(u + 0.5), wave(v + 0.5)) - (1 - ridge_width * 0.5)
+    ridge = step(ridge, rng.uniform(0.15, 0.35))
+    rough = fractal(rng, size, 25, 2.2)
+    base = material(rng, "baked") if food else material(rng, "paper", "cloth", "wool")
+    brown = np.clip(0.35 + 0.35 * smooth(rng, size, 4) + 0.1 * rough, 0, 1)
+    if food:
+        colour = mix(base * 1.15, base * rgb(0.62, 0.48, 0.34), brown * (0.35 + 0.65 * ridge))
+    else:
+        colour = apply_tone(base, 1 + 0.06 * grain(rng, size))
+    height = ridge * (224 / count * rng.uniform(0.2, 0.34)) + rough * 0.5
+    gloss: float | Array = 0.12 if food else 0.0
+    if food and rng.random() < 0.3:  # syrup in some pockets
+        wet = (1 - ridge) * (scatter(rng, u + 0.5, v + 0.5, 0).pick(rng) < 0.5)
+        colour = mix(colour, rgb(0.42, 0.18, 0.04), wet * 0.75)
+        height, gloss = height - 0.5 * rough * wet, 0.12 + 0.35 * wet
+    return Surface(apply_tone(colour, 1 + 0.05 * rough), height, gloss, occlusion=0.8)

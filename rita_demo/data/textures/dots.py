@@ -8,13 +8,7 @@ from numpy.random import Generator
 from rita_demo.data.textures.colours import apply_tone, dye_colours, material, mix, rgb
 from rita_demo.data.textures.noise import Array, dome, fractal, grain, random_grid, scatter, smooth, step, streaks, wave
 from rita_demo.data.textures.rendering import Surface
-from rita_demo.data.textures.viewpoint import (
-    BaseMaterial,
-    base_material,
-    cell_coordinates,
-    plane_coordinates,
-    rotation_limit,
-)
+from rita_demo.data.textures.viewpoint import base_material, cell_coordinates, plane_coordinates, rotation_limit
 
 
 def dotted(rng: Generator, size: int) -> Surface:
@@ -162,7 +156,10 @@ def paisley(rng: Generator, size: int) -> Surface:
     on = base_material(rng, size, "cloth", "cloth", "cloth", "paper")
     colours = dye_colours(rng, 5)
     count = rng.uniform(2.2, 4.2)
-    colour = _flowers(rng, on, colours, count * 3)
+    buds, soft = random_grid(rng, on.u, on.v, count * 3, 0.3), 8 * (count * 3) / size
+    reach = buds.first / (0.26 + 0.09 * np.cos(5 * np.arctan2(buds.dy, buds.dx)))  # flowers of five petals
+    colour = mix(colours[0], colours[2], 1 - step(reach - 1, soft))
+    colour = mix(colour, colours[4], 1 - step(reach - 0.35, soft))
     for share in (1.0, 0.8):
         drops = random_grid(rng, on.u, on.v, count, 0.16 * share)
         x, y = drops.rotated(rng) if rng.random() < 0.5 else (drops.dx, drops.dy)
@@ -173,20 +170,10 @@ def paisley(rng: Generator, size: int) -> Surface:
         inside = np.hypot(bent / (width + 0.02), np.maximum(np.abs(y) - 0.5, 0) * 1.6)
         angle = np.arctan2(bent, 0.25 * (y + 0.3))
         petals = inside * (1 + 0.05 * np.cos(angle * 22))
-        soft = 9 * count / size
         shown = drops.pick(rng) < (0.95 if share == 1 else 0.3)
         for k, limit in enumerate((1.0, 0.86, 0.66, 0.4, 0.22)):
-            ring = (1 - step(petals - limit, soft)) * shown
+            ring = (1 - step(petals - limit, 9 * count / size)) * shown
             colour = mix(colour, colours[1 + (k * 2 + k // 2) % 4 if k else 1], ring)
         beads = (np.abs(inside - 0.76) < 0.05) & (wave(angle * (14 / math.pi)) > 0.5) & shown
         colour = mix(colour, colours[0], beads.astype("f4"))
     return on.print_colour(colour)
-
-
-def _flowers(rng: Generator, on: BaseMaterial, colours: Array, count: float) -> Array:
-    """Five-petalled little flowers scattered over a plain ground."""
-    buds = random_grid(rng, on.u, on.v, count, 0.3)
-    angle = np.arctan2(buds.dy, buds.dx)
-    reach = buds.first / (0.26 + 0.09 * np.cos(5 * angle))
-    colour = mix(colours[0], colours[2], 1 - step(reach - 1, 8 * count / len(on.u)))
-    return mix(colour, colours[4], 1 - step(reach - 0.35, 8 * count / len(on.u)))

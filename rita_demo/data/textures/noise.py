@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -131,13 +132,18 @@ class Cells:
         return self.dx * cos + self.dy * sin, self.dy * cos - self.dx * sin
 
 
+def cell_key(column: NDArray[np.int32], row: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The number of a unit square, 0 to 4095."""
+    return ((row & 63) << 6) | (column & 63)
+
+
 def scatter(rng: Generator, u: Array, v: Array, jitter: float = 0.4) -> Cells:
     """One point per unit square, at most jitter/2 from its middle. The cell of a pixel is its square.
 
     ``second`` is zero. Shapes of radius up to 0.5 - jitter/2 stay inside their square.
     """
     left, top = np.floor(u), np.floor(v)
-    key = ((top.astype(np.int32) & 63) << 6) | (left.astype(np.int32) & 63)
+    key = cell_key(left.astype(np.int32), top.astype(np.int32))
     shift = rng.uniform(0.5 - jitter / 2, 0.5 + jitter / 2, (2, _TABLE**2)).astype(np.float32)
     dx, dy = u - left - shift[0].take(key), v - top - shift[1].take(key)
     return Cells(dx, dy, np.sqrt(dx * dx + dy * dy), np.zeros_like(dx), key)
@@ -159,16 +165,13 @@ def voronoi(rng: Generator, u: Array, v: Array, jitter: float = 0.9) -> Cells:
     first = np.full_like(u, 9)
     second, dx, dy = first.copy(), first.copy(), first.copy()
     key = np.zeros(u.shape, np.int32)
-    for j in (-1, 0, 1):
-        line = ((row + j) & 63) << 6
-        for i in (-1, 0, 1):
-            here = line | ((column + i) & 63)
-            x, y = fu - shift[0].take(here) - i, fv - shift[1].take(here) - j
-            d = x * x + y * y
-            nearer = d < first
-            np.minimum(second, np.maximum(d, first), out=second)
-            np.minimum(first, d, out=first)
-            np.copyto(dx, x, where=nearer)
-            np.copyto(dy, y, where=nearer)
-            np.copyto(key, here, where=nearer)
+    for j, i in product((-1, 0, 1), repeat=2):
+        here = cell_key(column + i, row + j)
+        x, y = fu - shift[0].take(here) - i, fv - shift[1].take(here) - j
+        d = x * x + y * y
+        nearer = d < first
+        np.minimum(second, np.maximum(d, first), out=second)
+        np.minimum(first, d, out=first)
+        for kept, value in ((dx, x), (dy, y), (key, here)):
+            np.copyto(kept, value, where=nearer)
     return Cells(dx, dy, np.sqrt(first), np.sqrt(second), key)
