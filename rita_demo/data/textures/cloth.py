@@ -231,8 +231,8 @@ def waffled(rng: Generator, size: int) -> Surface:
     u, v, count = cell_coordinates(rng, size, 4, 9, tilt=0.6, warp=0.008)
     food = rng.random() < 0.7
     ridge_width = rng.uniform(0.3, 0.55)
-    ridge = np.maximum(wave(u + 0.5), wave(v + 0.5)) - (1 - ridge_width * 0.5)
-    ridge = step(ridge, rng.uniform(0.15, 0.35))
+    ridge = np.maximum(wave(u + 0.5), wave(v + 0.5))
+    ridge = step(ridge - (1 - ridge_width * 0.5), rng.uniform(0.15, 0.35))
     rough = fractal(rng, size, 25, 2.2)
     base = material(rng, "baked") if food else material(rng, "paper", "cloth", "wool")
     brown = np.clip(0.35 + 0.35 * smooth(rng, size, 4) + 0.1 * rough, 0, 1)

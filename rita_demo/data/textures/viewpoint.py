@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -29,9 +30,7 @@ def plane_coordinates(
     return (u, v) if centred else (u + rng.uniform(2, 9), v + rng.uniform(2, 9))
 
 
-def cell_coordinates(
-    rng: Generator, size: int, fewest: float, most: float, **view: float
-) -> tuple[Array, Array, float]:
+def cell_coordinates(rng: Generator, size: int, fewest: float, most: float, **view: Any) -> tuple[Array, Array, float]:
     """Coordinates as :func:`plane_coordinates`, in cells, and the number of cells per width, ``fewest`` to ``most``."""
     u, v = plane_coordinates(rng, size, **view)
     count = rng.uniform(fewest, most)
