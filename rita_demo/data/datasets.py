@@ -196,17 +196,14 @@ def load_split(name: str, data_root: str | Path, split: str, *, allow_partial: b
     if split not in listing.splits:
         raise DataError(f"{name!r} has the splits {', '.join(listing.splits)}; got {split[:60]!r}.")
     pictures = root / dataset.folder / dataset.pictures
-    rows = listing.splits[split]
-    items = [(pictures / path, label, listing.names[label]) for path, label in rows]
-    here = [item for item in items if item[0].is_file()]
-    if not here or (len(here) < len(items) and not allow_partial):
-        first = next((path for path, _, _ in items if not path.is_file()), None)
-        named = f", the first of them {first.relative_to(root).as_posix()}" if first else ""
-        raise DataError(
-            f"{len(items) - len(here)} of {len(items)} pictures of {name!r} ({split}) are missing{named}.",
-            "Complete the dataset, or allow a partial one.",
-        )
-    return here
+    items = [(pictures / path, label, listing.names[label]) for path, label in listing.splits[split]]
+    missing = [path for path, _, _ in items if not path.is_file()]
+    if len(missing) == len(items) or (missing and not allow_partial):
+        named = f", the first of them {missing[0].relative_to(root).as_posix()}" if missing else ""
+        message = f"{len(missing)} of {len(items)} pictures of {name!r} ({split}) are missing{named}."
+        raise DataError(message, "Complete the dataset, or allow a partial one.")
+    gone = set(missing)
+    return [item for item in items if item[0] not in gone]
 
 
 def class_names(name: str, data_root: str | Path) -> tuple[str, ...]:
@@ -284,11 +281,8 @@ def _folder_splits(folder: Path) -> dict[str, Path]:
 def _classes(folder: Path) -> list[Path]:
     """The subfolders that hold a picture; empty where there are fewer than two."""
     try:
-        found = [
-            place
-            for place in sorted(folder.iterdir())
-            if place.is_dir() and any(path.suffix.lower() in SUFFIXES for path in place.iterdir())
-        ]
+        places = [place for place in sorted(folder.iterdir()) if place.is_dir()]
+        found = [place for place in places if any(path.suffix.lower() in SUFFIXES for path in place.iterdir())]
     except OSError:  # not a folder, or no permission
         return []
     return found if len(found) >= 2 else []

@@ -53,10 +53,8 @@ def split_file(folder: Path, pictures: str, listing: str) -> Listing:
             if split in content
         }
     except (OSError, ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
-        raise DataError(
-            f"{where} should hold lists of [path, label, name] for train, val and test.",
-            "Download the split file again.",
-        ) from error
+        message = f"{where} should hold lists of [path, label, name] for train, val and test."
+        raise DataError(message, "Download the split file again.") from error
     if not splits:
         raise DataError(f"{where} has none of the splits {', '.join(SPLITS)}.")
     return renumber_labels(splits, where)
@@ -121,11 +119,8 @@ def aircraft_variants(folder: Path, pictures: str, listing: str) -> Listing:
         for number, line in _lines(folder, file, "a picture's number and its class per line"):
             picture, _, name = line.partition(" ")
             if name.strip() not in label:
-                raise DataError(
-                    f"{folder.name}/{file}, line {number}, should hold a picture's number and a "
-                    f"class of {listing}; got {line[:80]!r}.",
-                    COPY_HINT,
-                )
+                form = f"a picture's number and a class of {listing}"
+                raise _line_error(f"{folder.name}/{file}", number, form, line)
             _check_inside(picture, f"{folder.name}/{file}")
             rows.append((f"{picture}.jpg", label[name.strip()]))
     return Listing(names, splits)
@@ -153,7 +148,13 @@ def class_folders(
         DataError: a file or folder is missing, a line is malformed, or a folder is not listed.
     """
     where = f"{folder.name}/{listing}"
-    called = _names_by_wnid(_lines(folder, listing, "a WordNet number and a class name per line"), where)
+    called: dict[str, str] = {}  # WordNet number -> class name, in the order of the lines
+    for number, line in _lines(folder, listing, "a WordNet number and a class name per line"):
+        wnid, _, name = line.partition(" ")
+        if not name or wnid in called:
+            form = "a new WordNet number and a class name, as in 'n01440764 tench'"
+            raise _line_error(where, number, form, line)
+        called[wnid] = name.strip()
     class_of = {str(i) if numbered else wnid: wnid for i, wnid in enumerate(called)}
     places = splits or {"test": "."}
     found = {
@@ -164,48 +165,27 @@ def class_folders(
     here = {wnid for rows in found.values() for _, wnid in rows}
     asked = {wnid: called[wnid] for wnid in (sorted(here) if subset else called)}
     label = {wnid: index for index, wnid in enumerate(asked)}
+    often = Counter(asked.values())
+    names = (DUPLICATE_NAMES.get(wnid, name) if often[name] > 1 else name for wnid, name in asked.items())
     return Listing(
-        _check_unique(_resolve_duplicates(asked), where),
+        _check_unique(names, where),
         {split: [(f"{places[split]}/{path}", label[wnid]) for path, wnid in rows] for split, rows in found.items()},
     )
 
 
-def _names_by_wnid(lines: list[tuple[int, str]], where: str) -> dict[str, str]:
-    """WordNet number -> class name, in the order of the lines."""
-    called: dict[str, str] = {}
-    for number, line in lines:
-        wnid, _, name = line.partition(" ")
-        if not name or wnid in called:
-            raise DataError(
-                f"{where}, line {number}, should hold a new WordNet number and a class name, "
-                f"as in 'n01440764 tench'; got {line[:80]!r}.",
-                COPY_HINT,
-            )
-        called[wnid] = name.strip()
-    return called
-
-
 def _pictures(folder: Path, place: Path, class_of: Mapping[str, str], listing: str) -> list[tuple[str, str]]:
     """(path below ``place``, WordNet number) of every picture. ``class_of``: folder name -> WordNet number."""
-    found = []
+    found, here = [], f"{folder.name}/{place.as_posix()}"
     for name in _list_folder(folder, place, os.DirEntry.is_dir):
         if name not in class_of:
-            raise DataError(
-                f"The folder {folder.name}/{place.as_posix()}/{name[:80]} belongs to no class of "
-                f"{folder.name}/{listing}.",
-                "Complete the list, or move the folder elsewhere.",
-            )
-        files = _list_folder(folder, place / name, os.DirEntry.is_file)
-        found += [
-            (f"{name}/{file}", class_of[name])
-            for file in files
-            if os.path.splitext(file)[1].lower() in SUFFIXES  # faster than Path for 1.3 million files
-        ]
+            message = f"The folder {here}/{name[:80]} belongs to no class of {folder.name}/{listing}."
+            raise DataError(message, "Complete the list, or move the folder elsewhere.")
+        for file in _list_folder(folder, place / name, os.DirEntry.is_file):
+            if os.path.splitext(file)[1].lower() in SUFFIXES:  # faster than Path for 1.3 million files
+                found.append((f"{name}/{file}", class_of[name]))
     if not found:
-        raise DataError(
-            f"{folder.name}/{place.as_posix()} should hold a folder of pictures per class; it holds none.",
-            "Laid out as CoOp describes, every picture lies in its class's folder.",
-        )
+        message = f"{here} should hold a folder of pictures per class; it holds none."
+        raise DataError(message, "Laid out as CoOp describes, every picture lies in its class's folder.")
     return found
 
 
@@ -215,16 +195,8 @@ def _list_folder(folder: Path, place: Path, kind: Callable[[os.DirEntry[str]], b
         with os.scandir(folder / place) as entries:
             return sorted(e.name for e in entries if not e.name.startswith(".") and kind(e))
     except OSError as error:
-        raise DataError(
-            f"The folder {folder.name}/{place.as_posix()} is missing or cannot be read.",
-            "Put it there, laid out as CoOp describes.",
-        ) from error
-
-
-def _resolve_duplicates(called: Mapping[str, str]) -> Iterable[str]:
-    """The class names of ``called`` (WordNet number -> class name), with the known duplicates renamed."""
-    often = Counter(called.values())
-    return (DUPLICATE_NAMES.get(wnid, name) if often[name] > 1 else name for wnid, name in called.items())
+        message = f"The folder {folder.name}/{place.as_posix()} is missing or cannot be read."
+        raise DataError(message, "Put it there, laid out as CoOp describes.") from error
 
 
 def _check_unique(names: Iterable[str], where: str) -> tuple[str, ...]:
@@ -252,14 +224,15 @@ def _lines(folder: Path, file: str, form: str) -> list[tuple[int, str]]:
     return lines
 
 
+def _line_error(where: str, number: int, form: str, line: str) -> DataError:
+    return DataError(f"{where}, line {number}, should hold {form}; got {line[:80]!r}.", COPY_HINT)
+
+
 def _check_inside(path: str, where: str) -> None:
     parts = Path(path).parts
     if Path(path).is_absolute() or ".." in parts:
         raise DataError(f"{where} points outside its folder: {path[:100]!r}.")
+    whole, *lengths = (len(name.encode(errors="replace")) for name in (path, *parts))
     # for longer names the operating system raises an error instead of finding no file
-    if max(map(_byte_length, parts), default=0) > MAX_NAME_BYTES or _byte_length(path) > MAX_PATH_BYTES:
+    if whole > MAX_PATH_BYTES or max(lengths, default=0) > MAX_NAME_BYTES:
         raise DataError(f"{where} names a picture that no disk can hold: {path[:100]!r}.", COPY_HINT)
-
-
-def _byte_length(name: str) -> int:
-    return len(name.encode(errors="replace"))

@@ -45,14 +45,11 @@ class Sampler:
         self.groups = list(corpus.groups)
         self.weights = np.array([recipe.group_weights.get(group, 1.0) for group in self.groups])
         self.focused = np.array([group in recipe.focus_groups for group in self.groups])
-        self.picture_probabilities = [self.class_balanced(corpus.groups[group]) for group in self.groups]
-
-    def class_balanced(self, pictures: np.ndarray) -> np.ndarray:
-        """Probability of each picture in its group: the weight of a class is the root of its size."""
-        label = self.corpus.label[pictures]
-        count = np.bincount(label + 1)[label + 1]
-        weight = np.where(label < 0, 1.0, 1 / np.sqrt(count))
-        return weight / weight.sum()
+        self.picture_probabilities = []  # in each group: the weight of a class is the root of its size
+        for group in self.groups:
+            label = corpus.label[corpus.groups[group]]
+            weight = np.where(label < 0, 1.0, 1 / np.sqrt(np.bincount(label + 1)[label + 1]))
+            self.picture_probabilities.append(weight / weight.sum())
 
     def crops(self, progress: float, generator: np.random.Generator) -> tuple[np.ndarray, Tensor]:
         """The numbers (B,) and crops (B, 3, S, S) float32 in [0, 1] of the pictures of a batch."""

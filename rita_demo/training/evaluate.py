@@ -32,13 +32,20 @@ class Split:
     names: tuple[str, ...]
 
 
-def zero_shot_splits(data: Path, part: str, drawn_per_class: int, size: int) -> dict[str, Split]:
-    """Those of a part (train, val, test) that are present (DTD also among all 47 words), and drawn textures."""
+def zero_shot_splits(
+    data: Path, part: str, drawn_per_class: int, size: int, most: int | None = None
+) -> dict[str, Split]:
+    """Those of a part (train, val, test) that are present (DTD also among all 47 words), and drawn textures; of each at
+    ``most`` so many pictures, spread evenly."""
     rows = {"Caltech101": coop_split(data, "caltech101", part), "DTD": coop_split(data, "dtd", part)}
     splits = {name: load_split(found, size) for name, found in rows.items() if found}
     if "DTD" in splits:
         splits["DTD among 47"] = load_split(rows["DTD"], size, DTD_NAMES)
-    return splits | {"drawn textures": drawn_split(part, drawn_per_class, size)}
+    splits["drawn textures"] = drawn_split(part, drawn_per_class, size)
+    if most is None:
+        return splits
+    chosen = {name: torch.linspace(0, len(s.label) - 1, min(most, len(s.label))).long() for name, s in splits.items()}
+    return {name: Split(s.pixels[chosen[name]], s.label[chosen[name]], s.names) for name, s in splits.items()}
 
 
 def load_split(rows: list[tuple[Path, str]], size: int, names: tuple[str, ...] = ()) -> Split:
