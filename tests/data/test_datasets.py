@@ -12,24 +12,9 @@ from rita_demo.data.pictures import open_picture
 from rita_demo.records.errors import DataError
 from tests.data.hostile import encoded, photo
 
-CONTRACT = [
-    "caltech101",
-    "dtd",
-    "textures",
-    "pets",
-    "cars",
-    "flowers102",
-    "aircraft",
-    "eurosat",
-    "ucf101",
-    "sun397",
-    "food101",
-    "imagenet",
-    "imagenet_a",
-    "imagenet_v2",
-    "imagenet_r",
-    "imagenet_sketch",
-]
+_CONTRACT = """caltech101 dtd textures pets cars flowers102 aircraft eurosat ucf101 sun397 food101 imagenet imagenet_a
+imagenet_v2 imagenet_r imagenet_sketch"""
+CONTRACT = _CONTRACT.split()
 FILES = [name for name in CONTRACT if not DATASETS[name].procedural]
 SPLIT = {
     "train": [["cup/1.png", 3, "cup"], ["sea_horse/1.png", 8, "sea_horse"]],
@@ -46,18 +31,12 @@ def make_file(path: Path) -> None:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A data folder with a small Caltech101, a folder per class, one with splits and one without."""
+    make_dataset(tmp_path, "caltech101")
     for picture in ("cup/1", "cup/2", "sea_horse/1", "sea_horse/2"):
-        make_file(tmp_path / "caltech-101/101_ObjectCategories" / f"{picture}.png")
         make_file(tmp_path / "mine" / f"{picture}.png")
         make_file(tmp_path / "ours/val" / f"{picture}.png")
     make_file(tmp_path / "flat/1.png")
-    write(tmp_path, SPLIT)
     return tmp_path
-
-
-def write(root: Path, content: object) -> None:
-    path = root / "caltech-101/split_zhou_Caltech101.json"
-    path.write_text(content if isinstance(content, str) else json.dumps(content))
 
 
 def test_the_registry_has_the_names_of_the_contract() -> None:
@@ -81,15 +60,6 @@ def test_dataset_status_lists_present_and_missing_files(root: Path) -> None:
     assert not rows["dtd"].usable
 
 
-def test_a_split_is_paths_labels_and_readable_names(root: Path) -> None:
-    pictures = root / "caltech-101/101_ObjectCategories"
-    assert load_split("caltech101", root, "train") == [
-        (pictures / "cup/1.png", 0, "cup"),
-        (pictures / "sea_horse/1.png", 1, "sea horse"),
-    ]
-    assert [row[1:] for row in load_split("caltech101", root, "test")] == [(1, "sea horse")]
-
-
 @pytest.mark.parametrize(("name", "split"), [("mine", "all"), ("ours", "val")])
 def test_a_folder_per_class_is_a_dataset(root: Path, name: str, split: str) -> None:
     for given in (name, str(root / name)):
@@ -100,12 +70,9 @@ def test_a_folder_per_class_is_a_dataset(root: Path, name: str, split: str) -> N
 
 def test_missing_pictures_are_refused_unless_partial_is_allowed(root: Path) -> None:
     (root / "caltech-101/101_ObjectCategories/cup/1.png").unlink()
-    words = (
-        r"1 of 2 pictures of 'caltech101' \(train\) are missing, the first of them "
-        r"caltech-101/101_ObjectCategories/cup/1\.png\."
-    )
-    with pytest.raises(DataError, match=words) as error:
+    with pytest.raises(DataError, match=r"1 of 2 pictures of 'caltech101' \(train\) are missing") as error:
         load_split("caltech101", root, "train")
+    assert "the first of them caltech-101/101_ObjectCategories/cup/1.png." in str(error.value)
     assert str(root) not in str(error.value)
     assert len(load_split("caltech101", root, "train", allow_partial=True)) == 1
     (root / "caltech-101/101_ObjectCategories/cup/2.png").unlink()
@@ -127,27 +94,6 @@ def test_missing_pictures_are_refused_unless_partial_is_allowed(root: Path) -> N
 def test_a_missing_dataset_gives_an_error_message(root: Path, name: str, split: str, words: str) -> None:
     with pytest.raises(DataError, match=words):
         load_split(name, root, split)
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("not json", "should hold lists of"),
-        ("[" * 100_000, "should hold lists of"),
-        ([1, 2], "has none of the splits"),
-        ({}, "has none of the splits"),
-        ({"train": [["a.png", 0]]}, "should hold lists of"),
-        ({"train": 7}, "should hold lists of"),
-        ({"train": [["a", 0, "cup"], ["b", 0, "crab"]]}, "calls class 0 both 'cup' and 'crab'"),
-        ({"train": [["a", 0, "cup"], ["b", 1, "cup"]]}, "two classes the same name"),
-        ({"train": [["../../secret.png", 0, "cup"]]}, "points outside its folder"),
-        ({"train": [["/etc/passwd", 0, "cup"]]}, "points outside its folder"),
-    ],
-)
-def test_a_malformed_split_file_gives_an_error_message(root: Path, content: object, words: str) -> None:
-    write(root, content)
-    with pytest.raises(DataError, match=words):
-        load_split("caltech101", root, "train")
 
 
 def test_a_missing_data_folder_gives_an_error_message(tmp_path: Path) -> None:
@@ -200,21 +146,14 @@ def _wordnet(folder: Path, name: str) -> tuple[tuple[str, ...], Rows]:
     (folder / "classnames.txt").write_text("".join(f"{k} {v}\n" for k, v in WORDNET.items()))
     (folder / below / "README.txt").write_text("no class")  # as in ImageNet-A and -R
     (folder / below / ".hidden").mkdir()
+    names: tuple[str, ...] = ("great white shark", "tench", "sea horse", "crane")
+    label_of = {"n01": 1, "n02": 0, "n03": 2}
     if name in ("imagenet_a", "imagenet_r"):
-        names: tuple[str, ...] = ("tench", "great white shark", "sea horse")
-        places = ("n01", "n02", "n03")
-        labels: tuple[int, ...] = (0, 1, 2)
-    else:
-        names = ("great white shark", "tench", "sea horse", "crane")
-        numbers = name == "imagenet_v2"
-        places, labels = (("0", "1", "2"), (0, 1, 2)) if numbers else (("n01", "n02", "n03"), (1, 0, 2))
-    rows = {
-        "test": [
-            (f"{below}/{place}/{number}.JPEG", label, names[label])
-            for place, label in zip(places, labels, strict=True)
-            for number in (1, 2)
-        ]
-    }
+        names, label_of = ("tench", "great white shark", "sea horse"), {"n01": 0, "n02": 1, "n03": 2}
+    elif name == "imagenet_v2":
+        label_of = {"0": 0, "1": 1, "2": 2}
+    pictures = [(place, label, number) for place, label in label_of.items() for number in (1, 2)]
+    rows = {"test": [(f"{below}/{place}/{n}.JPEG", label, names[label]) for place, label, n in pictures]}
     if name == "imagenet":
         rows["train"] = [(f"images/train/n03/{i}.JPEG", 2, "sea horse") for i in (1, 2, 3)]
     return names, rows
@@ -228,15 +167,6 @@ def test_an_absent_dataset_names_its_missing_list_and_pictures(tmp_path: Path, n
         assert not line.usable
         assert f"missing: {row.folder}; expected: {row.folder}/{row.listing}," in line.sentence
         assert line.sentence.endswith(f"pictures below {Path(row.folder, row.pictures).as_posix()}.")
-
-
-@pytest.mark.parametrize("name", [name for name in FILES if DATASETS[name].listing.endswith(".json")])
-def test_the_first_missing_picture_is_named_in_every_layout_with_a_list(tmp_path: Path, name: str) -> None:
-    _, rows = make_dataset(tmp_path, name)
-    path = Path(DATASETS[name].folder, rows["train"][1][0])
-    (tmp_path / path).unlink()
-    with pytest.raises(DataError, match=f"are missing, the first of them {path.as_posix()}\\."):
-        load_split(name, tmp_path, "train")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -283,41 +213,41 @@ def test_every_part_that_is_missing_is_named(tmp_path: Path, name: str, part: st
     assert words in line.sentence
 
 
-@pytest.mark.parametrize(
-    ("name", "file", "content", "words"),
-    [
-        ("aircraft", "variants.txt", " \n\n", "fgvc_aircraft/variants.txt is empty; expected a class"),
-        ("aircraft", "variants.txt", "MD-80\nmd-80\n", "two classes the same name: 'md-80'"),
-        ("aircraft", "variants.txt", b"\xff\xfe", "variants.txt is missing or no text"),
-        ("aircraft", "images_variant_val.txt", "", "images_variant_val.txt is empty"),
-        (
-            "aircraft",
-            "images_variant_val.txt",
-            "1 MD-80\n\n1025794\n",
-            "images_variant_val.txt, line 3, should hold a picture's number and a class",
-        ),
-        ("aircraft", "images_variant_val.txt", "1 Concorde", "line 1, .*; got '1 Concorde'"),
-        (
-            "aircraft",
-            "images_variant_test.txt",
-            "../../secret MD-80",
-            "images_variant_test.txt points outside its folder: '../../secret'",
-        ),
-        ("aircraft", "images_variant_test.txt", "/etc/passwd MD-80", "points outside its folder"),
-        ("imagenet", "classnames.txt", "", "imagenet/classnames.txt is empty"),
-        ("imagenet", "classnames.txt", "n01 tench\nn02\n", "line 2, should hold a new WordNet number"),
-        ("imagenet", "classnames.txt", "n01 tench\nn01 hen\n", "line 2, .*; got 'n01 hen'"),
-        ("imagenet", "classnames.txt", "n01 hen\nn02 hen\nn03 a\n", "the same name: 'hen'"),
-        ("imagenet", "classnames.txt", "n01 tench\nn02 hen\n", "images/train/n03 belongs to no class"),
-        ("imagenet_a", "classnames.txt", "n01 tench\n", "imagenet-a/n02 belongs to no class of"),
-        ("imagenet_v2", "classnames.txt", "n01 tench\n", "format-val/1 belongs to no class of"),
-    ],
-)
-def test_a_malformed_list_is_named_with_its_line(
-    tmp_path: Path, name: str, file: str, content: str | bytes, words: str
-) -> None:
+VAL, TEST = "images_variant_val.txt", "images_variant_test.txt"
+MALFORMED_LISTS = [
+    ("caltech101", "not json", "should hold lists of"),
+    ("caltech101", "[" * 100_000, "should hold lists of"),
+    ("caltech101", "[1, 2]", "has none of the splits"),
+    ("caltech101", "{}", "has none of the splits"),
+    ("caltech101", '{"train": [["a.png", 0]]}', "should hold lists of"),
+    ("caltech101", '{"train": 7}', "should hold lists of"),
+    ("caltech101", '{"train": [["a", 0, "cup"], ["b", 0, "crab"]]}', "calls class 0 both 'cup' and 'crab'"),
+    ("caltech101", '{"train": [["a", 0, "cup"], ["b", 1, "cup"]]}', "two classes the same name"),
+    ("caltech101", '{"train": [["../../secret.png", 0, "cup"]]}', "points outside its folder"),
+    ("caltech101", '{"train": [["/etc/passwd", 0, "cup"]]}', "points outside its folder"),
+    ("aircraft", " \n\n", "fgvc_aircraft/variants.txt is empty; expected a class"),
+    ("aircraft", "MD-80\nmd-80\n", "two classes the same name: 'md-80'"),
+    ("aircraft", b"\xff\xfe", "variants.txt is missing or no text"),
+    (f"aircraft/{VAL}", "", "images_variant_val.txt is empty"),
+    (f"aircraft/{VAL}", "1 MD-80\n\n1025794\n", f"{VAL}, line 3, should hold a picture's number and a class"),
+    (f"aircraft/{VAL}", "1 Concorde", "line 1, .*; got '1 Concorde'"),
+    (f"aircraft/{TEST}", "../../secret MD-80", f"{TEST} points outside its folder: '../../secret'"),
+    (f"aircraft/{TEST}", "/etc/passwd MD-80", "points outside its folder"),
+    ("imagenet", "", "imagenet/classnames.txt is empty"),
+    ("imagenet", "n01 tench\nn02\n", "line 2, should hold a new WordNet number"),
+    ("imagenet", "n01 tench\nn01 hen\n", "line 2, .*; got 'n01 hen'"),
+    ("imagenet", "n01 hen\nn02 hen\nn03 a\n", "the same name: 'hen'"),
+    ("imagenet", "n01 tench\nn02 hen\n", "images/train/n03 belongs to no class"),
+    ("imagenet_a", "n01 tench\n", "imagenet-a/n02 belongs to no class of"),
+    ("imagenet_v2", "n01 tench\n", "format-val/1 belongs to no class of"),
+]
+
+
+@pytest.mark.parametrize(("place", "content", "words"), MALFORMED_LISTS)
+def test_a_malformed_list_is_named_with_its_line(tmp_path: Path, place: str, content: str | bytes, words: str) -> None:
+    name, _, file = place.partition("/")
     make_dataset(tmp_path, name)
-    path = tmp_path / DATASETS[name].folder / file
+    path = tmp_path / DATASETS[name].folder / (file or DATASETS[name].listing)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(DataError, match=words):
         load_split(name, tmp_path, "test")
@@ -340,18 +270,14 @@ def test_imagenet_without_its_training_pictures_is_a_test_split(tmp_path: Path) 
 
 
 def test_listing_opens_no_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
-    really = Path.open
-
-    def noted(path: Path, *given: object, **more: object) -> object:
-        opened.append(path.name)
-        return really(path, *given, **more)
-
+    opened, really = set[str](), Path.open
     _, rows = make_dataset(tmp_path, "imagenet_r")
-    monkeypatch.setattr(Path, "open", noted)
+    monkeypatch.setattr(
+        Path, "open", lambda path, *given, **more: opened.add(path.name) or really(path, *given, **more)
+    )
     monkeypatch.setattr("PIL.Image.open", lambda *_: pytest.fail("a picture was opened"))
     assert len(load_split("imagenet_r", tmp_path, "test")) == len(rows["test"])
-    assert set(opened) == {"classnames.txt"}
+    assert opened == {"classnames.txt"}
 
 
 def test_two_classes_with_the_same_clip_name_stay_distinct(tmp_path: Path) -> None:
