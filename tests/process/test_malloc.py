@@ -33,6 +33,5 @@ print(sizes[3], max(sizes[4:]), sizes[-1], malloc.TRIM_GROWTH_BYTES >> 20)
 def test_memory_does_not_grow_over_sixty_pictures() -> None:
     ran = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True, check=True)
     before, highest, after, grown = map(int, ran.stdout.split())
-    print(f"60 pictures, 64 views each: {before} MB, at most {highest}, and {after} after freed pages are returned")
     assert after < before + 60  # without it every picture leaves 24 MB of freed views that are not reused
     assert highest < before + grown + 250  # the need of one picture on top
