@@ -5,7 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.live_server import ROOT
+
 PACKAGE = ROOT / "rita_demo"
 
 # From the bottom to the top. Folders of one rung do not import each other.

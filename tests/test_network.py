@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.live_server import ROOT
 from tests.process.test_shutdown import FAKE_APP, REAL_APP, ServerProcess, server_process
 from tests.ui.http_client import HttpClient
 
@@ -27,9 +28,8 @@ sys.addaudithook(record)
 @pytest.fixture
 def audited_environment(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "sitecustomize.py").write_text(AUDIT_HOOK)
-    root = Path(__file__).resolve().parents[1]
     return {
-        "PYTHONPATH": f"{tmp_path}:{root}",
+        "PYTHONPATH": f"{tmp_path}:{ROOT}",
         "RECORD": str(tmp_path / "record.txt"),
         "HF_HUB_OFFLINE": "0",
         "HF_HOME": str(tmp_path / "hub"),

@@ -49,7 +49,7 @@ def draw_data(root: Path) -> Path:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def single_threaded() -> Iterator[None]:
     """Sums in one order: a run is reproducible bit by bit."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

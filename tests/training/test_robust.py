@@ -14,7 +14,7 @@ from rita_demo.training.corpus import load_corpus
 from rita_demo.training.evaluate import cosines, load_split
 from rita_demo.training.model_config import build_model, encode_image, export, normalised
 from rita_demo.training.robust import Towers, class_sentences, pgd_accuracy
-from tests.training.drawn_data import TINY, draw_data, one_thread
+from tests.training.drawn_data import TINY, draw_data, single_threaded
 
 RECIPE = RobustRecipe(drawn=1, batch=16, sizes=((0.0, 64), (0.6, 96)), tecoa=1.0, fare=0.5)
 
@@ -88,7 +88,7 @@ def test_a_resumed_run_ends_bit_by_bit_as_a_whole_one(folders: tuple[Path, Path]
         assert any("clean -> PGD-7" in line for line in lines)
         return file
 
-    with one_thread():
+    with single_threaded():
         whole = load_file(run(tmp_path / "whole"))
         with pytest.raises(KeyboardInterrupt):
             run(tmp_path / "part", stop=20)

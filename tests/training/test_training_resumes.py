@@ -11,7 +11,7 @@ import torch
 
 from rita_demo.records.errors import DemoError
 from rita_demo.training import Recipe, train
-from tests.training.drawn_data import TINY, draw_data, one_thread
+from tests.training.drawn_data import TINY, draw_data, single_threaded
 
 STEPS = 40
 KILLED_AT = 20  # the last checkpoint before is step 15
@@ -29,7 +29,7 @@ def run(data: Path, out: Path, resume: bool = False, kill: bool = False) -> list
     recipe = Recipe(
         model_cfg=TINY, trunk_package="", drawn=1, batch=16, texts=12, sizes=((0.0, 64), (0.6, 96)), compiled=False
     )
-    with one_thread():
+    with single_threaded():
         train(data, out, 1.0, resume, 3, steps=STEPS, recipe=recipe, save_every_steps=15, print_line=say)
     return lines
 
