@@ -13,10 +13,31 @@ from open_clip import SimpleTokenizer
 from torch import Tensor
 from torch.nn import functional as F
 
-from rita_demo.training.corpus import Corpus
+from rita_demo.training.corpus import DTD_NAMES, Corpus
 from rita_demo.training.model_config import normalised
-from rita_demo.training.names import DTD_NAMES, FIRST_TEMPLATE_SHARE, TEMPLATES, TEXTURE_TEMPLATES
 from rita_demo.training.recipe import Recipe, picture_size
+
+FIRST_TEMPLATE_SHARE = 0.4  # the first template is that of the validation accuracy
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(text.split(" | "))
+
+
+# from CLIP's published lists (Radford et al. 2021), or plain English
+TEMPLATES = _split(
+    "a photo of a {}. | a photo of the {}. | {} | a {}. | a picture of a {}. | itap of a {}. | "
+    "a bad photo of the {}. | a good photo of a {}. | a photo of the large {}. | a photo of the small {}. | "
+    "a close-up photo of a {}. | a cropped photo of a {}. | a bright photo of a {}. | a dark photo of the {}. | "
+    "a blurry photo of a {}. | a low resolution photo of a {}. | a photo of one {}. | a photo of my {}. | "
+    "an image of a {}. | this is a {}. | there is a {} in the picture. | a photo showing a {}. | "
+    "a jpeg corrupted photo of a {}. | a {} in a video game. | art of the {}. | a origami {}. | a rendering of a {}."
+)
+TEXTURE_TEMPLATES = _split(
+    "a photo of a {}. | a photo of a {} texture. | a photo of a {} pattern. | a photo of a {} thing. | "
+    "a photo of a {} object. | a photo of the {} texture. | {} texture. | {} | a {} surface. | "
+    "a close-up photo of a {} surface. | something {}. | a {} material."
+)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ offsets and sizes. Its name is a hash of the list of files, so that new pictures
 import csv
 import hashlib
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +18,24 @@ from PIL import Image
 
 from rita_demo.data import descriptions, textures
 from rita_demo.data.datasets import DATASETS, load_split
+from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.records.errors import DemoError
-from rita_demo.training.names import DTD_NAMES, content_words, display_name
 
 LONGEST_SHORT_SIDE = 160
 SUFFIXES = {".jpg", ".jpeg", ".png"}
+DTD_NAMES = VOCABULARIES["dtd"].names
+#: Misleading folder names -> class names.
+RENAMED = {
+    "ear": "ear of corn",
+    "upright": "upright piano",
+    "slot": "slot machine",
+    "file": "filing cabinet",
+    "boxer": "boxer dog",
+    "rock beauty": "rock beauty fish",
+    "chime": "wind chime",
+    "organ": "pipe organ",
+    "reel": "fishing reel",
+}
 
 
 @dataclass(frozen=True)
@@ -58,6 +72,12 @@ class Corpus:
         """Picture `number` as a uint8 view (H, W, 3)."""
         (height, width), begin = self.size[number], self.begin[number]
         return self.pixels[begin : begin + height * width * 3].reshape(height, width, 3)
+
+
+def display_name(folder: str, rename: bool = False) -> str:
+    """A folder name as words (`Soy_Milk_carton` -> `soy milk carton`); `rename` replaces misleading ones."""
+    name = re.sub(r"\s+", " ", folder.replace("_", " ")).strip().lower()
+    return RENAMED.get(name, name) if rename else name
 
 
 def coop_split(data: Path, name: str, part: str) -> list[tuple[Path, str]]:
@@ -161,7 +181,9 @@ def load_corpus(data: Path, cache: Path, drawn: int = 0) -> Corpus:
 
 def ambiguous_pairs(names: list[tuple[str, ...]], home: list[set[str]]) -> np.ndarray:
     """(C', C') bool: two different classes that share a word and no data set ("dog", "beagle dog")."""
-    words = [content_words(" ".join(entry)) for entry in names]
+    # words that count are longer than two letters; a plural s does not
+    found = [re.findall(r"[a-z]{3,}", " ".join(entry).lower()) for entry in names]
+    words = [{word.rstrip("s") for word in entry if word not in {"and", "the"}} for entry in found]
     matrix = [[not a.isdisjoint(b) and x.isdisjoint(y) for b, y in zip(words, home)] for a, x in zip(words, home)]
     return np.array(matrix)
 

@@ -15,9 +15,8 @@ from torchvision.transforms import v2
 
 from rita_demo.data import textures
 from rita_demo.records.intervals import wilson
-from rita_demo.training.corpus import coop_split
+from rita_demo.training.corpus import DTD_NAMES, coop_split
 from rita_demo.training.model_config import device_of, encode_image, encode_text, normalised
-from rita_demo.training.names import DTD_NAMES
 
 BATCH = 128
 CARD_NAMES = {"DTD": "DTD, names present", "DTD among 47": "DTD, all 47 names"}

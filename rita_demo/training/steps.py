@@ -15,7 +15,7 @@ from rita_demo.records.errors import DemoError
 from rita_demo.training.batches import Batch
 from rita_demo.training.loss import anchor_loss, contrastive_loss, teacher_loss
 from rita_demo.training.model_config import ANCHORS, device_of, encode_image, encode_text
-from rita_demo.training.recipe import Recipe, average_rate, learning_rate
+from rita_demo.training.recipe import Recipe, learning_rate
 
 FILE = "checkpoint.pt"
 
@@ -99,7 +99,10 @@ def update(
         if not state.average:
             state.average = {name: current[name].clone() for name in names}
         average, weights = [state.average[name] for name in names], [current[name] for name in names]
-        torch._foreach_lerp_(average, weights, 1 - average_rate(recipe, state.step))
+        rate = min(
+            recipe.average, (1 + state.step) / (10 + state.step)
+        )  # smaller at the start: the weights change fast
+        torch._foreach_lerp_(average, weights, 1 - rate)
 
 
 def averaged_model(model: CLIP, state: State) -> CLIP:

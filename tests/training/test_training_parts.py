@@ -12,11 +12,10 @@ from torch.nn import functional as F
 
 from rita_demo.training import Recipe
 from rita_demo.training.batches import Sampler, random_box
-from rita_demo.training.corpus import Corpus, load_corpus
+from rita_demo.training.corpus import Corpus, display_name, load_corpus
 from rita_demo.training.evaluate import Split, calibrated_scale, report
 from rita_demo.training.loss import anchor_loss, contrastive_loss
 from rita_demo.training.model_config import ANCHORS, build_model, encode_image, encode_text, export
-from rita_demo.training.names import display_name
 from rita_demo.training.recipe import learning_rate, picture_size
 from tests.training.drawn_data import TINY, draw_data
 
