@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from rita_demo.data import descriptions
 from rita_demo.records.errors import VocabularyError, did_you_mean
 
 FEWEST_NAMES = 2
@@ -19,25 +20,6 @@ _JOINERS = "\u200c\u200d"
 
 _CALTECH101_CREDIT = "Fei-Fei, Fergus, Perona 2004; the list of CoOp (Zhou et al. 2022)"
 _IMAGENET_CREDIT = "Deng et al. 2009; names of Radford et al. 2021 as shipped with open_clip"
-_CALTECH101 = """
-face, leopard, motorbike, accordion, airplane, anchor, ant, barrel, bass, beaver, binocular, bonsai,
-brain, brontosaurus, buddha, butterfly, camera, cannon, car side, ceiling fan, cellphone, chair,
-chandelier, cougar body, cougar face, crab, crayfish, crocodile, crocodile head, cup, dalmatian,
-dollar bill, dolphin, dragonfly, electric guitar, elephant, emu, euphonium, ewer, ferry, flamingo,
-flamingo head, garfield, gerenuk, gramophone, grand piano, hawksbill, headphone, hedgehog,
-helicopter, ibis, inline skate, joshua tree, kangaroo, ketch, lamp, laptop, llama, lobster, lotus,
-mandolin, mayfly, menorah, metronome, minaret, nautilus, octopus, okapi, pagoda, panda, pigeon,
-pizza, platypus, pyramid, revolver, rhino, rooster, saxophone, schooner, scissors, scorpion,
-sea horse, snoopy, soccer ball, stapler, starfish, stegosaurus, stop sign, strawberry, sunflower,
-tick, trilobite, umbrella, watch, water lilly, wheelchair, wild cat, windsor chair, wrench, yin yang
-"""
-_DTD = """
-banded, blotchy, braided, bubbly, bumpy, chequered, cobwebbed, cracked, crosshatched, crystalline,
-dotted, fibrous, flecked, freckled, frilly, gauzy, grid, grooved, honeycombed, interlaced, knitted,
-lacelike, lined, marbled, matted, meshed, paisley, perforated, pitted, pleated, polka-dotted, porous,
-potholed, scaly, smeared, spiralled, sprinkled, stained, stratified, striped, studded, swirly, veined,
-waffled, woven, wrinkled, zigzagged
-"""
 # open_clip's list has two pairs of equal names; here every name means one class
 _IMAGENET_DUPLICATES = {744: "projectile", 836: "sunglass"}
 
@@ -49,12 +31,17 @@ class Vocabulary:
     name: str
     title: str
     credit: str
-    text: str = ""  # the names with commas between
 
     @property
     def names(self) -> tuple[str, ...]:
         """K class names, underscores of the dataset written as spaces."""
-        return tuple(" ".join(name.split()) for name in self.text.split(",")) if self.text else _imagenet()
+        return _imagenet() if self.name == "imagenet" else _described(self.name)
+
+
+@cache
+def _described(name: str) -> tuple[str, ...]:
+    """The classes of a file of descriptions, which are in label order."""
+    return tuple(key.replace("_", " ") for key in descriptions.load(name))
 
 
 @cache
@@ -69,8 +56,8 @@ def _imagenet() -> tuple[str, ...]:
 
 
 _ROWS = (
-    Vocabulary("caltech101", "Caltech101: 100 kinds of things", _CALTECH101_CREDIT, _CALTECH101),
-    Vocabulary("dtd", "DTD: 47 textures", "Describable Textures, Cimpoi et al. 2014", _DTD),
+    Vocabulary("caltech101", "Caltech101: 100 kinds of things", _CALTECH101_CREDIT),
+    Vocabulary("dtd", "DTD: 47 textures", "Describable Textures, Cimpoi et al. 2014"),
     Vocabulary("imagenet", "ImageNet: 1000 things and animals", _IMAGENET_CREDIT),
 )
 VOCABULARIES: dict[str, Vocabulary] = {row.name: row for row in _ROWS}
