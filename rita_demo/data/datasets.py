@@ -175,14 +175,12 @@ def uses_random_split(name: str, data_root: Path | None) -> bool:
 
 
 def load_split(name: str, data_root: str | Path, split: str, *, allow_partial: bool = False) -> list[Item]:
-    """The pictures of one split as (path, label, class name), in the order of the dataset's list.
-
-    Labels are indices of :func:`class_names`.
+    """The pictures of one split as (path, label, class name), in the order of the dataset's list. Labels are indices of
+    :func:`class_names`.
 
     Args:
         name: a key of :data:`DATASETS`, or a folder (absolute, or below ``data_root``) with a folder per class, whose
             labels are the classes in alphabetical order.
-        data_root: the folder that holds the datasets.
         split: ``train``, ``val`` or ``test``; ``all`` for a folder without splits.
         allow_partial: leave out listed pictures that are missing, instead of raising.
 

@@ -31,11 +31,7 @@ ROTATED = range(5, 9)  # orientations that exchange rows and columns
 
 
 class SquareDecoder:
-    """A decoded picture and its conversion to a square.
-
-    Args:
-        image: loaded, of any mode, not yet rotated by its EXIF orientation.
-    """
+    """A decoded picture of any mode, not yet rotated by its EXIF orientation, and its conversion to a square."""
 
     def __init__(self, image: Image.Image) -> None:
         self._image, self._orientation = image, 1  # upright, where EXIF says nothing or cannot be read
@@ -125,10 +121,8 @@ class SquareDecoder:
 
 
 def grey_to_uint8(strips: Iterator[np.ndarray], notes: list[str]) -> Callable[[np.ndarray], np.ndarray]:
-    """The function that maps grey values of more than 8 bit to uint8, over the range of their type.
-
-    Args:
-        strips: the values of the whole picture. notes: gets a sentence on the range.
+    """The function that maps grey values of more than 8 bit to uint8, over the range of the values of the whole picture
+    in ``strips``. Appends a sentence on the range to ``notes``.
 
     Raises:
         PictureError: a value is NaN or infinite.
@@ -147,7 +141,6 @@ def grey_to_uint8(strips: Iterator[np.ndarray], notes: list[str]) -> Callable[[n
     elif low >= 0 and high <= 65535:
         how, of = "from 16 bit", lambda values: values / 257.0
     else:
-        how = "from its own range"
-        of = lambda values: (values - low) * (255.0 / max(high - low, 1e-12))  # noqa: E731
+        how, of = "from its own range", lambda values: (values - low) * (255.0 / max(high - low, 1e-12))
     notes.append(f"Brightness was scaled to 8 bit {how}.")
     return lambda values: np.rint(of(values.astype(np.float64))).astype(np.uint8)

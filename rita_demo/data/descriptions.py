@@ -24,11 +24,8 @@ _FORM_HINT = 'Give a JSON file of the form {"class": ["sentence", ...]}.'
 
 
 def load(path: str | Path) -> dict[str, tuple[str, ...]]:
-    """Class name -> its sentences, in the order of the file.
-
-    Args:
-        path: a key of :data:`BUILT_IN`, or a JSON file of at most 2 MB with an object of non-empty lists of
-            sentences, each of 1 to 300 characters. Sentences are stripped, repeated ones dropped.
+    """Class name -> its sentences, stripped and without repeated ones, in the order of the file. ``path``: a key of
+    :data:`BUILT_IN`, or a JSON file of at most 2 MB with an object of non-empty lists of sentences of 1 to 300 characters.
 
     Raises:
         DataError: the file is missing, too large, not JSON, or of another form.
@@ -40,14 +37,10 @@ def load(path: str | Path) -> dict[str, tuple[str, ...]]:
 
 
 def descriptions_for(names: Sequence[str], source: str) -> tuple[tuple[str, ...], ...]:
-    """The sentences of every class, in the order of the names.
+    """The sentences of K classes, in the order of the names; capitals, and underscores for spaces, do not matter.
 
-    Empty tuples when ``source`` is ``none``, and when a class has no built-in sentences (costs of a class with further
-    prompts and of one without cannot be compared).
-
-    Args:
-        names: K class names; capitals, and underscores for spaces, do not matter.
-        source: ``none``, ``built_in``, ``built_in_mean``, or what :func:`load` takes.
+    ``source`` is ``none``, ``built_in``, ``built_in_mean``, or what :func:`load` takes. Empty tuples for ``none``, and when
+    a class has no built-in sentences (costs of a class with further prompts and of one without cannot be compared).
 
     Raises:
         DataError: a class without sentences, or with more than 64; and as :func:`load`.

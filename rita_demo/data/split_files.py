@@ -19,6 +19,7 @@ SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", "
 SPLITS = ("train", "val", "test")
 SEED = 0  # of the random split
 SPLIT_FRACTIONS = {"train": 0.5, "val": 0.2, "test": 0.3}  # of every class, as in CoOp
+_ALL = {"test": "."}  # the picture folder itself is the test split
 COPY_HINT = "Copy it from the dataset again."
 MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 2000  # of a file name, and of a path below the picture folder
 # CLIP's ImageNet names, which classnames.txt repeats, have two pairs of equal names. Where both classes of a pair are
@@ -61,10 +62,8 @@ def split_file(folder: Path, pictures: str, listing: str) -> Listing:
 
 
 def renumber_labels(splits: Mapping[str, list[tuple[str, int, str]]], where: str) -> Listing:
-    """Renumber the labels 0..K-1 in their order, so that a part of a dataset works like the whole.
-
-    Args:
-        splits: ``{split: [(path, label, class name)]}``. where: the list's name in error messages.
+    """``{split: [(path, label, class name)]}`` with the labels renumbered 0..K-1 in their order, so that a part of a
+    dataset works like the whole. ``where``: the list's name in error messages.
 
     Raises:
         DataError: as :func:`split_file`.
@@ -83,13 +82,9 @@ def renumber_labels(splits: Mapping[str, list[tuple[str, int, str]]], where: str
 
 
 def random_split(folders: list[Path], class_names: Mapping[str, str], where: str) -> Listing:
-    """The split of pictures that have no split file: the same on every machine, because the part of a picture depends on
-    the seed and the picture's path alone.
-
-    Args:
-        folders: one per class, in label order. where: their folder's name in error messages.
-        class_names: folder name -> class name where they differ; "" for a folder that is no class.
-    """
+    """The split of pictures without a split file, in ``folders``, one per class: the same on every machine, because the
+    part of a picture depends on the seed and the picture's path alone. ``class_names``: folder name -> class name where
+    they differ; "" for a folder that is no class."""
     splits: dict[str, list[tuple[str, int, str]]] = {name: [] for name in SPLIT_FRACTIONS}
     for label, folder in enumerate(folders):
         pictures = [f"{folder.name}/{p.name}" for p in folder.iterdir() if p.suffix.lower() in SUFFIXES]
@@ -131,7 +126,7 @@ def class_folders(
     pictures: str,
     listing: str,
     *,
-    splits: Mapping[str, str] | None = None,
+    splits: Mapping[str, str] = _ALL,
     numbered: bool = False,
     subset: bool = False,
 ) -> Listing:
@@ -139,8 +134,7 @@ def class_folders(
     order; the pictures lie in a folder per class.
 
     Args:
-        splits: split -> its folder below ``pictures``; only ``test`` is required. None: ``pictures`` itself is the
-            test split.
+        splits: split -> its folder below ``pictures``; only ``test`` is required.
         numbered: the folders are named 0, 1, 2, ... in the order of the lines of ``listing``.
         subset: use only the classes that have a folder, in the order of the folder names.
 
@@ -156,10 +150,9 @@ def class_folders(
             raise _line_error(where, number, form, line)
         called[wnid] = name.strip()
     class_of = {str(i) if numbered else wnid: wnid for i, wnid in enumerate(called)}
-    places = splits or {"test": "."}
     found = {
         split: _pictures(folder, Path(pictures) / place, class_of, listing)
-        for split, place in places.items()
+        for split, place in splits.items()
         if split == "test" or (folder / pictures / place).is_dir()
     }
     here = {wnid for rows in found.values() for _, wnid in rows}
@@ -169,7 +162,7 @@ def class_folders(
     names = (DUPLICATE_NAMES.get(wnid, name) if often[name] > 1 else name for wnid, name in asked.items())
     return Listing(
         _check_unique(names, where),
-        {split: [(f"{places[split]}/{path}", label[wnid]) for path, wnid in rows] for split, rows in found.items()},
+        {split: [(f"{splits[split]}/{path}", label[wnid]) for path, wnid in rows] for split, rows in found.items()},
     )
 
 

@@ -93,14 +93,10 @@ def accuracy(cosine: Tensor, split: Split) -> float:
 
 
 def calibrated_scale(scored: list[tuple[Tensor, Split]], highest: float) -> float:
-    """The logit scale (inverse temperature) with the lowest log loss on validation pictures.
+    """The logit scale (inverse temperature), at most ``highest``, with the lowest log loss on validation pictures.
 
     Label smoothing and crops make a trained model less confident than it should be on whole pictures. One number
-    corrects that (temperature scaling, Guo et al. 2017) and changes no answer.
-
-    Args:
-        scored: (cosines (P, K), split) pairs, equally weighted.
-        highest: upper bound of the scale.
+    corrects that (temperature scaling, Guo et al. 2017) and changes no answer. ``scored``: (cosines (P, K), split) pairs.
     """
     scales = torch.logspace(0.5, torch.tensor(highest).log10().item(), 200).tolist()
 
@@ -113,12 +109,8 @@ def calibrated_scale(scored: list[tuple[Tensor, Split]], highest: float) -> floa
 
 def report(model: Path, data: Path, part: str = "val", print_line: Callable[[str], None] = print) -> None:
     """Print the accuracies of the model card, measured with open_clip ("a photo of a {class}."), with Wilson's 95 %
-    intervals.
-
-    Args:
-        model: folder with open_clip_config.json and the weights.
-        data: folder with caltech-101/ and dtd/ in CoOp's layout; ten textures of each class are drawn.
-        part: `val` or `test`.
+    intervals. ``model``: folder with open_clip_config.json and the weights; ``data``: folder with caltech-101/ and dtd/
+    in CoOp's layout (ten textures of each class are drawn); ``part``: `val` or `test`.
     """
     loaded = cast(CLIP, open_clip.create_model(f"local-dir:{model}")).eval()
     side = loaded.visual.image_size
