@@ -45,8 +45,7 @@ def draw(class_name: str, seed: int, size: int = 224) -> NDArray[np.uint8]:
             f"got seed {seed} and size {size}."
         )
     rng = Generator(PCG64([zlib.crc32(class_name.encode()), seed]))
-    surface = _DRAWINGS[class_name](rng, size)
-    return simulate_camera(rng, shade(rng, surface))
+    return simulate_camera(rng, shade(rng, _DRAWINGS[class_name](rng, size)))
 
 
 def seeds(split: str) -> range:

@@ -35,8 +35,7 @@ def lined(rng: Generator, size: int) -> Surface:
     line = line * (0.8 + 0.12 * fractal(rng, size, 30, 1.8))
     colour = mix(ground, ink, np.clip(line, 0, 1))
     if rng.random() < 0.3:  # a margin, as in a notebook
-        margin = 1 - step(np.abs(other - other.mean() + 0.3) - 0.004, 0.008)
-        colour = mix(colour, rgb(0.75, 0.25, 0.25), margin)
+        colour = mix(colour, rgb(0.75, 0.25, 0.25), 1 - step(np.abs(other - other.mean() + 0.3) - 0.004, 0.008))
     return on.print_colour(colour)
 
 
@@ -48,8 +47,7 @@ def zigzagged(rng: Generator, size: int) -> Surface:
     count = int(rng.choice([2, 2, 3, 4, 6]))
     peak = wave(on.u * columns) * rng.uniform(0.6, 1.2)
     table = band_table(rng, dye_colours(rng, count), rng.uniform(0.7, 1.3, count), soft=12)
-    wobble = rng.uniform(0, 0.1) * smooth(rng, size, 12)
-    colour = lookup(table, (on.v * rows + peak + wobble) / count)
+    colour = lookup(table, (on.v * rows + peak + rng.uniform(0, 0.1) * smooth(rng, size, 12)) / count)
     if rng.random() < 0.3:  # stitched rather than printed
         ribs = np.sin(on.u * (2 * math.pi * columns * 12)) * np.sin(on.v * (rows * 60))
         return Surface(apply_tone(colour, on.tone + 0.12 * ribs), on.height + 0.5 * ribs, 0.02)
@@ -116,8 +114,7 @@ def grooved(rng: Generator, size: int) -> Surface:
     if round_about:
         v = np.hypot(u + rng.normal(0, 0.3), v + rng.normal(0, 0.3))
     count = rng.uniform(6, 18) * (1.6 if round_about else 1)
-    mouth = rng.uniform(0.15, 0.7)
-    profile = step(wave(v * count) - mouth / 2, rng.uniform(0.12, 0.9))
+    profile = step(wave(v * count) - rng.uniform(0.15, 0.7) / 2, rng.uniform(0.12, 0.9))
     rough = fractal(rng, size, 20, 2.1) if kind != "wood" else streaks(rng, size, 40, 1.5, 0)
     colour = apply_tone(material(rng, kind), 1 + (0.03 if metal else 0.09) * rough)
     depth = 190 / count * rng.uniform(0.2, 0.45)
@@ -153,8 +150,7 @@ def stratified(rng: Generator, size: int) -> Surface:
     depth = (v + bend + 0.006 * rough) * rng.uniform(0.35, 0.8)
     count = int(rng.integers(14, 40))
     rock = shades(rng, material(rng, "stone", "earth", "earth"), count, 0.35)
-    other = material(rng, "earth", "stone", "autumn")
-    rock[rng.random(count) < 0.3] = other
+    rock[rng.random(count) < 0.3] = material(rng, "earth", "stone", "autumn")
     rng.shuffle(rock)
     colour = lookup(band_table(rng, rock, rng.gamma(1.2, 1, count) + 0.15, soft=3), depth)
     ledges = noise_1d(rng, depth, 0.2) + 0.6 * noise_1d(rng, depth * 1.7 + 0.3, 0.9)

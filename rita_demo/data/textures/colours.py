@@ -39,8 +39,7 @@ def material(rng: Generator, *names: str) -> Array:
     """A random colour (3,) of one of the named materials, slightly varied."""
     codes = _MATERIALS[names[int(rng.integers(len(names)))]].split()
     colour = rgb(*(part / 255 for part in bytes.fromhex(codes[int(rng.integers(len(codes)))])))
-    shift = rng.normal(0, 0.025, 3) + rng.normal(0, 0.03)
-    return np.clip(colour + shift, 0.01, 1).astype(np.float32)
+    return np.clip(colour + (rng.normal(0, 0.025, 3) + rng.normal(0, 0.03)), 0.01, 1).astype(np.float32)
 
 
 def shades(rng: Generator, base: Array, count: int, contrast: float = 0.3) -> Array:

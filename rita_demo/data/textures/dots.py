@@ -58,8 +58,7 @@ def flecked(rng: Generator, size: int) -> Surface:
         edge = flecks.pick(rng, 0.1, 0.34) + 0.05 * rough
         fleck = (1 - step(shape - edge, 2 * count / size)) * (flecks.pick(rng) < 0.75)
         inks = np.array([base * 0.25, base * 1.6 + 0.1, material(rng, "stone", "cloth", "dark")])
-        ink = flecks.of(np.clip(inks, 0, 1).astype("f4")[rng.integers(0, 3, 4096)])
-        colour = mix(colour, ink, fleck * 0.9)
+        colour = mix(colour, flecks.of(np.clip(inks, 0, 1).astype("f4")[rng.integers(0, 3, 4096)]), fleck * 0.9)
     height = (0.15 if kind == "stone" else 0.5) * rough + 3 * smooth(rng, size, 2)
     return Surface(colour, height, {"stone": 0.35, "leaf": 0.2}.get(kind, 0.03))
 
@@ -76,8 +75,7 @@ def freckled(rng: Generator, size: int) -> Surface:
     for count in (rng.uniform(7, 10), rng.uniform(13, 18), rng.uniform(24, 34)):
         spots = random_grid(rng, u, v, count, 0.75)
         radius = spots.pick(rng, -0.06, 0.3) * density + ragged
-        mark = (1 - step(spots.first - radius, 0.22)) * spots.pick(rng, 0.3, 0.95)
-        colour = mix(colour, spot, np.clip(mark, 0, 1))
+        colour = mix(colour, spot, np.clip((1 - step(spots.first - radius, 0.22)) * spots.pick(rng, 0.3, 0.95), 0, 1))
     pores = grain(rng, size)
     form = rng.uniform(14, 32) * smooth(rng, size, 1.6)
     return Surface(colour, form + 0.12 * pores, 0.12, occlusion=0.2, ambient=0.5)

@@ -29,8 +29,7 @@ def blotchy(rng: Generator, size: int) -> Surface:
             factor = np.array([0.95, 0.62, 0.58])
         elif rng.random() < 0.3:
             factor = material(rng, "autumn", "earth", "leather", "paper") / (base + 0.05)
-        stain = np.clip(base * factor, 0, 1).astype(np.float32)
-        colour = mix(colour, stain, patch * rng.uniform(0.5, 0.95))
+        colour = mix(colour, np.clip(base * factor, 0, 1).astype(np.float32), patch * rng.uniform(0.5, 0.95))
     height = rng.uniform(0.03, 0.3) * rough + 6 * smooth(rng, size, 2)
     return Surface(apply_tone(colour, 1 + 0.04 * rough), height, 0.05)
 
@@ -57,8 +56,7 @@ def _marbled_paper(rng: Generator, flow: Array, fold: Array) -> Surface:
     size = flow.shape[0]
     u, v = plane_coordinates(rng, size, tilt=0.2)
     colours = dye_colours(rng, int(rng.integers(3, 7)))
-    rows = colours[rng.integers(0, len(colours), 24)]
-    table = band_table(rng, rows, rng.gamma(1.5, 1, 24) + 0.1, soft=9)
+    table = band_table(rng, colours[rng.integers(0, len(colours), 24)], rng.gamma(1.5, 1, 24) + 0.1, soft=9)
     comb = 0.05 * np.abs(np.sin(v * rng.uniform(14, 30) + fold)) if rng.random() < 0.5 else 0
     position = u * rng.uniform(0.2, 0.5) + 0.13 * flow + 0.1 * fold + comb
     colour = lookup(table, position.astype("f4"))
@@ -164,8 +162,7 @@ def veined(rng: Generator, size: int) -> Surface:
     u = u + rng.uniform(-0.25, 0.25) + 0.12 * v * v
     side = np.abs(u)
     slope, count = rng.uniform(0.5, 1.2), rng.uniform(4, 8)
-    shift = 0.37 * (u > 0).astype("f4")
-    along = (v + slope * side - rng.uniform(0.2, 0.6) * side * side) * count + shift
+    along = (v + slope * side - rng.uniform(0.2, 0.6) * side * side) * count + 0.37 * (u > 0).astype("f4")
     to_vein = np.abs(along - np.round(along)) / (count * math.hypot(1, slope))
     rib = 1 - step(side - 0.018 + 0.008 * v, 0.012)
     branch = 1 - step(to_vein - (0.010 - 0.010 * side), 0.010)
@@ -187,8 +184,7 @@ def veined(rng: Generator, size: int) -> Surface:
 
 def cobwebbed(rng: Generator, size: int) -> Surface:
     """Silk: spokes from a centre joined by sagging rings of thin bright thread, torn in places."""
-    names = ("dark", "dark", "leaf", "sky", "stone", "wood")
-    colour = blurred_background(rng, size, 4, *names)
+    colour = blurred_background(rng, size, 4, "dark", "dark", "leaf", "sky", "stone", "wood")
     colour = colour * (0.75 if rng.random() < 0.7 else 0.4)
     web = np.zeros((size, size), np.float32)
     torn = smooth(rng, size, 3)
@@ -211,8 +207,7 @@ def cobwebbed(rng: Generator, size: int) -> Surface:
         ring = (1 - step(to_ring - thin * 0.7, soft)) * (reach > 0.03) * (torn > -0.8)
         drops = 0.65 + 0.35 * noise_1d(rng, within * 0.3 + offset * 5, 1)
         web = np.maximum(web, np.maximum(1 - step(to_spoke - thin, soft), 0.85 * ring * drops))
-    glow = np.clip(0.75 + 0.4 * smooth(rng, size, 2), 0.25, 1)
-    return Surface(mix(colour, rgb(0.95, 0.96, 1.0), web * glow))
+    return Surface(mix(colour, rgb(0.95, 0.96, 1.0), web * np.clip(0.75 + 0.4 * smooth(rng, size, 2), 0.25, 1)))
 
 
 def fibrous(rng: Generator, size: int) -> Surface:
@@ -243,8 +238,7 @@ def matted(rng: Generator, size: int) -> Surface:
         lock = noise_1d(rng, across * rng.uniform(0.25, 0.5), 0.9)
         fine = np.sin(across * (2 * math.pi * rng.uniform(40, 60)))
         lies = step(lock + 0.6 * bend_v - rng.uniform(0.1, 0.5), 0.3)
-        tone = np.clip(0.55 + 0.12 * k + 0.15 * fine + 0.1 * clumps, 0.1, 1.4)
-        colour = mix(colour, apply_tone(base, tone), lies)
+        colour = mix(colour, apply_tone(base, np.clip(0.55 + 0.12 * k + 0.15 * fine + 0.1 * clumps, 0.1, 1.4)), lies)
         height = height + lies * (1.2 + 0.5 * fine)
         bend_u, bend_v = bend_v, -bend_u
     return Surface(colour, height, 0.08, occlusion=1.0)

@@ -34,8 +34,7 @@ def _realise(rng: Generator, size: int, gain: Array) -> Array:
 
 def fractal(rng: Generator, size: int, scale: float, slope: float = 2.7) -> Array:
     """Cloud-like noise: features of about 1/scale of the picture, finer ones weaker by f^-slope."""
-    length = _frequencies(size)[2]
-    return _realise(rng, size, (1 + (length / scale) ** 2) ** (-slope / 2))
+    return _realise(rng, size, (1 + (_frequencies(size)[2] / scale) ** 2) ** (-slope / 2))
 
 
 def grain(rng: Generator, size: int) -> Array:
@@ -64,16 +63,14 @@ def smooth(rng: Generator, size: int, cells: float) -> Array:
     """Very soft noise of about ``cells`` bumps per picture, deviation about 0.7; cheap."""
     count = math.ceil(cells) + 3
     coarse = Image.fromarray(rng.standard_normal((count, count), dtype=np.float32))
-    box = (1.0, 1.0, 1.0 + cells, 1.0 + cells)
-    return np.asarray(coarse.resize((size, size), Image.Resampling.BICUBIC, box=box))
+    return np.asarray(coarse.resize((size, size), Image.Resampling.BICUBIC, box=(1.0, 1.0, 1.0 + cells, 1.0 + cells)))
 
 
 def noise_1d(rng: Generator, position: Array, roughness: float = 1.0) -> Array:
     """1-D noise of period 1 at any positions (S, S), about [-1, 1]: parallel lines."""
     table = rng.uniform(-1, 1, 512).astype(np.float32)
     soft = max(int(5 * (1 - roughness)), 0) * 2 + 1
-    kernel = np.full(soft, 1 / math.sqrt(soft), np.float32)
-    table = np.convolve(np.tile(table, 3), kernel, "same")[512:1024]
+    table = np.convolve(np.tile(table, 3), np.full(soft, 1 / math.sqrt(soft), np.float32), "same")[512:1024]
     place = position * np.float32(512)
     below = np.floor(place)
     index = below.astype(np.int32) & 511

@@ -51,8 +51,7 @@ def _foam(rng: Generator, u: Array, v: Array) -> Surface:
     glint = np.exp(-((x + 0.16) ** 2 + (y + 0.2) ** 2) * 130)
     tone = 0.6 + 0.35 * y + 0.5 * np.exp(-wall * 9) * (1 - y)
     colour = mix(apply_tone(base, np.clip(tone, 0.2, 1.3)), rgb(1, 1, 1), np.clip(glint, 0, 1))
-    height = np.sqrt(np.minimum(wall, 0.6)) * (60 / count)
-    return Surface(colour, height, 0.5, occlusion=0.5, ambient=0.6)
+    return Surface(colour, np.sqrt(np.minimum(wall, 0.6)) * (60 / count), 0.5, occlusion=0.5, ambient=0.6)
 
 
 def bumpy(rng: Generator, size: int) -> Surface:
@@ -137,8 +136,7 @@ def _hexagon(x: Array, y: Array) -> tuple[Array, Array, Array]:
     first = (x - ax) ** 2 + (y - ay) ** 2 < (x - bx) ** 2 + (y - by) ** 2
     cx, cy = np.where(first, ax, bx), np.where(first, ay, by)
     px, py = np.abs(x - cx), np.abs(y - cy)
-    reach = np.maximum(px, 0.5 * px + 0.5 * tall * py)
-    return 0.5 - reach, np.round(cx * 2), np.round(cy * 2 / tall)
+    return 0.5 - np.maximum(px, 0.5 * px + 0.5 * tall * py), np.round(cx * 2), np.round(cy * 2 / tall)
 
 
 def scaly(rng: Generator, size: int) -> Surface:

@@ -75,8 +75,7 @@ def shade(rng: Generator, surface: Surface) -> Array:
     level = surface.ambient
     light = (level + (1 - level) * np.minimum(facing, 1.7)) * open_sky
     half = np.array([lamp[0], lamp[1], lamp[2] + 1]) / math.sqrt(2 + 2 * lamp[2])
-    mirror = (float(half[2]) - gx * float(half[0]) - gy * float(half[1])) * inverse
-    shine = np.maximum(mirror, 0)
+    shine = np.maximum(((float(half[2]) - gx * float(half[0]) - gy * float(half[1])) * inverse), 0)
     for _ in range(4 if np.mean(surface.gloss) < 0.45 else 6):
         shine = shine * shine
     return albedo * light[..., None] + (shine * surface.gloss * 0.6)[..., None]
@@ -93,8 +92,7 @@ def simulate_camera(rng: Generator, light: Array) -> NDArray[np.uint8]:
     picture = np.sqrt(np.maximum(light * np.maximum(field, 0.1)[..., None] * balance, 0))
     if rng.random() < 0.06:
         picture = np.repeat(picture.mean(axis=2, keepdims=True), 3, axis=2)
-    contrast = rng.uniform(0.85, 1.15)
-    picture = (picture - 0.5) * contrast + 0.5 + rng.uniform(0, 0.04)
+    picture = (picture - 0.5) * rng.uniform(0.85, 1.15) + 0.5 + rng.uniform(0, 0.04)
     image = Image.fromarray((np.clip(picture, 0, 1) * 255).astype(np.uint8))
     blur = rng.uniform(-0.3, 1.0) * size / _REFERENCE_SIDE
     if blur > 0.1:

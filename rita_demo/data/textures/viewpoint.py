@@ -68,8 +68,7 @@ def base_material(rng: Generator, size: int, *kinds: str, turn: float = math.pi,
         u, v = u + folds * (0.0025 * strength), v - folds * (0.002 * strength)
         return BaseMaterial(u, v, folds * strength + 3 * weave, 1 + weave, 0.03)
     if kind == "plastic":
-        bulge = rng.uniform(2, 9) * smooth(rng, size, 2.0)
-        return BaseMaterial(u, v, bulge, np.ones_like(u), rng.uniform(0.25, 0.7))
+        return BaseMaterial(u, v, rng.uniform(2, 9) * smooth(rng, size, 2.0), np.ones_like(u), rng.uniform(0.25, 0.7))
     if kind == "wood":
         rings = streaks(rng, size, 30, 1.2, 0.0)
         return BaseMaterial(u, v, 0.25 * rings, 1 + 0.09 * rings, 0.15)

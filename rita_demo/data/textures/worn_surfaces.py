@@ -55,8 +55,7 @@ def striped(rng: Generator, size: int) -> Surface:
 
 def _broken_glass(rng: Generator, size: int) -> Surface:
     """Sharp bright lines from one point, joined by crooked rings."""
-    names = ("dark", "sky", "stone", "leaf")
-    far = blurred_background(rng, size, 3, *names) * 0.7
+    far = blurred_background(rng, size, 3, "dark", "sky", "stone", "leaf") * 0.7
     u, v = plane_coordinates(rng, size, tilt=0.4, centred=True)
     u, v = u + rng.normal(0, 0.15), v + rng.normal(0, 0.15)
     reach = np.hypot(u, v) + 1e-3
@@ -103,8 +102,7 @@ def potholed(rng: Generator, size: int) -> Surface:
     gloss: float | Array = 0.02
     if rng.random() < 0.45:  # rain water reflects the sky
         water = step(inside - rng.uniform(0.02, 0.06), 0.02)
-        mirror = blurred_background(rng, size, 3, "sky", "earth")
-        colour = mix(colour, mirror * rng.uniform(0.5, 0.9), water * 0.85)
+        colour = mix(colour, blurred_background(rng, size, 3, "sky", "earth") * rng.uniform(0.5, 0.9), water * 0.85)
         height, gloss = height * (1 - water) - 6 * water, 0.02 + 0.25 * water
     return Surface(colour, height, gloss, occlusion=0.6)
 
