@@ -131,10 +131,8 @@ def dataset_status(data_root: str | Path | None) -> tuple[DatasetStatus, ...]:
     """
     root = None if data_root is None else _root(data_root)
     rows = [_status(dataset, root) for dataset in DATASETS.values()]
-    if root is None:
-        return tuple(rows)
     known = {dataset.folder for dataset in DATASETS.values()}
-    for folder in sorted(root.iterdir()):
+    for folder in sorted(root.iterdir()) if root else ():
         if folder.is_dir() and folder.name not in known and (splits := _folder_splits(folder)):
             classes = len(_classes(next(iter(splits.values()))))
             sentence = f"{classes} classes; splits: {', '.join(splits)}."
@@ -200,8 +198,7 @@ def load_split(name: str, data_root: str | Path, split: str, *, allow_partial: b
         named = f", the first of them {missing[0].relative_to(root).as_posix()}" if missing else ""
         message = f"{len(missing)} of {len(items)} pictures of {name!r} ({split}) are missing{named}."
         raise DataError(message, "Complete the dataset, or allow a partial one.")
-    gone = set(missing)
-    return [item for item in items if item[0] not in gone]
+    return [item for item in items if item[0].is_file()] if missing else items
 
 
 def class_names(name: str, data_root: str | Path) -> tuple[str, ...]:
@@ -261,13 +258,9 @@ def _load_folder(name: str, root: Path, split: str) -> list[Item]:
         raise DataError(f"The folder {folder.name!r} should hold a folder of pictures per class.")
     if split not in splits:
         raise DataError(f"The folder {folder.name!r} has the splits {', '.join(splits)}; got {split[:60]!r}.")
-    classes = _classes(splits[split])
-    return [
-        (path, label, place.name.replace("_", " "))
-        for label, place in enumerate(classes)
-        for path in sorted(place.iterdir())
-        if path.suffix.lower() in SUFFIXES
-    ]
+    classes = [(label, place, place.name.replace("_", " ")) for label, place in enumerate(_classes(splits[split]))]
+    found = [(path, label, name) for label, place, name in classes for path in sorted(place.iterdir())]
+    return [item for item in found if item[0].suffix.lower() in SUFFIXES]
 
 
 def _folder_splits(folder: Path) -> dict[str, Path]:

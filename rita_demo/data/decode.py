@@ -107,8 +107,7 @@ class SquareDecoder:
         if np.asarray(rgba)[..., 3].min() == 255:  # opaque after all: copy exactly
             return rgba.convert("RGB")
         self._white = True
-        white = Image.new("RGBA", rgba.size, "white")
-        return Image.alpha_composite(white, rgba).convert("RGB")
+        return Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba).convert("RGB")
 
     def _strips(self) -> Iterator[Image.Image]:
         """The whole picture in strips, also outside the square: the range of its values counts."""
@@ -116,8 +115,7 @@ class SquareDecoder:
         across, down = min(width, STRIP_PIXELS), max(1, STRIP_PIXELS // width)
         for top in range(0, height, down):
             for left in range(0, width, across):
-                box = (left, top, min(left + across, width), min(top + down, height))
-                yield self._image.crop(box)
+                yield self._image.crop((left, top, min(left + across, width), min(top + down, height)))
 
 
 def grey_to_uint8(strips: Iterator[np.ndarray], notes: list[str]) -> Callable[[np.ndarray], np.ndarray]:

@@ -88,8 +88,7 @@ def picture_of(
     pixels = np.ascontiguousarray(pixels)
     if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
         raise ValueError(f"pixels are (H, W, 3) uint8; got {pixels.shape} {pixels.dtype}")
-    content = repr(pixels.shape).encode() + pixels.tobytes()
-    key = hashlib.blake2b(content, digest_size=16).hexdigest()
+    key = hashlib.blake2b(repr(pixels.shape).encode() + pixels.tobytes(), digest_size=16).hexdigest()
     return Picture(pixels, key, notes, source_size or (pixels.shape[1], pixels.shape[0]))
 
 

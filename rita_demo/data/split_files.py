@@ -146,8 +146,7 @@ def class_folders(
     for number, line in _lines(folder, listing, "a WordNet number and a class name per line"):
         wnid, _, name = line.partition(" ")
         if not name or wnid in called:
-            form = "a new WordNet number and a class name, as in 'n01440764 tench'"
-            raise _line_error(where, number, form, line)
+            raise _line_error(where, number, "a new WordNet number and a class name, as in 'n01440764 tench'", line)
         called[wnid] = name.strip()
     class_of = {str(i) if numbered else wnid: wnid for i, wnid in enumerate(called)}
     found = {

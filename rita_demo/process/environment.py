@@ -33,8 +33,7 @@ class Variable:
 def data_folder() -> Path | None:
     """The folder that holds the datasets: ``RITA_DATA``, else ./data where it exists."""
     named: Path = value("RITA_DATA")
-    unset = named == VARIABLES["RITA_DATA"].default
-    return None if unset and not named.is_dir() else named
+    return None if named == VARIABLES["RITA_DATA"].default and not named.is_dir() else named
 
 
 def _boolean(text: str) -> bool:

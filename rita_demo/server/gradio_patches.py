@@ -93,12 +93,11 @@ async def _clean_upload(
         stored, late, _ = await _gradio_upload(request, folder, *args, **kwargs)
         if late:  # it could not even be renamed inside its folder
             raise HTTPException(400, "This file cannot be stored under its name.")
-        return ([_move_into_place(Path(file), Path(upload_dir)) for file in dict.fromkeys(stored)], [], [])
+        placed = []
+        for file in map(Path, dict.fromkeys(stored)):
+            place = Path(upload_dir, file.parent.name, file.name)
+            place.parent.mkdir(exist_ok=True)
+            placed.append(str(file.replace(place)))
+        return placed, [], []
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _move_into_place(file: Path, upload_dir: Path) -> str:
-    place = upload_dir / file.parent.name / file.name
-    place.parent.mkdir(exist_ok=True)
-    return str(file.replace(place))

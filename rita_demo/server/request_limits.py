@@ -113,14 +113,11 @@ class RequestLimits:
         except (OSError, MemoryError, ClientDisconnect):
             raise  # not the request's fault, or the client has gone
         except Exception as error:
-            if begun and isinstance(
-                error.__cause__, HTTPException
-            ):  # Gradio listens for a visitor that it does not know
+            if begun and isinstance(error.__cause__, HTTPException):  # Gradio listens for an unknown visitor
                 return await send({"type": "http.response.body", "body": b""})
             if begun or scope["method"] != "POST":
                 raise  # there was no body that could be malformed
-            number = process_logging.log_bad_request("a request that could not be read", error)
-            said = UNREADABLE.format(number)
+            said = UNREADABLE.format(process_logging.log_bad_request("a request that could not be read", error))
             await JSONResponse({"detail": said}, 400, CLOSE_HEADER)(scope, receive, send)
         finally:
             self._bytes_in_use -= mine
@@ -134,10 +131,8 @@ def _path(scope: Scope) -> str:
 
 def _content_length(scope: Scope) -> int:
     """The length that the request states, which may be missing or false."""
-    for name, value in scope["headers"]:
-        if name == b"content-length" and value.isdigit():
-            return int(value[:18])
-    return 0
+    stated = dict(scope["headers"]).get(b"content-length", b"")
+    return int(stated[:18]) if stated.isdigit() else 0
 
 
 async def _drain(receive: Receive) -> None:

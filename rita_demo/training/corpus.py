@@ -207,8 +207,7 @@ def decode_pictures(found: list[Source], cache: Path) -> tuple[np.ndarray, np.nd
     listing = "\n".join(
         f"{o.name} {o.stat().st_size}" if isinstance(o, Path) else "drawn {} {}".format(*o) for o in origins
     )
-    key = hashlib.sha256(f"{LONGEST_SHORT_SIDE}\n{listing}".encode()).hexdigest()[:16]
-    folder = cache / key
+    folder = cache / hashlib.sha256(f"{LONGEST_SHORT_SIDE}\n{listing}".encode()).hexdigest()[:16]
     if not (folder / "index.npz").is_file():
         folder.mkdir(parents=True, exist_ok=True)
         sizes = []
@@ -221,5 +220,4 @@ def decode_pictures(found: list[Source], cache: Path) -> tuple[np.ndarray, np.nd
         np.savez(folder / "partial.npz", begin=np.concatenate([[0], ends[:-1]]), size=size)
         os.replace(folder / "partial.npz", folder / "index.npz")
     index = np.load(folder / "index.npz")
-    pixels = np.memmap(folder / "pixels.bin", dtype=np.uint8, mode="r")
-    return pixels, index["begin"], index["size"]
+    return np.memmap(folder / "pixels.bin", dtype=np.uint8, mode="r"), index["begin"], index["size"]

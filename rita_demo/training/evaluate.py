@@ -55,8 +55,7 @@ def load_split(rows: list[tuple[Path, str]], size: int, names: tuple[str, ...] =
     for path, _ in rows:
         with Image.open(path) as opened:
             pixels.append(v2.functional.pil_to_tensor(square(opened.convert("RGB"))))
-    label = torch.tensor([vocabulary.index(name) for _, name in rows])
-    return Split(torch.stack(pixels), label, vocabulary)
+    return Split(torch.stack(pixels), torch.tensor([vocabulary.index(name) for _, name in rows]), vocabulary)
 
 
 def drawn_split(part: str, per_class: int, size: int) -> Split:
@@ -64,8 +63,7 @@ def drawn_split(part: str, per_class: int, size: int) -> Split:
     square = v2.Resize(size, interpolation=v2.InterpolationMode.BICUBIC)
     drawn = [textures.draw(name, seed) for seed in textures.seeds(part)[:per_class] for name in textures.CLASSES]
     pixels = [square(torch.from_numpy(one).permute(2, 0, 1)) for one in drawn]
-    label = torch.arange(len(textures.CLASSES)).repeat(per_class)
-    return Split(torch.stack(pixels), label, textures.CLASSES)
+    return Split(torch.stack(pixels), torch.arange(len(textures.CLASSES)).repeat(per_class), textures.CLASSES)
 
 
 def class_features(model: CLIP, names: tuple[str, ...]) -> Tensor:
@@ -101,8 +99,7 @@ def calibrated_scale(scored: list[tuple[Tensor, Split]], highest: float) -> floa
     scales = torch.logspace(0.5, torch.tensor(highest).log10().item(), 200).tolist()
 
     def log_loss(scale: float) -> float:
-        losses = [cross_entropy(scale * cosine, split.label) for cosine, split in scored]
-        return torch.stack(losses).mean().item()
+        return torch.stack([cross_entropy(scale * cosine, split.label) for cosine, split in scored]).mean().item()
 
     return min(scales, key=log_loss)
 

@@ -189,8 +189,7 @@ def train(
     def report(average: CLIP) -> str:
         """Write `out/model`; returns its accuracies."""
         scored = {name: (evaluate.cosines(average, split), split) for name, split in splits.items()}
-        scale = evaluate.calibrated_scale(list(scored.values()), recipe.last_scale)
-        average.logit_scale.data.fill_(math.log(scale))
+        average.logit_scale.data.fill_(math.log(evaluate.calibrated_scale(list(scored.values()), recipe.last_scale)))
         export(average.state_dict(), recipe.model_cfg, sorted(state.seen), out / "model")
         right = [f"{name} {evaluate.accuracy(cosine, split):.1f} %" for name, (cosine, split) in scored.items()]
         return "accuracy on val: " + " ".join(right)
