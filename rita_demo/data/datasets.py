@@ -30,27 +30,19 @@ Item = tuple[Path, int, str]  # picture, label, class name
 
 @dataclass(frozen=True)
 class Dataset:
-    """A dataset and its place below the data root.
-
-    Attributes:
-        folder: below the data root. pictures: folder of the pictures, below ``folder``.
-        listing: the list of pictures or classes, below ``folder``. read: the function that reads it.
-        procedural: drawn by the program; there are no files.
-        template: CoOp's prompt for its classes (``CUSTOM_TEMPLATES`` of its zero-shot CLIP).
-        paper_settings: settings with another value here in the preset ``paper``.
-        split_names: where ``listing`` is absent, the picture folder (a folder per class) is split at random, as in CoOp;
-            folder -> class name where they differ, "" for a folder that is no class. None: it is not split.
-    """
+    """A dataset and its place below the data root."""
 
     name: str
     title: str
-    folder: str
-    pictures: str
-    listing: str = ""
-    read: Reader = split_file
-    procedural: bool = False
-    template: str = DEFAULT_PROMPT_TEMPLATE
-    paper_settings: Mapping[str, Any] = field(default_factory=dict)
+    folder: str  # below the data root
+    pictures: str  # folder of the pictures, below ``folder``
+    listing: str = ""  # the list of pictures or classes, below ``folder``
+    read: Reader = split_file  # the function that reads it
+    procedural: bool = False  # drawn by the program; there are no files
+    template: str = DEFAULT_PROMPT_TEMPLATE  # CoOp's for its classes (``CUSTOM_TEMPLATES`` of its zero-shot CLIP)
+    paper_settings: Mapping[str, Any] = field(default_factory=dict)  # with another value here in the preset ``paper``
+    # where ``listing`` is absent, the picture folder (a folder per class) is split at random, as in CoOp; folder -> class
+    # name where they differ, "" for a folder that is no class. None: it is not split.
     split_names: Mapping[str, str] | None = None
 
 

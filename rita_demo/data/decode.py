@@ -14,11 +14,9 @@ from PIL import Image
 from rita_demo.records.errors import PictureError
 
 STRIP_PIXELS = 1 << 20
-Box = tuple[int, int, int, int]
-Turn = tuple[Image.Transpose, bool, bool]
 
 #: EXIF orientation -> the transpose that makes the picture upright, and whether it reverses the file's columns and rows.
-ORIENTATIONS: dict[int, Turn] = {
+ORIENTATIONS = {
     2: (Image.Transpose.FLIP_LEFT_RIGHT, True, False),
     3: (Image.Transpose.ROTATE_180, True, True),
     4: (Image.Transpose.FLIP_TOP_BOTTOM, False, True),
@@ -74,7 +72,7 @@ class SquareDecoder:
             narrow = narrow.resize((side, side), Image.Resampling.BICUBIC)
         return np.array(narrow)
 
-    def _upright(self, box: Box) -> Image.Image:
+    def _upright(self, box: tuple[int, int, int, int]) -> Image.Image:
         """A part of the upright picture, in the mode of the file."""
         if self._orientation not in ORIENTATIONS:
             return self._image.crop(box)

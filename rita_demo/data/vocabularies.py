@@ -66,9 +66,8 @@ VOCABULARIES: dict[str, Vocabulary] = {row.name: row for row in _ROWS}
 def vocabulary(name: str) -> Vocabulary:
     """The vocabulary with this name; :class:`VocabularyError` lists the valid names."""
     if name not in VOCABULARIES:
-        raise VocabularyError(
-            f"The vocabulary is one of {', '.join(VOCABULARIES)}; got {_short(name)}.", did_you_mean(name, VOCABULARIES)
-        )
+        message = f"The vocabulary is one of {', '.join(VOCABULARIES)}; got {_short(name)}."
+        raise VocabularyError(message, did_you_mean(name, VOCABULARIES))
     return VOCABULARIES[name]
 
 
@@ -90,22 +89,17 @@ def check_names(entries: Sequence[str]) -> tuple[str, ...]:
     for entry in entries:
         name = _clean(entry)
         if len(name) > LONGEST_NAME:
-            raise VocabularyError(
-                f"A class name has at most {LONGEST_NAME} characters; {_short(name)} has {len(name)}.",
-                "Use a few words, and separate names with commas or new lines.",
-            )
+            message = f"A class name has at most {LONGEST_NAME} characters; {_short(name)} has {len(name)}."
+            raise VocabularyError(message, "Use a few words, and separate names with commas or new lines.")
         if name:
             different.setdefault(name.casefold(), name)
     if len(different) < FEWEST_NAMES:
         got = f"only {_short(next(iter(different.values())))}" if different else "none"
-        raise VocabularyError(
-            f"At least {FEWEST_NAMES} different class names are needed; got {got}.",
-            "Separate names with commas or new lines, for example: cup, crab, camera.",
-        )
+        message = f"At least {FEWEST_NAMES} different class names are needed; got {got}."
+        raise VocabularyError(message, "Separate names with commas or new lines, for example: cup, crab, camera.")
     if len(different) > MOST_NAMES:
-        raise VocabularyError(
-            f"At most {MOST_NAMES} class names can be compared; got {len(different)}.", "Leave some out."
-        )
+        message = f"At most {MOST_NAMES} class names can be compared; got {len(different)}."
+        raise VocabularyError(message, "Leave some out.")
     return tuple(different.values())
 
 
@@ -133,9 +127,8 @@ def index_of(names: Sequence[str], wanted: str) -> int:
     close = difflib.get_close_matches(_folded(wanted), folded, n=3)
     listed = [names[folded.index(name)] for name in close] or names[:5]
     which = "Closest" if close else "The first ones"
-    raise VocabularyError(
-        f"There is no class {_short(wanted)} among the {len(names)}.", f"{which}: {', '.join(map(_short, listed))}."
-    )
+    message = f"There is no class {_short(wanted)} among the {len(names)}."
+    raise VocabularyError(message, f"{which}: {', '.join(map(_short, listed))}.")
 
 
 def _entries(text: str) -> list[str]:

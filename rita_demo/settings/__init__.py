@@ -30,12 +30,8 @@ def _setting(
     return field(default=default, metadata=meta | more)
 
 
-_attack = partial(_setting, "attack")
-_views = partial(_setting, "views")
-_prompts = partial(_setting, "prompts")
-_cache = partial(_setting, "cache")
-_transport = partial(_setting, "transport")
-_tuning = partial(_setting, "tuning")
+_GROUPS = ("attack", "views", "prompts", "cache", "transport", "tuning")
+_attack, _views, _prompts, _cache, _transport, _tuning = (partial(_setting, group) for group in _GROUPS)
 
 
 @dataclass(frozen=True, init=False)
@@ -207,10 +203,8 @@ def get_setting(name: str) -> Setting:
     """The setting of that name (flat or dotted), or a :class:`SettingError` that lists the valid ones."""
     name = _FLAT_NAMES.get(name, name)
     if name not in SETTINGS:
-        raise SettingError(
-            f"There is no setting {short_repr(name)}.",
-            did_you_mean(name, SETTINGS, f"Settings: {', '.join(SETTINGS)}."),
-        )
+        hint = did_you_mean(name, SETTINGS, f"Settings: {', '.join(SETTINGS)}.")
+        raise SettingError(f"There is no setting {short_repr(name)}.", hint)
     return SETTINGS[name]
 
 
@@ -264,7 +258,6 @@ def parse_assignment(text: str) -> tuple[str, Any]:
 def preset(name: str) -> Settings:
     """A preset by name, or a :class:`SettingError` that lists the valid ones."""
     if name not in PRESETS:
-        raise SettingError(
-            f"The preset is one of {', '.join(PRESETS)}; got {short_repr(name)}.", did_you_mean(name, PRESETS)
-        )
+        message = f"The preset is one of {', '.join(PRESETS)}; got {short_repr(name)}."
+        raise SettingError(message, did_you_mean(name, PRESETS))
     return PRESETS[name]

@@ -25,17 +25,9 @@ LONGEST_SHORT_SIDE = 160
 SUFFIXES = {".jpg", ".jpeg", ".png"}
 DTD_NAMES = VOCABULARIES["dtd"].names
 #: Misleading folder names -> class names.
-RENAMED = {
-    "ear": "ear of corn",
-    "upright": "upright piano",
-    "slot": "slot machine",
-    "file": "filing cabinet",
-    "boxer": "boxer dog",
-    "rock beauty": "rock beauty fish",
-    "chime": "wind chime",
-    "organ": "pipe organ",
-    "reel": "fishing reel",
-}
+RENAMED = {"ear": "ear of corn", "upright": "upright piano", "slot": "slot machine", "file": "filing cabinet"}
+RENAMED |= {"boxer": "boxer dog", "rock beauty": "rock beauty fish", "chime": "wind chime", "organ": "pipe organ"}
+RENAMED |= {"reel": "fishing reel"}
 
 
 @dataclass(frozen=True)

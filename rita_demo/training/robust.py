@@ -57,7 +57,6 @@ class RobustRecipe(Recipe):
     smallest_crop: float = 0.25
     colour: float = 0.15
     grey: float = 0.0
-    trunk_rate: float = 5e-4
     image_rate: float = 5e-4
     warm_up: float = 0.02
     last_rate: float = 0.01

@@ -16,19 +16,13 @@ _REFERENCE_SIDE = 224  # heights are pixels of a picture of this side
 
 @dataclass(frozen=True)
 class Surface:
-    """The result of a drawing.
+    """The result of a drawing. The ranges are 0 to 1."""
 
-    colour: (S, S, 3) float32 in [0, 1], sRGB-like, before light.
-    height: (S, S) float32 towards the viewer, in pixels of a 224 px picture; None for a flat picture.
-    gloss: 0 (matt) to 1 (wet or polished); a number or (S, S).
-    occlusion: darkness of hollows, 0 to 1. ambient: ambient light, 0 to 1.
-    """
-
-    colour: Array
-    height: Array | None = None
-    gloss: float | Array = 0.1
-    occlusion: float = 0.5
-    ambient: float = 0.35
+    colour: Array  # (S, S, 3) float32, sRGB-like, before light
+    height: Array | None = None  # (S, S) float32 towards the viewer, in pixels of a 224 px picture; None: flat
+    gloss: float | Array = 0.1  # from matt to wet or polished; a number or (S, S)
+    occlusion: float = 0.5  # darkness of hollows
+    ambient: float = 0.35  # ambient light
 
 
 def _lamp(rng: Generator) -> tuple[float, float, float]:
