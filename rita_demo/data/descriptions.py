@@ -55,10 +55,8 @@ def descriptions_for(names: Sequence[str], source: str) -> tuple[tuple[str, ...]
         return tuple(() for _ in names)
     if missing:
         others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise DataError(
-            f"The descriptions have no sentences for the class {missing[0][:60]!r}{others}.",
-            "Add them to the file, or use descriptions=none.",
-        )
+        message = f"The descriptions have no sentences for the class {missing[0][:60]!r}{others}."
+        raise DataError(message, "Add them to the file, or use descriptions=none.")
     found = tuple(table[_folded(name)] for name in names)
     for name, rows in zip(names, found):
         if len(rows) > MOST_SENTENCES:

@@ -22,6 +22,7 @@ from rita_demo.records.errors import DataError
 CHUNK = 1 << 18  # bytes read at once
 TIMEOUT_SECONDS = 30.0  # without a byte
 HEADERS = {"User-Agent": "rita-demo"}
+BY_HAND = "Try again later, or put the dataset into the data folder by hand."
 #: Errors of the connection. ``ssl.SSLError`` is an OSError, but other OSErrors (a full disk) are not here.
 CONNECTION_ERRORS = (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError, ssl.SSLError)
 MAX_SIZE_FACTOR = 1.25  # times ``Archive.megabytes``
@@ -49,11 +50,6 @@ class Archive:
     def title(self) -> str:
         """The dataset's title."""
         return DATASETS[self.dataset].title
-
-    @property
-    def largest(self) -> float:
-        """Bytes; a longer answer cannot be this archive."""
-        return self.megabytes * 1e6 * MAX_SIZE_FACTOR
 
 
 _DTD = "https://www.robots.ox.ac.uk/~vgg/data/dtd/download/dtd-r1.0.1.tar.gz"
@@ -95,10 +91,8 @@ def download_steps(archive: Archive, root: Path) -> Generator[DownloadProgress, 
         _unpack(archive, part, root)
         yield DownloadProgress(size, size, f"{title} is here")
     except OSError as error:
-        raise DataError(
-            f"{title} cannot be stored: {error.strerror or error}.",
-            "Make room in the server's data folder, then press the button again.",
-        ) from error
+        hint = "Make room in the server's data folder, then press the button again."
+        raise DataError(f"{title} cannot be stored: {error.strerror or error}.", hint) from error
     finally:
         _download_lock.release()
 
@@ -114,28 +108,25 @@ def _fetch_steps(archive: Archive, part: Path) -> Iterator[DownloadProgress]:
                 have = 0
             length = int(answer.headers.get("Content-Length") or 0)
             total = have + length if length else 0
+            most = archive.megabytes * 1e6 * MAX_SIZE_FACTOR  # a longer answer cannot be this archive
             with part.open("r+b" if have else "wb") as file:
                 file.seek(have)
-                while (chunk := answer.read(CHUNK)) and max(total, have + len(chunk)) <= archive.largest:
+                while (chunk := answer.read(CHUNK)) and max(total, have + len(chunk)) <= most:
                     file.write(chunk)
                     have += len(chunk)
                     size = f"{have / 1e6:.1f}" + (f" of {total / 1e6:.1f} MB" if total else " MB")
                     yield DownloadProgress(have, total, f"Fetching {archive.title}: {size}")
         if chunk:
             part.unlink()
-            raise DataError(
-                f"The server sends more than {archive.file} can hold ({archive.megabytes} MB). The download was stopped.",
-                "Try again later, or put the dataset into the data folder by hand.",
-            )
+            limit = f"more than {archive.file} can hold ({archive.megabytes} MB)"
+            raise DataError(f"The server sends {limit}. The download was stopped.", BY_HAND)
         if have < total:
             raise ConnectionError("the answer is too short")
     except urllib.error.HTTPError as error:
         if have and error.code == 416:  # range not satisfiable: the file is complete
             return
-        raise DataError(
-            f"The server of {archive.title} answers {error.code} {error.reason}.",
-            "Try again later, or put the dataset into the data folder by hand.",
-        ) from error
+        message = f"The server of {archive.title} answers {error.code} {error.reason}."
+        raise DataError(message, BY_HAND) from error
     except CONNECTION_ERRORS as error:
         if have:
             message = f"The connection to the server of {archive.title} broke after {have / 1e6:.1f} MB."
@@ -149,10 +140,8 @@ def _check(archive: Archive, part: Path) -> None:
         md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
     if md5 != archive.md5:
         part.unlink()
-        raise DataError(
-            f"The downloaded file is not {archive.file}: its checksum is another one. It was deleted.",
-            "Press the button again to fetch it anew.",
-        )
+        message = f"The downloaded file is not {archive.file}: its checksum is another one. It was deleted."
+        raise DataError(message, "Press the button again to fetch it anew.")
 
 
 def _unpack(archive: Archive, part: Path, root: Path) -> None:

@@ -57,10 +57,10 @@ class Sample:
 
             return open_picture(textures.draw(self.label, self.seed), square=square, side=side)
         if self.path is None:
-            raise PictureError(
-                f"The sample {self.title!r} comes with the package {self.place[0]}, which is missing or incomplete.",
-                "Install the requirements, or use a picture of your own.",
+            message = (
+                f"The sample {self.title!r} comes with the package {self.place[0]}, which is missing or incomplete."
             )
+            raise PictureError(message, "Install the requirements, or use a picture of your own.")
         return open_picture(self.path, square=square, side=side)
 
 

@@ -75,32 +75,19 @@ def _accounts(text: str) -> Accounts:
 
 
 VARIABLES: dict[str, Variable] = {
-    "RITA_BACKBONE": Variable(
-        "model", "embedded", "the model at the start: `embedded`, `ARCH:TAG` or `ARCH:checkpoint`"
-    ),
+    "RITA_BACKBONE": Variable("model", "embedded", "at the start: `embedded`, `ARCH:TAG` or `ARCH:checkpoint`"),
     "RITA_DEVICE": Variable("device", None, "`cpu`, `cuda`, `cuda:1` or `mps`", shown="the fastest"),
     "RITA_HOST": Variable(
-        "address",
-        "127.0.0.1",
-        "where to listen; `0.0.0.0` lets others in. Where it is not set `GRADIO_SERVER_NAME` counts, which Spaces sets",
-        gradio="GRADIO_SERVER_NAME",
+        "address", "127.0.0.1", "where to listen; `0.0.0.0` lets others in", gradio="GRADIO_SERVER_NAME"
     ),
-    "RITA_PORT": Variable(
-        "1 to 65535",
-        7860,
-        "the port. Where it is not set `GRADIO_SERVER_PORT` counts",
-        _integer(1, 65535),
-        gradio="GRADIO_SERVER_PORT",
-    ),
+    "RITA_PORT": Variable("1 to 65535", 7860, "the port", _integer(1, 65535), gradio="GRADIO_SERVER_PORT"),
     "RITA_DATA": Variable("folder", Path("data"), "the datasets; downloaded ones are stored here", Path),
     "RITA_RUNS": Variable("folder", Path("runs"), "the runs that the page writes and opens", Path),
     "RITA_AUTH": Variable(
-        "accounts", (), "`user:password[,user2:password2]`: who may see the page. Without it, everybody", _accounts
+        "accounts", (), "`user:password[,user2:password2]`; without them everybody sees the page", _accounts
     ),
     "RITA_LOG": Variable("`text` or `json`", "text", "format of the log on stderr", _log_style),
-    "RITA_GRACE": Variable(
-        "0 to 600", 5, "seconds that running events still have after SIGTERM or SIGINT", _integer(0, 600)
-    ),
+    "RITA_GRACE": Variable("0 to 600", 5, "seconds for running events after SIGTERM or SIGINT", _integer(0, 600)),
     "RITA_DEBUG": Variable(
         "0 or 1",
         False,
@@ -108,9 +95,7 @@ VARIABLES: dict[str, Variable] = {
         _boolean,
         shown="`0`",
     ),
-    "RITA_BROWSER": Variable(
-        "file", None, "the Chromium that prints figures, also in the tests and `bench`", shown="searched"
-    ),
+    "RITA_BROWSER": Variable("file", None, "the Chromium of printed figures, tests and `bench`", shown="searched"),
     "RITA_URL": Variable("address", None, "a running page that the browser tests use instead of starting one"),
 }
 
@@ -137,5 +122,6 @@ def markdown_table() -> str:
     rows = ["| variable | type | default | meaning |", "|---|---|---|---|"]
     for name, one in VARIABLES.items():
         default = one.shown or (f"`{one.default}`" if one.default else "none")
-        rows.append(f"| `{name}` | {one.kind} | {default} | {one.meaning} |")
+        also = f". Where it is not set `{one.gradio}` counts" if one.gradio else ""
+        rows.append(f"| `{name}` | {one.kind} | {default} | {one.meaning}{also} |")
     return "\n".join(rows)

@@ -100,10 +100,8 @@ def sources(data: Path) -> list[Source]:
         for path in pictures(folder):
             found.append(Source(path, folder.name, (display_name(path.parent.name, rename=True),)))
     if not found:
-        raise DemoError(
-            f"No training pictures were found under {data}.",
-            "Expected caltech-101/ and dtd/ in CoOp's layout, or extra/SET/CLASS/*.jpg.",
-        )
+        hint = "Expected caltech-101/ and dtd/ in CoOp's layout, or extra/SET/CLASS/*.jpg."
+        raise DemoError(f"No training pictures were found under {data}.", hint)
     return found
 
 

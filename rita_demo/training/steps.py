@@ -46,10 +46,8 @@ def resume_training(out: Path, model: CLIP, optimizer: torch.optim.Optimizer, se
     """Fill model and optimizer from `out/checkpoint.pt` and return the rest."""
     content: dict[str, Any] = torch.load(out / FILE, map_location=device_of(model), weights_only=True)
     if content["seed"] != seed:
-        raise DemoError(
-            f"The checkpoint was made with seed {content['seed']}, this run asks for seed {seed}.",
-            "Give the same seed or another --out folder.",
-        )
+        message = f"The checkpoint was made with seed {content['seed']}, this run asks for seed {seed}."
+        raise DemoError(message, "Give the same seed or another --out folder.")
     model.load_state_dict(content.pop("model"))
     optimizer.load_state_dict(content.pop("optimizer"))
     return State(**content | {"seen": set(content["seen"])})
