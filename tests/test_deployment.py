@@ -1,10 +1,11 @@
-"""Container and Space: neither can be made here, but everything they name can be tried."""
+"""Container and Space: neither can be made here, but everything they name can be tried; and ``app.py`` itself."""
 
 import json
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -70,10 +71,9 @@ def test_the_image_files_serve_the_page_and_pass_the_health_check(tmp_path: Path
         shutil.copy(path, place)
     (check,) = re.findall(r"^HEALTHCHECK .*? CMD (\[.+\])$", DOCKERFILE, flags=re.M)
     assert HEALTH in check
-    (command,) = lines("CMD")
     own = ("RITA_HOST", "RITA_PORT", "RITA_DATA", "RITA_RUNS")  # the test's
     mine = {name: text for name, text in DECLARED.items() if name not in own} | {"PYTHONPATH": ""}
-    with server_process(tmp_path, *json.loads(command)[1:], cwd=tmp_path / "app", **mine) as server:
+    with server_process(tmp_path, "app.py", cwd=tmp_path / "app", **mine) as server:
 
         def healthy() -> bool:
             port = server.address.rsplit(":", 1)[1].strip("/")
@@ -101,3 +101,27 @@ def test_the_space_has_the_required_metadata_and_the_versions_of_the_tests() -> 
     assert {said["colorFrom"], said["colorTo"]} <= colours
     assert len(str(said["short_description"])) <= 60
     assert all(said[name] for name in ("title", "emoji"))
+
+
+def start_app(**environment: str) -> subprocess.CompletedProcess[str]:
+    words, variables = [sys.executable, "app.py"], os.environ | environment
+    return subprocess.run(words, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.slow
+def test_an_invalid_port_gives_an_error_message() -> None:
+    done = start_app(RITA_PORT="99999")
+    assert done.returncode == 1
+    assert done.stderr.strip() == "RITA_PORT is a number from 1 to 65535; got '99999'."
+
+
+@pytest.mark.slow
+def test_a_port_in_use_gives_an_error_message() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = start_app(RITA_PORT=str(port), RITA_BACKBONE="")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"Nothing can listen on 127.0.0.1, port {port}.")
+    assert "Traceback" not in done.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rita_demo.data import split_files, vocabularies
-from rita_demo.data.datasets import DATASETS, class_names, dataset_status, load_split
+from rita_demo.data.datasets import DATASETS, DatasetStatus, class_names, dataset_status, load_split
 from rita_demo.data.pictures import open_picture
 from rita_demo.records.errors import DataError
 from tests.data.hostile import encoded, photo
@@ -39,14 +39,10 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_registry_has_the_names_of_the_contract() -> None:
-    assert list(DATASETS) == CONTRACT
-    assert len(FILES) == 15  # the tests below make a small folder of each
-
-
 def test_dataset_status_lists_present_and_missing_files(root: Path) -> None:
     rows = {row.name: row for row in dataset_status(root)}
-    assert list(rows) == [*CONTRACT, "mine", "ours"]
+    assert list(rows) == [*CONTRACT, "mine", "ours"], "the names of the contract"
+    assert len(FILES) == 15  # the tests below make a small folder of each
     assert rows["caltech101"].usable
     assert rows["caltech101"].sentence == "2 classes; pictures: train 2, val 1, test 1."
     assert rows["mine"].sentence == "2 classes; splits: all."
@@ -55,9 +51,7 @@ def test_dataset_status_lists_present_and_missing_files(root: Path) -> None:
         "missing: oxford_pets; expected: oxford_pets/split_zhou_OxfordPets.json, and pictures below oxford_pets/images."
     )
     (root / "dtd/images").mkdir(parents=True)
-    rows = {row.name: row for row in dataset_status(root)}
-    assert rows["dtd"].sentence == "missing: dtd/split_zhou_DescribableTextures.json."
-    assert not rows["dtd"].usable
+    assert status("dtd", root).sentence == "missing: dtd/split_zhou_DescribableTextures.json."
 
 
 @pytest.mark.parametrize(("name", "split"), [("mine", "all"), ("ours", "val")])
@@ -94,11 +88,8 @@ def test_missing_pictures_are_refused_unless_partial_is_allowed(root: Path) -> N
 def test_a_missing_dataset_gives_an_error_message(root: Path, name: str, split: str, words: str) -> None:
     with pytest.raises(DataError, match=words):
         load_split(name, root, split)
-
-
-def test_a_missing_data_folder_gives_an_error_message(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"The data folder .* does not exist"):
-        dataset_status(tmp_path / "gone")
+        dataset_status(root / "gone")
 
 
 Rows = dict[str, list[tuple[str, int, str]]]  # split -> (path below the dataset's folder, label, name)
@@ -159,14 +150,17 @@ def _wordnet(folder: Path, name: str) -> tuple[tuple[str, ...], Rows]:
     return names, rows
 
 
+def status(name: str, root: Path | None) -> DatasetStatus:
+    return next(row for row in dataset_status(root) if row.name == name)
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_an_absent_dataset_names_its_missing_list_and_pictures(tmp_path: Path, name: str) -> None:
-    row = DATASETS[name]
-    for root in (None, tmp_path):
-        (line,) = (one for one in dataset_status(root) if one.name == name)
-        assert not line.usable
-        assert f"missing: {row.folder}; expected: {row.folder}/{row.listing}," in line.sentence
-        assert line.sentence.endswith(f"pictures below {Path(row.folder, row.pictures).as_posix()}.")
+    row, line = DATASETS[name], status(name, tmp_path)
+    assert line == status(name, None)
+    assert not line.usable
+    assert f"missing: {row.folder}; expected: {row.folder}/{row.listing}," in line.sentence
+    assert line.sentence.endswith(f"pictures below {Path(row.folder, row.pictures).as_posix()}.")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -183,7 +177,7 @@ def test_every_layout_is_read_as_classes_labels_splits_and_pictures(tmp_path: Pa
         assert [(p.relative_to(home).as_posix(), *rest) for p, *rest in items] == rows[split]
         assert all(names[label] == called for _, label, called in items)
         assert all(open_picture(path).pixels.shape[2] == 3 for path, _, _ in items)
-    (line,) = (row for row in dataset_status(tmp_path) if row.name == name)
+    line = status(name, tmp_path)
     assert line.usable
     here = len({label for pictures in rows.values() for _, label, _ in pictures})
     assert line.sentence.startswith(f"{here} {f'of {len(names)} ' * (here < len(names))}classes; ")
@@ -208,9 +202,8 @@ def test_every_part_that_is_missing_is_named(tmp_path: Path, name: str, part: st
     for read in (class_names, lambda *given: load_split(*given, "test", allow_partial=True)):
         with pytest.raises(DataError, match=words):
             read(name, tmp_path)
-    (line,) = (row for row in dataset_status(tmp_path) if row.name == name)
-    assert not line.usable
-    assert words in line.sentence
+    assert not status(name, tmp_path).usable
+    assert words in status(name, tmp_path).sentence
 
 
 VAL, TEST = "images_variant_val.txt", "images_variant_test.txt"
@@ -253,20 +246,16 @@ def test_a_malformed_list_is_named_with_its_line(tmp_path: Path, place: str, con
         load_split(name, tmp_path, "test")
 
 
-def test_pictures_outside_of_class_folders_are_no_dataset(tmp_path: Path) -> None:
-    make_dataset(tmp_path, "imagenet")
-    shutil.rmtree(tmp_path / "imagenet/images/val")
-    make_file(tmp_path / "imagenet/images/val/ILSVRC2012_val_00000001.JPEG")
-    with pytest.raises(DataError, match="images/val should hold a folder of pictures per class"):
-        load_split("imagenet", tmp_path, "test")
-
-
-def test_imagenet_without_its_training_pictures_is_a_test_split(tmp_path: Path) -> None:
+def test_imagenet_without_its_training_pictures_is_a_test_split_and_needs_class_folders(tmp_path: Path) -> None:
     make_dataset(tmp_path, "imagenet")
     shutil.rmtree(tmp_path / "imagenet/images/train")
     assert len(load_split("imagenet", tmp_path, "test")) == 6
     with pytest.raises(DataError, match="'imagenet' has the splits test; got 'train'"):
         load_split("imagenet", tmp_path, "train")
+    shutil.rmtree(tmp_path / "imagenet/images/val")
+    make_file(tmp_path / "imagenet/images/val/ILSVRC2012_val_00000001.JPEG")
+    with pytest.raises(DataError, match="images/val should hold a folder of pictures per class"):
+        load_split("imagenet", tmp_path, "test")
 
 
 def test_listing_opens_no_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

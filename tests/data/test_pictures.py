@@ -48,13 +48,9 @@ def test_an_unusable_picture_file_gives_an_error_message(name: str, data: bytes,
 
 
 def test_paths_without_a_file_give_an_error_message(tmp_path: Path) -> None:
-    rows = [
-        (tmp_path, "is a folder"),
-        (tmp_path / "missing.png", "There is no file 'missing.png'"),
-        (tmp_path / ("x" * 5000), "cannot be read"),
-        ("a\0b.png", "cannot be read|There is no file"),
-    ]
-    for place, words in rows:
+    missing, long = tmp_path / "missing.png", tmp_path / ("x" * 5000)
+    rows = {tmp_path: "is a folder", missing: "There is no file 'missing.png'", long: "cannot be read"}
+    for place, words in (rows | {"a\0b.png": "cannot be read|There is no file"}).items():
         with pytest.raises(PictureError, match=words) as caught:
             open_picture(place)
         assert str(tmp_path) not in str(caught.value)
@@ -85,31 +81,28 @@ def test_an_opaque_picture_keeps_its_pixels_when_saved_with_alpha(mode: str) -> 
     assert again.notes == ()
 
 
-SIZES = [
-    # width, height, square, model side, expected side
-    (600, 400, "picture", None, 400),
-    (1000, 900, "picture", 112, 448),
-    (100, 80, "picture", 224, 80),
-    (1, 1, "picture", 112, 112),
-    (1, 1, "picture", None, 224),
-    (31, 31, "picture", 224, 224),
-    (8000, 20, "picture", 224, 224),
-    (20, 8000, "picture", 112, 112),
-    (8000, 20, "model", 112, 112),
-    (600, 400, "model", 112, 112),
-    (1, 1, "model", 224, 224),
-]
-
-
-@pytest.mark.parametrize(("width", "height", "square", "model_side", "side"), SIZES)
+@pytest.mark.parametrize(
+    ("size", "square", "model_side", "side"),
+    [
+        ((600, 400), "picture", None, 400),
+        ((1000, 900), "picture", 112, 448),
+        ((100, 80), "picture", 224, 80),
+        ((1, 1), "picture", 112, 112),
+        ((1, 1), "picture", None, 224),
+        ((31, 31), "picture", 224, 224),
+        ((20, 8000), "picture", 112, 112),
+        ((8000, 20), "model", 112, 112),
+        ((600, 400), "model", 112, 112),
+        ((1, 1), "model", 224, 224),
+    ],
+)
 def test_the_square_has_the_documented_side(
-    width: int, height: int, square: str, model_side: int | None, side: int
+    size: tuple[int, int], square: str, model_side: int | None, side: int
 ) -> None:
-    picture = open_picture(photo(width, height), square=square, side=model_side)
-    assert picture.pixels.shape == (side, side, 3)
-    assert picture.pixels.dtype == np.uint8
-    assert picture.source_size == (width, height)
-    assert bool(picture.notes) == ((width, height) != (side, side))
+    picture = open_picture(photo(*size), square=square, side=model_side)
+    assert (picture.pixels.shape, picture.pixels.dtype) == ((side, side, 3), np.uint8)
+    assert picture.source_size == size
+    assert bool(picture.notes) == (size != (side, side))
 
 
 def test_shrinking_averages_instead_of_skipping_pixels() -> None:

@@ -84,6 +84,6 @@ def test_two_pictures_of_it_are_measured(name: str, tmp_path: Path, capsys: pyte
     assert cli.main(["tables", str(out), "--format", "csv"]) == 0
     found = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert {(row["method"], row["n"]) for row in found} == {("clip", "2"), ("rita", "2")}
-    headers = [json.loads(path.read_text()) for path in out.glob("cells/*/header.json")]
-    assert all(tuple(header["names"]) == class_names_of(name) for header in headers)
-    assert all(header["available"] == len(listed(name)["val"]) for header in headers)
+    for header in (json.loads(path.read_text()) for path in out.glob("cells/*/header.json")):
+        assert tuple(header["names"]) == class_names_of(name)
+        assert header["available"] == len(listed(name)["val"])

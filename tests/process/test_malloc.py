@@ -13,17 +13,13 @@ from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
 from rita_demo.settings import RECOMMENDED
 
-def resident():
-    line = next(l for l in open("/proc/self/status") if l.startswith("VmRSS"))
-    return int(line.split()[1]) >> 10
-
 engine, draw = Engine(), np.random.default_rng(0)
 sizes = []
 for number in range(60):
     engine.encode_views(picture_of(draw.integers(0, 256, (128, 128, 3), np.uint8)), RECOMMENDED)
     if number in (3, 59):
         malloc.trim()
-    sizes.append(resident())
+    sizes.append(malloc._resident_bytes() >> 20)
 print(sizes[3], max(sizes[4:]), sizes[-1], malloc.TRIM_GROWTH_BYTES >> 20)
 """
 

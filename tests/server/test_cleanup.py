@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
@@ -23,13 +24,11 @@ from tests.ui.http_client import HttpClient, serve_fake_page
 
 def files(folder: Path, sizes: list[int]) -> list[str]:
     """Files of these sizes, the first the oldest."""
-    made = []
-    for number, size in enumerate(sizes):
-        path = folder / f"{number}.png"
-        path.write_bytes(bytes(size))
+    made = [folder / f"{number}.png" for number in range(len(sizes))]
+    for number, path in enumerate(made):
+        path.write_bytes(bytes(sizes[number]))
         os.utime(path, (1000 + number, 1000 + number))
-        made.append(str(path))
-    return made
+    return list(map(str, made))
 
 
 def test_the_oldest_uploads_are_deleted_until_the_rest_fits(tmp_path: Path) -> None:
@@ -40,18 +39,17 @@ def test_the_oldest_uploads_are_deleted_until_the_rest_fits(tmp_path: Path) -> N
 
 
 SCRIPT = """
-import threading, time
+import threading
 from rita_demo.server.cleanup import start_cleanup
 from rita_demo.ui.session.store import Sessions
+from tests.live_server import wait_until
 
 def resident():
     line = next(l for l in open("/proc/self/status") if l.startswith("VmRSS"))
     return int(line.split()[1]) >> 10
 
 class Page:
-    upload_file_set = set()
-    blocks = {}
-    GRADIO_CACHE = "no such folder"
+    upload_file_set, blocks, GRADIO_CACHE = set(), {}, "no such folder"
 
 def fill_and_free():
     pieces = [b"x" * 65536 for _ in range(3200)]
@@ -66,21 +64,17 @@ threading.Thread(target=fill_and_free).start()
 freed.wait()
 held = resident()
 start_cleanup(page, Sessions(), interval=0.05)
-until = time.monotonic() + 20
-while resident() > before + 50 and time.monotonic() < until:
-    time.sleep(0.05)
+wait_until(lambda: resident() <= before + 50)
 print(before, held, resident())
 done.set()
 """
 
 
-class FakePage:
-    """What the keeper knows of one."""
+class FakePage(SimpleNamespace):
+    """What the cleanup knows of a page."""
 
     def __init__(self, uploads: list[str]) -> None:
-        self.upload_file_set = set(uploads)
-        self.state_holder, self.blocks = StateHolder(), dict[int, object]()
-        self.GRADIO_CACHE = "no such folder"
+        super().__init__(upload_file_set=set(uploads), state_holder=StateHolder(), blocks={}, GRADIO_CACHE="nowhere")
 
 
 def test_cleanup_runs_without_user_events(tmp_path: Path) -> None:

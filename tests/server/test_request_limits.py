@@ -187,8 +187,9 @@ def test_a_broken_or_invalid_upload_leaves_no_file(address: str, page: gr.Blocks
 
 
 def test_two_files_of_one_upload_arrive_and_can_be_used(address: str, page: gr.Blocks, temporary_folder: Path) -> None:
-    visitor = HttpClient(address)
-    sent = visitor.http.post("gradio_api/upload", files=[("files", ("a.png", b"6")), ("files", ("b.png", b"7"))])
+    sent = HttpClient(address).http.post(
+        "gradio_api/upload", files=[("files", ("a.png", b"6")), ("files", ("b.png", b"7"))]
+    )
     assert [Path(name).read_bytes() for name in sent.json()] == [b"6", b"7"]
     assert set(sent.json()) <= {str(name) for name in page.upload_file_set}
     assert leftover_files(page, temporary_folder) == []
@@ -198,7 +199,6 @@ def test_large_concurrent_events_share_a_limit_and_small_ones_pass(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_limits, "TOTAL_LIMIT", 8 * request_limits.MB)
-    there, port = urlparse(address).hostname, urlparse(address).port
     large = b'{"fn_index": 0, "session_hash": "x", "data": ["' + b"x" * (6 * request_limits.MB)
     visitor = HttpClient(address)
     visitor.open()
@@ -206,7 +206,7 @@ def test_large_concurrent_events_share_a_limit_and_small_ones_pass(
     def send_large() -> httpx.Response:
         return visitor.http.post("gradio_api/run/predict", content=large + b'"]}', headers=JSON_HEADERS)
 
-    waiting = [socket.create_connection((there, port)) for _ in range(2)]
+    waiting = [socket.create_connection((urlparse(address).hostname, urlparse(address).port)) for _ in range(2)]
     for line in waiting:  # the first part of two events, whose rest never comes
         line.sendall(
             b"POST /gradio_api/run/predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
