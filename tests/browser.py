@@ -15,12 +15,9 @@ from rita_demo.process.chromium import find_chromium
 
 def find_browser() -> str | None:
     """Path of a Chromium: ``RITA_BROWSER``, then the system's, then playwright's; None if there is none."""
-    if os.environ.get("RITA_BROWSER"):
-        return find_chromium()
-    return find_chromium() or _playwright_chromium()
-
-
-def _playwright_chromium() -> str | None:
+    found = find_chromium()
+    if found or os.environ.get("RITA_BROWSER"):
+        return found
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
@@ -30,16 +27,19 @@ def _playwright_chromium() -> str | None:
 
 def install_browser() -> None:
     """Install Chromium by the first way that works; a way that fails says so and the next is tried."""
+    commands = [[sys.executable, "-m", "playwright", "install", "chromium"]]
     if shutil.which("apt-get") and os.geteuid() == 0:
-        quiet = {"env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}}
-        for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]):
-            subprocess.run(command, check=False, stdout=subprocess.DEVNULL, **quiet)  # type: ignore[call-overload]
+        quiet = {"stdout": subprocess.DEVNULL, "env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}}
+        for words in ("update -qq", "install -y -qq chromium"):
+            subprocess.run(["apt-get", *words.split()], check=False, **quiet)  # type: ignore[call-overload]
         if find_browser():
             return
         print("The distribution's package gave no Chromium; trying playwright's own.")
-        libraries = [sys.executable, "-m", "playwright", "install-deps", "chromium"]
-        subprocess.run(libraries, check=False)  # a bare machine lacks what it is linked against
-    subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)
+        commands.insert(
+            0, [sys.executable, "-m", "playwright", "install-deps", "chromium"]
+        )  # what it is linked against
+    for command in commands:
+        subprocess.run(command, check=False)
 
 
 def main() -> int:

@@ -29,24 +29,20 @@ def main() -> None:
         subprocess.run([*pip, "install", str(wheel), "--target", str(place), *offline], check=True)
         surroundings = os.environ | {"PYTHONPATH": str(place), "PYTHONSAFEPATH": "1", "HF_HUB_OFFLINE": "1"}
 
-        def rita(*words: str) -> str:
-            command = [sys.executable, str(place / "bin" / "rita"), *words]
-            return subprocess.run(
-                command, cwd=empty, env=surroundings, check=True, capture_output=True, text=True
-            ).stdout
+        def python(*words: str) -> str:
+            options = {"cwd": empty, "env": surroundings, "capture_output": True, "text": True}
+            return subprocess.run([sys.executable, *words], check=True, **options).stdout
 
-        print(rita("--version").strip())
+        rita = str(place / "bin" / "rita")
+        print(python(rita, "--version").strip())
         place_of = "import rita_demo, rita_demo.data.samples as s; print(rita_demo.__file__, s.SAMPLES['coffee'].path, sep='\\n')"
-        found = subprocess.run(
-            [sys.executable, "-c", place_of], cwd=empty, env=surroundings, check=True, capture_output=True, text=True
-        )
-        code, picture = found.stdout.split("\n")[:2]
+        code, picture = python("-c", place_of).split("\n")[:2]
         assert Path(code).is_relative_to(place), f"{code} is not the installed package"
-        rita("explain", picture, "--vocabulary", "caltech101", "--label", "cup", "--json", "answer.json")
+        python(rita, "explain", picture, "--vocabulary", "caltech101", "--label", "cup", "--json", "answer.json")
         answers = json.loads((empty / "answer.json").read_text(encoding="utf-8"))
         print("explain:", ", ".join(answers["attacked"]["methods"]))
         port = free_port()
-        words = (str(place / "bin" / "rita"), "serve", "--port", str(port))
+        words = (rita, "serve", "--port", str(port))
         environment = surroundings | {"RITA_RUNS": str(folder / "runs"), "RITA_DATA": str(folder / "data")}
         with running_process(words, port, folder / "log.txt", empty, environment) as address:
             page = urllib.request.urlopen(address, timeout=60).read().decode()

@@ -40,8 +40,13 @@ def running_process(
     with log.open("w") as output:
         server = subprocess.Popen([sys.executable, *words], cwd=folder, env=environment, stdout=output, stderr=output)
     try:
-        _wait_until_answers(f"http://127.0.0.1:{port}/", server, log)
-        yield f"http://127.0.0.1:{port}/"
+        address = f"http://127.0.0.1:{port}/"
+        if (
+            not wait_until(lambda: server.poll() is not None or _answers(address), 120, 0.5)
+            or server.poll() is not None
+        ):
+            raise RuntimeError(f"the server does not answer:\n{log.read_text()[-4000:]}")
+        yield address
     finally:
         server.terminate()
         server.wait(20)
@@ -69,6 +74,13 @@ def wait_until(reached: Callable[[], object], seconds: float = 20, pause: float 
     return done
 
 
+def tracked_files() -> list[Path]:
+    """The files of the repository, and of its next commit."""
+    words = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [ROOT / name for name in listed.splitlines() if (ROOT / name).is_file()]
+
+
 def free_port() -> int:
     """A free port."""
     with socket.socket() as found:
@@ -76,13 +88,9 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def _wait_until_answers(url: str, server: subprocess.Popen, log: Path) -> None:
-    for _ in range(240):
-        if server.poll() is not None:
-            break
-        try:
-            with urllib.request.urlopen(url, timeout=5):
-                return
-        except OSError:
-            time.sleep(0.5)
-    raise RuntimeError(f"the server does not answer:\n{log.read_text()[-4000:]}")
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5):
+            return True
+    except OSError:
+        return False

@@ -1,13 +1,13 @@
-"""Container and Space: neither can be made here, but everything they name can be tried."""
+"""Container and Space: neither can be made here, but everything they name can be tried; and ``app.py`` itself."""
 
 import json
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,9 +15,10 @@ import yaml
 
 from rita_demo.process import environment
 from rita_demo.server.launch import HEALTH
+from tests.live_server import ROOT, tracked_files
 from tests.process.test_shutdown import server_process
+from tests.test_project_files import PYPROJECT
 
-ROOT = Path(__file__).resolve().parents[1]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 
 
@@ -26,39 +27,19 @@ def lines(word: str) -> list[str]:
     return re.findall(rf"^{word} (.+)$", DOCKERFILE, flags=re.M)
 
 
-def pinned(name: str) -> str:
-    (found,) = re.findall(rf"^{name}==(\S+)$", (ROOT / "constraints.txt").read_text(), flags=re.M)
-    return found
+DECLARED = dict(word.split("=", 1) for line in lines("ENV") for word in line.split())
+COPIED = [source for line in lines("COPY") for source in line.split()[:-1]]
 
 
-def declared_variables() -> dict[str, str]:
-    return dict(word.split("=", 1) for line in lines("ENV") for word in line.split())
-
-
-def copied() -> list[str]:
-    return [source for line in lines("COPY") for source in line.split()[:-1]]
-
-
-def image(folder: Path) -> Path:
+def copied_files() -> list[Path]:
     """The files that the image would hold."""
-    app = folder / "app"
-    app.mkdir()
-    for name in copied():
-        if (ROOT / name).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__", "*.pyi")
-            shutil.copytree(ROOT / name, app / name, ignore=ignored)
-        else:
-            shutil.copy(ROOT / name, app / name)
-    return app
+    return [path for path in tracked_files() if str(path.relative_to(ROOT)).startswith(tuple(COPIED))]
 
 
 def test_files_copied_into_the_image_exist_and_are_not_ignored() -> None:
     allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"}
-    assert set(copied()) == allowed
-    for name in copied():
-        listed = subprocess.run(["git", "ls-files", name], cwd=ROOT, capture_output=True, text=True)
-        assert (ROOT / name).exists()
-        assert listed.stdout, f"{name} is not part of the repository"
+    assert set(COPIED) == allowed
+    assert {path.relative_to(ROOT).parts[0] for path in copied_files()} == {name.strip("/") for name in COPIED}
 
 
 def test_the_image_runs_the_make_command_as_an_unprivileged_user() -> None:
@@ -72,7 +53,7 @@ def test_the_image_runs_the_make_command_as_an_unprivileged_user() -> None:
 
 
 def test_image_variables_are_known_and_valid() -> None:
-    mine = {name: text for name, text in declared_variables().items() if name.startswith("RITA_")}
+    mine = {name: text for name, text in DECLARED.items() if name.startswith("RITA_")}
     assert set(mine) <= set(environment.VARIABLES)
     environment.check(mine)
     assert environment.value("RITA_HOST", mine) == "0.0.0.0"
@@ -84,20 +65,20 @@ def test_image_variables_are_known_and_valid() -> None:
 
 @pytest.mark.nightly
 def test_the_image_files_serve_the_page_and_pass_the_health_check(tmp_path: Path) -> None:
-    app = image(tmp_path)
+    for path in copied_files():
+        place = tmp_path / "app" / path.relative_to(ROOT)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, place)
     (check,) = re.findall(r"^HEALTHCHECK .*? CMD (\[.+\])$", DOCKERFILE, flags=re.M)
     assert HEALTH in check
-    (command,) = lines("CMD")
-    mine = declared_variables() | {"PYTHONPATH": ""}
-    for name in ("RITA_HOST", "RITA_PORT", "RITA_DATA", "RITA_RUNS"):
-        del mine[name]  # the test's own
-    with server_process(tmp_path, *json.loads(command)[1:], cwd=app, **mine) as server:
+    own = ("RITA_HOST", "RITA_PORT", "RITA_DATA", "RITA_RUNS")  # the test's
+    mine = {name: text for name, text in DECLARED.items() if name not in own} | {"PYTHONPATH": ""}
+    with server_process(tmp_path, "app.py", cwd=tmp_path / "app", **mine) as server:
 
         def healthy() -> bool:
             port = server.address.rsplit(":", 1)[1].strip("/")
             words = [sys.executable, *json.loads(check)[1:]]
-            asked = subprocess.run(words, env=os.environ | {"RITA_PORT": port}, capture_output=True)
-            return asked.returncode == 0
+            return subprocess.run(words, env=os.environ | {"RITA_PORT": port}, capture_output=True).returncode == 0
 
         assert not healthy()
         server.wait_until_open()
@@ -106,25 +87,41 @@ def test_the_image_files_serve_the_page_and_pass_the_health_check(tmp_path: Path
         assert not healthy()
 
 
-def front_matter() -> dict[str, object]:
-    (block,) = re.findall(r"\A---\n(.*?)\n---\n", (ROOT / "README.md").read_text("utf-8"), flags=re.S)
-    return yaml.safe_load(block)
-
-
-def test_the_space_has_the_versions_of_the_tests() -> None:
-    said = front_matter()
-    assert (said["sdk"], said["sdk_version"]) == ("gradio", pinned("gradio"))
-    assert f"gradio=={said['sdk_version']}" in (ROOT / "requirements.txt").read_text()
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+def test_the_space_has_the_required_metadata_and_the_versions_of_the_tests() -> None:
+    said = yaml.safe_load((ROOT / "README.md").read_text("utf-8").split("---\n")[1])
+    assert said["sdk"] == "gradio"
+    for file in ("constraints.txt", "requirements.txt"):
+        assert f"gradio=={said['sdk_version']}" in (ROOT / file).read_text().splitlines()
+    project = PYPROJECT["project"]
     assert project["requires-python"] == f">={said['python_version']}"
     assert lines("FROM") == [f"python:{said['python_version']}-slim"]
     assert (ROOT / str(said["app_file"])).is_file()
     assert said["license"] == project["license"].lower()
-
-
-def test_the_space_has_the_required_metadata() -> None:
-    said = front_matter()
     colours = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}
     assert {said["colorFrom"], said["colorTo"]} <= colours
     assert len(str(said["short_description"])) <= 60
     assert all(said[name] for name in ("title", "emoji"))
+
+
+def start_app(**environment: str) -> subprocess.CompletedProcess[str]:
+    words, variables = [sys.executable, "app.py"], os.environ | environment
+    return subprocess.run(words, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.slow
+def test_an_invalid_port_gives_an_error_message() -> None:
+    done = start_app(RITA_PORT="99999")
+    assert done.returncode == 1
+    assert done.stderr.strip() == "RITA_PORT is a number from 1 to 65535; got '99999'."
+
+
+@pytest.mark.slow
+def test_a_port_in_use_gives_an_error_message() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = start_app(RITA_PORT=str(port), RITA_BACKBONE="")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"Nothing can listen on 127.0.0.1, port {port}.")
+    assert "Traceback" not in done.stderr

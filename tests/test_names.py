@@ -3,7 +3,8 @@
 import ast
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.live_server import ROOT
+
 OLD = """
 ASPECTS Answering Arrival Ascent Ask Asked Behind Bell Block Board Book Bracket CacheChange Chain Changes Chips
 Choosing Climb Cloud Collection Contents Course Curve DUTY Descent Desk Diary Done Draw Duty Ended Engines

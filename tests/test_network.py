@@ -1,10 +1,13 @@
 """The process makes no request that was not asked for: an audit hook records every connection."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.live_server import ROOT
 from tests.process.test_shutdown import FAKE_APP, REAL_APP, ServerProcess, server_process
 from tests.ui.http_client import HttpClient
 
@@ -24,17 +27,17 @@ sys.addaudithook(record)
 """
 
 
-@pytest.fixture
-def audited_environment(tmp_path: Path) -> dict[str, str]:
-    (tmp_path / "sitecustomize.py").write_text(AUDIT_HOOK)
-    root = Path(__file__).resolve().parents[1]
-    return {
-        "PYTHONPATH": f"{tmp_path}:{root}",
-        "RECORD": str(tmp_path / "record.txt"),
-        "HF_HUB_OFFLINE": "0",
-        "HF_HOME": str(tmp_path / "hub"),
-        "GRADIO_ANALYTICS_ENABLED": "True",
-    }
+@contextmanager
+def audited_server(folder: Path, *words: str, **more: str) -> Iterator[tuple[ServerProcess, HttpClient]]:
+    """A server process whose connections are recorded, and a visitor who has opened its page."""
+    (folder / "sitecustomize.py").write_text(AUDIT_HOOK)
+    audited = {"PYTHONPATH": f"{folder}:{ROOT}", "RECORD": str(folder / "record.txt"), "HF_HOME": str(folder / "hub")}
+    offered = {"HF_HUB_OFFLINE": "0", "GRADIO_ANALYTICS_ENABLED": "True"}
+    with server_process(folder, *words, **audited | offered | more) as server:
+        server.wait_until_open()
+        visitor = HttpClient(server.address)
+        visitor.open()
+        yield server, visitor
 
 
 def connections(server: ServerProcess) -> str:
@@ -42,23 +45,17 @@ def connections(server: ServerProcess) -> str:
     return file.read_text() if file.exists() else ""
 
 
-def test_starting_opening_and_defending_open_no_connection(tmp_path: Path, audited_environment: dict[str, str]) -> None:
-    with server_process(tmp_path, *REAL_APP, **audited_environment | {"GRADIO_ANALYTICS_ENABLED": ""}) as server:
-        server.wait_until_open()
-        visitor = HttpClient(server.address)
-        visitor.open()
+def test_starting_opening_and_defending_open_no_connection(tmp_path: Path) -> None:
+    with audited_server(tmp_path, *REAL_APP, GRADIO_ANALYTICS_ENABLED="") as (server, visitor):
         assert "Done in" in visitor.press("go", setting_steps=1)
         for tab in ("inside", "memory", "stream", "figures", "learn-tab"):
             visitor.choose_tab(tab)
         assert connections(server) == ""
 
 
-def test_an_address_given_by_a_client_is_not_contacted(tmp_path: Path, audited_environment: dict[str, str]) -> None:
+def test_an_address_given_by_a_client_is_not_contacted(tmp_path: Path) -> None:
     url = "https://example.org/picture.png"
-    with server_process(tmp_path, *FAKE_APP, **audited_environment) as server:
-        server.wait_until_open()
-        visitor = HttpClient(server.address)
-        visitor.open()
+    with audited_server(tmp_path, *FAKE_APP) as (server, visitor):
         event = visitor.event("upload", "upload")
         for file in ({"path": url}, {"path": "x.png", "url": url}, {"path": url, "url": url}):
             visitor.call(event["id"], [None, file | {"meta": {"_type": "gradio.FileData"}}])
@@ -68,11 +65,8 @@ def test_an_address_given_by_a_client_is_not_contacted(tmp_path: Path, audited_e
         assert connections(server) == ""
 
 
-def test_a_requested_download_is_recorded(tmp_path: Path, audited_environment: dict[str, str]) -> None:
+def test_a_requested_download_is_recorded(tmp_path: Path) -> None:
     """So that silence above means something."""
-    with server_process(tmp_path, *FAKE_APP, **audited_environment | {"RITA_DATA": str(tmp_path / "data")}) as server:
-        server.wait_until_open()
-        visitor = HttpClient(server.address)
-        visitor.open()
+    with audited_server(tmp_path, *FAKE_APP) as (server, visitor):
         visitor.press("fetch-go", fetch_which="dtd")
         assert "robots.ox.ac.uk" in connections(server)

@@ -1,9 +1,9 @@
 """No file is ever unpickled: read from the source, since one careless line is enough."""
 
 import ast
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.live_server import ROOT
+
 FILES = [ROOT / "app.py", *sorted((ROOT / "rita_demo").rglob("*.py"))]
 #: Modules that run a program that a file holds. ``pickle`` may be imported for the name of its error.
 PROGRAMS = {"cloudpickle", "dill", "joblib", "marshal", "shelve", "jsonpickle"}

@@ -1,12 +1,24 @@
-"""What makes the project citable and usable elsewhere: CITATION.cff, CHANGELOG.md, the model card's front matter."""
+"""What makes the project citable, installable and usable elsewhere: CITATION.cff, CHANGELOG.md, README.md, the wheel, the card."""
 
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
+from PIL import Image
 
 import rita_demo
+from rita_demo.cli.main import build_parser
+from rita_demo.data.samples import SAMPLES
+from rita_demo.process.assets import ASSETS, HOME
+from tests.live_server import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
 def test_the_citation_has_what_its_format_requires_and_this_version() -> None:
@@ -22,10 +34,12 @@ def test_the_citation_has_what_its_format_requires_and_this_version() -> None:
     assert "RITA" in paper["title"]
 
 
-def test_the_newest_version_of_the_changelog_is_this_one() -> None:
+def test_the_newest_version_of_the_changelog_is_that_of_the_command() -> None:
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     newest = next(line for line in text.splitlines() if line.startswith("## "))
     assert newest.split()[1] == rita_demo.__version__
+    answer = subprocess.run([sys.executable, "-m", "rita_demo", "--version"], capture_output=True, text=True, cwd=ROOT)
+    assert answer.stdout.strip() == f"rita-demo {rita_demo.__version__}"
 
 
 def test_the_model_card_has_metadata() -> None:
@@ -43,3 +57,44 @@ def test_a_plain_clone_has_the_model_and_no_pointer() -> None:
     assert "filter=lfs" not in (ROOT / ".gitattributes").read_text("utf-8")
     for file in (ROOT / "assets" / "model").glob("*.safetensors"):
         assert not file.read_bytes().startswith(b"version https://git-lfs")
+
+
+def test_the_wheel_carries_the_assets_and_the_page() -> None:
+    build = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert build["force-include"] == {"assets": "rita_demo/assets", "app.py": "rita_demo/app.py"}
+    assert (HOME, ASSETS) == (ROOT, ROOT / "assets")
+
+
+def test_what_a_user_installs_is_what_the_package_needs() -> None:
+    """requirements.txt and pyproject.toml name the same packages; each lower bound is below the tried version."""
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    tried = dict(line.split("==") for line in lines if line and line[0] != "#")
+    wanted = dict(line.split(",")[0].split(">=") for line in PYPROJECT["project"]["dependencies"])
+    assert wanted.keys() == tried.keys()
+    for name, low in wanted.items():
+        assert version(low) <= version(tried[name]), name
+
+
+def version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".")[:3] if part.isdigit())
+
+
+@pytest.mark.slow
+def test_the_python_example_prints_the_answer_of_every_method(tmp_path: Path) -> None:
+    code = re.findall(r"## From Python\n\n```python\n(.*?)```", README, flags=re.S)[0]
+    Image.fromarray(SAMPLES["coffee"].load().pixels).save(tmp_path / "picture.jpg")
+    words, variables = [sys.executable, "-c", code], {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(words, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=280, check=True)
+    assert all(f"\n{method} " in done.stdout for method in ("clip", "ensemble", "rita"))
+
+
+def test_every_file_linked_in_the_readme_exists() -> None:
+    assert [target for target in re.findall(r"\]\(([^)#:]+)\)", README) if not (ROOT / target).is_file()] == []
+
+
+def test_every_command_in_the_readme_parses_and_app_py_has_no_options() -> None:
+    commands = re.findall(r"^python -m rita_demo (.+)$", README, flags=re.M)
+    assert len(commands) >= 8
+    for command in commands:
+        assert build_parser().parse_args(shlex.split(command, comments=True)).run, command
+    assert "app.py --" not in README

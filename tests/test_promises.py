@@ -2,11 +2,11 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.live_server import ROOT
+
 NAMED_TESTS = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 HEADS = ("| promise", "| what", "| reader")
 

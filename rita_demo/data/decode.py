@@ -6,6 +6,7 @@ whole picture to the last bit: colours are converted pixel by pixel, and PIL res
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import numpy as np
 from PIL import Image
@@ -13,11 +14,9 @@ from PIL import Image
 from rita_demo.records.errors import PictureError
 
 STRIP_PIXELS = 1 << 20
-Box = tuple[int, int, int, int]
-Turn = tuple[Image.Transpose, bool, bool]
 
 #: EXIF orientation -> the transpose that makes the picture upright, and whether it reverses the file's columns and rows.
-ORIENTATIONS: dict[int, Turn] = {
+ORIENTATIONS = {
     2: (Image.Transpose.FLIP_LEFT_RIGHT, True, False),
     3: (Image.Transpose.ROTATE_180, True, True),
     4: (Image.Transpose.FLIP_TOP_BOTTOM, False, True),
@@ -30,14 +29,12 @@ ROTATED = range(5, 9)  # orientations that exchange rows and columns
 
 
 class SquareDecoder:
-    """A decoded picture and its conversion to a square.
-
-    Args:
-        image: loaded, of any mode, not yet rotated by its EXIF orientation.
-    """
+    """A decoded picture of any mode, not yet rotated by its EXIF orientation, and its conversion to a square."""
 
     def __init__(self, image: Image.Image) -> None:
-        self._image, self._orientation = image, _orientation(image)
+        self._image, self._orientation = image, 1  # upright, where EXIF says nothing or cannot be read
+        with suppress(OSError, ValueError, SyntaxError, KeyError, TypeError, IndexError):
+            self._orientation = image.getexif().get(0x0112, 1)
         self._white = False  # whether a pixel was transparent
 
     @property
@@ -75,7 +72,7 @@ class SquareDecoder:
             narrow = narrow.resize((side, side), Image.Resampling.BICUBIC)
         return np.array(narrow)
 
-    def _upright(self, box: Box) -> Image.Image:
+    def _upright(self, box: tuple[int, int, int, int]) -> Image.Image:
         """A part of the upright picture, in the mode of the file."""
         if self._orientation not in ORIENTATIONS:
             return self._image.crop(box)
@@ -108,8 +105,7 @@ class SquareDecoder:
         if np.asarray(rgba)[..., 3].min() == 255:  # opaque after all: copy exactly
             return rgba.convert("RGB")
         self._white = True
-        white = Image.new("RGBA", rgba.size, "white")
-        return Image.alpha_composite(white, rgba).convert("RGB")
+        return Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba).convert("RGB")
 
     def _strips(self) -> Iterator[Image.Image]:
         """The whole picture in strips, also outside the square: the range of its values counts."""
@@ -117,15 +113,12 @@ class SquareDecoder:
         across, down = min(width, STRIP_PIXELS), max(1, STRIP_PIXELS // width)
         for top in range(0, height, down):
             for left in range(0, width, across):
-                box = (left, top, min(left + across, width), min(top + down, height))
-                yield self._image.crop(box)
+                yield self._image.crop((left, top, min(left + across, width), min(top + down, height)))
 
 
 def grey_to_uint8(strips: Iterator[np.ndarray], notes: list[str]) -> Callable[[np.ndarray], np.ndarray]:
-    """The function that maps grey values of more than 8 bit to uint8, over the range of their type.
-
-    Args:
-        strips: the values of the whole picture. notes: gets a sentence on the range.
+    """The function that maps grey values of more than 8 bit to uint8, over the range of the values of the whole picture
+    in ``strips``. Appends a sentence on the range to ``notes``.
 
     Raises:
         PictureError: a value is NaN or infinite.
@@ -144,16 +137,6 @@ def grey_to_uint8(strips: Iterator[np.ndarray], notes: list[str]) -> Callable[[n
     elif low >= 0 and high <= 65535:
         how, of = "from 16 bit", lambda values: values / 257.0
     else:
-        how = "from its own range"
-        of = lambda values: (values - low) * (255.0 / max(high - low, 1e-12))  # noqa: E731
+        how, of = "from its own range", lambda values: (values - low) * (255.0 / max(high - low, 1e-12))
     notes.append(f"Brightness was scaled to 8 bit {how}.")
     return lambda values: np.rint(of(values.astype(np.float64))).astype(np.uint8)
-
-
-def _orientation(image: Image.Image) -> int:
-    """The EXIF orientation; 1 (upright) where it is missing or cannot be read."""
-    try:
-        found = image.getexif().get(0x0112, 1)
-        return int(found) if found in ORIENTATIONS else 1
-    except (OSError, ValueError, SyntaxError, KeyError, TypeError, IndexError):
-        return 1

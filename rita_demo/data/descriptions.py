@@ -4,12 +4,14 @@ The two built-in files were written for this project.
 """
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rita_demo.process.assets import ASSETS
 from rita_demo.records.errors import DataError
+from rita_demo.settings.setting import short_repr
 
 _FOLDER = ASSETS / "descriptions"
 BUILT_IN: dict[str, Path] = {"caltech101": _FOLDER / "caltech101.json", "dtd": _FOLDER / "dtd.json"}
@@ -22,30 +24,23 @@ _FORM_HINT = 'Give a JSON file of the form {"class": ["sentence", ...]}.'
 
 
 def load(path: str | Path) -> dict[str, tuple[str, ...]]:
-    """Class name -> its sentences, in the order of the file.
-
-    Args:
-        path: a key of :data:`BUILT_IN`, or a JSON file of at most 2 MB with an object of non-empty lists of
-            sentences, each of 1 to 300 characters. Sentences are stripped, repeated ones dropped.
+    """Class name -> its sentences, stripped and without repeated ones, in the order of the file. ``path``: a key of
+    :data:`BUILT_IN`, or a JSON file of at most 2 MB with an object of non-empty lists of sentences of 1 to 300 characters.
 
     Raises:
         DataError: the file is missing, too large, not JSON, or of another form.
     """
-    table = _parsed(_read(BUILT_IN.get(str(path), Path(path))))
+    table = _parsed(BUILT_IN.get(str(path), Path(path)))
     if not isinstance(table, dict) or not table:
-        raise DataError(f"Descriptions are one object with at least one class; got {_kind(table)}.", _FORM_HINT)
+        raise DataError(f"Descriptions are one object with at least one class; got {short_repr(table)}.", _FORM_HINT)
     return {name.strip(): _sentences(name, rows) for name, rows in table.items()}
 
 
 def descriptions_for(names: Sequence[str], source: str) -> tuple[tuple[str, ...], ...]:
-    """The sentences of every class, in the order of the names.
+    """The sentences of K classes, in the order of the names; capitals, and underscores for spaces, do not matter.
 
-    Empty tuples when ``source`` is ``none``, and when a class has no built-in sentences (costs of a class with further
-    prompts and of one without cannot be compared).
-
-    Args:
-        names: K class names; capitals, and underscores for spaces, do not matter.
-        source: ``none``, ``built_in``, ``built_in_mean``, or what :func:`load` takes.
+    ``source`` is ``none``, ``built_in``, ``built_in_mean``, or what :func:`load` takes. Empty tuples for ``none``, and when
+    a class has no built-in sentences (costs of a class with further prompts and of one without cannot be compared).
 
     Raises:
         DataError: a class without sentences, or with more than 64; and as :func:`load`.
@@ -60,17 +55,13 @@ def descriptions_for(names: Sequence[str], source: str) -> tuple[tuple[str, ...]
         return tuple(() for _ in names)
     if missing:
         others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise DataError(
-            f"The descriptions have no sentences for the class {missing[0][:60]!r}{others}.",
-            "Add them to the file, or use descriptions=none.",
-        )
+        message = f"The descriptions have no sentences for the class {missing[0][:60]!r}{others}."
+        raise DataError(message, "Add them to the file, or use descriptions=none.")
     found = tuple(table[_folded(name)] for name in names)
     for name, rows in zip(names, found):
         if len(rows) > MOST_SENTENCES:
-            raise DataError(
-                f"The class {name[:60]!r} has {len(rows)} sentences; at most {MOST_SENTENCES} are used.",
-                "Leave some out.",
-            )
+            message = f"The class {name[:60]!r} has {len(rows)} sentences; at most {MOST_SENTENCES} are used."
+            raise DataError(message, "Leave some out.")
     return found
 
 
@@ -78,8 +69,8 @@ def _folded(name: str) -> str:
     return " ".join(name.replace("_", " ").split()).casefold()
 
 
-def _read(path: Path) -> bytes:
-    """The bytes of the file, never more than the limit."""
+def _parsed(path: Path) -> Any:
+    """The JSON value of a file; DataError for a class that is listed twice, and beyond the limit of bytes."""
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
@@ -87,11 +78,6 @@ def _read(path: Path) -> bytes:
         raise DataError(f"The descriptions file {path.name[:80]!r} cannot be read.", _FORM_HINT) from error
     if len(data) > LARGEST_FILE:
         raise DataError("A descriptions file has at most 2 MB; this one is larger.", _FORM_HINT)
-    return data
-
-
-def _parsed(data: bytes) -> Any:
-    """The JSON value; DataError for a class that is listed twice."""
     try:
         return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_reject_duplicates)
     except (ValueError, RecursionError) as error:
@@ -99,11 +85,9 @@ def _parsed(data: bytes) -> Any:
 
 
 def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names: set[str] = set()
-    for name in (name.strip() for name, _ in pairs):
-        if name in names:
+    for name, times in Counter(name.strip() for name, _ in pairs).items():
+        if times > 1:
             raise DataError(f"The class {name[:60]!r} is described twice.", "Keep one list per class.")
-        names.add(name)
     return dict(pairs)
 
 
@@ -112,25 +96,14 @@ def _sentences(name: str, rows: Any) -> tuple[str, ...]:
     if not name.strip():
         raise DataError("A class name in the descriptions is empty.", _FORM_HINT)
     if not isinstance(rows, list) or not rows:
-        raise DataError(f"The class {name[:60]!r} needs a list of sentences; got {_kind(rows)}.", _FORM_HINT)
+        raise DataError(f"The class {name[:60]!r} needs a list of sentences; got {short_repr(rows)}.", _FORM_HINT)
     for row in rows:
         if not isinstance(row, str) or not row.strip():
-            raise DataError(f"A sentence of {name[:60]!r} is {_kind(row)}; expected text.", _FORM_HINT)
+            raise DataError(f"A sentence of {name[:60]!r} is {short_repr(row)}; expected text.", _FORM_HINT)
         if not row.isascii() and row != row.encode(errors="ignore").decode():
             raise DataError(f"A sentence of {name[:60]!r} holds half a character.", "Save the file as UTF-8.")
         if len(row) > LONGEST_SENTENCE:
-            raise DataError(
-                f"A sentence of {name[:60]!r} has {len(row)} characters; at most {LONGEST_SENTENCE} are allowed.",
-                "Shorten it, or split it in two.",
-            )
+            limit = f"at most {LONGEST_SENTENCE} are allowed"
+            message = f"A sentence of {name[:60]!r} has {len(row)} characters; {limit}."
+            raise DataError(message, "Shorten it, or split it in two.")
     return tuple(dict.fromkeys(row.strip() for row in rows))
-
-
-def _kind(value: Any) -> str:
-    """The type of a JSON value, in words."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, dict | list | str):
-        words = {dict: "an object", list: "a list", str: "text"}[type(value)]
-        return words if (value.strip() if isinstance(value, str) else value) else f"{words} that is empty"
-    return "true or false" if isinstance(value, bool) else "a number"

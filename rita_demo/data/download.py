@@ -5,7 +5,6 @@ Addresses and checksums are torchvision's; its own download reports no progress 
 
 import hashlib
 import http.client
-import math
 import shutil
 import ssl
 import tarfile
@@ -23,9 +22,10 @@ from rita_demo.records.errors import DataError
 CHUNK = 1 << 18  # bytes read at once
 TIMEOUT_SECONDS = 30.0  # without a byte
 HEADERS = {"User-Agent": "rita-demo"}
+BY_HAND = "Try again later, or put the dataset into the data folder by hand."
 #: Errors of the connection. ``ssl.SSLError`` is an OSError, but other OSErrors (a full disk) are not here.
 CONNECTION_ERRORS = (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError, ssl.SSLError)
-MAX_SIZE_FACTOR = 1.25  # times ``Archive.megabytes``: a longer answer cannot be this archive
+MAX_SIZE_FACTOR = 1.25  # times ``Archive.megabytes``
 _download_lock = threading.Lock()
 
 
@@ -46,24 +46,20 @@ class Archive:
         """The archive's file name."""
         return self.url.rpartition("/")[2]
 
+    @property
+    def title(self) -> str:
+        """The dataset's title."""
+        return DATASETS[self.dataset].title
 
-ARCHIVES: dict[str, Archive] = {
-    "dtd": Archive(
-        "dtd",
-        "https://www.robots.ox.ac.uk/~vgg/data/dtd/download/dtd-r1.0.1.tar.gz",
-        "fff73e5086ae6bdbea199a49dfb8a4c1",
-        600,
-        "dtd/images",
-    ),
-    "caltech101": Archive(
-        "caltech101",
-        "https://data.caltech.edu/records/mzrjq-6wc02/files/caltech-101.zip",
-        "3138e1922a9193bfa496528edbbc45d0",
-        130,
-        "101_ObjectCategories",
-        inner_archive="caltech-101/101_ObjectCategories.tar.gz",
-    ),
-}
+
+_DTD = "https://www.robots.ox.ac.uk/~vgg/data/dtd/download/dtd-r1.0.1.tar.gz"
+_CALTECH101 = "https://data.caltech.edu/records/mzrjq-6wc02/files/caltech-101.zip"
+_INNER = "caltech-101/101_ObjectCategories.tar.gz"
+_ROWS = (
+    Archive("dtd", _DTD, "fff73e5086ae6bdbea199a49dfb8a4c1", 600, "dtd/images"),
+    Archive("caltech101", _CALTECH101, "3138e1922a9193bfa496528edbbc45d0", 130, "101_ObjectCategories", _INNER),
+)
+ARCHIVES: dict[str, Archive] = {row.dataset: row for row in _ROWS}
 
 
 @dataclass(frozen=True)
@@ -81,14 +77,13 @@ def download_steps(archive: Archive, root: Path) -> Generator[DownloadProgress, 
     Raises:
         DataError: another download is running, no connection, an interruption, a damaged file, a full disk.
     """
-    title = DATASETS[archive.dataset].title
+    title = archive.title
     if not _download_lock.acquire(blocking=False):
         raise DataError("Another dataset is being fetched right now.", "Try again when that is done.")
     try:
         root.mkdir(parents=True, exist_ok=True)
         part = root / f"{archive.file}.part"
-        for at in _fetch_steps(archive, part):
-            yield DownloadProgress(at.done, at.total, f"Fetching {title}: {_size_text(at)}")
+        yield from _fetch_steps(archive, part)
         size = part.stat().st_size
         yield DownloadProgress(size, size, f"Checking {title}")
         _check(archive, part)
@@ -96,10 +91,8 @@ def download_steps(archive: Archive, root: Path) -> Generator[DownloadProgress, 
         _unpack(archive, part, root)
         yield DownloadProgress(size, size, f"{title} is here")
     except OSError as error:
-        raise DataError(
-            f"{title} cannot be stored: {error.strerror or error}.",
-            "Make room in the server's data folder, then press the button again.",
-        ) from error
+        hint = "Make room in the server's data folder, then press the button again."
+        raise DataError(f"{title} cannot be stored: {error.strerror or error}.", hint) from error
     finally:
         _download_lock.release()
 
@@ -115,49 +108,31 @@ def _fetch_steps(archive: Archive, part: Path) -> Iterator[DownloadProgress]:
                 have = 0
             length = int(answer.headers.get("Content-Length") or 0)
             total = have + length if length else 0
-            most = min(total or math.inf, archive.megabytes * 1e6 * MAX_SIZE_FACTOR)
-            if total > most:
-                raise _too_large_error(archive, part)
+            most = archive.megabytes * 1e6 * MAX_SIZE_FACTOR  # a longer answer cannot be this archive
             with part.open("r+b" if have else "wb") as file:
                 file.seek(have)
-                while chunk := answer.read(CHUNK):
-                    if have + len(chunk) > most:
-                        raise _too_large_error(archive, part)
+                while (chunk := answer.read(CHUNK)) and max(total, have + len(chunk)) <= most:
                     file.write(chunk)
                     have += len(chunk)
-                    yield DownloadProgress(have, total, "")
+                    size = f"{have / 1e6:.1f}" + (f" of {total / 1e6:.1f} MB" if total else " MB")
+                    yield DownloadProgress(have, total, f"Fetching {archive.title}: {size}")
+        if chunk:
+            part.unlink()
+            limit = f"more than {archive.file} can hold ({archive.megabytes} MB)"
+            raise DataError(f"The server sends {limit}. The download was stopped.", BY_HAND)
+        if have < total:
+            raise ConnectionError("the answer is too short")
     except urllib.error.HTTPError as error:
         if have and error.code == 416:  # range not satisfiable: the file is complete
             return
-        raise DataError(
-            f"The server of {DATASETS[archive.dataset].title} answers {error.code} {error.reason}.",
-            "Try again later, or put the dataset into the data folder by hand.",
-        ) from error
+        message = f"The server of {archive.title} answers {error.code} {error.reason}."
+        raise DataError(message, BY_HAND) from error
     except CONNECTION_ERRORS as error:
-        raise _connection_error(archive, have) from error
-    if total and have < total:
-        raise _connection_error(archive, have)
-
-
-def _connection_error(archive: Archive, have: int) -> DataError:
-    title = DATASETS[archive.dataset].title
-    if not have:
-        return DataError(
-            f"The server of {title} cannot be reached from here.",
-            "Check the connection; the procedural textures need none.",
-        )
-    return DataError(
-        f"The connection to the server of {title} broke after {have / 1e6:.1f} MB.",
-        "Press the button again: it goes on where it stopped.",
-    )
-
-
-def _too_large_error(archive: Archive, part: Path) -> DataError:
-    part.unlink(missing_ok=True)
-    return DataError(
-        f"The server sends more than {archive.file} can hold ({archive.megabytes} MB). The download was stopped.",
-        "Try again later, or put the dataset into the data folder by hand.",
-    )
+        if have:
+            message = f"The connection to the server of {archive.title} broke after {have / 1e6:.1f} MB."
+            raise DataError(message, "Press the button again: it goes on where it stopped.") from error
+        message = f"The server of {archive.title} cannot be reached from here."
+        raise DataError(message, "Check the connection; the procedural textures need none.") from error
 
 
 def _check(archive: Archive, part: Path) -> None:
@@ -165,10 +140,8 @@ def _check(archive: Archive, part: Path) -> None:
         md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
     if md5 != archive.md5:
         part.unlink()
-        raise DataError(
-            f"The downloaded file is not {archive.file}: its checksum is another one. It was deleted.",
-            "Press the button again to fetch it anew.",
-        )
+        message = f"The downloaded file is not {archive.file}: its checksum is another one. It was deleted."
+        raise DataError(message, "Press the button again to fetch it anew.")
 
 
 def _unpack(archive: Archive, part: Path, root: Path) -> None:
@@ -199,7 +172,3 @@ def _extract(archive: Path, folder: Path) -> None:
     else:
         with tarfile.open(archive) as files:
             files.extractall(folder, filter="data")
-
-
-def _size_text(at: DownloadProgress) -> str:
-    return f"{at.done / 1e6:.1f}" + (f" of {at.total / 1e6:.1f} MB" if at.total else " MB")

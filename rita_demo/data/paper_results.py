@@ -1,60 +1,31 @@
 """The accuracies of the paper's tables, cell by cell, with remarks on known misprints."""
 
-import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from rita_demo.data.shipped_results import read_records
 from rita_demo.process.assets import ASSETS
-from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import PaperResult
 
 TABLES = ASSETS / "paper_tables.csv"
 AVERAGES = {"Avg": None, "OOD Avg": {"ImageNet-A", "ImageNet-V2", "ImageNet-R", "ImageNet-S"}}
 ROUNDING = 0.11  # largest error of a mean of cells that are rounded to one decimal, in points
 
-#: Name in the paper -> name in measured tables.
-DATASETS = {
-    "Caltech101": "caltech101",
-    "DTD": "dtd",
-    "Pets": "pets",
-    "Cars": "cars",
-    "EuroSAT": "eurosat",
-    "Flower102": "flowers102",
-    "Aircraft": "aircraft",
-    "UCF101": "ucf101",
-    "SUN397": "sun397",
-    "Food101": "food101",
-    "ImageNet": "imagenet",
-    "ImageNet-A": "imagenet_a",
-    "ImageNet-V2": "imagenet_v2",
-    "ImageNet-R": "imagenet_r",
-    "ImageNet-S": "imagenet_sketch",
-}
-METHODS = {
-    "CLIP": "clip",
-    "Ensemble": "ensemble",
-    "TPT": "tpt",
-    "C-TPT": "ctpt",
-    "MTA": "mta",
-    "R-TPT": "rtpt",
-    "RITA": "rita",
-    # the component table: the two distances off and on
+#: Datasets, methods and attacks: name in the paper -> name in measured tables.
+_LOWERED = "Caltech101 DTD Pets Cars EuroSAT Aircraft UCF101 SUN397 Food101 ImageNet ImageNet-A ImageNet-V2 ImageNet-R"
+DATASETS = {name: name.lower().replace("-", "_") for name in _LOWERED.split()}
+DATASETS |= {"Flower102": "flowers102", "ImageNet-S": "imagenet_sketch"}
+METHODS = {name: name.lower().replace("-", "") for name in ("CLIP", "Ensemble", "TPT", "C-TPT", "MTA", "R-TPT", "RITA")}
+METHODS |= {  # the component table: the two distances off and on
     "d_OT no, d_cOT no": "clip",
     "d_OT yes, d_cOT no": "rita_prompts",
     "d_OT no, d_cOT yes": "rita_memory",
     "d_OT yes, d_cOT yes": "rita",
 }
-ATTACKS = {
-    "none": "none",
-    "PGD": "pgd",
-    "CW": "cw_l2",
-    "DI": "di",
-    "AA": "autoattack",
-    "FGSM": "fgsm",
-    "adaptive": "eot",
-}
+ATTACKS = {name: name.lower() for name in ("none", "PGD", "DI", "FGSM")}
+ATTACKS |= {"CW": "cw_l2", "AA": "autoattack", "adaptive": "eot"}
 #: The paper's run times in seconds per picture: ViT-B/16, budget 1/255; the GPU is not named.
 SECONDS = {"tpt": 1.52, "ctpt": 1.64, "mta": 1.20, "rtpt": 1.70, "rita": 1.76}
 
@@ -79,13 +50,7 @@ def paper_results(path: Path = TABLES) -> tuple[PaperResult, ...]:
     Raises:
         DataError: the file is missing or damaged.
     """
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            cells = tuple(_cell(row) for row in csv.DictReader(file))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(
-            f"{path.name} is not the table of printed results.", "Copy it from the project again."
-        ) from error
+    cells = read_records(path, PaperResult, "the paper's tables")
     rows: dict[tuple, list[PaperResult]] = {}
     for cell in cells:
         rows.setdefault(_row_key(cell), []).append(cell)
@@ -99,18 +64,6 @@ def averaged_datasets(average: str, datasets: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in single if chosen is None or name in chosen)
 
 
-def _cell(row: dict[str, str]) -> PaperResult:
-    return PaperResult(
-        row["table"],
-        row["backbone"],
-        row["method"],
-        row["dataset"],
-        row["attack"],
-        int(row["budget_255"]) if row["budget_255"] else None,
-        float(row["accuracy"]),
-    )
-
-
 def _row_key(cell: PaperResult) -> tuple:
     return (cell.table, cell.backbone, cell.method, cell.attack, cell.budget)
 
@@ -118,22 +71,17 @@ def _row_key(cell: PaperResult) -> tuple:
 def _remark(cell: PaperResult, row: Sequence[PaperResult]) -> str:
     """What is wrong with a cell; ``row``: all cells of its row."""
     remarks = []
-    if (cell.backbone, cell.method, cell.attack) == ("ViT-B/16", "CLIP", "none") and _is_rn50(row):
+    accuracies = {c.dataset: c.accuracy for c in row}
+    is_rn50 = (accuracies.get("Caltech101"), accuracies.get("Flower102")) == (85.9, 61.7)
+    if (cell.backbone, cell.method, cell.attack) == ("ViT-B/16", "CLIP", "none") and is_rn50:
         remarks.append("almost certainly the row of CLIP-RN50, not of ViT-B/16")
     if cell.table == "components":
         remarks.append("the component table disagrees with the main ViT-B/32 table (58.6 / 49.7)")
         if cell.dataset == "ImageNet" and cell.method == "d_OT no, d_cOT no":
             remarks.append("this cell is the average over the ImageNet variants")
     if cell.dataset in AVERAGES:
-        over = averaged_datasets(cell.dataset, [c.dataset for c in row])
-        parts = [c.accuracy for c in row if c.dataset in over]
+        parts = [accuracies[name] for name in averaged_datasets(cell.dataset, accuracies)]
         mean = sum(parts) / len(parts) if parts else cell.accuracy
         if abs(mean - cell.accuracy) > ROUNDING:
             remarks.append(f"its row averages {mean:.2f}")
     return "; ".join(remarks)
-
-
-def _is_rn50(row: Sequence[PaperResult]) -> bool:
-    """Whether a row has RN50's clean accuracies on Caltech101 and Flowers."""
-    known = {c.dataset: c.accuracy for c in row}
-    return (known.get("Caltech101"), known.get("Flower102")) == (85.9, 61.7)

@@ -9,11 +9,8 @@ from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE
 
 
 def prompt_template(asked: str, names: Sequence[str]) -> str:
-    """The prompt, with ``{}`` for a class name, that ``hand_prompt`` means for these class names.
-
-    Args:
-        asked: ``photo``, ``dataset`` (of the ready list with these names), or the prompt itself.
-        names: K class names.
+    """The prompt, with ``{}`` for a class name, that ``hand_prompt`` means for K class names: ``asked`` is ``photo``,
+    ``dataset`` (of the ready list with these names), or the prompt itself.
 
     Raises:
         SettingError: ``dataset``, and no ready list has these names.
@@ -23,10 +20,8 @@ def prompt_template(asked: str, names: Sequence[str]) -> str:
     for name, vocabulary in VOCABULARIES.items():
         if tuple(names) == vocabulary.names:
             return DATASETS[name].template
-    raise SettingError(
-        f"hand_prompt=dataset needs a dataset's own class names ({', '.join(VOCABULARIES)}); these are others.",
-        "Use hand_prompt=photo, or write the sentence itself: hand_prompt='a photo of a {}.'.",
-    )
+    message = f"hand_prompt=dataset needs a dataset's own class names ({', '.join(VOCABULARIES)}); these are others."
+    raise SettingError(message, "Use hand_prompt=photo, or write the sentence itself: hand_prompt='a photo of a {}.'.")
 
 
 def resolve_hand_prompt(asked: str, dataset: str) -> str:
@@ -37,10 +32,8 @@ def resolve_hand_prompt(asked: str, dataset: str) -> str:
     """
     if asked == "dataset":
         if dataset not in DATASETS:
-            raise SettingError(
-                f"There is no sentence for the folder {dataset[:60]!r}: hand_prompt=dataset is for "
-                f"{', '.join(DATASETS)}.",
-                "Write it yourself: --set hand_prompt='a photo of a {}.'.",
-            )
+            known = f"hand_prompt=dataset is for {', '.join(DATASETS)}."
+            message = f"There is no sentence for the folder {dataset[:60]!r}: {known}"
+            raise SettingError(message, "Write it yourself: --set hand_prompt='a photo of a {}.'.")
         asked = DATASETS[dataset].template
     return "photo" if asked == DEFAULT_PROMPT_TEMPLATE else asked

@@ -40,11 +40,6 @@ class Sample:
         return VOCABULARIES[self.classes].names if isinstance(self.classes, str) else self.classes
 
     @property
-    def is_available(self) -> bool:
-        """Whether it is drawn, or its file is installed."""
-        return self.seed is not None or self.path is not None
-
-    @property
     def path(self) -> Path | None:
         """Its file; None when it is drawn, or the package or the file is missing."""
         if self.seed is not None:
@@ -61,18 +56,19 @@ class Sample:
             from rita_demo.data import textures  # loads scipy
 
             return open_picture(textures.draw(self.label, self.seed), square=square, side=side)
-        path = self.path
-        if path is None:
-            raise PictureError(
-                f"The sample {self.title!r} comes with the package {self.place[0]}, which is missing or incomplete.",
-                "Install the requirements, or use a picture of your own.",
+        if self.path is None:
+            message = (
+                f"The sample {self.title!r} comes with the package {self.place[0]}, which is missing or incomplete."
             )
-        return open_picture(path, square=square, side=side)
+            raise PictureError(message, "Install the requirements, or use a picture of your own.")
+        return open_picture(self.path, square=square, side=side)
 
 
 # Short lists of everyday words. On some samples RITA recovers the class, on two the defence fails (palace, flower),
 # and on two the model is wrong without an attack: a blurred clock, and a rocket, a word it did not see in training.
 # rita_demo/cli/measure_samples.py measures the outcomes.
+_MOTORBIKE_CREDIT = "Middlebury stereo benchmark, Scharstein et al. 2014; scikit-image"
+_COFFEE_CREDIT = "Rachel Michetti, courtesy of Pikolo Espresso Bar, CC0; scikit-image"
 _CLOCK_CREDIT = "Stefan van der Walt, public domain; scikit-image"
 _PALACE_CREDIT = "danielbuechele, CC BY 2.0; scikit-learn"
 _OWN_CREDIT = "drawn by this project, rita_demo/data/textures"
@@ -83,22 +79,8 @@ _BUILDINGS = ("palace", "church", "castle", "bridge", "lighthouse", "barn", "air
 _FLYING = ("rocket", "airplane", "helicopter", "ship", "tower", "bridge", "train", "lighthouse")
 
 _ROWS = (
-    Sample(
-        "motorcycle",
-        "motorcycle_left.png",
-        "A motorbike",
-        "motorbike",
-        "caltech101",
-        "Middlebury stereo benchmark, Scharstein et al. 2014; scikit-image",
-    ),
-    Sample(
-        "coffee",
-        "coffee.png",
-        "A cup of coffee",
-        "cup",
-        "caltech101",
-        "Rachel Michetti, courtesy of Pikolo Espresso Bar, CC0; scikit-image",
-    ),
+    Sample("motorcycle", "motorcycle_left.png", "A motorbike", "motorbike", "caltech101", _MOTORBIKE_CREDIT),
+    Sample("coffee", "coffee.png", "A cup of coffee", "cup", "caltech101", _COFFEE_CREDIT),
     Sample("cat", "chelsea.png", "Chelsea the cat", "tabby cat", _ANIMALS, "Stefan van der Walt, CC0; scikit-image"),
     Sample("brick", "brick.png", "A brick wall", "grid", "dtd", "CC0Textures, CC0; scikit-image"),
     Sample("chessboard", "chessboard_RGB.png", "A chessboard", "chequered", "dtd", "scikit-image"),
@@ -121,4 +103,4 @@ def sample(key: str) -> Sample:
 
 def available() -> dict[str, Sample]:
     """The samples that can be loaded."""
-    return {key: one for key, one in SAMPLES.items() if one.is_available}
+    return {key: one for key, one in SAMPLES.items() if one.seed is not None or one.path is not None}

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 from rita_demo.process.assets import ASSETS
 from rita_demo.records import MeasuredCell, SampleOutcome
 from rita_demo.records.errors import DataError
+from rita_demo.records.measurement import PaperResult
 
-R = TypeVar("R", MeasuredCell, SampleOutcome)
+R = TypeVar("R", MeasuredCell, SampleOutcome, PaperResult)
 _FOLDER = ASSETS / "measured"
 #: Accuracy against the attack's budget on the embedded model, by the setting ``square``. assets/model/README.md has
 #: the commands.
@@ -24,9 +25,9 @@ EXAMPLES = _FOLDER / "examples.csv"
 #: Ablations on drawn textures, written by ``tables RUNS --format points``; docs/results.md has the commands.
 ABLATIONS = _FOLDER / "ablations.json"
 _NUMBERS: dict[str, Callable[[str], Any]] = {
-    **dict.fromkeys(("budget", "steps", "n"), int),
+    **dict.fromkeys(("steps", "n"), int),
     **dict.fromkeys(("accuracy", "low", "high", "rita_margin"), float),
-    "class_names": lambda text: int(text) if text else None,
+    **dict.fromkeys(("budget", "class_names"), lambda text: int(text) if text else None),
 }
 
 
@@ -37,12 +38,12 @@ def files() -> tuple[Path, ...]:
 
 def read(path: Path) -> tuple[MeasuredCell, ...]:
     """The cells of a CSV file with the columns of ``tables --format csv``; DataError for any other file."""
-    return _read(path, MeasuredCell, "tables --format csv")
+    return read_records(path, MeasuredCell, "tables --format csv")
 
 
 def sample_outcomes(path: Path = EXAMPLES) -> dict[str, SampleOutcome]:
     """Sample -> its measured outcome; DataError when the file is missing or damaged."""
-    return {one.sample: one for one in _read(path, SampleOutcome, "rita_demo.cli.measure_samples")}
+    return {one.sample: one for one in read_records(path, SampleOutcome, "rita_demo.cli.measure_samples")}
 
 
 def write_sample_outcomes(found: Sequence[SampleOutcome], path: Path = EXAMPLES) -> None:
@@ -53,7 +54,9 @@ def write_sample_outcomes(found: Sequence[SampleOutcome], path: Path = EXAMPLES)
         table.writerows(astuple(one) for one in found)
 
 
-def _read(path: Path, record: type[R], source: str) -> tuple[R, ...]:
+def read_records(path: Path, record: type[R], source: str) -> tuple[R, ...]:
+    """The rows of a CSV file with a record's fields as columns, those with a default perhaps missing; DataError for any
+    other file. ``source``: what writes such files."""
     wanted = [field.name for field in fields(record)]
     older = [field.name for field in fields(record) if field.default is MISSING]
     try:
@@ -63,6 +66,5 @@ def _read(path: Path, record: type[R], source: str) -> tuple[R, ...]:
                 raise ValueError
             return tuple(record(**{k: _NUMBERS.get(k, str)(v) for k, v in row.items()}) for row in table)
     except (OSError, ValueError, TypeError) as error:
-        raise DataError(
-            f"{path.name} is not a table of measurements.", f"Expected the columns of {source}: {', '.join(wanted)}."
-        ) from error
+        hint = f"Expected the columns of {source}: {', '.join(wanted)}."
+        raise DataError(f"{path.name} is not a table of measurements.", hint) from error

@@ -1,9 +1,10 @@
-"""Readers of datasets' lists: one function per layout that CoOp (Zhou et al. 2022) uses.
+"""Readers of datasets' lists: one function per layout that CoOp (Zhou et al. 2022) uses, and the random split.
 
 A reader takes the dataset's folder, the name of its picture folder and the name of its list. It reads lists and folder
 contents, never a picture. Lists are untrusted input.
 """
 
+import hashlib
 import json
 import os
 from collections import Counter
@@ -16,6 +17,9 @@ from rita_demo.records.errors import DataError
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".ppm"}
 SPLITS = ("train", "val", "test")
+SEED = 0  # of the random split
+SPLIT_FRACTIONS = {"train": 0.5, "val": 0.2, "test": 0.3}  # of every class, as in CoOp
+_ALL = {"test": "."}  # the picture folder itself is the test split
 COPY_HINT = "Copy it from the dataset again."
 MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 2000  # of a file name, and of a path below the picture folder
 # CLIP's ImageNet names, which classnames.txt repeats, have two pairs of equal names. Where both classes of a pair are
@@ -30,11 +34,6 @@ class Listing:
 
     names: tuple[str, ...]
     splits: dict[str, list[tuple[str, int]]]
-
-    @property
-    def present_count(self) -> int:
-        """How many of the classes have a picture."""
-        return len({label for rows in self.splits.values() for _, label in rows})
 
 
 Reader = Callable[[Path, str, str], Listing]
@@ -55,20 +54,16 @@ def split_file(folder: Path, pictures: str, listing: str) -> Listing:
             if split in content
         }
     except (OSError, ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
-        raise DataError(
-            f"{where} should hold lists of [path, label, name] for train, val and test.",
-            "Download the split file again.",
-        ) from error
+        message = f"{where} should hold lists of [path, label, name] for train, val and test."
+        raise DataError(message, "Download the split file again.") from error
     if not splits:
         raise DataError(f"{where} has none of the splits {', '.join(SPLITS)}.")
     return renumber_labels(splits, where)
 
 
 def renumber_labels(splits: Mapping[str, list[tuple[str, int, str]]], where: str) -> Listing:
-    """Renumber the labels 0..K-1 in their order, so that a part of a dataset works like the whole.
-
-    Args:
-        splits: ``{split: [(path, label, class name)]}``. where: the list's name in error messages.
+    """``{split: [(path, label, class name)]}`` with the labels renumbered 0..K-1 in their order, so that a part of a
+    dataset works like the whole. ``where``: the list's name in error messages.
 
     Raises:
         DataError: as :func:`split_file`.
@@ -84,6 +79,23 @@ def renumber_labels(splits: Mapping[str, list[tuple[str, int, str]]], where: str
         _check_unique((called[label] for label in dense), where),
         {split: [(path, dense[label]) for path, label, _ in rows] for split, rows in splits.items()},
     )
+
+
+def random_split(folders: list[Path], class_names: Mapping[str, str], where: str) -> Listing:
+    """The split of pictures without a split file, in ``folders``, one per class: the same on every machine, because the
+    part of a picture depends on the seed and the picture's path alone. ``class_names``: folder name -> class name where
+    they differ; "" for a folder that is no class."""
+    splits: dict[str, list[tuple[str, int, str]]] = {name: [] for name in SPLIT_FRACTIONS}
+    for label, folder in enumerate(folders):
+        pictures = [f"{folder.name}/{p.name}" for p in folder.iterdir() if p.suffix.lower() in SUFFIXES]
+        pictures.sort(key=lambda path: hashlib.sha256(f"split\x1f{SEED}\x1f{path}".encode()).digest())
+        name, begin, fraction = class_names.get(folder.name, folder.name), 0, 0.0
+        for split in SPLIT_FRACTIONS if name else ():
+            fraction += SPLIT_FRACTIONS[split]
+            end = round(fraction * len(pictures))
+            splits[split] += [(path, label, name) for path in sorted(pictures[begin:end])]
+            begin = end
+    return renumber_labels(splits, where)
 
 
 def aircraft_variants(folder: Path, pictures: str, listing: str) -> Listing:
@@ -102,11 +114,8 @@ def aircraft_variants(folder: Path, pictures: str, listing: str) -> Listing:
         for number, line in _lines(folder, file, "a picture's number and its class per line"):
             picture, _, name = line.partition(" ")
             if name.strip() not in label:
-                raise DataError(
-                    f"{folder.name}/{file}, line {number}, should hold a picture's number and a "
-                    f"class of {listing}; got {line[:80]!r}.",
-                    COPY_HINT,
-                )
+                form = f"a picture's number and a class of {listing}"
+                raise _line_error(f"{folder.name}/{file}", number, form, line)
             _check_inside(picture, f"{folder.name}/{file}")
             rows.append((f"{picture}.jpg", label[name.strip()]))
     return Listing(names, splits)
@@ -117,7 +126,7 @@ def class_folders(
     pictures: str,
     listing: str,
     *,
-    splits: Mapping[str, str] | None = None,
+    splits: Mapping[str, str] = _ALL,
     numbered: bool = False,
     subset: bool = False,
 ) -> Listing:
@@ -125,8 +134,7 @@ def class_folders(
     order; the pictures lie in a folder per class.
 
     Args:
-        splits: split -> its folder below ``pictures``; only ``test`` is required. None: ``pictures`` itself is the
-            test split.
+        splits: split -> its folder below ``pictures``; only ``test`` is required.
         numbered: the folders are named 0, 1, 2, ... in the order of the lines of ``listing``.
         subset: use only the classes that have a folder, in the order of the folder names.
 
@@ -134,59 +142,42 @@ def class_folders(
         DataError: a file or folder is missing, a line is malformed, or a folder is not listed.
     """
     where = f"{folder.name}/{listing}"
-    called = _names_by_wnid(_lines(folder, listing, "a WordNet number and a class name per line"), where)
+    called: dict[str, str] = {}  # WordNet number -> class name, in the order of the lines
+    for number, line in _lines(folder, listing, "a WordNet number and a class name per line"):
+        wnid, _, name = line.partition(" ")
+        if not name or wnid in called:
+            raise _line_error(where, number, "a new WordNet number and a class name, as in 'n01440764 tench'", line)
+        called[wnid] = name.strip()
     class_of = {str(i) if numbered else wnid: wnid for i, wnid in enumerate(called)}
-    places = splits or {"test": "."}
     found = {
         split: _pictures(folder, Path(pictures) / place, class_of, listing)
-        for split, place in places.items()
+        for split, place in splits.items()
         if split == "test" or (folder / pictures / place).is_dir()
     }
     here = {wnid for rows in found.values() for _, wnid in rows}
     asked = {wnid: called[wnid] for wnid in (sorted(here) if subset else called)}
     label = {wnid: index for index, wnid in enumerate(asked)}
+    often = Counter(asked.values())
+    names = (DUPLICATE_NAMES.get(wnid, name) if often[name] > 1 else name for wnid, name in asked.items())
     return Listing(
-        _check_unique(_resolve_duplicates(asked), where),
-        {split: [(f"{places[split]}/{path}", label[wnid]) for path, wnid in rows] for split, rows in found.items()},
+        _check_unique(names, where),
+        {split: [(f"{splits[split]}/{path}", label[wnid]) for path, wnid in rows] for split, rows in found.items()},
     )
-
-
-def _names_by_wnid(lines: list[tuple[int, str]], where: str) -> dict[str, str]:
-    """WordNet number -> class name, in the order of the lines."""
-    called: dict[str, str] = {}
-    for number, line in lines:
-        wnid, _, name = line.partition(" ")
-        if not name or wnid in called:
-            raise DataError(
-                f"{where}, line {number}, should hold a new WordNet number and a class name, "
-                f"as in 'n01440764 tench'; got {line[:80]!r}.",
-                COPY_HINT,
-            )
-        called[wnid] = name.strip()
-    return called
 
 
 def _pictures(folder: Path, place: Path, class_of: Mapping[str, str], listing: str) -> list[tuple[str, str]]:
     """(path below ``place``, WordNet number) of every picture. ``class_of``: folder name -> WordNet number."""
-    found = []
+    found, here = [], f"{folder.name}/{place.as_posix()}"
     for name in _list_folder(folder, place, os.DirEntry.is_dir):
         if name not in class_of:
-            raise DataError(
-                f"The folder {folder.name}/{place.as_posix()}/{name[:80]} belongs to no class of "
-                f"{folder.name}/{listing}.",
-                "Complete the list, or move the folder elsewhere.",
-            )
-        files = _list_folder(folder, place / name, os.DirEntry.is_file)
-        found += [
-            (f"{name}/{file}", class_of[name])
-            for file in files
-            if os.path.splitext(file)[1].lower() in SUFFIXES  # faster than Path for 1.3 million files
-        ]
+            message = f"The folder {here}/{name[:80]} belongs to no class of {folder.name}/{listing}."
+            raise DataError(message, "Complete the list, or move the folder elsewhere.")
+        for file in _list_folder(folder, place / name, os.DirEntry.is_file):
+            if os.path.splitext(file)[1].lower() in SUFFIXES:  # faster than Path for 1.3 million files
+                found.append((f"{name}/{file}", class_of[name]))
     if not found:
-        raise DataError(
-            f"{folder.name}/{place.as_posix()} should hold a folder of pictures per class; it holds none.",
-            "Laid out as CoOp describes, every picture lies in its class's folder.",
-        )
+        message = f"{here} should hold a folder of pictures per class; it holds none."
+        raise DataError(message, "Laid out as CoOp describes, every picture lies in its class's folder.")
     return found
 
 
@@ -196,16 +187,8 @@ def _list_folder(folder: Path, place: Path, kind: Callable[[os.DirEntry[str]], b
         with os.scandir(folder / place) as entries:
             return sorted(e.name for e in entries if not e.name.startswith(".") and kind(e))
     except OSError as error:
-        raise DataError(
-            f"The folder {folder.name}/{place.as_posix()} is missing or cannot be read.",
-            "Put it there, laid out as CoOp describes.",
-        ) from error
-
-
-def _resolve_duplicates(called: Mapping[str, str]) -> Iterable[str]:
-    """The class names of ``called`` (WordNet number -> class name), with the known duplicates renamed."""
-    often = Counter(called.values())
-    return (DUPLICATE_NAMES.get(wnid, name) if often[name] > 1 else name for wnid, name in called.items())
+        message = f"The folder {folder.name}/{place.as_posix()} is missing or cannot be read."
+        raise DataError(message, "Put it there, laid out as CoOp describes.") from error
 
 
 def _check_unique(names: Iterable[str], where: str) -> tuple[str, ...]:
@@ -233,14 +216,15 @@ def _lines(folder: Path, file: str, form: str) -> list[tuple[int, str]]:
     return lines
 
 
+def _line_error(where: str, number: int, form: str, line: str) -> DataError:
+    return DataError(f"{where}, line {number}, should hold {form}; got {line[:80]!r}.", COPY_HINT)
+
+
 def _check_inside(path: str, where: str) -> None:
     parts = Path(path).parts
     if Path(path).is_absolute() or ".." in parts:
         raise DataError(f"{where} points outside its folder: {path[:100]!r}.")
+    whole, *lengths = (len(name.encode(errors="replace")) for name in (path, *parts))
     # for longer names the operating system raises an error instead of finding no file
-    if max(map(_byte_length, parts), default=0) > MAX_NAME_BYTES or _byte_length(path) > MAX_PATH_BYTES:
+    if whole > MAX_PATH_BYTES or max(lengths, default=0) > MAX_NAME_BYTES:
         raise DataError(f"{where} names a picture that no disk can hold: {path[:100]!r}.", COPY_HINT)
-
-
-def _byte_length(name: str) -> int:
-    return len(name.encode(errors="replace"))

@@ -3,12 +3,14 @@
 import difflib
 import importlib.util
 import re
+import runpy
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from rita_demo.data import descriptions
 from rita_demo.records.errors import VocabularyError, did_you_mean
 
 FEWEST_NAMES = 2
@@ -16,25 +18,8 @@ MOST_NAMES = 1200
 LONGEST_NAME = 100  # characters
 _JOINERS = "\u200c\u200d"
 
-_CALTECH101 = """
-face, leopard, motorbike, accordion, airplane, anchor, ant, barrel, bass, beaver, binocular, bonsai,
-brain, brontosaurus, buddha, butterfly, camera, cannon, car side, ceiling fan, cellphone, chair,
-chandelier, cougar body, cougar face, crab, crayfish, crocodile, crocodile head, cup, dalmatian,
-dollar bill, dolphin, dragonfly, electric guitar, elephant, emu, euphonium, ewer, ferry, flamingo,
-flamingo head, garfield, gerenuk, gramophone, grand piano, hawksbill, headphone, hedgehog,
-helicopter, ibis, inline skate, joshua tree, kangaroo, ketch, lamp, laptop, llama, lobster, lotus,
-mandolin, mayfly, menorah, metronome, minaret, nautilus, octopus, okapi, pagoda, panda, pigeon,
-pizza, platypus, pyramid, revolver, rhino, rooster, saxophone, schooner, scissors, scorpion,
-sea horse, snoopy, soccer ball, stapler, starfish, stegosaurus, stop sign, strawberry, sunflower,
-tick, trilobite, umbrella, watch, water lilly, wheelchair, wild cat, windsor chair, wrench, yin yang
-"""
-_DTD = """
-banded, blotchy, braided, bubbly, bumpy, chequered, cobwebbed, cracked, crosshatched, crystalline,
-dotted, fibrous, flecked, freckled, frilly, gauzy, grid, grooved, honeycombed, interlaced, knitted,
-lacelike, lined, marbled, matted, meshed, paisley, perforated, pitted, pleated, polka-dotted, porous,
-potholed, scaly, smeared, spiralled, sprinkled, stained, stratified, striped, studded, swirly, veined,
-waffled, woven, wrinkled, zigzagged
-"""
+_CALTECH101_CREDIT = "Fei-Fei, Fergus, Perona 2004; the list of CoOp (Zhou et al. 2022)"
+_IMAGENET_CREDIT = "Deng et al. 2009; names of Radford et al. 2021 as shipped with open_clip"
 # open_clip's list has two pairs of equal names; here every name means one class
 _IMAGENET_DUPLICATES = {744: "projectile", 836: "sunglass"}
 
@@ -46,63 +31,43 @@ class Vocabulary:
     name: str
     title: str
     credit: str
-    load: Callable[[], tuple[str, ...]]
 
     @property
     def names(self) -> tuple[str, ...]:
         """K class names, underscores of the dataset written as spaces."""
-        return self.load()
+        return _imagenet() if self.name == "imagenet" else _described(self.name)
 
 
-def _listed(text: str) -> Callable[[], tuple[str, ...]]:
-    names = tuple(" ".join(name.split()) for name in text.split(","))
-    return lambda: names
+@cache
+def _described(name: str) -> tuple[str, ...]:
+    """The classes of a file of descriptions, which are in label order."""
+    return tuple(key.replace("_", " ") for key in descriptions.load(name))
 
 
 @cache
 def _imagenet() -> tuple[str, ...]:
     """open_clip's 1000 names, read from one file of it: importing open_clip takes seconds."""
     package = importlib.util.find_spec("open_clip")
-    if package is None or not package.submodule_search_locations:
-        raise VocabularyError(
-            "The ImageNet names come with the package open_clip, which is not installed.",
-            "Install the requirements, or choose another list.",
-        )
-    path = Path(package.submodule_search_locations[0]) / "zero_shot_metadata.py"
-    spec = importlib.util.spec_from_file_location("_open_clip_names", path)
-    assert spec is not None  # true for every .py file
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    names = list(module.IMAGENET_CLASSNAMES)
-    for index, name in _IMAGENET_DUPLICATES.items():
-        names[index] = name
-    return tuple(names)
+    assert package is not None
+    assert package.origin is not None
+    path = Path(package.origin).with_name("zero_shot_metadata.py")
+    names = runpy.run_path(str(path))["IMAGENET_CLASSNAMES"]
+    return tuple(_IMAGENET_DUPLICATES.get(index, name) for index, name in enumerate(names))
 
 
-VOCABULARIES: dict[str, Vocabulary] = {
-    "caltech101": Vocabulary(
-        "caltech101",
-        "Caltech101: 100 kinds of things",
-        "Fei-Fei, Fergus, Perona 2004; the list of CoOp (Zhou et al. 2022)",
-        _listed(_CALTECH101),
-    ),
-    "dtd": Vocabulary("dtd", "DTD: 47 textures", "Describable Textures, Cimpoi et al. 2014", _listed(_DTD)),
-    "imagenet": Vocabulary(
-        "imagenet",
-        "ImageNet: 1000 things and animals",
-        "Deng et al. 2009; names of Radford et al. 2021 as shipped with open_clip",
-        _imagenet,
-    ),
-}
+_ROWS = (
+    Vocabulary("caltech101", "Caltech101: 100 kinds of things", _CALTECH101_CREDIT),
+    Vocabulary("dtd", "DTD: 47 textures", "Describable Textures, Cimpoi et al. 2014"),
+    Vocabulary("imagenet", "ImageNet: 1000 things and animals", _IMAGENET_CREDIT),
+)
+VOCABULARIES: dict[str, Vocabulary] = {row.name: row for row in _ROWS}
 
 
 def vocabulary(name: str) -> Vocabulary:
     """The vocabulary with this name; :class:`VocabularyError` lists the valid names."""
     if name not in VOCABULARIES:
-        raise VocabularyError(
-            f"The vocabulary is one of {', '.join(VOCABULARIES)}; got {_short(name)}.", did_you_mean(name, VOCABULARIES)
-        )
+        message = f"The vocabulary is one of {', '.join(VOCABULARIES)}; got {_short(name)}."
+        raise VocabularyError(message, did_you_mean(name, VOCABULARIES))
     return VOCABULARIES[name]
 
 
@@ -124,35 +89,27 @@ def check_names(entries: Sequence[str]) -> tuple[str, ...]:
     for entry in entries:
         name = _clean(entry)
         if len(name) > LONGEST_NAME:
-            raise VocabularyError(
-                f"A class name has at most {LONGEST_NAME} characters; {_short(name)} has {len(name)}.",
-                "Use a few words, and separate names with commas or new lines.",
-            )
+            message = f"A class name has at most {LONGEST_NAME} characters; {_short(name)} has {len(name)}."
+            raise VocabularyError(message, "Use a few words, and separate names with commas or new lines.")
         if name:
             different.setdefault(name.casefold(), name)
     if len(different) < FEWEST_NAMES:
         got = f"only {_short(next(iter(different.values())))}" if different else "none"
-        raise VocabularyError(
-            f"At least {FEWEST_NAMES} different class names are needed; got {got}.",
-            "Separate names with commas or new lines, for example: cup, crab, camera.",
-        )
+        message = f"At least {FEWEST_NAMES} different class names are needed; got {got}."
+        raise VocabularyError(message, "Separate names with commas or new lines, for example: cup, crab, camera.")
     if len(different) > MOST_NAMES:
-        raise VocabularyError(
-            f"At most {MOST_NAMES} class names can be compared; got {len(different)}.", "Leave some out."
-        )
+        message = f"At most {MOST_NAMES} class names can be compared; got {len(different)}."
+        raise VocabularyError(message, "Leave some out.")
     return tuple(different.values())
 
 
 def duplicates(text: str) -> tuple[str, ...]:
     """The repeated names that :func:`parse_names` drops."""
-    seen: set[str] = set()
-    again: dict[str, str] = {}
-    for entry in _entries(text):
-        name = _clean(entry)
+    seen, again = set[str](), dict[str, str]()
+    for name in filter(None, map(_clean, _entries(text))):
         if name.casefold() in seen:
             again.setdefault(name.casefold(), name)
-        elif name:
-            seen.add(name.casefold())
+        seen.add(name.casefold())
     return tuple(again.values())
 
 
@@ -170,9 +127,8 @@ def index_of(names: Sequence[str], wanted: str) -> int:
     close = difflib.get_close_matches(_folded(wanted), folded, n=3)
     listed = [names[folded.index(name)] for name in close] or names[:5]
     which = "Closest" if close else "The first ones"
-    raise VocabularyError(
-        f"There is no class {_short(wanted)} among the {len(names)}.", f"{which}: {', '.join(map(_short, listed))}."
-    )
+    message = f"There is no class {_short(wanted)} among the {len(names)}."
+    raise VocabularyError(message, f"{which}: {', '.join(map(_short, listed))}.")
 
 
 def _entries(text: str) -> list[str]:

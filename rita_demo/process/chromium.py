@@ -7,15 +7,9 @@ from rita_demo.process import environment
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 #: No network, no graphics card, no sandbox, no first run.
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+_FLAGS = """--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
+--disable-component-update --disable-sync"""
+FLAGS = tuple(_FLAGS.split())
 
 
 def find_chromium() -> str | None:

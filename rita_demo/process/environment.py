@@ -18,23 +18,22 @@ TRUE_WORDS, FALSE_WORDS = ("1", "true", "yes", "on"), ("0", "false", "no", "off"
 
 @dataclass(frozen=True)
 class Variable:
-    """``kind``, ``default`` and ``meaning``: the columns of the table. ``default_value``: its value where it is not
-    set, or empty. ``parse``: text -> value; raises ValueError with the end of a sentence. ``gradio``: Gradio's own variable,
-    which counts where this one is not set."""
+    """``kind`` and ``meaning``: columns of the table. ``default``: its value where it is not set, or empty, and
+    ``shown``: how the table names it. ``parse``: text -> value; raises ValueError with the end of a sentence. ``gradio``:
+    Gradio's own variable, which counts where this one is not set."""
 
     kind: str
-    default: str
+    default: Any
     meaning: str
-    default_value: Any
-    parse: Callable[[str], Any]
+    parse: Callable[[str], Any] = str
     gradio: str = ""
+    shown: str = ""
 
 
 def data_folder() -> Path | None:
     """The folder that holds the datasets: ``RITA_DATA``, else ./data where it exists."""
     named: Path = value("RITA_DATA")
-    unset = named == VARIABLES["RITA_DATA"].default_value
-    return None if unset and not named.is_dir() else named
+    return None if named == VARIABLES["RITA_DATA"].default and not named.is_dir() else named
 
 
 def _boolean(text: str) -> bool:
@@ -67,10 +66,8 @@ def _accounts(text: str) -> Accounts:
         user, colon, password = one.partition(":")
         user = user.strip()
         if not (colon and user and password):
-            raise ValueError(
-                f"is user:password, several of them with commas between; part {number} is not "
-                "(a password cannot hold a comma)"
-            )
+            form = "user:password, several of them with commas between"
+            raise ValueError(f"is {form}; part {number} is not (a password cannot hold a comma)")
         if user in found:
             raise ValueError(f"names a user twice; look at part {number}")
         found[user] = password
@@ -78,48 +75,28 @@ def _accounts(text: str) -> Accounts:
 
 
 VARIABLES: dict[str, Variable] = {
-    "RITA_BACKBONE": Variable(
-        "model", "`embedded`", "the model at the start: `embedded`, `ARCH:TAG` or `ARCH:checkpoint`", "embedded", str
-    ),
-    "RITA_DEVICE": Variable("device", "the fastest", "`cpu`, `cuda`, `cuda:1` or `mps`", None, str),
+    "RITA_BACKBONE": Variable("model", "embedded", "at the start: `embedded`, `ARCH:TAG` or `ARCH:checkpoint`"),
+    "RITA_DEVICE": Variable("device", None, "`cpu`, `cuda`, `cuda:1` or `mps`", shown="the fastest"),
     "RITA_HOST": Variable(
-        "address",
-        "`127.0.0.1`",
-        "where to listen; `0.0.0.0` lets others in. Where it is not set `GRADIO_SERVER_NAME` counts, which Spaces sets",
-        "127.0.0.1",
-        str,
-        gradio="GRADIO_SERVER_NAME",
+        "address", "127.0.0.1", "where to listen; `0.0.0.0` lets others in", gradio="GRADIO_SERVER_NAME"
     ),
-    "RITA_PORT": Variable(
-        "1 to 65535",
-        "`7860`",
-        "the port. Where it is not set `GRADIO_SERVER_PORT` counts",
-        7860,
-        _integer(1, 65535),
-        gradio="GRADIO_SERVER_PORT",
-    ),
-    "RITA_DATA": Variable("folder", "`data`", "the datasets; downloaded ones are stored here", Path("data"), Path),
-    "RITA_RUNS": Variable("folder", "`runs`", "the runs that the page writes and opens", Path("runs"), Path),
+    "RITA_PORT": Variable("1 to 65535", 7860, "the port", _integer(1, 65535), gradio="GRADIO_SERVER_PORT"),
+    "RITA_DATA": Variable("folder", Path("data"), "the datasets; downloaded ones are stored here", Path),
+    "RITA_RUNS": Variable("folder", Path("runs"), "the runs that the page writes and opens", Path),
     "RITA_AUTH": Variable(
-        "accounts",
-        "none",
-        "`user:password[,user2:password2]`: who may see the page. Without it, everybody",
-        (),
-        _accounts,
+        "accounts", (), "`user:password[,user2:password2]`; without them everybody sees the page", _accounts
     ),
-    "RITA_LOG": Variable("`text` or `json`", "`text`", "format of the log on stderr", "text", _log_style),
-    "RITA_GRACE": Variable(
-        "0 to 600", "`5`", "seconds that running events still have after SIGTERM or SIGINT", 5, _integer(0, 600)
-    ),
+    "RITA_LOG": Variable("`text` or `json`", "text", "format of the log on stderr", _log_style),
+    "RITA_GRACE": Variable("0 to 600", 5, "seconds for running events after SIGTERM or SIGINT", _integer(0, 600)),
     "RITA_DEBUG": Variable(
-        "0 or 1", "`0`", "errors in full, messages included: they may contain what a visitor typed", False, _boolean
+        "0 or 1",
+        False,
+        "errors in full, messages included: they may contain what a visitor typed",
+        _boolean,
+        shown="`0`",
     ),
-    "RITA_BROWSER": Variable(
-        "file", "searched", "the Chromium that prints figures, also in the tests and `bench`", None, str
-    ),
-    "RITA_URL": Variable(
-        "address", "none", "a running page that the browser tests use instead of starting one", None, str
-    ),
+    "RITA_BROWSER": Variable("file", None, "the Chromium of printed figures, tests and `bench`", shown="searched"),
+    "RITA_URL": Variable("address", None, "a running page that the browser tests use instead of starting one"),
 }
 
 
@@ -132,7 +109,7 @@ def value(name: str, environ: Mapping[str, str] | None = None) -> Any:
                 return one.parse(text)
             except ValueError as error:
                 raise SettingError(f"{source} {error}.") from None
-    return one.default_value
+    return one.default
 
 
 def check(environ: Mapping[str, str] | None = None) -> None:
@@ -143,5 +120,8 @@ def check(environ: Mapping[str, str] | None = None) -> None:
 
 def markdown_table() -> str:
     rows = ["| variable | type | default | meaning |", "|---|---|---|---|"]
-    rows += [f"| `{name}` | {v.kind} | {v.default} | {v.meaning} |" for name, v in VARIABLES.items()]
+    for name, one in VARIABLES.items():
+        default = one.shown or (f"`{one.default}`" if one.default else "none")
+        also = f". Where it is not set `{one.gradio}` counts" if one.gradio else ""
+        rows.append(f"| `{name}` | {one.kind} | {default} | {one.meaning}{also} |")
     return "\n".join(rows)

@@ -81,26 +81,17 @@ def place(spec: str, function: Callable[..., Any] | None = None) -> str:
 def guest_errors(spec: str) -> Iterator[None]:
     """Turn an exception that arises in the file of ``spec``, or below a call from it, into a :class:`GuestError`.
     Errors of other code, and of a device without memory, pass through."""
-    file = spec.rpartition(":")[0]
+    file = Path(spec.rpartition(":")[0]).absolute()
     try:
         yield
     except DemoError:
         raise
     except Exception as error:
-        line = _line_in(error, Path(file))
-        if line is None or isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if Path(frame.filename).absolute() == file]
+        if isinstance(error, SyntaxError) and error.filename and Path(error.filename).absolute() == file:
+            lines = [error.lineno]
+        if not lines or isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
             raise
-        message = f"{Path(file).name}, line {line}: {type(error).__name__}"
+        message = f"{file.name}, line {lines[-1]}: {type(error).__name__}"
         raise GuestError(message, detail=str(error)) from error
-
-
-def _line_in(error: Exception, file: Path) -> int | None:
-    """The last line of the file that an error's traceback passes, if any."""
-    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).absolute() == file.absolute():
-        return error.lineno
-    lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).absolute() == file.absolute()
-    ]
-    return lines[-1] if lines else None

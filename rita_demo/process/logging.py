@@ -55,8 +55,7 @@ def log_error(message: str, error: BaseException) -> str:
 def log_bad_request(message: str, error: BaseException) -> str:
     """Log malformed user input in one line, with the error's type and place; returns its id in the log."""
     number = secrets.token_hex(4)
-    fields = {"id": number, "error": type(error).__name__, "where": _frames(error)[-1]}
-    LOG.warning(message, extra={"fields": fields})
+    LOG.warning(message, extra={"fields": {"id": number, "error": type(error).__name__, "where": _frames(error)[-1]}})
     return number
 
 

@@ -75,10 +75,8 @@ def _clean_up(page: Any, sessions: Sessions, max_bytes: int) -> None:
 
 
 def drop_closed_sessions(page: Any) -> None:
-    kept = getattr(page, "state_holder", None)  # there is none before the page is served
-    if kept is None:
-        return
-    with kept.lock:
-        for visit in [name for name, state in kept.session_data.items() if state.is_closed]:
-            kept.session_data.pop(visit, None)
-            kept.time_last_used.pop(visit, None)
+    if kept := getattr(page, "state_holder", None):  # there is none before the page is served
+        with kept.lock:
+            for visit in [name for name, state in kept.session_data.items() if state.is_closed]:
+                kept.session_data.pop(visit, None)
+                kept.time_last_used.pop(visit, None)

@@ -22,6 +22,25 @@ _gradio_upload = routes.upload_fn
 _gradio_process_file = gr.UploadButton._process_single_file
 
 
+def patch_gradio() -> None:
+    """Change three things.
+
+    - Lone surrogates in JSON responses are serialised. User input may hold half of an emoji, and an answer may repeat it.
+      UTF-8 cannot encode it: Gradio's writer fails and the visitor's connection breaks. The JSON escape ``\\ud83d`` can.
+    - Addresses that a visitor names in place of a file are never fetched. Gradio only refuses private addresses. Downloads
+      of models and datasets are our own code and still work.
+    - Every upload is written to a temporary folder first, and what is incomplete is deleted. Gradio leaves files behind
+      when a connection breaks, when a file arrives under another name than expected, or when the second of two files
+      cannot be stored. It also makes an empty file for each event with an upload.
+    """
+    setattr(routes, "orjson", _SurrogateSafeJson())  # noqa: B010, an assignment mypy forbids
+    processing_utils.async_ssrf_protected_get = _refuse_fetch
+    processing_utils.async_ssrf_protected_download = _refuse_fetch
+    routes.secure_url_stream_response = _refuse_file
+    routes.upload_fn = _clean_upload
+    setattr(gr.UploadButton, "_process_single_file", _path_only)  # noqa: B010, an assignment mypy forbids
+
+
 class _SurrogateSafeJson:
     """``orjson`` that also writes lone surrogates."""
 
@@ -38,37 +57,12 @@ class _SurrogateSafeJson:
             return json.dumps(value, default=default).encode("ascii")
 
 
-def allow_surrogates() -> None:
-    """Serialise lone surrogates in JSON responses.
-
-    User input may hold half of an emoji, and an answer may repeat it. UTF-8 cannot encode it: Gradio's writer fails and
-    the visitor's connection breaks. The JSON escape ``\\ud83d`` can.
-    """
-    setattr(routes, "orjson", _SurrogateSafeJson())  # noqa: B010, an assignment mypy forbids
-
-
-def disable_remote_fetch() -> None:
-    """Refuse to fetch addresses that a visitor names in place of a file. Gradio only refuses private addresses.
-    Downloads of models and datasets are our own code and still work."""
-    processing_utils.async_ssrf_protected_get = _refuse_fetch
-    processing_utils.async_ssrf_protected_download = _refuse_fetch
-    routes.secure_url_stream_response = _refuse_file
-
-
 async def _refuse_fetch(*args: Any, **kwargs: Any) -> Any:
     raise gr.Error(FETCH_REFUSAL, print_exception=False)
 
 
 async def _refuse_file(*args: Any, **kwargs: Any) -> Any:
     raise HTTPException(status_code=403, detail=FETCH_REFUSAL)
-
-
-def clean_uploads() -> None:
-    """Write every upload to a temporary folder first, and delete what is incomplete. Gradio leaves files behind when a
-    connection breaks, when a file arrives under another name than expected, or when the second of two files cannot be
-    stored. It also makes an empty file for each event with an upload."""
-    routes.upload_fn = _clean_upload
-    setattr(gr.UploadButton, "_process_single_file", _path_only)  # noqa: B010, an assignment mypy forbids
 
 
 def remove_abandoned(upload_dir: str | Path, max_age: float = ABANDONED_SECONDS) -> None:
@@ -99,12 +93,11 @@ async def _clean_upload(
         stored, late, _ = await _gradio_upload(request, folder, *args, **kwargs)
         if late:  # it could not even be renamed inside its folder
             raise HTTPException(400, "This file cannot be stored under its name.")
-        return ([_move_into_place(Path(file), Path(upload_dir)) for file in dict.fromkeys(stored)], [], [])
+        placed = []
+        for file in map(Path, dict.fromkeys(stored)):
+            place = Path(upload_dir, file.parent.name, file.name)
+            place.parent.mkdir(exist_ok=True)
+            placed.append(str(file.replace(place)))
+        return placed, [], []
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _move_into_place(file: Path, upload_dir: Path) -> str:
-    place = upload_dir / file.parent.name / file.name
-    place.parent.mkdir(exist_ok=True)
-    return str(file.replace(place))

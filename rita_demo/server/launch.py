@@ -15,7 +15,7 @@ from rita_demo.process import logging as process_logging
 from rita_demo.process.environment import Accounts
 from rita_demo.process.shutdown import SHUTDOWN, SignalHandler
 from rita_demo.server.cleanup import start_cleanup
-from rita_demo.server.gradio_patches import allow_surrogates, clean_uploads, disable_remote_fetch
+from rita_demo.server.gradio_patches import patch_gradio
 from rita_demo.server.request_limits import RequestLimits
 from rita_demo.ui.page import launch_options
 from rita_demo.ui.session.store import Sessions
@@ -33,9 +33,7 @@ def launch_page(
 ) -> str:
     """Open the page and start its cleanup; returns its address. ``accounts``: names and passwords of those who may see
     it; none: everybody; ``sessions``: the page's sessions, which the cleanup keeps within their limits."""
-    disable_remote_fetch()
-    clean_uploads()
-    allow_surrogates()
+    patch_gradio()
     page.queue(max_size=MAX_QUEUE)
     _, address, _ = page.launch(
         server_name=host,

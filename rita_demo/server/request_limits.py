@@ -30,49 +30,39 @@ BUSY = "The page is busy with what others send. Try again in a moment."
 UNREADABLE = "The page cannot read this request. Reload the page and try again. If it happens again, this number helps to find out why: {}."
 CLOSE_HEADER = {"Connection": "close"}
 
-ONE_SEGMENT, ANY_PATH = "[^/]+", ".*"
-API = "/gradio_api"
-GET_PATHS = (
-    "/",
-    "/config",
-    "/health",
-    "/logout",
-    "/theme.css",
-    "/robots.txt",
-    "/favicon.ico",
-    "/manifest.json",
-    f"/static/{ANY_PATH}",
-    f"/assets/{ANY_PATH}",
-    f"{API}/startup-events",  # what starts the queue: launching asks for it
-    f"{API}/app_id",
-    f"{API}/queue/data",
-    f"{API}/info",  # the endpoints for programs
-    f"{API}/call/{ONE_SEGMENT}/{ONE_SEGMENT}",
-    f"{API}/upload_progress",
-    f"{API}/heartbeat/{ONE_SEGMENT}",
-    f"{API}/file={ANY_PATH}",
-)
+#: Addresses without a body: ``+`` is one part of a path, ``*`` any path. Launching asks for ``startup-events``, which
+#: starts the queue; ``info`` and ``call`` are for programs.
+GET_PATHS = """
+/ /config /health /logout /theme.css /robots.txt /favicon.ico /manifest.json /static/* /assets/*
+/gradio_api/startup-events /gradio_api/app_id /gradio_api/queue/data /gradio_api/info /gradio_api/call/+/+
+/gradio_api/upload_progress /gradio_api/heartbeat/+ /gradio_api/file=*
+"""
 #: address -> maximum bytes of a body
 POST_LIMITS = {
     "/login": SMALL_LIMIT,
-    f"{API}/queue/join": QUEUED_EVENT_LIMIT,
-    f"{API}/run/{ONE_SEGMENT}": DIRECT_EVENT_LIMIT,  # an event in the queue, and one beside it
-    f"{API}/call/v2/{ONE_SEGMENT}": QUEUED_EVENT_LIMIT,  # an endpoint, without gradio_client
-    f"{API}/upload": UPLOAD_LIMIT,
-    f"{API}/cancel": SMALL_LIMIT,
-    f"{API}/reset": SMALL_LIMIT,
+    "/gradio_api/queue/join": QUEUED_EVENT_LIMIT,
+    "/gradio_api/run/+": DIRECT_EVENT_LIMIT,  # an event in the queue, and one beside it
+    "/gradio_api/call/v2/+": QUEUED_EVENT_LIMIT,  # an endpoint, without gradio_client
+    "/gradio_api/upload": UPLOAD_LIMIT,
+    "/gradio_api/cancel": SMALL_LIMIT,
+    "/gradio_api/reset": SMALL_LIMIT,
 }
-_GET_PATTERN = re.compile("|".join(GET_PATHS))
-_POST_PATTERNS = {re.compile(address): most for address, most in POST_LIMITS.items()}
+
+
+def _pattern(address: str) -> re.Pattern[str]:
+    return re.compile(re.escape(address).replace(r"\+", "[^/]+").replace(r"\*", ".*"))
+
+
+_LIMITS = {
+    "GET": {_pattern(address): SMALL_LIMIT for address in GET_PATHS.split()},
+    "POST": {_pattern(address): most for address, most in POST_LIMITS.items()},
+}
 
 
 def body_limit(method: str, path: str) -> int | None:
     """Maximum bytes of a request's body; None: the page has no such address."""
-    if method in ("GET", "HEAD"):
-        return SMALL_LIMIT if _GET_PATTERN.fullmatch(path) else None
-    if method == "POST":
-        return next((most for address, most in _POST_PATTERNS.items() if address.fullmatch(path)), None)
-    return None
+    limits = _LIMITS.get("GET" if method == "HEAD" else method, {})
+    return next((most for address, most in limits.items() if address.fullmatch(path)), None)
 
 
 def too_large_text(limit: int) -> str:
@@ -123,14 +113,11 @@ class RequestLimits:
         except (OSError, MemoryError, ClientDisconnect):
             raise  # not the request's fault, or the client has gone
         except Exception as error:
-            if begun and isinstance(
-                error.__cause__, HTTPException
-            ):  # Gradio listens for a visitor that it does not know
+            if begun and isinstance(error.__cause__, HTTPException):  # Gradio listens for an unknown visitor
                 return await send({"type": "http.response.body", "body": b""})
             if begun or scope["method"] != "POST":
                 raise  # there was no body that could be malformed
-            number = process_logging.log_bad_request("a request that could not be read", error)
-            said = UNREADABLE.format(number)
+            said = UNREADABLE.format(process_logging.log_bad_request("a request that could not be read", error))
             await JSONResponse({"detail": said}, 400, CLOSE_HEADER)(scope, receive, send)
         finally:
             self._bytes_in_use -= mine
@@ -144,10 +131,8 @@ def _path(scope: Scope) -> str:
 
 def _content_length(scope: Scope) -> int:
     """The length that the request states, which may be missing or false."""
-    for name, value in scope["headers"]:
-        if name == b"content-length" and value.isdigit():
-            return int(value[:18])
-    return 0
+    stated = dict(scope["headers"]).get(b"content-length", b"")
+    return int(stated[:18]) if stated.isdigit() else 0
 
 
 async def _drain(receive: Receive) -> None:

@@ -1,15 +1,19 @@
 """Every setting that more than one method uses, once, and the two presets.
 
-A setting is one field of :class:`Settings`. Its range, unit, symbol, label and help sentence are in the field's
-metadata: the page's controls, ``--set name=value``, the exported JSON and docs/settings.md come from this file.
+A setting is one field of :class:`Settings`. Its range, unit, symbol and label are in the field's metadata, its help
+sentence is there or below the field: the page's controls, ``--set name=value``, the exported JSON and docs/settings.md
+come from this file.
 A setting of a single defence or attack is in that one's file and is added by :func:`register`.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
 import math
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from rita_demo.records.errors import SettingError, did_you_mean
@@ -19,20 +23,15 @@ DEFAULT_PROMPT_TEMPLATE = "a photo of a {}."  # what ``hand_prompt="photo"`` say
 
 
 def _setting(
-    group: str, default: Any, label: str, help: str, bounds: tuple[float, float] = (-math.inf, math.inf), **more: Any
+    group: str, default: Any, label: str, help: str = "", bounds: tuple[float, float] | None = None, **more: Any
 ) -> Any:
-    kind = "choice" if "choices" in more else type(default).__name__
-    meta = {"kind": kind, "group": group, "label": label, "help": help, "paper": default}
-    meta |= {"low": bounds[0], "high": bounds[1]} | more
-    return field(default=default, metadata=meta)
+    kind, (low, high) = "choice" if "choices" in more else type(default).__name__, bounds or (-math.inf, math.inf)
+    meta = {"kind": kind, "group": group, "label": label, "help": help, "paper": default, "low": low, "high": high}
+    return field(default=default, metadata=meta | more)
 
 
-_attack = partial(_setting, "attack")
-_views = partial(_setting, "views")
-_prompts = partial(_setting, "prompts")
-_cache = partial(_setting, "cache")
-_transport = partial(_setting, "transport")
-_tuning = partial(_setting, "tuning")
+_GROUPS = ("attack", "views", "prompts", "cache", "transport", "tuning")
+_attack, _views, _prompts, _cache, _transport, _tuning = (partial(_setting, group) for group in _GROUPS)
 
 
 @dataclass(frozen=True, init=False)
@@ -42,210 +41,104 @@ class Settings:
     SettingError: an unknown name, or a value outside its range."""
 
     # --- attack (method.md sections 0 and 3)
-    attack: str = _attack(
-        "pgd",
-        "Attack",
-        "How the picture is changed to fool CLIP.",
-        choices=("pgd",),  # the registry of attacks sets the others
-    )
-    budget: int = _attack(
-        4, "Strength", "No pixel value moves by more than this.", paper=1, bounds=(0, 64), symbol="ε", unit="/255"
-    )
-    steps: int = _attack(7, "Steps", "How many gradient steps the attacker takes.", bounds=(1, 100))
-    attack_seed: int = _attack(0, "Attack seed", "Fixes the attack's random start.", bounds=(0, 2**31 - 1))
-    attack_views: int = _attack(
-        16,
-        "Views per step",
-        "How many new crops the attacks through crops and through the defence use in every step.",
-        bounds=(1, 64),
-    )
-    adversarial_roundtrip: str = _attack(
-        "round",
-        "Back to 8 bit",
-        "A picture on disk has 256 levels; the attack must survive rounding to them.",
-        paper="truncate",
-        choices=("round", "truncate"),
-    )
-    square: str = _attack(
-        "picture",
-        "Attacked square",
-        "Attack at the picture's own sharpness (up to 448 px) or at the model's input size.",
-        paper="model",
-        choices=("picture", "model"),
-    )
+    # the registry of attacks sets the other choices
+    attack: str = _attack("pgd", "Attack", choices=("pgd",))
+    """How the picture is changed to fool CLIP."""
+    budget: int = _attack(4, "Strength", paper=1, bounds=(0, 64), symbol="ε", unit="/255")
+    """No pixel value moves by more than this."""
+    steps: int = _attack(7, "Steps", bounds=(1, 100))
+    """How many gradient steps the attacker takes."""
+    attack_seed: int = _attack(0, "Attack seed", bounds=(0, 2**31 - 1))
+    """Fixes the attack's random start."""
+    attack_views: int = _attack(16, "Views per step", bounds=(1, 64))
+    """How many new crops the attacks through crops and through the defence use in every step."""
+    adversarial_roundtrip: str = _attack("round", "Back to 8 bit", paper="truncate", choices=("round", "truncate"))
+    """A picture on disk has 256 levels; the attack must survive rounding to them."""
+    square: str = _attack("picture", "Attacked square", paper="model", choices=("picture", "model"))
+    """Attack at the picture's own sharpness (up to 448 px) or at the model's input size."""
     # in the attack's group because it belongs to the attacked model; Ensemble and MTA use it too
-    hand_prompt: str = _attack(
-        "photo",
-        "CLIP's sentence",
-        "The sentence around a class name for CLIP, the attacks on it, Ensemble and MTA: “a photo of a …”, or the one that "
-        "CoOp wrote for the dataset, where it has one.",
-        choices=("photo", "dataset"),
-        kind="sentence",
-    )
+    hand_prompt: str = _attack("photo", "CLIP's sentence", choices=("photo", "dataset"), kind="sentence")
+    """The sentence around a class name for CLIP, the attacks on it, Ensemble and MTA: “a photo of a …”, or the one that
+    CoOp wrote for the dataset, where it has one."""
     # --- views (row 2)
-    views: int = _views(64, "Views", "How many crops of the picture are encoded.", bounds=(1, 256), symbol="N")
-    view_seed: int = _views(0, "View seed", "Fixes which crops are drawn.", bounds=(0, 2**31 - 1))
-    view_scale: float = _views(
-        0.08, "Smallest crop", "The smallest share of the picture's area that a crop may cover.", bounds=(0.01, 1.0)
-    )
-    views_augmix: bool = _views(
-        False,
-        "AugMix",
-        "Also mix colour and shape changes into every crop (the paper does so on all sets).",
-        paper=True,
-    )
+    views: int = _views(64, "Views", bounds=(1, 256), symbol="N")
+    """How many crops of the picture are encoded."""
+    view_seed: int = _views(0, "View seed", bounds=(0, 2**31 - 1))
+    """Fixes which crops are drawn."""
+    view_scale: float = _views(0.08, "Smallest crop", bounds=(0.01, 1.0))
+    """The smallest share of the picture's area that a crop may cover."""
+    views_augmix: bool = _views(False, "AugMix", paper=True)
+    """Also mix colour and shape changes into every crop (the paper does so on all sets)."""
     # --- prompts (row 3)
-    prompts: int = _prompts(
-        4, "Prompts per class", "How many sentences describe each class.", bounds=(1, 32), symbol="M"
-    )
-    context_init: str = _prompts(
-        "templates",
-        "Prompt start",
-        "Different hand-written sentences, or one sentence with small noise.",
-        paper="noise",
-        choices=("noise", "templates"),
-    )
-    context_seed: int = _prompts(0, "Prompt seed", "Fixes the noise on the prompts.", bounds=(0, 2**31 - 1))
+    prompts: int = _prompts(4, "Prompts per class", bounds=(1, 32), symbol="M")
+    """How many sentences describe each class."""
+    context_init: str = _prompts("templates", "Prompt start", paper="noise", choices=("noise", "templates"))
+    """Different hand-written sentences, or one sentence with small noise."""
+    context_seed: int = _prompts(0, "Prompt seed", bounds=(0, 2**31 - 1))
+    """Fixes the noise on the prompts."""
     descriptions: str = _prompts(
         "built_in_mean",
         "Class descriptions",
-        "Written sentences about each class as further prompts, which the prompt update does not change: each by itself, "
-        "or their mean as one prompt (only where every class has some).",
         paper="built_in",
         choices=("none", "built_in", "built_in_mean"),
         kind="file",
     )
+    """Written sentences about each class as further prompts, which the prompt update does not change: each by itself,
+    or their mean as one prompt (only where every class has some)."""
     # --- confident views and memory (rows 8-11)
-    max_entropy: float = _cache(
-        0.4,
-        "Confidence limit",
-        "A view enters the memory only if its entropy is at most this, in the unit below.",
-        paper=0.8,
-        bounds=(0.0, 10.0),
-        symbol="γ",
-    )
-    entropy_unit: str = _cache(
-        "share_of_log_k",
-        "Unit of the limit",
-        "0.8 nats mean something else for 47 classes than for 1000; a share of log K does not.",
-        paper="nats",
-        choices=("nats", "share_of_log_k"),
-    )
-    slots: int = _cache(
-        3, "Places per class", "How many views the memory keeps for each class.", bounds=(1, 32), symbol="J"
-    )
-    cache_weight: float = _cache(
-        0.1,
-        "Weight of the memory",
-        "The weight of the transport cost to the memory; that of the cost to the prompts is 1.",
-        bounds=(0.0, 10.0),
-        symbol="α",
-    )
-    empty_class: str = _cache(
-        "text_mean",
-        "Class without memory",
-        "The cost of a class without a cached view: zero (an advantage for such classes) or the cost to its mean prompt.",
-        paper="zero",
-        choices=("zero", "text_mean"),
-    )
-    completion: str = _cache(
-        "smallest_rotation",
-        "Alignment",
-        "The alignment fixes one direction only. The others are filled by rounding noise of an SVD, or rotated as little as possible.",
-        paper="svd",
-        choices=("svd", "smallest_rotation"),
-    )
-    order: str = _cache(
-        "predict_first",
-        "Order",
-        "Whether a picture enters the memory before or after its own decision.",
-        paper="update_first",
-        choices=("update_first", "predict_first"),
-    )
-    cache_text: str = _cache(
-        "initial",
-        "Prompts for the memory",
-        "Find the confident views with the initial prompts, or with those tuned on this picture.",
-        choices=("initial", "tuned"),
-    )
-    views_per_image: int = _cache(
-        1,
-        "Views from one picture",
-        "How many views of one picture may enter the memory; 0 means no limit.",
-        paper=0,
-        bounds=(0, 256),
-    )
-    protocol: str = _cache(
-        "stream",
-        "Cache scope",
-        "No memory, one that is emptied before every picture, or one that is kept from picture to picture.",
-        choices=("off", "reset", "stream"),
-    )
+    max_entropy: float = _cache(0.4, "Confidence limit", paper=0.8, bounds=(0.0, 10.0), symbol="γ")
+    """A view enters the memory only if its entropy is at most this, in the unit below."""
+    entropy_unit: str = _cache("share_of_log_k", "Unit of the limit", paper="nats", choices=("nats", "share_of_log_k"))
+    """0.8 nats mean something else for 47 classes than for 1000; a share of log K does not."""
+    slots: int = _cache(3, "Places per class", bounds=(1, 32), symbol="J")
+    """How many views the memory keeps for each class."""
+    cache_weight: float = _cache(0.1, "Weight of the memory", bounds=(0.0, 10.0), symbol="α")
+    """The weight of the transport cost to the memory; that of the cost to the prompts is 1."""
+    empty_class: str = _cache("text_mean", "Class without memory", paper="zero", choices=("zero", "text_mean"))
+    """The cost of a class without a cached view: zero (an advantage for such classes) or the cost to its mean prompt."""
+    completion: str = _cache("smallest_rotation", "Alignment", paper="svd", choices=("svd", "smallest_rotation"))
+    """The alignment fixes one direction only. The others are filled by rounding noise of an SVD, or rotated as little
+    as possible."""
+    order: str = _cache("predict_first", "Order", paper="update_first", choices=("update_first", "predict_first"))
+    """Whether a picture enters the memory before or after its own decision."""
+    cache_text: str = _cache("initial", "Prompts for the memory", choices=("initial", "tuned"))
+    """Find the confident views with the initial prompts, or with those tuned on this picture."""
+    views_per_image: int = _cache(1, "Views from one picture", paper=0, bounds=(0, 256))
+    """How many views of one picture may enter the memory; 0 means no limit."""
+    protocol: str = _cache("stream", "Cache scope", choices=("off", "reset", "stream"))
+    """No memory, one that is emptied before every picture, or one that is kept from picture to picture."""
     # --- transport (rows 4-7, section 7)
     entropy_weight: float = _transport(
-        0.01,
-        "Entropic regularisation",
-        "Large: every view is moved to all prompts equally. Small: every view is moved to the prompts it fits.",
-        paper=0.1,
-        bounds=(0.001, 10.0),
-        symbol="λ",
-        log=True,
+        0.01, "Entropic regularisation", paper=0.1, bounds=(0.001, 10.0), symbol="λ", log=True
     )
-    objective: str = _transport(
-        "linear",
-        "Cost of a class",
-        "The plain transport cost, or the cost with an entropy term. Equation 6 of the paper has the term λ h(T) inside "
-        "the cost; “plain cost” is our reading of it.",
-        choices=("linear", "entropic", "kl"),
-    )
-    transported_mass: float = _transport(
-        0.35,
-        "Transported mass",
-        "Below 1, each class may leave out the views that fit it worst.",
-        paper=1.0,
-        bounds=(0.05, 1.0),
-        symbol="ρ",
-    )
+    """Large: every view is moved to all prompts equally. Small: every view is moved to the prompts it fits."""
+    objective: str = _transport("linear", "Cost of a class", choices=("linear", "entropic", "kl"))
+    """The plain transport cost, or the cost with an entropy term. Equation 6 of the paper has the term λ h(T) inside
+    the cost; “plain cost” is our reading of it."""
+    transported_mass: float = _transport(0.35, "Transported mass", paper=1.0, bounds=(0.05, 1.0), symbol="ρ")
+    """Below 1, each class may leave out the views that fit it worst."""
     view_weight: str = _transport(
-        "area",
-        "Weight of a view",
-        "All views equal; or more weight for confident views, for views that agree with their neighbours, for views that "
-        "show less of the picture (an attack on the whole picture moves them less), or for views that show more.",
-        paper="uniform",
-        choices=("uniform", "confidence", "agreement", "area", "shown"),
+        "area", "Weight of a view", paper="uniform", choices=("uniform", "confidence", "agreement", "area", "shown")
     )
-    step_back: float = _transport(
-        0.0,
-        "Step back",
-        "Experimental, not in the paper. How far every view is moved against the offset of the whole picture from its "
-        "crops: an attack on the whole picture causes such an offset, and one that knows the step turns it around.",
-        bounds=(0.0, 10.0),
-        symbol="κ",
-    )
-    sinkhorn_tolerance: float = _transport(
-        1e-6,
-        "Sinkhorn tolerance",
-        "Stop when the largest error of the plan's marginals is at most this (fraction of the total mass).",
-        bounds=(1e-9, 1e-2),
-        log=True,
-    )
-    sinkhorn_iterations: int = _transport(
-        1000, "Sinkhorn limit", "Stop after at most this many iterations.", bounds=(1, 100_000)
-    )
+    """All views equal; or more weight for confident views, for views that agree with their neighbours, for views that
+    show less of the picture (an attack on the whole picture moves them less), or for views that show more."""
+    step_back: float = _transport(0.0, "Step back", bounds=(0.0, 10.0), symbol="κ")
+    """Experimental, not in the paper. How far every view is moved against the offset of the whole picture from its
+    crops: an attack on the whole picture causes such an offset, and one that knows the step turns it around."""
+    sinkhorn_tolerance: float = _transport(1e-6, "Sinkhorn tolerance", bounds=(1e-9, 1e-2), log=True)
+    """Stop when the largest error of the plan's marginals is at most this (fraction of the total mass)."""
+    sinkhorn_iterations: int = _transport(1000, "Sinkhorn limit", bounds=(1, 100_000))
+    """Stop after at most this many iterations."""
     # --- prompt update (row 13)
-    tuning_steps: int = _tuning(
-        1, "Tuning steps", "How often the prompts are adjusted to this picture.", bounds=(0, 20), symbol="s"
-    )
-    tuning_rate: float = _tuning(0.005, "Step length", "AdamW's learning rate on the contexts.", bounds=(0.0, 1.0))
-    tuning_loss: str = _tuning(
-        "marginal",
-        "Tuning loss",
-        "What the update lowers: entropy of the mean answer, mean entropy of the answers, entropy over transport costs, or nothing.",
-        choices=("marginal", "pointwise", "transport", "none"),
-    )
-    subset_size: int = _tuning(
-        64, "Views in the loss", "The loss uses this many of the most confident views.", bounds=(1, 256), symbol="S"
-    )
+    tuning_steps: int = _tuning(1, "Tuning steps", bounds=(0, 20), symbol="s")
+    """How often the prompts are adjusted to this picture."""
+    tuning_rate: float = _tuning(0.005, "Step length", bounds=(0.0, 1.0))
+    """AdamW's learning rate on the contexts."""
+    tuning_loss: str = _tuning("marginal", "Tuning loss", choices=("marginal", "pointwise", "transport", "none"))
+    """What the update lowers: entropy of the mean answer, mean entropy of the answers, entropy over transport costs, or
+    nothing."""
+    subset_size: int = _tuning(64, "Views in the loss", bounds=(1, 256), symbol="S")
+    """The loss uses this many of the most confident views."""
     # --- own settings of single defences and attacks
     own: tuple[tuple[str, Any], ...] = ()
 
@@ -284,11 +177,25 @@ class Settings:
         return tuple(n for n in SETTINGS if getattr(self, n) != getattr(other, n))
 
 
+def _sentences_below_fields(owner: type) -> dict[str, str]:
+    """Field -> the string that stands below it in the source of a class."""
+    (definition,) = ast.parse(inspect.getsource(owner)).body
+    assert isinstance(definition, ast.ClassDef)
+    return {
+        ast.unparse(one.target): " ".join(ast.literal_eval(below.value).split())
+        for one, below in pairwise(definition.body)
+        if isinstance(one, ast.AnnAssign) and isinstance(below, ast.Expr)
+    }
+
+
 _CORE: tuple[str, ...] = tuple(f.name for f in fields(Settings) if f.metadata)
 _FLAT_NAMES: dict[str, str] = {}  # "ensemble.average" -> "ensemble_average"
 #: Every setting by name: the fields of Settings, then the own settings that defences and attacks register.
+_HELP = _sentences_below_fields(Settings)
 SETTINGS: dict[str, Setting] = {
-    f.name: Setting(name=f.name, default=f.default, **f.metadata) for f in fields(Settings) if f.metadata
+    f.name: replace(Setting(name=f.name, default=f.default, **f.metadata), help=f.metadata["help"] or _HELP[f.name])
+    for f in fields(Settings)
+    if f.metadata
 }
 
 
@@ -296,10 +203,8 @@ def get_setting(name: str) -> Setting:
     """The setting of that name (flat or dotted), or a :class:`SettingError` that lists the valid ones."""
     name = _FLAT_NAMES.get(name, name)
     if name not in SETTINGS:
-        raise SettingError(
-            f"There is no setting {short_repr(name)}.",
-            did_you_mean(name, SETTINGS, f"Settings: {', '.join(SETTINGS)}."),
-        )
+        hint = did_you_mean(name, SETTINGS, f"Settings: {', '.join(SETTINGS)}.")
+        raise SettingError(f"There is no setting {short_repr(name)}.", hint)
     return SETTINGS[name]
 
 
@@ -353,7 +258,6 @@ def parse_assignment(text: str) -> tuple[str, Any]:
 def preset(name: str) -> Settings:
     """A preset by name, or a :class:`SettingError` that lists the valid ones."""
     if name not in PRESETS:
-        raise SettingError(
-            f"The preset is one of {', '.join(PRESETS)}; got {short_repr(name)}.", did_you_mean(name, PRESETS)
-        )
+        message = f"The preset is one of {', '.join(PRESETS)}; got {short_repr(name)}."
+        raise SettingError(message, did_you_mean(name, PRESETS))
     return PRESETS[name]

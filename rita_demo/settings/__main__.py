@@ -16,26 +16,21 @@ KINDS = {"bool": "true, false", "file": "the path of a file", "sentence": "a sen
 
 
 def as_markdown() -> str:
-    return "\n".join([HEAD, *(_table(group, title) for group, title in GROUPS.items())])
-
-
-def _table(group: str, title: str) -> str:
-    rows = [_row(setting) for setting in SETTINGS.values() if setting.group == group]
-    head = "| setting | symbol | values | default | paper | what it is |\n|---|---|---|---|---|---|"
-    return f"## {title}\n\n{head}\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    tables = [HEAD]
+    for group, title in GROUPS.items():
+        rows = [_row(setting) for setting in SETTINGS.values() if setting.group == group]
+        head = "| setting | symbol | values | default | paper | what it is |\n|---|---|---|---|---|---|"
+        tables.append(f"## {title}\n\n{head}\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows))
+    return "\n".join(tables)
 
 
 def _row(setting: Setting) -> tuple[str, ...]:
+    values = ", ".join([*(f"`{choice}`" for choice in setting.choices), *filter(None, [KINDS.get(setting.kind)])])
+    if setting.kind in ("int", "float"):
+        values = f"{format_limit(setting.low)} to {format_limit(setting.high)} {setting.unit}".strip()
     paper = "same" if setting.paper == setting.default else _value(setting.paper)
     sentence = f"{setting.label}. {setting.help}"
-    return f"`{setting.name}`", setting.symbol, _values(setting), _value(setting.default), paper, sentence
-
-
-def _values(setting: Setting) -> str:
-    choices = [f"`{choice}`" for choice in setting.choices]
-    if setting.kind in ("int", "float"):
-        return f"{format_limit(setting.low)} to {format_limit(setting.high)} {setting.unit}".strip()
-    return ", ".join([*choices, *([KINDS[setting.kind]] if setting.kind in KINDS else [])])
+    return f"`{setting.name}`", setting.symbol, values, _value(setting.default), paper, sentence
 
 
 def _value(value: Any) -> str:

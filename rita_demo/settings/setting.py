@@ -7,6 +7,7 @@ from typing import Any
 from rita_demo.records.errors import SettingError, did_you_mean
 
 MAX_WORD_LENGTH = 40  # characters of a text that is written on a picture
+_BOOLEANS = {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}
 MAX_SENTENCE_LENGTH = 200  # characters of a prompt with its {}: the model reads about 70 tokens
 
 
@@ -41,36 +42,31 @@ class Setting:
             object.__setattr__(self, "paper", self.default)
 
     def parse(self, value: Any) -> Any:
-        """Turn what came from a slider or a terminal into a valid value. Raises SettingError: naming the setting, what
-        is allowed and what came."""
+        """A valid value from a slider or a terminal. Raises SettingError: the setting, what is allowed and what came."""
         if self.kind in ("int", "float"):
             return self._parse_number(value)
+        if self.kind == "bool" and str(value).lower() in _BOOLEANS:
+            return _BOOLEANS[str(value).lower()]
         listed, text = " or ".join(self.choices), value if isinstance(value, str) else ""
         if self.kind == "bool":
-            known = {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}
-            if str(value).lower() in known:
-                return known[str(value).lower()]
             allowed, valid = "true or false", False
         elif self.kind == "file":
             allowed, valid = f"{listed} or the path of a file", bool(text.strip()) and "\0" not in text
         elif self.kind == "sentence":
-            allowed = (
-                f"{listed}, or a sentence of at most {MAX_SENTENCE_LENGTH} characters with one {{}} for the class name"
-            )
-            written = text.count("{}") == 1 and text.isprintable() and len(text) <= MAX_SENTENCE_LENGTH
-            valid = text in self.choices or written
+            form = f"a sentence of at most {MAX_SENTENCE_LENGTH} characters with one {{}} for the class name"
+            allowed = f"{listed}, or {form}"
+            valid = text.count("{}") == 1 and text.isprintable() and len(text) <= MAX_SENTENCE_LENGTH
         elif self.kind == "word":
             allowed = f"{listed}, or a text of at most {MAX_WORD_LENGTH} characters"
             valid = len(text.strip()) > 0 and len(text) <= MAX_WORD_LENGTH and text.isprintable()
         else:
-            allowed, valid = f"one of {', '.join(self.choices)}", text in self.choices
-        if valid:
+            allowed, valid = f"one of {', '.join(self.choices)}", False
+        if valid or text in self.choices:
             return text
         raise SettingError(f"{self.name} is {allowed}; got {short_repr(value)}.", did_you_mean(value, self.choices))
 
     def parse_untrusted(self, value: Any) -> Any:
-        """The same for untrusted input: one of the choices, never a path on this machine. Raises SettingError: as
-        :meth:`parse`."""
+        """The same for untrusted input: one of the choices, never a path on this machine."""
         if self.kind == "file" and value not in self.choices:
             raise SettingError(f"{self.name} is one of {', '.join(self.choices)}; got {short_repr(value)}.")
         return self.parse(value)
@@ -84,9 +80,8 @@ class Setting:
         if math.isfinite(number) and self.low <= number <= self.high and not (whole and number != int(number)):
             return int(number) if whole else number
         limits = f"from {format_limit(self.low)} to {format_limit(self.high)}"
-        raise SettingError(
-            f"{self.name} is {'a whole number' if whole else 'a number'} {limits}; got {short_repr(value)}."
-        )
+        form = "a whole number" if whole else "a number"
+        raise SettingError(f"{self.name} is {form} {limits}; got {short_repr(value)}.")
 
 
 def format_limit(limit: float) -> str:

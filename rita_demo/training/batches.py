@@ -13,10 +13,31 @@ from open_clip import SimpleTokenizer
 from torch import Tensor
 from torch.nn import functional as F
 
-from rita_demo.training.corpus import Corpus
+from rita_demo.training.corpus import DTD_NAMES, Corpus
 from rita_demo.training.model_config import normalised
-from rita_demo.training.names import DTD_NAMES, FIRST_TEMPLATE_SHARE, TEMPLATES, TEXTURE_TEMPLATES
-from rita_demo.training.recipe import Recipe
+from rita_demo.training.recipe import Recipe, picture_size
+
+FIRST_TEMPLATE_SHARE = 0.4  # the first template is that of the validation accuracy
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(text.split(" | "))
+
+
+# from CLIP's published lists (Radford et al. 2021), or plain English
+TEMPLATES = _split(
+    "a photo of a {}. | a photo of the {}. | {} | a {}. | a picture of a {}. | itap of a {}. | "
+    "a bad photo of the {}. | a good photo of a {}. | a photo of the large {}. | a photo of the small {}. | "
+    "a close-up photo of a {}. | a cropped photo of a {}. | a bright photo of a {}. | a dark photo of the {}. | "
+    "a blurry photo of a {}. | a low resolution photo of a {}. | a photo of one {}. | a photo of my {}. | "
+    "an image of a {}. | this is a {}. | there is a {} in the picture. | a photo showing a {}. | "
+    "a jpeg corrupted photo of a {}. | a {} in a video game. | art of the {}. | a origami {}. | a rendering of a {}."
+)
+TEXTURE_TEMPLATES = _split(
+    "a photo of a {}. | a photo of a {} texture. | a photo of a {} pattern. | a photo of a {} thing. | "
+    "a photo of a {} object. | a photo of the {} texture. | {} texture. | {} | a {} surface. | "
+    "a close-up photo of a {} surface. | something {}. | a {} material."
+)
 
 
 @dataclass(frozen=True)
@@ -45,22 +66,24 @@ class Sampler:
         self.groups = list(corpus.groups)
         self.weights = np.array([recipe.group_weights.get(group, 1.0) for group in self.groups])
         self.focused = np.array([group in recipe.focus_groups for group in self.groups])
-        self.picture_probabilities = [self.class_balanced(corpus.groups[group]) for group in self.groups]
+        self.picture_probabilities = []  # in each group: the weight of a class is the root of its size
+        for group in self.groups:
+            label = corpus.label[corpus.groups[group]]
+            weight = np.where(label < 0, 1.0, 1 / np.sqrt(np.bincount(label + 1)[label + 1]))
+            self.picture_probabilities.append(weight / weight.sum())
 
-    def class_balanced(self, pictures: np.ndarray) -> np.ndarray:
-        """Probability of each picture in its group: the weight of a class is the root of its size."""
-        label = self.corpus.label[pictures]
-        count = np.bincount(label + 1)[label + 1]
-        weight = np.where(label < 0, 1.0, 1 / np.sqrt(count))
-        return weight / weight.sum()
+    def crops(self, progress: float, generator: np.random.Generator) -> tuple[np.ndarray, Tensor]:
+        """The numbers (B,) and crops (B, 3, S, S) float32 in [0, 1] of the pictures of a batch."""
+        recipe, chosen = self.recipe, self.pictures(progress, generator)
+        size = picture_size(recipe, progress)
+        crops = [crop(self.corpus.picture(n), size, recipe.smallest_crop, generator) for n in chosen]
+        return chosen, recolour(torch.stack(crops), recipe.colour, recipe.grey, generator)
 
-    def draw(self, step: int, progress: float, size: int) -> Batch:
-        """The batch of a step, with pictures of `size` pixels."""
+    def draw(self, step: int, progress: float) -> Batch:
+        """The batch of a step."""
         recipe, corpus = self.recipe, self.corpus
         generator = np.random.default_rng([self.seed, step])
-        chosen = self.pictures(progress, generator)
-        crops = [crop(corpus.picture(n), size, recipe.smallest_crop, generator) for n in chosen]
-        pixels = recolour(torch.stack(crops), recipe.colour, recipe.grey, generator)
+        chosen, pixels = self.crops(progress, generator)
         label = corpus.label[chosen]
         classes, inverse = np.unique(label[label >= 0], return_inverse=True)
         others = np.setdiff1d(np.arange(len(corpus.names)), classes, assume_unique=True)

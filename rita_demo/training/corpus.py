@@ -7,6 +7,7 @@ offsets and sizes. Its name is a hash of the list of files, so that new pictures
 import csv
 import hashlib
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +18,16 @@ from PIL import Image
 
 from rita_demo.data import descriptions, textures
 from rita_demo.data.datasets import DATASETS, load_split
+from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.records.errors import DemoError
-from rita_demo.training.names import DTD_NAMES, content_words, display_name
 
 LONGEST_SHORT_SIDE = 160
 SUFFIXES = {".jpg", ".jpeg", ".png"}
+DTD_NAMES = VOCABULARIES["dtd"].names
+#: Misleading folder names -> class names.
+RENAMED = {"ear": "ear of corn", "upright": "upright piano", "slot": "slot machine", "file": "filing cabinet"}
+RENAMED |= {"boxer": "boxer dog", "rock beauty": "rock beauty fish", "chime": "wind chime", "organ": "pipe organ"}
+RENAMED |= {"reel": "fishing reel"}
 
 
 @dataclass(frozen=True)
@@ -56,9 +62,14 @@ class Corpus:
 
     def picture(self, number: int) -> np.ndarray:
         """Picture `number` as a uint8 view (H, W, 3)."""
-        height, width = self.size[number]
-        begin = self.begin[number]
+        (height, width), begin = self.size[number], self.begin[number]
         return self.pixels[begin : begin + height * width * 3].reshape(height, width, 3)
+
+
+def display_name(folder: str, rename: bool = False) -> str:
+    """A folder name as words (`Soy_Milk_carton` -> `soy milk carton`); `rename` replaces misleading ones."""
+    name = re.sub(r"\s+", " ", folder.replace("_", " ")).strip().lower()
+    return RENAMED.get(name, name) if rename else name
 
 
 def coop_split(data: Path, name: str, part: str) -> list[tuple[Path, str]]:
@@ -75,8 +86,8 @@ def coop_split(data: Path, name: str, part: str) -> list[tuple[Path, str]]:
 
 def sources(data: Path) -> list[Source]:
     """Every training picture under `data`, in a fixed order."""
-    found = [Source(path, "caltech101", (name,)) for path, name in coop_split(data, "caltech101", "train")]
-    found += [Source(path, "dtd", (name,)) for path, name in coop_split(data, "dtd", "train")]
+    sets = ("caltech101", "dtd")
+    found = [Source(path, group, (name,)) for group in sets for path, name in coop_split(data, group, "train")]
     found += imagenet_pictures(data / "imagenet-one-per-class")
     for path in pictures(data / "oxford-pets-sample"):
         breed = display_name(path.stem.rpartition("_")[0])
@@ -89,10 +100,8 @@ def sources(data: Path) -> list[Source]:
         for path in pictures(folder):
             found.append(Source(path, folder.name, (display_name(path.parent.name, rename=True),)))
     if not found:
-        raise DemoError(
-            f"No training pictures were found under {data}.",
-            "Expected caltech-101/ and dtd/ in CoOp's layout, or extra/SET/CLASS/*.jpg.",
-        )
+        hint = "Expected caltech-101/ and dtd/ in CoOp's layout, or extra/SET/CLASS/*.jpg."
+        raise DemoError(f"No training pictures were found under {data}.", hint)
     return found
 
 
@@ -103,9 +112,7 @@ def pictures(folder: Path) -> list[Path]:
 
 def imagenet_pictures(folder: Path) -> list[Source]:
     """`n01440764_tench.jpg` files; with all 1,000 present, open_clip's names are added (same order)."""
-    files = pictures(folder)
-    official = open_clip.IMAGENET_CLASSNAMES
-    found = []
+    files, official, found = pictures(folder), open_clip.IMAGENET_CLASSNAMES, []
     for number, path in enumerate(files):
         names = [display_name(path.stem.partition("_")[2])]
         if len(files) == len(official):
@@ -123,15 +130,10 @@ def captioned_pictures(folder: Path) -> list[Source]:
     return [Source(folder / file, folder.name, (), tuple(captions)) for file, captions in by_file.items()]
 
 
-def drawn_textures(per_class: int) -> list[Source]:
-    """The first drawn textures of the training seeds, class after class within a seed."""
-    seeds = textures.seeds("train")[:per_class]
-    return [Source((name, seed), "textures", (name,)) for seed in seeds for name in DTD_NAMES]
-
-
 def load_corpus(data: Path, cache: Path, drawn: int = 0) -> Corpus:
     """Index the training pictures under `data` and `drawn` textures per class; decode them once into `cache`."""
-    found = sources(data) + drawn_textures(drawn)
+    found, seeds = sources(data), textures.seeds("train")[:drawn]
+    found += [Source((name, seed), "textures", (name,)) for seed in seeds for name in DTD_NAMES]
     pixels, begin, size = decode_pictures(found, cache)
     names: list[tuple[str, ...]] = []
     home: list[set[str]] = []  # the groups of every name
@@ -169,7 +171,9 @@ def load_corpus(data: Path, cache: Path, drawn: int = 0) -> Corpus:
 
 def ambiguous_pairs(names: list[tuple[str, ...]], home: list[set[str]]) -> np.ndarray:
     """(C', C') bool: two different classes that share a word and no data set ("dog", "beagle dog")."""
-    words = [content_words(" ".join(entry)) for entry in names]
+    # words that count are longer than two letters; a plural s does not
+    found = [re.findall(r"[a-z]{3,}", " ".join(entry).lower()) for entry in names]
+    words = [{word.rstrip("s") for word in entry if word not in {"and", "the"}} for entry in found]
     matrix = [[not a.isdisjoint(b) and x.isdisjoint(y) for b, y in zip(words, home)] for a, x in zip(words, home)]
     return np.array(matrix)
 
@@ -193,8 +197,7 @@ def decode_pictures(found: list[Source], cache: Path) -> tuple[np.ndarray, np.nd
     listing = "\n".join(
         f"{o.name} {o.stat().st_size}" if isinstance(o, Path) else "drawn {} {}".format(*o) for o in origins
     )
-    key = hashlib.sha256(f"{LONGEST_SHORT_SIDE}\n{listing}".encode()).hexdigest()[:16]
-    folder = cache / key
+    folder = cache / hashlib.sha256(f"{LONGEST_SHORT_SIDE}\n{listing}".encode()).hexdigest()[:16]
     if not (folder / "index.npz").is_file():
         folder.mkdir(parents=True, exist_ok=True)
         sizes = []
@@ -207,5 +210,4 @@ def decode_pictures(found: list[Source], cache: Path) -> tuple[np.ndarray, np.nd
         np.savez(folder / "partial.npz", begin=np.concatenate([[0], ends[:-1]]), size=size)
         os.replace(folder / "partial.npz", folder / "index.npz")
     index = np.load(folder / "index.npz")
-    pixels = np.memmap(folder / "pixels.bin", dtype=np.uint8, mode="r")
-    return pixels, index["begin"], index["size"]
+    return np.memmap(folder / "pixels.bin", dtype=np.uint8, mode="r"), index["begin"], index["size"]

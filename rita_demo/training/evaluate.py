@@ -1,8 +1,11 @@
 """Zero-shot accuracy of a model in training, on small validation splits in memory."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
+import open_clip
 import torch
 from open_clip import CLIP, SimpleTokenizer
 from PIL import Image
@@ -11,11 +14,12 @@ from torch.nn.functional import cross_entropy
 from torchvision.transforms import v2
 
 from rita_demo.data import textures
-from rita_demo.training.corpus import coop_split
+from rita_demo.records.intervals import wilson
+from rita_demo.training.corpus import DTD_NAMES, coop_split
 from rita_demo.training.model_config import device_of, encode_image, encode_text, normalised
-from rita_demo.training.names import DTD_NAMES
 
 BATCH = 128
+CARD_NAMES = {"DTD": "DTD, names present", "DTD among 47": "DTD, all 47 names"}
 
 
 @dataclass(frozen=True)
@@ -27,13 +31,20 @@ class Split:
     names: tuple[str, ...]
 
 
-def zero_shot_splits(data: Path, part: str, drawn_per_class: int, size: int) -> dict[str, Split]:
-    """Those of a part (train, val, test) that are present (DTD also among all 47 words), and drawn textures."""
+def zero_shot_splits(
+    data: Path, part: str, drawn_per_class: int, size: int, most: int | None = None
+) -> dict[str, Split]:
+    """Those of a part (train, val, test) that are present (DTD also among all 47 words), and drawn textures; of each at
+    ``most`` so many pictures, spread evenly."""
     rows = {"Caltech101": coop_split(data, "caltech101", part), "DTD": coop_split(data, "dtd", part)}
     splits = {name: load_split(found, size) for name, found in rows.items() if found}
     if "DTD" in splits:
         splits["DTD among 47"] = load_split(rows["DTD"], size, DTD_NAMES)
-    return splits | {"drawn textures": drawn_split(part, drawn_per_class, size)}
+    splits["drawn textures"] = drawn_split(part, drawn_per_class, size)
+    if most is None:
+        return splits
+    chosen = {name: torch.linspace(0, len(s.label) - 1, min(most, len(s.label))).long() for name, s in splits.items()}
+    return {name: Split(s.pixels[chosen[name]], s.label[chosen[name]], s.names) for name, s in splits.items()}
 
 
 def load_split(rows: list[tuple[Path, str]], size: int, names: tuple[str, ...] = ()) -> Split:
@@ -44,8 +55,7 @@ def load_split(rows: list[tuple[Path, str]], size: int, names: tuple[str, ...] =
     for path, _ in rows:
         with Image.open(path) as opened:
             pixels.append(v2.functional.pil_to_tensor(square(opened.convert("RGB"))))
-    label = torch.tensor([vocabulary.index(name) for _, name in rows])
-    return Split(torch.stack(pixels), label, vocabulary)
+    return Split(torch.stack(pixels), torch.tensor([vocabulary.index(name) for _, name in rows]), vocabulary)
 
 
 def drawn_split(part: str, per_class: int, size: int) -> Split:
@@ -53,8 +63,7 @@ def drawn_split(part: str, per_class: int, size: int) -> Split:
     square = v2.Resize(size, interpolation=v2.InterpolationMode.BICUBIC)
     drawn = [textures.draw(name, seed) for seed in textures.seeds(part)[:per_class] for name in textures.CLASSES]
     pixels = [square(torch.from_numpy(one).permute(2, 0, 1)) for one in drawn]
-    label = torch.arange(len(textures.CLASSES)).repeat(per_class)
-    return Split(torch.stack(pixels), label, textures.CLASSES)
+    return Split(torch.stack(pixels), torch.arange(len(textures.CLASSES)).repeat(per_class), textures.CLASSES)
 
 
 def class_features(model: CLIP, names: tuple[str, ...]) -> Tensor:
@@ -82,19 +91,28 @@ def accuracy(cosine: Tensor, split: Split) -> float:
 
 
 def calibrated_scale(scored: list[tuple[Tensor, Split]], highest: float) -> float:
-    """The logit scale (inverse temperature) with the lowest log loss on validation pictures.
+    """The logit scale (inverse temperature), at most ``highest``, with the lowest log loss on validation pictures.
 
     Label smoothing and crops make a trained model less confident than it should be on whole pictures. One number
-    corrects that (temperature scaling, Guo et al. 2017) and changes no answer.
-
-    Args:
-        scored: (cosines (P, K), split) pairs, equally weighted.
-        highest: upper bound of the scale.
+    corrects that (temperature scaling, Guo et al. 2017) and changes no answer. ``scored``: (cosines (P, K), split) pairs.
     """
     scales = torch.logspace(0.5, torch.tensor(highest).log10().item(), 200).tolist()
 
     def log_loss(scale: float) -> float:
-        losses = [cross_entropy(scale * cosine, split.label) for cosine, split in scored]
-        return torch.stack(losses).mean().item()
+        return torch.stack([cross_entropy(scale * cosine, split.label) for cosine, split in scored]).mean().item()
 
     return min(scales, key=log_loss)
+
+
+def report(model: Path, data: Path, part: str = "val", print_line: Callable[[str], None] = print) -> None:
+    """Print the accuracies of the model card, measured with open_clip ("a photo of a {class}."), with Wilson's 95 %
+    intervals. ``model``: folder with open_clip_config.json and the weights; ``data``: folder with caltech-101/ and dtd/
+    in CoOp's layout (ten textures of each class are drawn); ``part``: `val` or `test`.
+    """
+    loaded = cast(CLIP, open_clip.create_model(f"local-dir:{model}")).eval()
+    side = loaded.visual.image_size
+    for name, split in zero_shot_splits(data, part, 10, side if isinstance(side, int) else side[0]).items():
+        percent, count = accuracy(cosines(loaded, split), split), len(split.label)
+        low, high = (100 * end for end in wilson(percent / 100 * count, count))
+        result = f"{percent:.1f} % (n = {count}, {low:.1f} to {high:.1f})"
+        print_line(f"{part}, {CARD_NAMES.get(name, name)} ({len(split.names)} prompts): {result}")

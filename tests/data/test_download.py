@@ -24,10 +24,10 @@ from torchvision.datasets import DTD, Caltech101
 
 from rita_demo.data import download
 from rita_demo.data.datasets import dataset_status, load_split, uses_random_split
-from rita_demo.data.download import ARCHIVES, Archive, download_steps
+from rita_demo.data.download import ARCHIVES, Archive, DownloadProgress, download_steps
 from rita_demo.records.errors import DataError
 from tests.data.hostile import encoded, photo
-from tests.live_server import ROOT
+from tests.live_server import ROOT, wait_until
 
 
 class Server:
@@ -63,6 +63,13 @@ class Server:
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.shutdown()
+        self.http.server_close()
+
     def archive(self, name: str, file: str) -> Archive:
         url = f"http://127.0.0.1:{self.http.server_port}/{file}"
         return replace(ARCHIVES[name], url=url, md5=hashlib.md5(self.data).hexdigest())
@@ -84,10 +91,13 @@ PICTURE = encoded(photo(48, 48))
 @pytest.fixture
 def dtd() -> Iterator[Server]:
     names = [f"dtd/images/{c}/{c}_{n}.png" for c in ("dotted", "striped") for n in range(10)]
-    server = Server(tar_of(dict.fromkeys([*names, "dtd/labels/train1.txt"], PICTURE)))
-    yield server
-    server.http.shutdown()
-    server.http.server_close()
+    with Server(tar_of(dict.fromkeys([*names, "dtd/labels/train1.txt"], PICTURE))) as server:
+        yield server
+
+
+def fetch(server: Server, root: Path, **changes: object) -> list[DownloadProgress]:
+    """Every progress of a download of DTD; ``changes`` of its archive."""
+    return list(download_steps(replace(server.archive("dtd", "dtd.tar.gz"), **changes), root))
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +112,7 @@ def test_addresses_and_checksums_are_those_of_torchvision() -> None:
 
 
 def test_download_reports_progress_and_gives_a_usable_dataset_with_a_random_split(dtd: Server, tmp_path: Path) -> None:
-    steps = list(download_steps(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
+    steps = fetch(dtd, tmp_path)
     assert [s.done for s in steps] == sorted(s.done for s in steps)
     assert {s.total for s in steps} == {len(dtd.data)}
     assert steps[-1].sentence == "Describable Textures is here"
@@ -118,26 +128,23 @@ def test_download_reports_progress_and_gives_a_usable_dataset_with_a_random_spli
     assert splits["test"] == load_split("dtd", tmp_path, "test")
 
 
-@pytest.mark.parametrize("resumes", [True, False], ids=["server resumes", "server starts again"])
-def test_an_interrupted_download_resumes_where_it_stopped(dtd: Server, tmp_path: Path, resumes: bool) -> None:
-    archive, dtd.cut, dtd.resumes = dtd.archive("dtd", "dtd.tar.gz"), 700, resumes
+@pytest.mark.parametrize(
+    ("resumes", "tells_length"),
+    [(True, True), (False, True), (True, False)],
+    ids=["server resumes", "server starts again", "length is unknown"],
+)
+def test_an_interrupted_download_resumes_where_it_stopped(
+    dtd: Server, tmp_path: Path, resumes: bool, tells_length: bool
+) -> None:
+    dtd.cut, dtd.resumes = 700, resumes
     with pytest.raises(DataError, match=r"broke after 0\.0 MB.*goes on where it stopped"):
-        list(download_steps(archive, tmp_path))
+        fetch(dtd, tmp_path)
     assert (tmp_path / "dtd.tar.gz.part").stat().st_size == 700
-    steps = list(download_steps(archive, tmp_path))
+    dtd.tells_length = tells_length
+    steps = fetch(dtd, tmp_path)
     assert dtd.ranges == [None, "bytes=700-"]
     assert (steps[0].done > 700) is resumes
     assert steps[-2].total == len(dtd.data)
-    assert load_split("dtd", tmp_path, "train")
-
-
-def test_a_resumed_download_of_unknown_length_completes(dtd: Server, tmp_path: Path) -> None:
-    dtd.cut = 700
-    with pytest.raises(DataError, match="broke after"):
-        list(download_steps(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
-    dtd.tells_length = False
-    list(download_steps(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
-    assert dtd.ranges[-1] == "bytes=700-"
     assert load_split("dtd", tmp_path, "train")
 
 
@@ -145,39 +152,36 @@ def test_a_stalled_server_times_out_and_the_partial_file_stays(
     dtd: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(download, "TIMEOUT_SECONDS", 0.5)
-    archive, dtd.cut, dtd.silent = dtd.archive("dtd", "dtd.tar.gz"), 1024, 5.0
-    begin = time.monotonic()
+    dtd.cut, dtd.silent, begin = 1024, 5.0, time.monotonic()
     with pytest.raises(DataError, match=r"broke after 0\.0 MB.*goes on where it stopped"):
-        list(download_steps(archive, tmp_path))
+        fetch(dtd, tmp_path)
     assert time.monotonic() - begin < 4
     assert (tmp_path / "dtd.tar.gz.part").stat().st_size == 1024
-    list(download_steps(archive, tmp_path))
+    fetch(dtd, tmp_path)
     assert dtd.ranges == [None, "bytes=1024-"]
     assert load_split("dtd", tmp_path, "test")
 
 
 def test_cancelling_keeps_the_partial_file_and_releases_the_lock(dtd: Server, tmp_path: Path) -> None:
-    archive = dtd.archive("dtd", "dtd.tar.gz")
-    first = download_steps(archive, tmp_path)
+    first = download_steps(dtd.archive("dtd", "dtd.tar.gz"), tmp_path)
     next(first)
     with pytest.raises(DataError, match="being fetched right now"):
-        next(download_steps(archive, tmp_path))
+        fetch(dtd, tmp_path)
     first.close()
     assert (tmp_path / "dtd.tar.gz.part").stat().st_size >= 512
-    list(download_steps(archive, tmp_path))
+    fetch(dtd, tmp_path)
     assert load_split("dtd", tmp_path, "test")
 
 
 def test_a_complete_partial_file_downloads_nothing(dtd: Server, tmp_path: Path) -> None:
     (tmp_path / "dtd.tar.gz.part").write_bytes(dtd.data)
-    list(download_steps(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
+    fetch(dtd, tmp_path)
     assert load_split("dtd", tmp_path, "test")
 
 
 def test_a_wrong_checksum_gives_an_error_message_and_deletes_the_file(dtd: Server, tmp_path: Path) -> None:
-    archive = replace(dtd.archive("dtd", "dtd.tar.gz"), md5="0" * 32)
     with pytest.raises(DataError, match=r"not dtd\.tar\.gz: its checksum is another one"):
-        list(download_steps(archive, tmp_path))
+        fetch(dtd, tmp_path, md5="0" * 32)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -186,10 +190,10 @@ def test_unreachable_server_and_not_found_give_error_messages(dtd: Server, tmp_p
         taken.bind(("127.0.0.1", 0))  # bound, not listening
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/dtd.tar.gz"
         with pytest.raises(DataError, match="cannot be reached from here"):
-            list(download_steps(replace(ARCHIVES["dtd"], url=url), tmp_path))
+            fetch(dtd, tmp_path, url=url)
     dtd.data = b""
     with pytest.raises(DataError, match="answers 416"):
-        list(download_steps(dtd.archive("dtd", "dtd.tar.gz"), tmp_path))
+        fetch(dtd, tmp_path)
 
 
 FETCH = """
@@ -205,29 +209,24 @@ for at in download_steps(replace(ARCHIVES["dtd"], url=sys.argv[1], md5=sys.argv[
 @pytest.mark.slow
 def test_after_a_kill_while_unpacking_nothing_is_downloaded_again(tmp_path: Path) -> None:
     names = [f"dtd/images/{c}/{c}_{n}.png" for c in ("dotted", "striped") for n in range(1_500)]
-    server = Server(tar_of(dict.fromkeys(names, PICTURE)))
-    archive = server.archive("dtd", "dtd.tar.gz")
-    words = [sys.executable, "-c", FETCH, archive.url, archive.md5, str(tmp_path)]
-    child = subprocess.Popen(words, cwd=ROOT)
-    until = time.monotonic() + 120
-    while not list(tmp_path.glob(".unpacking-dtd/dtd/images/dotted")) and time.monotonic() < until:
-        time.sleep(0.005)
-    child.kill()
-    assert child.wait(20) == -9, "it ended before the kill"
-    assert not (tmp_path / "dtd").exists()
-    list(download_steps(archive, tmp_path))
-    server.http.shutdown()
-    server.http.server_close()
+    with Server(tar_of(dict.fromkeys(names, PICTURE))) as server:
+        archive = server.archive("dtd", "dtd.tar.gz")
+        words = [sys.executable, "-c", FETCH, archive.url, archive.md5, str(tmp_path)]
+        child = subprocess.Popen(words, cwd=ROOT)
+        wait_until(lambda: list(tmp_path.glob(".unpacking-dtd/dtd/images/dotted")), 120, pause=0.005)
+        child.kill()
+        assert child.wait(20) == -9, "it ended before the kill"
+        assert not (tmp_path / "dtd").exists()
+        fetch(server, tmp_path)
     assert server.ranges == [None, f"bytes={len(server.data)}-"]
     assert len(list((tmp_path / "dtd").rglob("*.png"))) == 3_000
     assert sorted(p.name for p in tmp_path.iterdir()) == ["dtd"]
 
 
 def test_a_fully_unpacked_folder_is_used_as_it_is(dtd: Server, tmp_path: Path) -> None:
-    archive = dtd.archive("dtd", "dtd.tar.gz")
-    list(download_steps(archive, tmp_path))
+    fetch(dtd, tmp_path)
     (tmp_path / "dtd.tar.gz.part").write_bytes(dtd.data)
-    list(download_steps(archive, tmp_path))
+    fetch(dtd, tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["dtd"]
 
 
@@ -235,7 +234,7 @@ def test_a_fully_unpacked_folder_is_used_as_it_is(dtd: Server, tmp_path: Path) -
 def test_a_server_that_sends_too_much_is_disconnected(dtd: Server, tmp_path: Path, tells_length: bool) -> None:
     dtd.data, dtd.tells_length = bytes(4 << 20), tells_length
     with pytest.raises(DataError, match=r"sends more than dtd\.tar\.gz can hold \(1 MB\)"):
-        list(download_steps(replace(dtd.archive("dtd", "dtd.tar.gz"), megabytes=1), tmp_path))
+        fetch(dtd, tmp_path, megabytes=1)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -279,9 +278,7 @@ def test_caltech101_is_unpacked_from_the_archive_inside_and_named_as_in_coop(tmp
     with zipfile.ZipFile(buffer, "w") as packed:
         packed.writestr("caltech-101/101_ObjectCategories.tar.gz", inner)
         packed.writestr("caltech-101/Annotations.tar", b"")
-    server = Server(buffer.getvalue())
-    list(download_steps(server.archive("caltech101", "caltech-101.zip"), tmp_path))
-    server.http.shutdown()
-    server.http.server_close()
+    with Server(buffer.getvalue()) as server:
+        list(download_steps(server.archive("caltech101", "caltech-101.zip"), tmp_path))
     rows = load_split("caltech101", tmp_path, "train")
     assert {name for _, _, name in rows} == {"face", "wild cat", "airplane"}

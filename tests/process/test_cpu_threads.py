@@ -43,11 +43,3 @@ def test_parallel_chunks_keep_their_order_and_finish_without_new_threads() -> No
     cpu_threads._pool().shutdown()
     assert [n for part in cpu_threads.parallel_chunks(list, 7) for n in part] == wanted
     cpu_threads._pool.cache_clear()
-
-
-def test_an_error_in_a_chunk_is_raised() -> None:
-    def work(_: range) -> None:
-        raise ValueError("a part")
-
-    with pytest.raises(ValueError, match="a part"):
-        cpu_threads.parallel_chunks(work, 7)

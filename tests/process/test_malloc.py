@@ -13,17 +13,13 @@ from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
 from rita_demo.settings import RECOMMENDED
 
-def resident():
-    line = next(l for l in open("/proc/self/status") if l.startswith("VmRSS"))
-    return int(line.split()[1]) >> 10
-
 engine, draw = Engine(), np.random.default_rng(0)
 sizes = []
 for number in range(60):
     engine.encode_views(picture_of(draw.integers(0, 256, (128, 128, 3), np.uint8)), RECOMMENDED)
     if number in (3, 59):
         malloc.trim()
-    sizes.append(resident())
+    sizes.append(malloc._resident_bytes() >> 20)
 print(sizes[3], max(sizes[4:]), sizes[-1], malloc.TRIM_GROWTH_BYTES >> 20)
 """
 
@@ -33,6 +29,5 @@ print(sizes[3], max(sizes[4:]), sizes[-1], malloc.TRIM_GROWTH_BYTES >> 20)
 def test_memory_does_not_grow_over_sixty_pictures() -> None:
     ran = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True, check=True)
     before, highest, after, grown = map(int, ran.stdout.split())
-    print(f"60 pictures, 64 views each: {before} MB, at most {highest}, and {after} after freed pages are returned")
     assert after < before + 60  # without it every picture leaves 24 MB of freed views that are not reused
     assert highest < before + grown + 250  # the need of one picture on top

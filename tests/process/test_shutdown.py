@@ -8,11 +8,11 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 
 from rita_demo.evaluation.store import files
-from tests.live_server import free_port, wait_until
+from tests.live_server import ROOT, free_port, wait_until
 from tests.ui.http_client import HttpClient
 
-ROOT = Path(__file__).resolve().parents[2]
 REAL_APP, FAKE_APP = ("app.py",), ("-m", "tests.server.fake_server_state")
+BACKGROUND = ThreadPoolExecutor(2)
 pytestmark = pytest.mark.slow
 
 
@@ -43,21 +43,12 @@ class ServerProcess:
             "HF_HUB_OFFLINE": "1",
         }
         self.err = (folder / "err.txt").open("w")
-        self.process = subprocess.Popen(
-            [sys.executable, *arguments],
-            cwd=cwd,
-            env=variables | environment,
-            stdout=subprocess.DEVNULL,
-            stderr=self.err,
-        )
+        words, quiet = [sys.executable, *arguments], {"stdout": subprocess.DEVNULL, "stderr": self.err}
+        self.process = subprocess.Popen(words, cwd=cwd, env=variables | environment, **quiet)
 
     def wait_until_open(self) -> None:
-        for _ in range(240):
-            assert self.process.poll() is None, self.log()
-            if self.health()[0] == 200:
-                return
-            time.sleep(0.5)
-        raise AssertionError(self.log())
+        wait_until(lambda: self.process.poll() is not None or self.health()[0] == 200, 120, pause=0.5)
+        assert self.health()[0] == 200, self.log()
 
     def health(self) -> tuple[int, str]:
         try:
@@ -97,13 +88,6 @@ def server_process(folder: Path, *arguments: str, **more: Any) -> Iterator[Serve
         one.err.close()
 
 
-def in_background(work: Any, *arguments: Any, **more: Any) -> tuple[threading.Thread, list[str]]:
-    answers: list[str] = []
-    worker = threading.Thread(target=lambda: answers.append(work(*arguments, **more)), daemon=True)
-    worker.start()
-    return worker, answers
-
-
 def connected_client(address: str) -> HttpClient:
     """A visitor who does not wait for the worked example and disconnects at the first event of the page."""
     one = HttpClient(address)
@@ -117,14 +101,13 @@ def test_a_running_event_finishes_and_no_new_one_starts(tmp_path: Path) -> None:
         server.wait_until_open()
         visitor, other = HttpClient(server.address), HttpClient(server.address)
         visitor.open()
-        pressed, answers = in_background(visitor.press, "go", setting_steps=40)
+        pressed = BACKGROUND.submit(visitor.press, "go", setting_steps=40)
         time.sleep(1)  # of two
-        assert pressed.is_alive(), "the event runs when the signal comes"
+        assert pressed.running(), "the event runs when the signal comes"
         server.process.send_signal(signal.SIGTERM)
         assert wait_until(lambda: server.health() == (503, "going down"), 5)
         assert "The server is going down" in other.open()
-        pressed.join(120)
-        assert "Done in" in answers[0]
+        assert "Done in" in pressed.result(120)
         assert server.process.wait(30) == 0
         assert server.events()["AttackDefendTab.attack_and_defend"] == "done"
         log = server.log()
@@ -137,13 +120,12 @@ def test_a_stream_stops_between_two_pictures_and_resumes_in_the_next_process(tmp
     with server_process(tmp_path, *REAL_APP, RITA_GRACE="0") as server:
         server.wait_until_open()
         visitor = connected_client(server.address)
-        started, answers = in_background(visitor.press, "stream-start", **choices)
-        assert wait_until(lambda: len(server.rows()) >= 4 or not started.is_alive(), 120)
-        assert started.is_alive(), answers
+        started = BACKGROUND.submit(visitor.press, "stream-start", **choices)
+        assert wait_until(lambda: len(server.rows()) >= 4 or started.done(), 120)
+        assert started.running()
         server.stop(signal.SIGINT)
         assert server.events()["StreamTab.on_start"] == "cut"
-        started.join(10)
-        assert "what has been stored stays" in answers[0]
+        assert "what has been stored stays" in started.result(10)
     before = server.rows()
     with server_process(tmp_path, *REAL_APP, RITA_GRACE="0") as server:
         server.wait_until_open()

@@ -7,13 +7,13 @@ import orjson
 import pytest
 from gradio import routes
 
-from rita_demo.server.gradio_patches import allow_surrogates
+from rita_demo.server.gradio_patches import patch_gradio
 
 
 @pytest.fixture
 def json_writer(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(routes, "orjson", orjson)  # put back afterwards
-    allow_surrogates()
+    patch_gradio()
     return routes.orjson
 
 

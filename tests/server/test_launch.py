@@ -16,30 +16,20 @@ from rita_demo.server.request_limits import body_limit
 from rita_demo.ui.page import MAX_UPLOAD_SIZE
 from tests.data.hostile import png_header
 from tests.live_server import free_port
-from tests.ui.addresses import every_route, filled
+from tests.ui.addresses import addresses, filled
 from tests.ui.http_client import HttpClient, build_fake_page
 
 pytestmark = pytest.mark.slow
 ACCOUNTS = (("me", "one:two"), ("you", "three"))
-#: What answers without a password, and why that is no harm. Everything else says 401, or 404 where the page has no use
-#: for it (tests/server/test_request_limits.py).
-PUBLIC_PATHS = {
-    "/health": "for supervisors; no data of visitors",
-    "/": "the form that asks for the password",
-    "/login": "takes the password",
-    "/logout": "forgets a cookie",
-    "/static": "Gradio's own files",
-    "/assets": "Gradio's own files",
-    "/favicon.ico": "Gradio's own files",
-    "/theme.css": "colours",
-    "/robots.txt": "asks robots to leave",
-    "/manifest.json": "the title",
-    "/app_id": "a random number",
-    "/startup-events": "nothing to see",
-    "/reset": "ends an event whose random name one knows",
-    "/cancel": "the same",
-    "/heartbeat": "says that a page is open whose random name one knows",
-}
+#: What answers without a password. No harm in it: health check, login form, Gradio's own files, colours, a random number,
+#: and what concerns an event or a page whose secret random name one knows. Everything else says 401, or 404 where the
+#: page has no use for it (tests/server/test_request_limits.py).
+_PUBLIC = """/health / /login /logout /static /assets /favicon.ico /theme.css /robots.txt /manifest.json /app_id
+/startup-events /reset /cancel /heartbeat"""
+PUBLIC_PATHS = _PUBLIC.split()
+_FOREIGN = """/etc/passwd ../../../../etc/passwd app.py ./app.py /proc/self/environ file:///etc/passwd
+http://127.0.0.1:1/x.png https://example.org/x.png"""
+FOREIGN = [*_FOREIGN.split(), "\0", "", None, 7, ["app.py"]]
 
 
 @pytest.fixture(scope="module")
@@ -70,25 +60,22 @@ def test_health_is_503_during_shutdown_and_when_the_queue_is_dead(
 
 def test_without_the_password_all_but_public_paths_return_401(locked_client: str, page: gr.Blocks) -> None:
     asked = 0
-    for route in every_route(page.app.routes):
-        path = route.path
+    for method, path in addresses(page.app.routes):
         short = path.removeprefix("/gradio_api")
         if any(short == one or (one != "/" and short.startswith(one)) for one in PUBLIC_PATHS):
             continue
-        for method in sorted(route.methods - {"HEAD", "OPTIONS"}):
-            body = {"json": {"fn_index": 0, "data": [], "session_hash": "x"}} if method == "POST" else {}
-            answer = httpx.request(method, locked_client.rstrip("/") + filled(path, "x"), **body)
-            here = body_limit(method, filled(path, "x")) is not None
-            assert answer.status_code == (401 if here else 404), (method, path, answer.status_code)
-            asked += here
+        body = {"json": {"fn_index": 0, "data": [], "session_hash": "x"}} if method == "POST" else {}
+        answer = httpx.request(method, locked_client.rstrip("/") + filled(path, "x"), **body)
+        here = body_limit(method, filled(path, "x")) is not None
+        assert answer.status_code == (401 if here else 404), (method, path, answer.status_code)
+        asked += here
     assert asked >= 6
 
 
 def test_the_login_form_reveals_nothing_about_the_page(locked_client: str) -> None:
-    answer = httpx.get(locked_client)
-    assert "auth_required" in answer.text
-    for part in ("motorbike", "setting-attack", "elem_id"):
-        assert part not in answer.text
+    form = httpx.get(locked_client).text
+    assert "auth_required" in form
+    assert not [part for part in ("motorbike", "setting-attack", "elem_id") if part in form]
 
 
 def test_wrong_passwords_are_refused_and_right_ones_accepted(locked_client: str) -> None:
@@ -104,8 +91,7 @@ def test_a_file_that_is_too_large_is_refused(locked_client: str) -> None:
     visitor = HttpClient(locked_client, login=ACCOUNTS[0])
     most = int(MAX_UPLOAD_SIZE.removesuffix("mb")) * 1024**2
     for size, status in ((most + 1, 413), (most - 1000, 200)):
-        answer = visitor.http.post("gradio_api/upload", files={"files": ("x.png", bytes(size))})
-        assert answer.status_code == status
+        assert visitor.http.post("gradio_api/upload", files={"files": ("x.png", bytes(size))}).status_code == status
 
 
 def test_a_picture_of_too_many_pixels_gives_an_error_message_over_http(locked_client: str) -> None:
@@ -118,48 +104,28 @@ def test_a_picture_of_too_many_pixels_gives_an_error_message_over_http(locked_cl
     assert "million pixels" in visitor.call(event["id"], [None, file])
 
 
-FOREIGN = [
-    "/etc/passwd",
-    "../../../../etc/passwd",
-    "app.py",
-    "./app.py",
-    "/proc/self/environ",
-    "file:///etc/passwd",
-    "http://127.0.0.1:1/x.png",
-    "https://example.org/x.png",
-    "\0",
-    "",
-    None,
-    7,
-    ["app.py"],
-]
-
-
 def test_no_event_accepts_a_path_that_was_not_uploaded(locked_client: str, tmp_path) -> None:
     """Every event of the page that is given a file, with every path that is not the visitor's."""
     visitor = HttpClient(locked_client, login=ACCOUNTS[0])
     visitor.open()
     mine = tmp_path / "real.png"
     mine.write_bytes(png_header(8, 8))
-    taking = {
-        (d["id"], place)
-        for d in visitor.config["dependencies"]
-        for place, number in enumerate(d["inputs"])
+    taking = [
+        (event, place)
+        for event in visitor.config["dependencies"]
+        for place, number in enumerate(event["inputs"])
         if visitor.components[number]["type"] in {"uploadbutton", "file", "image"}
-    }
+    ]
     assert len(taking) >= 3
-    by_id = {d["id"]: d for d in visitor.config["dependencies"]}
-    for number, place in sorted(taking):
+    for event, place in taking:
         for path in [*FOREIGN, str(mine)]:
             for file in ({"path": path, "meta": {"_type": "gradio.FileData"}}, path):
-                inputs = [visitor._value(i, {}) for i in by_id[number]["inputs"]]
+                inputs = [visitor._value(i, {}) for i in event["inputs"]]
                 inputs[place] = file
-                answer = visitor.call(number, inputs)
+                answer = visitor.call(event["id"], inputs)
                 messages = [json.loads(line[5:]) for line in answer.splitlines() if line[:5] == "data:"]
-                assert "root:" not in answer
-                assert "8 x 8" not in answer
-                assert "Traceback" not in answer
+                assert not [words for words in ("root:", "8 x 8", "Traceback") if words in answer]
                 for one in messages:
                     if one.get("success") and one["msg"] == "process_completed":
-                        assert "notice" in json.dumps(one["output"]), (number, path)
+                        assert "notice" in json.dumps(one["output"]), (event["id"], path)
     assert "Done in" in visitor.press("go")

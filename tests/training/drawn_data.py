@@ -1,10 +1,12 @@
 """A tiny data folder in the layouts of Caltech101, DTD and an extra set, drawn from a seed."""
 
-import csv
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import torch
 from PIL import Image
 
 SHAPES = ("anchor", "lamp", "pizza")
@@ -38,14 +40,23 @@ def draw_data(root: Path) -> Path:
     draw_split(root / "caltech-101", "101_ObjectCategories", "split_zhou_Caltech101.json", SHAPES, 0)
     draw_split(root / "dtd", "images", "split_zhou_DescribableTextures.json", TEXTURES, 3)
     generator = np.random.default_rng(9)
-    (root / "extra" / "things" / "Soy_Milk_carton").mkdir(parents=True)
-    make_picture(5, generator).save(root / "extra" / "things" / "Soy_Milk_carton" / "0.png")
-    (root / "extra" / "captioned" / "images").mkdir(parents=True)
-    make_picture(6, generator).save(root / "extra" / "captioned" / "images" / "0.png")
-    with (root / "extra" / "captioned" / "captions.csv").open("w", newline="") as handle:
-        rows = [["file", "caption"], ["images/0.png", "A wave , seen from afar ."]]
-        csv.writer(handle).writerows(rows)
+    for kind, folder in ((5, "extra/things/Soy_Milk_carton"), (6, "extra/captioned/images")):
+        (root / folder).mkdir(parents=True)
+        make_picture(kind, generator).save(root / folder / "0.png")
+    caption = 'file,caption\nimages/0.png,"A wave , seen from afar ."\n'
+    (root / "extra" / "captioned" / "captions.csv").write_text(caption)
     return root
+
+
+@contextmanager
+def single_threaded() -> Iterator[None]:
+    """Sums in one order: a run is reproducible bit by bit."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 TINY = {

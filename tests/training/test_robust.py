@@ -3,17 +3,18 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from rita_demo.records.errors import DemoError
 from rita_demo.training import RobustRecipe, train_robust
-from rita_demo.training.batches import Sampler
+from rita_demo.training.corpus import load_corpus
 from rita_demo.training.evaluate import cosines, load_split
 from rita_demo.training.model_config import build_model, encode_image, export, normalised
-from rita_demo.training.robust import LabelledPictures, Towers, pgd_accuracy
-from tests.training.drawn_data import TINY, draw_data
+from rita_demo.training.robust import Towers, class_sentences, pgd_accuracy
+from tests.training.drawn_data import TINY, draw_data, single_threaded
 
 RECIPE = RobustRecipe(drawn=1, batch=16, sizes=((0.0, 64), (0.6, 96)), tecoa=1.0, fare=0.5)
 
@@ -22,8 +23,7 @@ RECIPE = RobustRecipe(drawn=1, batch=16, sizes=((0.0, 64), (0.6, 96)), tecoa=1.0
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """(data, start): drawn pictures, and a tiny model with random weights."""
     start = tmp_path_factory.mktemp("start")
-    model = build_model(TINY, 0)
-    export(model.state_dict(), TINY, [], start)
+    export(build_model(TINY, 0).state_dict(), TINY, [], start)
     return draw_data(tmp_path_factory.mktemp("data")), start
 
 
@@ -49,40 +49,30 @@ def test_the_loss_is_tecoas_and_fares_per_picture(towers: Towers) -> None:
 
 
 def test_the_inner_attack_stays_in_its_growing_budget_and_raises_the_loss(towers: Towers) -> None:
-    pictures = LabelledPictures(torch.rand(8, 3, 64, 64), torch.arange(8) % 3)
+    pixels, label = torch.rand(8, 3, 64, 64), torch.arange(8) % 3
     with torch.no_grad():
-        clean = encode_image(towers.old, normalised(pictures.pixels))
+        clean = encode_image(towers.old, normalised(pixels))
     towers.model.eval()
     for progress, share in ((0.0, 0.1), (0.125, 0.55), (0.25, 1.0), (0.9, 1.0)):
-        attacked = towers.attacked(pictures, clean, progress, torch.Generator().manual_seed(1))
-        moved = (attacked - pictures.pixels).abs().max()
-        assert float(moved) == pytest.approx(share * 4 / 255, rel=1e-3)
+        attacked = towers.attacked(pixels, label, clean, progress, seed=1)
+        assert float((attacked - pixels).abs().max()) == pytest.approx(share * 4 / 255, rel=1e-3)
         assert 0 <= float(attacked.min()) <= float(attacked.max()) <= 1
     with torch.no_grad():
-        before, after = (towers.loss(p, pictures.label, clean).mean() for p in (pictures.pixels, attacked))
+        before, after = (towers.loss(p, label, clean).mean() for p in (pixels, attacked))
     assert after > before
 
 
 def test_only_target_sets_have_class_sentences(folders: tuple[Path, Path], tmp_path: Path) -> None:
-    from rita_demo.training.corpus import load_corpus
-    from rita_demo.training.robust import drawn_ahead
-    from rita_demo.training.steps import State
-
-    sets = load_corpus(folders[0], tmp_path, 1)
-    names = ("anchor", "lamp", "pizza", "banded", "dotted")
-    state, seen = State(0), []
-    for _, pictures in drawn_ahead(Sampler(sets, RECIPE, 0), names, state, lambda step: step / 6):
-        seen.append(pictures.label)
-        state.step += 1
-    assert len(seen) == 6
-    assert {int(n) for labels in seen for n in labels} == {-1, 0, 1, 2, 3, 4}
+    sets, names = load_corpus(folders[0], tmp_path, 1), ("anchor", "lamp", "pizza", "banded", "dotted")
+    sentence = class_sentences(sets, names, RECIPE.focus_groups)
+    for group, pictures in sets.groups.items():
+        expected = {"caltech101": {0, 1, 2}, "dtd": {3, 4}}.get(group, {-1})
+        assert set(np.unique(sentence[pictures])) == expected
 
 
 @pytest.mark.slow
 def test_a_resumed_run_ends_bit_by_bit_as_a_whole_one(folders: tuple[Path, Path], tmp_path: Path) -> None:
     data, start = folders
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
 
     def run(out: Path, resume: bool = False, stop: int | None = None) -> Path:
         lines: list[str] = []
@@ -98,19 +88,17 @@ def test_a_resumed_run_ends_bit_by_bit_as_a_whole_one(folders: tuple[Path, Path]
         assert any("clean -> PGD-7" in line for line in lines)
         return file
 
-    whole = load_file(run(tmp_path / "whole"))
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "part", stop=20)
-    part = load_file(run(tmp_path / "part", resume=True))
-    torch.set_num_threads(threads)
+    with single_threaded():
+        whole = load_file(run(tmp_path / "whole"))
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path / "part", stop=20)
+        part = load_file(run(tmp_path / "part", resume=True))
     assert whole.keys() == part.keys()
     assert all(torch.equal(whole[name], part[name]) for name in whole)
 
 
 def test_pgd_lowers_the_accuracy(folders: tuple[Path, Path]) -> None:
-    rows = [
-        (path, path.parent.name) for path in sorted(folders[0].rglob("*.png")) if path.parent.name in ("lamp", "pizza")
-    ]
+    rows = [(path, name) for name in ("lamp", "pizza") for path in sorted(folders[0].rglob(f"{name}/*.png"))]
     split, model = load_split(rows, 96), build_model(TINY, 0).eval()
     own = replace(split, label=cosines(model, split).argmax(1))
     assert pgd_accuracy(model, own, budget=32 / 255) < pgd_accuracy(model, own, budget=0.0)

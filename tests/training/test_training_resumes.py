@@ -8,19 +8,17 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from rita_demo.records.errors import DemoError
 from rita_demo.training import Recipe, train
-from tests.training.drawn_data import TINY, draw_data
+from tests.training.drawn_data import TINY, draw_data, single_threaded
 
 STEPS = 40
 KILLED_AT = 20  # the last checkpoint before is step 15
 
 
 def run(data: Path, out: Path, resume: bool = False, kill: bool = False) -> list[str]:
-    """Train the tiny model on one thread; with `kill`, end the process when step 20 is logged."""
-    torch.set_num_threads(1)
+    """Train the tiny model; with `kill`, end the process when step 20 is logged."""
     lines: list[str] = []
 
     def say(line: str) -> None:
@@ -31,30 +29,23 @@ def run(data: Path, out: Path, resume: bool = False, kill: bool = False) -> list
     recipe = Recipe(
         model_cfg=TINY, trunk_package="", drawn=1, batch=16, texts=12, sizes=((0.0, 64), (0.6, 96)), compiled=False
     )
-    train(data, out, 1.0, resume, 3, steps=STEPS, recipe=recipe, save_every_steps=15, print_line=say)
+    with single_threaded():
+        train(data, out, 1.0, resume, 3, steps=STEPS, recipe=recipe, save_every_steps=15, print_line=say)
     return lines
 
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[str]]:
     """(data, out, log lines) of a whole run."""
-    threads = torch.get_num_threads()
-    data = draw_data(tmp_path_factory.mktemp("data"))
-    out = tmp_path_factory.mktemp("whole")
-    lines = run(data, out)
-    torch.set_num_threads(threads)
-    return data, out, lines
-
-
-def losses(lines: list[str]) -> list[float]:
-    """The pictures' anchor loss of every log line."""
-    return [float(line.split("loss ")[1].split()[0]) for line in lines if "loss" in line]
+    data, out = draw_data(tmp_path_factory.mktemp("data")), tmp_path_factory.mktemp("whole")
+    return data, out, run(data, out)
 
 
 @pytest.mark.slow
 def test_the_loss_falls_and_the_log_shows_accuracy_speed_and_time_left(uninterrupted) -> None:
     _, out, lines = uninterrupted
-    assert losses(lines)[-1] < losses(lines)[0]
+    first, *_, last = (float(line.split("loss ")[1].split()[0]) for line in lines if "loss" in line)
+    assert last < first
     log = (out / "log.txt").read_text()
     for text in ("Caltech101", "DTD", "images/s", "min left", "64 px", "96 px"):
         assert text in log
@@ -74,34 +65,21 @@ def test_a_killed_and_resumed_run_ends_bit_identical(uninterrupted, tmp_path: Pa
     half = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
     assert half["step"] == 15
     (tmp_path / "checkpoint.pt.tmp").write_bytes(b"a checkpoint that was being written")
-    threads = torch.get_num_threads()
-    lines = run(data, tmp_path, resume=True)
-    torch.set_num_threads(threads)
-    assert any("resumed at step 15" in line for line in lines)
-    assert_same(
-        torch.load(whole / "checkpoint.pt", weights_only=True),
-        torch.load(tmp_path / "checkpoint.pt", weights_only=True),
-    )
-    name = "model/open_clip_model.safetensors"
-    one, other = load_file(whole / name), load_file(tmp_path / name)
-    assert one.keys() == other.keys()
-    assert all(torch.equal(one[key], other[key]) for key in one)
-    seen = "model/seen_tokens.json"
-    assert (whole / seen).read_text() == (tmp_path / seen).read_text()
+    assert any("resumed at step 15" in line for line in run(data, tmp_path, resume=True))
+    assert_same(*(torch.load(out / "checkpoint.pt", weights_only=True) for out in (whole, tmp_path)))
+    for name in ("open_clip_model.safetensors", "seen_tokens.json"):
+        assert (whole / "model" / name).read_bytes() == (tmp_path / "model" / name).read_bytes()
 
 
 def assert_same(one: object, other: object, where: str = "checkpoint") -> None:
     """Equal values everywhere in two nested structures, the clock aside."""
     if isinstance(one, torch.Tensor):
         assert torch.equal(one, other), where
-    elif isinstance(one, dict):
-        assert one.keys() == other.keys(), where
-        for key in one.keys() - {"seconds"}:
-            assert_same(one[key], other[key], f"{where}/{key}")
-    elif isinstance(one, list):
-        assert len(one) == len(other), where
-        for number, (left, right) in enumerate(zip(one, other, strict=True)):
-            assert_same(left, right, f"{where}/{number}")
+    elif isinstance(one, dict | list):
+        parts, others = (dict(enumerate(side)) if isinstance(side, list) else side for side in (one, other))
+        assert parts.keys() == others.keys(), where
+        for key in parts.keys() - {"seconds"}:
+            assert_same(parts[key], others[key], f"{where}/{key}")
     else:
         assert one == other, where
 

@@ -40,13 +40,10 @@ def draw(class_name: str, seed: int, size: int = 224) -> NDArray[np.uint8]:
     if class_name not in _DRAWINGS:
         raise DataError(f"No drawing is called {str(class_name)[:60]!r}.", f"Choose from: {', '.join(CLASSES)}.")
     if seed < 0 or not SMALLEST <= size <= LARGEST:
-        raise DataError(
-            f"A drawing needs a seed of 0 or more and a size from {SMALLEST} to {LARGEST} pixels; "
-            f"got seed {seed} and size {size}."
-        )
+        wanted = f"a seed of 0 or more and a size from {SMALLEST} to {LARGEST} pixels"
+        raise DataError(f"A drawing needs {wanted}; got seed {seed} and size {size}.")
     rng = Generator(PCG64([zlib.crc32(class_name.encode()), seed]))
-    surface = _DRAWINGS[class_name](rng, size)
-    return simulate_camera(rng, shade(rng, surface))
+    return simulate_camera(rng, shade(rng, _DRAWINGS[class_name](rng, size)))
 
 
 def seeds(split: str) -> range:

@@ -1,4 +1,4 @@
-"""Drawings of threads, straps and cloth. Each is ``(rng, size) -> Surface``."""
+"""Drawings of threads, straps, cloth and waffles. Each is ``(rng, size) -> Surface``."""
 
 import math
 
@@ -6,10 +6,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from rita_demo.data.textures.colours import apply_tone, dye_colours, material, mix, shades
-from rita_demo.data.textures.noise import Array, fractal, grain, noise_1d, scatter, smooth, step, wave
+from rita_demo.data.textures.colours import apply_tone, dye_colours, material, mix, rgb, shades
+from rita_demo.data.textures.noise import Array, dome, fractal, grain, noise_1d, scatter, smooth, step, wave
 from rita_demo.data.textures.rendering import Surface
-from rita_demo.data.textures.viewpoint import blurred_background, plane_coordinates, rotation_limit
+from rita_demo.data.textures.viewpoint import blurred_background, cell_coordinates, plane_coordinates, rotation_limit
 
 
 def braided(rng: Generator, size: int) -> Surface:
@@ -17,10 +17,10 @@ def braided(rng: Generator, size: int) -> Surface:
     kind = ("hair", "earth", "leather", "wool", "baked")[int(rng.integers(5))]
     u, v = plane_coordinates(rng, size, tilt=0.35, turn=rotation_limit(rng), warp=0.02)
     columns = rng.uniform(1.2, 4.5)
-    pos = u * columns
-    x = (pos - np.floor(pos)) * 2 - 1
+    column = np.floor(u * columns)
+    x = (u * columns - column) * 2 - 1
     pace = rng.uniform(0.5, 0.85)
-    along = v * columns * pace + 0.31 * np.floor(pos)
+    along = v * columns * pace + 0.31 * column
     plain = material(rng, kind)
     strands = dye_colours(rng, 3) if rng.random() < 0.25 else shades(rng, plain, 3, 0.12)
     colour = apply_tone(material(rng, "dark"), np.ones_like(u))
@@ -31,12 +31,11 @@ def braided(rng: Generator, size: int) -> Surface:
         phase = (along + k / 3) * (2 * math.pi)
         slope = swing * 2 * math.pi * pace * np.cos(phase) * 0.5
         off = (x - swing * np.sin(phase)) / np.sqrt(1 + slope * slope) / half
-        inside = np.abs(off) < 1
-        level = np.sqrt(np.maximum(1 - off * off, 0)) + 0.75 * np.sin(2 * phase)
-        top = inside & (level > height)
+        ball = dome(off * off)
+        level = ball + 0.75 * np.sin(2 * phase)
+        top = (np.abs(off) < 1) & (level > height)
         lines = noise_1d(rng, off * 0.16 + 0.012 * phase) + 0.7 * noise_1d(rng, off * 0.07 + k * 0.3)
-        shade = (0.35 + 0.8 * np.sqrt(np.maximum(1 - off * off, 0))) * (1 + strength * lines)
-        shade = shade * (0.85 + 0.2 * np.sin(2 * phase))
+        shade = (0.35 + 0.8 * ball) * (1 + strength * lines) * (0.85 + 0.2 * np.sin(2 * phase))
         colour = np.where(top[..., None], apply_tone(strands[k], shade), colour)
         height = np.where(top, level + 0.5 * strength * lines, height)
     gloss = {"hair": 0.25, "leather": 0.4, "baked": 0.3}.get(kind, 0.03)
@@ -45,12 +44,10 @@ def braided(rng: Generator, size: int) -> Surface:
 
 def knitted(rng: Generator, size: int) -> Surface:
     """Columns of V-shaped stitches of yarn, plain, in stripes or with a pattern."""
-    u, v = plane_coordinates(rng, size, tilt=0.4, turn=rotation_limit(rng), warp=0.03)
-    columns = rng.uniform(6, 18)
-    pos = u * columns
-    column = np.floor(pos)
-    x = (pos - column) * 2 - 1
-    t = v * columns * rng.uniform(1.0, 1.4) - rng.uniform(0.5, 0.9) * np.abs(x)
+    u, v, columns = cell_coordinates(rng, size, 6, 18, tilt=0.4, turn=rotation_limit(rng), warp=0.03)
+    column = np.floor(u)
+    x = (u - column) * 2 - 1
+    t = v * rng.uniform(1.0, 1.4) - rng.uniform(0.5, 0.9) * np.abs(x)
     row = np.floor(t)
     lobe = t - row
     half = np.abs(np.abs(x) - 0.48) / 0.52
@@ -75,19 +72,17 @@ def knitted(rng: Generator, size: int) -> Surface:
     return Surface(apply_tone(colour, shade), height + 7 * smooth(rng, size, 2), 0.0, occlusion=0.6)
 
 
-def _over_under(u: Array, v: Array, parity: Array, thick: float) -> tuple[Array, NDArray[np.bool_], Array, Array]:
+def _over_under(u: Array, v: Array, thick: float, period: int = 2) -> tuple[Array, NDArray[np.bool_], Array, Array]:
     """Two families of strands on unit squares: height, whether the u-strand is on top, cover, position across a strand.
 
-    ``thick``: half width of a strand (0.5 leaves no gap). ``parity``: 1 where the u-strand is above.
+    ``thick``: half width of a strand (0.5 leaves no gap). ``period``: the u-strand is above in one of so many squares.
     """
     fu, fv = u - np.floor(u) - 0.5, v - np.floor(v) - 0.5
     hump_u, hump_v = np.cos(fu * math.pi), np.cos(fv * math.pi)
     lane_u, lane_v = np.abs(fv) / thick, np.abs(fu) / thick  # across the strand along u / along v
-    sign = 2 * parity - 1
-    round_u = np.sqrt(np.maximum(1 - lane_u * lane_u, 0))
-    round_v = np.sqrt(np.maximum(1 - lane_v * lane_v, 0))
-    high_u = np.where(lane_u < 1, 0.5 * round_u + 0.6 * sign * hump_u * hump_v, -1)
-    high_v = np.where(lane_v < 1, 0.5 * round_v - 0.6 * sign * hump_u * hump_v, -1)
+    sign = 2 * ((np.floor(u) + np.floor(v)) % period < 0.5).astype("f4") - 1
+    high_u = np.where(lane_u < 1, 0.5 * dome(lane_u * lane_u) + 0.6 * sign * hump_u * hump_v, -1)
+    high_v = np.where(lane_v < 1, 0.5 * dome(lane_v * lane_v) - 0.6 * sign * hump_u * hump_v, -1)
     top = high_u > high_v
     cover = ((lane_u < 1) | (lane_v < 1)).astype("f4")
     return np.maximum(high_u, high_v), top, cover, np.where(top, fv, fu)
@@ -99,17 +94,14 @@ def woven(rng: Generator, size: int) -> Surface:
     coarse = rng.random() < 0.55
     count = rng.uniform(7, 14) if coarse else rng.uniform(16, 28)
     u, v = u * count, v * count * rng.uniform(0.7, 1.3)
-    left, top_row = np.floor(u), np.floor(v)
     period = 2 if rng.random() < 0.7 else 3
-    parity = ((left + top_row) % period < 0.5).astype("f4")
-    height, upper, cover, lane = _over_under(u, v, parity, rng.uniform(0.42, 0.5))
-    lines = noise_1d(rng, lane * 0.35 + np.where(upper, top_row, left) * 0.17)
+    height, upper, cover, lane = _over_under(u, v, rng.uniform(0.42, 0.5), period)
+    lines = noise_1d(rng, lane * 0.35 + np.where(upper, np.floor(v), np.floor(u)) * 0.17)
     weft = material(rng, "earth", "wool", "cloth", "paper", "wood")
     warp = weft * rng.uniform(0.75, 1.1) if rng.random() < 0.6 else material(rng, "wool", "cloth")
     each = np.where(upper, scatter(rng, v, v * 0).pick(rng, 0.82, 1.12), scatter(rng, u, u * 0).pick(rng, 0.82, 1.12))
     shade = each * (0.55 + 0.45 * np.clip(height + 0.2, 0, 1)) * (1 + 0.1 * lines)
-    colour = mix(warp, weft, upper.astype("f4"))
-    colour = apply_tone(colour, shade * (0.25 + 0.75 * cover))
+    colour = apply_tone(mix(warp, weft, upper.astype("f4")), shade * (0.25 + 0.75 * cover))
     relief = np.maximum(height, -0.4) * (75 / count) + 0.35 * lines
     return Surface(colour, relief + 5 * smooth(rng, size, 2), 0.12 if coarse else 0.02, occlusion=0.7)
 
@@ -117,16 +109,14 @@ def woven(rng: Generator, size: int) -> Surface:
 def interlaced(rng: Generator, size: int) -> Surface:
     """Separate bands that pass over and under each other in turn: knots, trellis, guilloche."""
     curly = rng.random() < 0.6
-    u, v = plane_coordinates(rng, size, tilt=0.35, turn=rotation_limit(rng) if curly else math.pi, warp=0.01)
-    count = rng.uniform(2.5, 5)
-    u, v = u * count, v * count
+    turn = rotation_limit(rng) if curly else math.pi
+    u, v, count = cell_coordinates(rng, size, 2.5, 5, tilt=0.35, turn=turn, warp=0.01)
     if curly:  # bands swing around each other
         swing = rng.uniform(0.12, 0.2)
         u, v = u + swing * np.sin(v * (2 * math.pi)), v + swing * np.sin(u * (2 * math.pi))
     u, v = u + v, v - u
-    parity = ((np.floor(u) + np.floor(v)) % 2 < 0.5).astype("f4")
     thick = rng.uniform(0.22, 0.36)
-    height, upper, cover, lane = _over_under(u, v, parity, thick)
+    height, upper, cover, lane = _over_under(u, v, thick)
     kind = ("wood", "brass", "leather", "stone", "cloth", "earth")[int(rng.integers(6))]
     band = material(rng, kind)
     other = band if rng.random() < 0.55 else material(rng, kind, "cloth")
@@ -145,24 +135,18 @@ def interlaced(rng: Generator, size: int) -> Surface:
 
 def meshed(rng: Generator, size: int) -> Surface:
     """Thin wires or strings crossing into small openings, with a distant background."""
-    u, v = plane_coordinates(rng, size, tilt=0.6, turn=0.2)
-    count = rng.uniform(5, 13)
-    u, v = u * count, v * count
-    diamond = rng.random() < 0.65
-    if diamond:
+    u, v, count = cell_coordinates(rng, size, 5, 13, tilt=0.6, turn=0.2)
+    if rng.random() < 0.65:  # diamonds
         u, v = u * 0.9 + v * 0.6, u * 0.9 - v * 0.6
     bend = rng.uniform(0.0, 0.13)
     u, v = u + bend * np.sin(v * (2 * math.pi)), v + bend * np.sin(u * (2 * math.pi))
-    parity = ((np.floor(u) + np.floor(v)) % 2 < 0.5).astype("f4")
-    thick = rng.uniform(0.09, 0.17)
-    height, _, cover, _ = _over_under(u, v, parity, thick)
+    height, _, cover, _ = _over_under(u, v, rng.uniform(0.09, 0.17))
     palette = ("leaf", "sky", "dark") if rng.random() < 0.5 else ("dark", "stone", "cloth")
-    far = blurred_background(rng, size, np.array([material(rng, *palette) for _ in range(4)]))
+    far = blurred_background(rng, size, 4, *palette)
     wire = material(rng, "metal", "metal", "paper", "dark", "cloth", "brass")
     if np.abs(far.mean(axis=(0, 1)) - wire).sum() < 0.5:
         far = far * 0.35
-    rough = fractal(rng, size, 40, 1.8)
-    colour = mix(far, apply_tone(wire, 1 + 0.07 * rough), cover)
+    colour = mix(far, apply_tone(wire, 1 + 0.07 * fractal(rng, size, 40, 1.8)), cover)
     relief = np.where(cover > 0, 1 + height, 0) * (14 / count * 3)
     return Surface(colour, relief, 0.5 * cover, occlusion=0.1, ambient=0.45)
 
@@ -177,7 +161,7 @@ def lacelike(rng: Generator, size: int) -> Surface:
     thin = rng.uniform(0.012, 0.02) * max(count / 3, 0.9)
     flower = rng.uniform(0.2, 0.27) + rng.uniform(0.05, 0.09) * np.cos(petals * angle)
     lines = [reach - flower, reach - flower * 0.62, reach - 0.07, reach - 0.42]
-    threads = np.min([np.abs(line) for line in lines], axis=0)
+    threads = np.abs(lines).min(axis=0)
     spokes = np.abs(np.sin(angle * (petals / 2))) * reach * (2 / petals)
     threads = np.where((reach > 0.06) & (reach < 0.42), np.minimum(threads, spokes), threads)
     net = 24 / count * 2
@@ -200,8 +184,7 @@ def lacelike(rng: Generator, size: int) -> Surface:
 def gauzy(rng: Generator, size: int) -> Surface:
     """Thin translucent veils in long soft folds, light and fine threads showing through."""
     base = np.clip(material(rng, "paper", "paper", "sky", "cloth", "icing") * 0.55 + 0.4, 0, 1)
-    behind = [material(rng, "sky", "leaf", "stone", "wood", "dark") for _ in range(3)]
-    colour = blurred_background(rng, size, np.array(behind)) * 0.8 + 0.06
+    colour = blurred_background(rng, size, 3, "sky", "leaf", "stone", "wood", "dark") * 0.8 + 0.06
     u, v = plane_coordinates(rng, size, tilt=0.15, turn=0.7, centred=True)
     relief = np.zeros_like(u)
     fine = rng.uniform(45, 70)
@@ -211,10 +194,9 @@ def gauzy(rng: Generator, size: int) -> Surface:
         folds = folds + 0.35 * np.sin(flare * rng.uniform(25, 70)) + 0.25 * smooth(rng, size, 3)
         crease = np.exp(-np.abs(folds) * 3.5)
         hem = 1.0 if k == 0 else step(u * rng.normal() + v * rng.normal() + 0.25 + 0.02 * folds, 0.012)
-        veil = np.clip(0.26 + 0.1 * folds + 0.38 * crease, 0.08, 0.85)
-        angle = rng.uniform(-0.3, 0.3)
-        net = np.sin((flare + 0.01 * folds) * (2 * math.pi * fine)) * np.sin((v + angle * u) * (6.28 * fine))
-        veil = veil * (1 + rng.uniform(0.05, 0.22) * net) * hem
+        net = np.sin((v + rng.uniform(-0.3, 0.3) * u) * (6.28 * fine))
+        net = np.sin((flare + 0.01 * folds) * (2 * math.pi * fine)) * net
+        veil = np.clip(0.26 + 0.1 * folds + 0.38 * crease, 0.08, 0.85) * (1 + rng.uniform(0.05, 0.22) * net) * hem
         colour = mix(colour, base * rng.uniform(0.92, 1.08), veil)
         relief = relief + folds * hem
     return Surface(colour, relief * rng.uniform(0.7, 2), 0.02, occlusion=0.1, ambient=0.6)
@@ -242,3 +224,26 @@ def frilly(rng: Generator, size: int) -> Surface:
         colour = mix(colour, tier, inside)
         height = height * (1 - inside) + inside * (5 * fold + 9 * down + 3 * k + 2 * border)
     return Surface(colour, height + 0.07 * cloth, 0.06, occlusion=0.8)
+
+
+def waffled(rng: Generator, size: int) -> Surface:
+    """Square pockets between raised ridges: waffles, cones, towels."""
+    u, v, count = cell_coordinates(rng, size, 4, 9, tilt=0.6, warp=0.008)
+    food = rng.random() < 0.7
+    ridge_width = rng.uniform(0.3, 0.55)
+    ridge = np.maximum(wave(u + 0.5), wave(v + 0.5))
+    ridge = step(ridge - (1 - ridge_width * 0.5), rng.uniform(0.15, 0.35))
+    rough = fractal(rng, size, 25, 2.2)
+    base = material(rng, "baked") if food else material(rng, "paper", "cloth", "wool")
+    brown = np.clip(0.35 + 0.35 * smooth(rng, size, 4) + 0.1 * rough, 0, 1)
+    if food:
+        colour = mix(base * 1.15, base * rgb(0.62, 0.48, 0.34), brown * (0.35 + 0.65 * ridge))
+    else:
+        colour = apply_tone(base, 1 + 0.06 * grain(rng, size))
+    height = ridge * (224 / count * rng.uniform(0.2, 0.34)) + rough * 0.5
+    gloss: float | Array = 0.12 if food else 0.0
+    if food and rng.random() < 0.3:  # syrup in some pockets
+        wet = (1 - ridge) * (scatter(rng, u + 0.5, v + 0.5, 0).pick(rng) < 0.5)
+        colour = mix(colour, rgb(0.42, 0.18, 0.04), wet * 0.75)
+        height, gloss = height - 0.5 * rough * wet, 0.12 + 0.35 * wet
+    return Surface(apply_tone(colour, 1 + 0.05 * rough), height, gloss, occlusion=0.8)

@@ -4,7 +4,6 @@ import colorsys
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from rita_demo.data.textures.noise import Array
 
@@ -29,10 +28,6 @@ _MATERIALS: dict[str, str] = {
     "dark": "0c0d12 15181a 101a14 1a1420 0a1020 20180f",
     "sky": "8ab4dc b8d0e8 d8e0e8 6a94c0 e8e8e8",
 }
-MATERIALS: dict[str, NDArray[np.float32]] = {
-    name: np.array([[int(c[i : i + 2], 16) / 255 for i in (0, 2, 4)] for c in row.split()], "f4")
-    for name, row in _MATERIALS.items()
-}
 
 
 def rgb(red: float, green: float, blue: float) -> Array:
@@ -42,10 +37,9 @@ def rgb(red: float, green: float, blue: float) -> Array:
 
 def material(rng: Generator, *names: str) -> Array:
     """A random colour (3,) of one of the named materials, slightly varied."""
-    rows = MATERIALS[names[int(rng.integers(len(names)))]]
-    colour = rows[int(rng.integers(len(rows)))]
-    shift = rng.normal(0, 0.025, 3) + rng.normal(0, 0.03)
-    return np.clip(colour + shift, 0.01, 1).astype(np.float32)
+    codes = _MATERIALS[names[int(rng.integers(len(names)))]].split()
+    colour = rgb(*(part / 255 for part in bytes.fromhex(codes[int(rng.integers(len(codes)))])))
+    return np.clip(colour + (rng.normal(0, 0.025, 3) + rng.normal(0, 0.03)), 0.01, 1).astype(np.float32)
 
 
 def shades(rng: Generator, base: Array, count: int, contrast: float = 0.3) -> Array:
@@ -63,24 +57,18 @@ def dye_colours(rng: Generator, count: int) -> Array:
     elif mood < 0.5:  # independent colours of cloth and wool
         rows = [material(rng, "cloth", "wool", "cloth", "paper") for _ in range(count)]
     else:
-        rows = _wheel(rng, count, pastel=mood > 0.85)
+        rows = []  # hues at steady steps around the colour wheel, alternately light and dark
+        pastel, hue, pace = mood > 0.85, rng.random(), float(rng.choice([0.04, 0.08, 0.33, 0.5, 0.21]))
+        for i in range(count):
+            strength = rng.uniform(0.15, 0.35) if pastel else rng.uniform(0.3, 0.78)
+            value = rng.uniform(0.75, 1.0) if (i % 2 or pastel) else rng.uniform(0.25, 0.65)
+            rows.append(rgb(*colorsys.hsv_to_rgb((hue + i * pace) % 1, strength, value)))
     colours = np.array(rows, np.float32)
     for i in range(1, count):
         if np.abs(colours[i] - colours[i - 1]).sum() < 0.45:
             bright = colours[i - 1].mean() > 0.5
             colours[i] = colours[i] * (0.35 if bright else 0.5) + (0 if bright else 0.5)
     return np.clip(colours, 0, 1)
-
-
-def _wheel(rng: Generator, count: int, pastel: bool) -> list[Array]:
-    """Hues at steady steps around the colour wheel, alternately light and dark."""
-    hue, pace = rng.random(), float(rng.choice([0.04, 0.08, 0.33, 0.5, 0.21]))
-    rows = []
-    for i in range(count):
-        strength = rng.uniform(0.15, 0.35) if pastel else rng.uniform(0.3, 0.78)
-        value = rng.uniform(0.75, 1.0) if (i % 2 or pastel) else rng.uniform(0.25, 0.65)
-        rows.append(colorsys.hsv_to_rgb((hue + i * pace) % 1, strength, value))
-    return [np.array(row, np.float32) for row in rows]
 
 
 def mix(a: Array, b: Array, share: Array) -> Array:
@@ -91,3 +79,13 @@ def mix(a: Array, b: Array, share: Array) -> Array:
 def apply_tone(base: Array, tone: Array) -> Array:
     """A colour (3,) or (S, S, 3) times a brightness factor (S, S)."""
     return base * tone[..., None]
+
+
+def band_table(rng: Generator, colours: Array, widths: Array, soft: int = 5) -> Array:
+    """A periodic table (2048, 3) of bands: colour i has relative width i; edges softened."""
+    ends = np.cumsum(widths) / np.sum(widths)
+    table = colours[np.searchsorted(ends, (np.arange(2048) + 0.5) / 2048) % len(colours)]
+    around = np.concatenate([table[-soft:], table, table[:soft]])
+    sums = np.cumsum(np.concatenate([np.zeros((1, 3)), around]), axis=0)
+    wide = 2 * soft + 1
+    return ((sums[wide:] - sums[:-wide]) / wide).astype(np.float32)

@@ -6,34 +6,23 @@ import numpy as np
 from numpy.random import Generator
 
 from rita_demo.data.textures.colours import apply_tone, dye_colours, material, mix, rgb
-from rita_demo.data.textures.noise import Array, Cells, dome, fractal, grain, scatter, smooth, step, streaks, wave
+from rita_demo.data.textures.noise import Array, dome, fractal, grain, random_grid, scatter, smooth, step, streaks, wave
 from rita_demo.data.textures.rendering import Surface
-from rita_demo.data.textures.viewpoint import BaseMaterial, base_material, plane_coordinates, rotation_limit
-
-
-def _layer(rng: Generator, u: Array, v: Array, count: float, jitter: float) -> Cells:
-    """Scattered points, about ``count`` per width, on a randomly rotated and shifted grid."""
-    angle = rng.uniform(0, math.pi)
-    cos, sin = math.cos(angle) * count, math.sin(angle) * count
-    move = rng.uniform(0, 40)
-    return scatter(rng, u * cos + v * sin + move, v * cos - u * sin + move, jitter)
+from rita_demo.data.textures.viewpoint import base_material, cell_coordinates, plane_coordinates, rotation_limit
 
 
 def dotted(rng: Generator, size: int) -> Surface:
     """Round spots of several sizes and colours, loosely spread."""
     on = base_material(rng, size, "cloth", "paper", "plastic", "wall")
     colours = dye_colours(rng, int(rng.integers(2, 6)))
-    ground, inks = colours[0], colours[1:]
-    colour = np.broadcast_to(ground, (size, size, 3))
-    count = rng.uniform(5, 15)
-    largest = rng.uniform(0.15, 0.26)
+    colour, inks = np.broadcast_to(colours[0], (size, size, 3)), colours[1:]
+    count, largest = rng.uniform(5, 15), rng.uniform(0.15, 0.26)
     for _ in range(int(rng.integers(1, 3))):
-        spots = _layer(rng, on.u, on.v, count, 0.5)
+        spots = random_grid(rng, on.u, on.v, count, 0.5)
         radius = spots.pick(rng, largest * (0.35 if len(inks) > 1 else 0.7), largest)
         shown = spots.pick(rng) < rng.uniform(0.6, 1)
         dot = (1 - step(spots.first - radius, 1.8 * count / size)) * shown
-        ink = spots.of(inks[rng.integers(0, len(inks), 4096)])
-        colour = mix(colour, ink, dot)
+        colour = mix(colour, spots.of(inks[rng.integers(0, len(inks), 4096)]), dot)
         count *= rng.uniform(1.1, 1.7)
     return on.print_colour(colour)
 
@@ -46,9 +35,7 @@ def polka_dotted(rng: Generator, size: int) -> Surface:
     if rng.random() < 0.85:  # staggered
         u, v = u + v, v - u
         count *= 1.4
-    spots = scatter(rng, u, v, 0.0)
-    radius = rng.uniform(0.2, 0.36)
-    dot = 1 - step(spots.first - radius, 1.8 * count / size)
+    dot = 1 - step(scatter(rng, u, v, 0.0).first - rng.uniform(0.2, 0.36), 1.8 * count / size)
     ground, ink = material(rng, "cloth", "leather", "wool"), material(rng, "paper")
     if rng.random() < 0.4:
         ground, ink = dye_colours(rng, 2)
@@ -64,39 +51,31 @@ def flecked(rng: Generator, size: int) -> Surface:
     rough = fractal(rng, size, 40, 1.9)
     base = material(rng, kind)
     colour = apply_tone(base, 1 + 0.07 * rough)
-    chip = 0.05 * rough
     for count in (rng.uniform(9, 14), rng.uniform(16, 24), rng.uniform(28, 40)):
-        flecks = _layer(rng, u, v, count, 0.6)
+        flecks = random_grid(rng, u, v, count, 0.6)
         x, y = flecks.rotated(rng)
         shape = np.abs(x) * flecks.pick(rng, 0.8, 2.2) + np.abs(y) * flecks.pick(rng, 0.8, 1.2)
-        edge = flecks.pick(rng, 0.1, 0.34) + chip
+        edge = flecks.pick(rng, 0.1, 0.34) + 0.05 * rough
         fleck = (1 - step(shape - edge, 2 * count / size)) * (flecks.pick(rng) < 0.75)
         inks = np.array([base * 0.25, base * 1.6 + 0.1, material(rng, "stone", "cloth", "dark")])
-        ink = flecks.of(np.clip(inks, 0, 1).astype("f4")[rng.integers(0, 3, 4096)])
-        colour = mix(colour, ink, fleck * 0.9)
-    smoothness = {"stone": 0.35, "leaf": 0.2}.get(kind, 0.03)
+        colour = mix(colour, flecks.of(np.clip(inks, 0, 1).astype("f4")[rng.integers(0, 3, 4096)]), fleck * 0.9)
     height = (0.15 if kind == "stone" else 0.5) * rough + 3 * smooth(rng, size, 2)
-    return Surface(colour, height, smoothness)
+    return Surface(colour, height, {"stone": 0.35, "leaf": 0.2}.get(kind, 0.03))
 
 
 def freckled(rng: Generator, size: int) -> Surface:
     """Skin with soft brown spots of all sizes, denser here and there, over a rounded form."""
     u, v = plane_coordinates(rng, size, tilt=0.3, warp=0.02)
     base = material(rng, "skin")
-    flush = smooth(rng, size, 3)
-    colour = mix(
-        apply_tone(base, 1 + 0.03 * fractal(rng, size, 50, 1.8)),
-        base * rgb(0.95, 0.7, 0.66),
-        np.clip(flush * 0.3, 0, 0.5),
-    )
+    flush = np.clip(smooth(rng, size, 3) * 0.3, 0, 0.5)
+    colour = mix(apply_tone(base, 1 + 0.03 * fractal(rng, size, 50, 1.8)), base * rgb(0.95, 0.7, 0.66), flush)
     spot = base * rgb(0.68, 0.48, 0.36) * rng.uniform(0.75, 1.1)
     density = np.clip(0.6 + 0.5 * smooth(rng, size, 3), 0.1, 1)
     ragged = 0.06 * fractal(rng, size, 30, 2.3)
     for count in (rng.uniform(7, 10), rng.uniform(13, 18), rng.uniform(24, 34)):
-        spots = _layer(rng, u, v, count, 0.75)
+        spots = random_grid(rng, u, v, count, 0.75)
         radius = spots.pick(rng, -0.06, 0.3) * density + ragged
-        mark = (1 - step(spots.first - radius, 0.22)) * spots.pick(rng, 0.3, 0.95)
-        colour = mix(colour, spot, np.clip(mark, 0, 1))
+        colour = mix(colour, spot, np.clip((1 - step(spots.first - radius, 0.22)) * spots.pick(rng, 0.3, 0.95), 0, 1))
     pores = grain(rng, size)
     form = rng.uniform(14, 32) * smooth(rng, size, 1.6)
     return Surface(colour, form + 0.12 * pores, 0.12, occlusion=0.2, ambient=0.5)
@@ -105,39 +84,35 @@ def freckled(rng: Generator, size: int) -> Surface:
 def sprinkled(rng: Generator, size: int) -> Surface:
     """Sugar rods, pearls or seeds strewn over icing, cream or bread."""
     kind = rng.random()
+    bread = kind > 0.75
     u, v = plane_coordinates(rng, size, tilt=0.6)
     swell = fractal(rng, size, 3, 3.0)
-    bread = kind > 0.75
     base = material(rng, "baked") if bread else material(rng, "icing")
     rough = fractal(rng, size, 14, 2.2)
     colour = apply_tone(base, 1 + (0.09 if bread else 0.02) * rough)
     height = 2.5 * swell + (0.6 if bread else 0.1) * rough
-    inks = dye_colours(rng, 6) if not bread else np.array([[0.95, 0.87, 0.68], [0.9, 0.8, 0.6]], "f4")
+    inks = np.array([[0.95, 0.87, 0.68], [0.9, 0.8, 0.6]], "f4") if bread else dye_colours(rng, 6)
     inks = np.clip(inks * 1.1 + 0.08, 0, 1)
     long = 0.0 if 0.45 < kind < 0.75 else (0.1 if bread else 0.22)
-    count, scattered = rng.uniform(6, 11), rng.uniform(0.3, 0.6)
+    count, scattered, thick = rng.uniform(6, 11), rng.uniform(0.3, 0.6), 0.1 if long else 0.16
     for _ in range(3):
-        grains = _layer(rng, u, v, count, 0.35)
+        grains = random_grid(rng, u, v, count, 0.35)
         x, y = grains.rotated(rng)
         over = np.maximum(np.abs(x) - long, 0)
-        thick = 0.1 if long else 0.16
         ball = dome((over * over + y * y) / thick**2) * (grains.pick(rng) < scattered)
         there = step(ball - 0.15, 0.4)
         colour = mix(colour, grains.of(inks[rng.integers(0, len(inks), 4096)]), there)
         height = height * (1 - 0.5 * there) + ball * (thick * 190 / count)
-    return Surface(colour, height, 0.35 if not bread else 0.15, occlusion=0.7)
+    return Surface(colour, height, 0.15 if bread else 0.35, occlusion=0.7)
 
 
 def studded(rng: Generator, size: int) -> Surface:
     """Rows of shining metal knobs, cones or pyramids on leather, wood or cloth."""
-    u, v = plane_coordinates(rng, size, tilt=0.55)
-    count = rng.uniform(4, 9)
-    u, v = u * count, v * count
+    u, v, count = cell_coordinates(rng, size, 4, 9, tilt=0.55)
     if rng.random() < 0.4:
         u = u + 0.5 * np.floor(v)
     studs = scatter(rng, u, v, 0.03)
-    flat = rng.random()
-    radius = rng.uniform(0.26, 0.42)
+    flat, radius = rng.random(), rng.uniform(0.26, 0.42)
     reach: Array = studs.first / radius
     if flat < 0.3:  # pyramids
         reach = np.maximum(np.abs(studs.dx), np.abs(studs.dy)) / radius
@@ -149,17 +124,14 @@ def studded(rng: Generator, size: int) -> Surface:
     there = 1 - step(reach - 1, 0.12)
     skin = fractal(rng, size, 45, 1.8)
     ground = apply_tone(material(rng, "leather", "leather", "leather", "wood", "cloth"), 1 + 0.07 * skin)
-    metal = material(rng, "metal", "metal", "brass")
-    height = 0.35 * skin * (1 - there) + setting * (radius * 224 / count * 0.75)
-    height = height + 4 * smooth(rng, size, 1.5)
-    return Surface(mix(ground, metal, there), height, 0.1 + 1.6 * there, occlusion=0.8, ambient=0.25)
+    colour = mix(ground, material(rng, "metal", "metal", "brass"), there)
+    height = 0.35 * skin * (1 - there) + setting * (radius * 224 / count * 0.75) + 4 * smooth(rng, size, 1.5)
+    return Surface(colour, height, 0.1 + 1.6 * there, occlusion=0.8, ambient=0.25)
 
 
 def perforated(rng: Generator, size: int) -> Surface:
     """Clean round holes in regular rows through metal, leather or board."""
-    u, v = plane_coordinates(rng, size, tilt=0.6, turn=rotation_limit(rng))
-    count = rng.uniform(6, 15)
-    u, v = u * count, v * count
+    u, v, count = cell_coordinates(rng, size, 6, 15, tilt=0.6, turn=rotation_limit(rng))
     if rng.random() < 0.6:
         v = v * 1.155
         u = u + 0.5 * np.floor(v)
@@ -172,10 +144,8 @@ def perforated(rng: Generator, size: int) -> Surface:
     brushed = streaks(rng, size, 60, 2, rng.uniform(0, 3)) if kind == "metal" else grain(rng, size)
     plate = apply_tone(material(rng, kind), 1 + 0.04 * brushed)
     through = material(rng, "dark") if rng.random() < 0.95 else material(rng, "sky")
-    inner = np.clip(1.2 * (holes.dy / radius + 0.9), 0.4, 1.6)
-    colour = mix(plate, apply_tone(through, inner), hole)
-    rim = step(reach - radius, 0.16)
-    height = 3.5 * rim + 7 * smooth(rng, size, 1.5) + 0.1 * brushed
+    colour = mix(plate, apply_tone(through, np.clip(1.2 * (holes.dy / radius + 0.9), 0.4, 1.6)), hole)
+    height = 3.5 * step(reach - radius, 0.16) + 7 * smooth(rng, size, 1.5) + 0.1 * brushed
     return Surface(colour, height, (0.55 if kind == "metal" else 0.1) * (1 - hole), occlusion=0.3)
 
 
@@ -183,11 +153,13 @@ def paisley(rng: Generator, size: int) -> Surface:
     """Bent teardrops with nested outlines and petals, and small flowers between them."""
     on = base_material(rng, size, "cloth", "cloth", "cloth", "paper")
     colours = dye_colours(rng, 5)
-    colour = np.broadcast_to(colours[0], (size, size, 3))
     count = rng.uniform(2.2, 4.2)
-    colour = _flowers(rng, on, colour, colours, count * 3)
+    buds, soft = random_grid(rng, on.u, on.v, count * 3, 0.3), 8 * (count * 3) / size
+    reach = buds.first / (0.26 + 0.09 * np.cos(5 * np.arctan2(buds.dy, buds.dx)))  # flowers of five petals
+    colour = mix(colours[0], colours[2], 1 - step(reach - 1, soft))
+    colour = mix(colour, colours[4], 1 - step(reach - 0.35, soft))
     for share in (1.0, 0.8):
-        drops = _layer(rng, on.u, on.v, count, 0.16 * share)
+        drops = random_grid(rng, on.u, on.v, count, 0.16 * share)
         x, y = drops.rotated(rng) if rng.random() < 0.5 else (drops.dx, drops.dy)
         side = np.where(drops.pick(rng) < 0.5, 1, -1).astype("f4")
         y = y / 0.42
@@ -196,20 +168,10 @@ def paisley(rng: Generator, size: int) -> Surface:
         inside = np.hypot(bent / (width + 0.02), np.maximum(np.abs(y) - 0.5, 0) * 1.6)
         angle = np.arctan2(bent, 0.25 * (y + 0.3))
         petals = inside * (1 + 0.05 * np.cos(angle * 22))
-        soft = 9 * count / size
         shown = drops.pick(rng) < (0.95 if share == 1 else 0.3)
         for k, limit in enumerate((1.0, 0.86, 0.66, 0.4, 0.22)):
-            ring = (1 - step(petals - limit, soft)) * shown
+            ring = (1 - step(petals - limit, 9 * count / size)) * shown
             colour = mix(colour, colours[1 + (k * 2 + k // 2) % 4 if k else 1], ring)
         beads = (np.abs(inside - 0.76) < 0.05) & (wave(angle * (14 / math.pi)) > 0.5) & shown
         colour = mix(colour, colours[0], beads.astype("f4"))
     return on.print_colour(colour)
-
-
-def _flowers(rng: Generator, on: BaseMaterial, colour: Array, colours: Array, count: float) -> Array:
-    """Five-petalled little flowers scattered over a print."""
-    buds = _layer(rng, on.u, on.v, count, 0.3)
-    angle = np.arctan2(buds.dy, buds.dx)
-    reach = buds.first / (0.26 + 0.09 * np.cos(5 * angle))
-    colour = mix(colour, colours[2], 1 - step(reach - 1, 8 * count / len(on.u)))
-    return mix(colour, colours[4], 1 - step(reach - 0.35, 8 * count / len(on.u)))

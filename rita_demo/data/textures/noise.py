@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,7 @@ def _realise(rng: Generator, size: int, gain: Array) -> Array:
 
 def fractal(rng: Generator, size: int, scale: float, slope: float = 2.7) -> Array:
     """Cloud-like noise: features of about 1/scale of the picture, finer ones weaker by f^-slope."""
-    length = _frequencies(size)[2]
-    return _realise(rng, size, (1 + (length / scale) ** 2) ** (-slope / 2))
+    return _realise(rng, size, (1 + (_frequencies(size)[2] / scale) ** 2) ** (-slope / 2))
 
 
 def grain(rng: Generator, size: int) -> Array:
@@ -45,18 +45,17 @@ def grain(rng: Generator, size: int) -> Array:
 def ripples(rng: Generator, size: int, frequency: float, angle: float, spread: float, width: float = 0.2) -> Array:
     """Wavy stripes that fork: noise around one frequency and one direction (radians)."""
     fx, fy, length = _frequencies(size)
-    along = fx * math.cos(angle) + fy * math.sin(angle)
-    across = fy * math.cos(angle) - fx * math.sin(angle)
+    along, across = rotate(fx, fy, angle)
     radial = (length - frequency) / (width * frequency)
-    turned = across / (np.abs(along) + 1e-6)
-    return _realise(rng, size, np.exp(-(radial**2) - np.minimum(turned / spread, 9) ** 2))
+    direction = across / (np.abs(along) + 1e-6)
+    return _realise(rng, size, np.exp(-(radial**2) - np.minimum(direction / spread, 9) ** 2))
 
 
 def streaks(rng: Generator, size: int, across: float, along: float, angle: float, slope: float = 2.0) -> Array:
     """Strands: fine (frequency ``across``) in one direction, long (``along``) in the other."""
     fx, fy, _ = _frequencies(size)
-    a = (fx * math.cos(angle) + fy * math.sin(angle)) / across
-    b = (fy * math.cos(angle) - fx * math.sin(angle)) / along
+    a, b = rotate(fx, fy, angle)
+    a, b = a / across, b / along
     return _realise(rng, size, (1 + a * a + b * b) ** (-slope / 2))
 
 
@@ -64,16 +63,14 @@ def smooth(rng: Generator, size: int, cells: float) -> Array:
     """Very soft noise of about ``cells`` bumps per picture, deviation about 0.7; cheap."""
     count = math.ceil(cells) + 3
     coarse = Image.fromarray(rng.standard_normal((count, count), dtype=np.float32))
-    box = (1.0, 1.0, 1.0 + cells, 1.0 + cells)
-    return np.asarray(coarse.resize((size, size), Image.Resampling.BICUBIC, box=box))
+    return np.asarray(coarse.resize((size, size), Image.Resampling.BICUBIC, box=(1.0, 1.0, 1.0 + cells, 1.0 + cells)))
 
 
 def noise_1d(rng: Generator, position: Array, roughness: float = 1.0) -> Array:
     """1-D noise of period 1 at any positions (S, S), about [-1, 1]: parallel lines."""
     table = rng.uniform(-1, 1, 512).astype(np.float32)
     soft = max(int(5 * (1 - roughness)), 0) * 2 + 1
-    kernel = np.full(soft, 1 / math.sqrt(soft), np.float32)
-    table = np.convolve(np.tile(table, 3), kernel, "same")[512:1024]
+    table = np.convolve(np.tile(table, 3), np.full(soft, 1 / math.sqrt(soft), np.float32), "same")[512:1024]
     place = position * np.float32(512)
     below = np.floor(place)
     index = below.astype(np.int32) & 511
@@ -84,6 +81,12 @@ def noise_1d(rng: Generator, position: Array, roughness: float = 1.0) -> Array:
 def lookup(table: NDArray, position: Array) -> NDArray:
     """Rows of a table (L, ...) at positions of period 1."""
     return table.take((position * len(table)).astype(np.int32) % len(table), axis=0)
+
+
+def rotate(u: Array, v: Array, angle: float, scale: float = 1.0) -> tuple[Array, Array]:
+    """Coordinates rotated by an angle in radians, and times a scale."""
+    cos, sin = math.cos(angle) * scale, math.sin(angle) * scale
+    return u * cos + v * sin, v * cos - u * sin
 
 
 def wave(x: Array) -> Array:
@@ -126,16 +129,28 @@ class Cells:
         return self.dx * cos + self.dy * sin, self.dy * cos - self.dx * sin
 
 
+def cell_key(column: NDArray[np.int32], row: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The number of a unit square, 0 to 4095."""
+    return ((row & 63) << 6) | (column & 63)
+
+
 def scatter(rng: Generator, u: Array, v: Array, jitter: float = 0.4) -> Cells:
     """One point per unit square, at most jitter/2 from its middle. The cell of a pixel is its square.
 
     ``second`` is zero. Shapes of radius up to 0.5 - jitter/2 stay inside their square.
     """
     left, top = np.floor(u), np.floor(v)
-    key = ((top.astype(np.int32) & 63) << 6) | (left.astype(np.int32) & 63)
+    key = cell_key(left.astype(np.int32), top.astype(np.int32))
     shift = rng.uniform(0.5 - jitter / 2, 0.5 + jitter / 2, (2, _TABLE**2)).astype(np.float32)
     dx, dy = u - left - shift[0].take(key), v - top - shift[1].take(key)
     return Cells(dx, dy, np.sqrt(dx * dx + dy * dy), np.zeros_like(dx), key)
+
+
+def random_grid(rng: Generator, u: Array, v: Array, count: float, jitter: float) -> Cells:
+    """Scattered points, about ``count`` per width, on a randomly rotated and shifted grid."""
+    u, v = rotate(u, v, rng.uniform(0, math.pi), count)
+    move = rng.uniform(0, 40)
+    return scatter(rng, u + move, v + move, jitter)
 
 
 def voronoi(rng: Generator, u: Array, v: Array, jitter: float = 0.9) -> Cells:
@@ -147,16 +162,13 @@ def voronoi(rng: Generator, u: Array, v: Array, jitter: float = 0.9) -> Cells:
     first = np.full_like(u, 9)
     second, dx, dy = first.copy(), first.copy(), first.copy()
     key = np.zeros(u.shape, np.int32)
-    for j in (-1, 0, 1):
-        line = ((row + j) & 63) << 6
-        for i in (-1, 0, 1):
-            here = line | ((column + i) & 63)
-            x, y = fu - shift[0].take(here) - i, fv - shift[1].take(here) - j
-            d = x * x + y * y
-            nearer = d < first
-            np.minimum(second, np.maximum(d, first), out=second)
-            np.minimum(first, d, out=first)
-            np.copyto(dx, x, where=nearer)
-            np.copyto(dy, y, where=nearer)
-            np.copyto(key, here, where=nearer)
+    for j, i in product((-1, 0, 1), repeat=2):
+        here = cell_key(column + i, row + j)
+        x, y = fu - shift[0].take(here) - i, fv - shift[1].take(here) - j
+        d = x * x + y * y
+        nearer = d < first
+        np.minimum(second, np.maximum(d, first), out=second)
+        np.minimum(first, d, out=first)
+        for kept, value in ((dx, x), (dy, y), (key, here)):
+            np.copyto(kept, value, where=nearer)
     return Cells(dx, dy, np.sqrt(first), np.sqrt(second), key)

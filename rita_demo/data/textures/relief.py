@@ -6,9 +6,9 @@ import numpy as np
 from numpy.random import Generator
 
 from rita_demo.data.textures.colours import apply_tone, material, mix, rgb
-from rita_demo.data.textures.noise import Array, dome, fractal, grain, scatter, smooth, step, voronoi, wave
+from rita_demo.data.textures.noise import Array, cell_key, dome, fractal, rotate, scatter, smooth, step, voronoi
 from rita_demo.data.textures.rendering import Surface
-from rita_demo.data.textures.viewpoint import blurred_background, plane_coordinates
+from rita_demo.data.textures.viewpoint import blurred_background, cell_coordinates, plane_coordinates
 
 
 def bubbly(rng: Generator, size: int) -> Surface:
@@ -17,8 +17,7 @@ def bubbly(rng: Generator, size: int) -> Surface:
     if rng.random() < 0.35:
         return _foam(rng, u, v)
     names = (("dark", "sky"), ("brass", "autumn"), ("dark", "leaf"), ("sky", "gem"), ("gem", "dark"))
-    chosen = names[int(rng.integers(len(names)))]
-    colour = blurred_background(rng, size, np.array([material(rng, *chosen) for _ in range(3)]))
+    colour = blurred_background(rng, size, 3, *names[int(rng.integers(len(names)))])
     film = np.clip(material(rng, "paper") * 1.05, 0, 1)
     count = rng.uniform(2, 6)
     for k in (2, 1, 0):
@@ -29,8 +28,7 @@ def bubbly(rng: Generator, size: int) -> Surface:
         x = (cells.dx - 0.5 * cells.dy) / (1.12 * radius)
         y = (cells.dy + 0.5 * cells.dx) / (1.12 * radius)
         reach = cells.first / radius
-        soft = min(7 * scale / size, 0.6)
-        shown = (1 - step(reach - 1, soft)) * (cells.pick(rng) < (0.55 if k == 0 else 0.75))
+        shown = (1 - step(reach - 1, min(7 * scale / size, 0.6))) * (cells.pick(rng) < (0.75 if k else 0.55))
         rim = np.clip(reach, 0, 1) ** 5
         glint = np.exp(-((x + 0.4) ** 2 + (y + 0.45) ** 2) * 30)
         glint = glint + 0.6 * np.exp(-((x - 0.4) ** 2 + (y - 0.5) ** 2) * 14)
@@ -48,28 +46,17 @@ def _foam(rng: Generator, u: Array, v: Array) -> Surface:
     count = rng.uniform(4, 9)
     large, tiny = (voronoi(rng, u * count, v * count, 0.95), voronoi(rng, u * count * 3, v * count * 3))
     in_large = large.pick(rng) < rng.uniform(0.45, 0.95)
-    cells = [
-        np.where(in_large, a, b)
-        for a, b in (
-            (large.dx, tiny.dx),
-            (large.dy, tiny.dy),
-            (large.second - large.first, (tiny.second - tiny.first) * 0.6),
-        )
-    ]
-    x, y, wall = cells
-    film = np.exp(-wall * 9)
+    x, y = np.where(in_large, large.dx, tiny.dx), np.where(in_large, large.dy, tiny.dy)
+    wall = np.where(in_large, large.second - large.first, (tiny.second - tiny.first) * 0.6)
     glint = np.exp(-((x + 0.16) ** 2 + (y + 0.2) ** 2) * 130)
-    tone = 0.6 + 0.35 * y + 0.5 * film * (1 - y)
+    tone = 0.6 + 0.35 * y + 0.5 * np.exp(-wall * 9) * (1 - y)
     colour = mix(apply_tone(base, np.clip(tone, 0.2, 1.3)), rgb(1, 1, 1), np.clip(glint, 0, 1))
-    height = np.sqrt(np.minimum(wall, 0.6)) * (60 / count)
-    return Surface(colour, height, 0.5, occlusion=0.5, ambient=0.6)
+    return Surface(colour, np.sqrt(np.minimum(wall, 0.6)) * (60 / count), 0.5, occlusion=0.5, ambient=0.6)
 
 
 def bumpy(rng: Generator, size: int) -> Surface:
     """Rounded knobs and warts, crowded or apart, on skin, plastic, plaster or fruit."""
-    u, v = plane_coordinates(rng, size, tilt=0.4, warp=0.03)
-    count = rng.uniform(6, 16)
-    u, v = u * count, v * count
+    u, v, count = cell_coordinates(rng, size, 6, 16, tilt=0.4, warp=0.03)
     regular = rng.random() < 0.25
     cells = voronoi(rng, u, v, 0.15 if regular else 0.85)
     crowd = rng.uniform(0.35, 0.62)
@@ -92,15 +79,13 @@ def pitted(rng: Generator, size: int) -> Surface:
     ragged = fractal(rng, size, 22, 2.3)
     hollow = np.zeros_like(ragged)
     for count in (rng.uniform(5, 8), rng.uniform(10, 15), rng.uniform(22, 30)):
-        angle = rng.uniform(0, 3)
-        cos, sin = math.cos(angle) * count, math.sin(angle) * count
-        pits = scatter(rng, u * cos + v * sin, v * cos - u * sin, 0.55)
+        pits = scatter(rng, *rotate(u, v, rng.uniform(0, 3), count), 0.55)
         radius = pits.pick(rng, -0.05, 0.3) + 0.035 * ragged
-        squared = (pits.first / np.maximum(radius, 0.02)) ** 2
-        hollow = np.maximum(hollow, dome(squared) * np.maximum(radius, 0) * (170 / count))
+        pit = dome((pits.first / np.maximum(radius, 0.02)) ** 2)
+        hollow = np.maximum(hollow, pit * np.maximum(radius, 0) * (170 / count))
     base = material(rng, "stone", "metal", "earth", "paper", "stone")
-    inside = np.clip(hollow * 0.12, 0, 1)
-    colour = apply_tone(mix(base, base * rgb(0.5, 0.42, 0.36), inside), 1 + 0.06 * ragged)
+    colour = mix(base, base * rgb(0.5, 0.42, 0.36), np.clip(hollow * 0.12, 0, 1))
+    colour = apply_tone(colour, 1 + 0.06 * ragged)
     height = -0.8 * hollow + 0.5 * ragged + 6 * smooth(rng, size, 2)
     return Surface(colour, height, rng.uniform(0.02, 0.3), occlusion=0.9)
 
@@ -115,23 +100,18 @@ def porous(rng: Generator, size: int) -> Surface:
     fine = scatter(rng, u * count * 2.7, (v + u) * count * 2.3, 0.5)
     small = (0.34 * fine.pick(rng, 0.3, 1) + 0.04 * ragged - fine.first) / 2.5
     tiny = (fractal(rng, size, 45, 3.3) - 1.3) * 0.04
-    open_at = np.maximum(np.maximum(big, small), tiny)
-    depth = np.clip(open_at * 7, 0, 1)
+    depth = np.clip(np.maximum(np.maximum(big, small), tiny) * 7, 0, 1)
     base = material(rng, "baked", "paper", "stone", "earth", "cloth", "stone")
-    deep = base * rgb(0.42, 0.34, 0.28)
-    colour = apply_tone(mix(base, deep, depth * 0.9), 1 + 0.05 * ragged)
+    colour = apply_tone(mix(base, base * rgb(0.42, 0.34, 0.28), depth * 0.9), 1 + 0.05 * ragged)
     height = -rng.uniform(7, 12) * np.sqrt(depth) * (9 / count) + 0.4 * ragged
     return Surface(colour, height + 5 * smooth(rng, size, 2), 0.02, occlusion=0.9)
 
 
 def honeycombed(rng: Generator, size: int) -> Surface:
     """Six-sided cells with thin walls: wax, honey, aluminium, paper."""
-    u, v = plane_coordinates(rng, size, tilt=0.55, warp=rng.uniform(0, 0.012))
-    count = rng.uniform(5, 12)
-    x, y = u * count, v * count
+    x, y, count = cell_coordinates(rng, size, 5, 12, tilt=0.55, warp=rng.uniform(0, 0.012))
     to_wall, key_u, key_v = _hexagon(x, y)
-    parallax = rng.normal(0, 0.13, 2)
-    floor_wall, _, _ = _hexagon(x + float(parallax[0]), y + float(parallax[1]))
+    floor_wall, _, _ = _hexagon(x + rng.normal(0, 0.13), y + rng.normal(0, 0.13))
     thick = rng.uniform(0.035, 0.09)
     wall = 1 - step(to_wall - thick, 2.5 * count / size)
     wax = rng.random() < 0.65
@@ -140,8 +120,8 @@ def honeycombed(rng: Generator, size: int) -> Surface:
     filled = (chance.pick(rng) < rng.uniform(0, 0.6)) & wax
     side = np.clip(0.22 + 0.75 * (1 - floor_wall / 0.3), 0.16, 0.8)
     cell = apply_tone(base * rgb(1.0, 0.85 if wax else 1, 0.6 if wax else 1), side)
-    honey = rgb(0.75, 0.42, 0.06) * rng.uniform(0.7, 1.2)
-    cell = mix(cell, apply_tone(honey, chance.pick(rng, 0.7, 1.2)), 0.85 * filled.astype("f4"))
+    honey = apply_tone(rgb(0.75, 0.42, 0.06) * rng.uniform(0.7, 1.2), chance.pick(rng, 0.7, 1.2))
+    cell = mix(cell, honey, 0.85 * filled.astype("f4"))
     rough = fractal(rng, size, 25, 2.1)
     colour = mix(cell, apply_tone(base, 1.08 + 0.08 * rough), wall)
     dent = (7 - 4.5 * filled.astype("f4")) * step(to_wall - thick, 0.12)
@@ -156,65 +136,32 @@ def _hexagon(x: Array, y: Array) -> tuple[Array, Array, Array]:
     first = (x - ax) ** 2 + (y - ay) ** 2 < (x - bx) ** 2 + (y - by) ** 2
     cx, cy = np.where(first, ax, bx), np.where(first, ay, by)
     px, py = np.abs(x - cx), np.abs(y - cy)
-    reach = np.maximum(px, 0.5 * px + 0.5 * tall * py)
-    return 0.5 - reach, np.round(cx * 2), np.round(cy * 2 / tall)
+    return 0.5 - np.maximum(px, 0.5 * px + 0.5 * tall * py), np.round(cx * 2), np.round(cy * 2 / tall)
 
 
 def scaly(rng: Generator, size: int) -> Surface:
     """Rows of overlapping scales: fish, snake, dragon, cone or roof."""
-    u, v = plane_coordinates(rng, size, tilt=0.5, turn=math.pi, warp=0.03)
-    count = rng.uniform(6, 14)
-    u, v = u * count, v * count * rng.uniform(1.2, 2.0)
+    u, v, count = cell_coordinates(rng, size, 6, 14, tilt=0.5, turn=math.pi, warp=0.03)
+    v = v * rng.uniform(1.2, 2.0)
     pointed = rng.uniform(0, 0.9) if rng.random() < 0.6 else 0.0
     height, depth, key = np.zeros_like(u), np.full_like(u, -1), np.zeros(u.shape, np.int32)
-    row0 = np.floor(v)
     for back in (0, 1):  # the tips of the row above lie over the row that starts here
-        row = row0 - back
+        row = np.floor(v) - back
         shifted = u + 0.5 * (row % 2)
         column = np.floor(shifted)
         x, y = shifted - column - 0.5, v - row
         half = np.sqrt(np.maximum(1 - np.maximum(y / 1.9, 0) ** 2, 0)) * (0.62 - 0.1 * pointed * y)
         inside = (np.abs(x) < half) & (y < 1.9)
-        round_up = (1 - (x / np.maximum(half, 0.05)) ** 2) * 0.5 + 0.32 * y
-        height = np.where(inside, round_up, height)
+        height = np.where(inside, (1 - (x / np.maximum(half, 0.05)) ** 2) * 0.5 + 0.32 * y, height)
         depth = np.where(inside, y, depth)
-        number = ((row.astype(np.int32) & 63) << 6) | (column.astype(np.int32) & 63)
-        key = np.where(inside, number, key)
+        key = np.where(inside, cell_key(column.astype(np.int32), row.astype(np.int32)), key)
     base = material(rng, "fruit", "leaf", "metal", "earth", "stone", "autumn", "gem", "cloth")
     each = rng.uniform(0.72, 1.2, 4096).astype("f4").take(key)
     patches = np.clip(0.5 + 0.7 * smooth(rng, size, 4), 0, 1)
     colour = apply_tone(mix(base, material(rng, "dark", "earth", "paper"), patches * 0.45), each)
     colour = apply_tone(colour, 0.62 + 0.25 * np.clip(depth, 0, 1.6))
-    body = 16 * smooth(rng, size, 1.5)
-    ribs = fractal(rng, size, 40, 2.0)
-    return Surface(colour, height * (90 / count) + body + 0.2 * ribs, rng.uniform(0.1, 0.9), 0.8)
-
-
-def waffled(rng: Generator, size: int) -> Surface:
-    """Square pockets between raised ridges: waffles, cones, towels."""
-    u, v = plane_coordinates(rng, size, tilt=0.6, warp=0.008)
-    count = rng.uniform(4, 9)
-    u, v = u * count, v * count
-    food = rng.random() < 0.7
-    ridge_width = rng.uniform(0.3, 0.55)
-    ridge = np.maximum(wave(u + 0.5), wave(v + 0.5))
-    ridge = step(ridge - (1 - ridge_width * 0.5), rng.uniform(0.15, 0.35))
-    rough = fractal(rng, size, 25, 2.2)
-    base = material(rng, "baked") if food else material(rng, "paper", "cloth", "wool")
-    brown = np.clip(0.35 + 0.35 * smooth(rng, size, 4) + 0.1 * rough, 0, 1)
-    if food:
-        brown = brown * (0.35 + 0.65 * ridge)
-        colour = mix(base * 1.15, base * rgb(0.62, 0.48, 0.34), brown)
-    else:
-        colour = apply_tone(base, 1 + 0.06 * grain(rng, size))
-    height = ridge * (224 / count * rng.uniform(0.2, 0.34)) + rough * 0.5
-    gloss: float | Array = 0.12 if food else 0.0
-    if food and rng.random() < 0.3:  # syrup in some pockets
-        wet = (1 - ridge) * (scatter(rng, u + 0.5, v + 0.5, 0).pick(rng) < 0.5)
-        colour = mix(colour, rgb(0.42, 0.18, 0.04), wet * 0.75)
-        height = height - 0.5 * rough * wet
-        gloss = 0.12 + 0.35 * wet
-    return Surface(apply_tone(colour, 1 + 0.05 * rough), height, gloss, occlusion=0.8)
+    height = height * (90 / count) + 16 * smooth(rng, size, 1.5) + 0.2 * fractal(rng, size, 40, 2.0)
+    return Surface(colour, height, rng.uniform(0.1, 0.9), 0.8)
 
 
 def crystalline(rng: Generator, size: int) -> Surface:
@@ -238,6 +185,5 @@ def crystalline(rng: Generator, size: int) -> Surface:
     edge = np.maximum(edge, 0.5 * (1 - step(small.second - small.first - 0.04, 0.06)))
     colour = apply_tone(base, 0.72 + facing * 1.9 + 0.07 * veil)
     colour = mix(colour, np.clip(base * 0.4 + 0.66, 0, 1), edge * 0.45)
-    bright = np.clip(facing * 4 - 0.75, 0, 1)
-    colour = mix(np.clip(colour, 0, 1), rgb(0.98, 0.98, 1), bright * 0.8)
+    colour = mix(np.clip(colour, 0, 1), rgb(0.98, 0.98, 1), np.clip(facing * 4 - 0.75, 0, 1) * 0.8)
     return Surface(colour, height, rng.uniform(0.5, 1.0), occlusion=0.5, ambient=0.4)

@@ -16,19 +16,13 @@ _REFERENCE_SIDE = 224  # heights are pixels of a picture of this side
 
 @dataclass(frozen=True)
 class Surface:
-    """The result of a drawing.
+    """The result of a drawing. The ranges are 0 to 1."""
 
-    colour: (S, S, 3) float32 in [0, 1], sRGB-like, before light.
-    height: (S, S) float32 towards the viewer, in pixels of a 224 px picture; None for a flat picture.
-    gloss: 0 (matt) to 1 (wet or polished); a number or (S, S).
-    occlusion: darkness of hollows, 0 to 1. ambient: ambient light, 0 to 1.
-    """
-
-    colour: Array
-    height: Array | None = None
-    gloss: float | Array = 0.1
-    occlusion: float = 0.5
-    ambient: float = 0.35
+    colour: Array  # (S, S, 3) float32, sRGB-like, before light
+    height: Array | None = None  # (S, S) float32 towards the viewer, in pixels of a 224 px picture; None: flat
+    gloss: float | Array = 0.1  # from matt to wet or polished; a number or (S, S)
+    occlusion: float = 0.5  # darkness of hollows
+    ambient: float = 0.35  # ambient light
 
 
 def _lamp(rng: Generator) -> tuple[float, float, float]:
@@ -41,13 +35,13 @@ def _lamp(rng: Generator) -> tuple[float, float, float]:
 
 def _cast_shadow(height: Array, lamp: tuple[float, float, float], scale: float) -> Array:
     """(S, S) in [0, 1]: strength of the shadow that higher parts towards the lamp cast."""
-    slope = lamp[2] / math.hypot(lamp[0], lamp[1])
     norm = math.hypot(lamp[0], lamp[1])
     cover = np.zeros_like(height)
     for reach in (2, 5, 9):
-        down, right = (round(reach * scale * lamp[axis] / norm) for axis in (1, 0))
-        here, there = _overlap(down, right)
-        raised = height[there] - height[here] - reach * slope * 0.8
+        shift = [round(reach * scale * lamp[axis] / norm) for axis in (1, 0)]  # down and right
+        here = tuple(slice(max(-by, 0), -by if by > 0 else None) for by in shift)
+        there = tuple(slice(max(by, 0), by if by < 0 else None) for by in shift)
+        raised = height[there] - height[here] - reach * (lamp[2] / norm) * 0.8
         np.maximum(cover[here], raised, out=cover[here])
     return np.minimum(cover * 0.35, 1)
 
@@ -61,7 +55,12 @@ def shade(rng: Generator, surface: Surface) -> Array:
         return albedo
     height = surface.height
     scale = height.shape[0] / _REFERENCE_SIDE
-    gy, gx = _slopes(height, scale)
+    # central differences, per pixel of a 224 px picture; borders repeat
+    gy, gx = np.empty_like(height), np.empty_like(height)
+    np.subtract(height[2:], height[:-2], out=gy[1:-1])
+    np.subtract(height[:, 2:], height[:, :-2], out=gx[:, 1:-1])
+    gy[0], gy[-1], gx[:, 0], gx[:, -1] = gy[1], gy[-2], gx[:, 1], gx[:, -2]
+    gy, gx = gy * (0.5 * scale), gx * (0.5 * scale)
     inverse = 1 / np.sqrt(gx * gx + gy * gy + 1)
     facing = np.maximum((lamp[2] - gx * lamp[0] - gy * lamp[1]) * inverse, 0) / lamp[2]
     facing *= 1 - 0.75 * _cast_shadow(height, lamp, scale)
@@ -70,50 +69,24 @@ def shade(rng: Generator, surface: Surface) -> Array:
     level = surface.ambient
     light = (level + (1 - level) * np.minimum(facing, 1.7)) * open_sky
     half = np.array([lamp[0], lamp[1], lamp[2] + 1]) / math.sqrt(2 + 2 * lamp[2])
-    mirror = (float(half[2]) - gx * float(half[0]) - gy * float(half[1])) * inverse
-    shine = _power(np.maximum(mirror, 0), 4 if np.mean(surface.gloss) < 0.45 else 6)
+    shine = np.maximum(((float(half[2]) - gx * float(half[0]) - gy * float(half[1])) * inverse), 0)
+    for _ in range(4 if np.mean(surface.gloss) < 0.45 else 6):
+        shine = shine * shine
     return albedo * light[..., None] + (shine * surface.gloss * 0.6)[..., None]
-
-
-def _overlap(down: int, right: int) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
-    """Slices of two equal windows of a picture, the second shifted by (down, right) from the first."""
-    here = tuple(slice(max(-by, 0), -by if by > 0 else None) for by in (down, right))
-    there = tuple(slice(max(by, 0), by if by < 0 else None) for by in (down, right))
-    return (here[0], here[1]), (there[0], there[1])
-
-
-def _slopes(height: Array, scale: float) -> tuple[Array, Array]:
-    """Central differences by row and column, per pixel of a 224 px picture; borders repeat."""
-    gy, gx = np.empty_like(height), np.empty_like(height)
-    np.subtract(height[2:], height[:-2], out=gy[1:-1])
-    np.subtract(height[:, 2:], height[:, :-2], out=gx[:, 1:-1])
-    gy[0], gy[-1], gx[:, 0], gx[:, -1] = gy[1], gy[-2], gx[:, 1], gx[:, -2]
-    gy *= 0.5 * scale
-    gx *= 0.5 * scale
-    return gy, gx
-
-
-def _power(x: Array, doublings: int) -> Array:
-    """x to the power 2^doublings."""
-    for _ in range(doublings):
-        x = x * x
-    return x
 
 
 def simulate_camera(rng: Generator, light: Array) -> NDArray[np.uint8]:
     """uint8 (S, S, 3): uneven light, vignette, white balance, exposure, focus and sensor noise."""
     size = light.shape[0]
     axis = np.linspace(-1, 1, size, dtype=np.float32)
-    tilt = rng.normal(0, 0.12, 2)
-    field = 1 + float(tilt[0]) * axis[None] + float(tilt[1]) * axis[:, None]
-    field = field + float(rng.uniform(0, 0.12)) * smooth(rng, size, 2.0)
-    field = field - float(rng.uniform(0, 0.22)) * (axis[None] ** 2 + axis[:, None] ** 2)
+    field = 1 + rng.normal(0, 0.12) * axis[None] + rng.normal(0, 0.12) * axis[:, None]
+    field = field + rng.uniform(0, 0.12) * smooth(rng, size, 2.0)
+    field = field - rng.uniform(0, 0.22) * (axis[None] ** 2 + axis[:, None] ** 2)
     balance = np.exp(rng.normal(0, 0.035, 3) + rng.normal(0, 0.16)).astype(np.float32)
     picture = np.sqrt(np.maximum(light * np.maximum(field, 0.1)[..., None] * balance, 0))
     if rng.random() < 0.06:
         picture = np.repeat(picture.mean(axis=2, keepdims=True), 3, axis=2)
-    contrast = rng.uniform(0.85, 1.15)
-    picture = (picture - 0.5) * contrast + 0.5 + rng.uniform(0, 0.04)
+    picture = (picture - 0.5) * rng.uniform(0.85, 1.15) + 0.5 + rng.uniform(0, 0.04)
     image = Image.fromarray((np.clip(picture, 0, 1) * 255).astype(np.uint8))
     blur = rng.uniform(-0.3, 1.0) * size / _REFERENCE_SIDE
     if blur > 0.1:

@@ -2,11 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
-from rita_demo.data.textures.noise import Array, fractal, grain, lookup, smooth, streaks
+from rita_demo.data.textures.colours import material
+from rita_demo.data.textures.noise import Array, fractal, grain, lookup, rotate, smooth, streaks
 from rita_demo.data.textures.rendering import Surface
 
 
@@ -20,19 +22,19 @@ def plane_coordinates(
         warp: size of a soft distortion, widths.  centred: keep (0, 0) in the middle.
     """
     axis = (np.arange(size, dtype=np.float32) + 0.5) / size - 0.5
-    a, b = (float(value) for value in rng.uniform(-tilt, tilt, 2))
-    depth = 1 + a * axis[None] + b * axis[:, None]
-    x, y = axis[None] / depth, axis[:, None] / depth
-    angle = rng.uniform(-turn, turn)
-    cos, sin = math.cos(angle), math.sin(angle)
-    u, v = x * cos + y * sin, y * cos - x * sin
+    depth = 1 + rng.uniform(-tilt, tilt) * axis[None] + rng.uniform(-tilt, tilt) * axis[:, None]
+    u, v = rotate(axis[None] / depth, axis[:, None] / depth, rng.uniform(-turn, turn))
     if warp:
         cells = rng.uniform(2, 4)
-        u = u + warp * smooth(rng, size, cells)
-        v = v + warp * smooth(rng, size, cells)
-    if not centred:
-        u, v = u + float(rng.uniform(2, 9)), v + float(rng.uniform(2, 9))
-    return u, v
+        u, v = u + warp * smooth(rng, size, cells), v + warp * smooth(rng, size, cells)
+    return (u, v) if centred else (u + rng.uniform(2, 9), v + rng.uniform(2, 9))
+
+
+def cell_coordinates(rng: Generator, size: int, fewest: float, most: float, **view: Any) -> tuple[Array, Array, float]:
+    """Coordinates as :func:`plane_coordinates`, in cells, and the number of cells per width, ``fewest`` to ``most``."""
+    u, v = plane_coordinates(rng, size, **view)
+    count = rng.uniform(fewest, most)
+    return u * count, v * count, count
 
 
 def rotation_limit(rng: Generator) -> float:
@@ -66,8 +68,7 @@ def base_material(rng: Generator, size: int, *kinds: str, turn: float = math.pi,
         u, v = u + folds * (0.0025 * strength), v - folds * (0.002 * strength)
         return BaseMaterial(u, v, folds * strength + 3 * weave, 1 + weave, 0.03)
     if kind == "plastic":
-        bulge = rng.uniform(2, 9) * smooth(rng, size, 2.0)
-        return BaseMaterial(u, v, bulge, np.ones_like(u), rng.uniform(0.25, 0.7))
+        return BaseMaterial(u, v, rng.uniform(2, 9) * smooth(rng, size, 2.0), np.ones_like(u), rng.uniform(0.25, 0.7))
     if kind == "wood":
         rings = streaks(rng, size, 30, 1.2, 0.0)
         return BaseMaterial(u, v, 0.25 * rings, 1 + 0.09 * rings, 0.15)
@@ -79,18 +80,9 @@ def base_material(rng: Generator, size: int, *kinds: str, turn: float = math.pi,
     return BaseMaterial(u + 0.004 * bend, v, bend + 0.1 * rough, 1 + 0.02 * rough, 0.04)
 
 
-def blurred_background(rng: Generator, size: int, colours: Array) -> Array:
-    """(S, S, 3): an out-of-focus background in the given colours (N, 3)."""
+def blurred_background(rng: Generator, size: int, count: int, *materials: str) -> Array:
+    """(S, S, 3): an out-of-focus background of ``count`` colours of the named materials."""
+    colours = np.array([material(rng, *materials) for _ in range(count)])
     position = 0.5 + 0.22 * smooth(rng, size, rng.uniform(1.5, 4))
-    table = np.array([np.interp(np.linspace(0, 1, 64), np.linspace(0, 1, len(colours)), c) for c in colours.T]).T
+    table = np.array([np.interp(np.linspace(0, 1, 64), np.linspace(0, 1, count), part) for part in colours.T]).T
     return lookup(table.astype(np.float32), np.clip(position, 0, 0.99))
-
-
-def band_table(rng: Generator, colours: Array, widths: Array, soft: int = 5) -> Array:
-    """A periodic table (2048, 3) of bands: colour i has relative width i; edges softened."""
-    ends = np.cumsum(widths) / np.sum(widths)
-    table = colours[np.searchsorted(ends, (np.arange(2048) + 0.5) / 2048) % len(colours)]
-    around = np.concatenate([table[-soft:], table, table[:soft]])
-    sums = np.cumsum(np.concatenate([np.zeros((1, 3)), around]), axis=0)
-    wide = 2 * soft + 1
-    return ((sums[wide:] - sums[:-wide]) / wide).astype(np.float32)
