@@ -177,8 +177,8 @@ def test_without_a_suitable_sample_the_first_one_is_shown() -> None:
     example = WorkedExample(FakeEngine(spread=1.0), candidates=(("coffee", 4), ("cat", 4)))
     example.start()
     assert example.wait(60)
-    assert example.result is not None
-    assert example.result.sample == "coffee"
+    assert example.session is not None
+    assert example.session.run_sample == "coffee"
 
 
 def test_a_failing_engine_gives_a_page_with_an_error_message() -> None:
@@ -189,5 +189,5 @@ def test_a_failing_engine_gives_a_page_with_an_error_message() -> None:
     example = WorkedExample(FailingEngine())
     example.start()
     assert example.wait(60)
-    assert example.result is None
+    assert example.session is None
     assert example.sentence == "The worked example could not be computed."

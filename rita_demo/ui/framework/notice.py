@@ -29,7 +29,7 @@ class ErrorBanner(HtmlWidget):
     """One sentence on what went wrong and one on what to do; the visitor dismisses them."""
 
     def __init__(self, **html: Any) -> None:
-        super().__init__("", js_on_load=_DISMISS, elem_classes="notice-holder", **html)
+        super().__init__(js_on_load=_DISMISS, elem_classes="notice-holder", apply_default_css=True, **html)
 
 
 def error_html(error: DemoError) -> str:

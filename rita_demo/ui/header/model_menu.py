@@ -18,11 +18,6 @@ LOADING_QUEUE: dict[str, Any] = {"concurrency_id": "models", "concurrency_limit"
 EXPECTED_LOAD_SECONDS = 90.0  # for the progress bar
 
 
-def model_summary(info: BackboneInfo) -> str:
-    """One line on the model in use."""
-    return f"{info.title}, {info.parameters / 1e6:.0f} M"
-
-
 def menu_label(name: str) -> str:
     """A row of the menu: title and size."""
     entry = BACKBONES[name]
@@ -34,25 +29,18 @@ class ModelMenu:
     """An accordion in the header; a chosen model is loaded for this visitor."""
 
     def __init__(self, context: AppContext) -> None:
-        self.context = context
-        first = context.models.default.info
-        names = list(dict.fromkeys([first.name, *BACKBONES]))
-        with gr.Accordion(f"Model: {model_summary(first)}", open=False, elem_id="model") as fold:
+        self.context, first = context, context.models.default.info
+        choices = [
+            (menu_label(n) if n in BACKBONES else first.title, n) for n in dict.fromkeys([first.name, *BACKBONES])
+        ]
+        with gr.Accordion(self._title(first), open=False, elem_id="model") as self.accordion:
             gr.HTML(
-                "<p class='quiet small'>The model that is attacked and defended. The embedded one is "
-                "small, was trained for this page and answers in seconds; the others are the models of "
-                "the paper, larger and slower.</p>"
+                "<p class='quiet small'>The model that is attacked and defended. The embedded one is small, was trained "
+                "for this page and answers in seconds; the others are the models of the paper, larger and slower.</p>"
             )
-            self.choice = gr.Radio(
-                [(menu_label(n) if n in BACKBONES else first.title, n) for n in names],
-                value=first.name,
-                label="Model",
-                show_label=False,
-                elem_id="model-choice",
-            )
+            self.choice = gr.Radio(choices, value=first.name, label="Model", show_label=False, elem_id="model-choice")
             self.note = gr.HTML(self._note(first.name), elem_id="model-note")
             self.use_button = gr.Button("Use this model", elem_id="use-model", size="sm")
-        self.accordion = fold
 
     def bind_events(self) -> None:
         """Connect the events, after the panels of all tabs are registered."""
@@ -82,12 +70,9 @@ class ModelMenu:
             used = context.engine_of(session).info.name
             yield {self.choice: gr.update(value=used), self.note: self._note(used)}
             raise
-        session.model = name
-        info = context.engine_of(session).info
-        yield {
-            context.status: notice.done_html(f"{info.title} is ready: press “Attack and defend”."),
-            **self.show_model(info),
-        }
+        session.model, info = name, context.models.get(name).info
+        ready = notice.done_html(f"{info.title} is ready: press “Attack and defend”.")
+        yield {context.status: ready, **self.show_model(info)}
 
     @property
     def shown(self) -> list[Any]:
@@ -96,8 +81,11 @@ class ModelMenu:
 
     def show_model(self, info: BackboneInfo) -> Updates:
         """The menu with the model that is in use."""
-        label = gr.update(label=f"Model: {model_summary(info)}", open=False)
-        return {self.accordion: label, self.choice: gr.update(value=info.name), self.note: self._note(info.name)}
+        title = gr.update(label=self._title(info), open=False)
+        return {self.accordion: title, self.choice: gr.update(value=info.name), self.note: self._note(info.name)}
+
+    def _title(self, info: BackboneInfo) -> str:
+        return f"Model: {info.title}, {info.parameters / 1e6:.0f} M"
 
     def _note(self, name: Any) -> str:
         first = self.context.models.default.info

@@ -8,7 +8,7 @@ from typing import Any
 
 from rita_demo.analysis.crop_field import rival_class
 from rita_demo.analysis.small_transport import SmallTransport, small_transport
-from rita_demo.plots.labels import printable, truncated
+from rita_demo.plots.labels import truncated
 from rita_demo.records import Run
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -24,7 +24,7 @@ THUMBNAIL = 48  # pixels
 _TEMPLATE = """<div class="toy" role="group" aria-label="A small transport plan"><p class="about lead"></p>
 <div class="tool" hidden><div><svg class="drawing" role="group" aria-label="Crops as dots, sentences as squares, the plan as arrows"></svg>
 <div class="controls"><label class="lambda"><span>each goes to the nearest</span>
-<input type="range" min="-3" max="1" step="0.05" aria-label="λ, from each goes to the nearest to everything everywhere">
+<input type="range" min="-3" max="1" step="0.05" aria-label="Regularisation, from each goes to the nearest to everything everywhere">
 <span>everything everywhere</span><output></output></label>
 <label class="partial"><input type="checkbox"><span></span></label>
 <button type="button" class="plain-button">Put the dots back</button></div>
@@ -54,9 +54,7 @@ class TransportToy(JsonWidget):
     """Value: a dict as :func:`toy_value` or :data:`MADE_UP`, or None. The script inserts text as text."""
 
     def __init__(self, value: dict[str, Any] | None = None, **html: Any) -> None:
-        super().__init__(
-            value, html_template=_TEMPLATE, css_template=CSS, js_on_load=SCRIPT, apply_default_css=False, **html
-        )
+        super().__init__(value, html_template=_TEMPLATE, css_template=CSS, js_on_load=SCRIPT, **html)
 
 
 def toy_value(session: Session) -> dict[str, Any] | None:
@@ -64,25 +62,23 @@ def toy_value(session: Session) -> dict[str, Any] | None:
     run = session.run_at_step
     if run is None or session.run is None:
         return None
-    side = session.selection.side
+    side, prompts = session.selection.side, run.class_prompts
     small = small_transport(run, getattr(run, side), rival_class(session.run))  # the same at every step
-    names = [truncated(printable(run.class_prompts.names[k]), 24) for k in small.classes]
     crops = session.crops_of(side)
-    views = [int(n) for n in small.views]
     return {
         "about": _about(run, side, small),
-        "classes": names,
+        "classes": [truncated(prompts.names[k], 24) for k in small.classes],
         "crops": [
             {
                 "name": "whole picture" if n == 0 else f"crop {n}",
                 "at": small.crop_at[i].tolist(),
                 "src": "" if crops is None else jpeg_uri(crops[n], THUMBNAIL),
             }
-            for i, n in enumerate(views)
+            for i, n in enumerate(small.views.tolist())
         ],
         "sentences": [
             [
-                {"text": truncated(run.class_prompts.prompts[k][m], 40), "at": small.sentence_at[c, i].tolist()}
+                {"text": truncated(prompts.prompts[k][m], 40), "at": small.sentence_at[c, i].tolist()}
                 for i, m in enumerate(small.atoms[c])
             ]
             for c, k in enumerate(small.classes)
@@ -94,11 +90,10 @@ def toy_value(session: Session) -> dict[str, Any] | None:
 
 
 def _about(run: Run, side: str, small: SmallTransport) -> str:
-    rita = run.class_prompts.names[getattr(run, side).verdicts["rita"].label]
-    count = len(run.attacked.encoded_views.features)
+    names, count = run.class_prompts.names, len(run.attacked.encoded_views.features)
     which = f"the {side} picture{wording.step_suffix(run)}" if run.attack else "this picture"
     return (
-        f"{len(small.views)} of the {count} crops of {which}: those that fit {run.class_prompts.names[small.classes[1]]} "
-        f"best, middling and worst. All {count} together say {rita}. Drag a dot, or move it with the arrow keys. Each crop "
-        f"gives the same share, and each sentence takes the same."
+        f"{len(small.views)} of the {count} crops of {which}: those that fit {names[small.classes[1]]} best, "
+        f"middling and worst. All {count} together say {names[getattr(run, side).verdicts['rita'].label]}. Drag a dot, or "
+        "move it with the arrow keys. Each crop gives the same share, and each sentence takes the same."
     )

@@ -282,24 +282,15 @@ class Session:
     def size_bytes(self) -> int:
         """Bytes that only this visitor needs. Called from other threads: each field may change meanwhile, and is read
         once."""
-        empty, cached = self.memory.empty_cache_result, self.memory.cache_result
-        shown = (self.run, self.attack_steps, self.crops, self.budget_variants)
-        own = (
-            () if self.same_picture(self.shared_run) else shown,
-            self.attack_defend.view_seed_results,
-            self.history,
-            empty[1] if empty else None,
-            cached[2] if cached else None,
-            self.inside.what_if.run,
-            self.inside.pinned,
-            self.arena and (self.arena.towers, None if self.same_picture(self.arena.run) else self.arena.run),
-            self.stream.trajectory,
-            self.figures,
-        )
+        shared, known = {"shared_run"}, set[Any]()
+        if self.same_picture(self.shared_run):
+            shared |= {"run", "attack_steps", "crops", "budget_variants"}
+            array_bytes(self.shared_run, known)  # other results may refer to it
+        own = [getattr(self, field.name) for field in fields(self) if field.name not in shared]
         image_caches = (self.image_cache, *(v.image_cache for v in tuple(self.budget_variants.values())))
         parts = [part for cache in image_caches for part in tuple(cache.values())]
         text = sum(len(part.get("src") or "") for part in parts) + sum(map(len, self.stream.thumbnails.values()))
-        return len(self.attack_defend.source or b"") + text + array_bytes(own)
+        return len(self.attack_defend.source or b"") + text + array_bytes(own, known)
 
 
 def array_bytes(value: Any, seen: set[Any] | None = None) -> int:

@@ -121,10 +121,5 @@ class ShareButton(HtmlWidget):
     what is on screen has no link."""
 
     def __init__(self, **html: Any) -> None:
-        super().__init__(
-            "",
-            html_template="<button type='button' class='quiet-button'>Share</button><span role='status'></span>",
-            js_on_load=SCRIPT,
-            apply_default_css=False,
-            **html,
-        )
+        template = "<button type='button' class='quiet-button'>Share</button><span role='status'></span>"
+        super().__init__(html_template=template, js_on_load=SCRIPT, **html)
