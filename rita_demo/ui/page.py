@@ -57,16 +57,12 @@ def build(
         folders: datasets and runs on the server.
     """
     example, folders = example or WorkedExample(engine), folders or DataFolders()
-    with gr.Blocks(
-        title="RITA: see an attack, see the defence",
-        fill_width=True,
-        analytics_enabled=False,
-        delete_cache=(UPLOAD_MAX_AGE, UPLOAD_MAX_AGE),
-    ) as page:
+    sessions = Sessions() if sessions is None else sessions
+    options: dict[str, Any] = {"fill_width": True, "delete_cache": (UPLOAD_MAX_AGE, UPLOAD_MAX_AGE)}
+    with gr.Blocks(title="RITA: see an attack, see the defence", analytics_enabled=False, **options) as page:
         with gr.Row(elem_id="header"):
             gr.HTML("<h1>RITA <span>see an attack, see the defence</span></h1>", elem_id="title")
             corner = gr.Row(elem_id="corner")
-        sessions = Sessions() if sessions is None else sessions
         context = AppContext(
             models=ModelPool(engine, load),
             sessions=sessions,
@@ -88,16 +84,15 @@ def build(
                 tab = AttackDefendTab(context, example.sample_key)
             with gr.Tab("Inside RITA", id="inside") as second:
                 inside = InsideTab(context)
+            run = tab.run, tab.start_background_work
             with gr.Tab("Arena", id="arena") as arena_part:
-                arena = ArenaTab(
-                    context, folders, tabs, tab.run, tab.start_background_work, tab.run_form_updates, menu.show_model
-                )
+                arena = ArenaTab(context, folders, tabs, *run, tab.run_form_updates, menu.show_model)
             with gr.Tab("Memory (cache)", id="memory") as third:
                 memory = MemoryTab(context, third)
             with gr.Tab("Stream", id="stream") as fourth:
-                stream = StreamTab(context, folders, tab.form.fields, tab.run, tab.start_background_work, tabs)
+                stream = StreamTab(context, folders, tab.form.fields, *run, tabs)
             with gr.Tab("Figures of the paper", id="figures") as fifth:
-                figures = FiguresTab(context, folders, tab.run, tab.start_background_work, tabs)
+                figures = FiguresTab(context, folders, *run, tabs)
             with gr.Tab("Learn", id="learn-tab") as sixth:
                 learn = LearnTab(context)
         tab.bind_events(first)

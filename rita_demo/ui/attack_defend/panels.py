@@ -75,7 +75,13 @@ def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
     return {"pictures": pictures, "field": field, "early": [pictures, banner, field, table], "budget_choice": strength}
 
 
-def build_attack_steps_fold(panels: PanelRegistry) -> dict[str, Any]:
+def build_sections(panels: PanelRegistry) -> dict[str, Any]:
+    """The numbered sections and the folds below the first screen; like all builders, returns the components by name."""
+    sections = _build_views(panels) | _build_transport(panels) | _build_cache_and_knowing_attacker(panels)
+    return sections | _build_attack_steps_fold(panels) | _build_view_seed_check(panels)
+
+
+def _build_attack_steps_fold(panels: PanelRegistry) -> dict[str, Any]:
     """Every probability at every stored step, in a fold."""
     with build_fold("Along the attack: how sure every method is at every step", elem_id="along-fold"):
         aria, empty = "Loss and every verdict, by attack step", "The attack's steps appear here."
@@ -105,14 +111,14 @@ def _background_button(session: Session) -> Any:
     return gr.update(visible=bool(slow), value=name)
 
 
-def build_views(panels: PanelRegistry) -> dict[str, Any]:
+def _build_views(panels: PanelRegistry) -> dict[str, Any]:
     """3. The views."""
     _heading(panels, "views", 3, wording.heading_views, "The picture as 64 crops.", "step")
     with build_narrow_fold("Show the crops", "crops"):
         gr.HTML(
-            f"<p class='lead'>Each {wording.term_html('view')} is asked on its own. A {wording.term_html('confident view')} "
-            f"(low {wording.term_html('entropy')}) may enter the {wording.term_html('memory (cache)')}. Choose one: its "
-            "place is outlined on the pictures.</p>"
+            f"<p class='lead'>Each {wording.term_html('view')} is classified on its own. A {wording.term_html('confident view')} "
+            f"(low {wording.term_html('entropy')}) may enter the {wording.term_html('memory (cache)')}. Choose a view: "
+            "its place is outlined on the pictures.</p>"
         )
         left, right = build_columns(2, 1)
         with left:
@@ -126,7 +132,8 @@ def build_views(panels: PanelRegistry) -> dict[str, Any]:
             detail = gr.HTML(elem_id="view-detail")
     topics = ("view", "side", "step")
     panels.add(side, _side, "side")
-    panels.add(grid, _grid, *topics)
+    cells = _of_run(lambda s, run: grid_value(run, s.selection.side, selected=s.selection.view))
+    panels.add(grid, cells, *topics)
     bars = _of_run(lambda s, run: plots.view_entropies(run, s.selection.side, selected=s.selection.view))
     panels.add(entropies, bars, *topics)
     panels.add(sheet, lambda s: sprite_value(s.crops_of(s.selection.side), "views"), "side", "step")
@@ -139,14 +146,7 @@ def _side(session: Session) -> Any:
     return gr.update(value=session.selection.side, visible=run is not None and run.attack is not None)
 
 
-def _grid(session: Session) -> Any:
-    now, at = session.run_at_step, session.selection
-    if now is None or session.crops_of(at.side) is None:
-        return None
-    return grid_value(now, at.side, selected=at.view)
-
-
-def build_transport(panels: PanelRegistry) -> dict[str, Any]:
+def _build_transport(panels: PanelRegistry) -> dict[str, Any]:
     """4. The cost of every class, and the transport plan of one."""
     _heading(panels, "costs", 4, wording.heading_costs, "What every class costs.", "step")
     with build_narrow_fold("Show the transport and every cost", "transport"):
@@ -162,7 +162,7 @@ def build_transport(panels: PanelRegistry) -> dict[str, Any]:
             aria, empty = "Cost of every class, clean and attacked", "The classes' costs."
             costs = PlotlyView(aria=aria, narrow_height=640, empty=empty, elem_id="costs")
         with build_fold("Every crop and every sentence: the plan of one class", elem_id="plan-fold"):
-            class_menu = gr.Dropdown([], label="Class looked at", allow_custom_value=True, elem_id="class")
+            class_menu = gr.Dropdown([], label="Class shown", allow_custom_value=True, elem_id="class")
             aria, empty = "Transport plan of the chosen class", "The plan of the chosen class."
             plan = PlotlyView(aria=aria, narrow_height=420, empty=empty, elem_id="plan")
             cell = gr.HTML(elem_id="cell-detail")
@@ -181,7 +181,7 @@ def _plan(session: Session, run: Run) -> Figure | None:
     return None if at.k is None else plots.plan_heatmap(run, at.side, at.k, selected=cell)
 
 
-def build_view_seed_check(panels: PanelRegistry) -> dict[str, Any]:
+def _build_view_seed_check(panels: PanelRegistry) -> dict[str, Any]:
     """The decision repeated with other sets of crops."""
     lead = "The crops are random, and one draw can mislead. This decides the same picture again with ten other draws."
     with build_fold("Is it chance? Other random crops", lead, elem_id="luck-fold"):
@@ -197,7 +197,7 @@ def _view_seeds(session: Session) -> Figure | None:
     return plots.view_seed_results(run, list(found)) if run and found else None
 
 
-def build_cache_and_knowing_attacker(panels: PanelRegistry) -> dict[str, Any]:
+def _build_cache_and_knowing_attacker(panels: PanelRegistry) -> dict[str, Any]:
     """5. The cache; 6. the attacker who knows a defence."""
     left, right = build_columns(1, 1)
     with left:
@@ -206,14 +206,11 @@ def build_cache_and_knowing_attacker(panels: PanelRegistry) -> dict[str, Any]:
     with right:
         _heading(panels, "knows", 6, wording.heading_knowing_attacker, "What if the attacker knows the defence?")
         with gr.Row(elem_id="push"):
-            known = gr.Dropdown(
-                [(one.title, one.name) for one in DEFENCES.values() if not one.ablation],
-                value="rita",
-                label="The attacker knows",
-                show_label=False,
-                filterable=False,
-                elem_id="known-defence",
-            )
+            choices = [(one.title, one.name) for one in DEFENCES.values() if not one.ablation]
+            options: dict[str, Any] = {"show_label": False, "filterable": False, "elem_id": "known-defence"}
+            known = gr.Dropdown(choices, value="rita", label="The attacker knows", **options)
             push = gr.Button("Attack that defence", elem_id="know")
-        gr.HTML("<p class='lead'>Up to 60 steps against the defence itself, on fresh crops; up to a minute.</p>")
+        gr.HTML(
+            "<p class='lead'>At most 60 steps against the defence itself, on new crops; it takes up to a minute.</p>"
+        )
     return {"known_defence": known, "knowing_button": push}

@@ -19,14 +19,7 @@ from rita_demo.records import Run
 from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.ui.attack_defend.form import Form, uploaded_note
 from rita_demo.ui.attack_defend.measured_folds import build_measured_folds
-from rita_demo.ui.attack_defend.panels import (
-    build_attack_steps_fold,
-    build_cache_and_knowing_attacker,
-    build_first_screen,
-    build_transport,
-    build_view_seed_check,
-    build_views,
-)
+from rita_demo.ui.attack_defend.panels import build_first_screen, build_sections
 from rita_demo.ui.background import attack_steps as background
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import (
@@ -72,16 +65,8 @@ class AttackDefendTab(SelectionEvents):
             with gr.Column(scale=1, min_width=320, elem_id="result"):
                 parts = build_first_screen(context.panels)
         with gr.Column(elem_id="more"):
-            for draw in (
-                build_views,
-                build_transport,
-                build_cache_and_knowing_attacker,
-                build_attack_steps_fold,
-                build_view_seed_check,
-            ):
-                parts |= draw(context.panels)
+            self.result = SimpleNamespace(**parts, **build_sections(context.panels))
             build_measured_folds()
-        self.result = SimpleNamespace(**parts)
 
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all tabs are registered."""
@@ -185,15 +170,9 @@ class AttackDefendTab(SelectionEvents):
     def apply_link(self, visitor: str, query: dict[str, str], link: ShareLink) -> Updates:
         """The page was opened with a link: fill in the form and join the queue. The job is the event that :attr:`link`
         triggers: it waits like every other job."""
-        session, one = self.context.sessions.get(visitor), samples.SAMPLES[link.sample]
-        session.attack_defend.sample, session.attack_defend.source = one.key, None
-        return {
-            self.link: query,
-            self.form.gallery: gallery_html(one.key),
-            self.result.pictures: loading_pictures(one.load()),
-            **self.form.show(link.form),
-            **self.queue_status.on_press(visitor),
-        }
+        pictures = loading_pictures(samples.SAMPLES[link.sample].load())
+        chosen = self._choose(visitor, link.sample, None) | self.form.show(link.form)
+        return chosen | {self.link: query, self.result.pictures: pictures}
 
     def run_link(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         """The run of a link, then its selection. Its sample is the link's; a sample that was chosen while it waited is
@@ -208,7 +187,7 @@ class AttackDefendTab(SelectionEvents):
         run = session.run
         assert run is not None
         session.select(**valid_selection(link.selection, run))
-        self.context.crop_views(session, session.selection.side)
+        self.prepare(session)
         yield self.context.panels.redraw(session, "run")
 
     def repeat_with_new_views(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
@@ -251,13 +230,17 @@ class AttackDefendTab(SelectionEvents):
     # --- choosing a picture
     def choose_sample(self, values: Mapping[Any, Any], event: gr.EventData) -> Updates:
         """A sample was clicked: its class names and its true class go into the form."""
-        session, one = self.context.sessions.get(values[self.context.visitor]), clicked_sample(event)
+        one = clicked_sample(event)
         if one is None:
             raise PictureError("There is no such sample.", "Choose one from the gallery.")
-        session.attack_defend.sample, session.attack_defend.source = one.key, None
-        said = self.queue_status.on_press(values[self.context.visitor])
-        chosen = {self.context.error_banner: "", self.form.gallery: gallery_html(one.key)}
-        return {**chosen, **said, **self.form.show_sample(one)}
+        return self._choose(values[self.context.visitor], one.key, None) | self.form.show_sample(one)
+
+    def _choose(self, visitor: Any, sample: str | None, source: bytes | None) -> Updates:
+        """The picture of the next run; the visitor joins the queue."""
+        chosen = self.context.sessions.get(visitor).attack_defend
+        chosen.sample, chosen.source = sample, source
+        updates = {self.context.error_banner: "", self.form.gallery: gallery_html(sample)}
+        return updates | self.queue_status.on_press(visitor)
 
     def run_form_updates(self, run: Run, sample: str | None) -> Updates:
         """The form that gives this run, of a sample or of an upload."""
@@ -266,22 +249,18 @@ class AttackDefendTab(SelectionEvents):
 
     def take_upload(self, visitor: Any, path: Any) -> Updates:
         """A file was uploaded: show it and join the queue, as for a sample."""
-        session = self.context.sessions.get(visitor)
         if not isinstance(path, str):
             raise PictureError("No file arrived.", "Try again.")
-        source = Path(path).read_bytes()
-        picture = open_picture(source, side=self.context.engine_of(session).info.side)
-        session.attack_defend.source, session.attack_defend.sample = source, None
+        source, engine = Path(path).read_bytes(), self.context.engine_of(self.context.sessions.get(visitor))
+        picture = open_picture(source, side=engine.info.side)
+        updates = self._choose(visitor, None, source)
         self.context.sessions.evict()
-        return {
-            self.context.error_banner: "",
+        return updates | {
             self.form.upload_note: uploaded_note(picture),
-            self.form.gallery: gallery_html(None),
             self.form.fields["truth"]: NOT_GIVEN,
             self.form.fields["target"]: NOT_GIVEN,
             self.result.pictures: loading_pictures(picture),
             self.uploads: time.monotonic_ns(),
-            **self.queue_status.on_press(visitor),
         }
 
     # --- clicks in the result

@@ -40,14 +40,6 @@ def error_html(error: DemoError) -> str:
     )
 
 
-def exception_html(error: Exception) -> str:
-    """HTML: our own errors as they are; any other is logged and gets a general message with its number."""
-    if isinstance(error, DemoError):
-        return error_html(error)
-    number = process_logging.log_error("unexpected error in the page", error)
-    return error_html(DemoError(INTERNAL_ERROR, f"{INTERNAL_ERROR_HINT} Its number is {number}."))
-
-
 @contextmanager
 def logged_event(handler: Any, *, always_log: bool = False) -> Iterator[None]:
     """Entered while a handler runs. The log line has the handler's name, seconds, and ``outcome``: ``done``, ``refused``
@@ -81,13 +73,16 @@ def outcome(error: BaseException | None) -> str:
 
 def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any]] = dict) -> Callable[[Any], Any]:
     """Decorator for event handlers that return (or yield) ``{component: value}``. An error becomes a message in
-    ``banner``; every other output keeps its value. ``extra_updates`` makes updates that go with an error (for example,
-    a cleared status line). Every event is counted and logged (:func:`logged_event`); a generator is stopped when the
-    server shuts down."""
+    ``banner``: our own as it is, any other is logged and gets a general one with its number. Every other output keeps its
+    value; ``extra_updates`` makes updates that go with an error (for example, a cleared status line). Every event is
+    counted and logged (:func:`logged_event`); a generator is stopped when the server shuts down."""
     unchanged = {banner: gr.skip()}  # Gradio takes an empty dict for one output too few and answers 500
 
     def failed(error: Exception) -> dict[Any, Any]:
-        return {**extra_updates(), banner: exception_html(error)}
+        if not isinstance(error, DemoError):
+            number = process_logging.log_error("unexpected error in the page", error)
+            error = DemoError(INTERNAL_ERROR, f"{INTERNAL_ERROR_HINT} Its number is {number}.")
+        return {**extra_updates(), banner: error_html(error)}
 
     def decorate(handler: Any) -> Any:
         if inspect.isgeneratorfunction(handler):

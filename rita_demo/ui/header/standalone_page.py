@@ -6,6 +6,7 @@ Pictures, figures, plotly.js and the answers as JSON are inside.
 import json
 from collections.abc import Mapping
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,18 +26,7 @@ from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.plotly_view import figure_html, figure_script
 from rita_demo.ui.widgets.views_grid import GRID_CSS, grid_value, sprite_value
 
-_STYLE = """
-body { margin: 0; background: var(--rita-surface); color: var(--rita-text); line-height: 1.45;
-  font-family: system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif; }
-.gradio-container main { max-width: 1160px; margin: 0 auto; padding: 16px; }
-.gradio-container main h2 { margin: 2.2rem 0 0.6rem; font-size: 1.25rem; }
-#verdicts { overflow-x: auto; } #verdicts th { text-align: left; font-weight: 500; }
-.three { display: grid; grid-template-columns: repeat(auto-fit, minmax(240px, 1fr)); gap: 16px; }
-.three figure { margin: 0; } .three img { width: 100%; display: block; border-radius: 3px; }
-.three .frame { position: relative; }
-.three b { font-size: 1.2rem; } .three small { display: block; color: var(--rita-quiet); }
-pre { overflow: auto; max-height: 24rem; font-size: 0.8rem; } button.rita-view { cursor: default; }
-"""
+CSS = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 _DARK = "if (matchMedia('(prefers-color-scheme: dark)').matches) document.body.classList.add('dark');"
 
 
@@ -67,7 +57,7 @@ def standalone(run: Run, crops: Mapping[str, np.ndarray]) -> str:
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{title}</title><style>{css_variables()}{STYLE.read_text(encoding='utf-8')}{_STYLE}"
+        f"<title>{title}</title><style>{css_variables()}{STYLE.read_text(encoding='utf-8')}{CSS}"
         f".grid {{{GRID_CSS}}}</style></head><body><script>{_DARK}</script><script>{library}</script>"
         f"<div class='gradio-container'><main>{''.join(parts)}</main></div></body></html>"
     )
