@@ -6,7 +6,6 @@ memory, and nothing of it is kept for the next one.
 
 import inspect
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -46,81 +45,73 @@ ATTACK = ("attack", "budget", "steps", "target", "seed")
 MORE = ("square", "preset", "settings", "backbone")
 
 
-@dataclass(frozen=True)
-class Endpoint:
-    """A named endpoint: its ``inputs`` as above, the types of its outputs, and ``answer``: a run -> its outputs."""
-
-    name: str
-    inputs: tuple[str, ...]
-    returns: tuple[type, ...]
-    answer: Callable[[Run], tuple[Any, ...]]
-    description: str
+def explain(run: Run) -> tuple[Any, ...]:
+    """Attack a picture and defend it: the JSON of `rita explain --json`, and the attacked picture as PNG."""
+    return to_json(run), _png(run)
 
 
-ENDPOINTS = (
-    Endpoint(
-        "explain",
-        (*PICTURE, *ATTACK, "methods", *MORE),
-        (Record, FileData),
-        lambda run: (to_json(run), _png(run)),
-        "Attack a picture and defend it: the JSON of `rita explain --json`, and the attacked picture as PNG.",
-    ),
-    Endpoint(
-        "defend",
-        (*PICTURE, "methods", *MORE),
-        (Record,),
-        lambda run: (to_json(run)["clean"],),
-        "Defend a picture as it is: the part `clean` of that JSON.",
-    ),
-    Endpoint(
-        "attack",
-        (*PICTURE, *ATTACK, *MORE),
-        (FileData, Record),
-        lambda run: (_png(run), _attack_summary(run)),
-        "Attack a picture: the attacked picture as PNG; linf (in 1/255), l2 (pixels in [0, 1]), fooled, threat_model.",
-    ),
-)
+def defend(run: Run) -> tuple[Any, ...]:
+    """Defend a picture as it is: the part `clean` of that JSON."""
+    return (to_json(run)["clean"],)
+
+
+def attack(run: Run) -> tuple[Any, ...]:
+    """Attack a picture: the attacked picture as PNG; linf (in 1/255), l2 (pixels in [0, 1]), fooled, threat_model."""
+    written = to_json(run)
+    norms = {name: written["attacked"][name] for name in ("linf", "l2", "fooled")}
+    return _png(run), norms | {"threat_model": written["threat_model"]}
+
+
+Answer = Callable[[Run], tuple[Any, ...]]
+#: Endpoint -> its inputs and the types of its outputs.
+ENDPOINTS: dict[Answer, tuple[tuple[str, ...], tuple[type, ...]]] = {
+    explain: ((*PICTURE, *ATTACK, "methods", *MORE), (Record, FileData)),
+    defend: ((*PICTURE, "methods", *MORE), (Record,)),
+    attack: ((*PICTURE, *ATTACK, *MORE), (FileData, Record)),
+}
 
 
 def add_endpoints(context: AppContext) -> None:
     """Add the endpoints to the page that is being built."""
-    for endpoint in ENDPOINTS:
-        about = {"api_name": endpoint.name, "api_description": endpoint.description}
-        gr.api(picture_handler(context, endpoint), **about, **ENGINE_QUEUE)
+    for answer, (inputs, returns) in ENDPOINTS.items():
+        about = {"api_name": answer.__name__, "api_description": answer.__doc__}
+        gr.api(picture_handler(context, answer, inputs, returns), **about, **ENGINE_QUEUE)
     for records in (defences, attacks, settings):
         gr.api(records, api_name=records.__name__, concurrency_limit=None)
 
 
-def picture_handler(context: AppContext, endpoint: Endpoint) -> Callable[..., Iterator[Any]]:
+def picture_handler(
+    context: AppContext, answer: Answer, inputs: tuple[str, ...], returns: tuple[type, ...]
+) -> Callable[..., Iterator[Any]]:
     """The function behind an endpoint. It yields its progress, so that it ends when the caller leaves; then the answer."""
 
     def outputs(values: tuple[Any, ...]) -> Any:
         return values if len(values) > 1 else values[0]
 
     def handler(*values: Any) -> Iterator[Any]:
-        given = dict(zip(endpoint.inputs, values, strict=True))
+        given = dict(zip(inputs, values, strict=True))
         try:
             with notice.logged_event(handler, always_log=True), context.activity.track_job():
                 steps = Steps(run_steps(context, {"attack": "none", "methods": []} | given))
                 for now in steps:
                     SHUTDOWN.check()
                     record = {"doing": now.sentence, "done": now.fraction}
-                    yield outputs(tuple(record if kind is Record else None for kind in endpoint.returns))
-                yield outputs(endpoint.answer(steps.value))
+                    yield outputs(tuple(record if kind is Record else None for kind in returns))
+                yield outputs(answer(steps.value))
         except DemoError as error:
             raise gr.Error(str(error), print_exception=False) from error
         except Exception as error:
             number = process_logging.log_error("unexpected error in an endpoint", error)
             raise gr.Error(f"{notice.INTERNAL_ERROR} Its number is {number}.", print_exception=False) from error
 
-    handler.__qualname__ = f"api.{endpoint.name}"
-    handler.__annotations__ = {name: TYPES[name] for name in endpoint.inputs}
-    inputs = []
-    for name in endpoint.inputs:
+    handler.__qualname__ = f"api.{answer.__name__}"
+    handler.__annotations__ = {name: TYPES[name] for name in inputs}
+    parameters = []
+    for name in inputs:
         default = inspect.Parameter.empty if name == "image" else None
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        inputs.append(inspect.Parameter(name, kind, default=default, annotation=TYPES[name]))
-    signature = inspect.Signature(inputs, return_annotation=tuple[endpoint.returns])  # type: ignore[name-defined]
+        parameters.append(inspect.Parameter(name, kind, default=default, annotation=TYPES[name]))
+    signature = inspect.Signature(parameters, return_annotation=tuple[returns])  # type: ignore[valid-type]
     setattr(handler, "__signature__", signature)  # noqa: B010, an assignment mypy forbids
     return handler
 
@@ -200,9 +191,3 @@ def _png(run: Run) -> FileData:
     """The delivered picture, exact to the pixel, in Gradio's folder, from which it is deleted after an hour."""
     png = png_bytes(run.attacked.picture.pixels)
     return FileData(path=save_bytes_to_cache(png, "attacked.png", get_upload_folder()), orig_name="attacked.png")
-
-
-def _attack_summary(run: Run) -> Record:
-    written = to_json(run)
-    norms = {name: written["attacked"][name] for name in ("linf", "l2", "fooled")}
-    return norms | {"threat_model": written["threat_model"]}

@@ -67,7 +67,7 @@ def build(
             models=ModelPool(engine, load),
             sessions=sessions,
             panels=PanelRegistry(),
-            error_banner=ErrorBanner(elem_id="notice"),
+            error_banner=ErrorBanner(elem_id="notice", elem_classes="notice-holder", apply_default_css=True),
             status=gr.HTML(elem_id="status"),
             visitor=gr.State(""),
         )

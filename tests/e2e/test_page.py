@@ -89,7 +89,7 @@ def test_a_downloaded_attacked_picture_comes_back_bit_for_bit(page: Page, tmp_pa
 
 
 @pytest.mark.nightly
-def test_the_last_of_two_quickly_chosen_samples_runs_with_attack_steps_and_budgets(page: Page) -> None:
+def test_the_last_of_two_quickly_chosen_samples_runs_with_attack_steps_budgets_and_ten_draws(page: Page) -> None:
     page.locator("#samples [data-sample=coffee]").click()
     expect(page.locator("#stop")).to_be_visible()
     page.locator("#samples [data-sample=brick]").click()
@@ -99,6 +99,9 @@ def test_the_last_of_two_quickly_chosen_samples_runs_with_attack_steps_and_budge
     note = page.locator("#steps-note")
     expect(note).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.", timeout=120_000)
     expect(page.locator("#budget-shown input")).to_have_count(4, timeout=120_000)
+    page.get_by_role("button", name="Is it chance?").click()
+    press_and_wait(page, "Right in how many of 10 draws?")
+    expect(page.locator("#view-seeds .js-plotly-plot svg").first).to_be_visible()
 
 
 def test_a_cell_of_the_plan_of_a_selected_class_shows_crop_and_prompt(page: Page) -> None:
@@ -180,17 +183,9 @@ def test_another_budget_is_shown_immediately_in_both_tabs_and_in_the_form(page: 
     expect(page.locator(".pic.noise .says")).to_contain_text("1/255")
 
 
-def test_a_budget_above_the_slider_range_is_clipped_and_the_page_keeps_working(page: Page) -> None:
-    box = page.locator("#setting-budget input[type=number]")
-    box.fill("99")
-    box.press("Tab")
-    expect(box).to_have_value("16")
-    expect(page.locator("#differs")).to_contain_text("16/255 instead of 4/255")
-    press_and_wait(page, "Attack and defend")
-    expect(page.locator("#threat")).to_contain_text("more than 16/255")
-
-
-def test_an_invalid_picture_file_gives_a_lasting_error_message_and_loses_nothing(page: Page, tmp_path: Path) -> None:
+def test_an_invalid_file_gives_a_lasting_error_message_and_a_strength_out_of_range_is_clipped(
+    page: Page, tmp_path: Path
+) -> None:
     before = page.locator("#verdicts").inner_text()
     for name in ("holiday.jpg", "memory.safetensors"):
         fake = tmp_path / name
@@ -201,7 +196,13 @@ def test_an_invalid_picture_file_gives_a_lasting_error_message_and_loses_nothing
         assert page.locator("#verdicts").inner_text() == before
         page.get_by_role("button", name="Dismiss this message").click()
         expect(alert).to_be_hidden()
-    press_and_wait(page, "Attack and defend")  # the page lives on
+    box = page.locator("#setting-budget input[type=number]")
+    box.fill("99")
+    box.press("Tab")
+    expect(box).to_have_value("16")
+    expect(page.locator("#differs")).to_contain_text("16/255 instead of 4/255")
+    press_and_wait(page, "Attack and defend")
+    expect(page.locator("#threat")).to_contain_text("more than 16/255")
 
 
 def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(page: Page) -> None:
@@ -214,13 +215,6 @@ def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(page: P
     page.get_by_role("button", name="Dismiss this message").click()
     page.get_by_role("button", name="Model: Embedded model").click()
     expect(page.get_by_role("radio", name="Embedded model: 15 M")).to_be_checked()
-
-
-@pytest.mark.nightly
-def test_ten_view_seeds_are_counted(page: Page) -> None:
-    page.get_by_role("button", name="Is it chance?").click()
-    press_and_wait(page, "Right in how many of 10 draws?")
-    expect(page.locator("#view-seeds .js-plotly-plot svg").first).to_be_visible()
 
 
 @pytest.mark.parametrize(

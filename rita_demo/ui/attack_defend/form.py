@@ -13,19 +13,10 @@ from rita_demo.records.errors import DemoError
 from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, names_of
-from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets import setting_controls, wording
 from rita_demo.ui.widgets.blocks import build_fold
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
 from rita_demo.ui.widgets.sample_gallery import gallery_html
-from rita_demo.ui.widgets.setting_controls import (
-    ATTACK_CHOICES,
-    PRESET_TITLES,
-    build_accordions,
-    build_control,
-    differences,
-    preset_values,
-    settings_from,
-)
 
 ALWAYS_VISIBLE = ("attack", "budget")  # settings outside the accordions
 OWN_EXAMPLE = "cup, crab, camera, piano"
@@ -47,11 +38,12 @@ class Form:
             self.run_button = gr.Button("Attack and defend", variant="primary", elem_id="go")
             self.defend_button = gr.Button("Only defend", elem_id="only-defend")
             self.stop_button = gr.Button("Stop", elem_id="stop", visible=False)
-        self.differences = gr.HTML(differences(RECOMMENDED), elem_id="differs")
+        self.differences = gr.HTML(setting_controls.differences(RECOMMENDED), elem_id="differs")
         with build_fold("All settings", elem_id="settings"):
-            preset = gr.Radio(PRESET_TITLES, value="recommended", label="Preset", show_label=False, elem_id="preset")
+            titles = setting_controls.PRESET_TITLES
+            preset = gr.Radio(titles, value="recommended", label="Preset", show_label=False, elem_id="preset")
             self._build_methods()
-            self.fields |= build_accordions(skip=ALWAYS_VISIBLE)
+            self.fields |= setting_controls.build_accordions(skip=ALWAYS_VISIBLE)
         self._bind_events(preset)
 
     def _build_classes_and_attack(self, one: samples.Sample | None) -> None:
@@ -67,10 +59,11 @@ class Form:
             self._build_menu("truth", "True class", [NOT_GIVEN, *names], truth, allow_custom_value=True)
         with gr.Column(elem_id="attack"):
             self._build_menu("target", "Make CLIP say", target_choices(names), NOT_GIVEN, allow_custom_value=True)
-            self._build_menu("attack", "Kind", ATTACK_CHOICES, kind, filterable=False, elem_id="setting-attack")
-            label = f"{SETTINGS['budget'].label} (/255)"
-            self.fields["budget"] = build_control(SETTINGS["budget"], maximum=16, info=None, label=label)
-            with build_fold("What it knows"):
+            kinds = setting_controls.ATTACK_CHOICES
+            self._build_menu("attack", "Kind", kinds, kind, filterable=False, elem_id="setting-attack")
+            shown = {"maximum": 16, "info": None, "label": f"{SETTINGS['budget'].label} (/255)"}
+            self.fields["budget"] = setting_controls.build_control(SETTINGS["budget"], **shown)
+            with build_fold("What the attacker knows"):
                 knows = gr.HTML(wording.attacker_html(kind), elem_id="attacker")
         self.fields["attack"].change(wording.attacker_html, self.fields["attack"], knows, **IMMEDIATE_EVENT)
 
@@ -81,14 +74,10 @@ class Form:
         always = default_methods()
         *first, last = (DEFENCES[name].title for name in always)
         with build_fold("Methods to compare", elem_id="fold-methods"):
-            self.fields["methods"] = gr.CheckboxGroup(
-                [(m.title, m.name) for m in DEFENCES.values() if m.name not in always],
-                value=[],
-                elem_id="methods",
-                label=f"Besides {', '.join(first)} and {last}",
-                info="They see the same crops. TPT, C-TPT, R-TPT and RITA’s parts with another prompt update or memory "
-                "take about as long as RITA itself, each.",
-            )
+            choices = [(m.title, m.name) for m in DEFENCES.values() if m.name not in always]
+            label = f"Besides {', '.join(first)} and {last}"
+            info = "They see the same crops. TPT, C-TPT, R-TPT and RITA with another prompt update or memory take about as long as RITA."
+            self.fields["methods"] = gr.CheckboxGroup(choices, value=[], label=label, info=info, elem_id="methods")
 
     def _bind_events(self, preset_choice: gr.Radio) -> None:
         """Update the lists with the vocabulary, the settings with the preset, and the note on what differs."""
@@ -99,8 +88,8 @@ class Form:
         settings = {n: c for n, c in fields.items() if n in SETTINGS}
 
         def preset(name: str) -> dict[Any, Any]:
-            said = {self.differences: differences(PRESETS[name])}
-            return {settings[n]: v for n, v in preset_values(name).items()} | said
+            said = {self.differences: setting_controls.differences(PRESETS[name])}
+            return {settings[n]: v for n, v in setting_controls.preset_values(name).items()} | said
 
         preset_choice.input(preset, preset_choice, [*settings.values(), self.differences], **IMMEDIATE_EVENT)
 
@@ -110,10 +99,6 @@ class Form:
         for component in settings.values():
             event = component.release if isinstance(component, gr.Slider) else component.input
             event(note, set(settings.values()), self.differences, **IMMEDIATE_EVENT)
-
-    def read(self, values: Mapping[Any, Any]) -> dict[str, Any]:
-        """The values that Gradio passes to a handler, by name."""
-        return {name: values[component] for name, component in self.fields.items()}
 
     @property
     def shown(self) -> list[Any]:
@@ -155,7 +140,7 @@ def target_choices(names: tuple[str, ...]) -> list[tuple[str, str]]:
 def changed_note(values: Mapping[str, Any]) -> str:
     """How the form differs from the recommended settings; or an error message for an invalid value."""
     try:
-        return differences(settings_from(values))
+        return setting_controls.differences(setting_controls.settings_from(values))
     except DemoError as error:
         return f'<p class="bad small" role="alert">{escape(str(error))}</p>'
 

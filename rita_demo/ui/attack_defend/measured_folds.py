@@ -57,8 +57,10 @@ def attacker_table(cells: tuple[MeasuredCell, ...]) -> str:
     columns = [f"<span title='{escape(ATTACKS[a].title)}'>{escape(ATTACKS[a].column_title)}</span>" for a in order]
     rows = []
     for method in compared():
-        counts = (_count_cell(table[attack].get(method), n) for attack in order)
-        rows.append(table_row(escape(DEFENCES[method].full_title), *counts))
+        counts = [table[attack].get(method) for attack in order]
+        fewer = [f"<small>n = {count.n}</small>" if count and count.n != n else "" for count in counts]
+        shown = (f"<b>{count.percent:.0f}</b>{note}" if count else "–" for count, note in zip(counts, fewer))
+        rows.append(table_row(escape(DEFENCES[method].full_title), *shown))
     same_attack = {name: row for name, row in table.items() if name != "adaptive"}  # there every row has its own
     lead = analysis.difference_in_correct(same_attack, "rita", "ensemble")
     return (
@@ -78,13 +80,6 @@ def _masking_text(cells: tuple[MeasuredCell, ...]) -> str:
         return " ".join(found)
     checked = {question for s in signs.values() for question, sign in zip(analysis.QUESTIONS, s) if sign is not None}
     return f"No sign of masking in the last column. Checked: {' '.join(q for q in analysis.QUESTIONS if q in checked)}"
-
-
-def _count_cell(count: analysis.CorrectCount | None, n: int) -> str:
-    if count is None:
-        return "–"
-    fewer = f"<small>n = {count.n}</small>" if count.n != n else ""
-    return f"<b>{count.percent:.0f}</b>{fewer}"
 
 
 def _comparison_text(lead: dict[str, int], n: int) -> str:

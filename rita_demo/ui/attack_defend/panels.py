@@ -9,12 +9,7 @@ from rita_demo import plots
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.figure import Figure
 from rita_demo.records import Run
-from rita_demo.ui.background.attack_steps import (
-    AUTO_BUDGETS_SECONDS,
-    AUTO_STEPS_SECONDS,
-    attack_steps_seconds,
-    budgets_seconds,
-)
+from rita_demo.ui.background import attack_steps as background
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.panels import selection_details, verdict_table
 from rita_demo.ui.panels.attack_sliders import build_budget_choice, stored_steps_note
@@ -56,7 +51,10 @@ def _heading(
 def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
     """What happened in one sentence, the three pictures, the crop field; the verdicts and attack steps below."""
     banner = _html(panels, "banner", verdict_table.banner, "step", immediate=True)
-    pictures, field = PictureTriptych(elem_id="pictures"), CropField(elem_id="field")
+    pictures, field = (
+        PictureTriptych(None, box=None, elem_id="pictures"),
+        CropField(None, step=None, view=None, elem_id="field"),
+    )
     panels.add(pictures, lambda session: gr.update(value=pictures_value(session)), "step", immediate=True)
     panels.add(pictures, lambda session: gr.update(box=selected_box(session)), "view", "side", immediate=True)
     panels.add(field, lambda session: gr.update(value=crop_field_value(session)), "attack_steps", immediate=True)
@@ -86,7 +84,8 @@ def _build_attack_steps_fold(panels: PanelRegistry) -> dict[str, Any]:
     with build_fold("Along the attack: how sure every method is at every step", elem_id="along-fold"):
         aria, empty = "Loss and every verdict, by attack step", "The attack's steps appear here."
         steps = PlotlyView(aria=aria, height=290, narrow_height=360, empty=empty, elem_id="steps")
-        panels.add(steps, _of_run(_steps), "step", "attack_steps")
+        draw = _of_run(lambda s, run: plots.attack_steps(run, s.attack_steps, shown_step(run)) if run.attack else None)
+        panels.add(steps, draw, "step", "attack_steps")
         panels.add(gr.HTML(elem_id="steps-note"), stored_steps_note, "step", "attack_steps")
         follow = gr.Button("Compute the steps between", elem_id="follow", visible=False)
         panels.add(follow, _background_button, "attack_steps")
@@ -94,19 +93,15 @@ def _build_attack_steps_fold(panels: PanelRegistry) -> dict[str, Any]:
     return {"steps": steps, "background_button": follow}
 
 
-def _steps(session: Session, run: Run) -> Figure | None:
-    return plots.attack_steps(run, session.attack_steps, shown_step(run)) if run.attack else None
-
-
 def _background_button(session: Session) -> Any:
     """The button for background work that is too slow to start by itself."""
     run = session.run
     if run is None or session.pending_steps:
         return gr.update(visible=False)
-    steps = 0.0 if session.attack_steps else attack_steps_seconds(run)
-    other = 0.0 if session.budget_variants else budgets_seconds(run)
-    slow = [steps] * (steps > AUTO_STEPS_SECONDS) + [other] * (other > AUTO_BUDGETS_SECONDS)
-    what = "the steps between and at other strengths" if steps > AUTO_STEPS_SECONDS else "other strengths"
+    steps = 0.0 if session.attack_steps else background.attack_steps_seconds(run)
+    other = 0.0 if session.budget_variants else background.budgets_seconds(run)
+    slow = [steps] * (steps > background.AUTO_STEPS_SECONDS) + [other] * (other > background.AUTO_BUDGETS_SECONDS)
+    what = "the steps between and at other strengths" if steps > background.AUTO_STEPS_SECONDS else "other strengths"
     name = f"Compute {what} (about {wording.format_seconds(sum(slow))})"
     return gr.update(visible=bool(slow), value=name)
 
@@ -131,7 +126,7 @@ def _build_views(panels: PanelRegistry) -> dict[str, Any]:
             entropies = PlotlyView(aria="Entropy of every view", height=240, empty=empty, elem_id="entropies")
             detail = gr.HTML(elem_id="view-detail")
     topics = ("view", "side", "step")
-    panels.add(side, _side, "side")
+    panels.add(side, lambda s: gr.update(value=s.selection.side, visible=bool(s.run and s.run.attack)), "side")
     cells = _of_run(lambda s, run: grid_value(run, s.selection.side, selected=s.selection.view))
     panels.add(grid, cells, *topics)
     bars = _of_run(lambda s, run: plots.view_entropies(run, s.selection.side, selected=s.selection.view))
@@ -139,11 +134,6 @@ def _build_views(panels: PanelRegistry) -> dict[str, Any]:
     panels.add(sheet, lambda s: sprite_value(s.crops_of(s.selection.side), "views"), "side", "step")
     panels.add(detail, selection_details.view_detail, *topics, immediate=True)
     return {"side": side, "grid": grid, "entropies": entropies}
-
-
-def _side(session: Session) -> Any:
-    run = session.run
-    return gr.update(value=session.selection.side, visible=run is not None and run.attack is not None)
 
 
 def _build_transport(panels: PanelRegistry) -> dict[str, Any]:
@@ -157,7 +147,7 @@ def _build_transport(panels: PanelRegistry) -> dict[str, Any]:
         )
         left, right = build_columns(1, 1)
         with left:
-            panels.add(TransportToy(elem_id="toy"), toy_value, "step", "side")
+            panels.add(TransportToy(None, elem_id="toy"), toy_value, "step", "side")
         with right:
             aria, empty = "Cost of every class, clean and attacked", "The classes' costs."
             costs = PlotlyView(aria=aria, narrow_height=640, empty=empty, elem_id="costs")
@@ -201,7 +191,7 @@ def _build_cache_and_knowing_attacker(panels: PanelRegistry) -> dict[str, Any]:
     """5. The cache; 6. the attacker who knows a defence."""
     left, right = build_columns(1, 1)
     with left:
-        _heading(panels, "memory", 5, wording.heading_cache, "Reliable views are stored.")
+        _heading(panels, "memory", 5, wording.heading_cache, "Confident views are stored.")
         panels.add(gr.HTML(elem_id="memory-holds"), verdict_table.cache_contents, "memory")
     with right:
         _heading(panels, "knows", 6, wording.heading_knowing_attacker, "What if the attacker knows the defence?")

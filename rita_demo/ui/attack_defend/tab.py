@@ -22,14 +22,7 @@ from rita_demo.ui.attack_defend.measured_folds import build_measured_folds
 from rita_demo.ui.attack_defend.panels import build_first_screen, build_sections
 from rita_demo.ui.background import attack_steps as background
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import (
-    BACKGROUND_EVENT,
-    IMMEDIATE_EVENT,
-    LONG_EVENT,
-    QUEUE_LATEST,
-    AppContext,
-    queued_event,
-)
+from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.selection_events import STEP_TOPICS, SelectionEvents
 from rita_demo.ui.framework.stoppable import StoppableJob
@@ -72,7 +65,8 @@ class AttackDefendTab(SelectionEvents):
         """Connect the events, after the panels of all tabs are registered."""
         form, result, context, visitor = self.form, self.result, self.context, self.context.visitor
         context.bind_tab(own_tab)
-        safe, queued, fields = notice.handle_errors(context.error_banner), LONG_EVENT | QUEUE_LATEST, form.fields
+        safe, fields = notice.handle_errors(context.error_banner), form.fields
+        queued = LONG_EVENT | {"trigger_mode": "always_last"}  # of several events at the same time the last one waits
         noted = context.outputs(*form.shown, self.uploads, self.queue_status.timer)
         form.upload.upload(safe(self.take_upload), [visitor, form.upload], noted, **UPLOAD_EVENT)
         chosen = form.gallery.click(safe(self.choose_sample), {visitor}, noted, **IMMEDIATE_EVENT)
@@ -140,9 +134,13 @@ class AttackDefendTab(SelectionEvents):
         self, values: Mapping[Any, Any], *, defend_only: bool = False, **changed: Any
     ) -> Iterator[Updates]:
         """The run that the form asks for; ``changed``: other values of its fields."""
-        session, form, attack = self._job_session(values), self.form.read(values) | changed, not defend_only
-        engine = self.context.chosen_engine(session)
-        yield from self.run(session, parse_request(form, session.attack_defend, engine.info.side, attack=attack))
+        session = self._job_session(values)
+        form, engine = (
+            {n: values[c] for n, c in self.form.fields.items()} | changed,
+            self.context.chosen_engine(session),
+        )
+        request = parse_request(form, session.attack_defend, engine.info.side, attack=not defend_only)
+        yield from self.run(session, request)
 
     def only_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         yield from self.attack_and_defend(values, defend_only=True)
@@ -222,10 +220,8 @@ class AttackDefendTab(SelectionEvents):
         yield from self.start_background_work(visitor, slow=True)
 
     def on_stopped(self, session: Session) -> Updates:
-        return {
-            self.context.status: notice.done_html("Stopped. Nothing was lost."),
-            **self.context.panels.redraw(session, "run"),
-        }
+        said = {self.context.status: notice.done_html("Stopped. Nothing was lost.")}
+        return said | self.context.panels.redraw(session, "run")
 
     # --- choosing a picture
     def choose_sample(self, values: Mapping[Any, Any], event: gr.EventData) -> Updates:

@@ -89,11 +89,8 @@ def _budget_variant_steps(engine: Any, run: Run, budget: int) -> Generator[objec
 
 
 def max_stored_steps(record: int, crops: int) -> int:
-    """How many attack steps may be stored for a visitor, the first and the last included.
-
-    Args:
-        record: bytes of one result. crops: bytes of its views for the screen.
-    """
+    """How many attack steps may be stored for a visitor, the first and the last included. ``record``: bytes of one
+    result; ``crops``: bytes of its views for the screen."""
     return min(pipeline_steps.MAX_STEPS, 2 + ATTACK_STEPS_BYTES // max(record + crops, 1))
 
 

@@ -15,12 +15,8 @@ MAX_LISTED_DIFFERENCES = 5
 
 
 class ReopenedRun(WorkedExample):
-    """A saved run, run again with the stored settings and the stored cache.
-
-    Raises:
-        DemoError: the cache in the file is damaged or not of this run. (One of another model is ignored, with a
-            message.)
-    """
+    """A saved run, run again with the stored settings and the stored cache. Raises DemoError: the cache in the file is
+    damaged or not of this run. (One of another model is ignored, with a message.)"""
 
     def __init__(self, engine: Any, saved: bundle_read.SavedRun) -> None:
         super().__init__(engine, saved.settings, ())

@@ -9,6 +9,7 @@ from typing import Any
 
 from rita_demo.data import samples
 from rita_demo.pipeline import run as run_module
+from rita_demo.process.shutdown import ShuttingDown
 from rita_demo.records import Picture, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED, Settings
@@ -20,10 +21,6 @@ log = logging.getLogger("rita_demo.ui")
 #: (sample, budget in 1/255), tried in this order: the first where CLIP is fooled and RITA is not is shown, else the
 #: first of all. The page says that it was chosen.
 CANDIDATES = (("motorcycle", 4), ("motorcycle", 2), ("motorcycle", 1), ("coffee", 4))
-
-
-class Stopped(Exception):
-    """The server shuts down."""
 
 
 class WorkedExample:
@@ -62,10 +59,6 @@ class WorkedExample:
         if self._thread.ident is not None:
             self._thread.join(60)
 
-    def _check_stopped(self) -> None:
-        if self._stopping:
-            raise Stopped
-
     def first_picture(self) -> Picture | None:
         """The picture to show before its run is ready."""
         return samples.sample(self.sample_key).load() if self.sample_key else None
@@ -102,8 +95,6 @@ class WorkedExample:
     def _work(self) -> None:
         try:
             self._compute()
-        except Stopped:
-            pass
         except DemoError as error:
             self.sentence = str(error)
         except Exception as error:
@@ -131,7 +122,8 @@ class WorkedExample:
         return run_module.run_to_end(run_module.run_picture_steps(self._engine, *args, **options), self._report)
 
     def _report(self, progress: run_module.RunProgress) -> None:
-        self._check_stopped()
+        if self._stopping:
+            raise ShuttingDown
         self.sentence, self.fraction = progress.sentence, 0.6 * progress.fraction
 
     def _finish(self, example: Session, run: Run, title: str) -> None:
@@ -145,4 +137,5 @@ class WorkedExample:
         next(work, None)  # now it is known how many steps there will be
         self._viewable.set()
         for _ in work:
-            self._check_stopped()
+            if self._stopping:
+                raise ShuttingDown

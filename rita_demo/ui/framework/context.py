@@ -28,12 +28,11 @@ def queued_event(queue: str, limit: int = 1) -> dict[str, Any]:
 #: Events that use a model run one at a time (the engine has a lock as well).
 ENGINE_QUEUE: dict[str, Any] = {"concurrency_id": "engine", "concurrency_limit": 1}
 LONG_EVENT = queued_event("engine")
-#: Of several events at the same time only the last one waits, instead of being dropped.
-QUEUE_LATEST: dict[str, Any] = {"trigger_mode": "always_last"}
-#: Background work waits until no answer is being computed; no visitor waits for it.
-BACKGROUND_EVENT = QUEUE_LATEST | queued_event("attack_steps", 2)
+#: Background work waits until no answer is being computed; no visitor waits for it. Here and below, of several events at
+#: the same time only the last one waits, instead of being dropped.
+BACKGROUND_EVENT: dict[str, Any] = {"trigger_mode": "always_last"} | queued_event("attack_steps", 2)
 #: A quick event: outside the queue, and without Gradio's spinner.
-IMMEDIATE_EVENT = QUEUE_LATEST | {"queue": False} | _NO_SPINNER
+IMMEDIATE_EVENT: dict[str, Any] = {"trigger_mode": "always_last", "queue": False} | _NO_SPINNER
 
 
 class ModelPool:
@@ -54,7 +53,7 @@ class ModelPool:
         return name in (self.default.info.name, *self._loaded)
 
     def arena_names(self, name: str) -> tuple[str, ...]:
-        """The models that stand side by side in the arena where ``name`` is used."""
+        """The models that are side by side in the arena where ``name`` is used."""
         return TOWERS if name in TOWERS and self._load is not None else (name,)
 
     def load_steps(self, name: str) -> Iterator[float]:
@@ -162,8 +161,6 @@ class AppContext:
         """The engine that this visitor chose, never another. Raises BackboneError: it was unloaded for another
         visitor's model."""
         if session.model and not self.models.is_loaded(session.model):
-            raise BackboneError(
-                "The model you chose was unloaded for another visitor's.",
-                "Choose it again in the menu, or use another.",
-            )
+            hint = "Choose it again in the menu, or use another."
+            raise BackboneError("The model you chose was unloaded for another visitor's.", hint)
         return self.engine_of(session)

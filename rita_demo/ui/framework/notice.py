@@ -16,20 +16,17 @@ from rita_demo.records.errors import DemoError
 from rita_demo.ui.widgets.html_buttons import HtmlWidget
 
 MIN_LOGGED_SECONDS = 1.0  # a shorter event gets no line in the log
-INTERNAL_ERROR = "Something went wrong on our side. It was written down."
-INTERNAL_ERROR_HINT = "What you saw before is still here; try again, or reset the page."
-
-_DISMISS = """
-element.addEventListener('click', (e) => { if (e.target.closest('.dismiss')) props.value = ''; });
-element.addEventListener('keydown', (e) => { if (e.key === 'Escape') props.value = ''; });
-"""
+INTERNAL_ERROR = "Something went wrong on our side. It is in the log."
+INTERNAL_ERROR_HINT = "The result of before is still here. Try again, or reset the page."
 
 
 class ErrorBanner(HtmlWidget):
     """One sentence on what went wrong and one on what to do; the visitor dismisses them."""
 
-    def __init__(self, **html: Any) -> None:
-        super().__init__(js_on_load=_DISMISS, elem_classes="notice-holder", apply_default_css=True, **html)
+    script = """
+element.addEventListener('click', (e) => { if (e.target.closest('.dismiss')) props.value = ''; });
+element.addEventListener('keydown', (e) => { if (e.key === 'Escape') props.value = ''; });
+"""
 
 
 def error_html(error: DemoError) -> str:

@@ -9,12 +9,12 @@ import gradio as gr
 from rita_demo.records import BackboneInfo
 from rita_demo.records.errors import BackboneError
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.vlm.catalogue import BACKBONES
 
 #: Not the engine's queue: a download of minutes must not block other visitors.
-LOADING_QUEUE: dict[str, Any] = {"concurrency_id": "models", "concurrency_limit": 4}
+LOADING_QUEUE = queued_event("models", 4)
 EXPECTED_LOAD_SECONDS = 90.0  # for the progress bar
 
 
@@ -30,9 +30,8 @@ class ModelMenu:
 
     def __init__(self, context: AppContext) -> None:
         self.context, first = context, context.models.default.info
-        choices = [
-            (menu_label(n) if n in BACKBONES else first.title, n) for n in dict.fromkeys([first.name, *BACKBONES])
-        ]
+        names = dict.fromkeys([first.name, *BACKBONES])
+        choices = [(menu_label(name) if name in BACKBONES else first.title, name) for name in names]
         with gr.Accordion(self._title(first), open=False, elem_id="model") as self.accordion:
             gr.HTML(
                 "<p class='quiet small'>The model that is attacked and defended. The embedded one is small, was trained "
@@ -45,14 +44,9 @@ class ModelMenu:
     def bind_events(self) -> None:
         """Connect the events, after the panels of all tabs are registered."""
         self.choice.input(self._note, self.choice, self.note, **IMMEDIATE_EVENT)
-        self.use_button.click(
-            notice.handle_errors(self.context.error_banner, lambda: {self.context.status: ""})(self.load),
-            [self.context.visitor, self.choice],
-            self.context.outputs(*self.shown),
-            show_progress="hidden",
-            api_visibility="private",
-            **LOADING_QUEUE,
-        )
+        load = notice.handle_errors(self.context.error_banner, lambda: {self.context.status: ""})(self.load)
+        inputs, outputs = [self.context.visitor, self.choice], self.context.outputs(*self.shown)
+        self.use_button.click(load, inputs, outputs, **LOADING_QUEUE)
 
     def load(self, visitor: Any, name: Any) -> Iterator[Updates]:
         """Load the chosen model; the next run uses it."""
@@ -89,5 +83,5 @@ class ModelMenu:
 
     def _note(self, name: Any) -> str:
         first = self.context.models.default.info
-        known = first if name == first.name else BACKBONES.get(name) if isinstance(name, str) else None
+        known = first if name == first.name else BACKBONES.get(str(name))
         return f"<p class='quiet small'>{escape(known.note)}</p>" if known and known.note else ""

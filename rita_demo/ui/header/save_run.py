@@ -26,6 +26,7 @@ from rita_demo.ui.widgets.html_buttons import HtmlWidget, download_value, event_
 ZIP_NAME = "rita-run.zip"
 HELP_TEXT = """Saves a zip: settings, answers (JSON, CSV), pictures (PNG), figures of the open tab (SVG), arrays and
 memory (safetensors), and the run as one page. python -m rita_demo open shows it again."""
+BUTTON = f"<button type='button' class='quiet-button' title='{HELP_TEXT}' aria-description='{HELP_TEXT}'>Save this run</button>"
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 MAX_FIGURES = 24
 MAX_FIGURE_LENGTH = 4 << 20  # characters of one SVG
@@ -36,20 +37,12 @@ FIGURE_NAME = re.compile(r"[a-z0-9-]{1,80}")
 class SaveButton(HtmlWidget):
     """The button; ``click`` sends the figures (read them with :func:`posted_figures`), the value is the file."""
 
+    template, script = f"{BUTTON}<span role='status'></span>", SCRIPT
     holds_file = True  # see framework/downloads.py
-
-    def __init__(self, **html: Any) -> None:
-        help_text = f"title='{HELP_TEXT}' aria-description='{HELP_TEXT}'"
-        button = f"<button type='button' class='quiet-button' {help_text}>Save this run</button>"
-        super().__init__(html_template=f"{button}<span role='status'></span>", js_on_load=SCRIPT, **html)
 
 
 def posted_figures(event: Any) -> dict[str, str]:
-    """Name -> SVG of an untrusted event; what is no SVG is left out.
-
-    Raises:
-        DemoError: they are too large together.
-    """
+    """Name -> SVG of an untrusted event; what is no SVG is left out. Raises DemoError: they are too large together."""
     sent = event_data(event).get("figures")
     found = {}
     for name, svg in list(sent.items())[:MAX_FIGURES] if isinstance(sent, dict) else ():
@@ -65,11 +58,7 @@ def posted_figures(event: Any) -> dict[str, str]:
 
 
 def run_zip(session: Session, engine: Any, figures: dict[str, str]) -> bytes:
-    """The visitor's run as a zip.
-
-    Raises:
-        DemoError: there is none yet, or it cannot be saved.
-    """
+    """The visitor's run as a zip. Raises DemoError: there is none yet, or it cannot be saved."""
     with session.lock:
         run, crops, arena = session.run, dict(session.crops), session.arena
     if run is None:

@@ -23,7 +23,7 @@ from rita_demo.ui.panels.picture_triptych import pictures_value
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.theme import STYLE
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.plotly_view import figure_html, figure_script
+from rita_demo.ui.widgets.plotly_view import FIGURE, figure_script
 from rita_demo.ui.widgets.views_grid import GRID_CSS, grid_value, sprite_value
 
 CSS = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
@@ -31,12 +31,7 @@ _DARK = "if (matchMedia('(prefers-color-scheme: dark)').matches) document.body.c
 
 
 def standalone(run: Run, crops: Mapping[str, np.ndarray]) -> str:
-    """The page as HTML.
-
-    Args:
-        run: the record it is drawn from.
-        crops: side -> its views for the screen, (N, s, s, 3) uint8.
-    """
+    """The page of a run as HTML. ``crops``: side -> its views for the screen, (N, s, s, 3) uint8."""
     session = Session()
     session.show(run)
     title = escape(f"RITA: {wording.summary(run)[0]}")
@@ -94,7 +89,7 @@ def _figures(run: Run, crops: Mapping[str, np.ndarray]) -> list[str]:
 
 def _figure(name: str, aria: str, height: int, figure: Figure, narrow: int) -> str:
     script = figure_script(aria=aria, height=height, narrow_height=narrow, empty="")
-    return _widget(name, "rita-view", figure_html(height, narrow), {"value": figure.to_json()}, script)
+    return _widget(name, "rita-view", FIGURE.format(height, narrow), {"value": figure.to_json()}, script)
 
 
 def _widget(name: str, css: str, template: str, props: dict[str, Any], script: str) -> str:

@@ -125,7 +125,7 @@ function sentence(right, a, b, t, kept) {
   const share = right / n;
   const most = right === n ? "All" : share > 0.6 ? "Most" : share >= 0.4 ? "About half of the" : right ? "Few" : "No";
   const whole = between(a.methods.clip, b.methods.clip, t) > 0 ? data.reference : data.rival;
-  const text = `${most} crops (${right} of ${n}) are on ${data.reference}'s side, the whole picture on ${whole}'s.${kept.other.includes(1) ? " Pale dots say neither." : ""}`;
+  const text = `${most} crops (${right} of ${n}) are on ${data.reference}'s side, the whole picture on ${whole}'s.${kept.other.includes(1) ? " Pale dots say another class." : ""}`;
   if (says.textContent !== text) says.textContent = text;
   svg.setAttribute("aria-label", `Crop field, ${output.textContent}. ${text}`);
 }

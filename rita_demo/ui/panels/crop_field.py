@@ -33,9 +33,7 @@ class CropField(JsonWidget):
     """Value: :func:`crop_field_value`; ``step`` and ``view``: what is selected. ``release`` reports {"step": a stored
     step}, ``click`` a crop as the marks of a figure do."""
 
-    def __init__(self, value: str | None = None, step: int | None = None, view: int | None = None, **html: Any) -> None:
-        self.step, self.view = step, view  # read back by Gradio, see PlotlyView
-        super().__init__(value, html_template=TEMPLATE, js_on_load=SCRIPT, **{"step": step, "view": view}, **html)
+    template, script = TEMPLATE, SCRIPT
 
 
 def crop_field_value(session: Session) -> str | None:
@@ -64,7 +62,9 @@ def crop_field_value(session: Session) -> str | None:
 
 def shown_step(run: Run | None) -> int:
     """The attack step that the page shows."""
-    return 0 if run is None else last_step(run) if run.step is None else run.step
+    if run is None:
+        return 0
+    return last_step(run) if run.step is None else run.step
 
 
 def _step_value(

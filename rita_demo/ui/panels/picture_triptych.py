@@ -41,10 +41,7 @@ _TEMPLATE = (
 class PictureTriptych(JsonWidget):
     """Value: a dict as :func:`pictures_value` makes it; ``box``: the crop to outline, shares of the side."""
 
-    def __init__(self, value: dict[str, Any] | None = None, box: list[float] | None = None, **html: Any) -> None:
-        # Gradio calls this again with ``box`` when an event updates it, and reads it back as an attribute
-        self.box = box
-        super().__init__(value, html_template=_TEMPLATE, js_on_load=SCRIPT, **{"box": box}, **html)
+    template, script = _TEMPLATE, SCRIPT
 
 
 def pictures_value(session: Session) -> dict[str, Any] | None:

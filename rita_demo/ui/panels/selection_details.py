@@ -38,16 +38,14 @@ def view_detail(session: Session) -> str:
     label, left, top, right, bottom = int(sure.label[view]), *(float(v) for v in views.boxes[view])
     name, share = escape(run.class_prompts.names[label]), wording.percent(sure.probability[view, label])
     limit = f"at most {sure.limit:.2f}: it may" if sure.kept[view] else f"above {sure.limit:.2f}: it may not"
-    what = "the whole picture" if view == 0 else f"crop {view}"
+    what = ("the whole picture" if view == 0 else f"crop {view}") + ", mirrored" * bool(views.flipped[view])
     alone = f"After the {wording.term_html('step back')}" if run.settings.step_back else "On its own"
-    return _detail(
-        session,
-        view,
-        f": {name}",
-        f"It is {what}{', mirrored' * bool(views.flipped[view])}, {wording.percent((right - left) * (bottom - top))} of the "
-        f"picture's area, outlined above. {alone} it says <b>{name}</b> with {share}. Its {wording.term_html('entropy')} is "
-        f"{float(sure.entropy[view]):.2f}, {limit} enter the memory.",
+    text = (
+        f"It is {what}, {wording.percent((right - left) * (bottom - top))} of the picture's area, outlined above. {alone} "
+        f"it says <b>{name}</b> with {share}. Its {wording.term_html('entropy')} is {float(sure.entropy[view]):.2f}, "
+        f"{limit} enter the memory."
     )
+    return _detail(session, view, f": {name}", text)
 
 
 def cell_detail(session: Session) -> str:
@@ -67,9 +65,5 @@ def cell_detail(session: Session) -> str:
     said = f"{part} to the {wording.term_html('transport cost')} of {float(moved.distance[at.k]):.4f}."
     if share < 1e-4:
         said = f"Practically nothing of what is moved for {name} goes this way: others fit better."
-    return _detail(
-        session,
-        at.view,
-        f" → “{escape(run.class_prompts.prompts[at.k][at.atom])}”",
-        f"They are {cost:.4f} apart (cosine distance, 0 to 2). {said}",
-    )
+    title = f" → “{escape(run.class_prompts.prompts[at.k][at.atom])}”"
+    return _detail(session, at.view, title, f"They are {cost:.4f} apart (cosine distance, 0 to 2). {said}")

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from rita_demo.analysis.crop_field import rival_class
-from rita_demo.analysis.small_transport import SmallTransport, small_transport
+from rita_demo.analysis.small_transport import small_transport
 from rita_demo.plots.labels import truncated
-from rita_demo.records import Run
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import jpeg_uri
@@ -53,8 +52,7 @@ MADE_UP: dict[str, Any] = {
 class TransportToy(JsonWidget):
     """Value: a dict as :func:`toy_value` or :data:`MADE_UP`, or None. The script inserts text as text."""
 
-    def __init__(self, value: dict[str, Any] | None = None, **html: Any) -> None:
-        super().__init__(value, html_template=_TEMPLATE, css_template=CSS, js_on_load=SCRIPT, **html)
+    template, script, css = _TEMPLATE, SCRIPT, CSS
 
 
 def toy_value(session: Session) -> dict[str, Any] | None:
@@ -64,9 +62,13 @@ def toy_value(session: Session) -> dict[str, Any] | None:
         return None
     side, prompts = session.selection.side, run.class_prompts
     small = small_transport(run, getattr(run, side), rival_class(session.run))  # the same at every step
-    crops = session.crops_of(side)
+    crops, count = session.crops_of(side), len(run.attacked.encoded_views.features)
+    which = f"the {side} picture{wording.step_suffix(run)}" if run.attack else "this picture"
+    answer = prompts.names[getattr(run, side).verdicts["rita"].label]
     return {
-        "about": _about(run, side, small),
+        "about": f"{len(small.views)} of the {count} crops of {which}: those that fit {prompts.names[small.classes[1]]} best, "
+        f"middling and worst. All {count} together say {answer}. Drag a dot, or move it with the arrow keys. Each crop gives "
+        "the same share, and each sentence takes the same.",
         "classes": [truncated(prompts.names[k], 24) for k in small.classes],
         "crops": [
             {
@@ -87,13 +89,3 @@ def toy_value(session: Session) -> dict[str, Any] | None:
         "lambda": run.settings.entropy_weight,
         "mass": run.settings.transported_mass,
     }
-
-
-def _about(run: Run, side: str, small: SmallTransport) -> str:
-    names, count = run.class_prompts.names, len(run.attacked.encoded_views.features)
-    which = f"the {side} picture{wording.step_suffix(run)}" if run.attack else "this picture"
-    return (
-        f"{len(small.views)} of the {count} crops of {which}: those that fit {names[small.classes[1]]} best, "
-        f"middling and worst. All {count} together say {names[getattr(run, side).verdicts['rita'].label]}. Drag a dot, or "
-        "move it with the arrow keys. Each crop gives the same share, and each sentence takes the same."
-    )

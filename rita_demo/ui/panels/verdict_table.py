@@ -1,7 +1,8 @@
 """The verdicts and what belongs to them, as HTML. Class names are escaped here."""
 
-from dataclasses import replace
 from html import escape
+
+import numpy as np
 
 from rita_demo.attacks import get_attack
 from rita_demo.defences.registry import DEFENCES
@@ -16,8 +17,9 @@ def banner(run: Run) -> str:
     sentence, kind = wording.summary(run)
     if run.step is not None:
         sentence = f"{wording.step_suffix(run)[2:].capitalize()}. {sentence}"
-    mark = f'<span aria-hidden="true">{ {"good": "✓", "bad": "✗", "dim": "–"}[kind] }</span>'
-    return f'<div class="banner {kind}"><strong>{mark} {escape(sentence)}</strong></div>'
+    mark = {"good": "✓", "bad": "✗", "dim": "–"}[kind]
+    said = f"<span aria-hidden='true'>{mark}</span> {escape(sentence)}"
+    return f"<div class='banner {kind}'><strong>{said}</strong></div>"
 
 
 def table(run: Run) -> str:
@@ -30,8 +32,8 @@ def table(run: Run) -> str:
         cell = f"<td colspan='{len(columns) - 1}'>No answer. {escape(fault.sentence)}</td>"
         rows.append(table_row(_title(run, name), cell, css=name))
     return html_table(columns, rows) + (
-        f"<p class='quiet small'>Beside each answer stands its {wording.term_html('probability')} among all "
-        f"{len(run.class_prompts.names)} classes, below it the {wording.term_html('margin')} to the second best. "
+        f"<p class='quiet small'>Beside each answer: its {wording.term_html('probability')} among all "
+        f"{len(run.class_prompts.names)} classes; below it: its {wording.term_html('margin')} to the second best. "
         f"{escape(wording.right_definition(run))}</p>"
     )
 
@@ -83,18 +85,27 @@ def threat(run: Run) -> str:
 
 
 def times(run: Run) -> str:
-    """Device and stage times."""
-    return f"<p class='quiet small'>{escape(wording.stage_times(run))}</p>"
+    """Device and stage times on one line."""
+    info, shown = run.backbone, wording.format_seconds
+    parts = ", ".join(f"{name} {shown(value)}" for name, value in run.seconds.items())
+    model = f"{info.title}, {info.parameters / 1e6:.0f} M parameters, input {info.side} px, on {info.device} in {info.precision}"
+    return f"<p class='quiet small'>{escape(f'{model}. Time: {parts}; total {shown(sum(run.seconds.values()))}.')}</p>"
 
 
 def cache_contents(session: Session) -> str:
     """What the memory holds now."""
     if session.run is None or session.run.settings.protocol == "off":
         return ""
-    run, now = session.run, session.history.current
-    if now is not None and now.key == run.class_prompts.key:  # it may have changed since
-        run = replace(run, cache_after=now.to_cache_state())
-    return f"<p class='lead'>{escape(wording.cache_contents(run))}</p>"
+    run, now, names = session.run, session.history.current, session.run.class_prompts.names
+    changed = now is not None and now.key == run.class_prompts.key  # since the run
+    counts = now.to_cache_state().count if now is not None and changed else run.cache_after.count
+    held = sorted(((int(counts[k]), names[k]) for k in np.flatnonzero(counts)), reverse=True)
+    if not held:
+        return "<p class='lead'>The memory is empty.</p>"
+    listed = ", ".join(f"{name} ({count})" for count, name in held[:8])
+    classes = "1 class" if len(held) == 1 else f"{len(held)} classes"
+    views = wording.view_count(int(np.sum(counts)))
+    return f"<p class='lead'>The memory now holds {views} of {classes}: {escape(listed)}.</p>"
 
 
 def unknown_words(run: Run) -> str:
@@ -106,7 +117,7 @@ def unknown_words(run: Run) -> str:
     shown = ", ".join(marked[:6]) + (" …" if len(marked) > 6 else "")
     return (
         f"<p class='quiet small'>{len(marked)} of {len(names)} names contain words that this model never met in "
-        f"training ({escape(shown)}): it can only guess what they look like.</p>"
+        f"training ({escape(shown)}): its answers about them are guesses.</p>"
     )
 
 

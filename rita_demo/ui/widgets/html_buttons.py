@@ -21,10 +21,18 @@ watch('value', () => {
 
 
 class HtmlWidget(gr.HTML):
-    """``gr.HTML`` under another class name, without Gradio's styles. What a browser sends back is not read."""
+    """``gr.HTML`` with a ``template``, a ``script`` and a style sheet ``css``, without Gradio's styles. What a browser
+    sends back is not read."""
+
+    template, script, css = "${value}", "", ""
 
     def __init__(self, value: Any = "", **html: Any) -> None:
-        super().__init__(value, **{"apply_default_css": False} | html)
+        own = {"html_template": self.template, "js_on_load": self.script, "css_template": self.css}
+        super().__init__(value, **own | {"apply_default_css": False} | html)
+        # Gradio reads properties back as attributes. A missing one whose name is quoted in the script would count as an
+        # event, and the whole page would be copied per visit.
+        for name, prop in self.props.items():
+            setattr(self, name, prop)
 
     def preprocess(self, payload: Any) -> None:
         return None

@@ -25,15 +25,11 @@ MAX_POINTS = 4096  # of one selection
 
 gr.set_static_paths([PLOTLY_JS])
 
-_TEMPLATE = """<div class="rita-figure" role="figure" tabindex="0" style="--high: {}px; --narrow-high: {}px">
+#: The element of one figure, of its heights on a wide and on a narrow screen. It is styled by the page's style sheet: with
+#: a style sheet per figure the browser would compute the styles of the whole page again for each.
+FIGURE = """<div class="rita-figure" role="figure" tabindex="0" style="--high: {}px; --narrow-high: {}px">
 <div class="rita-empty"></div><div class="rita-plot" aria-hidden="true"></div>
 <p class="rita-alt"></p><p class="rita-said" role="status"></p></div>"""
-
-
-def figure_html(height: int, narrow_height: int) -> str:
-    """The element of one figure. It is styled by the page's style sheet: with a style sheet per figure the browser
-    would compute the styles of the whole page again for each."""
-    return _TEMPLATE.format(height, narrow_height)
 
 
 def with_constants(script: str, **constants: Any) -> str:
@@ -70,13 +66,12 @@ class PlotlyView(JsonWidget):
         empty: str = "",
         **html: Any,
     ) -> None:
-        # Gradio reads every argument back as an attribute. A missing one whose name is quoted in the script
-        # would count as an event, and the whole page would be copied per visit.
+        # read back by Gradio, see HtmlWidget
         self.aria, self.empty = aria, empty
         self.height, self.narrow_height = height, narrow_height or height
         super().__init__(
             value,
-            html_template=figure_html(height, self.narrow_height),
+            html_template=FIGURE.format(height, self.narrow_height),
             js_on_load=figure_script(aria=aria, height=height, narrow_height=self.narrow_height, empty=empty),
             head=f'<script src="gradio_api/file={quote(str(PLOTLY_JS))}"></script>',
             elem_classes="rita-view",

@@ -92,7 +92,7 @@ class ViewsGrid(HtmlWidget):
     any other argument of ``gr.HTML``."""
 
     def __init__(self, value: str | None = None, *, aria: str = "Views", **html: Any) -> None:
-        self.aria = aria  # read back by Gradio, see PlotlyView
+        self.aria = aria  # read back by Gradio, see HtmlWidget
         super().__init__(value, css_template=GRID_CSS, js_on_load=with_constants(SCRIPT, aria=aria), **html)
 
     def postprocess(self, value: str | None) -> str:

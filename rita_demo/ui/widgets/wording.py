@@ -177,12 +177,14 @@ def heading_cache(run: Run) -> str:
     update = run.attacked.trace.cache_update
     if update.events:
         names = sorted({run.class_prompts.names[e.label] for e in update.events})
-        count = "One reliable view goes" if len(update.events) == 1 else f"{len(update.events)} reliable views go"
-        start = f"{count} into a memory, under {' and '.join(names[:3])}, for the next picture."
+        count = (
+            "One confident view enters" if len(update.events) == 1 else f"{len(update.events)} confident views enter"
+        )
+        start = f"{count} the memory, under {' and '.join(names[:3])}, for the next picture."
     elif update.candidates:
-        start = "Reliable views were found, but the memory already holds more reliable ones."
+        start = "Confident views were found, but the memory already holds more confident ones."
     else:
-        start = "No view was reliable enough for the memory."
+        start = "No view was confident enough for the memory."
     return f"{start} {_cache_effect(run)}"
 
 
@@ -283,23 +285,3 @@ def right_definition(run: Run) -> str:
     if run.attack is None:
         return "No true class was given, so it is not known which answer is right."
     return f"No true class was given. The attack moves away from CLIP's own answer on the clean picture, {_truth(run)}."
-
-
-def stage_times(run: Run) -> str:
-    """Device and stage times on one line."""
-    info = run.backbone
-    parts = ", ".join(f"{name} {format_seconds(value)}" for name, value in run.seconds.items())
-    return (
-        f"{info.title}, {info.parameters / 1e6:.0f} M parameters, input {info.side} px, on "
-        f"{info.device} in {info.precision}. Time: {parts}; total {format_seconds(sum(run.seconds.values()))}."
-    )
-
-
-def cache_contents(run: Run) -> str:
-    counts = np.asarray(run.cache_after.count)
-    held = [(int(counts[k]), run.class_prompts.names[k]) for k in np.flatnonzero(counts)]
-    if not held:
-        return "The memory is empty."
-    listed = ", ".join(f"{name} ({count})" for count, name in sorted(held, reverse=True)[:8])
-    classes = "1 class" if len(held) == 1 else f"{len(held)} classes"
-    return f"The memory now holds {view_count(int(counts.sum()))} of {classes}: {listed}."

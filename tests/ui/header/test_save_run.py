@@ -33,16 +33,8 @@ def visitor(example_run: Run) -> Session:
     session.crops["attacked"] = engine.view_pixels(example_run.attacked.picture, example_run.settings)
     session.add_to_history(example_run, "A motorbike")
     upload = SAMPLES["coffee"].load()
-    one = run_module.run_picture(
-        engine,
-        upload,
-        NAMES,
-        example_run.settings,
-        label=0,
-        target=2,
-        methods=("mta",),
-        cache=session.history.cache_before(upload.key),
-    )
+    asked = {"label": 0, "target": 2, "methods": ("mta",), "cache": session.history.cache_before(upload.key)}
+    one = run_module.run_picture(engine, upload, NAMES, example_run.settings, **asked)
     assert one.cache_before.count.sum() > 0
     session.show(one)
     return session
@@ -135,14 +127,9 @@ def test_each_session_saves_its_own_run_without_server_paths() -> None:
         one.open()
         two.open()
         two.press("go", setting_attack_seed=5)
-        runs = []
-        for visitor in (one, two):
-            answer = visitor.press("save-run", data={"figures": {"rita-plan": "<svg/>"}})
-            code = re.search(r"base64,([A-Za-z0-9+/=]+)", answer)
-            assert code
-            runs.append(base64.b64decode(code[1]))
-        seeds = [bundle_read.read(data).settings.attack_seed for data in runs]
-        assert seeds == [0, 5]
+        answers = [visitor.press("save-run", data={"figures": {"rita-plan": "<svg/>"}}) for visitor in (one, two)]
+        runs = [base64.b64decode(answer.partition("base64,")[2].partition("\\")[0]) for answer in answers]
+        assert [bundle_read.read(data).settings.attack_seed for data in runs] == [0, 5]
         with zipfile.ZipFile(io.BytesIO(runs[0])) as file:
             text = b"".join(file.read(n) for n in file.namelist() if not n.endswith(("html", "png")))
             assert json.loads(file.read("result.json"))["classes"][0]
