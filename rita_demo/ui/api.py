@@ -6,7 +6,6 @@ memory, and nothing of it is kept for the next one.
 
 import inspect
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -34,107 +33,95 @@ from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import ENGINE_QUEUE, AppContext
 
 Record = dict[str, Any]
-#: Inputs of the endpoints that take a picture -> type and default, in their order; None: not given.
-PICTURE = {"image": (FileData, inspect.Parameter.empty)}
-NAMES = {"classes": (list[str] | str | None, None), "vocabulary": (str | None, None), "label": (str | None, None)}
-ATTACK = {
-    "attack": (str | None, None),
-    "budget": (int | None, None),
-    "steps": (int | None, None),
-    "target": (str | None, None),
-    "seed": (int | None, None),
-}
-METHODS = {"methods": (list[str] | str | None, None)}
-MORE = {
-    "square": (str | None, None),
-    "preset": (str | None, None),
-    "settings": (dict[str, Any] | None, None),
-    "backbone": (str | None, None),
-}
+CATALOGUE = ("name", "title", "sentence", "cites", "url")  # of a defence and of an attack
 TEXTS = ("vocabulary", "label", "attack", "target", "square", "preset", "backbone")
+#: Input -> its type; all but the image may be left out.
+TYPES: dict[str, Any] = {"image": FileData, "settings": dict[str, Any] | None}
+TYPES |= dict.fromkeys(TEXTS, str | None) | dict.fromkeys(("budget", "steps", "seed"), int | None)
+TYPES |= dict.fromkeys(("classes", "methods"), list[str] | str | None)
+#: Inputs of the endpoints that take a picture, in their order.
+PICTURE = ("image", "classes", "vocabulary", "label")
+ATTACK = ("attack", "budget", "steps", "target", "seed")
+MORE = ("square", "preset", "settings", "backbone")
 
 
-@dataclass(frozen=True)
-class Endpoint:
-    """A named endpoint: its ``inputs`` as above, the types of its outputs, and ``answer``: a run -> its outputs."""
-
-    name: str
-    inputs: Mapping[str, tuple[Any, Any]]
-    returns: tuple[type, ...]
-    answer: Callable[[Run], tuple[Any, ...]]
-    description: str
-
-    def outputs(self, record: Record) -> Any:
-        """A record in place of the answer, without a file."""
-        return _outputs(tuple(record if kind is Record else None for kind in self.returns))
-
-    def signature(self) -> inspect.Signature:
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        inputs = [inspect.Parameter(n, kind, default=d, annotation=t) for n, (t, d) in self.inputs.items()]
-        return inspect.Signature(inputs, return_annotation=tuple[self.returns])  # type: ignore[name-defined]
+def explain(run: Run) -> tuple[Any, ...]:
+    """Attack a picture and defend it: the JSON of `rita explain --json`, and the attacked picture as PNG."""
+    return to_json(run), _png(run)
 
 
-ENDPOINTS = (
-    Endpoint(
-        "explain",
-        PICTURE | NAMES | ATTACK | METHODS | MORE,
-        (Record, FileData),
-        lambda run: (to_json(run), _png(run)),
-        "Attack a picture and defend it: the JSON of `rita explain --json`, and the attacked picture as PNG.",
-    ),
-    Endpoint(
-        "defend",
-        PICTURE | NAMES | METHODS | MORE,
-        (Record,),
-        lambda run: (to_json(run)["clean"],),
-        "Defend a picture as it is: the part `clean` of that JSON.",
-    ),
-    Endpoint(
-        "attack",
-        PICTURE | NAMES | ATTACK | MORE,
-        (FileData, Record),
-        lambda run: (_png(run), _attack_summary(run)),
-        "Attack a picture: the attacked picture as PNG; linf (in 1/255), l2 (pixels in [0, 1]), fooled, threat_model.",
-    ),
-)
+def defend(run: Run) -> tuple[Any, ...]:
+    """Defend a picture as it is: the part `clean` of that JSON."""
+    return (to_json(run)["clean"],)
+
+
+def attack(run: Run) -> tuple[Any, ...]:
+    """Attack a picture: the attacked picture as PNG; linf (in 1/255), l2 (pixels in [0, 1]), fooled, threat_model."""
+    written = to_json(run)
+    norms = {name: written["attacked"][name] for name in ("linf", "l2", "fooled")}
+    return _png(run), norms | {"threat_model": written["threat_model"]}
+
+
+Answer = Callable[[Run], tuple[Any, ...]]
+#: Endpoint -> its inputs and the types of its outputs.
+ENDPOINTS: dict[Answer, tuple[tuple[str, ...], tuple[type, ...]]] = {
+    explain: ((*PICTURE, *ATTACK, "methods", *MORE), (Record, FileData)),
+    defend: ((*PICTURE, "methods", *MORE), (Record,)),
+    attack: ((*PICTURE, *ATTACK, *MORE), (FileData, Record)),
+}
 
 
 def add_endpoints(context: AppContext) -> None:
     """Add the endpoints to the page that is being built."""
-    for endpoint in ENDPOINTS:
-        about = {"api_name": endpoint.name, "api_description": endpoint.description}
-        gr.api(picture_handler(context, endpoint), **about, **ENGINE_QUEUE)
+    for answer, (inputs, returns) in ENDPOINTS.items():
+        about = {"api_name": answer.__name__, "api_description": answer.__doc__}
+        gr.api(picture_handler(context, answer, inputs, returns), **about, **ENGINE_QUEUE)
     for records in (defences, attacks, settings):
         gr.api(records, api_name=records.__name__, concurrency_limit=None)
 
 
-def picture_handler(context: AppContext, endpoint: Endpoint) -> Callable[..., Iterator[Any]]:
+def picture_handler(
+    context: AppContext, answer: Answer, inputs: tuple[str, ...], returns: tuple[type, ...]
+) -> Callable[..., Iterator[Any]]:
     """The function behind an endpoint. It yields its progress, so that it ends when the caller leaves; then the answer."""
 
+    def outputs(values: tuple[Any, ...]) -> Any:
+        return values if len(values) > 1 else values[0]
+
     def handler(*values: Any) -> Iterator[Any]:
-        given = dict(zip(endpoint.inputs, values, strict=True))
+        given = dict(zip(inputs, values, strict=True))
         try:
             with notice.logged_event(handler, always_log=True), context.activity.track_job():
                 steps = Steps(run_steps(context, {"attack": "none", "methods": []} | given))
                 for now in steps:
                     SHUTDOWN.check()
-                    yield endpoint.outputs({"doing": now.sentence, "done": now.fraction})
-                yield _outputs(endpoint.answer(steps.value))
+                    record = {"doing": now.sentence, "done": now.fraction}
+                    yield outputs(tuple(record if kind is Record else None for kind in returns))
+                yield outputs(answer(steps.value))
         except DemoError as error:
             raise gr.Error(str(error), print_exception=False) from error
         except Exception as error:
             number = process_logging.log_error("unexpected error in an endpoint", error)
             raise gr.Error(f"{notice.INTERNAL_ERROR} Its number is {number}.", print_exception=False) from error
 
-    handler.__qualname__ = f"api.{endpoint.name}"
-    setattr(handler, "__signature__", endpoint.signature())  # noqa: B010, an assignment mypy forbids
-    handler.__annotations__ = {name: kind for name, (kind, _) in endpoint.inputs.items()}
+    handler.__qualname__ = f"api.{answer.__name__}"
+    handler.__annotations__ = {name: TYPES[name] for name in inputs}
+    parameters = []
+    for name in inputs:
+        default = inspect.Parameter.empty if name == "image" else None
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters.append(inspect.Parameter(name, kind, default=default, annotation=TYPES[name]))
+    signature = inspect.Signature(parameters, return_annotation=tuple[returns])  # type: ignore[valid-type]
+    setattr(handler, "__signature__", signature)  # noqa: B010, an assignment mypy forbids
     return handler
 
 
 def run_steps(context: AppContext, given: Mapping[str, Any]) -> Generator[RunProgress, None, Run]:
     """Run untrusted inputs from an empty memory. Raises DemoError: the first one that cannot be used."""
-    text = {name: _text(name, given.get(name)) for name in TEXTS}
+    text = {name: given.get(name) for name in TEXTS}
+    for name, value in text.items():
+        if not isinstance(value, str | None):
+            raise SettingError(f"{name} is text; got {type(value).__name__}.")
     names = class_names(given["classes"], text["vocabulary"])
     changes = given["settings"] or {}
     if not isinstance(changes, dict):
@@ -152,7 +139,7 @@ def run_steps(context: AppContext, given: Mapping[str, Any]) -> Generator[RunPro
 def defences() -> list[Record]:
     """The defences: name, title, sentence, source, what they see, their settings, what an attacker differentiates."""
     return [
-        {name: getattr(one, name) for name in ("name", "title", "sentence", "cites", "url", "sees")}
+        {name: getattr(one, name) for name in (*CATALOGUE, "sees")}
         | {"settings": list(one.own_names.values()), "adaptive": one.adaptive.kind if one.adaptive else "automatic"}
         for one in DEFENCES.values()
     ]
@@ -160,27 +147,17 @@ def defences() -> list[Record]:
 
 def attacks() -> list[Record]:
     """The attacks: name, title, sentence, source, what the attacker knows, and whether they take a target and a budget."""
-    names = (
-        "name",
-        "title",
-        "sentence",
-        "cites",
-        "url",
-        "knows",
-        "does_not_know",
-        "targetable",
-        "bounded",
-        "loss_unit",
-    )
+    names = (*CATALOGUE, "knows", "does_not_know", "targetable", "bounded", "loss_unit")
     return [{name: getattr(one, name) for name in names} for one in ATTACKS.values()]
 
 
 def settings() -> list[Record]:
     """The settings: name, what they do, kind, default, the paper's value, limits, choices and unit."""
     names = ("name", "label", "help", "group", "kind", "default", "paper", "unit")
+    limits = {one.name: [n if isfinite(n) else None for n in (one.low, one.high)] for one in SETTINGS.values()}
     return [
         {name: getattr(one, name) for name in names}
-        | {"choices": list(one.choices), "low": _finite(one.low), "high": _finite(one.high)}
+        | {"choices": list(one.choices), "low": limits[one.name][0], "high": limits[one.name][1]}
         for one in SETTINGS.values()
     ]
 
@@ -210,28 +187,7 @@ def _engine(context: AppContext, name: str | None) -> Generator[RunProgress, Non
     return models.get(name)
 
 
-def _text(name: str, value: Any) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise SettingError(f"{name} is text; got {type(value).__name__}.")
-    return value
-
-
-def _outputs(values: tuple[Any, ...]) -> Any:
-    return values if len(values) > 1 else values[0]
-
-
 def _png(run: Run) -> FileData:
     """The delivered picture, exact to the pixel, in Gradio's folder, from which it is deleted after an hour."""
     png = png_bytes(run.attacked.picture.pixels)
     return FileData(path=save_bytes_to_cache(png, "attacked.png", get_upload_folder()), orig_name="attacked.png")
-
-
-def _attack_summary(run: Run) -> Record:
-    written = to_json(run)
-    return {name: written["attacked"][name] for name in ("linf", "l2", "fooled")} | {
-        "threat_model": written["threat_model"]
-    }
-
-
-def _finite(limit: float) -> float | None:
-    return limit if isfinite(limit) else None

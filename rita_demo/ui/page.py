@@ -14,7 +14,7 @@ from rita_demo.records.errors import DemoError
 from rita_demo.ui.api import add_endpoints
 from rita_demo.ui.arena.tab import ArenaTab
 from rita_demo.ui.attack_defend.tab import AttackDefendTab
-from rita_demo.ui.background.worked_example import WorkedExample, show_example
+from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext, ModelPool
@@ -29,6 +29,7 @@ from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.panels.figure_caption import build_caption
 from rita_demo.ui.panels.picture_triptych import loading_pictures
 from rita_demo.ui.session import share_link
+from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
 from rita_demo.ui.stream.tab import StreamTab
 from rita_demo.ui.theme import KEYBOARD, STYLE, theme
@@ -56,21 +57,17 @@ def build(
         folders: datasets and runs on the server.
     """
     example, folders = example or WorkedExample(engine), folders or DataFolders()
-    with gr.Blocks(
-        title="RITA: see an attack, see the defence",
-        fill_width=True,
-        analytics_enabled=False,
-        delete_cache=(UPLOAD_MAX_AGE, UPLOAD_MAX_AGE),
-    ) as page:
+    sessions = Sessions() if sessions is None else sessions
+    options: dict[str, Any] = {"fill_width": True, "delete_cache": (UPLOAD_MAX_AGE, UPLOAD_MAX_AGE)}
+    with gr.Blocks(title="RITA: see an attack, see the defence", analytics_enabled=False, **options) as page:
         with gr.Row(elem_id="header"):
             gr.HTML("<h1>RITA <span>see an attack, see the defence</span></h1>", elem_id="title")
             corner = gr.Row(elem_id="corner")
-        sessions = Sessions() if sessions is None else sessions
         context = AppContext(
             models=ModelPool(engine, load),
             sessions=sessions,
             panels=PanelRegistry(),
-            error_banner=ErrorBanner(elem_id="notice"),
+            error_banner=ErrorBanner(elem_id="notice", elem_classes="notice-holder", apply_default_css=True),
             status=gr.HTML(elem_id="status"),
             visitor=gr.State(""),
         )
@@ -87,16 +84,15 @@ def build(
                 tab = AttackDefendTab(context, example.sample_key)
             with gr.Tab("Inside RITA", id="inside") as second:
                 inside = InsideTab(context)
+            run = tab.run, tab.start_background_work
             with gr.Tab("Arena", id="arena") as arena_part:
-                arena = ArenaTab(
-                    context, folders, tabs, tab.run, tab.start_background_work, tab.run_form_updates, menu.show_model
-                )
+                arena = ArenaTab(context, folders, tabs, *run, tab.run_form_updates, menu.show_model)
             with gr.Tab("Memory (cache)", id="memory") as third:
                 memory = MemoryTab(context, third)
             with gr.Tab("Stream", id="stream") as fourth:
-                stream = StreamTab(context, folders, tab.form.fields, tab.run, tab.start_background_work, tabs)
+                stream = StreamTab(context, folders, tab.form.fields, *run, tabs)
             with gr.Tab("Figures of the paper", id="figures") as fifth:
-                figures = FiguresTab(context, folders, tab.run, tab.start_background_work, tabs)
+                figures = FiguresTab(context, folders, *run, tabs)
             with gr.Tab("Learn", id="learn-tab") as sixth:
                 learn = LearnTab(context)
         tab.bind_events(first)
@@ -110,7 +106,8 @@ def build(
         bind_save(save, context)
         add_endpoints(context)
         context.downloads.use_page(page)
-        _bind_load_and_unload(page, context, tab, example, reset)
+        reset.click(js="() => window.location.assign(window.location.pathname)", api_visibility="private")
+        _bind_load_and_unload(page, context, tab, example)
         _disable_pending_status(page, context.visitor)
     example.start()
     return page
@@ -127,9 +124,7 @@ def _disable_pending_status(page: gr.Blocks, status_target: gr.State) -> None:
             event.show_progress_on = [status_target]
 
 
-def _bind_load_and_unload(
-    page: gr.Blocks, context: AppContext, tab: AttackDefendTab, example: WorkedExample, reset: gr.Button
-) -> None:
+def _bind_load_and_unload(page: gr.Blocks, context: AppContext, tab: AttackDefendTab, example: WorkedExample) -> None:
     def opened(request: gr.Request) -> Iterator[Updates]:
         name = context.sessions.open(request.session_hash, model=context.models.default.info.name)
         yield {context.visitor: name}
@@ -139,7 +134,7 @@ def _bind_load_and_unload(
         except DemoError as error:
             yield {context.error_banner: notice.error_html(error)}
         if link is None:
-            yield from _show_example(context, tab, example, name)
+            yield from _show_example(context, tab, example, context.sessions.get(name))
         else:
             yield tab.apply_link(name, query, link)
 
@@ -149,11 +144,12 @@ def _bind_load_and_unload(
     outputs = context.outputs(context.visitor, *tab.link_outputs)
     guard = notice.handle_errors(context.error_banner, lambda: {context.status: ""})
     page.load(guard(opened), None, outputs, concurrency_limit=None, show_progress="hidden", api_visibility="private")
-    reset.click(None, None, None, js="() => window.location.assign(window.location.pathname)", api_visibility="private")
     page.unload(closed)
 
 
-def _show_example(context: AppContext, tab: AttackDefendTab, example: WorkedExample, name: str) -> Iterator[Updates]:
+def _show_example(
+    context: AppContext, tab: AttackDefendTab, example: WorkedExample, session: Session
+) -> Iterator[Updates]:
     """Show the worked example or saved run as soon as it is ready; until then its progress."""
     status, waited = context.status, 0.0
     first = None if example.wait(0.25) else example.first_picture()
@@ -162,32 +158,21 @@ def _show_example(context: AppContext, tab: AttackDefendTab, example: WorkedExam
     while not example.wait(0.25):
         waited += 0.25
         yield {status: notice.progress_html(example.sentence, example.fraction, waited)}
-    session = context.sessions.get(name)
-    if example.result is None:
+    if example.session is None or example.session.run is None:
         yield {status: notice.done_html(f"{example.sentence} Choose a picture to begin.")}
         return
-    shown = example.result
-    show_example(session, shown)
+    run, warning = example.session.run, example.warning
+    example.show(session)
     yield {
-        status: notice.done_html(shown.message),
-        **({context.error_banner: notice.error_html(shown.warning)} if shown.warning else {}),
-        **tab.run_form_updates(shown.run, shown.sample),
+        status: notice.done_html(example.message),
+        **({context.error_banner: notice.error_html(warning)} if warning else {}),
+        **tab.run_form_updates(run, session.run_sample),
         **context.panels.redraw(session, "run"),
     }
     complete = False
-    while not complete:
+    while not complete and session.same_picture(run):
         complete = example.wait(0.25, complete=True)
-        with session.lock:
-            if not session.same_picture(shown.run):
-                return
-            kept = len(session.attack_steps), len(session.budget_variants)
-            for frame, cut in example.result.attack_steps[kept[0] :] if session.pending_steps else ():
-                session.store_attack_step(frame, cut)
-            for budget, variant in example.result.budget_variants[kept[1] :]:
-                session.store_budget_variant(budget, variant)
-            if complete:
-                session.pending_steps = 0
-        if complete or kept != (len(session.attack_steps), len(session.budget_variants)):
+        if example.show_more(session):
             yield context.panels.redraw(session, "attack_steps")
 
 

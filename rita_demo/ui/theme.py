@@ -10,43 +10,32 @@ from rita_demo.process.assets import ASSETS
 STYLE = ASSETS / "style.css"
 KEYBOARD = Path(__file__).with_name("keyboard.js")
 
-#: Gradio's variable -> role in the palette; each is set for light and for dark.
+#: Role in the palette -> Gradio's variables; each is set for light and for dark.
 ROLES = {
-    "body_background_fill": "surface",
-    "background_fill_primary": "surface",
-    "block_background_fill": "surface",
-    "block_label_background_fill": "surface",
-    "panel_background_fill": "surface",
-    "input_background_fill": "surface",
-    "checkbox_label_background_fill": "surface",
-    "button_secondary_background_fill": "surface",
-    "button_primary_text_color": "surface",
-    "body_text_color": "text",
-    "slider_color": "text",
-    "button_primary_background_fill": "text",
-    "button_primary_background_fill_hover": "quiet",
-    "button_secondary_background_fill_hover": "grid",
-    "checkbox_background_color_selected": "text",
-    "checkbox_border_color_selected": "text",
-    "body_text_color_subdued": "quiet",
-    "border_color_primary": "faint",
-    "input_border_color": "faint",
-    "button_secondary_border_color": "faint",
+    "surface": """body_background_fill background_fill_primary block_background_fill block_label_background_fill
+        panel_background_fill input_background_fill checkbox_label_background_fill button_secondary_background_fill
+        button_primary_text_color""",
+    "text": """body_text_color slider_color button_primary_background_fill checkbox_background_color_selected
+        checkbox_border_color_selected""",
+    "quiet": "button_primary_background_fill_hover body_text_color_subdued",
+    "grid": "button_secondary_background_fill_hover",
+    "faint": "border_color_primary input_border_color button_secondary_border_color",
 }
+SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif"]
+MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace"]
 
 
 def theme() -> gr.themes.Base:
-    """Ink on paper: colour is left to what carries meaning."""
-    both = {}
-    for variable, role in ROLES.items():
-        both[variable], both[variable + "_dark"] = PALETTE[role]
-    return gr.themes.Base(
-        primary_hue="neutral",
-        secondary_hue="neutral",
-        neutral_hue="neutral",
-        font=["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif"],
-        font_mono=["ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace"],
-        radius_size="sm",
-        text_size="md",
-        spacing_size="sm",
-    ).set(block_border_width="0px", block_shadow="none", input_border_width="1px", button_border_width="1px", **both)
+    """Neutral: colour is left to what carries meaning."""
+    both = {
+        "block_border_width": "0px",
+        "block_shadow": "none",
+        "input_border_width": "1px",
+        "button_border_width": "1px",
+    }
+    for role, variables in ROLES.items():
+        for variable in variables.split():
+            both[variable], both[variable + "_dark"] = PALETTE[role]
+    hues = dict.fromkeys(("primary_hue", "secondary_hue", "neutral_hue"), "neutral")
+    sizes = {"radius_size": "sm", "text_size": "md", "spacing_size": "sm"}
+    return gr.themes.Base(font=SANS, font_mono=MONO, **hues, **sizes).set(**both)

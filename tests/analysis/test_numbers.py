@@ -92,7 +92,7 @@ def test_theorem_bounds_contain_the_exact_cost_and_equal_the_oracle() -> None:
 def by_hand(x, z, weight, tau: float) -> list[float]:
     """H_n of row 8 for views x (N, D) and prompts z (K, M, D)."""
     z, weight = np.asarray(z, float), np.asarray(weight, float)
-    answers = [algorithm1.view_probability(view, z, weight, tau) for view in np.asarray(x, float)]
+    answers = algorithm1.view_probabilities(np.asarray(x, float), z, weight, tau)
     return [-sum(p * math.log(p) for p in answer if p > 0) for answer in answers]
 
 

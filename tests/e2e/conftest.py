@@ -5,7 +5,8 @@ the browser's console.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from urllib.parse import urlparse
 
 import pytest
@@ -54,3 +55,19 @@ def page(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iter
     yield page
     context.close()
     assert not complaints, complaints
+
+
+def upload(page: Page, path: Path) -> None:
+    """Choose a file with the button, as a person does."""
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Upload", exact=True).click()
+    chooser.value.set_files(path)
+
+
+def saved(page: Page, folder: Path, press: Callable[[], object]) -> Path:
+    """The file that the browser downloads when something is pressed."""
+    with page.expect_download() as download:
+        press()
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    return path

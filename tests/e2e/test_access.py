@@ -43,12 +43,10 @@ def tabs(page: Page) -> Iterator[str]:
     for tab in page.get_by_role("tab").all():
         name = tab.inner_text()
         tab.click()
-        folds = page.locator("[role=tabpanel] button.label-wrap:not(.open):visible")
-        folds.evaluate_all("folds => folds.forEach((fold) => fold.click())")
-        shows = page.locator("[role=tabpanel] .show-below[aria-expanded=false]:visible")  # on a narrow screen
-        shows.evaluate_all("shows => shows.forEach((show) => show.click())")
-        answers = page.locator("[role=tabpanel] details:not([open]):visible")
-        answers.evaluate_all("all => all.forEach((one) => (one.open = true))")
+        closed = ("button.label-wrap:not(.open)", ".show-below[aria-expanded=false]", "details:not([open]) > summary")
+        for fold in closed:
+            folds = page.locator(f"[role=tabpanel] {fold}:visible")
+            folds.evaluate_all("folds => folds.forEach((fold) => fold.click())")
         if name in READY_SELECTORS:
             page.wait_for_selector(READY_SELECTORS[name])
         page.wait_for_timeout(1500)  # its figures are drawn when it is first seen
@@ -67,9 +65,7 @@ def tabs(page: Page) -> Iterator[str]:
 def test_axe_finds_nothing_serious_on_any_tab(page: Page, width: int, dark: bool) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     assert page.evaluate("document.body.classList.contains('dark')") is dark
-    findings = []
-    for name in tabs(page):
-        findings += [f"{name}: {said}" for said in severe_findings(page)]
+    findings = [f"{name}: {said}" for name in tabs(page) for said in severe_findings(page)]
     assert not findings, "\n".join(findings)
 
 
@@ -79,15 +75,15 @@ def test_axe_detects_low_contrast_and_an_unnamed_button(page: Page) -> None:
     assert {re.search(r"\] (\S+)", one)[1] for one in found} == {"color-contrast", "button-name"}
 
 
-def tab_to(page: Page, wanted: str, key: str = "Tab", most: int = 90) -> Locator:
+def tab_to(page: Page, wanted: str, key: str = "Tab") -> Locator:
     """Press ``key`` until an element of the selector ``wanted`` has the focus; every stop must be visible."""
-    for _ in range(most):
+    for _ in range(90):
         page.keyboard.press(key)
         stop = page.evaluate(FOCUSED_ELEMENT_JS)
         assert stop["seen"], f"the focus cannot be seen at {stop['what']} on the way to {wanted}"
         if page.evaluate("wanted => document.activeElement.matches(wanted)", wanted):
             return page.locator(":focus")
-    raise AssertionError(f"{wanted} is not reached with {most} times {key}")
+    raise AssertionError(f"{wanted} is not reached with {key}")
 
 
 def test_the_page_works_with_the_keyboard_alone(page: Page) -> None:
@@ -101,9 +97,8 @@ def test_the_page_works_with_the_keyboard_alone(page: Page) -> None:
     tab_to(page, ".pic.attacked input[type=range]")
     # its views are walked and one is chosen; the focus stays on it though the grid is drawn anew
     first = tab_to(page, "#views button").get_attribute("data-index")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowLeft")
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
     view = page.locator(":focus").get_attribute("data-index")
     assert view != first
     page.keyboard.press("Enter")

@@ -11,6 +11,7 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from rita_demo.data.samples import SAMPLES
+from tests.e2e.conftest import saved, upload
 
 pytestmark = pytest.mark.e2e
 
@@ -32,14 +33,7 @@ def press_and_wait(page: Page, name: str) -> None:
     expect(page.get_by_role("button", name="Stop", exact=True)).to_be_hidden()
 
 
-def upload(page: Page, path: Path) -> None:
-    """Choose a file with the button, as a person does."""
-    with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Upload", exact=True).click()
-    chooser.value.set_files(path)
-
-
-def test_the_page_opens_with_a_worked_example(page: Page) -> None:
+def test_the_page_opens_with_a_worked_example_whose_figures_can_be_saved(page: Page, tmp_path: Path) -> None:
     expect(page.get_by_role("alert")).to_be_hidden()
     expect(page.locator(".pic.clean .says")).to_contain_text("This is a photograph.")
     expect(page.locator(".pic.attacked .says")).to_contain_text("same photograph")
@@ -52,6 +46,14 @@ def test_the_page_opens_with_a_worked_example(page: Page) -> None:
     page.get_by_role("button", name="Every crop and every sentence").click()
     for figure in ("steps", "entropies", "costs", "plan"):
         expect(page.locator(f"#{figure} .js-plotly-plot svg").first).to_be_visible()
+    costs = page.locator("#costs .rita-figure")
+    costs.focus()
+    path = saved(page, tmp_path, lambda: page.keyboard.press("s"))
+    assert path.suffix == ".svg"
+    words = " ".join(re.findall(r">([^<>]+)<", path.read_text(encoding="utf-8")))
+    name = costs.get_attribute("aria-label") or "?"
+    for part in (name, "Embedded model", "motorbike", "4/255", "7 steps", "settings: recommended"):
+        assert part in words, part
 
 
 def test_an_uploaded_picture_with_custom_classes_is_attacked_and_defended(page: Page) -> None:
@@ -62,6 +64,9 @@ def test_an_uploaded_picture_with_custom_classes_is_attacked_and_defended(page: 
     expect(page.locator("#chosen")).to_contain_text("Your picture.")
     page.locator("#vocabulary input").click()
     page.get_by_role("option", name="My own list").click()
+    page.locator("#own-names textarea").fill("cat")
+    page.get_by_role("button", name="Attack and defend", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("At least 2 different class names")
     page.locator("#own-names textarea").fill("cat, crab, <b>camera</b>, piano")
     press_and_wait(page, "Attack and defend")
     expect(page.locator("#verdicts")).to_contain_text("among all 4 classes")
@@ -72,10 +77,7 @@ def test_an_uploaded_picture_with_custom_classes_is_attacked_and_defended(page: 
 
 def test_a_downloaded_attacked_picture_comes_back_bit_for_bit(page: Page, tmp_path: Path) -> None:
     shown = square_shown(page, "attacked")
-    with page.expect_download() as download:
-        page.locator("a.save").click()
-    path = tmp_path / download.value.suggested_filename
-    download.value.save_as(path)
+    path = saved(page, tmp_path, page.locator("a.save").click)
     assert path.suffix == ".png"
     assert np.array_equal(np.array(Image.open(path)), shown)
     upload(page, path)
@@ -86,15 +88,8 @@ def test_a_downloaded_attacked_picture_comes_back_bit_for_bit(page: Page, tmp_pa
     assert np.array_equal(square_shown(page, "clean"), shown)
 
 
-def test_choosing_a_sample_runs_it(page: Page) -> None:
-    page.get_by_role("button", name="A motorbike").click()
-    expect(page.get_by_role("button", name="A motorbike")).to_have_attribute("aria-pressed", "true")
-    expect(page.locator("#status")).to_contain_text("Done in")
-    expect(page.locator("#verdicts")).to_contain_text("Right means the true class, motorbike")
-
-
 @pytest.mark.nightly
-def test_the_last_of_two_quickly_chosen_samples_runs_with_attack_steps_and_budgets(page: Page) -> None:
+def test_the_last_of_two_quickly_chosen_samples_runs_with_attack_steps_budgets_and_ten_draws(page: Page) -> None:
     page.locator("#samples [data-sample=coffee]").click()
     expect(page.locator("#stop")).to_be_visible()
     page.locator("#samples [data-sample=brick]").click()
@@ -102,8 +97,11 @@ def test_the_last_of_two_quickly_chosen_samples_runs_with_attack_steps_and_budge
     expect(page.locator("#samples [data-sample=brick]")).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="Along the attack").click()
     note = page.locator("#steps-note")
-    expect(note).to_contain_text("Kept: steps 0, 1, 2, 3, 5 and 7 of 7.", timeout=120_000)
+    expect(note).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.", timeout=120_000)
     expect(page.locator("#budget-shown input")).to_have_count(4, timeout=120_000)
+    page.get_by_role("button", name="Is it chance?").click()
+    press_and_wait(page, "Right in how many of 10 draws?")
+    expect(page.locator("#view-seeds .js-plotly-plot svg").first).to_be_visible()
 
 
 def test_a_cell_of_the_plan_of_a_selected_class_shows_crop_and_prompt(page: Page) -> None:
@@ -119,59 +117,50 @@ def test_a_cell_of_the_plan_of_a_selected_class_shows_crop_and_prompt(page: Page
     detail = page.locator("#cell-detail")
     expect(detail).to_contain_text(re.compile(r"View \d+ → “.*anchor"))
     expect(detail).to_contain_text("cosine distance")
-    expect(page.locator(".pic.attacked .crop-box")).to_be_visible()
+    for picture in ("clean", "attacked"):
+        expect(page.locator(f".pic.{picture} .crop-box")).to_be_visible()
 
 
-def test_a_view_of_the_grid_is_outlined_on_the_picture(page: Page) -> None:
-    page.locator("#views button").nth(5).click()
-    expect(page.locator("#view-detail")).to_contain_text("View 5:")
-    expect(page.locator(".pic.clean .crop-box")).to_be_visible()
+def assert_redrawn(page: Page, names: tuple[str, ...], before: dict[str, str]) -> None:
+    for name in names:
+        changed = "([id, html]) => document.getElementById(id).innerHTML !== html"
+        page.wait_for_function(changed, arg=[name, before[name]])
 
 
-def set_attack_step(page: Page, name: str, step: int) -> None:
-    """Type a step into a slider's number box."""
-    box = page.locator(f"#{name} input[type=number]")
-    box.fill(str(step))
-    box.press("Enter")
-
-
-def test_the_attack_step_slider_updates_all_panels_in_both_tabs(page: Page) -> None:
-    clean = square_shown(page, "clean")
+def test_another_attack_step_updates_all_panels_in_both_tabs(page: Page) -> None:
+    clean, strip = square_shown(page, "clean"), page.locator("#inside-strip")
     page.get_by_role("button", name="Along the attack").click()
-    expect(page.locator("#steps-note")).to_contain_text("Kept: steps 0, 1, 2, 3, 5 and 7 of 7.")
+    expect(page.locator("#steps-note")).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.")
     page.get_by_role("button", name="Every crop and every sentence").click()
     page.wait_for_selector("#plan .heatmaplayer image")
-    names = ("verdicts", "banner", "views", "entropies", "costs", "plan", "heading-views")
+    names: tuple[str, ...] = ("verdicts", "banner", "views", "entropies", "costs", "plan", "heading-views")
     before = {name: page.locator(f"#{name}").inner_html() for name in names}
-    slider = page.locator("#field input[type=range]")
-    for _ in range(3):  # over 5 and 3
+    slider = page.get_by_label("Attack step shown").first  # the crop field's, with the arrow keys: over 5 and 3
+    for step in (5, 3, 2):
         slider.press("ArrowLeft")
+        expect(page.locator("#field output")).to_have_text(f"step {step} of 7")
     expect(page.locator("#verdicts")).to_contain_text("attacked, step 2 of 7", ignore_case=True)
     expect(page.locator("#heading-views")).to_contain_text("step 2 of 7")
     expect(page.locator(".pic.attacked .says")).to_contain_text("After 2 steps of 7")
-    for name in names:
-        page.wait_for_function(
-            "([id, html]) => document.getElementById(id).innerHTML !== html", arg=[name, before[name]]
-        )
+    assert_redrawn(page, names, before)
     page.get_by_role("tab", name="Inside RITA").click()
-    strip = page.locator("#inside-strip")
     expect(strip).to_contain_text("attacked, step 2 of 7", ignore_case=True)
     names = ("in-views-attacked", "in-entropies-attacked", "in-plan-attacked", "in-costs")
     for name in names:
         page.wait_for_selector(f"#{name} svg, #{name} button")
     before = {name: page.locator(f"#{name}").inner_html() for name in names}
-    set_attack_step(page, "in-scrubber", 4)
+    box = page.locator("#in-scrubber input[type=number]")
+    box.fill("4")
+    box.press("Enter")
     expect(page.locator("#in-scrubber-note")).to_contain_text("everything shows step 5")
     expect(strip).to_contain_text("attacked, step 5 of 7", ignore_case=True)
-    for name in names:
-        page.wait_for_function(
-            "([id, html]) => document.getElementById(id).innerHTML !== html", arg=[name, before[name]]
-        )
+    assert_redrawn(page, names, before)
     page.get_by_role("tab", name="Attack & defend").click()
     expect(page.locator("#verdicts")).to_contain_text("attacked, step 5 of 7", ignore_case=True)
     for _ in range(8):
         slider.press("ArrowLeft")
     expect(page.locator(".pic.attacked .says")).to_contain_text("After 0 steps")
+    expect(page.locator("#field .field-says")).to_contain_text("whole picture on motorbike's")
     assert np.array_equal(square_shown(page, "attacked"), clean)
 
 
@@ -194,17 +183,9 @@ def test_another_budget_is_shown_immediately_in_both_tabs_and_in_the_form(page: 
     expect(page.locator(".pic.noise .says")).to_contain_text("1/255")
 
 
-def test_a_budget_above_the_slider_range_is_clipped_and_the_page_keeps_working(page: Page) -> None:
-    box = page.locator("#setting-budget input[type=number]")
-    box.fill("99")
-    box.press("Tab")
-    expect(box).to_have_value("16")
-    expect(page.locator("#differs")).to_contain_text("16/255 instead of 4/255")
-    press_and_wait(page, "Attack and defend")
-    expect(page.locator("#threat")).to_contain_text("more than 16/255")
-
-
-def test_an_invalid_picture_file_gives_a_lasting_error_message_and_loses_nothing(page: Page, tmp_path: Path) -> None:
+def test_an_invalid_file_gives_a_lasting_error_message_and_a_strength_out_of_range_is_clipped(
+    page: Page, tmp_path: Path
+) -> None:
     before = page.locator("#verdicts").inner_text()
     for name in ("holiday.jpg", "memory.safetensors"):
         fake = tmp_path / name
@@ -215,15 +196,13 @@ def test_an_invalid_picture_file_gives_a_lasting_error_message_and_loses_nothing
         assert page.locator("#verdicts").inner_text() == before
         page.get_by_role("button", name="Dismiss this message").click()
         expect(alert).to_be_hidden()
-    press_and_wait(page, "Attack and defend")  # the page lives on
-
-
-def test_too_few_classes_give_an_error_message(page: Page) -> None:
-    page.locator("#vocabulary input").click()
-    page.get_by_role("option", name="My own list").click()
-    page.locator("#own-names textarea").fill("cup")
-    page.get_by_role("button", name="Attack and defend", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("At least 2 different class names")
+    box = page.locator("#setting-budget input[type=number]")
+    box.fill("99")
+    box.press("Tab")
+    expect(box).to_have_value("16")
+    expect(page.locator("#differs")).to_contain_text("16/255 instead of 4/255")
+    press_and_wait(page, "Attack and defend")
+    expect(page.locator("#threat")).to_contain_text("more than 16/255")
 
 
 def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(page: Page) -> None:
@@ -236,28 +215,6 @@ def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(page: P
     page.get_by_role("button", name="Dismiss this message").click()
     page.get_by_role("button", name="Model: Embedded model").click()
     expect(page.get_by_role("radio", name="Embedded model: 15 M")).to_be_checked()
-
-
-@pytest.mark.nightly
-def test_ten_view_seeds_are_counted(page: Page) -> None:
-    page.get_by_role("button", name="Was it luck?").click()
-    press_and_wait(page, "Right in how many of 10 view draws?")
-    expect(page.locator("#view-seeds .js-plotly-plot svg").first).to_be_visible()
-
-
-def test_a_figure_is_saved_as_svg_with_its_name_and_the_runs_settings(page: Page, tmp_path: Path) -> None:
-    figure = page.locator("#costs .rita-figure")
-    expect(figure.locator(".js-plotly-plot svg").first).to_be_attached()
-    figure.focus()
-    with page.expect_download() as download:
-        page.keyboard.press("s")
-    path = tmp_path / download.value.suggested_filename
-    download.value.save_as(path)
-    assert path.suffix == ".svg"
-    words = " ".join(re.findall(r">([^<>]+)<", path.read_text(encoding="utf-8")))
-    assert (figure.get_attribute("aria-label") or "?") in words
-    for words_in_line in ("Embedded model", "motorbike", "4/255", "7 steps", "settings: recommended"):
-        assert words_in_line in words, words_in_line
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from rita_demo.data.pictures import png_bytes
 from rita_demo.data.samples import SAMPLES
+from tests.e2e.conftest import saved, upload
 from tests.live_server import start_server
 
 pytestmark = pytest.mark.e2e
@@ -25,21 +26,17 @@ def verdicts(page: Page) -> list[list[str]]:
 
 
 def test_a_saved_upload_run_reopens_with_the_same_verdicts(page: Page, browser: Browser, tmp_path: Path) -> None:
-    upload, path = tmp_path / "mine.png", tmp_path / "run.zip"
-    upload.write_bytes(png_bytes(SAMPLES["coffee"].load().pixels[:96, :96]))
-    with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Upload", exact=True).click()
-    chooser.value.set_files(upload)
+    picture = tmp_path / "mine.png"
+    picture.write_bytes(png_bytes(SAMPLES["coffee"].load().pixels[:96, :96]))
+    upload(page, picture)
     expect(page.locator("#status")).to_contain_text("Done in")
     page.get_by_role("button", name="Every crop and every sentence").click()
     expect(page.locator("#plan .js-plotly-plot svg").first).to_be_visible()
     before = verdicts(page)
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Save this run").click()
-    assert download.value.suggested_filename == "rita-run.zip"
-    download.value.save_as(path)
+    path = saved(page, tmp_path, page.get_by_role("button", name="Save this run").click)
+    assert path.name == "rita-run.zip"
     expect(page.locator("#status")).to_contain_text("Saved rita-run.zip")
-    _check(path, upload)
+    _check(path, picture)
     with start_server(tmp_path / "log.txt", "-m", "rita_demo", "open", str(path)) as address:
         context = browser.new_context(viewport={"width": 390, "height": 844})
         again = context.new_page()
@@ -52,11 +49,11 @@ def test_a_saved_upload_run_reopens_with_the_same_verdicts(page: Page, browser: 
     assert "Traceback" not in (tmp_path / "log.txt").read_text()
 
 
-def _check(path: Path, upload: Path) -> None:
-    """The square is the uploaded one, the memory travels along, and the figures are drawings."""
+def _check(path: Path, picture: Path) -> None:
+    """The square is the uploaded one, the memory is in the file, and the figures are drawings."""
     with zipfile.ZipFile(path) as file:
         clean = np.asarray(Image.open(io.BytesIO(file.read("clean.png"))))
-        assert np.array_equal(clean, np.asarray(Image.open(upload)))
+        assert np.array_equal(clean, np.asarray(Image.open(picture)))
         assert json.loads(file.read("settings.json"))["memory"] is True
         drawn = [name for name in file.namelist() if name.endswith(".svg")]
         assert len(drawn) >= 3, drawn

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import pytest
 from PIL import Image
 
@@ -12,15 +11,12 @@ from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.background.worked_example import WorkedExample
-from rita_demo.ui.framework.context import AppContext, ModelPool
-from rita_demo.ui.framework.notice import ErrorBanner
-from rita_demo.ui.framework.panels import PanelRegistry, Updates
+from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.page import build
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.session.store import Sessions
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.memory_client import MemoryClient
 
@@ -85,13 +81,8 @@ def session(example_run: Run) -> Session:
 
 @pytest.fixture(scope="module")
 def memory_tab() -> MemoryTab:
-    """The third tab, built once; every test has its own visitor."""
-    engine = FakeEngine(spread=0.2)
-    with gr.Blocks(), gr.Tabs(), gr.Tab("Memory", id="memory") as holder:
-        context = AppContext(ModelPool(engine), Sessions(), PanelRegistry(), ErrorBanner(), gr.HTML(), gr.State(""))
-        built = MemoryTab(context, holder)
-        built.bind_events()
-    return built
+    """The tab *Memory*, built once; every test has its own visitor."""
+    return build_tab(MemoryTab, FakeEngine(spread=0.2))
 
 
 @pytest.fixture
@@ -108,15 +99,11 @@ def client(memory_tab: MemoryTab, example_run: Run) -> MemoryClient:
 
 def open_tab(tab: Any, visitor: str, name: str = "") -> Updates:
     """What the visitor gets when the tab, or another one by its id, is opened and has to be drawn."""
-    name, session = name or tab_id(tab), tab.context.sessions.get(visitor)
+    name, session = name or str(getattr(tab.tab, "id", tab.tab)), tab.context.sessions.get(visitor)
     session.stale_tabs.add(name)
     return tab.context.panels.open_tab(session, name)
 
 
-def tab_id(tab: Any) -> str:
-    return tab.tab if isinstance(tab.tab, str) else str(tab.tab.id)
-
-
 def both_updates(two_stage: TwoStageUpdate, session: Session, immediate: Updates) -> Updates:
-    """What both events of a touch answer; ``first`` is what the handler returned."""
+    """What both events of a click answer; ``immediate`` is what the handler returned."""
     return immediate | two_stage.deferred(session)

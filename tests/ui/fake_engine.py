@@ -38,7 +38,7 @@ PIXEL_WEIGHTS = torch.randn(3 * 16, WIDTH, generator=torch.Generator().manual_se
 
 
 class FakeEngine:
-    """The five doors of :class:`rita_demo.engine.engine.Engine` over made-up features."""
+    """The methods of :class:`rita_demo.engine.engine.Engine` over made-up features."""
 
     def __init__(
         self, truth: str = "motorbike", wrong: str = "crab", spread: float = 0.3, step_seconds: float = 0.0
@@ -52,19 +52,12 @@ class FakeEngine:
 
     def encode_classes(self, names, settings: Settings) -> ClassPrompts:
         atoms = settings.prompts
-        z = torch.stack([_around(_direction(n), atoms, 0.25, n) for n in names])
+        z = torch.stack([_around(_direction(n), atoms, 0.25, n) for n in names]).numpy()
         templates = ("a photo of a", "a picture of the", "an image of a", "a photo showing a")
         prompts = tuple(tuple(f"{templates[m % 4]} {n}." for m in range(atoms)) for n in names)
-        return ClassPrompts(
-            names=tuple(names),
-            prompts=prompts,
-            features=z.numpy(),
-            weight=np.full((len(names), atoms), 1 / atoms, np.float32),
-            template_features=torch.stack([_direction(n) for n in names]).numpy(),
-            unknown=tuple(() for _ in names),
-            temperature=TAU,
-            key="fake" + repr(names),
-        )
+        weight, hand = np.full((len(names), atoms), 1 / atoms, np.float32), torch.stack([*map(_direction, names)])
+        unknown = tuple(() for _ in names)
+        return ClassPrompts(tuple(names), prompts, z, weight, hand.numpy(), unknown, TAU, "fake" + repr(names))
 
     attacks_together = 1
 
@@ -90,21 +83,10 @@ class FakeEngine:
         probability = np.stack(shares)
         before, after = int(probability[0].argmax()), int(probability[-1].argmax())
         moved = (frames[-1].astype(float) - frames[0]) / 255
-        return AttackTrace(
-            settings.attack,
-            frames[-1],
-            np.stack(frames),
-            -np.log(probability[:, label] + 1e-9),
-            probability,
-            label,
-            target,
-            settings.budget,
-            float(np.abs(moved).max() * 255),
-            float((moved**2).sum() ** 0.5),
-            before == label and after != label,
-            before != label,
-            0.1,
-        )
+        loss = -np.log(probability[:, label] + 1e-9)
+        about = settings.attack, frames[-1], np.stack(frames), loss, probability, label, target, settings.budget
+        norms = float(np.abs(moved).max() * 255), float((moved**2).sum() ** 0.5)
+        return AttackTrace(*about, *norms, before == label and after != label, before != label, 0.1)
 
     def encode_views(self, picture: Picture, settings: Settings) -> EncodedViews:
         n, rng = settings.views, np.random.default_rng(settings.view_seed)
@@ -145,20 +127,15 @@ class FakeEngine:
     def decide(
         self, encoded_views, class_prompts, cache, settings, tuning=None, exclusions=None
     ) -> tuple[Trace, CacheState]:
-        z = torch.from_numpy(class_prompts.features)
+        x, z, weight = map(torch.from_numpy, (encoded_views.features, class_prompts.features, class_prompts.weight))
         exclusions, device = exclusions or Exclusions(), torch.device("cpu")
-        weight = torch.from_numpy(class_prompts.weight)
-        present, weight = method.apply_to_views(exclusions, len(encoded_views.features), weight)
+        present, weight = method.apply_to_views(exclusions, len(x), weight)
         prompts = method.Prompts(lambda _: z, torch.zeros(z.shape[1], 2, 4), z, weight, TAU)
-        state = to_torch(self.compatible_cache(cache, class_prompts, settings), device)
-        trace, after = method.decide(
-            torch.from_numpy(encoded_views.features),
-            prompts,
-            method.apply_to_cache(exclusions, state),
-            settings,
-            tuning=to_torch(tuning or self.tune(encoded_views, class_prompts, settings), device),
-            view_mask=present,
+        state = method.apply_to_cache(
+            exclusions, to_torch(self.compatible_cache(cache, class_prompts, settings), device)
         )
+        tuning = to_torch(tuning or self.tune(encoded_views, class_prompts, settings), device)
+        trace, after = method.decide(x, prompts, state, settings, tuning=tuning, view_mask=present)
         return to_numpy(trace), to_numpy(after)
 
     sinkhorn_history = Engine.sinkhorn_history

@@ -45,21 +45,22 @@ class HttpClient:
     ) -> None:
         self.http = httpx.Client(base_url=address, timeout=60, **http)
         if login is not None:
-            name, password = login
-            answer = self.http.post("login", data={"username": name, "password": password})
+            answer = self.http.post("login", data={"username": login[0], "password": login[1]})
             assert answer.status_code == 200, answer.text
         self.config = config or self.http.get("config").json()
         self.components = {c["id"]: c for c in self.config["components"]}
         self.session_hash = f"client{next(NUMBER)}"
 
+    def _bound(self, kind: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """Every event of that kind, with the properties of its component."""
+        for event in self.config["dependencies"]:
+            for target, name in event["targets"]:
+                if name == kind:
+                    yield event, self.components.get(target, {}).get("props", {})
+
     def events(self, element: str, kind: str) -> list[dict[str, Any]]:
         """The events of an element: the note that it is queued, if there is one, and the job."""
-        found = [
-            dependency
-            for dependency in self.config["dependencies"]
-            for target, name in dependency["targets"]
-            if name == kind and self.components.get(target, {}).get("props", {}).get("elem_id") == element
-        ]
+        found = [event for event, props in self._bound(kind) if props.get("elem_id") == element]
         if not found:
             raise LookupError(element)
         return found
@@ -71,11 +72,10 @@ class HttpClient:
     def press(self, element: str, kind: str = "click", data: Any = None, **changes: Any) -> str:
         """All that the server answers, also to the events that follow; ``changes`` replace inputs by element id."""
         event = self.event(element, kind)
-        inputs = [self._value(i, changes) for i in event["inputs"]]
-        answers = [self.call(event["id"], inputs, data)]
+        answers = [self._call(event, data, changes)]
         for one in self.config["dependencies"]:
             if one["trigger_after"] == event["id"] and not one["trigger_only_on_success"]:
-                answers.append(self.call(one["id"], [self._value(i, {}) for i in one["inputs"]]))
+                answers.append(self._call(one))
         return "\n".join(answers)
 
     def press_first_event(self, element: str) -> str:
@@ -84,27 +84,23 @@ class HttpClient:
 
     def tick(self) -> str:
         """The answer to the page's timer while a visitor waits."""
-        ticks = (d for d in self.config["dependencies"] if d["targets"] and d["targets"][0][1] == "tick")
-        return self.call_unqueued(next(ticks)["id"])
+        return self.call_unqueued(next(self._bound("tick"))[0]["id"])
 
     def call_unqueued(self, number: int) -> str:
         """An event beside the queue, which may be asked while another one is under way."""
         body = {"fn_index": number, "data": [None], "session_hash": self.session_hash, "event_data": None}
         return self.http.post("gradio_api/run/predict", json=body).text
 
+    def _call(self, event: dict[str, Any], data: Any = None, changes: dict[str, Any] | None = None) -> str:
+        return self.call(event["id"], [self._value(i, changes or {}) for i in event["inputs"]], data)
+
     def call(self, number: int, inputs: list[Any], data: Any = None) -> str:
-        refused = self.enqueue(number, inputs, data)
-        return refused or self.answer()
+        return self.enqueue(number, inputs, data) or self.answer()
 
     def enqueue(self, number: int, inputs: list[Any], data: Any = None, query: dict[str, str] | None = None) -> str:
         """Put an event into the queue; ``query``: of the page's address. What the server said, if it refused."""
-        body = {
-            "fn_index": number,
-            "data": inputs,
-            "session_hash": self.session_hash,
-            "event_data": data,
-            "trigger_id": None,
-        }
+        body = {"fn_index": number, "data": inputs, "session_hash": self.session_hash}
+        body |= {"event_data": data, "trigger_id": None}
         head = {"content-type": "application/json"}  # the body may hold NaN, which httpx refuses to write
         joined = self.http.post("gradio_api/queue/join", content=json.dumps(body), headers=head, params=query)
         return "" if joined.status_code == 200 else joined.text
@@ -128,30 +124,22 @@ class HttpClient:
         lines = list(self.answers())
         answers = [json.loads(line[5:]).get("output", {}) for line in lines]
         changed = {number for one in answers for number in one.get("changed_state_ids", ())}
-        events = [
-            one["id"]
-            for one in self.config["dependencies"]
-            if any(target in changed and name == "change" for target, name in one["targets"])
-        ]
+        changes = [(event, target) for event in self.config["dependencies"] for target in event["targets"]]
+        events = [event["id"] for event, (target, kind) in changes if target in changed and kind == "change"]
         return "\n".join(lines), events
 
     @property
     def load_event(self) -> int:
         """The number of the event of opening the page."""
-        (load,) = (d["id"] for d in self.config["dependencies"] if [n for _, n in d["targets"]] == ["load"])
-        return load
+        ((load, _),) = self._bound("load")
+        return load["id"]
 
     def open(self) -> str:
         return self.call(self.load_event, [])
 
     def choose_tab(self, name: str) -> str:
-        """A tab comes into sight, by its id, and every tab hears of it; all that they answer."""
-        return "".join(
-            self.call(one["id"], [self._value(i, {}) for i in one["inputs"]])
-            for one in self.config["dependencies"]
-            for target, kind in one["targets"]
-            if kind == "select" and self.components[target]["props"].get("id") == name
-        )
+        """A tab is opened, by its id; all that its events answer."""
+        return "".join(self._call(event) for event, props in self._bound("select") if props.get("id") == name)
 
     def _value(self, number: int, changes: dict[str, Any]) -> Any:
         props = self.components[number]["props"]

@@ -32,11 +32,16 @@ ACCOUNT = ("me", "one:two")
 ENGINE: dict[str, Any] = {"spread": 0.2}
 
 
-@pytest.fixture(scope="module", params=[(), (ACCOUNT,)], ids=["open", "password"])
-def client(request: pytest.FixtureRequest) -> Iterator[Client]:
+@pytest.fixture(scope="module", params=[None, ACCOUNT], ids=["open", "password"])
+def account(request: pytest.FixtureRequest) -> tuple[str, str] | None:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def client(account: tuple[str, str] | None) -> Iterator[Client]:
     page = build_fake_page()
-    address = launch.launch_page(page, "127.0.0.1", free_port(), request.param)
-    yield Client(address, auth=request.param[0] if request.param else None, verbose=False)
+    address = launch.launch_page(page, "127.0.0.1", free_port(), (account,) if account else ())
+    yield Client(address, auth=account, verbose=False)
     page.close(verbose=False)
 
 
@@ -60,14 +65,8 @@ def without_times(answer: dict[str, Any]) -> dict[str, Any]:
 
 def test_explain_returns_the_json_and_the_picture_of_a_run_twice_the_same(client: Client, picture: str) -> None:
     run = local_run(picture, attack="pgd", budget=7, attack_seed=5, view_seed=5, views=16)
-    asked = {
-        "label": "motorbike",
-        "attack": "pgd",
-        "budget": 7,
-        "seed": 5,
-        "settings": {"views": 16},
-        "methods": METHODS,
-    }
+    asked = {"label": "motorbike", "attack": "pgd", "budget": 7, "seed": 5, "settings": {"views": 16}}
+    asked |= {"methods": METHODS}
     for classes in (NAMES, ", ".join(NAMES)):
         answer, png = client.predict(handle_file(picture), classes, **asked, api_name="/explain")
         assert without_times(answer) == without_times(to_json(run))
@@ -85,18 +84,16 @@ def test_defend_returns_the_clean_part_and_attack_the_picture_with_its_norms(cli
     assert about["threat_model"] == whole["threat_model"]
 
 
-def test_the_lists_name_every_defence_attack_and_setting(client: Client) -> None:
+def test_the_lists_name_every_defence_attack_setting_and_endpoint(client: Client) -> None:
     for endpoint, known in (("/defences", DEFENCES), ("/attacks", ATTACKS), ("/settings", SETTINGS)):
         records = client.predict(api_name=endpoint)
         assert [record["name"] for record in records] == list(known)
         assert all(len(record) >= 8 for record in records)
-
-
-def test_the_list_of_endpoints_shows_these_six_only(client: Client) -> None:
-    info = client.view_api(print_info=False, return_format="dict")
-    assert set(info["named_endpoints"]) == {
-        f"/{n}" for n in ["explain", "defend", "attack", "defences", "attacks", "settings"]
-    }
+    info, six = (
+        client.view_api(print_info=False, return_format="dict"),
+        "explain defend attack defences attacks settings",
+    )
+    assert set(info["named_endpoints"]) == {f"/{name}" for name in six.split()}
     assert not info["unnamed_endpoints"]
 
 
@@ -143,14 +140,10 @@ def test_a_file_of_the_server_is_not_opened(client: Client) -> None:
     assert "methods" not in answer
 
 
-def test_without_the_password_there_is_no_answer() -> None:
-    page = build_fake_page()
-    address = launch.launch_page(page, "127.0.0.1", free_port(), (ACCOUNT,))
-    try:
-        assert httpx.get(f"{address}gradio_api/info").status_code == 401
-        assert httpx.post(f"{address}gradio_api/call/v2/settings", json={}).status_code == 401
-    finally:
-        page.close(verbose=False)
+def test_without_the_password_there_is_no_answer(client: Client, account: tuple[str, str] | None) -> None:
+    status = 200 if account is None else 401
+    assert httpx.get(f"{client.src}gradio_api/info").status_code == status
+    assert httpx.post(f"{client.src}gradio_api/call/v2/settings", json={}).status_code == status
 
 
 def test_a_cancelled_call_ends_and_shows_its_progress_before(picture: str) -> None:

@@ -1,7 +1,6 @@
 """The page with the fake engine: built, launched, and driven over HTTP."""
 
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,6 +12,7 @@ from rita_demo.records.errors import BackboneError
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.framework.context import ModelPool
 from rita_demo.vlm.catalogue import BACKBONES
+from tests.live_server import wait_until
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.http_client import HttpClient, serve_fake_page
 
@@ -32,7 +32,8 @@ def http_client(address: str) -> HttpClient:
     return visitor
 
 
-def test_opening_the_page_delivers_the_worked_example(address: str) -> None:
+def test_opening_the_page_delivers_the_worked_example_and_an_event_before_asks_to_reload(address: str) -> None:
+    assert "Reload the page" in HttpClient(address).press("go")
     answer = HttpClient(address).open()
     for text in ("An example.", "CLIP was fooled", "RITA says motorbike", "Here are 64 crops"):
         assert text in answer
@@ -46,14 +47,11 @@ def test_hidden_events_do_not_pass_state_to_their_outputs(http_client: HttpClien
     assert [http_client.components[i]["type"] for i in notified] == ["state"]
 
 
-def test_the_button_attacks_and_defends(http_client: HttpClient) -> None:
+def test_the_button_attacks_and_defends_with_the_selected_methods(http_client: HttpClient) -> None:
     answer = http_client.press("go")
     for text in ("Attacking CLIP: step 3 of 7", "Defending the attacked picture", "Done in"):
         assert text in answer
-
-
-def test_selected_methods_are_run_too(http_client: HttpClient) -> None:
-    assert "<tr class='mta'>" not in http_client.press("go")
+    assert "<tr class='mta'>" not in answer
     ticked = ["tpt", "ctpt", "mta", "rtpt", "rita_prompts", "rita_memory", "rita_reset", "rita_untuned"]
     answer = http_client.press("go", methods=ticked)
     for name in ticked:
@@ -110,25 +108,10 @@ def test_forged_clicks_change_nothing_and_break_nothing(http_client: HttpClient,
     assert "Traceback" not in answer
 
 
-def test_an_event_without_a_session_asks_to_reload(address: str) -> None:
-    assert "Reload the page" in HttpClient(address).press("go")
-
-
 def test_no_file_of_the_server_can_be_read(address: str) -> None:
     http = httpx.Client(base_url=address)
     for path in ("app.py", "/etc/passwd", "requirements.txt", "rita_demo/engine/engine.py"):
         assert http.get(f"gradio_api/file={path}").status_code in (403, 404)
-
-
-def test_a_model_that_fails_to_load_gives_an_error_message_and_the_first_one_stays() -> None:
-    def refuse(name: str) -> None:
-        raise BackboneError("There is no connection.", "Try again later.")
-
-    engines = ModelPool(FakeEngine(), refuse)
-    with pytest.raises(BackboneError, match="no connection"):
-        list(engines.load_steps("ViT-B-16:openai"))
-    assert engines.get("ViT-B-16:openai").info.name == "fake"
-    assert not engines.is_loaded("ViT-B-16:openai")
 
 
 def named(name: str) -> FakeEngine:
@@ -138,10 +121,12 @@ def named(name: str) -> FakeEngine:
     return other
 
 
-def test_closing_during_a_model_load_does_not_allow_a_second_load() -> None:
+def test_closing_during_a_model_load_allows_no_second_load_and_a_failed_one_keeps_the_first_model() -> None:
     go_on, running = threading.Event(), []
 
     def load(name: str) -> FakeEngine:
+        if name == "missing":
+            raise BackboneError("There is no connection.", "Try again later.")
         running.append(name)
         assert go_on.wait(30)
         return named(name)
@@ -153,12 +138,14 @@ def test_closing_during_a_model_load_does_not_allow_a_second_load() -> None:
     with pytest.raises(BackboneError, match="loading a model right now"):
         list(engines.load_steps("another"))
     go_on.set()
-    while engines._lock.locked():
-        time.sleep(0.01)
-    assert engines.is_loaded("slow"), "loading goes on without the visitor"
+    assert wait_until(lambda: engines.is_loaded("slow")), "loading goes on without the visitor"
     assert running == ["slow"]
     list(engines.load_steps("another"))
     assert engines.is_loaded("another"), "now the next one can be loaded"
+    with pytest.raises(BackboneError, match="no connection"):
+        list(engines.load_steps("missing"))
+    assert not engines.is_loaded("missing")
+    assert engines.get("missing").info.name == "fake", "the first one stays"
 
 
 def test_a_session_with_an_unloaded_model_gets_a_message_not_another_model() -> None:
@@ -173,21 +160,17 @@ def test_a_session_with_an_unloaded_model_gets_a_message_not_another_model() -> 
         assert "Done in" in one.press("go")
 
 
-def test_without_a_suitable_sample_the_first_one_is_shown() -> None:
-    example = WorkedExample(FakeEngine(spread=1.0), candidates=(("coffee", 4), ("cat", 4)))
-    example.start()
-    assert example.wait(60)
-    assert example.result is not None
-    assert example.result.sample == "coffee"
-
-
-def test_a_failing_engine_gives_a_page_with_an_error_message() -> None:
+def test_without_a_suitable_sample_the_first_one_is_shown_and_a_failing_engine_gives_an_error_message() -> None:
     class FailingEngine(FakeEngine):
         def encode_classes(self, names, settings):
             raise RuntimeError("boom")
 
-    example = WorkedExample(FailingEngine())
-    example.start()
-    assert example.wait(60)
-    assert example.result is None
-    assert example.sentence == "The worked example could not be computed."
+    example = WorkedExample(FakeEngine(spread=1.0), candidates=(("coffee", 4), ("cat", 4)))
+    failing = WorkedExample(FailingEngine())
+    for one in (example, failing):
+        one.start()
+        assert one.wait(60)
+    assert example.session is not None
+    assert example.session.run_sample == "coffee"
+    assert failing.session is None
+    assert failing.sentence == "The worked example could not be computed."

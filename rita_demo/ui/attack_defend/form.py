@@ -8,23 +8,15 @@ import gradio as gr
 
 from rita_demo.data import samples, vocabularies
 from rita_demo.defences.registry import DEFENCES, default_methods
+from rita_demo.records import Picture
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, names_of
-from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets import setting_controls, wording
 from rita_demo.ui.widgets.blocks import build_fold
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
 from rita_demo.ui.widgets.sample_gallery import gallery_html
-from rita_demo.ui.widgets.setting_controls import (
-    ATTACK_CHOICES,
-    PRESET_TITLES,
-    build_accordions,
-    build_control,
-    differences,
-    preset_values,
-    settings_from,
-)
 
 ALWAYS_VISIBLE = ("attack", "budget")  # settings outside the accordions
 OWN_EXAMPLE = "cup, crab, camera, piano"
@@ -41,79 +33,53 @@ class Form:
             # Any file type: what is no picture gets our own error message, which stays.
             self.upload = gr.UploadButton("Upload", type="filepath", size="sm", elem_id="upload")
             self.upload_note = gr.HTML(elem_id="chosen")
-        self._build_attack(self._build_classes(samples.SAMPLES.get(sample or "")))
+        self._build_classes_and_attack(samples.SAMPLES.get(sample or ""))
         with gr.Column(elem_id="buttons"):
             self.run_button = gr.Button("Attack and defend", variant="primary", elem_id="go")
             self.defend_button = gr.Button("Only defend", elem_id="only-defend")
             self.stop_button = gr.Button("Stop", elem_id="stop", visible=False)
-        self.differences = gr.HTML(differences(RECOMMENDED), elem_id="differs")
+        self.differences = gr.HTML(setting_controls.differences(RECOMMENDED), elem_id="differs")
         with build_fold("All settings", elem_id="settings"):
-            self.preset = gr.Radio(
-                PRESET_TITLES, value="recommended", label="Preset", show_label=False, elem_id="preset"
-            )
+            titles = setting_controls.PRESET_TITLES
+            preset = gr.Radio(titles, value="recommended", label="Preset", show_label=False, elem_id="preset")
             self._build_methods()
-            self.fields |= build_accordions(skip=ALWAYS_VISIBLE)
-        self._bind_events()
+            self.fields |= setting_controls.build_accordions(skip=ALWAYS_VISIBLE)
+        self._bind_events(preset)
 
-    def _build_classes(self, one: samples.Sample | None) -> tuple[str, ...]:
-        """Returns the class names."""
-        chosen = one.vocabulary or OWN_CLASSES if one else "caltech101"
-        names = one.names if one else vocabularies.vocabulary(chosen).names
-        choices = [(v.title, key) for key, v in vocabularies.VOCABULARIES.items()]
+    def _build_classes_and_attack(self, one: samples.Sample | None) -> None:
+        chosen, truth = ("caltech101", NOT_GIVEN) if one is None else (one.vocabulary or OWN_CLASSES, one.label)
+        names = vocabularies.vocabulary(chosen).names if one is None else one.names
+        lists = [*((v.title, key) for key, v in vocabularies.VOCABULARIES.items()), ("My own list", OWN_CLASSES)]
+        own, kind = chosen == OWN_CLASSES, str(SETTINGS["attack"].default)
         with gr.Column(elem_id="classes"):
-            self.fields["vocabulary"] = gr.Dropdown(
-                [*choices, ("My own list", OWN_CLASSES)],
-                value=chosen,
-                label="Class names",
-                filterable=False,
-                elem_id="vocabulary",
-            )
-            self.fields["own_names"] = gr.Textbox(
-                ", ".join(names) if chosen == OWN_CLASSES else OWN_EXAMPLE,
-                label="My own list",
-                info="Separated by commas.",
-                lines=2,
-                max_lines=6,
-                visible=chosen == OWN_CLASSES,
-                elem_id="own-names",
-            )
-            self.fields["truth"] = gr.Dropdown(
-                [NOT_GIVEN, *names],
-                value=one.label if one else NOT_GIVEN,
-                allow_custom_value=True,
-                label="True class",
-                elem_id="truth",
-            )
-        return names
-
-    def _build_attack(self, names: tuple[str, ...]) -> None:
-        kind = str(SETTINGS["attack"].default)
+            self._build_menu("vocabulary", "Class names", lists, chosen, filterable=False)
+            typed: dict[str, Any] = {"label": "My own list", "info": "Separated by commas.", "lines": 2, "max_lines": 6}
+            text = ", ".join(names) if own else OWN_EXAMPLE
+            self.fields["own_names"] = gr.Textbox(text, visible=own, elem_id="own-names", **typed)
+            self._build_menu("truth", "True class", [NOT_GIVEN, *names], truth, allow_custom_value=True)
         with gr.Column(elem_id="attack"):
-            self.fields["target"] = gr.Dropdown(
-                target_choices(names), value=NOT_GIVEN, allow_custom_value=True, label="Make CLIP say", elem_id="target"
-            )
-            self.fields["attack"] = gr.Dropdown(
-                ATTACK_CHOICES, value=kind, label="Kind", filterable=False, elem_id="setting-attack"
-            )
-            self.fields["budget"] = build_control(SETTINGS["budget"], maximum=16, info=None)
-            with build_fold("What it knows"):
+            self._build_menu("target", "Make CLIP say", target_choices(names), NOT_GIVEN, allow_custom_value=True)
+            kinds = setting_controls.ATTACK_CHOICES
+            self._build_menu("attack", "Kind", kinds, kind, filterable=False, elem_id="setting-attack")
+            shown = {"maximum": 16, "info": None, "label": f"{SETTINGS['budget'].label} (/255)"}
+            self.fields["budget"] = setting_controls.build_control(SETTINGS["budget"], **shown)
+            with build_fold("What the attacker knows"):
                 knows = gr.HTML(wording.attacker_html(kind), elem_id="attacker")
         self.fields["attack"].change(wording.attacker_html, self.fields["attack"], knows, **IMMEDIATE_EVENT)
+
+    def _build_menu(self, name: str, label: str, choices: list[Any], value: str, **options: Any) -> None:
+        self.fields[name] = gr.Dropdown(choices, value=value, label=label, **{"elem_id": name} | options)
 
     def _build_methods(self) -> None:
         always = default_methods()
         *first, last = (DEFENCES[name].title for name in always)
         with build_fold("Methods to compare", elem_id="fold-methods"):
-            self.fields["methods"] = gr.CheckboxGroup(
-                [(m.title, m.name) for m in DEFENCES.values() if m.name not in always],
-                value=[],
-                elem_id="methods",
-                label=f"Besides {', '.join(first)} and {last}",
-                info="They look at the same crops. TPT, C-TPT, R-TPT and RITA’s parts with another prompt update "
-                "or memory take about as long again as RITA itself, each.",
-            )
+            choices = [(m.title, m.name) for m in DEFENCES.values() if m.name not in always]
+            label = f"Besides {', '.join(first)} and {last}"
+            info = "They see the same crops. TPT, C-TPT, R-TPT and RITA with another prompt update or memory take about as long as RITA."
+            self.fields["methods"] = gr.CheckboxGroup(choices, value=[], label=label, info=info, elem_id="methods")
 
-    def _bind_events(self) -> None:
+    def _bind_events(self, preset_choice: gr.Radio) -> None:
         """Update the lists with the vocabulary, the settings with the preset, and the note on what differs."""
         fields = self.fields
         classes = [fields[n] for n in ("vocabulary", "own_names", "truth", "target")]
@@ -122,10 +88,10 @@ class Form:
         settings = {n: c for n, c in fields.items() if n in SETTINGS}
 
         def preset(name: str) -> dict[Any, Any]:
-            said = {self.differences: differences(PRESETS[name])}
-            return {settings[n]: v for n, v in preset_values(name).items()} | said
+            said = {self.differences: setting_controls.differences(PRESETS[name])}
+            return {settings[n]: v for n, v in setting_controls.preset_values(name).items()} | said
 
-        self.preset.input(preset, self.preset, [*settings.values(), self.differences], **IMMEDIATE_EVENT)
+        preset_choice.input(preset, preset_choice, [*settings.values(), self.differences], **IMMEDIATE_EVENT)
 
         def note(values: Mapping[Any, Any]) -> str:
             return changed_note({name: values[c] for name, c in settings.items()})
@@ -134,19 +100,15 @@ class Form:
             event = component.release if isinstance(component, gr.Slider) else component.input
             event(note, set(settings.values()), self.differences, **IMMEDIATE_EVENT)
 
-    def read(self, values: Mapping[Any, Any]) -> dict[str, Any]:
-        """The values that Gradio passes to a handler, by name."""
-        return {name: values[component] for name, component in self.fields.items()}
+    @property
+    def shown(self) -> list[Any]:
+        """What a run or a link fills in."""
+        return [*self.fields.values(), self.upload_note, self.gallery, self.differences]
 
     def show_sample(self, one: samples.Sample) -> dict[Any, Any]:
         """Updates for a sample: its class names and its true class."""
         own = {} if one.vocabulary else {"value": ", ".join(one.names)}
         return self._class_updates(one.vocabulary or OWN_CLASSES, own, one.names, one.label, NOT_GIVEN)
-
-    @property
-    def shown(self) -> list[Any]:
-        """What a run or a link fills in."""
-        return [*self.fields.values(), self.upload_note, self.gallery, self.differences]
 
     def show(self, values: Mapping[str, Any]) -> dict[Any, Any]:
         """Updates of the whole form for ``values`` by field name, which were checked before."""
@@ -178,7 +140,7 @@ def target_choices(names: tuple[str, ...]) -> list[tuple[str, str]]:
 def changed_note(values: Mapping[str, Any]) -> str:
     """How the form differs from the recommended settings; or an error message for an invalid value."""
     try:
-        return differences(settings_from(values))
+        return setting_controls.differences(setting_controls.settings_from(values))
     except DemoError as error:
         return f'<p class="bad small" role="alert">{escape(str(error))}</p>'
 
@@ -194,7 +156,7 @@ def lists_for(vocabulary: Any, own_names: Any, truth: Any, target: Any) -> list[
     return [gr.update(visible=vocabulary == OWN_CLASSES), *kept]
 
 
-def uploaded_note(picture: Any) -> str:
+def uploaded_note(picture: Picture) -> str:
     """HTML: what decoding changed."""
     notes = " ".join(picture.notes) or "Used as it is, pixel for pixel."
     return f"<p class='quiet small'>Your picture. {escape(notes)}</p>"

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 import gradio as gr
+import numpy as np
 
 from rita_demo import analysis, plots
 from rita_demo.attacks import ATTACKS
@@ -14,14 +15,14 @@ from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES, compared
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError
-from rita_demo.ui.widgets.blocks import build_fold, table_row
+from rita_demo.ui.widgets.blocks import build_fold, html_table, table_row
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
 _CURVES_LEAD = f"""Accuracy of the built-in model on validation photographs, when the attack may change every
-pixel by so many steps of 1/255. The attacker knows the model, the class names, the prompt and the budget; not the crops,
-their seed or the memory. One picture is an example; this is how often it goes like that. {NOT_ZERO_SHOT}"""
-_TABLE_LEAD = f"""<p class="lead">Test pictures that every method still has right, in percent, all {{datasets}} sets together ({{n}} pictures per
+pixel by so many steps of 1/255. The attacker knows the model, the class names, the prompt and the strength; not the crops,
+their seed or the memory. {NOT_ZERO_SHOT}"""
+_TABLE_LEAD = f"""<p class="lead">Test pictures that every method still has right, in percent, all {{sets}} sets together ({{n}} pictures per
 cell, built-in model, its own square, 4/255 where a strength is asked for). The columns differ in what the attacker knows: most attack CLIP
 with one view; the last one knows the method that it attacks. {NOT_ZERO_SHOT}</p>"""
 _NONE = "<p class='empty'>No measurements came with this copy; docs/results.md says how to make them.</p>"
@@ -32,13 +33,8 @@ def build_measured_folds() -> None:
     title = "How much does each strength do? Measured on many pictures"
     with build_fold(title, _CURVES_LEAD, elem_id="budget-fold"):
         curves = {square: _measured_cells(path) for square, path in shipped_results.BUDGET_CURVES.items()}
-        PlotlyView(
-            plots.accuracy_by_budget(curves),
-            aria="Accuracy of CLIP, Ensemble and RITA against the strength of the attack",
-            height=520,
-            narrow_height=520,
-            elem_id="budget-curves",
-        )
+        aria = "Accuracy of CLIP, Ensemble and RITA against the strength of the attack"
+        PlotlyView(plots.accuracy_by_budget(curves), aria=aria, height=520, elem_id="budget-curves")
     title = "Is RITA better than a plain average of the crops? Measured against several attackers"
     with build_fold(title, elem_id="evidence-fold"):
         gr.HTML(attacker_table(_measured_cells(shipped_results.ATTACKERS)), elem_id="evidence")
@@ -58,22 +54,19 @@ def attacker_table(cells: tuple[MeasuredCell, ...]) -> str:
         return _NONE
     order = [name for name in ATTACKS if name in table]
     n, sets = max((t.n, len(t.datasets)) for row in table.values() for t in row.values())
-    head = "".join(
-        f"<th scope='col' title='{escape(ATTACKS[name].title)}'>{escape(ATTACKS[name].column_title)}</th>"
-        for name in order
-    )
-    body = "".join(
-        table_row(escape(DEFENCES[method].full_title), *(_count_cell(table[name].get(method), n) for name in order))
-        for method in compared()
-    )
+    columns = [f"<span title='{escape(ATTACKS[a].title)}'>{escape(ATTACKS[a].column_title)}</span>" for a in order]
+    rows = []
+    for method in compared():
+        counts = [table[attack].get(method) for attack in order]
+        fewer = [f"<small>n = {count.n}</small>" if count and count.n != n else "" for count in counts]
+        shown = (f"<b>{count.percent:.0f}</b>{note}" if count else "–" for count, note in zip(counts, fewer))
+        rows.append(table_row(escape(DEFENCES[method].full_title), *shown))
     same_attack = {name: row for name, row in table.items() if name != "adaptive"}  # there every row has its own
     lead = analysis.difference_in_correct(same_attack, "rita", "ensemble")
     return (
-        _TABLE_LEAD.format(datasets=sets, n=n)
-        + "<div class='wide' tabindex='0' role='region' aria-label='Every method against every attacker'>"
-        f"<table class='verdicts'><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-        f"<p>{_comparison_text(lead, n)}</p>"
-        f"<p class='quiet small'>{escape(_masking_text(cells))}</p>"
+        _TABLE_LEAD.format(sets=sets, n=n)
+        + html_table(["", *columns], rows, scrolls="Every method against every attacker")
+        + f"<p>{_comparison_text(lead, n)}</p><p class='quiet small'>{escape(_masking_text(cells))}</p>"
     )
 
 
@@ -89,27 +82,14 @@ def _masking_text(cells: tuple[MeasuredCell, ...]) -> str:
     return f"No sign of masking in the last column. Checked: {' '.join(q for q in analysis.QUESTIONS if q in checked)}"
 
 
-def _count_cell(count: analysis.CorrectCount | None, n: int) -> str:
-    if count is None:
-        return "–"
-    fewer = f"<small>n = {count.n}</small>" if count.n != n else ""
-    return f"<b>{count.percent:.0f}</b>{fewer}"
-
-
 def _comparison_text(lead: dict[str, int], n: int) -> str:
-    parts = []
-    for about, chosen in (
-        ("above Ensemble", [a for a in lead if lead[a] > 0]),
-        ("level with it", [a for a in lead if lead[a] == 0]),
-        ("below it", [a for a in lead if lead[a] < 0]),
-    ):
-        listed = ", ".join(
-            f"{ATTACKS[a].column_title} ({lead[a]:+d})".replace("-", "−") if lead[a] else ATTACKS[a].column_title
-            for a in sorted(chosen, key=lambda a: -abs(lead[a]))
-        )
-        if listed:
-            parts.append(f"{about}: {listed}")
+    parts: dict[str, list[str]] = {}
+    for attack, more in sorted(lead.items(), key=lambda item: (-np.sign(item[1]), -abs(item[1]))):
+        part = {1: "above Ensemble", 0: "level with it", -1: "below it"}[int(np.sign(more))]
+        number = f" ({more:+d})".replace("-", "−") if more else ""
+        parts.setdefault(part, []).append(ATTACKS[attack].column_title + number)
+    said = "; ".join(f"{part}: {', '.join(listed)}" for part, listed in parts.items())
     return (
-        f"In pictures of {n}, RITA is {escape('; '.join(parts))}. Differences of a few pictures are within chance. "
+        f"In pictures of {n}, RITA is {escape(said)}. Differences of a few pictures are within chance. "
         "Most of the protection comes from the crops, which Ensemble has as well."
     )

@@ -13,35 +13,21 @@ from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import default_methods, validated
 from rita_demo.pipeline import rerun
+from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.run import RunProgress
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.ui.attack_defend.form import Form, uploaded_note
 from rita_demo.ui.attack_defend.measured_folds import build_measured_folds
-from rita_demo.ui.attack_defend.panels import (
-    build_attack_steps_fold,
-    build_cache_and_knowing_attacker,
-    build_first_screen,
-    build_transport,
-    build_view_seed_check,
-    build_views,
-)
-from rita_demo.ui.background import attack_steps
+from rita_demo.ui.attack_defend.panels import build_first_screen, build_sections
+from rita_demo.ui.background import attack_steps as background
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import (
-    BACKGROUND_EVENT,
-    IMMEDIATE_EVENT,
-    LONG_EVENT,
-    QUEUE_LATEST,
-    AppContext,
-    queued_event,
-)
+from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
-from rita_demo.ui.framework.selection_events import SelectionEvents
+from rita_demo.ui.framework.selection_events import STEP_TOPICS, SelectionEvents
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
-from rita_demo.ui.framework.waiting_position import QueueStatus, WaitingList
-from rita_demo.ui.panels.attack_sliders import STEP_TOPICS, bind_budget_choice, select_step
+from rita_demo.ui.framework.waiting_position import QueueStatus
 from rita_demo.ui.panels.picture_triptych import clean_part, loading_pictures, perturbation_part, placeholder
 from rita_demo.ui.session import share_link
 from rita_demo.ui.session.run_request import NOT_GIVEN, RunRequest, form_values, parse_request
@@ -63,7 +49,7 @@ class AttackDefendTab(SelectionEvents):
 
     def __init__(self, context: AppContext, sample: str | None) -> None:
         self.context, self.two_stage = context, TwoStageUpdate(context, HOME_TAB)
-        self.queue_status = QueueStatus(context, WaitingList())
+        self.queue_status = QueueStatus(context)
         self.link = gr.State(None)  # the query of the page's address, once it can be used
         self.uploads = gr.State(0)  # changes with every upload that can be used
         with gr.Row(elem_id="first-screen"):
@@ -72,45 +58,32 @@ class AttackDefendTab(SelectionEvents):
             with gr.Column(scale=1, min_width=320, elem_id="result"):
                 parts = build_first_screen(context.panels)
         with gr.Column(elem_id="more"):
-            for draw in (
-                build_views,
-                build_transport,
-                build_cache_and_knowing_attacker,
-                build_attack_steps_fold,
-                build_view_seed_check,
-            ):
-                parts |= draw(context.panels)
+            self.result = SimpleNamespace(**parts, **build_sections(context.panels))
             build_measured_folds()
-        self.result = SimpleNamespace(**parts)
-        self.background = attack_steps.BackgroundJobs(context)
 
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all tabs are registered."""
         form, result, context, visitor = self.form, self.result, self.context, self.context.visitor
         context.bind_tab(own_tab)
-        safe = notice.handle_errors(context.error_banner)
-        fields = (form.fields["truth"], form.fields["target"])
-        noted = context.outputs(form.upload_note, form.gallery, *fields, self.uploads, self.queue_status.timer)
+        safe, fields = notice.handle_errors(context.error_banner), form.fields
+        queued = LONG_EVENT | {"trigger_mode": "always_last"}  # of several events at the same time the last one waits
+        noted = context.outputs(*form.shown, self.uploads, self.queue_status.timer)
         form.upload.upload(safe(self.take_upload), [visitor, form.upload], noted, **UPLOAD_EVENT)
-        filled = context.outputs(*form.fields.values(), form.upload_note, form.gallery, self.queue_status.timer)
-        chosen = form.gallery.click(safe(self.choose_sample), {visitor}, filled, **IMMEDIATE_EVENT)
+        chosen = form.gallery.click(safe(self.choose_sample), {visitor}, noted, **IMMEDIATE_EVENT)
         for button in (form.run_button, form.defend_button, result.knowing_button, result.repeat_button):
             button.click(self.queue_status.press_handler, visitor, self.queue_status.outputs, **IMMEDIATE_EVENT)
-        inputs = {visitor, *form.fields.values()}
-        changed = (form.fields[name] for name in ("attack", AGAINST, "methods"))
-        outputs = context.outputs(form.stop_button, form.run_button, *changed, form.gallery)
+        inputs = {visitor, *fields.values()}
+        outputs = context.outputs(form.stop_button, *(fields[name] for name in ("attack", AGAINST, "methods")))
         job = StoppableJob(context, form.stop_button, self.on_stopped, context.activity.track_job).handler
-        run = job(self.attack_and_defend)
+        run, known = job(self.attack_and_defend), job(self.attack_known_defence)
         result.repeat_button.click(job(self.repeat_with_new_views), {visitor}, outputs, **LONG_EVENT)
         form.defend_button.click(job(self.only_defend), inputs, outputs, **LONG_EVENT)
         for run_event in (
             form.run_button.click(run, inputs, outputs, **LONG_EVENT),
-            result.knowing_button.click(
-                job(self.attack_known_defence), inputs | {result.known_defence}, outputs, **LONG_EVENT
-            ),
-            chosen.success(run, inputs, outputs, **LONG_EVENT, **QUEUE_LATEST),
-            self.uploads.change(run, inputs, outputs, **LONG_EVENT, **QUEUE_LATEST),
-            self.link.change(job(self.run_link), {visitor, self.link}, outputs, **LONG_EVENT, **QUEUE_LATEST),
+            result.knowing_button.click(known, inputs | {result.known_defence}, outputs, **LONG_EVENT),
+            chosen.success(run, inputs, outputs, **queued),
+            self.uploads.change(run, inputs, outputs, **queued),
+            self.link.change(job(self.run_link), {visitor, self.link}, outputs, **queued),
         ):
             run_event.success(safe(self.start_background_work), visitor, outputs, **BACKGROUND_EVENT)
         slow = safe(self.start_slow_background_work)
@@ -137,7 +110,7 @@ class AttackDefendTab(SelectionEvents):
             # the result of before.
             preview = Session()
             preview.show(run)
-            drawing = self._progress("Drawing the views", 0.9, begin, stale=True, answered=True)
+            drawing = self._progress("Cutting the crops for the screen", 0.9, begin, stale=True, answered=True)
             yield drawing | context.panels.draw_only(preview, self.result.early)
             crops = {"attacked": engine.view_pixels(run.attacked.picture, run.settings)}
             if run.attack is None:
@@ -157,33 +130,35 @@ class AttackDefendTab(SelectionEvents):
     def _progress(self, text: str, fraction: float, begin: float, **state: bool) -> Updates:
         return {self.context.status: notice.progress_html(text, fraction, time.perf_counter() - begin, **state)}
 
-    def attack_and_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
-        yield from self._run(values, self.form.read(values), attack=True)
+    def attack_and_defend(
+        self, values: Mapping[Any, Any], *, defend_only: bool = False, **changed: Any
+    ) -> Iterator[Updates]:
+        """The run that the form asks for; ``changed``: other values of its fields."""
+        session = self._job_session(values)
+        form, engine = (
+            {n: values[c] for n, c in self.form.fields.items()} | changed,
+            self.context.chosen_engine(session),
+        )
+        request = parse_request(form, session.attack_defend, engine.info.side, attack=not defend_only)
+        yield from self.run(session, request)
 
     def only_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
-        yield from self._run(values, self.form.read(values), attack=False)
+        yield from self.attack_and_defend(values, defend_only=True)
 
     def attack_known_defence(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         """The same picture and settings, attacked by somebody who knows the chosen defence."""
         (known,) = validated([values[self.result.known_defence]])
-        form = self.form.read(values)
         changed: dict[str, Any] = {"attack": "adaptive", AGAINST: known}
         if known not in default_methods():
-            changed["methods"] = [*dict.fromkeys([*form["methods"], known])]
-        shown = {self.form.fields[name]: value for name, value in changed.items()}
-        yield shown
-        yield from self._run(values, form | changed, attack=True)
+            changed["methods"] = [*dict.fromkeys([*values[self.form.fields["methods"]], known])]
+        yield {self.form.fields[name]: value for name, value in changed.items()}
+        yield from self.attack_and_defend(values, **changed)
 
     def _job_session(self, values: Mapping[Any, Any]) -> Session:
         """The session of a job whose turn it is."""
         session = self.context.sessions.get(values[self.context.visitor])
-        self.queue_status.leave(session)
+        self.queue_status.waiting_list.leave(session)
         return session
-
-    def _run(self, values: Mapping[Any, Any], form: dict[str, Any], *, attack: bool) -> Iterator[Updates]:
-        session = self._job_session(values)
-        engine = self.context.chosen_engine(session)
-        yield from self.run(session, parse_request(form, session.attack_defend, engine.info.side, attack=attack))
 
     @property
     def link_outputs(self) -> list[Any]:
@@ -193,15 +168,9 @@ class AttackDefendTab(SelectionEvents):
     def apply_link(self, visitor: str, query: dict[str, str], link: ShareLink) -> Updates:
         """The page was opened with a link: fill in the form and join the queue. The job is the event that :attr:`link`
         triggers: it waits like every other job."""
-        session, one = self.context.sessions.get(visitor), samples.SAMPLES[link.sample]
-        session.attack_defend.sample, session.attack_defend.source = one.key, None
-        return {
-            self.link: query,
-            self.form.gallery: gallery_html(one.key),
-            self.result.pictures: loading_pictures(one.load()),
-            **self.form.show(link.form),
-            **self.queue_status.on_press(visitor),
-        }
+        pictures = loading_pictures(samples.SAMPLES[link.sample].load())
+        chosen = self._choose(visitor, link.sample, None) | self.form.show(link.form)
+        return chosen | {self.link: query, self.result.pictures: pictures}
 
     def run_link(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         """The run of a link, then its selection. Its sample is the link's; a sample that was chosen while it waited is
@@ -216,7 +185,7 @@ class AttackDefendTab(SelectionEvents):
         run = session.run
         assert run is not None
         session.select(**valid_selection(link.selection, run))
-        self.context.crop_views(session, session.selection.side)
+        self.prepare(session)
         yield self.context.panels.redraw(session, "run")
 
     def repeat_with_new_views(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
@@ -230,45 +199,44 @@ class AttackDefendTab(SelectionEvents):
                 return
             found.append(draw)
             session.attack_defend.view_seed_results = tuple(found)
-            now = f"Drawing the views again: {len(found)} of {VIEW_SEEDS}"
+            now = f"Deciding with new crops: {len(found)} of {VIEW_SEEDS}"
             drawn = self.context.panels.redraw(session, "view_seeds")
             yield self._progress(now, len(found) / VIEW_SEEDS, begin) | drawn
-        yield {self.context.status: notice.done_html(f"{VIEW_SEEDS} draws of views compared.")}
+        yield {self.context.status: notice.done_html(f"{VIEW_SEEDS} draws of crops compared.")}
 
-    def start_background_work(self, visitor: Any) -> Iterator[Updates]:
-        """After an attack: the stored steps and the other budgets, if they are quick."""
+    def start_background_work(self, visitor: Any, *, slow: bool = False) -> Iterator[Updates]:
+        """After an attack: the stored steps and the other budgets, if they are quick (or also if they are ``slow``)."""
         session = self.context.sessions.get(visitor)
         run = session.run
         if run is None:
             return
-        if attack_steps.attack_steps_seconds(run) <= attack_steps.AUTO_STEPS_SECONDS:
-            yield from self.background.attack_steps(session)
-        quick = attack_steps.budgets_seconds(run) <= attack_steps.AUTO_BUDGETS_SECONDS
-        if quick and session.same_picture(run):
-            yield from self.background.budget_steps(session)
+        if slow or background.attack_steps_seconds(run) <= background.AUTO_STEPS_SECONDS:
+            yield from background.in_background(self.context, session, background.store_attack_steps)
+        quick = background.budgets_seconds(run) <= background.AUTO_BUDGETS_SECONDS
+        if session.same_picture(run) and (slow or quick):
+            yield from background.in_background(self.context, session, background.store_budget_variants)
 
     def start_slow_background_work(self, visitor: Any) -> Iterator[Updates]:
-        """The same by a button, if they are slow."""
-        session = self.context.sessions.get(visitor)
-        yield from self.background.attack_steps(session)
-        yield from self.background.budget_steps(session)
+        yield from self.start_background_work(visitor, slow=True)
 
     def on_stopped(self, session: Session) -> Updates:
-        return {
-            self.context.status: notice.done_html("Stopped. Nothing was lost."),
-            **self.context.panels.redraw(session, "run"),
-        }
+        said = {self.context.status: notice.done_html("Stopped. Nothing was lost.")}
+        return said | self.context.panels.redraw(session, "run")
 
     # --- choosing a picture
     def choose_sample(self, values: Mapping[Any, Any], event: gr.EventData) -> Updates:
         """A sample was clicked: its class names and its true class go into the form."""
-        session, one = self.context.sessions.get(values[self.context.visitor]), clicked_sample(event)
+        one = clicked_sample(event)
         if one is None:
             raise PictureError("There is no such sample.", "Choose one from the gallery.")
-        session.attack_defend.sample, session.attack_defend.source = one.key, None
-        said = self.queue_status.on_press(values[self.context.visitor])
-        chosen = {self.context.error_banner: "", self.form.gallery: gallery_html(one.key)}
-        return {**chosen, **said, **self.form.show_sample(one)}
+        return self._choose(values[self.context.visitor], one.key, None) | self.form.show_sample(one)
+
+    def _choose(self, visitor: Any, sample: str | None, source: bytes | None) -> Updates:
+        """The picture of the next run; the visitor joins the queue."""
+        chosen = self.context.sessions.get(visitor).attack_defend
+        chosen.sample, chosen.source = sample, source
+        updates = {self.context.error_banner: "", self.form.gallery: gallery_html(sample)}
+        return updates | self.queue_status.on_press(visitor)
 
     def run_form_updates(self, run: Run, sample: str | None) -> Updates:
         """The form that gives this run, of a sample or of an upload."""
@@ -277,32 +245,27 @@ class AttackDefendTab(SelectionEvents):
 
     def take_upload(self, visitor: Any, path: Any) -> Updates:
         """A file was uploaded: show it and join the queue, as for a sample."""
-        session = self.context.sessions.get(visitor)
         if not isinstance(path, str):
             raise PictureError("No file arrived.", "Try again.")
-        source = Path(path).read_bytes()
-        picture = open_picture(source, side=self.context.engine_of(session).info.side)
-        session.attack_defend.source, session.attack_defend.sample = source, None
+        source, engine = Path(path).read_bytes(), self.context.engine_of(self.context.sessions.get(visitor))
+        picture = open_picture(source, side=engine.info.side)
+        updates = self._choose(visitor, None, source)
         self.context.sessions.evict()
-        return {
-            self.context.error_banner: "",
+        return updates | {
             self.form.upload_note: uploaded_note(picture),
-            self.form.gallery: gallery_html(None),
             self.form.fields["truth"]: NOT_GIVEN,
             self.form.fields["target"]: NOT_GIVEN,
             self.result.pictures: loading_pictures(picture),
             self.uploads: time.monotonic_ns(),
-            **self.queue_status.on_press(visitor),
         }
 
     # --- clicks in the result
     def _bind_selection(self) -> None:
         r, visitor, wire = self.result, self.context.visitor, self.two_stage.bind_event
-        budgets = (r.budget_choice, self.form.fields["budget"])
-        bind_budget_choice(self.context, *budgets, self.two_stage, self.crop_selected)
+        self.bind_attack_sliders(r.budget_choice, self.form.fields["budget"])
         wire(r.field.release, self.on_field_step, [visitor], *STEP_TOPICS)
-        wire(r.field.click, self.on_grid, [visitor], "view")
-        wire(r.grid.click, self.on_grid, [visitor], "view", active=[r.grid])
+        wire(r.field.click, self.on_view, [visitor], "view")
+        wire(r.grid.click, self.on_view, [visitor], "view", active=[r.grid])
         wire(r.steps.click, self.on_step, [visitor], "step")
         for event, handler, inputs in (
             (r.side.input, self.pick_side, [visitor, r.side]),
@@ -315,16 +278,11 @@ class AttackDefendTab(SelectionEvents):
 
     def on_field_step(self, visitor: Any, event: gr.EventData) -> Updates:
         """The crop field's control was moved, or the attack was played to its end."""
-        session, _ = self._session_and_run(visitor)
-        return select_step(session, event_data(event).get("step"), self.two_stage, self.crop_selected)
+        return self.pick_step(visitor, event_data(event).get("step"))
 
     def on_step(self, visitor: Any, event: gr.EventData) -> Updates:
-        session, run = self._session_and_run(visitor)
-        step = clicked_integer(event, len(run.attack.frames) if run is not None and run.attack is not None else 0)
-        return {} if step is None else select_step(session, step, self.two_stage, self.crop_selected)
-
-    def crop_selected(self, session: Session) -> None:
-        self.context.crop_views(session, session.selection.side)
+        _, run = self._session_and_run(visitor)
+        return self.pick_step(visitor, None if run is None else clicked_integer(event, last_step(run) + 1))
 
     def pick_side(self, visitor: Any, side: Any) -> Updates:
         session, run = self._session_and_run(visitor)
@@ -335,11 +293,11 @@ class AttackDefendTab(SelectionEvents):
 
     def on_cell(self, visitor: Any, event: gr.EventData) -> Updates:
         """A cell of the plan was clicked, or the row below it, which selects the view alone."""
-        session, n, click = self._clicked_view(visitor, event)
+        session, n = self._clicked_view(visitor, event)
         k = session.selection.k
         if n is None or k is None or session.run is None:
             return {}
-        m = click.integer(1, len(session.run.class_prompts.prompts[k]))
+        m = clicked_integer(event, len(session.run.class_prompts.prompts[k]), 1)
         return self._select(session, "view", view=n, atom=m)
 
 
@@ -347,10 +305,9 @@ def partial_pictures(at: RunProgress) -> dict[str, Any]:
     """The pictures that are ready while the rest is computed."""
     assert at.class_prompts is not None
     assert at.clean is not None
-    names = at.class_prompts.names
-    clean = clean_part(at.clean.picture, at.clean.verdicts["clip"], names)
-    if at.attack is None:
-        waiting = placeholder("The attack is at work …")
-        return {"clean": clean, "noise": waiting, "attacked": waiting}
-    noise = perturbation_part(at.attack, len(at.attack.frames) - 1)
-    return {"clean": clean, "noise": noise, "attacked": placeholder("The defence is at work …")}
+    clean = clean_part(at.clean, at.class_prompts.names)
+    noise = attacked = placeholder("The attack is being computed …")
+    if at.attack is not None:
+        noise = perturbation_part(at.attack, len(at.attack.frames) - 1)
+        attacked = placeholder("The defence is being computed …")
+    return {"clean": clean, "noise": noise, "attacked": attacked}

@@ -4,29 +4,30 @@ from typing import Any
 
 from rita_demo.data.pictures import open_picture
 from rita_demo.pipeline import bundle_read
-from rita_demo.pipeline import run as run_module
 from rita_demo.records import Picture, Run
 from rita_demo.records.errors import DemoError
-from rita_demo.ui.background.worked_example import Example, WorkedExample
+from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.session import cache_file
-from rita_demo.ui.session.cache_history import CacheSnapshot
+from rita_demo.ui.session.cache_history import History, HistoryEntry
+from rita_demo.ui.session.session import Session
 
 MAX_LISTED_DIFFERENCES = 5
 
 
 class ReopenedRun(WorkedExample):
-    """A saved run, run again with the stored settings and the stored cache.
-
-    Raises:
-        DemoError: the cache in the file is damaged or not of this run. (One of another model is ignored, with a
-            message.)
-    """
+    """A saved run, run again with the stored settings and the stored cache. Raises DemoError: the cache in the file is
+    damaged or not of this run. (One of another model is ignored, with a message.)"""
 
     def __init__(self, engine: Any, saved: bundle_read.SavedRun) -> None:
         super().__init__(engine, saved.settings, ())
         self.sentence = "Opening the saved run"
         self.failure = "The saved run could not be computed."
-        self.saved, self.cache_snapshot = saved, _cache_snapshot(engine, saved)
+        self.saved, self._example = saved, Session()
+        self._example.attack_defend.source = saved.clean
+        if saved.cache_file is not None and engine.info.name == saved.backbone:
+            class_prompts = engine.encode_classes(saved.names, saved.settings)
+            snapshot = cache_file.unpack(saved.cache_file, class_prompts, saved.backbone)
+            self._example.history = History((HistoryEntry("As it was saved", snapshot),))
 
     def first_picture(self) -> Picture:
         """The stored picture."""
@@ -34,27 +35,12 @@ class ReopenedRun(WorkedExample):
         return open_picture(self.saved.clean, square=self.saved.settings.square, side=side)
 
     def _compute(self) -> None:
-        saved = self.saved
-        steps = run_module.run_picture_steps(
-            self._engine,
-            self.first_picture(),
-            saved.names,
-            saved.settings,
-            label=saved.label,
-            target=saved.target,
-            methods=saved.methods,
-            cache=None if self.cache_snapshot is None else self.cache_snapshot.to_cache_state(),
-        )
-        run = run_module.run_to_end(steps, self._report)
-        said, warning = comparison(saved, run)
-        example = Example(run, "The saved picture", None, saved.clean, self.cache_snapshot, said, warning)
-        self._finish(example)
-
-
-def _cache_snapshot(engine: Any, saved: bundle_read.SavedRun) -> CacheSnapshot | None:
-    if saved.cache_file is None or engine.info.name != saved.backbone:
-        return None
-    return cache_file.unpack(saved.cache_file, engine.encode_classes(saved.names, saved.settings), saved.backbone)
+        saved, before = self.saved, self._example.history.current
+        asked: dict[str, Any] = {"label": saved.label, "target": saved.target, "methods": saved.methods}
+        cache = None if before is None else before.to_cache_state()
+        run = self._run(self.first_picture(), saved.names, saved.settings, cache=cache, **asked)
+        self.message, self.warning = comparison(saved, run)
+        self._finish(self._example, run, "The saved picture")
 
 
 def comparison(saved: bundle_read.SavedRun, run: Run) -> tuple[str, DemoError | None]:

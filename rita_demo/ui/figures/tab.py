@@ -86,7 +86,7 @@ class FiguresTab:
         cloud = StoppableJob(self.context, p["stop"], self.on_stopped)
         near, outputs = [visitor, p["neighbours"]], self.context.outputs(p["stop"])
         gathers = p["gather"].click(cloud.handler(self.jobs.collect), [visitor, *asked], outputs, **LONG_EVENT)
-        gathers.success(cloud.follow_up_handler(self.jobs.run_umap_for_new), near, outputs, **UMAP_EVENT)
+        gathers.success(cloud.handler(self.jobs.run_umap_for_new, follows=True), near, outputs, **UMAP_EVENT)
         p["place"].click(cloud.handler(self.jobs.run_umap), near, outputs, **UMAP_EVENT)
         p["measure"].click(
             StoppableJob(self.context, p["stop_measuring"], self.on_stopped).handler(self.measure),

@@ -1,6 +1,5 @@
 """What all tabs share: models, sessions, panels, and the places for messages."""
 
-import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -29,12 +28,11 @@ def queued_event(queue: str, limit: int = 1) -> dict[str, Any]:
 #: Events that use a model run one at a time (the engine has a lock as well).
 ENGINE_QUEUE: dict[str, Any] = {"concurrency_id": "engine", "concurrency_limit": 1}
 LONG_EVENT = queued_event("engine")
-#: Of several events at the same time only the last one waits, instead of being dropped.
-QUEUE_LATEST: dict[str, Any] = {"trigger_mode": "always_last"}
-#: Background work waits until no answer is being computed; no visitor waits for it.
-BACKGROUND_EVENT = QUEUE_LATEST | queued_event("attack_steps", 2)
+#: Background work waits until no answer is being computed; no visitor waits for it. Here and below, of several events at
+#: the same time only the last one waits, instead of being dropped.
+BACKGROUND_EVENT: dict[str, Any] = {"trigger_mode": "always_last"} | queued_event("attack_steps", 2)
 #: A quick event: outside the queue, and without Gradio's spinner.
-IMMEDIATE_EVENT = QUEUE_LATEST | {"queue": False} | _NO_SPINNER
+IMMEDIATE_EVENT: dict[str, Any] = {"trigger_mode": "always_last", "queue": False} | _NO_SPINNER
 
 
 class ModelPool:
@@ -43,22 +41,19 @@ class ModelPool:
     None: only the default can be used."""
 
     def __init__(self, default: Any, load: Callable[[str], Any] | None = None) -> None:
-        self.default = default
-        self._load = load
-        self._small: dict[str, Any] = {}
-        self._other: Any = None
+        self.default, self._load = default, load
+        self._loaded: dict[str, Any] = {}
         self._lock = threading.Lock()
 
     def get(self, name: str) -> Any:
         """The engine of that name if it is loaded, else the default."""
-        other = self._small.get(name, self._other)
-        return other if other is not None and other.info.name == name else self.default
+        return self._loaded.get(name, self.default)
 
     def is_loaded(self, name: str) -> bool:
-        return self.get(name).info.name == name
+        return name in (self.default.info.name, *self._loaded)
 
     def arena_names(self, name: str) -> tuple[str, ...]:
-        """The models that stand side by side in the arena where ``name`` is used."""
+        """The models that are side by side in the arena where ``name`` is used."""
         return TOWERS if name in TOWERS and self._load is not None else (name,)
 
     def load_steps(self, name: str) -> Iterator[float]:
@@ -74,19 +69,15 @@ class ModelPool:
 
         def fetch() -> None:
             try:
-                engine = load(name)
-                if name in TOWERS:
-                    self._small[name] = engine
-                else:
-                    self._other = engine
+                kept = {n: engine for n, engine in self._loaded.items() if n in TOWERS or name in TOWERS}
+                self._loaded = kept | {name: load(name)}
             except Exception as error:  # raised by the generator
                 failed.append(error)
             finally:
                 self._lock.release()
 
-        begin = time.perf_counter()
         # loading continues when the visitor leaves: the thread holds the lock until it is done
-        worker = threading.Thread(target=fetch, daemon=True)
+        begin, worker = time.perf_counter(), threading.Thread(target=fetch, daemon=True)
         worker.start()
         while worker.is_alive():
             worker.join(0.3)
@@ -113,10 +104,9 @@ class EngineActivity:
             with self._lock:
                 self.running_jobs -= 1
 
-    def wait_until_idle(self, most: float = math.inf) -> Iterator[None]:
-        """Yields every 0.2 s while an answer is computed, for ``most`` seconds at most."""
-        until = time.monotonic() + most
-        while self.running_jobs and time.monotonic() < until:
+    def wait_until_idle(self) -> Iterator[None]:
+        """Yields every 0.2 s while an answer is computed."""
+        while self.running_jobs:
             yield
             time.sleep(0.2)
 
@@ -171,8 +161,6 @@ class AppContext:
         """The engine that this visitor chose, never another. Raises BackboneError: it was unloaded for another
         visitor's model."""
         if session.model and not self.models.is_loaded(session.model):
-            raise BackboneError(
-                "The model you chose was unloaded for another visitor's.",
-                "Choose it again in the menu, or use another.",
-            )
+            hint = "Choose it again in the menu, or use another."
+            raise BackboneError("The model you chose was unloaded for another visitor's.", hint)
         return self.engine_of(session)

@@ -16,20 +16,17 @@ from rita_demo.records.errors import DemoError
 from rita_demo.ui.widgets.html_buttons import HtmlWidget
 
 MIN_LOGGED_SECONDS = 1.0  # a shorter event gets no line in the log
-INTERNAL_ERROR = "Something went wrong on our side. It was written down."
-INTERNAL_ERROR_HINT = "What you saw before is still here; try again, or reset the page."
-
-_DISMISS = """
-element.addEventListener('click', (e) => { if (e.target.closest('.dismiss')) props.value = ''; });
-element.addEventListener('keydown', (e) => { if (e.key === 'Escape') props.value = ''; });
-"""
+INTERNAL_ERROR = "Something went wrong on our side. It is in the log."
+INTERNAL_ERROR_HINT = "The result of before is still here. Try again, or reset the page."
 
 
 class ErrorBanner(HtmlWidget):
     """One sentence on what went wrong and one on what to do; the visitor dismisses them."""
 
-    def __init__(self, **html: Any) -> None:
-        super().__init__("", js_on_load=_DISMISS, elem_classes="notice-holder", **html)
+    script = """
+element.addEventListener('click', (e) => { if (e.target.closest('.dismiss')) props.value = ''; });
+element.addEventListener('keydown', (e) => { if (e.key === 'Escape') props.value = ''; });
+"""
 
 
 def error_html(error: DemoError) -> str:
@@ -38,14 +35,6 @@ def error_html(error: DemoError) -> str:
         f'<div class="notice" role="alert"><div><strong>{escape(error.message)}</strong>{hint}</div>'
         '<button class="dismiss" type="button" aria-label="Dismiss this message">Dismiss</button></div>'
     )
-
-
-def exception_html(error: Exception) -> str:
-    """HTML: our own errors as they are; any other is logged and gets a general message with its number."""
-    if isinstance(error, DemoError):
-        return error_html(error)
-    number = process_logging.log_error("unexpected error in the page", error)
-    return error_html(DemoError(INTERNAL_ERROR, f"{INTERNAL_ERROR_HINT} Its number is {number}."))
 
 
 @contextmanager
@@ -81,13 +70,16 @@ def outcome(error: BaseException | None) -> str:
 
 def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any]] = dict) -> Callable[[Any], Any]:
     """Decorator for event handlers that return (or yield) ``{component: value}``. An error becomes a message in
-    ``banner``; every other output keeps its value. ``extra_updates`` makes updates that go with an error (for example,
-    a cleared status line). Every event is counted and logged (:func:`logged_event`); a generator is stopped when the
-    server shuts down."""
+    ``banner``: our own as it is, any other is logged and gets a general one with its number. Every other output keeps its
+    value; ``extra_updates`` makes updates that go with an error (for example, a cleared status line). Every event is
+    counted and logged (:func:`logged_event`); a generator is stopped when the server shuts down."""
     unchanged = {banner: gr.skip()}  # Gradio takes an empty dict for one output too few and answers 500
 
     def failed(error: Exception) -> dict[Any, Any]:
-        return {**extra_updates(), banner: exception_html(error)}
+        if not isinstance(error, DemoError):
+            number = process_logging.log_error("unexpected error in the page", error)
+            error = DemoError(INTERNAL_ERROR, f"{INTERNAL_ERROR_HINT} Its number is {number}.")
+        return {**extra_updates(), banner: error_html(error)}
 
     def decorate(handler: Any) -> Any:
         if inspect.isgeneratorfunction(handler):

@@ -17,22 +17,8 @@ from rita_demo.ui.session.session import Session
 #: What an event can change. "run": the whole run; "attack_steps": the stored attack steps and budgets; "budget": the
 #: budget of the displayed attack; "view_seeds": the results with new sets of crops; "inside": a what-if; "crops": the views
 #: of *Inside RITA* are another picture's; "figures", "cloud", "arena": the measurements, the feature cloud, the arena.
-TOPICS = (
-    "run",
-    "attack_steps",
-    "budget",
-    "view_seeds",
-    "class",
-    "view",
-    "step",
-    "side",
-    "memory",
-    "inside",
-    "crops",
-    "figures",
-    "cloud",
-    "arena",
-)
+TOPICS: tuple[str, ...] = ("run", "attack_steps", "budget", "view_seeds", "class", "view", "step", "side")
+TOPICS += ("memory", "inside", "crops", "figures", "cloud", "arena")
 
 Updates = dict[Component, Any]
 
@@ -92,17 +78,15 @@ class PanelRegistry:
 
     def depending_on(self, *changed: str, tab: str | None = None, immediate: bool | None = None) -> list[Component]:
         """The components that :meth:`redraw` with the same arguments may give values for (None: in any tab)."""
-        found = (p.component for p in self._panels if p.depends_on(changed, tab, immediate))
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(p.component for p in self._panels if p.depends_on(changed, tab, immediate)))
 
     def redraw(self, session: Session, *changed: str, tab: str | None = None, immediate: bool | None = None) -> Updates:
         """The new values of the visible panels that depend on what changed; with ``immediate``, of one stage. ``tab``:
         the tab of the event, which counts as visible; by default the tab that the visitor sees."""
         visible = tab or session.visible_tab
+        stale = {p.tab for p in self._panels if p.tab and p.depends_on(changed, None, None)}
         with session.lock:
-            session.stale_tabs |= {p.tab for p in self._panels if p.tab and p.depends_on(changed, None, None)} - {
-                visible
-            }
+            session.stale_tabs |= stale - {visible}
         if "run" in changed and visible in self._before_draw_hooks:
             self._before_draw_hooks[visible](session)
         return self._draw(session, [p for p in self._panels if p.depends_on(changed, visible, immediate)])

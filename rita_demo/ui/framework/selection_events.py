@@ -1,18 +1,20 @@
-"""One selection in every tab: handlers of clicks and menus. Events are untrusted: an invalid one changes nothing."""
+"""One selection in every tab: handlers of clicks, menus and sliders. Events are untrusted: an invalid one changes nothing."""
 
 from typing import Any
 
 import gradio as gr
 
+from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.records import Run
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.widgets.plotly_view import Click, clicked, clicked_integer
-from rita_demo.ui.widgets.views_grid import clicked_view
+from rita_demo.ui.widgets.plotly_view import clicked_integer
 
-NO_CLICK = Click(0, 0, None, None, ())
+#: What another step changes; another budget changes ``BUDGET_TOPICS`` as well.
+STEP_TOPICS = ("step", "inside", "crops")
+BUDGET_TOPICS = ("attack_steps", "budget", "view_seeds")
 
 
 class SelectionEvents:
@@ -20,6 +22,10 @@ class SelectionEvents:
 
     context: AppContext
     two_stage: TwoStageUpdate
+
+    def prepare(self, session: Session) -> None:
+        """Compute what the tab shows of another step or budget."""
+        self.context.crop_views(session, session.selection.side)
 
     def _select(self, session: Session, *topics: str, **changes: Any) -> Updates:
         session.select(**changes)
@@ -29,20 +35,13 @@ class SelectionEvents:
         session = self.context.sessions.get(visitor)
         return session, session.run
 
-    def _clicked_view(self, visitor: Any, event: gr.EventData) -> tuple[Session, int | None, Click]:
-        """The session, the view that the click's first number names (or None), and the click."""
+    def _clicked_view(self, visitor: Any, event: gr.EventData) -> tuple[Session, int | None]:
+        """The session, and the view that the click's first number names (or None)."""
         session, run = self._session_and_run(visitor)
-        click = clicked(event) or NO_CLICK
-        n = click.integer(0, len(run.attacked.encoded_views.features)) if run else None
-        return session, n, click
+        return session, clicked_integer(event, len(run.attacked.encoded_views.features) if run else 0)
 
     def on_view(self, visitor: Any, event: gr.EventData) -> Updates:
-        session, n, _ = self._clicked_view(visitor, event)
-        return {} if n is None else self._select(session, "view", view=n, atom=None)
-
-    def on_grid(self, visitor: Any, event: gr.EventData) -> Updates:
-        session, run = self._session_and_run(visitor)
-        n = clicked_view(event, len(run.attacked.encoded_views.features)) if run else None
+        session, n = self._clicked_view(visitor, event)
         return {} if n is None else self._select(session, "view", view=n, atom=None)
 
     def on_class(self, visitor: Any, event: gr.EventData) -> Updates:
@@ -55,3 +54,36 @@ class SelectionEvents:
         if run is None or name not in run.class_prompts.names:
             return {}
         return self._select(session, "class", k=run.class_prompts.names.index(name), atom=None)
+
+    def pick_step(self, visitor: Any, step: Any) -> Updates:
+        """Show the stored attack step nearest to ``step``."""
+        session, run = self._session_and_run(visitor)
+        number = isinstance(step, int | float) and step == step and abs(step) < 10**6
+        if run is None or run.attack is None or not number:
+            return {}
+        session.select(step=min(max(round(step), 0), last_step(run)))
+        self.prepare(session)
+        return self.two_stage.immediate(session, *STEP_TOPICS)
+
+    def pick_budget(self, visitor: Any, budget: Any) -> Updates:
+        """Show the attack with one of the stored budgets."""
+        session = self.context.sessions.get(visitor)
+        if not isinstance(budget, int) or budget not in session.budget_variants:
+            return {}
+        session.select_budget(budget)
+        self.prepare(session)
+        return self.two_stage.immediate(session, *STEP_TOPICS, *BUDGET_TOPICS)
+
+    def bind_attack_sliders(self, choice: gr.Radio, budget_input: gr.Slider, step: gr.Slider | None = None) -> None:
+        """Connect the choice of budgets, which the form's ``budget_input`` follows, and the slider of steps, after the
+        panels of all tabs are registered."""
+        visitor, wire = self.context.visitor, self.two_stage.bind_event
+
+        def on_budget(visitor: Any, budget: Any) -> Updates:
+            updates, (_, run) = self.pick_budget(visitor, budget), self._session_and_run(visitor)
+            return updates | {budget_input: run.settings.budget} if run else updates
+
+        outputs: dict[str, Any] = {"active": [choice], "extra_outputs": [budget_input]}
+        wire(choice.input, on_budget, [visitor, choice], *STEP_TOPICS, *BUDGET_TOPICS, **outputs)
+        if step is not None:
+            wire(step.input, self.pick_step, [visitor, step], *STEP_TOPICS, active=[step])

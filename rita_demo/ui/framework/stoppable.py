@@ -27,67 +27,52 @@ class StoppableJob:
         on_stopped: Callable[[Session], Updates],
         while_running: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        self._context, self._button = context, button
+        self._context, self._button, self._name = context, button, str(button.elem_id)
         self._on_stopped, self._while_running = on_stopped, while_running
-        self._name = str(button.elem_id)
         pressed = notice.handle_errors(context.error_banner)(self._on_stop)
         button.click(pressed, context.visitor, [context.error_banner, context.status, button], **IMMEDIATE_EVENT)
 
-    def handler(self, work: Callable[..., Iterator[Updates]]) -> Any:
-        """The handler of an event: ``work`` with the stop button while it runs, and an error message when it fails."""
-        return self._with_error_handling(self._until_stopped(work), work)
+    def handler(self, work: Callable[..., Iterator[Updates]], *, follows: bool = False) -> Any:
+        """The handler of an event: ``work`` with the stop button while it runs, and an error message when it fails.
+        ``follows``: a follow-up job, which does nothing when the job before it was stopped."""
 
-    def follow_up_handler(self, work: Callable[..., Iterator[Updates]]) -> Any:
-        """The handler of a follow-up job, stoppable as well; it does nothing when the job was stopped."""
-        job = self._until_stopped(work)
-
-        def follows(*values: Any) -> Iterator[Updates]:
-            if self._name not in self._session(values[0]).jobs.stopped:
-                yield from job(*values)
-
-        return self._with_error_handling(follows, work)
-
-    def _with_error_handling(self, event: Any, work: Callable[..., Iterator[Updates]]) -> Any:
-        event.__qualname__ = getattr(work, "__qualname__", "job")  # its name in the log
-        return notice.handle_errors(
-            self._context.error_banner, lambda: {self._context.status: REFUSED, **self._show_button(False)}
-        )(event)
-
-    def _until_stopped(self, work: Callable[..., Iterator[Updates]]) -> Any:
-        def begins(*values: Any) -> Iterator[Updates]:
-            session = self._session(values[0])
-            asked = session.jobs.stop_requests[self._name]
+        def job(*values: Any) -> Iterator[Updates]:
+            visitor = values[0][self._context.visitor] if isinstance(values[0], Mapping) else values[0]
+            session = self._context.sessions.get(visitor)
+            jobs, name = session.jobs, self._name
+            if follows and name in jobs.stopped:
+                return
+            asked = jobs.stop_requests[name]
             with session.lock:
-                session.jobs.running[self._name] += 1
-                session.jobs.stopped.discard(self._name)
+                jobs.running[name] += 1
+                jobs.stopped.discard(name)
             try:
                 with self._while_running(), closing(work(*values)) as steps:  # type: ignore[type-var]
                     yield {**self._show_button(True), self._context.error_banner: ""}
                     for update in steps:
-                        if session.jobs.stop_requests[self._name] != asked:
+                        if jobs.stop_requests[name] != asked:
                             break
                         yield update
             finally:
                 with session.lock:
-                    session.jobs.running[self._name] -= 1
-                    cut = session.jobs.stop_requests[self._name] != asked
+                    jobs.running[name] -= 1
+                    cut = jobs.stop_requests[name] != asked
                     if cut:
-                        session.jobs.stopped.add(self._name)
+                        jobs.stopped.add(name)
             yield {**(self._on_stopped(session) if cut else {}), **self._show_button(False)}
 
-        return begins
-
-    def _session(self, first: Any) -> Session:
-        """``first``: the visitor's id, or the values of all inputs by component."""
-        visitor = first[self._context.visitor] if isinstance(first, Mapping) else first
-        return self._context.sessions.get(visitor)
+        job.__qualname__ = getattr(work, "__qualname__", "job")  # its name in the log
+        safe = notice.handle_errors(
+            self._context.error_banner, lambda: {self._context.status: REFUSED, **self._show_button(False)}
+        )
+        return safe(job)
 
     def _show_button(self, visible: bool) -> Updates:
         return {self._button: gr.update(visible=visible)}
 
     def _on_stop(self, visitor: Any) -> Updates:
-        session = self._session(visitor)
-        session.jobs.stop_requests[self._name] += 1
-        if not session.jobs.running[self._name]:  # it ended meanwhile
+        jobs = self._context.sessions.get(visitor).jobs
+        jobs.stop_requests[self._name] += 1
+        if not jobs.running[self._name]:  # it ended meanwhile
             return self._show_button(False)
         return {self._context.status: notice.done_html(STOPPING), **self._show_button(False)}

@@ -49,8 +49,8 @@ class WaitingList:
 class QueueStatus:
     """The status line of a waiting visitor. ``timer`` polls; it is an output of the events that start waiting."""
 
-    def __init__(self, context: AppContext, waiting_list: WaitingList) -> None:
-        self._context, self._waiting_list = context, waiting_list
+    def __init__(self, context: AppContext) -> None:
+        self._context, self.waiting_list = context, WaitingList()
         self.timer = gr.Timer(POLL_SECONDS, active=False)
         safe = notice.handle_errors(context.error_banner, lambda: {self.timer: gr.update(active=False)})
         outputs = [context.error_banner, context.status, self.timer]
@@ -59,27 +59,17 @@ class QueueStatus:
 
     def on_press(self, visitor: Any) -> Updates:
         """A button was pressed: wait; the status line stays as it is when the queue is empty."""
-        session = self._context.sessions.get(visitor)
-        self._waiting_list.join(session)
-        return self._status(session)
+        self.waiting_list.join(self._context.sessions.get(visitor))
+        return self.on_tick(visitor)
 
     def on_tick(self, visitor: Any) -> Updates:
-        return self._status(self._context.sessions.get(visitor))
-
-    def leave(self, session: Session) -> None:
-        self._waiting_list.leave(session)
-
-    def _status(self, session: Session) -> Updates:
-        ahead = self._waiting_list.position(session)
+        session = self._context.sessions.get(visitor)
+        ahead = self.waiting_list.position(session)
         before = (ahead or 0) + self._context.activity.running_jobs
         if ahead is None or session.jobs.running.total() or not before:
-            self._waiting_list.leave(session)
+            self.waiting_list.leave(session)
             return {self.timer: gr.update(active=False)}
-        now = notice.progress_html(position_text(before), 0, 0)
-        return {self._context.status: now, self.timer: gr.update(active=True)}
-
-
-def position_text(position: int) -> str:
-    if position == 1:
-        return "Another picture is being computed; yours is next"
-    return f"{position} pictures are computed before yours"
+        now = "Another picture is being computed; yours is next"
+        if before > 1:
+            now = f"{before} pictures are computed before yours"
+        return {self._context.status: notice.progress_html(now, 0, 0), self.timer: gr.update(active=True)}

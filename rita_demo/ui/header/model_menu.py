@@ -9,18 +9,13 @@ import gradio as gr
 from rita_demo.records import BackboneInfo
 from rita_demo.records.errors import BackboneError
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.vlm.catalogue import BACKBONES
 
 #: Not the engine's queue: a download of minutes must not block other visitors.
-LOADING_QUEUE: dict[str, Any] = {"concurrency_id": "models", "concurrency_limit": 4}
+LOADING_QUEUE = queued_event("models", 4)
 EXPECTED_LOAD_SECONDS = 90.0  # for the progress bar
-
-
-def model_summary(info: BackboneInfo) -> str:
-    """One line on the model in use."""
-    return f"{info.title}, {info.parameters / 1e6:.0f} M"
 
 
 def menu_label(name: str) -> str:
@@ -34,37 +29,24 @@ class ModelMenu:
     """An accordion in the header; a chosen model is loaded for this visitor."""
 
     def __init__(self, context: AppContext) -> None:
-        self.context = context
-        first = context.models.default.info
-        names = list(dict.fromkeys([first.name, *BACKBONES]))
-        with gr.Accordion(f"Model: {model_summary(first)}", open=False, elem_id="model") as fold:
+        self.context, first = context, context.models.default.info
+        names = dict.fromkeys([first.name, *BACKBONES])
+        choices = [(menu_label(name) if name in BACKBONES else first.title, name) for name in names]
+        with gr.Accordion(self._title(first), open=False, elem_id="model") as self.accordion:
             gr.HTML(
-                "<p class='quiet small'>The model that is attacked and defended. The embedded one is "
-                "small, was trained for this page and answers in seconds; the others are the models of "
-                "the paper, larger and slower.</p>"
+                "<p class='quiet small'>The model that is attacked and defended. The embedded one is small, was trained "
+                "for this page and answers in seconds; the others are the models of the paper, larger and slower.</p>"
             )
-            self.choice = gr.Radio(
-                [(menu_label(n) if n in BACKBONES else first.title, n) for n in names],
-                value=first.name,
-                label="Model",
-                show_label=False,
-                elem_id="model-choice",
-            )
+            self.choice = gr.Radio(choices, value=first.name, label="Model", show_label=False, elem_id="model-choice")
             self.note = gr.HTML(self._note(first.name), elem_id="model-note")
             self.use_button = gr.Button("Use this model", elem_id="use-model", size="sm")
-        self.accordion = fold
 
     def bind_events(self) -> None:
         """Connect the events, after the panels of all tabs are registered."""
         self.choice.input(self._note, self.choice, self.note, **IMMEDIATE_EVENT)
-        self.use_button.click(
-            notice.handle_errors(self.context.error_banner, lambda: {self.context.status: ""})(self.load),
-            [self.context.visitor, self.choice],
-            self.context.outputs(*self.shown),
-            show_progress="hidden",
-            api_visibility="private",
-            **LOADING_QUEUE,
-        )
+        load = notice.handle_errors(self.context.error_banner, lambda: {self.context.status: ""})(self.load)
+        inputs, outputs = [self.context.visitor, self.choice], self.context.outputs(*self.shown)
+        self.use_button.click(load, inputs, outputs, **LOADING_QUEUE)
 
     def load(self, visitor: Any, name: Any) -> Iterator[Updates]:
         """Load the chosen model; the next run uses it."""
@@ -82,12 +64,9 @@ class ModelMenu:
             used = context.engine_of(session).info.name
             yield {self.choice: gr.update(value=used), self.note: self._note(used)}
             raise
-        session.model = name
-        info = context.engine_of(session).info
-        yield {
-            context.status: notice.done_html(f"{info.title} is ready: press “Attack and defend”."),
-            **self.show_model(info),
-        }
+        session.model, info = name, context.models.get(name).info
+        ready = notice.done_html(f"{info.title} is ready: press “Attack and defend”.")
+        yield {context.status: ready, **self.show_model(info)}
 
     @property
     def shown(self) -> list[Any]:
@@ -96,10 +75,13 @@ class ModelMenu:
 
     def show_model(self, info: BackboneInfo) -> Updates:
         """The menu with the model that is in use."""
-        label = gr.update(label=f"Model: {model_summary(info)}", open=False)
-        return {self.accordion: label, self.choice: gr.update(value=info.name), self.note: self._note(info.name)}
+        title = gr.update(label=self._title(info), open=False)
+        return {self.accordion: title, self.choice: gr.update(value=info.name), self.note: self._note(info.name)}
+
+    def _title(self, info: BackboneInfo) -> str:
+        return f"Model: {info.title}, {info.parameters / 1e6:.0f} M"
 
     def _note(self, name: Any) -> str:
         first = self.context.models.default.info
-        known = first if name == first.name else BACKBONES.get(name) if isinstance(name, str) else None
+        known = first if name == first.name else BACKBONES.get(str(name))
         return f"<p class='quiet small'>{escape(known.note)}</p>" if known and known.note else ""

@@ -20,14 +20,13 @@ from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.header.standalone_page import standalone
 from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.cache_history import snapshot_of
-from rita_demo.ui.session.session import Session
-from rita_demo.ui.widgets.html_buttons import HtmlWidget, download_value
+from rita_demo.ui.session.session import SIDES, Session
+from rita_demo.ui.widgets.html_buttons import HtmlWidget, download_value, event_data
 
 ZIP_NAME = "rita-run.zip"
-HELP_TEXT = (
-    "Saves a zip: settings, answers (JSON, CSV), pictures (PNG), figures of the open tab (SVG), arrays and "
-    "memory (safetensors), and the run as one page. python -m rita_demo open shows it again."
-)
+HELP_TEXT = """Saves a zip: settings, answers (JSON, CSV), pictures (PNG), figures of the open tab (SVG), arrays and
+memory (safetensors), and the run as one page. python -m rita_demo open shows it again."""
+BUTTON = f"<button type='button' class='quiet-button' title='{HELP_TEXT}' aria-description='{HELP_TEXT}'>Save this run</button>"
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 MAX_FIGURES = 24
 MAX_FIGURE_LENGTH = 4 << 20  # characters of one SVG
@@ -38,54 +37,33 @@ FIGURE_NAME = re.compile(r"[a-z0-9-]{1,80}")
 class SaveButton(HtmlWidget):
     """The button; ``click`` sends the figures (read them with :func:`posted_figures`), the value is the file."""
 
+    template, script = f"{BUTTON}<span role='status'></span>", SCRIPT
     holds_file = True  # see framework/downloads.py
-
-    def __init__(self, **html: Any) -> None:
-        template = (
-            f"<button type='button' class='quiet-button' title='{HELP_TEXT}' aria-description='{HELP_TEXT}'>Save this run</button>"
-            "<span role='status'></span>"
-        )
-        super().__init__("", html_template=template, js_on_load=SCRIPT, apply_default_css=False, **html)
 
 
 def posted_figures(event: Any) -> dict[str, str]:
-    """Name -> SVG of an untrusted event; what is no SVG is left out.
-
-    Raises:
-        DemoError: they are too large together.
-    """
-    raw = getattr(event, "_data", None)
-    sent = raw.get("figures") if isinstance(raw, dict) else None
-    if not isinstance(sent, dict):
-        return {}
-    found = {
-        name: svg
-        for name, svg in list(sent.items())[:MAX_FIGURES]
-        if isinstance(name, str)
-        and FIGURE_NAME.fullmatch(name)
-        and isinstance(svg, str)
-        and svg.startswith("<svg")
-        and len(svg) <= MAX_FIGURE_LENGTH
-    }
+    """Name -> SVG of an untrusted event; what is no SVG is left out. Raises DemoError: they are too large together."""
+    sent = event_data(event).get("figures")
+    found = {}
+    for name, svg in list(sent.items())[:MAX_FIGURES] if isinstance(sent, dict) else ():
+        named = isinstance(name, str) and FIGURE_NAME.fullmatch(name)
+        if named and isinstance(svg, str) and svg.startswith("<svg") and len(svg) <= MAX_FIGURE_LENGTH:
+            found[name] = svg
     if sum(map(len, found.values())) > MAX_TOTAL_LENGTH:
         raise DemoError(
             f"The figures of this tab are larger than what can be saved ({MAX_TOTAL_LENGTH >> 20} MB together).",
-            "Open another tab and save again: only the figures of the open tab go along.",
+            "Open another tab and save again: only the figures of the open tab are saved.",
         )
     return {name: svg.encode(errors="replace").decode() for name, svg in found.items()}
 
 
 def run_zip(session: Session, engine: Any, figures: dict[str, str]) -> bytes:
-    """The visitor's run as a zip.
-
-    Raises:
-        DemoError: there is none yet, or it cannot be saved.
-    """
+    """The visitor's run as a zip. Raises DemoError: there is none yet, or it cannot be saved."""
     with session.lock:
         run, crops, arena = session.run, dict(session.crops), session.arena
     if run is None:
         raise DemoError("There is no run to save yet.", "Choose a picture and run it first.")
-    for side in ("clean", "attacked"):
+    for side in SIDES:
         if side not in crops:
             crops[side] = engine.view_pixels(getattr(run, side).picture, run.settings)
     tables = {}
@@ -101,8 +79,7 @@ def cache_before_run(session: Session, run: Run) -> bytes | None:
         return None
     known = session.history.snapshot_without(run.clean.picture.key)  # for the thumbnails
     snapshot = snapshot_of(before, run.class_prompts.names, known, None)
-    about = cache_file.describe(snapshot, run.backbone.name, run.settings, ())
-    data = cache_file.pack(snapshot, about)
+    data = cache_file.pack(snapshot, cache_file.describe(snapshot, run.backbone.name, run.settings, ()))
     if len(data) > cache_file.MAX_FILE_BYTES:
         raise DemoError(
             f"The memory of this run is larger than what could be opened again ({cache_file.MAX_FILE_BYTES >> 20} MB).",
@@ -119,7 +96,7 @@ def bind_save(button: SaveButton, context: AppContext) -> None:
         session, drawn = context.sessions.get(visitor), posted_figures(event)
         with context.downloads.slot():
             data = run_zip(session, context.engine_of(session), drawn)
-            said = f"Saved {ZIP_NAME}, {len(data) / 1e6:.1f} MB, {len(drawn)} figures of the open tab among it."
+            said = f"Saved {ZIP_NAME}: {len(data) / 1e6:.1f} MB, with {len(drawn)} figures of the open tab."
             return {button: download_value(ZIP_NAME, data, next(made)), context.status: notice.done_html(said)}
 
     outputs = [button, context.error_banner, context.status]

@@ -6,6 +6,7 @@ Pictures, figures, plotly.js and the answers as JSON are inside.
 import json
 from collections.abc import Mapping
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,44 +23,28 @@ from rita_demo.ui.panels.picture_triptych import pictures_value
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.theme import STYLE
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.plotly_view import figure_html, figure_script
+from rita_demo.ui.widgets.plotly_view import FIGURE, figure_script
 from rita_demo.ui.widgets.views_grid import GRID_CSS, grid_value, sprite_value
 
-_STYLE = """
-body { margin: 0; background: var(--rita-surface); color: var(--rita-text); line-height: 1.45;
-  font-family: system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif; }
-.gradio-container main { max-width: 1160px; margin: 0 auto; padding: 16px; }
-.gradio-container main h2 { margin: 2.2rem 0 0.6rem; font-size: 1.25rem; }
-#verdicts { overflow-x: auto; } #verdicts th { text-align: left; font-weight: 500; }
-.three { display: grid; grid-template-columns: repeat(auto-fit, minmax(240px, 1fr)); gap: 16px; }
-.three figure { margin: 0; } .three img { width: 100%; display: block; border-radius: 3px; }
-.three .frame { position: relative; }
-.three b { font-size: 1.2rem; } .three small { display: block; color: var(--rita-quiet); }
-pre { overflow: auto; max-height: 24rem; font-size: 0.8rem; } button.rita-view { cursor: default; }
-"""
+CSS = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 _DARK = "if (matchMedia('(prefers-color-scheme: dark)').matches) document.body.classList.add('dark');"
 
 
 def standalone(run: Run, crops: Mapping[str, np.ndarray]) -> str:
-    """The page as HTML.
-
-    Args:
-        run: the record it is drawn from.
-        crops: side -> its views for the screen, (N, s, s, 3) uint8.
-    """
+    """The page of a run as HTML. ``crops``: side -> its views for the screen, (N, s, s, 3) uint8."""
     session = Session()
     session.show(run)
     title = escape(f"RITA: {wording.summary(run)[0]}")
     answers = escape(json.dumps(to_json(run), indent=1, ensure_ascii=False))
+    field = {"value": crop_field_value(session), "step": None, "view": None}
     parts = [
-        f"<h1>RITA <small>see an attack, see the defence</small></h1>{verdict_table.banner(session)}{_pictures(session)}",
-        _crop_field(session),
-        f"<h2>Who is right?</h2><div id='verdicts'>{verdict_table.table(session)}</div>"
-        f"{verdict_table.explanation(session)}",
+        f"<h1>RITA <small>see an attack, see the defence</small></h1>{verdict_table.banner(run)}{_pictures(session)}",
+        _widget("field", "", TEMPLATE, field | {"frame": ".three figure:last-child .frame"}, SCRIPT),
+        f"<h2>Who is right?</h2><div id='verdicts'>{verdict_table.table(run)}</div>{verdict_table.explanation(run)}",
         *_figures(run, crops),
         f"{verdict_table.heading_html(wording.heading_cache(run), 5)}{verdict_table.cache_contents(session)}",
-        f"<section id='threat'>{verdict_table.threat(session)}</section>{verdict_table.unknown_words(session)}",
-        verdict_table.times(session),
+        f"<section id='threat'>{verdict_table.threat(run)}</section>{verdict_table.unknown_words(run)}",
+        verdict_table.times(run),
         f"<div id='figure-caption'><p>{escape(figure_caption.caption(session))}</p></div>",
         f"<details><summary>All settings and answers, as JSON</summary><pre>{answers}</pre></details>",
     ]
@@ -67,54 +52,44 @@ def standalone(run: Run, crops: Mapping[str, np.ndarray]) -> str:
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{title}</title><style>{css_variables()}{STYLE.read_text(encoding='utf-8')}{_STYLE}"
+        f"<title>{title}</title><style>{css_variables()}{STYLE.read_text(encoding='utf-8')}{CSS}"
         f".grid {{{GRID_CSS}}}</style></head><body><script>{_DARK}</script><script>{library}</script>"
         f"<div class='gradio-container'><main>{''.join(parts)}</main></div></body></html>"
     )
 
 
 def _pictures(session: Session) -> str:
-    shown, found = pictures_value(session) or {}, ""
-    for part in shown.values():
+    found = ""
+    for part in (pictures_value(session) or {}).values():
+        text = {name: escape(part.get(name) or "") for name in ("hole", "alt", "lead", "answer", "tail", "share")}
         image = (
-            f"<img src='{part['src']}' alt='{escape(part['alt'])}'>"
-            if part.get("src")
-            else f"<p class='empty'>{escape(part['hole'])}</p>"
+            f"<img src='{part['src']}' alt='{text['alt']}'>" if part["src"] else f"<p class='empty'>{text['hole']}</p>"
         )
-        said = f"{escape(part.get('lead', ''))} <b>{escape(part.get('answer', ''))}</b>{escape(part.get('tail', ''))}"
-        found += f"<figure><div class='frame'>{image}</div><figcaption>{said}<small>{escape(part.get('share', ''))}</small></figcaption></figure>"
+        said = f"{text['lead']} <b>{text['answer']}</b>{text['tail']}<small>{text['share']}</small>"
+        found += f"<figure><div class='frame'>{image}</div><figcaption>{said}</figcaption></figure>"
     return f"<div class='three'>{found}</div>"
 
 
 def _figures(run: Run, crops: Mapping[str, np.ndarray]) -> list[str]:
-    k = run.attacked.verdicts["rita"].label
-    side = "attacked" if run.attack is not None else "clean"
+    k, side = run.attacked.verdicts["rita"].label, "clean"
+    steps = []
+    if run.attack is not None:
+        side, drawn = "attacked", plots.attack_steps(run, (), last_step(run))
+        steps = ["<h2>Along the attack</h2>", _figure("steps", "Loss and verdict, by attack step", 290, drawn, 360)]
     grid = sprite_value(crops[side], "grid") + grid_value(run, side)
-    found = [
+    return [
+        *steps,
         f"{verdict_table.heading_html(wording.heading_views(run), 3)}<div class='grid' id='grid'>{grid}</div>",
-        _figure("entropies", "Entropy of every view", 240, plots.view_entropies(run, side)),
+        _figure("entropies", "Entropy of every view", 240, plots.view_entropies(run, side), 240),
         verdict_table.heading_html(wording.heading_costs(run), 4),
         _figure("costs", "Cost of every class", 400, plots.class_costs(run, k), 640),
         _figure("plan", "Transport plan of RITA's answer", 360, plots.plan_heatmap(run, side, k), 420),
     ]
-    if run.attack is not None:
-        steps = plots.attack_steps(run, (), last_step(run))
-        found = [
-            "<h2>Along the attack</h2>",
-            _figure("steps", "Loss and verdict, by attack step", 290, steps, 360),
-            *found,
-        ]
-    return found
 
 
-def _crop_field(session: Session) -> str:
-    props = {"value": crop_field_value(session), "step": None, "view": None, "frame": ".three figure:last-child .frame"}
-    return _widget("field", "", TEMPLATE, props, SCRIPT)
-
-
-def _figure(name: str, aria: str, height: int, figure: Figure, narrow: int | None = None) -> str:
-    script = figure_script(aria, height, narrow or height, "")
-    return _widget(name, "rita-view", figure_html(height, narrow or height), {"value": figure.to_json()}, script)
+def _figure(name: str, aria: str, height: int, figure: Figure, narrow: int) -> str:
+    script = figure_script(aria=aria, height=height, narrow_height=narrow, empty="")
+    return _widget(name, "rita-view", FIGURE.format(height, narrow), {"value": figure.to_json()}, script)
 
 
 def _widget(name: str, css: str, template: str, props: dict[str, Any], script: str) -> str:

@@ -19,12 +19,7 @@ from rita_demo.ui.inside.layout import Section, build_section
 from rita_demo.ui.inside.sections import NO_PROMPT, SECTIONS, prompt_names
 from rita_demo.ui.inside.what_if_events import WhatIfEvents, build_comparisons
 from rita_demo.ui.panels import run_summary_bar
-from rita_demo.ui.panels.attack_sliders import (
-    bind_budget_choice,
-    bind_step_slider,
-    build_budget_choice,
-    build_step_slider,
-)
+from rita_demo.ui.panels.attack_sliders import build_budget_choice, build_step_slider
 from rita_demo.ui.session.session import SIDES, Session
 from rita_demo.ui.widgets.plotly_view import clicked_integer
 
@@ -64,14 +59,13 @@ class InsideTab(SelectionEvents):
             (p["class_menu"].input, self.pick_class, [visitor, p["class_menu"]]),
             (p["prompt_menu"].input, self.pick_prompt, [visitor, p["prompt_menu"]]),
         ]
-        bind_step_slider(self.context, self.step_slider, self.two_stage, self.prepare)
-        bind_budget_choice(self.context, self.budget_choice, budget_input, self.two_stage, self.prepare)
+        self.bind_attack_sliders(self.budget_choice, budget_input, self.step_slider)
         safe = notice.handle_errors(self.context.error_banner)
         for event, handler, inputs in chosen:
             self.two_stage.bind_event(event, handler, inputs, "class", "view")
         for side in SIDES:
             grid = p[f"grid_{side}"]
-            self.two_stage.bind_event(grid.click, self.on_grid, [visitor], "class", "view", active=[grid])
+            self.two_stage.bind_event(grid.click, self.on_view, [visitor], "class", "view", active=[grid])
         self.context.bind_tab(own_tab)
         for section in filter(lambda section: section.fold, SECTIONS):
             for event, is_open in ((p[section.fold].expand, True), (p[section.fold].collapse, False)):
@@ -87,19 +81,19 @@ class InsideTab(SelectionEvents):
     # --- what only this tab shows
     def on_cell(self, visitor: Any, event: gr.EventData) -> Updates:
         """A cell of the cost matrix or the plan was clicked."""
-        session, n, click = self._clicked_view(visitor, event)
+        session, n = self._clicked_view(visitor, event)
         k = session.selection.k
         if n is None or k is None or session.run is None:
             return {}
-        m = click.integer(1, len(session.run.class_prompts.prompts[k]))
+        m = clicked_integer(event, len(session.run.class_prompts.prompts[k]), 1)
         return {} if m is None else self._select(session, "view", view=n, atom=m)
 
     def on_mass(self, visitor: Any, event: gr.EventData) -> Updates:
         """A cell of views times classes was clicked: both are chosen."""
-        session, n, click = self._clicked_view(visitor, event)
+        session, n = self._clicked_view(visitor, event)
         if n is None or session.run is None:
             return {}
-        k = click.integer(1, len(session.run.class_prompts.names))
+        k = clicked_integer(event, len(session.run.class_prompts.names), 1)
         return {} if k is None else self._select(session, "view", "class", view=n, k=k, atom=None)
 
     def on_prompt(self, visitor: Any, event: gr.EventData) -> Updates:

@@ -25,7 +25,7 @@ const set = (node, attributes) => {
 };
 const between = (a, b, t) => a + (b - a) * t;
 
-// The two kept steps around `at`, and how far it is from the first to the second.
+// The two stored steps around `at`, and how far it is from the first to the second.
 function around() {
   const steps = data.steps;
   const next = steps.findIndex((s) => s.step >= at - 1e-9);
@@ -125,7 +125,7 @@ function sentence(right, a, b, t, kept) {
   const share = right / n;
   const most = right === n ? "All" : share > 0.6 ? "Most" : share >= 0.4 ? "About half of the" : right ? "Few" : "No";
   const whole = between(a.methods.clip, b.methods.clip, t) > 0 ? data.reference : data.rival;
-  const text = `${most} crops (${right} of ${n}) are on ${data.reference}'s side, the whole picture on ${whole}'s.${kept.other.includes(1) ? " Pale dots say neither." : ""}`;
+  const text = `${most} crops (${right} of ${n}) are on ${data.reference}'s side, the whole picture on ${whole}'s.${kept.other.includes(1) ? " Pale dots say another class." : ""}`;
   if (says.textContent !== text) says.textContent = text;
   svg.setAttribute("aria-label", `Crop field, ${output.textContent}. ${text}`);
 }
@@ -166,7 +166,7 @@ let layer = null;
 function overlay(a, b, t) {
   const shown = find(".boxes").getAttribute("aria-pressed") === "true";
   const heat = find(".heat").getAttribute("aria-pressed") === "true";
-  const frame = document.querySelector(props.frame);
+  const frame = document.querySelector(props.frame || "#pictures .pic.attacked .frame");
   if (!frame || (!layer && !shown && !heat)) return;
   if (!layer || layer.parentElement !== frame) {
     layer = frame.appendChild(document.createElement("canvas"));
@@ -215,7 +215,7 @@ function run() {
   timer = requestAnimationFrame(move);
 }
 
-// The page follows the kept step that is nearest. Of events in quick succession Gradio may drop the last: it is sent
+// The page follows the stored step that is nearest. Of events in quick succession Gradio may drop the last: it is sent
 // again until the page shows the wanted step.
 function send() {
   at = wanted = nearest().step;
@@ -251,7 +251,7 @@ slider.addEventListener("keydown", (event) => {
 play.addEventListener("click", () => data && run());
 svg.addEventListener("click", (event) => {
   const index = event.target.dataset?.index;
-  if (index !== undefined) trigger("click", { index: Number(index) });
+  if (index !== undefined) trigger("click", { data: [Number(index)] });
 });
 for (const button of element.querySelectorAll("[aria-pressed]"))
   button.addEventListener("click", () => {

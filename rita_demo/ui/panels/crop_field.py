@@ -1,6 +1,6 @@
 """The crop field on the page: one dot per crop on one of two answers' sides, and a control that plays the attack.
 
-The browser moves the dots: all kept steps are handed over once (:func:`crop_field_value`), and between two of them a dot
+The browser moves the dots: all stored steps are handed over once (:func:`crop_field_value`), and between two of them a dot
 moves on a straight line.
 """
 
@@ -12,7 +12,7 @@ from rita_demo.analysis import crop_field as positions
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.labels import truncated
-from rita_demo.records import ImageResult, Run
+from rita_demo.records import ImageResult, Run, Verdict
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.html_buttons import JsonWidget
@@ -27,28 +27,17 @@ TEMPLATE = """<div class="field"><div class="field-bar">
 <button type="button" class="counted" aria-pressed="false"
  title="A dot's area becomes the crop's share of the mass that RITA moves onto its answer">RITA's weights</button></div>
 <svg role="img"></svg><p class="field-says" role="status"></p><div class="chips"></div></div>"""
-PAGE_FRAME = "#pictures .pic.attacked .frame"
 
 
 class CropField(JsonWidget):
-    """Value: :func:`crop_field_value`; ``step`` and ``view``: what is selected; ``frame``: the CSS selector of the
-    element that shows the attacked picture. ``release`` reports {"step": a kept step}, ``click`` {"index": a crop}."""
+    """Value: :func:`crop_field_value`; ``step`` and ``view``: what is selected. ``release`` reports {"step": a stored
+    step}, ``click`` a crop as the marks of a figure do."""
 
-    def __init__(
-        self,
-        value: str | None = None,
-        step: int | None = None,
-        view: int | None = None,
-        frame: str = PAGE_FRAME,
-        **html: Any,
-    ) -> None:
-        self.step, self.view, self.frame = step, view, frame  # read back by Gradio, see PlotlyView
-        options: dict[str, Any] = {"step": step, "view": view, "frame": frame}
-        super().__init__(value, html_template=TEMPLATE, js_on_load=SCRIPT, apply_default_css=False, **options, **html)
+    template, script = TEMPLATE, SCRIPT
 
 
 def crop_field_value(session: Session) -> str | None:
-    """The field of the run on screen, all kept steps at once, as JSON."""
+    """The field of the run on screen, all stored steps at once, as JSON."""
     run = session.run
     if run is None:
         return None
@@ -62,7 +51,10 @@ def crop_field_value(session: Session) -> str | None:
         "reference": reference,
         "rival": rival,
         "boxes": field.boxes.round(4).tolist(),
-        "methods": [{"name": n, "title": DEFENCES[n].title, "colour": _colour(n)} for n in run.answered],
+        "methods": [
+            {"name": n, "title": DEFENCES[n].title, "colour": f"var(--rita-{DEFENCES[n].role or 'text'})"}
+            for n in run.answered
+        ],
         "steps": [_step_value(run, field, step, sides[step.step]) for step in field.steps],
     }
     return json.dumps(value)
@@ -70,34 +62,27 @@ def crop_field_value(session: Session) -> str | None:
 
 def shown_step(run: Run | None) -> int:
     """The attack step that the page shows."""
-    return 0 if run is None else last_step(run) if run.step is None else run.step
-
-
-def _colour(name: str) -> str:
-    return f"var(--rita-{DEFENCES[name].role or 'text'})"
+    if run is None:
+        return 0
+    return last_step(run) if run.step is None else run.step
 
 
 def _step_value(
     run: Run, field: positions.CropField, step: positions.CropFieldStep, side: ImageResult
 ) -> dict[str, Any]:
-    pair = (field.reference, field.rival)
-    return {
+    arrays = {name: getattr(step, name).round(5).tolist() for name in ("crops", "counted", "share")}
+    return arrays | {
         "step": step.step,
-        "crops": step.crops.round(5).tolist(),
-        "counted": step.counted.round(5).tolist(),
-        "share": step.share.round(5).tolist(),
-        "other": [int(k not in pair) for k in step.answers.tolist()],
+        "other": [int(k not in (field.reference, field.rival)) for k in step.answers.tolist()],
         "methods": {name: round(value, 5) for name, value in step.methods.items()},
-        "says": {name: _chip(run, side, name) for name in run.answered},
+        "says": {name: _chip(run, side.verdicts[name]) for name in run.answered},
     }
 
 
-def _chip(run: Run, side: ImageResult, name: str) -> dict[str, str]:
+def _chip(run: Run, verdict: Verdict) -> dict[str, str]:
     """A defence's answer with its probability; a mark and a colour only where the true class is known."""
-    verdict = side.verdicts[name]
-    text = (
-        f"{truncated(run.class_prompts.names[verdict.label], 24)} {wording.percent(verdict.probability[verdict.label])}"
-    )
+    name = truncated(run.class_prompts.names[verdict.label], 24)
+    text = f"{name} {wording.percent(verdict.probability[verdict.label])}"
     if run.given_label is None:
         return {"kind": "dim", "text": text}
     right = verdict.label == run.given_label

@@ -9,7 +9,6 @@ import gradio as gr
 
 from rita_demo.attacks import ATTACKS
 from rita_demo.plots.figure import Figure
-from rita_demo.records import Run
 from rita_demo.settings import SETTINGS
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.session.session import Session
@@ -34,27 +33,23 @@ def caption(session: Session) -> str:
     run = session.displayed_run
     if run is None:
         return ""
-    names, given = run.class_prompts.names, "true class" if run.label_given else "CLIP's own answer"
-    classes = f"{given} “{names[run.label]}” among {len(names)} classes"
-    return f"RITA demo. {run.backbone.title}; {classes}; {_attack(run)}; {_settings(session, run)}."
-
-
-def _attack(run: Run) -> str:
-    threat = run.threat_model
-    if run.attack is None:
-        return "not attacked here"
-    strength = f", at most {threat.budget}/255" if threat.budget else ""
-    return (
-        f"attack: {ATTACKS[threat.attack].title}{strength}, {threat.steps} steps{wording.step_suffix(run)}, on "
-        f"{threat.side} × {threat.side} px ({threat.square}), seed {threat.seed}; knows {', '.join(threat.knows)}"
+    names, given, threat = (
+        run.class_prompts.names,
+        "true class" if run.label_given else "CLIP's own answer",
+        run.threat_model,
     )
-
-
-def _settings(session: Session, run: Run) -> str:
-    name, changed = changes_from_preset(run.settings)
+    classes, attack = f"{given} “{names[run.label]}” among {len(names)} classes", "not attacked here"
+    if run.attack is not None:
+        strength = f", at most {threat.budget}/255" if threat.budget else ""
+        steps = f"{threat.steps} steps{wording.step_suffix(run)}"
+        attack = (
+            f"attack: {ATTACKS[threat.attack].title}{strength}, {steps}, on {threat.side} × {threat.side} px "
+            f"({threat.square}), seed {threat.seed}; knows {', '.join(threat.knows)}"
+        )
+    preset, changed = changes_from_preset(run.settings)
     said = [f"{SETTINGS[n].label} {value_text(SETTINGS[n], getattr(run.settings, n))}" for n in changed]
     out = session.inside.what_if.exclusions
-    left = len(out.views) + len(out.prompts) + len(out.cache_items)
-    if left:
+    if left := len(out.views) + len(out.prompts) + len(out.cache_items):
         said.append(f"{left} of views, prompts or stored views left out")
-    return f"settings: {name}" + (f", but {', '.join(said)}" if said else "")
+    settings = f"settings: {preset}" + (f", but {', '.join(said)}" if said else "")
+    return f"RITA demo. {run.backbone.title}; {classes}; {attack}; {settings}."

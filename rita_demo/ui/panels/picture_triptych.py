@@ -4,13 +4,14 @@ The HTML template is constant; its script inserts text as text, so that a class 
 an attack are PNG, equal bit for bit to what is saved.
 """
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rita_demo.records import AttackTrace, Picture, Run
+from rita_demo.pipeline.attack_steps import last_step
+from rita_demo.records import AttackTrace, ImageResult, Picture, Run
+from rita_demo.ui.panels.crop_field import shown_step
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import png_uri
@@ -40,10 +41,7 @@ _TEMPLATE = (
 class PictureTriptych(JsonWidget):
     """Value: a dict as :func:`pictures_value` makes it; ``box``: the crop to outline, shares of the side."""
 
-    def __init__(self, value: dict[str, Any] | None = None, box: list[float] | None = None, **html: Any) -> None:
-        # Gradio calls this again with ``box`` when an event updates it, and reads it back as an attribute
-        self.box = box
-        super().__init__(value, html_template=_TEMPLATE, js_on_load=SCRIPT, apply_default_css=False, box=box, **html)
+    template, script = _TEMPLATE, SCRIPT
 
 
 def pictures_value(session: Session) -> dict[str, Any] | None:
@@ -51,21 +49,17 @@ def pictures_value(session: Session) -> dict[str, Any] | None:
     run = session.run_at_step
     if run is None:
         return None
-    shown = session.image_cache  # a picture is encoded once, however often its step is selected
+    shown, step = session.image_cache, shown_step(run)  # a picture is encoded once, however often its step is selected
     if "clean" not in shown:
-        part = clean_part(run.clean.picture, run.clean.verdicts["clip"], run.class_prompts.names)
-        shown["clean"] = part | asdict(wording.heading_clean(run))
-    clean = dict(shown["clean"])
+        shown["clean"] = clean_part(run.clean, run.class_prompts.names) | wording.heading_clean(run)
     if run.attack is None:
-        clean["kind"] = "The picture as it came"
-        missing = placeholder("Press “Attack and defend” to see it attacked.") | asdict(wording.heading_attacked(run))
+        missing = placeholder("Press “Attack and defend” to see it attacked.") | wording.heading_attacked(run)
+        clean = shown["clean"] | {"kind": "The picture as it came"}
         return {"clean": clean, "noise": placeholder("Nothing was added here."), "attacked": missing}
-    last = len(run.attack.frames) - 1
-    step = last if run.step is None else run.step
     if f"noise {step}" not in shown:
         shown[f"noise {step}"] = perturbation_part(run.attack, step)
-        shown[f"attacked {step}"] = _attacked_part(run, step, last)
-    return {"clean": clean, "noise": shown[f"noise {step}"], "attacked": shown[f"attacked {step}"]}
+        shown[f"attacked {step}"] = _attacked_part(run, run.attack, step)
+    return {"clean": shown["clean"], "noise": shown[f"noise {step}"], "attacked": shown[f"attacked {step}"]}
 
 
 def placeholder(sentence: str) -> dict[str, Any]:
@@ -73,27 +67,23 @@ def placeholder(sentence: str) -> dict[str, Any]:
     return {"src": None, "hole": sentence}
 
 
+def _picture(pixels: np.ndarray, alt: str, lead: str, answer: str = "", tail: str = "") -> dict[str, Any]:
+    return {"src": png_uri(pixels), "alt": alt, "lead": lead, "answer": answer, "tail": tail}
+
+
 def loading_pictures(picture: Picture) -> dict[str, Any]:
     """The clean picture alone, before it is run."""
-    clean = {
-        "src": png_uri(picture.pixels),
-        "alt": "The clean picture",
-        "lead": "This is a photograph. The model is looking at it.",
-    }
-    coming = placeholder("The attack is at work …")
+    clean = _picture(picture.pixels, "The clean picture", "This is a photograph. The model's answer is computed.")
+    coming = placeholder("The attack is being computed …")
     return {"clean": clean, "noise": coming, "attacked": coming}
 
 
-def clean_part(picture: Picture, verdict: Any, names: tuple[str, ...]) -> dict[str, Any]:
+def clean_part(side: ImageResult, names: tuple[str, ...]) -> dict[str, Any]:
     """The first picture: pixels, CLIP's answer, how it was decoded."""
-    side = picture.pixels.shape[0]
-    return {
-        "src": png_uri(picture.pixels),
-        "alt": "The clean picture",
-        "title": " ".join((f"{side} × {side} pixels.", *picture.notes)),
-        "lead": "This is a photograph. The model says:",
-        "answer": names[verdict.label],
-        "tail": ".",
+    picture, verdict = side.picture, side.verdicts["clip"]
+    lead, edge = "This is a photograph. The model says:", picture.pixels.shape[0]
+    return _picture(picture.pixels, "The clean picture", lead, names[verdict.label], ".") | {
+        "title": " ".join((f"{edge} × {edge} pixels.", *picture.notes)),
         "share": wording.percent(verdict.probability[verdict.label]),
     }
 
@@ -102,13 +92,10 @@ def perturbation_part(attack: AttackTrace, step: int) -> dict[str, Any]:
     """The second picture: attacked minus clean, magnified, grey where nothing changed."""
     pixels = magnified_perturbation(attack.frames[0], attack.frames[step], gain=GAIN)
     moved = np.abs(attack.frames[step].astype(int) - attack.frames[0].astype(int))
-    share = float((moved.max(axis=2) > 0).mean())
-    return {
-        "src": png_uri(pixels),
-        "alt": f"What the attack added, {GAIN} times magnified; grey means unchanged",
-        "title": f"{wording.percent(share)} of the pixels changed; L2 length {np.linalg.norm(moved / 255.0):.2f}.",
-        "lead": f"What {_steps_text(step)} added: at most",
-        "answer": f"{int(moved.max())}/255",
+    alt = f"What the attack added, {GAIN} times magnified; grey means unchanged"
+    share = wording.percent(float((moved.max(axis=2) > 0).mean()))
+    return _picture(pixels, alt, f"What {_steps_text(step)} added: at most", f"{int(moved.max())}/255") | {
+        "title": f"{share} of the pixels changed; L2 length {np.linalg.norm(moved / 255.0):.2f}."
     }
 
 
@@ -116,19 +103,16 @@ def _steps_text(step: int) -> str:
     return "1 step" if step == 1 else f"{step} steps"
 
 
-def _attacked_part(run: Run, step: int, last: int) -> dict[str, Any]:
-    assert run.attack is not None
-    said = run.attacked.verdicts["clip"]
-    label = said.label
+def _attacked_part(run: Run, attack: AttackTrace, step: int) -> dict[str, Any]:
+    said, last = run.attacked.verdicts["clip"], last_step(run)
     heading = wording.heading_attacked(run)
     if step != last:
         lead = f"After {_steps_text(step)} of {last} the model says:"
-        heading = wording.Headline(lead, run.class_prompts.names[label], ".")
-    return asdict(heading) | {
-        "src": png_uri(run.attack.frames[step]),
-        "alt": f"The picture after {_steps_text(step)} of the attack",
-        "share": wording.percent(said.probability[label]),
-        "fooled": run.label_given and label != run.label,
+        heading = wording.headline(lead, run.class_prompts.names[said.label], ".")
+    alt = f"The picture after {_steps_text(step)} of the attack"
+    return _picture(attack.frames[step], alt, **heading) | {
+        "share": wording.percent(said.probability[said.label]),
+        "fooled": run.label_given and said.label != run.label,
         "file": f"attacked-step-{step}-of-{last}.png",
     }
 

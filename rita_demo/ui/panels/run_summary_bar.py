@@ -16,37 +16,31 @@ def summary_bar(session: Session) -> str:
     """HTML: the clean picture, the perturbation, the attacked picture, and the answers on both."""
     run = session.displayed_run
     if run is None:
-        return "<p class='empty'>Nothing to look into yet: run a picture on the first tab.</p>"
-    parts = [_side_html(run, "clean")]
+        return "<p class='empty'>There is no run yet: run a picture on the first tab.</p>"
+    parts = _side_html(run, "clean")
     if run.attack is not None:
-        parts += [_perturbation_html(run), _side_html(run, "attacked")]
-    return f"<div class='thread'>{''.join(parts)}</div>"
+        # the middle of the perturbation, not scaled down: that would average it to grey
+        before, after = run.clean.picture.pixels, run.attacked.picture.pixels
+        edge = max((min(before.shape[:2]) - PIXELS) // 2, 0)
+        part = slice(edge, edge + PIXELS)
+        pixels = magnified_perturbation(before[part, part], after[part, part])
+        alt = "What the attack added, 20 times magnified, a part of it"
+        parts += f"<div class='added'><img src='{jpeg_uri(pixels)}' alt='{alt}' width='64' height='64'></div>"
+        parts += _side_html(run, "attacked")
+    return f"<div class='thread'>{parts}</div>"
 
 
 def _side_html(run: Run, side: str) -> str:
     one: ImageResult = getattr(run, side)
     said, step = "", wording.step_suffix(run) if side == "attacked" else ""
     for name, verdict in one.verdicts.items():
-        right = verdict.label == run.label
-        mark = "✓" if right else "✗"
+        kind, mark = ("right", "✓") if verdict.label == run.label else ("wrong", "✗")
         said += (
-            f"<span class='{'right' if right else 'wrong'}'>{escape(DEFENCES[name].title)}: <b>"
+            f"<span class='{kind}'>{escape(DEFENCES[name].title)}: <b>"
             f"{escape(run.class_prompts.names[verdict.label])}</b> "
             f"{wording.percent(verdict.probability[verdict.label])} <span aria-hidden='true'>{mark}</span></span>"
         )
     return (
         f"<div class='{side}'><img src='{jpeg_uri(one.picture.pixels, PIXELS)}' alt='The {side} picture' "
         f"width='64' height='64'><p><span class='kind'>{side}{step}</span>{said}</p></div>"
-    )
-
-
-def _perturbation_html(run: Run) -> str:
-    """The middle of the perturbation, magnified, not scaled down: that would average it to grey."""
-    before, after = run.clean.picture.pixels, run.attacked.picture.pixels
-    edge = max((min(before.shape[:2]) - PIXELS) // 2, 0)
-    part = slice(edge, edge + PIXELS)
-    pixels = magnified_perturbation(before[part, part], after[part, part])
-    return (
-        f"<div class='added'><img src='{jpeg_uri(pixels)}' alt='What the attack added, 20 times "
-        "magnified, a part of it' width='64' height='64'></div>"
     )

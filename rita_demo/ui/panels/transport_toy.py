@@ -6,9 +6,8 @@ A crop can be dragged; the browser then computes distances, plans and costs (``s
 from pathlib import Path
 from typing import Any
 
-from rita_demo.analysis.crop_field import SmallTransport, rival_class, small_transport
-from rita_demo.plots.labels import printable, truncated
-from rita_demo.records import Run
+from rita_demo.analysis.crop_field import rival_class, small_transport
+from rita_demo.plots.labels import truncated
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import jpeg_uri
@@ -23,7 +22,7 @@ THUMBNAIL = 48  # pixels
 _TEMPLATE = """<div class="toy" role="group" aria-label="A small transport plan"><p class="about lead"></p>
 <div class="tool" hidden><div><svg class="drawing" role="group" aria-label="Crops as dots, sentences as squares, the plan as arrows"></svg>
 <div class="controls"><label class="lambda"><span>each goes to the nearest</span>
-<input type="range" min="-3" max="1" step="0.05" aria-label="λ, from each goes to the nearest to everything everywhere">
+<input type="range" min="-3" max="1" step="0.05" aria-label="Regularisation, from each goes to the nearest to everything everywhere">
 <span>everything everywhere</span><output></output></label>
 <label class="partial"><input type="checkbox"><span></span></label>
 <button type="button" class="plain-button">Put the dots back</button></div>
@@ -52,10 +51,7 @@ MADE_UP: dict[str, Any] = {
 class TransportToy(JsonWidget):
     """Value: a dict as :func:`toy_value` or :data:`MADE_UP`, or None. The script inserts text as text."""
 
-    def __init__(self, value: dict[str, Any] | None = None, **html: Any) -> None:
-        super().__init__(
-            value, html_template=_TEMPLATE, css_template=CSS, js_on_load=SCRIPT, apply_default_css=False, **html
-        )
+    template, script, css = _TEMPLATE, SCRIPT, CSS
 
 
 def toy_value(session: Session) -> dict[str, Any] | None:
@@ -63,25 +59,27 @@ def toy_value(session: Session) -> dict[str, Any] | None:
     run = session.run_at_step
     if run is None or session.run is None:
         return None
-    side = session.selection.side
+    side, prompts = session.selection.side, run.class_prompts
     small = small_transport(run, getattr(run, side), rival_class(session.run))  # the same at every step
-    names = [truncated(printable(run.class_prompts.names[k]), 24) for k in small.classes]
-    crops = session.crops_of(side)
-    views = [int(n) for n in small.views]
+    crops, count = session.crops_of(side), len(run.attacked.encoded_views.features)
+    which = f"the {side} picture{wording.step_suffix(run)}" if run.attack else "this picture"
+    answer = prompts.names[getattr(run, side).verdicts["rita"].label]
     return {
-        "about": _about(run, side, small),
-        "classes": names,
+        "about": f"{len(small.views)} of the {count} crops of {which}: those that fit {prompts.names[small.classes[1]]} best, "
+        f"middling and worst. All {count} together say {answer}. Drag a dot, or move it with the arrow keys. Each crop gives "
+        "the same share, and each sentence takes the same.",
+        "classes": [truncated(prompts.names[k], 24) for k in small.classes],
         "crops": [
             {
                 "name": "whole picture" if n == 0 else f"crop {n}",
                 "at": small.crop_at[i].tolist(),
                 "src": "" if crops is None else jpeg_uri(crops[n], THUMBNAIL),
             }
-            for i, n in enumerate(views)
+            for i, n in enumerate(small.views.tolist())
         ],
         "sentences": [
             [
-                {"text": truncated(run.class_prompts.prompts[k][m], 40), "at": small.sentence_at[c, i].tolist()}
+                {"text": truncated(prompts.prompts[k][m], 40), "at": small.sentence_at[c, i].tolist()}
                 for i, m in enumerate(small.atoms[c])
             ]
             for c, k in enumerate(small.classes)
@@ -90,14 +88,3 @@ def toy_value(session: Session) -> dict[str, Any] | None:
         "lambda": run.settings.entropy_weight,
         "mass": run.settings.transported_mass,
     }
-
-
-def _about(run: Run, side: str, small: SmallTransport) -> str:
-    rita = run.class_prompts.names[getattr(run, side).verdicts["rita"].label]
-    count = len(run.attacked.encoded_views.features)
-    which = f"the {side} picture{wording.step_suffix(run)}" if run.attack else "this picture"
-    return (
-        f"{len(small.views)} of the {count} crops of {which}: those that fit {run.class_prompts.names[small.classes[1]]} "
-        f"best, middling and worst. All {count} together say {rita}. Drag a dot, or move it with the arrow keys. Each crop "
-        f"gives the same share, and each sentence takes the same."
-    )

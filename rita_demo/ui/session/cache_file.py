@@ -26,6 +26,7 @@ MAX_HEADER_BYTES = 4 << 20
 MAX_LOGGED_EVENTS = 64  # views of one moment in the exported log
 MAX_PICTURES = 1 << 31
 FORMAT = "rita-demo memory 1"
+TOO_LARGE = f"This file is larger than any memory of this page ({MAX_FILE_BYTES >> 20} MB)."
 RETRY_HINT = "Export it again, or choose another file."
 #: array -> (dtype in the file, shape after the first axis; "D" is the model's width)
 ARRAYS: dict[str, tuple[str, tuple[int | str, ...]]] = {
@@ -43,61 +44,51 @@ class CacheFileError(DemoError):
     """The file is not a valid cache."""
 
 
+def _require(holds: object, sentence: str, hint: str = RETRY_HINT) -> None:
+    if not holds:
+        raise CacheFileError(sentence, hint)
+
+
 def describe(
     snapshot: CacheSnapshot, model: str, settings: Settings, entries: Sequence[HistoryEntry]
 ) -> dict[str, Any]:
     """The metadata of a cache: model, class names, the settings of the run on screen, and the log up to the exported
     moment."""
-    return {
-        "format": FORMAT,
-        "model": model,
-        "key": snapshot.key,
-        "names": list(snapshot.names),
-        "slots": snapshot.slots,
-        "width": snapshot.width,
-        "pictures": snapshot.pictures,
-        "settings": settings.as_dict(),
-        "log": [
+    log = []
+    for entry in entries:
+        entered = [
             {
-                "title": entry.title,
-                "held": entry.snapshot.count,
-                "entered": [
-                    {
-                        "class": entry.snapshot.names[e.label],
-                        "slot": e.slot,
-                        "view": e.view,
-                        "entropy": e.entropy,
-                        "replaced_entropy": e.replaced_entropy,
-                        "replaced_picture": e.replaced_born,
-                    }
-                    for e in entry.events[:MAX_LOGGED_EVENTS]
-                ],
+                "class": entry.snapshot.names[e.label],
+                "slot": e.slot,
+                "view": e.view,
+                "entropy": e.entropy,
+                "replaced_entropy": e.replaced_entropy,
+                "replaced_picture": e.replaced_born,
             }
-            for entry in entries
-        ],
-    }
+            for e in entry.events[:MAX_LOGGED_EVENTS]
+        ]
+        log.append({"title": entry.title, "held": entry.snapshot.count, "entered": entered})
+    about = {"format": FORMAT, "model": model, "key": snapshot.key, "names": list(snapshot.names)}
+    sizes = {name: getattr(snapshot, name) for name in ("slots", "width", "pictures")}
+    return about | sizes | {"settings": settings.as_dict(), "log": log}
 
 
 def to_json(snapshot: CacheSnapshot, metadata: dict[str, Any]) -> bytes:
     """A cache as JSON for other programs: the metadata, and every item without its feature. ``entropy`` is in nats,
     ``picture`` counts from 0 in the order of the log, ``r`` is |sum of a class's features| / count. It cannot be
     imported: only the safetensors file has the features."""
-    classes = {
-        snapshot.names[k]: {
-            "r": round(resultant_length(np.stack([i.feature for i in items])), 6),
-            "items": [
-                {"slot": j, "entropy": i.entropy, "picture": i.born, "view": i.view} for j, i in enumerate(items)
-            ],
-        }
-        for k, items in sorted(snapshot.items_by_class.items())
-    }
-    return json.dumps(metadata | {"held": classes}, indent=1, ensure_ascii=False).encode()
+    held = {}
+    for k, items in sorted(snapshot.items_by_class.items()):
+        rows = [{"slot": j, "entropy": i.entropy, "picture": i.born, "view": i.view} for j, i in enumerate(items)]
+        r = round(resultant_length(np.stack([i.feature for i in items])), 6)
+        held[snapshot.names[k]] = {"r": r, "items": rows}
+    return json.dumps(metadata | {"held": held}, indent=1, ensure_ascii=False).encode()
 
 
 def pack(snapshot: CacheSnapshot, metadata: dict[str, Any]) -> bytes:
     """A cache as a safetensors file; its metadata entry ``rita`` is ``metadata`` as JSON."""
     rows = [(k, item) for k, items in sorted(snapshot.items_by_class.items()) for item in items]
-    nothing = np.zeros((THUMBNAIL_SIZE, THUMBNAIL_SIZE, 3), np.uint8)
+    edge, nothing = THUMBNAIL_SIZE, np.zeros((THUMBNAIL_SIZE, THUMBNAIL_SIZE, 3), np.uint8)
     thumbs = [nothing if i.thumbnail is None else i.thumbnail for _, i in rows]
     arrays: dict[str, np.ndarray] = {
         "feature": np.array([i.feature for _, i in rows], np.float32).reshape(-1, snapshot.width),
@@ -105,7 +96,7 @@ def pack(snapshot: CacheSnapshot, metadata: dict[str, Any]) -> bytes:
         "label": np.array([k for k, _ in rows], np.int64),
         "born": np.array([i.born for _, i in rows], np.int64),
         "view": np.array([i.view for _, i in rows], np.int64),
-        "thumb": np.array(thumbs, np.uint8).reshape(-1, THUMBNAIL_SIZE, THUMBNAIL_SIZE, 3),
+        "thumb": np.array(thumbs, np.uint8).reshape(-1, edge, edge, 3),
         "has_thumb": np.array([i.thumbnail is not None for _, i in rows], np.uint8),
     }
     return save(arrays, {"rita": json.dumps(metadata)})
@@ -113,23 +104,18 @@ def pack(snapshot: CacheSnapshot, metadata: dict[str, Any]) -> bytes:
 
 def read_file(path: Path) -> bytes:
     """A file's bytes, if it is small enough to be a cache."""
-    if path.stat().st_size > MAX_FILE_BYTES:
-        raise CacheFileError(
-            f"This file is larger than any memory of this page ({MAX_FILE_BYTES >> 20} MB).", RETRY_HINT
-        )
+    _require(path.stat().st_size <= MAX_FILE_BYTES, TOO_LARGE)
     return path.read_bytes()
 
 
 def unpack(data: bytes, class_prompts: ClassPrompts, model: str) -> CacheSnapshot:
     """A cache from a file, checked against the model and the classes in use. Raises CacheFileError: one sentence on the
     first thing that is wrong."""
-    if len(data) > MAX_FILE_BYTES:
-        raise CacheFileError("This file is larger than any memory of this page.", RETRY_HINT)
-    if len(data) < 10:
-        raise CacheFileError("This file is too short to be a memory.", RETRY_HINT)
+    _require(len(data) <= MAX_FILE_BYTES, TOO_LARGE)
+    _require(len(data) >= 10, "This file is too short to be a memory.")
     (length,) = struct.unpack("<Q", data[:8])
-    if length > min(MAX_HEADER_BYTES, len(data) - 8):
-        raise CacheFileError("This is not a safetensors file, or it is truncated: its header does not fit.", RETRY_HINT)
+    fits = length <= min(MAX_HEADER_BYTES, len(data) - 8)
+    _require(fits, "This is not a safetensors file, or it is truncated: its header does not fit.")
     try:
         header = json.loads(data[8 : 8 + length])
         about = _metadata(header, class_prompts, model)
@@ -141,61 +127,53 @@ def unpack(data: bytes, class_prompts: ClassPrompts, model: str) -> CacheSnapsho
 
 def _metadata(header: dict[str, Any], class_prompts: ClassPrompts, model: str) -> dict[str, Any]:
     about = json.loads(header.get("__metadata__", {}).get("rita", "null"))
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise CacheFileError("This safetensors file is not a memory of this page.", RETRY_HINT)
-    if about.get("model") != model:
-        raise CacheFileError(
-            f"This memory belongs to another model ({str(about.get('model'))[:60]}); in use is {model}.",
-            "Choose that model first, then run a picture.",
-        )
-    if about.get("names") != list(class_prompts.names) or about.get("key") != class_prompts.key:
-        raise CacheFileError(
-            "This memory belongs to other class names than those in use.",
-            "Run a picture with the class names it was made with, then import it.",
-        )
+    ours = isinstance(about, dict) and about.get("format") == FORMAT
+    _require(ours, "This safetensors file is not a memory of this page.")
+    other = f"This memory belongs to another model ({str(about.get('model'))[:60]}); in use is {model}."
+    _require(about.get("model") == model, other, "Choose that model first, then run a picture.")
+    _require(
+        about.get("names") == list(class_prompts.names) and about.get("key") == class_prompts.key,
+        "This memory belongs to other class names than those in use.",
+        "Run a picture with the class names it was made with, then import it.",
+    )
     for name, low, high in (("slots", 1, int(SETTINGS["slots"].high)), ("pictures", 0, MAX_PICTURES - 1)):
         value = about.get(name)
-        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise CacheFileError(f"This memory was changed: its {name} is not a number it can be.", RETRY_HINT)
-    if about.get("width") != class_prompts.features.shape[-1]:
-        raise CacheFileError("This memory's features have another width than the model's.", RETRY_HINT)
+        valid = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+        _require(valid, f"This memory was changed: its {name} is not a number it can be.")
+    same_width = about.get("width") == class_prompts.features.shape[-1]
+    _require(same_width, "This memory's features have another width than the model's.")
     return about
 
 
 def _check_arrays(header: dict[str, Any], width: int) -> None:
     """Check names, dtypes and shapes of the arrays before any of them is read."""
-    if set(header) != {*ARRAYS, "__metadata__"}:
-        raise CacheFileError("This memory was changed: arrays are missing or added.", RETRY_HINT)
+    _require(set(header) == {*ARRAYS, "__metadata__"}, "This memory was changed: arrays are missing or added.")
     rows = {header[name]["shape"][0] for name in ARRAYS}
     for name, (kind, rest) in ARRAYS.items():
-        wanted = [width if size == "D" else size for size in rest]
-        if header[name]["dtype"] != kind or header[name]["shape"][1:] != wanted or len(rows) != 1:
-            raise CacheFileError(f"This memory was changed: {name} has another kind or shape.", RETRY_HINT)
+        shape = [width if size == "D" else size for size in rest]
+        same = header[name]["dtype"] == kind and header[name]["shape"][1:] == shape and len(rows) == 1
+        _require(same, f"This memory was changed: {name} has another kind or shape.")
 
 
 def _snapshot(arrays: dict[str, np.ndarray], metadata: dict[str, Any], class_prompts: ClassPrompts) -> CacheSnapshot:
-    K, slots = len(class_prompts.names), metadata["slots"]
-    length = np.linalg.norm(arrays["feature"].astype(np.float64), axis=1)
-    entropy, label = arrays["entropy"].astype(np.float64), arrays["label"]
+    K, slots, pictures, feature = len(class_prompts.names), metadata["slots"], metadata["pictures"], arrays["feature"]
+    entropy, label, born, view = (arrays[name] for name in ("entropy", "label", "born", "view"))
+    length, most = np.linalg.norm(feature.astype(np.float64), axis=1), math.log(K) + 1e-3
     checks: tuple[tuple[str, Callable[[], Any]], ...] = (
-        ("a feature is not finite", lambda: np.isfinite(arrays["feature"])),
+        ("a feature is not finite", lambda: np.isfinite(feature)),
         ("a feature is not of unit length", lambda: np.abs(length - 1) < 1e-3),
-        (
-            "an entropy is not between 0 and log K",
-            lambda: np.isfinite(entropy) & (entropy >= -1e-4) & (entropy <= math.log(K) + 1e-3),
-        ),
+        ("an entropy is not between 0 and log K", lambda: (entropy >= -1e-4) & (entropy <= most)),
         ("a class is not in the list", lambda: (label >= 0) & (label < K)),
         ("a class holds more than its places", lambda: np.bincount(label, minlength=K) <= slots),
-        ("an item is older than the memory", lambda: (arrays["born"] >= 0) & (arrays["born"] < metadata["pictures"])),
-        ("a view has no number", lambda: (arrays["view"] >= 0) & (arrays["view"] < 1 << 16)),
+        ("an item is older than the memory", lambda: (born >= 0) & (born < pictures)),
+        ("a view has no number", lambda: (view >= 0) & (view < 1 << 16)),
         ("a mark is neither 0 nor 1", lambda: arrays["has_thumb"] <= 1),
     )
     for sentence, holds in checks:
-        if not np.all(holds()):
-            raise CacheFileError(f"This memory was changed: {sentence}.", RETRY_HINT)
+        _require(np.all(holds()), f"This memory was changed: {sentence}.")
     items: dict[int, tuple[CacheItem, ...]] = {}
     for row, k in enumerate(label.tolist()):
         thumbnail = arrays["thumb"][row].copy() if arrays["has_thumb"][row] else None
-        feature, born, view = arrays["feature"][row].copy(), int(arrays["born"][row]), int(arrays["view"][row])
-        items[k] = (*items.get(k, ()), CacheItem(feature, float(arrays["entropy"][row]), born, view, thumbnail))
-    return CacheSnapshot(class_prompts.key, class_prompts.names, slots, metadata["width"], metadata["pictures"], items)
+        item = CacheItem(feature[row].copy(), float(entropy[row]), int(born[row]), int(view[row]), thumbnail)
+        items[k] = (*items.get(k, ()), item)
+    return CacheSnapshot(class_prompts.key, class_prompts.names, slots, metadata["width"], pictures, items)

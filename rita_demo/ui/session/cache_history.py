@@ -56,8 +56,9 @@ class CacheSnapshot:
 
     def find(self, item: CacheItem | None) -> tuple[int, int] | None:
         """Class and slot of an item, or None if it is not here."""
-        places = ((k, j) for k, items in self.items_by_class.items() for j, one in enumerate(items) if one is item)
-        return next(places, None)
+        return next(
+            ((k, j) for k, items in self.items_by_class.items() for j, one in enumerate(items) if one is item), None
+        )
 
     def without_items(self, item_ids: set[int]) -> CacheSnapshot:
         """Without the items of these ids (``id(item)``); later items of a class move up."""
@@ -166,33 +167,23 @@ def snapshot_of(
 ) -> CacheSnapshot:
     """A state as a snapshot. Items that ``earlier`` has are the same objects; new ones are of the latest picture: they get
     a thumbnail from ``crops`` (N, s, s, 3), its views, its name ``picture`` and its true class ``truth``."""
-    items: dict[int, tuple[CacheItem, ...]] = {}
+    old = {} if earlier is None else earlier.items_by_class
+    known = {(k, i.born, i.view, i.entropy, i.feature.tobytes()): i for k, items in old.items() for i in items}
+    found: dict[int, list[CacheItem]] = {}
     for k in np.flatnonzero(np.asarray(state.count)).tolist():
-        known = () if earlier is None else earlier.items_by_class.get(k, ())
-        items[k] = tuple(_cache_item(state, k, j, known, crops, picture, truth) for j in range(int(state.count[k])))
+        for slot in range(int(state.count[k])):
+            feature, entropy = np.array(state.features[k, slot], np.float32), float(state.entropy[k, slot])
+            born, view = int(state.born[k, slot]), int(state.view[k, slot])
+            item = known.get((k, born, view, entropy, feature.tobytes()))
+            if item is None:
+                item = CacheItem(feature, entropy, born, view)
+                if born == state.pictures - 1:
+                    crop = small_crop(crops[view]) if crops is not None and 0 <= view < len(crops) else None
+                    item = replace(item, thumbnail=crop, picture=picture, truth=truth)
+            found.setdefault(k, []).append(item)
     _, J, D = state.features.shape
+    items = {k: tuple(listed) for k, listed in found.items()}
     return CacheSnapshot(state.key, tuple(names), J, D, int(state.pictures), items)
-
-
-def _cache_item(
-    state: CacheState,
-    k: int,
-    slot: int,
-    earlier: tuple[CacheItem, ...],
-    crops: np.ndarray | None,
-    picture: str,
-    truth: str,
-) -> CacheItem:
-    feature, view = np.array(state.features[k, slot], np.float32), int(state.view[k, slot])
-    new = CacheItem(feature, float(state.entropy[k, slot]), int(state.born[k, slot]), view)
-    for item in earlier:
-        same = (item.entropy, item.born, item.view) == (new.entropy, new.born, view)
-        if same and np.array_equal(item.feature, feature):
-            return item
-    if new.born != state.pictures - 1:
-        return new
-    crop = small_crop(crops[view]) if crops is not None and 0 <= view < len(crops) else None
-    return replace(new, thumbnail=crop, picture=picture, truth=truth)
 
 
 def small_crop(pixels: np.ndarray, box: tuple[float, ...] = (0, 0, 1, 1)) -> np.ndarray:

@@ -82,16 +82,8 @@ def parse_request(form: Mapping[str, Any], chosen: AttackDefendState, side: int,
         picture, sample, title = one.load(square=settings.square, side=side), one.key, one.title
     else:
         raise PictureError("There is no picture yet.", "Choose a sample or upload your own.")
-    return RunRequest(
-        picture=picture,
-        names=names,
-        settings=settings,
-        label=class_of(names, form.get("truth")),
-        target=class_of(names, form.get("target")) if attack else None,
-        title=title,
-        sample=sample,
-        methods=methods_of(form),
-    )
+    label, target = class_of(names, form.get("truth")), class_of(names, form.get("target")) if attack else None
+    return RunRequest(picture, names, settings, label, target, title, sample, methods_of(form))
 
 
 def form_values(run: Run) -> dict[str, Any]:

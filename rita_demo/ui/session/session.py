@@ -219,9 +219,8 @@ class Session:
     @property
     def attacked_by_step(self) -> tuple[ImageResult, ...]:
         """The attacked picture's result at every stored step, the delivered one last."""
-        if self.run is None:
-            return ()
-        return (*(result.image_result for result in self.attack_steps), self.run.attacked)
+        delivered = () if self.run is None else (self.run.attacked,)
+        return (*(result.image_result for result in self.attack_steps), *delivered)
 
     def selected_class_in(self, names: Sequence[str]) -> int | None:
         """The selected class as another list of ``names`` numbers it; None if the list does not have it."""
@@ -282,28 +281,15 @@ class Session:
     def size_bytes(self) -> int:
         """Bytes that only this visitor needs. Called from other threads: each field may change meanwhile, and is read
         once."""
-        empty, cached = self.memory.empty_cache_result, self.memory.cache_result
-        shown = (self.run, self.attack_steps, self.crops, self.budget_variants)
-        own = (
-            () if self.same_picture(self.shared_run) else shown,
-            self.attack_defend.view_seed_results,
-            self.history,
-            empty[1] if empty else None,
-            cached[2] if cached else None,
-            self.inside.what_if.run,
-            self.inside.pinned,
-            self.arena and (self.arena.towers, None if self.same_picture(self.arena.run) else self.arena.run),
-            self.stream.trajectory,
-            self.figures,
-        )
-        image_caches = (self.image_cache, *(v.image_cache for v in tuple(self.budget_variants.values())))
-        parts = [part for cache in image_caches for part in tuple(cache.values())]
-        text = sum(len(part.get("src") or "") for part in parts) + sum(map(len, self.stream.thumbnails.values()))
-        return len(self.attack_defend.source or b"") + text + array_bytes(own)
+        shared, known = {"shared_run"}, set[Any]()
+        if self.same_picture(self.shared_run):
+            shared |= {"run", "attack_steps", "crops", "budget_variants"}
+            array_bytes(self.shared_run, known)  # other results may refer to it
+        return array_bytes([getattr(self, one.name) for one in fields(self) if one.name not in shared], known)
 
 
 def array_bytes(value: Any, seen: set[Any] | None = None) -> int:
-    """Bytes of the arrays inside a record; memory that several of them share is counted once."""
+    """Bytes of the arrays, files and pictures (long strings) inside a record; what they share is counted once."""
     seen = set() if seen is None else seen
     array = isinstance(value, np.ndarray)
     name = (value.ctypes.data, value.nbytes) if array else id(value)
@@ -312,6 +298,8 @@ def array_bytes(value: Any, seen: set[Any] | None = None) -> int:
     seen.add(name)
     if array:
         return value.nbytes
+    if isinstance(value, str | bytes):
+        return len(value) if len(value) > 500 else 0
     if is_dataclass(value) and not isinstance(value, type):
         return sum(array_bytes(getattr(value, f.name), seen) for f in fields(value))
     if isinstance(value, dict):

@@ -26,14 +26,14 @@ function follow() {
 }
 
 button.addEventListener("click", async () => {
-  if (!props.value) said.textContent = "This picture is none of the samples: it stays here, and there is no link to it.";
+  if (!props.value) said.textContent = "An uploaded picture has no link.";
   else {
     follow();
     try {
       await navigator.clipboard.writeText(location.href);
       said.textContent = "The link is copied. It starts from an empty memory; what-ifs are not part of it.";
     } catch {
-      said.textContent = "The link stands in the address bar; copy it from there.";
+      said.textContent = "Copy the link from the address bar.";
     }
   }
   setTimeout(() => (said.textContent = ""), 6000);

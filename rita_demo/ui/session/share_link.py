@@ -78,8 +78,7 @@ def parse_link(params: Mapping[str, str]) -> ShareLink | None:
     if unknown:
         raise SettingError(f"This link has an unknown part: {unknown[0][:40]!r}.", BROKEN_LINK_HINT)
     one = samples.sample(given.get("sample", ""))
-    form = RECOMMENDED.every_value() | {k: v for k, v in given.items() if k in SETTINGS}
-    form = settings_from(form).every_value()
+    form = settings_from(given).every_value()
     listed = given.get("classes", one.vocabulary or ",".join(one.names))
     known = listed in vocabularies.VOCABULARIES
     form |= {
@@ -120,11 +119,4 @@ class ShareButton(HtmlWidget):
     """Keeps the address bar at the state on screen; a click copies it. Its value is the query string; "" means that
     what is on screen has no link."""
 
-    def __init__(self, **html: Any) -> None:
-        super().__init__(
-            "",
-            html_template="<button type='button' class='quiet-button'>Share</button><span role='status'></span>",
-            js_on_load=SCRIPT,
-            apply_default_css=False,
-            **html,
-        )
+    template, script = "<button type='button' class='quiet-button'>Share</button><span role='status'></span>", SCRIPT

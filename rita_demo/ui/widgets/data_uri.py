@@ -2,6 +2,7 @@
 
 import base64
 import io
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -9,9 +10,7 @@ from PIL import Image
 
 def png_uri(pixels: np.ndarray) -> str:
     """(H, W, 3) uint8 -> a PNG as data URI, lossless; little compressed, for speed."""
-    buffer = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(pixels)).save(buffer, "PNG", compress_level=1)
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+    return _uri(Image.fromarray(np.ascontiguousarray(pixels)), "png", compress_level=1)
 
 
 def jpeg_uri(pixels: np.ndarray, side: int | None = None, quality: int = 85) -> str:
@@ -19,9 +18,13 @@ def jpeg_uri(pixels: np.ndarray, side: int | None = None, quality: int = 85) -> 
     image = Image.fromarray(np.ascontiguousarray(pixels))
     if side is not None and image.width > side:
         image = image.resize((side, round(side * image.height / image.width)), Image.Resampling.LANCZOS)
+    return _uri(image, "jpeg", quality=quality)
+
+
+def _uri(image: Image.Image, kind: str, **options: Any) -> str:
     buffer = io.BytesIO()
-    image.save(buffer, "JPEG", quality=quality)
-    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
+    image.save(buffer, kind, **options)
+    return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
 def thumbnail_html(pixels: np.ndarray | None) -> str:

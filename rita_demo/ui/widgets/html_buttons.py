@@ -9,8 +9,6 @@ from typing import Any
 
 import gradio as gr
 
-from rita_demo.ui.widgets.plotly_view import event_data
-
 CLICK_SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _DOWNLOAD_SCRIPT = """
 watch('value', () => {
@@ -23,20 +21,31 @@ watch('value', () => {
 
 
 class HtmlWidget(gr.HTML):
-    """``gr.HTML`` under another class name."""
+    """``gr.HTML`` with a ``template``, a ``script`` and a style sheet ``css``, without Gradio's styles. What a browser
+    sends back is not read."""
+
+    template, script, css = "${value}", "", ""
+
+    def __init__(self, value: Any = "", **html: Any) -> None:
+        own = {"html_template": self.template, "js_on_load": self.script, "css_template": self.css}
+        super().__init__(value, **own | {"apply_default_css": False} | html)
+        # Gradio reads properties back as attributes. A missing one whose name is quoted in the script would count as an
+        # event, and the whole page would be copied per visit.
+        for name, prop in self.props.items():
+            setattr(self, name, prop)
+
+    def preprocess(self, payload: Any) -> None:
+        return None
 
     def get_block_name(self) -> str:
         return "html"
 
 
 class JsonWidget(HtmlWidget):
-    """A widget whose script gets its value, a dict or None, as one JSON string. What a browser sends back is not read."""
+    """A widget whose script gets its value, a dict or None, as one JSON string."""
 
     def postprocess(self, value: Any) -> str | None:
         return value if value is None or isinstance(value, str) else json.dumps(value)
-
-    def preprocess(self, payload: Any) -> None:
-        return None
 
 
 class HtmlButtons(HtmlWidget):
@@ -44,7 +53,7 @@ class HtmlButtons(HtmlWidget):
     one button has ``tabindex="0"`` and the others ``"-1"``, the arrow keys move between them."""
 
     def __init__(self, value: str = "", *, more_script: str = "", **html: Any) -> None:
-        super().__init__(value, js_on_load=CLICK_SCRIPT + more_script, apply_default_css=False, **html)
+        super().__init__(value, js_on_load=CLICK_SCRIPT + more_script, **html)
 
 
 class DownloadButtons(HtmlButtons):
@@ -62,6 +71,12 @@ class DownloadButtons(HtmlButtons):
         super().__init__(html_template=buttons, more_script=_DOWNLOAD_SCRIPT, **html)
 
 
+def event_data(event: Any) -> dict[Any, Any]:
+    """What a client sent with an event, untrusted; {} if that is no JSON object."""
+    raw = getattr(event, "_data", event)
+    return raw if isinstance(raw, dict) else {}
+
+
 def clicked_format(event: Any, kinds: Iterable[str]) -> str:
     """One of ``kinds`` that an untrusted event names; the first if it names none."""
     kind, known = event_data(event).get("kind"), tuple(kinds)
@@ -72,5 +87,4 @@ def download_value(name: str, data: bytes, number: int) -> str:
     """The value of :class:`DownloadButtons` that saves ``data``. ``number`` differs each time: the browser would not
     notice the same value again."""
     code = base64.b64encode(data).decode()
-    address = f"data:application/octet-stream;n={number};base64,{code}"
-    return json.dumps({"name": name, "address": address})
+    return json.dumps({"name": name, "address": f"data:application/octet-stream;n={number};base64,{code}"})

@@ -143,26 +143,17 @@ function paint() {
 // Plotly gives arrays as typed arrays or single numbers; send plain arrays, which the server checks.
 const listed = (v) => (v === undefined || v === null ? [] : Array.isArray(v) ? v : ArrayBuffer.isView(v) ? [...v] : [v]);
 
-function payload(point) {
-  const n = point.pointNumber ?? point.pointIndex ?? 0;
-  return {
-    curve: point.curveNumber,
-    index: Array.isArray(n) ? n[n.length - 1] : n,
-    x: point.x ?? null,
-    y: point.y ?? null,
-    data: listed(point.customdata).slice(0, 8),
-  };
-}
+const payload = (customdata) => ({ data: listed(customdata).slice(0, 8) });
 
 function listen() {
   forPointers();
   if (plot.dataset.listening) return;
   plot.dataset.listening = "yes";
-  plot.on("plotly_click", (e) => e.points?.length && trigger("click", payload(e.points[0])));
+  plot.on("plotly_click", (e) => e.points?.length && trigger("click", payload(e.points[0].customdata)));
   let over = "";
   plot.on("plotly_hover", (e) => {
-    const now = e.points?.length ? payload(e.points[0]) : null;
-    const key = JSON.stringify(now && now.data);
+    const now = e.points?.length ? payload(e.points[0].customdata) : null;
+    const key = JSON.stringify(now);
     if (now && key !== over) trigger("hover", now);
     over = key;
   });
@@ -221,8 +212,7 @@ figure.addEventListener("keydown", (e) => {
     show(all[cursor]);
     e.preventDefault();
   } else if (e.key === "Enter" && all[cursor]) {
-    const { curve, i, data } = all[cursor];
-    trigger("click", { curve, index: i, x: null, y: null, data: listed(data).slice(0, 8) });
+    trigger("click", payload(all[cursor].data));
     e.preventDefault();
   } else if ((e.key === "s" || e.key === "p") && !e.ctrlKey && !e.metaKey && !e.altKey) {
     save(e.key === "s" ? "svg" : "png");

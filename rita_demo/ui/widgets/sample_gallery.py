@@ -8,11 +8,17 @@ from rita_demo.data import samples, shipped_results
 from rita_demo.records import SampleOutcome
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.widgets.data_uri import jpeg_uri
-from rita_demo.ui.widgets.plotly_view import event_data
+from rita_demo.ui.widgets.html_buttons import event_data
 
 THUMBNAIL_SIZE = 96  # pixels
-OUTCOME_MARKS = {"rescued": "✓", "fails": "✗", "not fooled": "=", "wrong from the start": "–"}
-MARKS_LEGEND = "RITA: ✓ recovers · ✗ fails · – CLIP wrong"
+MARKS_LEGEND = "RITA: ✓ recovers · ✗ fails. CLIP: = not fooled · – wrong"
+#: Outcome -> its mark, and what happens, with the fields of a :class:`SampleOutcome`.
+OUTCOMES = {
+    "rescued": ("✓", "At {0.budget}/255 CLIP says {0.clip_attacked}, RITA {0.rita_attacked}."),
+    "fails": ("✗", "At {0.budget}/255 RITA fails: it says {0.rita_attacked}."),
+    "not fooled": ("=", "At {0.budget}/255 CLIP is not fooled."),
+    "wrong from the start": ("–", "CLIP is wrong from the start: it says {0.clip_clean}."),
+}
 
 
 @cache
@@ -26,21 +32,21 @@ def thumbnail(key: str) -> str | None:
 
 def gallery_html(selected: str | None) -> str:
     buttons = "".join(_button(key, one, key == selected) for key, one in samples.available().items())
-    key = f"<p class='quiet small'>{MARKS_LEGEND}</p>" if _sample_outcomes() else ""
-    return f'<div class="strip" role="group" aria-label="Sample pictures">{buttons}</div>{key}'
+    legend = f"<p class='quiet small'>{MARKS_LEGEND}</p>" if _sample_outcomes() else ""
+    return f'<div class="strip" role="group" aria-label="Sample pictures">{buttons}</div>{legend}'
 
 
 def _button(key: str, one: samples.Sample, pressed: bool) -> str:
-    uri = thumbnail(key)
+    uri, measured, badge, said = thumbnail(key), _sample_outcomes().get(key), "", ""
     if uri is None:
         return ""
-    mark, said = _outcome(key)
-    title = escape(f"{one.title} ({one.credit}). {said}".strip())
-    badge = f'<span class="mark" aria-hidden="true">{mark}</span>' if mark else ""
+    if measured is not None:
+        mark, sentence = OUTCOMES[measured.kind]
+        badge, said = f'<span class="mark" aria-hidden="true">{mark}</span>', f" {sentence.format(measured)}"
+    title, alt = escape(f"{one.title} ({one.credit}).{said}"), escape(f"{one.title}.{said}")
     return (
         f'<button type="button" data-sample="{escape(key)}" aria-pressed="{str(pressed).lower()}" '
-        f'title="{title}"><img src="{uri}" alt="{escape(f"{one.title}. {said}".strip())}" '
-        f'width="56" height="56">{badge}</button>'
+        f'title="{title}"><img src="{uri}" alt="{alt}" width="56" height="56">{badge}</button>'
     )
 
 
@@ -51,21 +57,6 @@ def _sample_outcomes() -> dict[str, SampleOutcome]:
         return shipped_results.sample_outcomes()
     except DemoError:
         return {}
-
-
-def _outcome(key: str) -> tuple[str, str]:
-    """The mark of a sample, and its measured outcome in a sentence."""
-    one = _sample_outcomes().get(key)
-    if one is None:
-        return "", ""
-    attack = f"At {one.budget}/255"
-    said = {
-        "rescued": f"{attack} CLIP says {one.clip_attacked}, RITA {one.rita_attacked}.",
-        "fails": f"{attack} RITA fails: it says {one.rita_attacked}.",
-        "not fooled": f"{attack} CLIP is not fooled.",
-        "wrong from the start": f"CLIP is wrong from the start: it says {one.clip_clean}.",
-    }
-    return OUTCOME_MARKS[one.kind], said[one.kind]
 
 
 def clicked_sample(event: Any) -> samples.Sample | None:

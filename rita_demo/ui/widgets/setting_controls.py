@@ -1,7 +1,6 @@
 """Controls built from ``SETTINGS``, and settings read back from them.
 
-Controls are kept in a dict by the name of their setting, never by position. What a client sends is untrusted:
-``Setting.parse`` checks it.
+Controls are kept by the name of their setting. What a client sends is untrusted: ``Setting.parse`` checks it.
 """
 
 from collections.abc import Mapping
@@ -45,8 +44,6 @@ CHOICE_TEXT = {
     "built_in": "each sentence a prompt",
     "built_in_mean": "their mean as one prompt",
 }
-
-
 PRESET_TITLES = [
     ("recommended", "recommended"),
     ("as in the paper", "paper"),
@@ -96,41 +93,29 @@ def value_html(name: str, settings: Settings) -> str:
 
 def build_control(setting: Setting, **changes: Any) -> Component:
     """The component that fits the setting: checkbox, menu, slider, or a number field where a slider is too coarse."""
-    common: dict[str, Any] = {
-        "label": setting_title(setting),
-        "info": setting.help,
-        "value": setting.default,
-        "elem_id": f"setting-{setting.name}",
-    }
+    low, high, whole = setting.low, setting.high, setting.kind == "int"
+    kind: type[Component] = LenientSlider
+    options: dict[str, Any] = {"minimum": low, "maximum": high, "step": 0.01 if high <= 1 else 0.05}
     if setting.kind == "bool":
-        return gr.Checkbox(**(common | changes))
-    if setting.kind in MENU_KINDS:
-        choices = [(choice_text(c), c) for c in setting.choices]
+        kind, options = gr.Checkbox, {}
+    elif setting.kind in MENU_KINDS:
         free = {"allow_custom_value": True} if setting.kind in FREE_KINDS else {"filterable": False}
-        return gr.Dropdown(**(common | {"choices": choices} | free | changes))
-    low, high = setting.low, setting.high
-    whole = setting.kind == "int"
-    if setting.log or (whole and high - low > MAX_SLIDER_STEPS):
-        return gr.Number(**(common | {"precision": 0 if whole else None, "step": None} | changes))
-    step = 1 if whole else 0.01 if high <= 1 else 0.05
-    return LenientSlider(**(common | {"minimum": low, "maximum": high, "step": step} | changes))
-
-
-def build_group(group: str, skip: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The controls of a group by name, except those in ``skip``."""
-    return {
-        setting.name: build_control(setting)
-        for setting in SETTINGS.values()
-        if setting.group == group and setting.name not in skip
-    }
+        kind, options = gr.Dropdown, {"choices": [(choice_text(c), c) for c in setting.choices]} | free
+    elif setting.log or (whole and high - low > MAX_SLIDER_STEPS):
+        kind, options = gr.Number, {"precision": 0 if whole else None, "step": None}
+    elif whole:
+        options["step"] = 1
+    named = {"label": setting_title(setting), "info": setting.help, "elem_id": f"setting-{setting.name}"}
+    return kind(**(named | {"value": setting.default} | options | changes))
 
 
 def build_accordions(skip: tuple[str, ...]) -> dict[str, Any]:
-    """One closed fold per group; returns the controls by name."""
+    """One closed fold per group with its controls, except those of the settings in ``skip``; the controls by name."""
     drawn: dict[str, Any] = {}
-    for group, name in GROUPS.items():
-        with build_fold(name, elem_id=f"fold-{group}"):
-            drawn |= build_group(group, skip)
+    for group, title in GROUPS.items():
+        with build_fold(title, elem_id=f"fold-{group}"):
+            own = [one for one in SETTINGS.values() if one.group == group and one.name not in skip]
+            drawn |= {one.name: build_control(one) for one in own}
     return drawn
 
 
@@ -142,8 +127,7 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
 
 def preset_values(name: str) -> dict[str, Any]:
     """The values of a preset by setting, without the attack, which the visitor chooses."""
-    values = PRESETS[name].every_value()
-    return {n: v for n, v in values.items() if n != "attack"}
+    return {n: v for n, v in PRESETS[name].every_value().items() if n != "attack"}
 
 
 def value_text(setting: Setting, value: Any) -> str:
@@ -153,7 +137,8 @@ def value_text(setting: Setting, value: Any) -> str:
         return choice_text(str(value))
     if setting.kind == "bool":
         return "on" if value else "off"
-    return f"{value:g}{setting.unit if setting.unit.startswith('/') else ' ' + setting.unit if setting.unit else ''}"
+    space = "" if setting.unit.startswith("/") else " "
+    return f"{value:g}{space}{setting.unit}".rstrip()
 
 
 def differences(settings: Settings) -> str:

@@ -18,7 +18,7 @@ element.addEventListener("click", (event) => {
   if (!button) return;
   for (const other of cells()) other.setAttribute("aria-pressed", String(other === button));
   focus(button);
-  trigger("click", { index: Number(button.dataset.index) });
+  trigger("click", { data: [Number(button.dataset.index)] });
 });
 
 element.addEventListener("keydown", (event) => {

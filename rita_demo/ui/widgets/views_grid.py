@@ -1,7 +1,6 @@
 """The views as one JPEG with a grid of buttons over it, and the magnified perturbation.
 
-One sprite of 64 crops takes 2 ms to encode, 64 PNGs take more than a second. The JPEG is only shown: downloaded
-attacked pictures are PNG.
+One sprite of 64 crops takes 2 ms to encode, 64 PNGs take more than a second. It is only shown: downloads are PNG.
 """
 
 import html
@@ -15,7 +14,7 @@ from rita_demo.plots.labels import truncated
 from rita_demo.records import ImageResult, Run
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 from rita_demo.ui.widgets.html_buttons import HtmlWidget
-from rita_demo.ui.widgets.plotly_view import event_data, parse_int, with_constants
+from rita_demo.ui.widgets.plotly_view import with_constants
 
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 GRID_CSS = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
@@ -33,11 +32,6 @@ def tiled(views: np.ndarray, columns: int) -> np.ndarray:
     return sheet.reshape(rows * high, columns * wide, 3)
 
 
-def views_sprite(views: np.ndarray) -> str:
-    """``views`` (N, s, s, 3) uint8 in rows of ``COLUMNS``, as one JPEG: a data URI."""
-    return jpeg_uri(tiled(views, COLUMNS))
-
-
 def magnified_perturbation(clean_pixels: np.ndarray, attacked_pixels: np.ndarray, gain: float = 20) -> np.ndarray:
     """What the attack added, (H, W, 3) uint8: mid-grey 128 is no change, ``gain`` levels per level, signed."""
     change = np.asarray(attacked_pixels, np.float32) - np.asarray(clean_pixels, np.float32)
@@ -45,79 +39,61 @@ def magnified_perturbation(clean_pixels: np.ndarray, attacked_pixels: np.ndarray
 
 
 def sprite_value(views: np.ndarray | None, element_id: str) -> str:
-    """The pictures of a grid as HTML: a style rule for the element ``element_id``; "" without ``views``. They are sent
-    apart from the buttons (:func:`grid_value`): half a megabyte that no selection changes."""
-    return "" if views is None else f"<style>#{element_id} {{ --sheet: url({views_sprite(views)}) }}</style>"
+    """``views`` (N, s, s, 3) uint8 as one JPEG in rows of ``COLUMNS``: a style rule for the grid ``element_id``; ""
+    without ``views``. They are sent apart from the buttons (:func:`grid_value`): half a megabyte that no selection
+    changes."""
+    return (
+        "" if views is None else f"<style>#{element_id} {{ --sheet: url({jpeg_uri(tiled(views, COLUMNS))}) }}</style>"
+    )
 
 
 def grid_value(run: Run, side: str, *, selected: int | None = None, excluded: frozenset[int] = frozenset()) -> str:
     """The buttons of one side's views as HTML: what a :class:`ViewsGrid` shows over :func:`sprite_value`. The
     ``selected`` view is pressed; views that a what-if leaves out (``excluded``) are struck through and labelled."""
     one: ImageResult = getattr(run, side)
-    views = range(len(one.trace.confidence.entropy))
     says, _ = view_answers(run, side)
-    current = selected if selected in views else 0
-    cells = "".join(_cell(run, one, n, says[n], n == selected, n == current, n in excluded) for n in views)
-    rows = -(-len(views) // COLUMNS)
+    focus = selected if selected in range(len(says)) else 0
+    cells = ""
+    for n, vote in enumerate(says):
+        state = f'aria-pressed="{str(n == selected).lower()}" tabindex="{0 if n == focus else -1}"'
+        cells += _cell(run, one, n, vote, state, n in excluded)
+    rows = -(-len(says) // COLUMNS)
     style = f"--size:{COLUMNS * 100}% {rows * 100}%"
     return f'<div class="rita-views" role="group" style="{style}">{cells}</div>'
 
 
-def _cell(run: Run, side: ImageResult, n: int, vote: str, pressed: bool, focus: bool, excluded: bool) -> str:
+def _cell(run: Run, side: ImageResult, n: int, vote: str, state: str, excluded: bool) -> str:
     """One button. ``n`` selects its part of the sprite; the label repeats what colour and shade say."""
     confidence = side.trace.confidence
-    name = run.class_prompts.names[int(confidence.label[n])]
     entropy = float(confidence.entropy[n])
     kept = entropy <= float(confidence.limit)  # a view that is left out may still be confident
-    left, top, right, bottom = (float(v) for v in side.encoded_views.views.boxes[n])
-    flipped = bool(side.encoded_views.views.flipped[n])
+    left, top, right, bottom = (100 * float(v) for v in side.encoded_views.views.boxes[n])
     rows = -(-len(confidence.entropy) // COLUMNS)
-    at_x = 100 * (n % COLUMNS) / (COLUMNS - 1)
-    at_y = 100 * (n // COLUMNS) / max(rows - 1, 1)
-    words = (
-        f"View {n}: says {truncated(name, 60)}, {VOTE_TEXT[vote]}; entropy {entropy:.2f} nats, "
-        f"{'confident' if kept else 'not confident'}; covers "
-        f"{100 * (right - left) * (bottom - top):.0f} % of the picture{', mirrored' if flipped else ''}"
-        f"{'; left out of the decision' if excluded else ''}"
+    at_x, at_y = 100 * (n % COLUMNS) / (COLUMNS - 1), 100 * (n // COLUMNS) / max(rows - 1, 1)
+    said = html.escape(
+        f"View {n}: says {truncated(run.class_prompts.names[int(confidence.label[n])], 60)}, {VOTE_TEXT[vote]}; entropy "
+        f"{entropy:.2f} nats, {'confident' if kept else 'not confident'}; covers "
+        f"{(right - left) * (bottom - top) / 100:.0f} % of the picture"
+        f"{', mirrored' * bool(side.encoded_views.views.flipped[n])}{'; left out of the decision' * excluded}"
     )
-    box = (
-        f"left:{100 * left:.1f}%;top:{100 * top:.1f}%;"
-        f"width:{100 * (right - left):.1f}%;height:{100 * (bottom - top):.1f}%"
-    )
-    classes = f"rita-view {vote} {'out' if excluded else 'kept' if kept else 'left'}"
-    said = html.escape(words)
+    box = f"left:{left:.1f}%;top:{top:.1f}%;width:{right - left:.1f}%;height:{bottom - top:.1f}%"
     return (
-        f'<button type="button" class="{classes}" data-index="{n}" aria-label="{said}" title="{said}" '
-        f'aria-pressed="{str(pressed).lower()}" tabindex="{0 if focus else -1}">'
+        f'<button type="button" class="rita-view {vote} {"out" if excluded else "kept" if kept else "left"}" '
+        f'data-index="{n}" aria-label="{said}" title="{said}" {state}>'
         f'<span class="crop" style="background-position:{at_x:.3f}% {at_y:.3f}%">'
         f'<span class="map"><span style="{box}"></span></span></span></button>'
     )
 
 
 class ViewsGrid(HtmlWidget):
-    """The views as buttons; ``click`` reports which one (read it with :func:`clicked_view`). The bar under a crop shows
+    """The views as buttons; ``click`` reports which one, as the marks of a figure do. The bar under a crop shows
     its answer (true class: line, the attack's class: dashes, another: dots). Grey ones are not confident, striped ones
     are left out, and the small square shows where the crop was. ``aria``: the accessible name of the group; ``html``:
     any other argument of ``gr.HTML``."""
 
     def __init__(self, value: str | None = None, *, aria: str = "Views", **html: Any) -> None:
-        self.aria = aria  # read back by Gradio, see PlotlyView
-        super().__init__(
-            value,
-            html_template="${value}",
-            css_template=GRID_CSS,
-            js_on_load=with_constants(SCRIPT, aria=aria),
-            apply_default_css=False,
-            **html,
-        )
+        self.aria = aria  # read back by Gradio, see HtmlWidget
+        super().__init__(value, css_template=GRID_CSS, js_on_load=with_constants(SCRIPT, aria=aria), **html)
 
     def postprocess(self, value: str | None) -> str:
         return value or '<p class="rita-views-empty"></p>'
-
-    def preprocess(self, payload: Any) -> None:
-        return None
-
-
-def clicked_view(event: Any, count: int) -> int | None:
-    """The view that an untrusted event names, in ``range(count)``, else None."""
-    return parse_int(event_data(event).get("index"), 0, count)

@@ -1,6 +1,7 @@
 """The form: drawn from the settings, and hostile values end in a sentence."""
 
 import math
+from typing import Any
 
 import gradio as gr
 import pytest
@@ -15,6 +16,7 @@ from rita_demo.ui.session.session import AttackDefendState
 from rita_demo.ui.widgets import setting_controls
 
 GOOD = {"vocabulary": "caltech101", "own_names": "", "truth": "cup", "target": NOT_GIVEN}
+COFFEE = AttackDefendState(sample="coffee")
 
 
 @pytest.fixture(scope="module")
@@ -48,39 +50,28 @@ def test_the_note_names_differing_settings_with_reasons() -> None:
     assert 'role="alert"' in changed_note({"entropy_weight": math.nan})
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"budget": math.nan},
-        {"descriptions": "/etc/passwd"},
-        {"descriptions": ["built_in"]},
-        {"budget": "4; drop table"},
-        {"budget": 1e9},
-        {"steps": None},
-        {"attack": ["pgd"]},
-        {"attack": "rm -rf"},
-        {"views": 0},
-        {"views": True},
-        {"entropy_weight": {}},
-        {"vocabulary": "../../etc/passwd"},
-        {"vocabulary": None},
-        {"vocabulary": OWN_CLASSES, "own_names": 7},
-        {"vocabulary": OWN_CLASSES, "own_names": "cup"},
-        {"vocabulary": OWN_CLASSES, "own_names": ",".join(f"c{i}" for i in range(2000))},
-        {"vocabulary": OWN_CLASSES, "own_names": "x" * 300 + ", y"},
-        {"truth": "no such class"},
-        {"truth": 3},
-        {"target": ["cup"]},
-        {"methods": "mta"},
-        {"methods": ["mta", "unknown"]},
-        {"methods": [["mta"]]},
-    ],
-)
-def test_a_hostile_value_gives_an_error_message(change) -> None:
-    visitor = AttackDefendState(sample="coffee")
-    with pytest.raises((SettingError, VocabularyError)) as error:
-        parse_request(GOOD | change, visitor, 112, attack=True)
-    assert str(error.value).endswith((".", "?"))
+HOSTILE: dict[str, list[Any]] = {
+    "budget": [math.nan, "4; drop table", 1e9],
+    "descriptions": ["/etc/passwd", ["built_in"]],
+    "steps": [None],
+    "attack": [["pgd"], "rm -rf"],
+    "views": [0, True],
+    "entropy_weight": [{}],
+    "vocabulary": ["../../etc/passwd", None],
+    "own_names": [7, "cup", ",".join(f"c{i}" for i in range(2000)), "x" * 300 + ", y"],
+    "truth": ["no such class", 3],
+    "target": [["cup"]],
+    "methods": ["mta", ["mta", "unknown"], [["mta"]]],
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_value_gives_an_error_message(name: str) -> None:
+    own = {"vocabulary": OWN_CLASSES} if name == "own_names" else {}
+    for value in HOSTILE[name]:
+        with pytest.raises((SettingError, VocabularyError)) as error:
+            parse_request(GOOD | own | {name: value}, COFFEE, 112, attack=True)
+        assert str(error.value).endswith((".", "?"))
 
 
 def test_without_a_known_picture_there_is_an_error_message() -> None:
@@ -90,14 +81,13 @@ def test_without_a_known_picture_there_is_an_error_message() -> None:
 
 
 def test_only_defend_ignores_attack_and_target() -> None:
-    request = parse_request(GOOD | {"target": "crab"}, AttackDefendState(sample="coffee"), 112, attack=False)
-    assert request.settings.attack == "none"
-    assert request.target is None
+    request = parse_request(GOOD | {"target": "crab"}, COFFEE, 112, attack=False)
+    assert (request.settings.attack, request.target) == ("none", None)
 
 
 def test_selected_methods_run_beside_the_three_default_ones() -> None:
-    assert parse_request(GOOD, AttackDefendState(sample="coffee"), 112, attack=True).methods == DEFAULT_METHODS
-    request = parse_request(GOOD | {"methods": ["rtpt", "mta"]}, AttackDefendState(sample="coffee"), 112, attack=True)
+    assert parse_request(GOOD, COFFEE, 112, attack=True).methods == DEFAULT_METHODS
+    request = parse_request(GOOD | {"methods": ["rtpt", "mta"]}, COFFEE, 112, attack=True)
     assert request.methods == ("clip", "ensemble", "mta", "rtpt", "rita")
 
 
@@ -107,8 +97,7 @@ def test_an_uploaded_square_reaches_the_engine_pixel_for_pixel() -> None:
     assert (request.picture.pixels == square).all()
 
 
-@pytest.mark.parametrize(
-    ("sent", "read"), [(99, 16), (10**400, 16), (-3, 0), (2.5, 2.5), ("99", "99"), (True, True), (None, None)]
-)
-def test_a_number_outside_the_slider_range_is_clipped(sent: object, read: object) -> None:
-    assert setting_controls.build_control(SETTINGS["budget"], maximum=16).preprocess(sent) == read
+def test_a_number_outside_the_slider_range_is_clipped() -> None:
+    slider = setting_controls.build_control(SETTINGS["budget"], maximum=16)
+    for sent, read in ((99, 16), (10**400, 16), (-3, 0), (2.5, 2.5), ("99", "99"), (True, True), (None, None)):
+        assert slider.preprocess(sent) == read

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rita_demo.ui.attack_defend.tab import AttackDefendTab
+from tests.live_server import wait_until
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.http_client import HttpClient, serve_fake_page
 
@@ -19,20 +20,18 @@ STEP_SECONDS = 0.15  # seconds of every step of an attack
 
 @pytest.fixture
 def recorder(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Which jobs of the button began, by the seed that their visitor asked for, and how many ran at the same time."""
-    seen, lock, tell = SimpleNamespace(started=[], running=0, max_running=0), threading.Lock(), AttackDefendTab.run
+    """Which jobs began, by the seed that their visitor asked for, and how many ran at the same time."""
+    seen, run = SimpleNamespace(started=[], running=0, max_running=0), AttackDefendTab.run
 
     def watched(tab: AttackDefendTab, session: Any, request: Any) -> Iterator[Any]:
-        with lock:
-            seen.started.append(request.settings.attack_seed)
-            seen.running += 1
-            seen.max_running = max(seen.max_running, seen.running)
+        seen.started.append(request.settings.attack_seed)
+        seen.running += 1
+        seen.max_running = max(seen.max_running, seen.running)
         try:
-            with closing(tell(tab, session, request)) as steps:  # type: ignore[type-var]
+            with closing(run(tab, session, request)) as steps:  # type: ignore[type-var]
                 yield from steps
         finally:
-            with lock:
-                seen.running -= 1
+            seen.running -= 1
 
     monkeypatch.setattr(AttackDefendTab, "run", watched)
     return seen
@@ -75,9 +74,7 @@ def test_links_and_button_runs_are_queued_in_order(address: str, recorder: Simpl
 
         jobs.append(threading.Thread(target=listen))
         jobs[-1].start()
-        until = time.monotonic() + 30  # the first is being computed when the next one comes
-        while not recorder.started and time.monotonic() < until:
-            time.sleep(0.02)
+        assert wait_until(lambda: recorder.started, 30)  # the first is being computed when the next one comes
     assert "before yours" not in said[0] + said[1]
     assert "yours is next" in said[1]
     assert "3 pictures are computed before yours" in said[3]
@@ -88,9 +85,9 @@ def test_links_and_button_runs_are_queued_in_order(address: str, recorder: Simpl
     assert recorder.max_running == 1
     assert all("Done in" in answers[number] for number in range(5))
     assert '"active":false' in people[4].tick()
-    follows = [d for d in people[0].config["dependencies"] if d["trigger_after"] == event]
-    assert [d["trigger_only_on_success"] for d in follows] == [True]
-    assert '"success":true' in people[0].call(follows[0]["id"], [None])
+    (follows,) = [d for d in people[0].config["dependencies"] if d["trigger_after"] == event]
+    assert follows["trigger_only_on_success"]
+    assert '"success":true' in people[0].call(follows["id"], [None])
 
 
 @pytest.mark.timeout(120)
@@ -113,25 +110,16 @@ def test_the_stop_button_stops_a_run_from_a_link(address: str, recorder: SimpleN
 
 
 @pytest.mark.timeout(60)
-def test_without_a_link_nothing_is_queued_and_a_forged_event_gives_an_error_message(
+def test_only_a_link_is_queued_and_a_sample_chosen_while_it_waits_runs_separately(
     address: str, recorder: SimpleNamespace
 ) -> None:
     visitor, other = HttpClient(address), HttpClient(address)
-    answer, events = visitor.open_link({})
-    assert "An example." in answer
-    assert events == []
-    answer, events = visitor.open_link({"sample": "nothing"})
-    assert "sample is one of" in answer
-    assert events == []
-    _, (event,) = other.open_link(link(1))
-    assert "There is no link to open" in visitor.call(event, [None, None])
+    for query, said in (({}, "An example."), ({"sample": "nothing"}, "sample is one of")):
+        answer, events = visitor.open_link(query)
+        assert said in answer
+        assert events == []
+    _, (event,) = other.open_link(link(3, classes="motorbike,crab"))
+    assert "There is no link to open" in visitor.call(event, [None, None]), "a forged event"
     assert recorder.started == []
-
-
-@pytest.mark.timeout(60)
-def test_a_sample_chosen_while_a_link_waits_runs_separately(address: str, recorder: SimpleNamespace) -> None:
-    visitor = HttpClient(address)
-    _, (event,) = visitor.open_link(link(3, classes="motorbike,crab"))
-    assert '"success":true' in visitor.press("samples", data={"sample": "coffee"})
-    answer = visitor.call(event, [None, None])
-    assert "sample=motorcycle&classes=motorbike" in answer
+    assert '"success":true' in other.press("samples", data={"sample": "coffee"})
+    assert "sample=motorcycle&classes=motorbike" in other.call(event, [None, None])

@@ -20,25 +20,18 @@ def pixels_of(uri: str) -> np.ndarray:
     return np.array(Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2]))))
 
 
-def test_only_the_panels_that_depend_on_a_change_are_drawn() -> None:
+def test_only_the_panels_that_depend_on_a_change_are_drawn_and_two_updates_of_one_become_one() -> None:
     with gr.Blocks():
         one, two = gr.HTML(), gr.HTML()
     panels = PanelRegistry()
-    panels.add(one, lambda s: "one", "view")
-    panels.add(two, lambda s: "two", "class")
-    assert panels.redraw(Session(), "view") == {one: "one"}
-    assert panels.redraw(Session(), "run") == {one: "one", two: "two"}
-
-
-def test_two_updates_of_one_component_become_one() -> None:
-    with gr.Blocks():
-        one = gr.HTML()
-    panels = PanelRegistry()
     panels.add(one, lambda s: gr.update(value="a"), "step")
     panels.add(one, lambda s: gr.update(label="b"), "view")
-    assert panels.redraw(Session(), "view")[one] == gr.update(label="b")
-    assert panels.redraw(Session(), "run")[one] == gr.update(value="a", label="b")
-    assert panels.components == [one]
+    panels.add(two, lambda s: "two", "class")
+    assert panels.redraw(Session(), "view") == {one: gr.update(label="b")}
+    assert panels.redraw(Session(), "run") == {one: gr.update(value="a", label="b"), two: "two"}
+    assert panels.components == [one, two]
+    with pytest.raises(ValueError, match="depends on"):
+        panels.add(one, lambda s: "", "weather")
 
 
 def test_only_the_visible_tab_is_drawn_and_another_one_when_it_is_opened() -> None:
@@ -62,23 +55,17 @@ def test_only_the_visible_tab_is_drawn_and_another_one_when_it_is_opened() -> No
     assert panels.open_tab(session, "first") == {one: "drawn"}
 
 
-def test_an_unknown_topic_raises_an_error() -> None:
+def test_the_pictures_show_every_step_bit_for_bit_and_are_never_read_back(session) -> None:
     with gr.Blocks():
-        one = gr.HTML()
-    with pytest.raises(ValueError, match="depends on"):
-        PanelRegistry().add(one, lambda s: "", "weather")
-
-
-def test_the_pictures_show_the_attacked_square_bit_for_bit(session) -> None:
-    shown = pictures_value(session)
-    assert shown is not None
+        component = PictureTriptych()
+    sent = component.postprocess(pictures_value(session))
+    assert isinstance(sent, str)
+    shown = json.loads(sent)
+    assert set(shown) == {"clean", "noise", "attacked"}
+    assert component.preprocess("<script>") is None
     assert np.array_equal(pixels_of(shown["attacked"]["src"]), session.run.attack.pixels)
     assert np.array_equal(pixels_of(shown["clean"]["src"]), session.run.clean.picture.pixels)
-
-
-def test_the_attack_sliders_show_the_result_of_their_step(session) -> None:
-    frames = list(pipeline_steps.attack_step_results(FakeEngine(spread=0.2), session.run))
-    session.attack_steps = tuple(frames)
+    session.attack_steps = tuple(pipeline_steps.attack_step_results(FakeEngine(spread=0.2), session.run))
     session.select(step=2)
     shown = pictures_value(session)
     assert shown is not None
@@ -87,22 +74,13 @@ def test_the_attack_sliders_show_the_result_of_their_step(session) -> None:
     assert shown["attacked"]["file"] == "attacked-step-2-of-7.png"
 
 
-def test_pictures_are_sent_as_json_and_never_read_back(session) -> None:
-    with gr.Blocks():
-        component = PictureTriptych()
-    sent = component.postprocess(pictures_value(session))
-    assert isinstance(sent, str)
-    assert set(json.loads(sent)) == {"clean", "noise", "attacked"}
-    assert component.preprocess("<script>") is None
+def test_an_invalid_view_has_no_box(session) -> None:
+    for view in (None, -1, 64, 10**9):
+        session.select(view=view)
+        assert selected_box(session) is None
 
 
-@pytest.mark.parametrize("view", [None, -1, 64, 10**9])
-def test_an_invalid_view_has_no_box(session, view) -> None:
-    session.select(view=view)
-    assert selected_box(session) is None
-
-
-def test_known_errors_show_their_message_and_others_a_general_one() -> None:
+def test_known_errors_show_their_message_others_a_general_one_and_no_update_changes_nothing() -> None:
     with gr.Blocks():
         panel = notice.ErrorBanner()
 
@@ -121,11 +99,6 @@ def test_known_errors_show_their_message_and_others_a_general_one() -> None:
     assert last["status"] == ""
     assert notice.INTERNAL_ERROR in last[panel]
     assert "secret" not in last[panel]
-
-
-def test_a_handler_that_yields_nothing_changes_nothing() -> None:
-    with gr.Blocks():
-        panel = notice.ErrorBanner()
 
     @notice.handle_errors(panel)
     def idle(updates):

@@ -8,18 +8,9 @@ import pytest
 
 from rita_demo.ui.framework.waiting_position import GONE_AFTER_SECONDS, WaitingList
 from rita_demo.ui.session.session import Session
+from tests.live_server import wait_until
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.http_client import HttpClient, serve_fake_page
-
-
-def test_position_counts_earlier_requests() -> None:
-    line, (one, two, three) = WaitingList(), (Session(), Session(), Session())
-    for session in (one, two, three, two):
-        line.join(session)
-    assert [line.position(s) for s in (one, two, three)] == [0, 1, 2]
-    line.leave(one)
-    line.leave(one)
-    assert [line.position(s) for s in (one, two, three)] == [None, 0, 1]
 
 
 def test_a_client_that_stops_polling_is_removed() -> None:
@@ -59,10 +50,7 @@ def test_the_page_shows_the_queue_position_until_the_run_starts(address: str) ->
     assert "2 pictures are computed before yours" in said[three]
     assert "2 pictures are computed before yours" in three.tick()
     jobs[0].join(60)
-    until = time.monotonic() + 30
-    while "yours is next" not in (now := three.tick()) and time.monotonic() < until:
-        time.sleep(0.2)
-    assert "yours is next" in now
+    assert wait_until(lambda: "yours is next" in three.tick(), 30, 0.2)
     for job in jobs:
         job.join(60)
     assert '"active":false' in three.tick()

@@ -6,7 +6,6 @@ import json
 import re
 import zipfile
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.background.saved_run import ReopenedRun
-from rita_demo.ui.background.worked_example import show_example
 from rita_demo.ui.header.save_run import MAX_FIGURE_LENGTH, MAX_FIGURES, MAX_TOTAL_LENGTH, posted_figures, run_zip
 from rita_demo.ui.session.run_request import form_values, parse_request
 from rita_demo.ui.session.session import Session
@@ -35,16 +33,8 @@ def visitor(example_run: Run) -> Session:
     session.crops["attacked"] = engine.view_pixels(example_run.attacked.picture, example_run.settings)
     session.add_to_history(example_run, "A motorbike")
     upload = SAMPLES["coffee"].load()
-    one = run_module.run_picture(
-        engine,
-        upload,
-        NAMES,
-        example_run.settings,
-        label=0,
-        target=2,
-        methods=("mta",),
-        cache=session.history.cache_before(upload.key),
-    )
+    asked = {"label": 0, "target": 2, "methods": ("mta",), "cache": session.history.cache_before(upload.key)}
+    one = run_module.run_picture(engine, upload, NAMES, example_run.settings, **asked)
     assert one.cache_before.count.sum() > 0
     session.show(one)
     return session
@@ -59,23 +49,20 @@ def reopen(data: bytes, engine: FakeEngine) -> ReopenedRun:
     again = ReopenedRun(engine, bundle_read.read(data))
     again.start()
     assert again.wait(60, complete=True)
-    assert again.result is not None, again.sentence
+    assert again.session is not None, again.sentence
     return again
 
 
 def test_a_saved_upload_with_a_memory_reopens_with_the_same_numbers(visitor: Session, saved: bytes) -> None:
-    ready = reopen(saved, FakeEngine(spread=0.2)).result
-    assert ready is not None
-    assert visitor.run is not None
+    ready, page = reopen(saved, FakeEngine(spread=0.2)), Session()
+    ready.show(page)
     for side in ("clean", "attacked"):
-        one, other = getattr(visitor.run, side), getattr(ready.run, side)
+        one, other = getattr(visitor.run, side), getattr(page.run, side)
         assert np.array_equal(one.picture.pixels, other.picture.pixels)
         assert np.array_equal(one.trace.total, other.trace.total)
         assert {m: v.label for m, v in one.verdicts.items()} == {m: v.label for m, v in other.verdicts.items()}
     said = "A saved run, made again: all 8 answers and every pixel are those in the file."
     assert (ready.message, ready.warning) == (said, None)
-    page = Session()
-    show_example(page, ready)
     assert page.run_sample is None  # no link to a picture of one's own
     now = page.history.current
     assert now is not None
@@ -85,6 +72,8 @@ def test_a_saved_upload_with_a_memory_reopens_with_the_same_numbers(visitor: Ses
 
 
 def test_the_form_values_of_a_run_request_the_same_run(visitor: Session) -> None:
+    with pytest.raises(DemoError, match="no run to save"):
+        run_zip(Session(), FakeEngine(), {})
     assert visitor.run is not None
     visitor.attack_defend.source = bundle_read.read(run_zip(visitor, FakeEngine(), {})).clean
     request = parse_request(form_values(visitor.run), visitor.attack_defend, 32, attack=True)
@@ -96,9 +85,7 @@ def test_the_form_values_of_a_run_request_the_same_run(visitor: Session) -> None
 def test_another_model_is_named_with_what_differs(saved: bytes) -> None:
     other = FakeEngine(spread=1.0)
     other.info = replace(other.info, name="other")
-    again = reopen(saved, other)
-    assert again.result is not None
-    said = str(again.result.warning)
+    said = str(reopen(saved, other).warning)
     assert "made with the model fake; this page uses other. Its memory belongs to that model" in said
     assert "Ensemble, attacked picture: motorbike in the file, crab here." in said
 
@@ -111,31 +98,11 @@ def test_a_memory_that_was_changed_is_refused_before_the_page_is_served(saved: b
             ReopenedRun(FakeEngine(), replace(run, cache_file=memory))
 
 
-def test_without_a_run_no_file_is_saved() -> None:
-    with pytest.raises(DemoError, match="no run to save"):
-        run_zip(Session(), FakeEngine(), {})
-
-
-@pytest.mark.parametrize(
-    "sent",
-    [
-        None,
-        3,
-        [],
-        {"figures": []},
-        {"figures": {"../../x": "<svg/>"}},
-        {"figures": {"x": 3}},
-        {"figures": {"x": "<script>"}},
-        {"figures": {"x": "<svg" + "x" * MAX_FIGURE_LENGTH}},
-        {"figures": {"": "<svg/>"}},
-        {"figures": {"X.svg": "<svg/>"}},
-    ],
-)
-def test_forged_figures_are_left_out(sent: Any) -> None:
-    assert posted_figures(Event(sent)) == {}
-
-
-def test_valid_figures_are_saved_and_lone_surrogates_are_handled() -> None:
+def test_forged_figures_are_left_out_and_lone_surrogates_are_handled() -> None:
+    large = "<svg" + "x" * MAX_FIGURE_LENGTH
+    names = ({"../../x": "<svg/>"}, {"x": 3}, {"x": "<script>"}, {"x": large}, {"": "<svg/>"}, {"X.svg": "<svg/>"})
+    for sent in (None, 3, [], {"figures": []}, *({"figures": figures} for figures in names)):
+        assert posted_figures(Event(sent)) == {}
     sent = {"figures": {f"f{n}": "<svg>\ud800</svg>" for n in range(99)}}
     found = posted_figures(Event(sent))
     assert len(found) == MAX_FIGURES
@@ -160,14 +127,9 @@ def test_each_session_saves_its_own_run_without_server_paths() -> None:
         one.open()
         two.open()
         two.press("go", setting_attack_seed=5)
-        runs = []
-        for visitor in (one, two):
-            answer = visitor.press("save-run", data={"figures": {"rita-plan": "<svg/>"}})
-            code = re.search(r"base64,([A-Za-z0-9+/=]+)", answer)
-            assert code
-            runs.append(base64.b64decode(code[1]))
-        seeds = [bundle_read.read(data).settings.attack_seed for data in runs]
-        assert seeds == [0, 5]
+        answers = [visitor.press("save-run", data={"figures": {"rita-plan": "<svg/>"}}) for visitor in (one, two)]
+        runs = [base64.b64decode(answer.partition("base64,")[2].partition("\\")[0]) for answer in answers]
+        assert [bundle_read.read(data).settings.attack_seed for data in runs] == [0, 5]
         with zipfile.ZipFile(io.BytesIO(runs[0])) as file:
             text = b"".join(file.read(n) for n in file.namelist() if not n.endswith(("html", "png")))
             assert json.loads(file.read("result.json"))["classes"][0]

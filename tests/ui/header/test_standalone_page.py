@@ -24,39 +24,22 @@ def figures(html: str) -> dict[str, dict]:
     return {name: json.loads(data) for name, data in given}
 
 
-def test_standalone_figures_equal_the_record(example_run: Run, crops: dict) -> None:
-    drawn = figures(standalone(example_run, crops))
+def test_standalone_page_shows_the_record_and_loads_nothing_from_the_network(example_run: Run, crops: dict) -> None:
+    html, k = standalone(example_run, crops), example_run.attacked.verdicts["rita"].label
+    drawn = figures(html)
     assert set(drawn) == {"field", "steps", "entropies", "costs", "plan"}
-    k = example_run.attacked.verdicts["rita"].label
     assert json.loads(drawn["costs"]["value"]) == json.loads(plots.class_costs(example_run, k).to_json())
-
-
-def test_standalone_page_shows_verdicts_threat_model_and_every_setting(example_run: Run, crops: dict) -> None:
-    html = standalone(example_run, crops)
-    for text in (
-        "CLIP was fooled",
-        "RITA says motorbike, and so does the plain average",
-        "The attacker knows",
-        "no pixel value moves",
-        "entropy_weight",
-        "Here are 64 crops",
-    ):
+    said = ("CLIP was fooled", "RITA says motorbike, and so does the plain average", "Here are 64 crops")
+    for text in (*said, "The attacker knows", "no pixel value moves", "entropy_weight"):
         assert text in html, text
     assert html.count("<img src='data:image/png;base64,") == 3
-
-
-def test_standalone_page_loads_nothing_from_the_network(example_run: Run, crops: dict) -> None:
-    html = standalone(example_run, crops)
     assert not re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=['\"](?!data:)", html)
 
 
 def test_a_class_name_is_never_markup(example_run: Run, crops: dict) -> None:
-    evil = "</script><script>alert(1)</script>"
-    named = replace(
-        example_run,
-        class_prompts=replace(example_run.class_prompts, names=(evil, *example_run.class_prompts.names[1:])),
-    )
-    assert "<script>alert(1)" not in standalone(named, crops)
+    prompts = example_run.class_prompts
+    evil = replace(prompts, names=("</script><script>alert(1)</script>", *prompts.names[1:]))
+    assert "<script>alert(1)" not in standalone(replace(example_run, class_prompts=evil), crops)
 
 
 def test_a_defend_only_page_shows_no_attack(defend_only_run: Run, crops: dict) -> None:

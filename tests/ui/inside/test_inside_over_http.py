@@ -67,13 +67,13 @@ def test_a_forged_figure_click_does_nothing_and_the_next_click_works(inside_clie
 
 @pytest.mark.parametrize("element", ["in-views-clean", "in-views-attacked"])
 @pytest.mark.parametrize(
-    "data", [{"index": -1}, {"index": 64}, {"index": "3"}, {"index": NAN}, {"index": [1]}, {}, None]
+    "data", [{"data": [-1]}, {"data": [64]}, {"data": ["3"]}, {"data": [NAN]}, {"data": [[1]]}, {"data": []}, None]
 )
 def test_a_forged_view_does_nothing(inside_client: HttpClient, element: str, data: Any) -> None:
     answer = inside_client.press(element, data=data)
     assert assert_no_error(answer)
     assert "view_entropies" not in answer
-    assert "view_entropies" in inside_client.press(element, data={"index": 3})
+    assert "view_entropies" in inside_client.press(element, data={"data": [3]})
 
 
 @pytest.mark.parametrize("data", [{"k": 0, "slot": 0}, {"k": "0"}, {"k": NAN, "slot": NAN}, {"slot": 0}, [0, 0], None])

@@ -28,10 +28,7 @@ def test_the_history_holds_all_insertions_of_the_run_with_their_thumbnails(clien
     crops = client.session.crops["attacked"]
     for item in client.items:
         assert np.array_equal(item.thumbnail, np.array(Image.fromarray(crops[item.view]).resize((48, 48), 2)))
-
-
-def test_the_same_picture_is_not_inserted_twice(client, example_run) -> None:
-    client.session.add_to_history(example_run, "A motorbike")
+    client.session.add_to_history(example_run, "A motorbike")  # the same picture: nothing is inserted twice
     history = client.session.history
     assert len(history.entries) == 2
     assert states_equal(history.cache_before(example_run.clean.picture.key), example_run.cache_before)
@@ -68,6 +65,10 @@ def test_running_a_then_b_then_a_holds_every_view_of_a_once(client, example_run,
     assert [e.title for e in client.session.history.entries[1:]] == ["A motorbike, attacked", "Upload 1", again]
     client.tab.on_undo(client.name)
     assert states_equal(client.current.to_cache_state(), with_b.current.to_cache_state())
+    held = client.current.count
+    client.run(client.tab.add_uploads(client.name, [coffee_file, coffee_file], False))
+    assert client.current.count == held, "the same uploads are stored once"
+    assert holds_the_latest_run_only(client, client.session.history.entries[-1].picture_key)
 
 
 def test_rerunning_the_current_picture_after_a_bulk_add_inserts_nothing_twice(client, example_run) -> None:
@@ -78,15 +79,7 @@ def test_rerunning_the_current_picture_after_a_bulk_add_inserts_nothing_twice(cl
     assert sum(e.picture_key == example_run.clean.picture.key for e in client.session.history.entries[-2:]) == 1
 
 
-def test_the_same_uploads_are_stored_once(client, coffee_file: str) -> None:
-    client.run(client.tab.add_uploads(client.name, [coffee_file], False))
-    held = client.current.count
-    client.run(client.tab.add_uploads(client.name, [coffee_file, coffee_file], False))
-    assert client.current.count == held
-    assert holds_the_latest_run_only(client, client.session.history.entries[-1].picture_key)
-
-
-def test_a_removed_view_can_be_restored(client) -> None:
+def test_a_removed_view_can_be_restored_and_one_of_an_earlier_moment_cannot_be_removed(client) -> None:
     with pytest.raises(DemoError, match="No stored view"):
         client.tab.on_remove(client.name)
     before, held = client.current.to_cache_state(), client.current.count
@@ -103,17 +96,12 @@ def test_a_removed_view_can_be_restored(client) -> None:
     assert panels.remove_button(client.session)["interactive"] is False
     client.tab.on_undo(client.name)
     assert states_equal(client.current.to_cache_state(), before)
-
-
-def test_items_of_an_earlier_snapshot_cannot_be_removed(client) -> None:
-    k = max(client.current.items_by_class)
     client.tab.on_clear(client.name)
     client.tab.pick_moment(client.name, 1)
     client.tab.click_item(client.name, Event({"k": k, "slot": 0}))
     assert panels.remove_button(client.session)["interactive"] is False
     with pytest.raises(DemoError):
         client.tab.on_remove(client.name)
-    assert client.current.count == 0
 
 
 def test_the_selected_view_stays_selected_across_snapshots(client) -> None:
@@ -124,24 +112,20 @@ def test_the_selected_view_stays_selected_across_snapshots(client) -> None:
     client.run(client.tab.add_attacked_samples(client.name))
     for at in range(1, len(client.session.history.entries)):
         client.tab.pick_moment(client.name, at)
-        place = client.session.selection.item
-        snapshot_then = client.session.history.entries[at].snapshot
+        place, then = client.session.selection.item, client.session.history.entries[at].snapshot
         if place is None:
-            assert snapshot_then.find(item) is None
+            assert then.find(item) is None
             return
-        assert snapshot_then.item(*place) is item
+        assert then.item(*place) is item
 
 
-def test_another_vocabulary_starts_a_new_history(client) -> None:
+def test_another_vocabulary_starts_a_new_history_whose_length_is_limited(client) -> None:
     engine, picture = FakeEngine(), SAMPLES["coffee"].load()
     other = pipeline.run_picture(engine, picture, ("cup", "piano"), RECOMMENDED.replace(attack="none"))
     client.session.show(other)
     client.session.add_to_history(other, "A cup")
     assert [e.title for e in client.session.history.entries] == ["The beginning", "A cup"]
     assert client.current.names == ("cup", "piano")
-
-
-def test_the_history_length_is_limited(client) -> None:
     history = client.session.history
     for _ in range(MAX_ENTRIES + 50):
         history = history.with_snapshot("Imported", client.current)

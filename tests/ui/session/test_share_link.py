@@ -55,9 +55,11 @@ def test_a_link_to_a_sample_as_it_is_names_only_the_sample() -> None:
 
 def test_a_link_can_be_defend_only_and_without_a_label(defend_only_run: Run) -> None:
     link = read(query(make_session(defend_only_run)))
-    assert not link.attack
-    assert link.form["truth"] == NOT_GIVEN
-    assert link.form["vocabulary"] == OWN_CLASSES
+    assert (link.attack, link.form["truth"], link.form["vocabulary"]) == (False, NOT_GIVEN, OWN_CLASSES)
+    for classes, truth in (("crab,piano", NOT_GIVEN), ("motorbike,crab", "motorbike")):
+        assert read(f"sample=motorcycle&classes={classes}").form["truth"] == truth
+    for params in ({}, {"__theme": "dark"}, {"tab": "inside"}):
+        assert parse_link(params) is None
 
 
 def test_uploads_and_overlong_vocabularies_have_no_link(example_run: Run) -> None:
@@ -68,35 +70,25 @@ def test_uploads_and_overlong_vocabularies_have_no_link(example_run: Run) -> Non
     assert query(make_session(replace(example_run, class_prompts=many))) == ""
 
 
-def test_the_sample_label_is_used_only_if_it_is_among_the_link_classes() -> None:
-    for classes, truth in (("crab,piano", NOT_GIVEN), ("motorbike,crab", "motorbike")):
-        assert read(f"sample=motorcycle&classes={classes}").form["truth"] == truth
-
-
-@pytest.mark.parametrize("params", [{}, {"__theme": "dark"}, {"tab": "inside"}])
-def test_a_page_without_a_link_opens_normally(params: dict) -> None:
-    assert parse_link(params) is None
-
-
 @pytest.mark.parametrize(
     ("params", "message"),
     [
         ({"sample": "/etc/passwd"}, "sample is one of"),
-        ({"views": "32"}, "sample is one of"),
-        ({"sample": "motorcycle", "views": "many"}, "views is a whole number"),
-        ({"sample": "motorcycle", "budget": "1e9"}, "budget"),
-        ({"sample": "motorcycle", "descriptions": "/etc/passwd"}, "descriptions is one of"),
-        ({"sample": "motorcycle", "classes": "cup"}, "2 different class names"),
-        ({"sample": "motorcycle", "truth": "unicorn"}, "unicorn"),
-        ({"sample": "motorcycle", "methods": "rm -rf"}, "rm -rf"),
-        ({"sample": "motorcycle", "view": "-1"}, "not a number"),
-        ({"sample": "motorcycle", "step": "9" * 99}, "not a number"),
-        ({"sample": "motorcycle", "<script>": "1"}, "an unknown part"),
+        ({"sample": "", "views": "32"}, "sample is one of"),
+        ({"views": "many"}, "views is a whole number"),
+        ({"budget": "1e9"}, "budget"),
+        ({"descriptions": "/etc/passwd"}, "descriptions is one of"),
+        ({"classes": "cup"}, "2 different class names"),
+        ({"truth": "unicorn"}, "unicorn"),
+        ({"methods": "rm -rf"}, "rm -rf"),
+        ({"view": "-1"}, "not a number"),
+        ({"step": "9" * 99}, "not a number"),
+        ({"<script>": "1"}, "an unknown part"),
     ],
 )
 def test_an_invalid_link_gives_an_error_message(params: dict, message: str) -> None:
     with pytest.raises(DemoError, match=message):
-        parse_link(params)
+        parse_link({"sample": "motorcycle"} | params)
 
 
 def test_a_selection_missing_from_the_run_is_ignored(example_run: Run) -> None:
@@ -104,9 +96,9 @@ def test_a_selection_missing_from_the_run_is_ignored(example_run: Run) -> None:
     assert valid_selection(asked, example_run) == {"k": 1, "side": "attacked"}
 
 
-TEACHING = (Path(__file__).parents[3] / "docs/teaching.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("text", sorted(set(re.findall(r"http://127\.0\.0\.1:7860/\?([^)]+)\)", TEACHING))))
-def test_every_link_of_the_lecture_opens(text: str) -> None:
-    assert read(text).sample in SAMPLES
+def test_every_link_of_the_lecture_opens() -> None:
+    teaching = (Path(__file__).parents[3] / "docs/teaching.md").read_text(encoding="utf-8")
+    links = re.findall(r"http://127\.0\.0\.1:7860/\?([^)]+)\)", teaching)
+    assert links
+    for text in links:
+        assert read(text).sample in SAMPLES

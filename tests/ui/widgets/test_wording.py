@@ -4,93 +4,76 @@ import numpy as np
 import pytest
 
 from rita_demo.cli import text_tables
-from rita_demo.records import Verdict
+from rita_demo.records import Run, Verdict
 from rita_demo.ui.panels import selection_details, verdict_table
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 
 
-def verdict(label: int) -> Verdict:
-    return Verdict(label, np.full(3, 1 / 3), 0.1, "probability")
-
-
-@pytest.mark.parametrize(
-    ("clean", "attacked", "word"),
-    [
+def test_every_pair_of_answers_has_an_outcome_with_a_mark_and_a_colour() -> None:
+    verdicts = [Verdict(label, np.full(3, 1 / 3), 0.1, "probability") for label in range(3)]
+    for clean, attacked, word in (
         (0, 0, "holds"),
         (0, 1, "fooled"),
         (1, 1, "was already wrong"),
         (1, 2, "was already wrong, now another"),
         (1, 0, "was wrong, now right"),
-    ],
-)
-def test_every_pair_of_answers_has_an_outcome(clean: int, attacked: int, word: str) -> None:
-    assert wording.outcome(verdict(clean), verdict(attacked), 0)[0] == word
-
-
-def test_every_outcome_has_a_mark_and_a_colour() -> None:
-    missed = wording.outcome(verdict(0), verdict(1), 0, 2)
+    ):
+        assert wording.outcome(verdicts[clean], verdicts[attacked], 0)[0] == word
+    missed = wording.outcome(verdicts[0], verdicts[1], 0, 2)
     assert missed == ("wrong now, but not the target", "bad", "≠")
 
 
-@pytest.mark.parametrize(
-    ("share", "decimals", "text"),
-    [
+def test_percentages_never_round_to_certainty() -> None:
+    for share, decimals, text in (
         (0.914, 0, "91 %"),
         (0.914, 1, "91.4 %"),
         (0.9999, 0, "> 99 %"),
         (0.0001, 0, "< 1 %"),
         (1.0, 0, "100 %"),
         (0.0, 1, "0.0 %"),
-    ],
-)
-def test_percentages_never_round_to_certainty(share, decimals, text) -> None:
-    assert wording.percent(share, decimals) == text
+    ):
+        assert wording.percent(share, decimals) == text
 
 
-def test_the_headings_summarise_the_run(example_run) -> None:
-    assert str(wording.heading_clean(example_run)).endswith("The model says: motorbike.")
-    assert str(wording.heading_attacked(example_run)).endswith("The model says: crab, and it is sure.")
-    assert wording.heading_views(example_run).startswith("Here are 64 crops of the attacked picture. Most")
+def test_the_headings_summarise_the_run(example_run: Run) -> None:
+    assert " ".join(wording.heading_clean(example_run).values()).endswith("The model says: motorbike .")
+    assert " ".join(wording.heading_attacked(example_run).values()).endswith("The model says: crab , and it is sure.")
+    count = wording.votes(example_run.attacked, 0)
+    views = f"Here are 64 crops of the attacked picture. {count} of them still say motorbike."
+    assert wording.heading_views(example_run) == views
     assert wording.heading_costs(example_run).endswith("costs least for motorbike.")
-    assert wording.heading_cache(example_run).startswith("One reliable view goes into a memory")
+    assert wording.heading_cache(example_run).startswith("One confident view enters the memory")
     assert wording.heading_cache(example_run).endswith("so it did not change this answer.")
-    assert wording.summary(example_run) == (
-        "CLIP was fooled. RITA says motorbike, and so does the plain average of its crops.",
-        "good",
-    )
-
-
-def test_a_failed_defence_is_stated_as_clearly(failed_run) -> None:
-    sentence, kind = wording.summary(failed_run)
-    assert sentence == "The defence fails on this picture: RITA says crab, not motorbike."
-    assert kind == "bad"
-    assert wording.heading_costs(failed_run).endswith("crab: here the defence fails.")
-    assert "crab is cheaper by" in wording.explanation(failed_run)
-
-
-def test_a_defend_only_run_claims_no_recovery(defend_only_run) -> None:
-    assert wording.summary(defend_only_run)[1] == "dim"
-    assert "not known which answer is right" in wording.right_definition(defend_only_run)
-    assert "may have been attacked before" in str(wording.heading_attacked(defend_only_run))
-
-
-def test_the_table_has_both_pictures_and_an_outcome_for_every_method(session) -> None:
-    table = verdict_table.table(session)
+    said = "CLIP was fooled. RITA says motorbike, and so does the plain average of its crops."
+    assert wording.summary(example_run) == (said, "good")
+    table = verdict_table.table(example_run)
     for text in ("CLIP", "Ensemble", "RITA", "fooled", "holds", "Right means the true class"):
         assert text in table
 
 
-def test_an_attack_that_missed_its_target_is_reported_as_missed(example_run) -> None:
+def test_a_failed_defence_is_stated_as_clearly(failed_run: Run) -> None:
+    said = "The defence fails on this picture: RITA says crab, not motorbike."
+    assert wording.summary(failed_run) == (said, "bad")
+    assert wording.heading_costs(failed_run).endswith("crab: here the defence fails.")
+    assert "crab is cheaper by" in wording.explanation(failed_run)
+
+
+def test_a_defend_only_run_claims_no_recovery(defend_only_run: Run) -> None:
+    assert wording.summary(defend_only_run)[1] == "dim"
+    assert "not known which answer is right" in wording.right_definition(defend_only_run)
+    assert "may have been attacked before" in wording.heading_attacked(defend_only_run)["lead"]
+
+
+def test_an_attack_that_missed_its_target_is_reported_as_missed(example_run: Run) -> None:
     names, attack = example_run.class_prompts.names, example_run.attack
+    assert attack is not None
     clip = example_run.attacked.verdicts["clip"].label
     other = next(k for k in range(len(names)) if k not in (clip, example_run.label))
     for aim, word in ((clip, "fooled"), (other, "wrong now, but not the target")):
         aimed = replace(example_run, attack=replace(attack, target=aim, fooled=aim == clip))
-        visitor = Session()
-        visitor.show(aimed)
         printed = text_tables.run_table(aimed, "a picture")
-        for text in (verdict_table.table(visitor), printed):
+        for text in (verdict_table.table(aimed), printed):
             assert ("but not the target" in text) == (aim == other)
             assert word in text
         assert f"and now {names[aim]}, the attack's target" in printed
@@ -108,46 +91,38 @@ def test_a_term_without_an_explanation_raises_an_error() -> None:
         wording.term_html("nonsense")
 
 
-def test_names_cannot_become_markup(example_run) -> None:
+def test_names_cannot_become_markup(example_run: Run) -> None:
     evil = "<img src=x onerror=alert(1)>"
     names = (evil, *example_run.class_prompts.names[1:])
     prompts = ((evil,) * len(example_run.class_prompts.prompts[0]), *example_run.class_prompts.prompts[1:])
+    run = replace(example_run, class_prompts=replace(example_run.class_prompts, names=names, prompts=prompts))
     visitor = Session()
-    visitor.show(replace(example_run, class_prompts=replace(example_run.class_prompts, names=names, prompts=prompts)))
-    visitor.selection = replace(visitor.selection, k=0, view=3, atom=0)
-    drawn = [
-        verdict_table.banner(visitor),
-        verdict_table.table(visitor),
-        verdict_table.cache_contents(visitor),
-        verdict_table.threat(visitor),
-        selection_details.view_detail(visitor),
-        selection_details.cell_detail(visitor),
-        verdict_table.heading_html(wording.heading_costs(visitor.run_at_step), 4),
-    ]
+    visitor.show(run)
+    visitor.select(k=0, view=3, atom=0)
+    drawn = [draw(run) for draw in (verdict_table.banner, verdict_table.table, verdict_table.threat)]
+    for draw in (verdict_table.cache_contents, selection_details.view_detail, selection_details.cell_detail):
+        drawn.append(draw(visitor))
+    drawn.append(verdict_table.heading_html(wording.heading_costs(run), 4))
     assert not any("<img src=x" in html for html in drawn)
 
 
-def test_without_a_label_the_page_does_not_state_a_true_class(example_run, failed_run, defend_only_run) -> None:
+def test_without_a_label_the_page_does_not_state_a_true_class(
+    example_run: Run, failed_run: Run, defend_only_run: Run
+) -> None:
     unlabelled, gone = replace(example_run, label_given=False), replace(failed_run, label_given=False)
     ask = "Choose the true class to see who is right."
     changed = "CLIP said motorbike and now says crab"
     assert wording.summary(unlabelled) == (f"{changed}; RITA still says motorbike. {ask}", "dim")
     assert wording.summary(gone) == (f"{changed}; RITA said motorbike and now says crab. {ask}", "dim")
     for run in (unlabelled, gone):
-        visitor = Session()
-        visitor.show(run)
-        for text in (verdict_table.table(visitor), text_tables.run_table(run, "a picture")):
+        for text in (verdict_table.table(run), text_tables.run_table(run, "a picture")):
             assert "changed" in text
             assert not any(word in text for word in ("holds", "fooled", "answer wrong", "right means"))
     assert wording.heading_costs(gone).endswith("crab.")
-    rival = replace(defend_only_run.attacked.verdicts["rita"], label=1)
-    restored = replace(
-        defend_only_run,
-        attacked=replace(defend_only_run.attacked, verdicts=defend_only_run.attacked.verdicts | {"rita": rival}),
-    )
+    verdicts = defend_only_run.attacked.verdicts
+    rival = verdicts | {"rita": replace(verdicts["rita"], label=1)}
+    restored = replace(defend_only_run, attacked=replace(defend_only_run.attacked, verdicts=rival))
     assert wording.summary(restored) == ("CLIP says motorbike. RITA says crab.", "dim")
     assert "fails" not in wording.heading_costs(restored)
     assert "on their own" in wording.explanation(restored)
-    visitor = Session()
-    visitor.show(replace(restored, clean=restored.attacked))
-    assert "answer wrong" not in verdict_table.table(visitor)
+    assert "answer wrong" not in verdict_table.table(replace(restored, clean=restored.attacked))
