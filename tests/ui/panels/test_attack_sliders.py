@@ -100,7 +100,7 @@ def visitor(inside: InsideTab, engine: EncodingForbidden) -> str:
     session.show(run)
     inside.context.crop_views(session, "attacked")
     session.select(view=3, atom=1)
-    session.inside.open_folds = frozenset({"mass-fold"})
+    session.inside.open_folds = frozenset({"entropy-fold", "mass-fold"})
     return name
 
 
