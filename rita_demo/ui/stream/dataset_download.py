@@ -43,16 +43,14 @@ class DatasetDownload:
 
     def __init__(self, context: AppContext, folders: DataFolders, dataset: gr.Dropdown) -> None:
         self.context, self.folders, self.dataset = context, folders, dataset
-        with build_fold("Download a public dataset", elem_id="fetch"):
-            gr.HTML(
-                "<p class='quiet small'>It is downloaded once to the server’s data folder from its own "
-                "site, checked and unpacked; a stopped download can be resumed. Without CoOp’s split file, "
-                "half of every class is for training, a fifth for validation and the rest for testing, drawn with "
-                "seed 0.</p>"
-            )
-            self.dataset_menu = gr.Radio(
-                missing_datasets(folders), label="Dataset", show_label=False, elem_id="fetch-which"
-            )
+        lead = (
+            "It is downloaded once, from its own site to the server’s data folder, checked and unpacked; a stopped download "
+            "can be resumed. Without CoOp’s split file, half of every class is for training, a fifth for validation and "
+            "the rest for testing, drawn with seed 0."
+        )
+        with build_fold("Download a public dataset", lead, elem_id="fetch"):
+            missing = missing_datasets(folders)
+            self.dataset_menu = gr.Radio(missing, label="Dataset", show_label=False, elem_id="fetch-which")
             with gr.Row(elem_classes="whatif-row"):
                 self.start_button = gr.Button("Download it", size="sm", elem_id="fetch-go")
                 self.stop_button = gr.Button("Stop", size="sm", visible=False, elem_id="fetch-stop")

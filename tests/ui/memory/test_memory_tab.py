@@ -101,7 +101,7 @@ def test_the_plane_belongs_to_the_selected_class_and_snapshot(client, example_ru
 
 def test_plane_points_and_distance_rows_are_selected_everywhere(client) -> None:
     k = client.fullest
-    client.tab.click_class(client.name, Event({"curve": 0, "index": 0, "data": [k, 0.5, 1, "x"]}))
+    client.tab.on_class(client.name, Event({"curve": 0, "index": 0, "data": [k, 0.5, 1, "x"]}))
     assert client.session.selection.k == k
     client.tab.click_slot(client.name, Event({"curve": 0, "index": 0, "data": [0, 0.5]}))
     assert client.session.selection.item == (k, 0)

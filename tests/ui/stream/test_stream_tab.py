@@ -46,6 +46,10 @@ class StreamClient:
     def view(self) -> Any:
         return self.session.stream
 
+    @property
+    def shown(self) -> Any:
+        return stream_panels.shown_stream(self.session, self.tab.folders)
+
     def form_values(self, **changes: Any) -> dict[Any, Any]:
         """What the browser sends with the button."""
         fields = self.tab.fields
@@ -88,11 +92,12 @@ def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
     rows = view.recording.rows()
     assert [row["picture"] for row in rows] == list(view.trajectory.pictures)
     assert {row["protocol"] for row in rows} == {"stream"}
-    text = stream_panels.accuracy_table(client.session)
+    text = stream_panels.accuracy_table(client.shown)
     assert "of n = 4" in text
-    for figure in (stream_panels.accuracy_figure(client.session), stream_panels.class_cache(client.session)):
-        assert f"{view.recording.title}; after picture 4 of 4" in figure.layout.meta["caption"]
-    assert "All 4 pictures are decided" in stream_panels.status(client.session)
+    drawn = client.tab.panels.redraw(client.session, "run")
+    for figure in (*client.tab.figures, client.tab.classes):
+        assert f"{view.recording.title}; after picture 4 of 4" in drawn[figure].layout.meta["caption"]
+    assert "All 4 pictures are decided" in stream_panels.status(client.shown)
     written = (view.recording.cells["rita"] / "rows.jsonl").read_bytes()
     client.stream(traffic="mixed")  # measures nothing again
     assert (view.recording.cells["rita"] / "rows.jsonl").read_bytes() == written
@@ -186,8 +191,8 @@ def test_the_slider_shows_accuracy_and_memory_at_that_time(client: StreamClient)
     client.stream(pictures=5)
     updates = client.tab.pick_picture(client.name, 2)
     assert client.tab.slider not in updates
-    assert "of n = 2" in stream_panels.accuracy_table(client.session)
-    assert "After picture 2" in stream_panels.cache_text(client.session)
+    assert "of n = 2" in stream_panels.accuracy_table(client.shown)
+    assert "After picture 2" in stream_panels.cache_text(client.shown)
     client.tab.click_picture(client.name, Event({"t": 4}))
     assert client.view.shown_picture == 4
     client.tab.click_figure(client.name, Event({"curve": 1, "index": 0, "data": [3, "words"]}))
@@ -228,7 +233,7 @@ def test_a_class_of_the_memory_is_selected_in_every_tab_that_has_it(client: Stre
     list(client.tab.open_inside(client.name))  # now the story on screen has the stream's classes
     client.session.visible_tab = "stream"
     names = client.view.trajectory.names
-    assert stream_panels.selected_class(client.session) == client.session.selection.k
+    assert client.shown.selected_class == client.session.selection.k
     updates = client.tab.click_class(client.name, Event({"curve": 0, "index": 0, "data": [5, "words"]}))
     assert client.session.run.class_prompts.names[client.session.selection.k] == names[5]
     assert client.tab.classes in updates
@@ -404,7 +409,7 @@ def test_the_memory_kept_is_compared_with_none_by_default_and_with_other_memorie
     client.stream(pictures=6)
     one = client.view.recording
     found = evaluation_page.compare_answers(one, one, "rita_prompts", 6)
-    text = memory_panels.help_html(session, tab.folders)
+    text = memory_panels.help_html(client.shown)
     assert sorted(numbers_in(text)) == [d.picture + 1 for d in found.different]
     assert ("It changes nothing" in text) is (not found.different)
     choices = [value for _, value in memory_panels.other_choices(session, tab.folders)["choices"]]
@@ -412,12 +417,12 @@ def test_the_memory_kept_is_compared_with_none_by_default_and_with_other_memorie
     tab.pick_other(client.name, "after 3")
     views = (evaluation_page.remembered_views(client.view.trajectory, t) for t in (6, 3))
     both = len(evaluation_page.compare_caches(*views).both)
-    assert f"{wording.view_count(both)} in both" in memory_panels.contents_html(session, tab.folders)
+    assert f"{wording.view_count(both)} in both" in memory_panels.contents_html(client.shown)
     tab.pick_other(client.name, other)
     stored = evaluation_page.find_stream_run(tab.folders.runs, other)
     found = evaluation_page.compare_answers(one, stored, "rita", 6)
-    assert sorted(numbers_in(memory_panels.help_html(session, tab.folders))) == [d.picture + 1 for d in found.different]
-    assert "slots=1" in memory_panels.contents_html(session, tab.folders)
+    assert sorted(numbers_in(memory_panels.help_html(client.shown))) == [d.picture + 1 for d in found.different]
+    assert "slots=1" in memory_panels.contents_html(client.shown)
     for hostile in ("../x", "after 99", "after x", None, 3, ["off"]):
         with pytest.raises(DataError, match="nothing of that name"):
             tab.pick_other(client.name, hostile)
