@@ -31,23 +31,19 @@ DEFAULT_FILTERS = {"table": "main", "dataset": ALL, "method": ALL, "attack": ALL
 GRID_SETTING = "tuning_steps"  # the setting that is drawn against the budget
 
 
-def draw_sweep(session: Session) -> Figure:
-    """The ablation of the chosen setting over the chosen run."""
-    return with_caption(_sweep(session), _run_title(session))
-
-
 def _run_title(session: Session) -> str:
     return f"Run: {session.figures.run_folder or 'measured for this copy'}"
 
 
-def _sweep(session: Session) -> Figure:
+def draw_sweep(session: Session) -> Figure:
+    """The ablation of the chosen setting over the chosen run."""
     setting, points = session.figures.setting, session.figures.ablation_points
-    if setting == GRID_SETTING and (charts := analysis.budget_by_steps(points)):
-        return plots.grouped_accuracy(charts[0], "")
-    rita = [point for point in points if point.cell.method == "rita"]
-    return plots.sweep_lines(
-        analysis.sweeps(rita, setting), setting_title(SETTINGS[setting]), recommended=getattr(RECOMMENDED, setting)
-    )
+    charts = analysis.budget_by_steps(points) if setting == GRID_SETTING else ()
+    if charts:
+        return with_caption(plots.grouped_accuracy(charts[0], ""), _run_title(session))
+    lines = analysis.sweeps([point for point in points if point.cell.method == "rita"], setting)
+    figure = plots.sweep_lines(lines, setting_title(SETTINGS[setting]), recommended=getattr(RECOMMENDED, setting))
+    return with_caption(figure, _run_title(session))
 
 
 def draw_backbones(session: Session) -> Figure:

@@ -17,6 +17,7 @@ from rita_demo.ui.figures.jobs import FigureJobs
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.framework.selection_events import SelectionEvents
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.run_request import RunRequest
@@ -27,7 +28,7 @@ from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_
 LONG_EVENT, UMAP_EVENT = queued_event("figures"), queued_event("umap")
 
 
-class FiguresTab:
+class FiguresTab(SelectionEvents):
     """The tab. Build it inside ``gr.Tab``; ``parts`` holds its components by name. ``worker`` places points by UMAP.
     From the first tab it uses ``run``, which runs a picture and puts it on screen, and ``start_background_work``, what
     follows; ``tabs`` holds all tabs."""
@@ -55,21 +56,19 @@ class FiguresTab:
         """Connect the events, after the panels of all tabs are registered."""
         p, visitor = self.parts, self.context.visitor
         said, of = self.context.error_banner, self.context.outputs_of
+        filters, live = p["filters"].values(), [p[name] for name in layout.LIVE_CONTROLS]
         quick: list[tuple[Any, Any, list[Any], list[Any]]] = [
             (p["cloud"].click, self.on_point, [visitor], of("class", "cloud")),
             (p["cloud"].hover, self.on_hover, [visitor], [said, p["mark"]]),
             (p["cloud"].select, self.on_lasso, [visitor], [said, p["lassoed"]]),
             (p["chips"].click, self.on_chip, [visitor], of("class", "cloud")),
-            (p["source"].input, self.pick_source, [p["source"]], [p[name] for name in layout.LIVE_CONTROLS]),
+            (p["source"].input, self.pick_source, [p["source"]], live),
             (p["how"].input, self.pick_projection, [visitor, p["how"]], of("cloud")),
-            (p["one_hot"].click, self.on_class, [visitor], of("class", "cloud")),
-            (p["brackets"].click, self.on_bounds_class, [visitor], of("class")),
+            (p["one_hot"].click, self.on_cloud_class, [visitor], of("class", "cloud")),
+            (p["brackets"].click, self.on_class, [visitor], of("class")),
             (p["run"].input, self.pick_run, [visitor, p["run"]], of("figures")),
             (p["setting"].input, self.pick_setting, [visitor, p["setting"]], of("figures")),
-            *(
-                (menu.input, self.on_filter, [visitor, *p["filters"].values()], [said, p["printed"]])
-                for menu in p["filters"].values()
-            ),
+            *((menu.input, self.on_filter, [visitor, *filters], [said, p["printed"]]) for menu in filters),
         ]
         for event, handler, inputs, outputs in quick:
             event(notice.handle_errors(said)(handler), inputs, outputs, **IMMEDIATE_EVENT)
@@ -96,7 +95,16 @@ class FiguresTab:
         )
 
     def on_stopped(self, _: Session) -> Updates:
-        return {self.context.status: notice.done_html("Stopped. What was there before is still shown.")}
+        return self.context.done("Stopped. What was there before is still shown.")
+
+    def _select(self, session: Session, *topics: str, **changes: Any) -> Updates:
+        session.select(**changes)
+        return self.context.panels.redraw(session, *topics)
+
+    def _change(self, session: Session, topic: str, **changes: Any) -> Updates:
+        """Change what the tab shows, and draw what depends on ``topic``."""
+        session.figures = replace(session.figures, **changes)
+        return self.context.panels.redraw(session, topic)
 
     # --- opening the tab
     def on_open(self, session: Session) -> Updates:
@@ -120,22 +128,25 @@ class FiguresTab:
         session.figures = replace(session.figures, run_folder=run, ablation_points=found)
 
     # --- the cloud
-    def on_point(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A point was clicked: its picture is selected, and its class in every tab that has it."""
+    def _point(self, visitor: Any, event: gr.EventData) -> tuple[Session, int | None]:
+        """The session, and the point of the cloud that an event names, or None."""
         session = self.context.sessions.get(visitor)
         one = session.figures.placed_cloud
-        i = clicked_integer(event, len(one.points.kind) if one else 0)
+        return session, clicked_integer(event, len(one.points.kind) if one else 0)
+
+    def on_point(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A point was clicked: its picture is selected, and its class in every tab that has it."""
+        session, i = self._point(visitor, event)
+        one = session.figures.placed_cloud
         if one is None or i is None:
             return {}
         picture, k = int(one.points.picture[i]), int(one.points.label[i])
-        if picture >= 0:
-            k = int(one.cloud.label[picture])
-        return self._select_class(session, k, None if picture < 0 else picture)
+        if picture < 0:
+            return self._select_class(session, k, None)
+        return self._select_class(session, int(one.cloud.label[picture]), picture)
 
     def on_hover(self, visitor: Any, event: gr.EventData) -> Updates:
-        session = self.context.sessions.get(visitor)
-        one = session.figures.placed_cloud
-        i = clicked_integer(event, len(one.points.kind) if one else 0)
+        session, i = self._point(visitor, event)
         return {} if i is None else {self.parts["mark"]: feature_cloud.point_html(session, i)}
 
     def on_lasso(self, visitor: Any, event: gr.EventData) -> Updates:
@@ -156,10 +167,7 @@ class FiguresTab:
             return
         cloud, engine = one.cloud, self.context.engine_of(session)
         with self.context.activity.track_job():
-            yield {
-                self.context.error_banner: "",
-                self.context.status: notice.progress_html("Finding the picture", 0, 0),
-            }
+            yield {self.context.error_banner: "", **self.context.progress("Finding the picture", 0)}
             picture = evaluation_page.cloud_picture(self.folders, cloud, n, engine.info.side)
             settings = cloud.settings.replace(view_seed=cloud.seeds[n], attack_seed=cloud.seeds[n])
             names, label = cloud.class_prompts.names, int(cloud.label[n])
@@ -179,11 +187,10 @@ class FiguresTab:
         if k is None:
             return {}
         if k == selected_class(session):
-            session.figures = replace(session.figures, k=None, picture=None, released_class=session.selection.k)
-            return self.context.panels.redraw(session, "cloud")
+            return self._change(session, "cloud", k=None, picture=None, released_class=session.selection.k)
         return self._select_class(session, k, None)
 
-    def on_class(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_cloud_class(self, visitor: Any, event: gr.EventData) -> Updates:
         session = self.context.sessions.get(visitor)
         one = session.figures.placed_cloud
         k = clicked_integer(event, len(one.cloud.class_prompts.names) if one else 0)
@@ -191,31 +198,17 @@ class FiguresTab:
 
     def _select_class(self, session: Session, k: int, picture: int | None) -> Updates:
         """Select a class of the cloud; in every tab, if the displayed run has it."""
-        one, run = session.figures.placed_cloud, session.run
+        one, known = session.figures.placed_cloud, session.run.class_prompts.names if session.run else ()
         assert one is not None
         name = one.cloud.class_prompts.names[k]
-        if run is not None and name in run.class_prompts.names:
-            session.select(k=run.class_prompts.names.index(name), atom=None)
-            session.figures = replace(session.figures, k=k, picture=picture, released_class=None)
-            return self.context.panels.redraw(session, "class", "cloud")
-        session.figures = replace(session.figures, k=k, picture=picture, released_class=session.selection.k)
-        return self.context.panels.redraw(session, "cloud")
+        if name not in known:
+            return self._change(session, "cloud", k=k, picture=picture, released_class=session.selection.k)
+        session.figures = replace(session.figures, k=k, picture=picture, released_class=None)
+        return self._select(session, "class", "cloud", k=known.index(name), atom=None)
 
     def pick_projection(self, visitor: Any, projection: Any) -> Updates:
-        session = self.context.sessions.get(visitor)
-        if projection not in ("PCA", "UMAP"):
-            return {}
-        session.figures = replace(session.figures, projection=projection)
-        return self.context.panels.redraw(session, "cloud")
-
-    # --- Theorem 1
-    def on_bounds_class(self, visitor: Any, event: gr.EventData) -> Updates:
-        session = self.context.sessions.get(visitor)
-        k = clicked_integer(event, len(session.run.class_prompts.names) if session.run else 0)
-        if k is None:
-            return {}
-        session.select(k=k, atom=None)
-        return self.context.panels.redraw(session, "class")
+        known = projection in ("PCA", "UMAP")
+        return self._change(self.context.sessions.get(visitor), "cloud", projection=projection) if known else {}
 
     # --- measurements
     def pick_run(self, visitor: Any, run: Any) -> Updates:
@@ -224,11 +217,8 @@ class FiguresTab:
         return {self.context.error_banner: "", **self.context.panels.redraw(session, "figures")}
 
     def pick_setting(self, visitor: Any, setting: Any) -> Updates:
-        session = self.context.sessions.get(visitor)
-        if setting not in small_ablations.VALUES:
-            return {}
-        session.figures = replace(session.figures, setting=setting)
-        return self.context.panels.redraw(session, "figures")
+        known = setting in small_ablations.VALUES
+        return self._change(self.context.sessions.get(visitor), "figures", setting=setting) if known else {}
 
     def measure(self, visitor: Any, setting: Any, pictures: Any, budget: Any) -> Iterator[Updates]:
         """Measure a small ablation, then show its run in the list of runs."""
@@ -236,10 +226,9 @@ class FiguresTab:
         session = self.context.sessions.get(visitor)
         self._load_run_folder(session, small_ablations.RUN_FOLDER)
         lists = layout.run_lists(self.parts, self.folders, small_ablations.RUN_FOLDER)
-        yield {**lists, **self.context.panels.redraw(session, "figures")}
+        yield lists | self.context.panels.redraw(session, "figures")
 
     def on_filter(self, visitor: Any, *values: Any) -> Updates:
         session = self.context.sessions.get(visitor)
-        chosen = measurements.chosen_filters(values)
-        session.figures = replace(session.figures, filters=chosen)
+        session.figures = replace(session.figures, filters=measurements.chosen_filters(values))
         return self.context.panels.draw_only(session, [self.parts["printed"]])

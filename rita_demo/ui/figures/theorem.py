@@ -14,16 +14,14 @@ from rita_demo.ui.session.session import Session
 MAX_CLASSES = 10  # classes
 
 SCOPE_HTML = """<h3>What it covers</h3><ul class="plain">
-<li>Views and prompts of a class as two clouds of unit vectors. Their squared Wasserstein distance is twice the
-transport cost without regularisation, 2 d_OT (λ → 0, all mass moved), since |x − z|² = 2 (1 − cos).</li>
-<li>The distance of the means plus B², the distance of the covariances (Bures), is exact for Gaussians and a lower
-bound for everything else; with both spreads added instead of B² it becomes an upper bound. The filled mark always lies
-on the line.</li></ul>
+<li>Views and prompts of a class as two clouds of unit vectors. Their squared Wasserstein distance is twice the transport
+cost without regularisation, 2 d_OT (λ → 0, all mass moved), since |x − z|² = 2 (1 − cos).</li>
+<li>The distance of the means plus B², the distance of the covariances (Bures), is exact for Gaussians, and a lower bound
+otherwise. With both spreads instead of B² it is an upper bound. The filled mark always lies on the line.</li></ul>
 <h3>What it does not cover</h3><ul class="plain">
-<li>RITA’s own cost (hollow mark): with regularisation λ it lies higher, with a share ρ below 1 it drops the views that fit worst
-and may lie below the line; weights of views and the memory’s part are outside it too.</li>
-<li>That the answer is right. The bounds are no margin: where those of two classes overlap, the theorem does not
-say which is cheaper.</li></ul>"""
+<li>RITA’s own cost (hollow mark). With λ it lies higher; with ρ below 1 the worst views are dropped, and it may lie below
+the line. Weights of views and the memory’s part are outside the theorem.</li>
+<li>That the answer is right. Where the bounds of two classes overlap, the theorem does not say which is cheaper.</li></ul>"""
 
 
 def bounds_by_side(engine: Any, run: Run) -> dict[str, TheoremBounds]:
@@ -40,41 +38,41 @@ def shown_classes(run: Run, selected: int | None = None) -> list[int]:
     return order + list(dict.fromkeys(extra))
 
 
+def _bounds(session: Session) -> tuple[Run, dict[str, TheoremBounds]] | None:
+    """Those of the run on screen, once they are computed."""
+    known = session.figures.theorem_bounds
+    return known if known is not None and known[0] is session.run else None
+
+
 def draw_bounds(session: Session) -> Figure | None:
     """The figure, or None while no picture was decided."""
-    known, run = session.figures.theorem_bounds, session.run
-    if known is None or known[0] is not run or run is None:
+    known, at = _bounds(session), session.selection.k
+    if known is None:
         return None
-    at = session.selection.k
-    label = run.given_label
-    return plots.theorem_bounds(known[1], run.class_prompts.names, shown_classes(run, at), selected=at, label=label)
+    run, bounds = known
+    names, shown = run.class_prompts.names, shown_classes(run, at)
+    return plots.theorem_bounds(bounds, names, shown, selected=at, label=run.given_label)
 
 
 def theorem_text(session: Session) -> str:
     """HTML: the bounds on this picture in words."""
-    known, run = session.figures.theorem_bounds, session.run
-    if known is None or known[0] is not run or run is None:
+    known, found = _bounds(session), ""
+    if known is None:
         return SCOPE_HTML
-    found = ""
-    for side, b in known[1].items():
+    run, bounds = known
+    for side, b in bounds.items():
         low, high = float(b.bures.min()), float(b.bures.max())
         gap = float(b.mean_gap.max() - b.mean_gap.min())
         near, width = int(np.argmin(b.lower)), b.upper - b.lower
+        alike = high - low < 0.2 * gap
         found += (
-            f"<li><b class='{side}'>{side}</b>: the lower bound is smallest for "
-            f"{escape(run.class_prompts.names[near])} ({b.lower[near]:.4f}). The bounds are {np.median(width):.4f} wide in the "
-            f"median class and {width.max():.4f} in the widest, {escape(run.class_prompts.names[int(width.argmax())])}: "
-            f"that far the theorem leaves 2 d_OT open. B² lies between {low:.4f} and "
-            f"{high:.4f} over all {len(b.lower)} classes, the means differ by up to {gap:.4f}: "
-            f"{_shape_note(high - low, gap)}</li>"
+            f"<li><b class='{side}'>{side}</b>: the lower bound is smallest for {escape(run.class_prompts.names[near])} "
+            f"({b.lower[near]:.4f}). The bounds are {np.median(width):.4f} wide in the median class and {width.max():.4f} in "
+            f"the widest, {escape(run.class_prompts.names[int(width.argmax())])}. B² lies between {low:.4f} and {high:.4f} "
+            f"over all {len(b.lower)} classes, the means differ by up to {gap:.4f}: the covariances "
+            f"{'hardly separate the classes' if alike else 'separate the classes as well'}.</li>"
         )
     return (
         "<details class='differs'><summary>What the bounds say here, and what they do not</summary>"
         f"<ul class='plain'>{found}</ul>{SCOPE_HTML}</details>"
     )
-
-
-def _shape_note(bures: float, gap: float) -> str:
-    if bures < 0.2 * gap:
-        return "the prompts of a class are alike, so the covariances hardly separate the classes."
-    return "the covariances separate the classes as well."

@@ -11,7 +11,7 @@ import gradio as gr
 import numpy as np
 import pytest
 
-from rita_demo.analysis import UmapProcess
+from rita_demo import analysis
 from rita_demo.data.samples import SAMPLES
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.evaluation.planned_cells import canonical_settings
@@ -36,7 +36,7 @@ from tests.ui.conftest import open_tab
 from tests.ui.fake_engine import FakeEngine
 
 
-class InstantUmap(UmapProcess):
+class InstantUmap(analysis.UmapProcess):
     """Places at once, in this process: a person's patience is tested elsewhere."""
 
     def warm_up(self) -> None:
@@ -61,8 +61,8 @@ class FiguresClient:
 
     def collected(self) -> FiguresClient:
         one = feature_cloud.placed_cloud(make_cloud(), FakeEngine().kl_to_one_hot)
-        state = feature_cloud.with_separability(one)
-        self.session.figures = replace(self.session.figures, placed_cloud=state)
+        one = replace(one, separability=analysis.separabilities(one.cloud))
+        self.session.figures = replace(self.session.figures, placed_cloud=one)
         return self
 
     def points(self) -> Any:
@@ -220,7 +220,7 @@ def test_the_overview_shows_the_run_on_screen(client: FiguresClient) -> None:
 def test_forged_events_change_nothing(client: FiguresClient, bad: dict) -> None:
     client.collected()
     before = (client.session.figures, client.session.selection)
-    handlers = ("on_point", "on_hover", "on_chip", "on_class", "on_bounds_class")
+    handlers = ("on_point", "on_hover", "on_chip", "on_cloud_class", "on_class")
     for handler in handlers:
         getattr(client.tab, handler)(client.name, event(**bad))
     client.tab.pick_projection(client.name, bad)
@@ -242,7 +242,7 @@ def test_the_separability_text_matches_the_numbers(client: FiguresClient) -> Non
 def test_theorem_1_is_drawn_when_the_tab_opens_and_classes_can_be_selected(client: FiguresClient) -> None:
     figure = client.opened[client.tab.parts["brackets"]]
     assert {t.name for t in figure.data} >= {"clean exact", "attacked used", "attacked bracket"}
-    client.tab.on_bounds_class(client.name, event(curve=0, index=0, data=[1, "x"]))
+    client.tab.on_class(client.name, event(curve=0, index=0, data=[1, "x"]))
     assert client.session.selection.k == 1
 
 

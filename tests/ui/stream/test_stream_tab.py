@@ -82,6 +82,11 @@ def client(tab: StreamTab) -> StreamClient:
     return StreamClient(tab)
 
 
+def numbers_in(text: str) -> list[int]:
+    """The pictures that the buttons of an HTML open, in order."""
+    return [int(found) for found in re.findall(r'data-t="(\d+)"', text)]
+
+
 def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
     client.stream(traffic="mixed")
     view = client.view
@@ -104,49 +109,40 @@ def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
 
 
 def test_pause_resume_one_picture_and_cancel(client: StreamClient) -> None:
-    job = client.tab.on_start(client.form_values(pictures=6))
+    tab, buttons = client.tab, client.tab.buttons
+    job = tab.on_start(client.form_values(pictures=6))
     for updates in job:
-        if client.view.trajectory is not None and len(client.view.trajectory.pictures) == 2:
-            assert updates[client.tab.buttons["pause"]]["visible"]
-            assert client.tab.on_pause(client.name)
+        if client.view.decided == 2:
+            assert updates[buttons["pause"]]["visible"]
+            assert tab.on_pause(client.name)
             break
     last = list(job)[-1]
-    assert len(client.view.trajectory.pictures) == 2
-    assert last[client.tab.buttons["resume"]]["visible"]
-    assert not last[client.tab.buttons["pause"]]["visible"]
-    list(client.tab.on_step(client.name))
-    assert len(client.view.trajectory.pictures) == 3
-    list(client.tab.on_resume(client.name))
-    assert len(client.view.trajectory.pictures) == 6
+    assert client.view.decided == 2
+    assert last[buttons["resume"]]["visible"]
+    assert not last[buttons["pause"]]["visible"]
+    for go_on, decided in ((tab.on_step, 3), (tab.on_resume, 6)):
+        list(go_on(client.name))
+        assert client.view.decided == decided
     with pytest.raises(SettingError, match="no paused stream"):
-        list(StreamClient(client.tab).tab.on_resume(StreamClient(client.tab).name))
-    shown = client.tab.on_cancel(client.name)
+        list(tab.on_resume(StreamClient(tab).name))
+    shown = tab.on_cancel(client.name)
     assert client.view.trajectory is None
-    assert not shown[client.tab.buttons["inside"]]["visible"]
-    assert len(evaluation_page.stream_runs(client.tab.folders.runs)) == 1  # the rows are kept
+    assert not shown[buttons["inside"]]["visible"]
+    assert len(evaluation_page.stream_runs(tab.folders.runs)) == 1  # the rows are kept
 
 
-def test_closing_the_page_stops_a_running_stream(client: StreamClient) -> None:
-    job = client.tab.on_start(client.form_values(pictures=6))
+def test_two_sessions_never_write_the_same_run_and_a_closed_page_frees_it(client: StreamClient) -> None:
+    job, other = client.tab.on_start(client.form_values(pictures=6)), StreamClient(client.tab)
     next(job)
     next(job)
+    with pytest.raises(DataError, match="Another evaluation is writing"):
+        other.stream(pictures=6)
     client.tab.context.sessions._sessions.pop(client.name)
     with pytest.raises(SessionLost):
         list(job)
-    other = StreamClient(client.tab)
-    other.stream(pictures=6)  # the run folder is free, and the stream goes on
-    assert other.view.shown_picture == 6
-
-
-def test_two_sessions_never_write_the_same_run(client: StreamClient) -> None:
-    job = client.tab.on_start(client.form_values(pictures=6))
-    next(job)
-    next(job)
-    other = StreamClient(client.tab)
-    with pytest.raises(DataError, match="Another evaluation is writing"):
-        other.stream(pictures=6)
-    job.close()
     assert not client.view.running
+    other.stream(pictures=6)  # it goes on
+    assert other.view.shown_picture == 6
 
 
 class RacingState(StreamState):
@@ -213,19 +209,23 @@ def test_pictures_are_listed_by_who_is_right(client: StreamClient) -> None:
     }
     for outcome, pictures in wanted.items():
         html = client.tab.pick_outcome(client.name, outcome)[client.tab.sorted_out]
-        assert [int(t) for t in re.findall(r'data-t="(\d+)"', html)] == [n + 1 for n in np.flatnonzero(pictures)]
+        assert numbers_in(html) == [n + 1 for n in np.flatnonzero(pictures)]
         assert f"{pictures.sum()} of 6 pictures" in html
 
 
-def test_the_whole_split_is_one_request_that_goes_on_where_it_was_left(client: StreamClient, monkeypatch) -> None:
-    asked = {"dataset": "textures", "traffic": "clean", "order": "random", "seed": 0, "pictures": 3, "whole": True}
-    made = evaluation_page.request_for(client.tab.folders, RECOMMENDED, "fake", **asked)
+def test_the_whole_split_is_one_request_that_goes_on_where_it_was_left(tmp_path: Path, monkeypatch) -> None:
+    def request(**changes: Any) -> Any:
+        asked = {"dataset": "textures", "traffic": "clean", "order": "random", "seed": 0, "pictures": 3, "whole": True}
+        return evaluation_page.request_for(DataFolders(tmp_path, tmp_path), RECOMMENDED, "a/../b", **asked | changes)
+
+    made = request()
+    assert made.points[0].attack == "none"
     assert made.limit == len(collect("textures", None, made.split, limit=None, allow_partial=True).items)
-    again = evaluation_page.request_for(client.tab.folders, RECOMMENDED, "fake", **asked | {"pictures": 9})
-    assert again.out == made.out, "the same run folder, which resumes"
+    assert made.out.parent == tmp_path, "whatever the model is called"
+    assert request(pictures=9).out == made.out, "the same run folder, which resumes"
     monkeypatch.setattr(streams, "MAX_WHOLE", 10)
     with pytest.raises(SettingError, match="the page streams at most 10"):
-        evaluation_page.request_for(client.tab.folders, RECOMMENDED, "fake", **asked)
+        request()
 
 
 def test_a_class_of_the_memory_is_selected_in_every_tab_that_has_it(client: StreamClient) -> None:
@@ -239,18 +239,21 @@ def test_a_class_of_the_memory_is_selected_in_every_tab_that_has_it(client: Stre
     assert client.tab.classes in updates
     opened = client.tab.context.panels.open_tab(client.session, "inside")
     assert "in-class" in {component.elem_id for component in opened}
-    for bad in ([99], ["x"], []):
-        assert client.tab.click_class(client.name, Event({"curve": 0, "index": 0, "data": bad})) == {}
-    assert client.tab.click_class(client.name, Event(None)) == {}
+    for bad in (None, *({"curve": 0, "index": 0, "data": data} for data in ([99], ["x"], []))):
+        assert client.tab.click_class(client.name, Event(bad)) == {}
 
 
-@pytest.mark.parametrize("number", [None, "2", 0, -1, 99, 1.5, float("nan"), [1], {"t": 1}])
-def test_forged_picture_numbers_change_nothing(client: StreamClient, number: Any) -> None:
+def test_forged_picture_numbers_change_and_open_nothing(client: StreamClient) -> None:
     client.stream(pictures=2)
-    assert client.tab.pick_picture(client.name, number) == {}
-    assert client.tab.click_picture(client.name, Event({"t": number})) == {}
-    assert client.tab.click_figure(client.name, Event({"data": [number]})) == {}
-    assert client.view.shown_picture == 2
+    tab, name = client.tab, client.name
+    for number in (None, "2", 0, -1, 99, 1.5, float("nan"), [1], {"t": 1}):
+        assert tab.pick_picture(name, number) == tab.click_picture(name, Event({"t": number})) == {}
+        assert tab.click_figure(name, Event({"data": [number]})) == {}
+        assert list(tab.open_remembered(name, Event({"t": number}))) == []
+    assert list(tab.open_remembered(name, Event(None))) == []
+    assert (client.view.shown_picture, client.session.run) == (2, None)
+    list(tab.open_remembered(name, Event({"t": 2})))
+    assert client.session.run is not None
 
 
 @pytest.mark.parametrize(
@@ -274,23 +277,15 @@ def test_an_invalid_request_gives_an_error_message(client: StreamClient, changes
     assert not client.view.running
 
 
-def test_a_request_names_a_folder_below_the_runs_only(tmp_path: Path) -> None:
-    asked = {"dataset": "textures", "traffic": "clean", "order": "random", "seed": 0, "pictures": 2}
-    folders = DataFolders(tmp_path, tmp_path / "runs")
-    request = evaluation_page.request_for(folders, RECOMMENDED, "a/../b", **asked)
-    assert request.out.parent == tmp_path / "runs"
-    assert request.points[0].attack == "none"
-
-
 def test_a_stored_run_is_opened_from_the_list_only(client: StreamClient) -> None:
     client.stream(traffic="clean")
     other = StreamClient(client.tab)
-    listed = other.tab.on_open(other.session)[other.tab.stored_menu]["choices"]
-    assert [name for _, name in listed] == [client.view.recording.name]
-    other.tab.open_stored(other.name, listed[0][1])
+    ((_, stored),) = other.tab.on_open(other.session)[other.tab.stored_menu]["choices"]
+    assert stored == client.view.recording.name
+    other.tab.open_stored(other.name, stored)
     assert other.view.shown_picture == 4
     assert not other.view.unfinished
-    for name in ("../..", None, "", ["x"], listed[0][1] + "/.."):
+    for name in ("../..", None, "", ["x"], stored + "/.."):
         with pytest.raises(DataError):
             other.tab.open_stored(other.name, name)
     file = json.loads(other.tab.on_export(other.name)[other.tab.buttons["export"]])
@@ -375,11 +370,6 @@ def test_a_download_shows_progress_can_be_stopped_and_reports_errors(
             list(fetch.on_download(client.name, name))
 
 
-def numbers_in(text: str) -> list[int]:
-    """The pictures that the buttons of an HTML open, in order."""
-    return [int(found) for found in re.findall(r'data-t="(\d+)"', text)]
-
-
 def test_every_remembered_view_is_listed_searched_and_sorted(client: StreamClient) -> None:
     client.stream(pictures=6, traffic="mixed")
     tab, course = client.tab, client.view.trajectory
@@ -388,13 +378,12 @@ def test_every_remembered_view_is_listed_searched_and_sorted(client: StreamClien
     def listed(search: Any = "", order: Any = "entered", which: Any = "all") -> list[int]:
         return numbers_in(tab.list_views(client.name, search, order, which)[tab.views])
 
-    assert listed() == [view.picture + 1 for view in reversed(views)]
-    assert listed(which="held") == [view.picture + 1 for view in reversed(views) if view.left is None]
-    assert listed(which="left") == [view.picture + 1 for view in reversed(views) if view.left is not None]
-    by_entropy = sorted(views, key=lambda view: -view.entropy)
-    assert listed(order="entropy") == [view.picture + 1 for view in by_entropy]
-    wrong = [view.picture + 1 for view in reversed(views) if view.truth != view.label]
-    assert listed("WRONG") == wrong
+    latest = views[::-1]
+    assert listed() == [view.picture + 1 for view in latest]
+    assert listed(which="held") == [view.picture + 1 for view in latest if view.left is None]
+    assert listed(which="left") == [view.picture + 1 for view in latest if view.left is not None]
+    assert listed(order="entropy") == [view.picture + 1 for view in sorted(views, key=lambda view: -view.entropy)]
+    assert listed("WRONG") == [view.picture + 1 for view in latest if view.truth != view.label]
     assert listed(f"{views[0].name} {course.names[views[0].label]}")[-1] == views[0].picture + 1
     assert listed("<script>") == []
     assert listed(7, ["x"], None) == listed("", "class", "all")  # malformed: the defaults
@@ -441,11 +430,3 @@ def test_a_streams_memory_opens_with_picture_true_class_and_crop_of_every_view(c
         assert item.picture.startswith(f"picture {view.picture + 1} of the stream, {view.name}")
         assert item.thumbnail.shape == (48, 48, 3)
     assert client.session.visible_tab == "memory"
-
-
-@pytest.mark.parametrize("data", [{"t": 0}, {"t": 99}, {"t": "1"}, {}, None])
-def test_a_forged_remembered_view_opens_nothing(client: StreamClient, data: Any) -> None:
-    client.stream(pictures=2)
-    assert list(client.tab.open_remembered(client.name, Event(data))) == []
-    list(client.tab.open_remembered(client.name, Event({"t": 2})))
-    assert client.session.run is not None
