@@ -20,7 +20,7 @@ from rita_demo.plots.figure import Figure
 from rita_demo.records import MeasuredCell, Run
 from rita_demo.records.measurement import AblationPoint, AccuracyChart, CloudPoints, KlToOneHot
 from rita_demo.settings import RECOMMENDED, SETTINGS
-from rita_demo.ui.figures.method_overview import overview_of
+from rita_demo.ui.figures.run_figures import overview_of
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
 CLOUD, OVERVIEW, KL, STEPS, BACKBONES, TIMES = (
@@ -171,11 +171,9 @@ def cloud_figures(
 
 def overview_figure(run: Run, crops: np.ndarray, title: str) -> Drawn:
     """The method on one picture, attacked if it was. ``crops`` (N, s, s, 3) uint8 of all views of that side."""
-    side = "clean" if run.attack is None else "attacked"
-    figure = overview_of(run, side, crops)
     attack = attack_text(run.settings)
     caption = f"The method on one picture: {title}, {attack}; {run.backbone.title}."
-    return Drawn(OVERVIEW, caption, figure, 300, 560)
+    return Drawn(OVERVIEW, caption, overview_of(run, crops), 300, 560)
 
 
 def _slug(text: str) -> str:

@@ -8,7 +8,7 @@ import gradio as gr
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.settings import SETTINGS
-from rita_demo.ui.figures import feature_cloud, measurements, method_overview, theorem
+from rita_demo.ui.figures import feature_cloud, measurements, run_figures
 from rita_demo.ui.figures.jobs import DATASET_PREFIX, TEXTURES_SOURCE
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.session.session import Session
@@ -126,7 +126,7 @@ def _build_overview(panels: PanelRegistry) -> None:
     with build_fold("What does the method do, in one figure?", lead):
         aria = "The method on the picture on screen"
         figure = PlotlyView(elem_id="fig-overview", aria=aria, height=300, narrow_height=560, empty=NO_RUN)
-        panels.add(figure, method_overview.draw_overview, "step")
+        panels.add(figure, run_figures.draw_overview, "step")
 
 
 def _build_kl_to_one_hot(panels: PanelRegistry) -> PlotlyView:
@@ -150,8 +150,8 @@ def _build_theorem(panels: PanelRegistry) -> PlotlyView:
     )
     aria = "Bounds of Theorem 1 per class, clean and attacked"
     figure = PlotlyView(elem_id="fig-brackets", aria=aria, height=460, narrow_height=560, empty=NO_RUN)
-    panels.add(figure, theorem.draw_bounds, "class", "figures")
-    panels.add(gr.HTML(elem_id="fig-theorem-words"), theorem.theorem_text, "figures")
+    panels.add(figure, run_figures.draw_bounds, "class", "figures")
+    panels.add(gr.HTML(elem_id="fig-theorem-words"), run_figures.theorem_text, "figures")
     return figure
 
 

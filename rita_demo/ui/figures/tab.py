@@ -12,7 +12,7 @@ import gradio as gr
 from rita_demo.analysis import UmapProcess
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
-from rita_demo.ui.figures import feature_cloud, layout, measurements, theorem
+from rita_demo.ui.figures import feature_cloud, layout, measurements, run_figures
 from rita_demo.ui.figures.jobs import FigureJobs
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, AppContext, queued_event
@@ -119,7 +119,7 @@ class FiguresTab(SelectionEvents):
     def _compute_bounds(self, session: Session) -> None:
         run, known = session.run, session.figures.theorem_bounds
         if run is not None and (known is None or known[0] is not run):
-            made = theorem.bounds_by_side(self.context.engine_of(session), run)
+            made = run_figures.bounds_by_side(self.context.engine_of(session), run)
             session.figures = replace(session.figures, theorem_bounds=(run, made))
 
     def _load_run_folder(self, session: Session, run: str) -> None:

@@ -12,9 +12,10 @@ from rita_demo.data.datasets import DATASETS
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.records.errors import DataError
-from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.context import AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.framework.stoppable import StoppableJob
+from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import build_fold
 
 #: Not the engine's queue: a download of minutes must not block other visitors.
@@ -54,42 +55,30 @@ class DatasetDownload:
             with gr.Row(elem_classes="whatif-row"):
                 self.start_button = gr.Button("Download it", size="sm", elem_id="fetch-go")
                 self.stop_button = gr.Button("Stop", size="sm", visible=False, elem_id="fetch-stop")
-            self.status = gr.HTML(elem_id="fetch-state")
 
     def bind_events(self) -> None:
-        hidden = {self.status: "", self.stop_button: gr.update(visible=False)}
-        safe = notice.handle_errors(self.context.error_banner, lambda: hidden)
-        outputs = [self.context.error_banner, self.dataset_menu, self.stop_button, self.status, self.dataset]
-        visitor = self.context.visitor
-        self.start_button.click(safe(self.on_download), [visitor, self.dataset_menu], outputs, **DOWNLOAD_QUEUE)
-        self.stop_button.click(safe(self.on_stop), visitor, outputs, **IMMEDIATE_EVENT)
+        """Connect the events."""
+        job = StoppableJob(self.context, self.stop_button, self.on_stopped).handler(self.download_chosen)
+        shown = [self.context.error_banner, self.context.status, self.dataset_menu, self.dataset, self.stop_button]
+        self.start_button.click(job, [self.context.visitor, self.dataset_menu], shown, **DOWNLOAD_QUEUE)
 
-    def on_download(self, visitor: Any, name: Any) -> Iterator[Updates]:
-        view = self.context.sessions.get(visitor).stream
-        archive = download.ARCHIVES.get(name) if isinstance(name, str) else None
+    def download_chosen(self, visitor: Any, name: Any) -> Iterator[Updates]:
+        """Download a dataset. It can be stopped at every update; what was downloaded stays."""
+        archive, context = download.ARCHIVES.get(name) if isinstance(name, str) else None, self.context
         if archive is None:
             raise DataError("No dataset is chosen.", "Choose one to download.")
-        view.stop_download, begin, updated = False, time.perf_counter(), 0.0
-        yield {self.stop_button: gr.update(visible=True), self.context.error_banner: ""}
+        begin, updated = time.perf_counter(), 0.0
         with closing(download.download_steps(archive, self.folders.data)) as steps:
             for at in steps:
-                if view.stop_download:
-                    text = f"Stopped after {at.done / 1e6:.1f} MB. “Download it” goes on from there."
-                    yield {self.status: notice.done_html(text), self.stop_button: gr.update(visible=False)}
-                    return
-                spent = time.perf_counter() - begin
-                if spent - updated > UPDATE_INTERVAL or at.done == at.total:
-                    self.context.sessions.get(visitor)  # raises when the page was closed
-                    updated, share = spent, at.done / max(at.total, 1)
-                    yield {self.status: notice.progress_html(at.sentence, share, spent)}
+                context.sessions.get(visitor)  # raises when the page was closed
+                if time.perf_counter() - updated > UPDATE_INTERVAL or at.done == at.total:
+                    updated = time.perf_counter()
+                    yield context.progress(at.sentence, at.done / max(at.total, 1), begin)
         yield {
-            self.status: notice.done_html(f"{DATASETS[archive.dataset].title} is here: choose it above."),
-            self.stop_button: gr.update(visible=False),
+            **context.done(f"{DATASETS[archive.dataset].title} is here: choose it above."),
             self.dataset_menu: gr.update(choices=missing_datasets(self.folders), value=None),
             self.dataset: gr.update(choices=dataset_choices(self.folders), value=archive.dataset),
         }
 
-    def on_stop(self, visitor: Any) -> Updates:
-        """Stop at the next chunk; what was downloaded stays."""
-        self.context.sessions.get(visitor).stream.stop_download = True
-        return {}
+    def on_stopped(self, _: Session) -> Updates:
+        return self.context.done("Stopped. “Download it” goes on from there.")

@@ -79,22 +79,6 @@ def slider(session: Session) -> Any:
     return gr.update(minimum=1, maximum=last, value=value, visible=state.decided > 1)
 
 
-def buttons(session: Session) -> dict[str, Any]:
-    """Which buttons are shown and enabled now, by name."""
-    view, t = session.stream, session.stream.shown_picture
-    idle = gr.update(visible=view.unfinished and not view.running)
-    return {
-        "start": gr.update(interactive=not view.running),
-        "pause": gr.update(visible=view.running),
-        "resume": idle,
-        "step": idle,
-        "cancel": gr.update(visible=view.unfinished),
-        "inside": gr.update(visible=t > 0, value=f"Open picture {t} in Inside RITA"),
-        "memory": gr.update(visible=t > 0, value=f"Open the memory before picture {t}"),
-        "export": gr.update(visible=t > 0),
-    }
-
-
 def heading(shown: ShownStream) -> str:
     """HTML: which stream, what its attacker may do and knows, and which picture is selected."""
     facts = [*shown.recording.header.get("threat_model", {}).get("sentences", ())]

@@ -20,6 +20,7 @@ from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.session.cache_history import History
 from rita_demo.ui.session.run_request import RunRequest, methods_of
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.stream_state import StreamState
 from rita_demo.ui.stream import memory_panels
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.dataset_download import DatasetDownload, dataset_choices
@@ -68,13 +69,13 @@ class StreamTab:
                 with gr.Row(elem_classes="whatif-row"):
                     self.open_button = gr.Button("Open it", size="sm", elem_id="open-run")
             with gr.Row(elem_id="stream-buttons"):
-                self.buttons: dict[str, Any] = {
-                    "start": gr.Button("Start the stream", variant="primary", elem_id="stream-start"),
-                    "pause": gr.Button("Pause", visible=False, elem_id="stream-pause"),
-                    "resume": gr.Button("Resume", visible=False, elem_id="stream-resume"),
-                    "step": gr.Button("One picture", visible=False, elem_id="stream-step"),
-                    "cancel": gr.Button("Cancel", visible=False, elem_id="stream-cancel"),
-                }
+                start = gr.Button("Start the stream", variant="primary", elem_id="stream-start")
+                self.buttons = {"start": start}
+                self.panels.add(start, lambda session: gr.update(interactive=not session.stream.running))
+                self._add_button("pause", "Pause", lambda stream: stream.running)
+                for name, text in (("resume", "Resume"), ("step", "One picture")):
+                    self._add_button(name, text, lambda stream: stream.unfinished and not stream.running)
+                self._add_button("cancel", "Cancel", lambda stream: stream.unfinished)
             self._add(gr.HTML(elem_id="stream-status"), stream_panels.status)
             self._build_accuracy()
             self._build_comparison()
@@ -104,6 +105,16 @@ class StreamTab:
             asked["order"] = gr.Radio(ORDERS, value="random", label="In which order", elem_id="stream-order")
             asked["seed"] = gr.Number(0, label="Seed", precision=0, minimum=0, elem_id="stream-seed")
         self.request_inputs = asked
+
+    def _add_button(self, name: str, text: str, is_shown: Callable[[StreamState], bool], **options: Any) -> None:
+        """A button that is visible when ``is_shown``; braces in its text stand for the selected picture."""
+        button = gr.Button(text, visible=False, elem_id=f"stream-{name}", **options)
+
+        def draw(session: Session) -> Any:
+            stream = session.stream
+            return gr.update(visible=is_shown(stream), value=text.format(stream.shown_picture))
+
+        self.buttons[name] = self.panels.add(button, draw)
 
     def _add(self, component: C, draw: Callable[[ShownStream], Any], *topics: str, empty: str | None = "") -> C:
         """A panel of the stream on screen; ``empty`` before there is one."""
@@ -139,12 +150,15 @@ class StreamTab:
         self.figures = [accuracy]
         self.thumbnails = self._add(HtmlButtons(elem_id="stream-pictures-near"), p.latest_pictures)
         with gr.Row(elem_id="stream-open"):
-            export = {"jsonl": "Export the rows (JSON lines)"}
-            self.buttons |= {
-                "inside": gr.Button("Open in Inside RITA", size="sm", visible=False, elem_id="stream-inside"),
-                "memory": gr.Button("Open in Memory", size="sm", visible=False, elem_id="stream-open-memory"),
-                "export": DownloadButtons(export, visible=False, elem_id="stream-export"),
-            }
+            for name, text in (
+                ("inside", "Open picture {} in Inside RITA"),
+                ("memory", "Open the memory before picture {}"),
+            ):
+                self._add_button(f"open-{name}", text, lambda stream: stream.shown_picture > 0, size="sm")
+            self.export = DownloadButtons(
+                {"jsonl": "Export the rows (JSON lines)"}, visible=False, elem_id="stream-export"
+            )
+            self.panels.add(self.export, lambda session: gr.update(visible=session.stream.shown_picture > 0))
 
     def _build_comparison(self) -> None:
         m = memory_panels
@@ -199,8 +213,8 @@ class StreamTab:
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all tabs are registered."""
         visitor, b = self.context.visitor, self.buttons
-        mine = [*self.panels.components, *b.values(), self.request_inputs["dataset"], self.stored_menu]
-        outputs = [self.context.error_banner, *dict.fromkeys(mine)]
+        own = [*self.panels.components, self.request_inputs["dataset"], self.stored_menu]
+        outputs = [self.context.error_banner, *own]
         inputs_of_start = {visitor, *self.request_inputs.values(), *self.fields.values()}
         safe = notice.handle_errors(self.context.error_banner, lambda: {b["start"]: gr.update(interactive=True)})
         b["start"].click(safe(self.on_start), inputs_of_start, outputs, **STREAM_QUEUE)
@@ -218,28 +232,23 @@ class StreamTab:
             *((event, self.list_views, self.search, self.order, self.listed) for event in listing),
             *((figure.click, self.click_figure) for figure in self.figures),
             (self.open_button.click, self.open_stored, self.stored_menu),
-            (b["export"].click, self.on_export),
+            (self.export.click, self.on_export),
         ]
         for event, handler, *inputs in quick:
             event(safe(handler), [visitor, *inputs], outputs, **IMMEDIATE_EVENT)
-        self.context.bind_tab(own_tab, outputs[1:])
+        self.context.bind_tab(own_tab, own)
         everywhere = self.context.outputs(self.classes)
         self.classes.click(safe(self.click_class), visitor, everywhere, **IMMEDIATE_EVENT)
         more = [self.tabs, *self.context.outputs()]
         clearing = notice.handle_errors(self.context.error_banner, lambda: {self.context.status: ""})
         for event, handler in (
-            (b["inside"].click, self.open_inside),
-            (b["memory"].click, self.open_memory),
+            (b["open-inside"].click, self.open_inside),
+            (b["open-memory"].click, self.open_memory),
             (self.views.click, self.open_remembered),
         ):
             opened = event(clearing(handler), visitor, more, **LONG_EVENT)
             opened.success(clearing(self.start_background_work), visitor, more[1:], **BACKGROUND_EVENT)
         self.dataset_download.bind_events()
-
-    def _draw(self, session: Session) -> Updates:
-        shown = stream_panels.buttons(session)
-        updates = {self.buttons[name]: update for name, update in shown.items()}
-        return updates | self.panels.redraw(session, "run")
 
     def _stored_choices(self) -> Updates:
         found = evaluation_page.stream_runs(self.folders.runs)
@@ -248,7 +257,7 @@ class StreamTab:
     def on_open(self, session: Session) -> Updates:
         """The tab is opened: datasets and stored runs may have changed."""
         listed: Updates = {self.request_inputs["dataset"]: gr.update(choices=dataset_choices(self.folders))}
-        return listed | self._stored_choices() | self._draw(session)
+        return listed | self._stored_choices() | self.panels.redraw(session, "run")
 
     # --- running
     def on_start(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
@@ -284,12 +293,12 @@ class StreamTab:
             request = view.request
             view.running, view.pause_requested = True, False
         try:
-            yield {self.context.error_banner: "", **self._draw(session)}
+            yield {self.context.error_banner: "", **self.panels.redraw(session, "run")}
             with closing(evaluation_page.stream_steps(engine, request)) as steps:
                 for done, _ in enumerate(steps, 1):
                     self.context.sessions.get(visitor)  # raises when the page was closed
                     self._reload(session)
-                    yield self._draw(session)
+                    yield self.panels.redraw(session, "run")
                     if done >= most or view.pause_requested:
                         break
                     time.sleep(PAUSE_SECONDS)
@@ -300,7 +309,7 @@ class StreamTab:
             self._reload(session)  # a stream that was complete before yields nothing
         finally:
             view.running = False
-        yield self._stored_choices() | self._draw(session)
+        yield self._stored_choices() | self.panels.redraw(session, "run")
 
     def _reload(self, session: Session) -> None:
         view, request = session.stream, session.stream.request
@@ -321,7 +330,7 @@ class StreamTab:
         with session.lock:
             session.stream.close()
         # The running event enables "Start" as it ends. An update here could arrive later and disable the button again.
-        updates = self._draw(session) | {self.buttons["pause"]: gr.update(visible=False)}
+        updates = self.panels.redraw(session, "run") | {self.buttons["pause"]: gr.update(visible=False)}
         updates.pop(self.buttons["start"])
         return self._stored_choices() | updates
 
@@ -355,12 +364,12 @@ class StreamTab:
         if t is None:
             return {}
         view.selected = None if t == view.decided else t
-        return self._draw(session)
+        return self.panels.redraw(session, "run")
 
     def pick_other(self, visitor: Any, value: Any) -> Updates:
         session = self.context.sessions.get(visitor)
         session.stream.other = memory_panels.parse_other(session, self.folders, value)
-        return {self.context.error_banner: "", **self._draw(session)}
+        return {self.context.error_banner: "", **self.panels.redraw(session, "run")}
 
     def pick_outcome(self, visitor: Any, outcome: Any) -> Updates:
         """Which pictures the gallery shows; an unknown value means the first choice."""
@@ -386,7 +395,7 @@ class StreamTab:
         session.stream.close()
         session.stream.show(found)
         self.context.sessions.evict()
-        return {self.context.error_banner: "", **self._draw(session)}
+        return {self.context.error_banner: "", **self.panels.redraw(session, "run")}
 
     def on_export(self, visitor: Any) -> Updates:
         """All rows of the stream, as ``evaluate`` wrote them, as a file."""
@@ -396,7 +405,7 @@ class StreamTab:
         self.export_count += 1
         with self.context.downloads.slot():
             data = evaluation_page.rows_text(view.recording).encode()
-            return {self.buttons["export"]: download_value("rows.jsonl", data, self.export_count)}
+            return {self.export: download_value("rows.jsonl", data, self.export_count)}
 
     def open_inside(self, visitor: Any) -> Iterator[Updates]:
         """Run the selected picture again with the cache it was decided from, and show it in *Inside RITA*."""

@@ -20,10 +20,10 @@ from rita_demo.records import MeasuredCell, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.records.measurement import AblationPoint
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.figures import feature_cloud, measurements, method_overview, theorem
+from rita_demo.ui.figures import feature_cloud, measurements, run_figures
 from rita_demo.ui.figures import jobs as figures_jobs
+from rita_demo.ui.figures.run_figures import shown_classes
 from rita_demo.ui.figures.tab import FiguresTab
-from rita_demo.ui.figures.theorem import shown_classes
 from rita_demo.ui.framework.context import AppContext, ModelPool
 from rita_demo.ui.framework.notice import ErrorBanner
 from rita_demo.ui.framework.panels import PanelRegistry
@@ -205,7 +205,7 @@ def test_one_picture_per_class_is_no_finding(client: FiguresClient) -> None:
 
 def test_the_overview_shows_the_run_on_screen(client: FiguresClient) -> None:
     client.context.crop_views(client.session, "attacked")
-    figure = method_overview.draw_overview(client.session)
+    figure = run_figures.draw_overview(client.session)
     run = client.session.run
     best = run.class_prompts.names[run.attacked.trace.verdict.label]
     assert best in figure.meta["alt"]
@@ -247,7 +247,7 @@ def test_theorem_1_is_drawn_when_the_tab_opens_and_classes_can_be_selected(clien
 
 
 def test_theorem_1_reports_the_width_of_its_bounds_on_both_sides(client: FiguresClient) -> None:
-    said = theorem.theorem_text(client.session)
+    said = run_figures.theorem_text(client.session)
     for b in client.session.figures.theorem_bounds[1].values():
         widths = sorted(float(b.upper[k] - b.lower[k]) for k in range(len(b.lower)))
         middle = (widths[1] + widths[2]) / 2  # of four classes

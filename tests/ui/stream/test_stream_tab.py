@@ -127,7 +127,7 @@ def test_pause_resume_one_picture_and_cancel(client: StreamClient) -> None:
         list(tab.on_resume(StreamClient(tab).name))
     shown = tab.on_cancel(client.name)
     assert client.view.trajectory is None
-    assert not shown[buttons["inside"]]["visible"]
+    assert not shown[buttons["open-inside"]]["visible"]
     assert len(evaluation_page.stream_runs(tab.folders.runs)) == 1  # the rows are kept
 
 
@@ -288,7 +288,7 @@ def test_a_stored_run_is_opened_from_the_list_only(client: StreamClient) -> None
     for name in ("../..", None, "", ["x"], stored + "/.."):
         with pytest.raises(DataError):
             other.tab.open_stored(other.name, name)
-    file = json.loads(other.tab.on_export(other.name)[other.tab.buttons["export"]])
+    file = json.loads(other.tab.on_export(other.name)[other.tab.export])
     assert file["name"] == "rows.jsonl"
     code = file["address"].partition("base64,")[2]
     rows = [json.loads(line) for line in base64.b64decode(code).decode().splitlines()]
@@ -347,9 +347,7 @@ def test_the_oldest_page_streams_are_deleted_and_terminal_streams_stay(
     assert {r.header["seed"] for r in evaluation_page.stream_runs(runs)} == kept
 
 
-def test_a_download_shows_progress_can_be_stopped_and_reports_errors(
-    client: StreamClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_download_shows_progress_and_reports_errors(client: StreamClient, monkeypatch: pytest.MonkeyPatch) -> None:
     fetch = client.tab.dataset_download
     monkeypatch.setattr(dataset_download, "UPDATE_INTERVAL", -1.0)  # every chunk is reported
     monkeypatch.setattr(
@@ -357,17 +355,12 @@ def test_a_download_shows_progress_can_be_stopped_and_reports_errors(
         "download_steps",
         lambda archive, root: (DownloadProgress(n, 10, f"Fetching {archive.dataset}: {n} of 10") for n in range(11)),
     )
-    seen = list(fetch.on_download(client.name, "dtd"))
-    assert any("Fetching dtd" in str(u.get(fetch.status)) for u in seen)
-    assert "is here" in seen[-1][fetch.status]
-    job = fetch.on_download(client.name, "dtd")
-    next(job)
-    next(job)
-    fetch.on_stop(client.name)
-    assert "goes on from there" in list(job)[-1][fetch.status]
+    seen = [update[client.tab.context.status] for update in fetch.download_chosen(client.name, "dtd")]
+    assert "Fetching dtd: 1 of 10" in seen[1]
+    assert "is here" in seen[-1]
     for name in (None, "imagenet", "../x", ["dtd"]):
         with pytest.raises(DataError, match="No dataset is chosen"):
-            list(fetch.on_download(client.name, name))
+            list(fetch.download_chosen(client.name, name))
 
 
 def test_every_remembered_view_is_listed_searched_and_sorted(client: StreamClient) -> None:

@@ -1,4 +1,4 @@
-"""Theorem 1 on the displayed picture: the bounds per class, and what they cover."""
+"""Figures of the run on screen: the method in one figure; and Theorem 1, the bounds per class and what they cover."""
 
 from html import escape
 from typing import Any
@@ -8,10 +8,14 @@ import numpy as np
 from rita_demo import analysis, plots
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import sides_of
+from rita_demo.plots.paper.method_overview import CROPS_SHOWN, method_overview, shown_views
 from rita_demo.records import Run, TheoremBounds
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets.data_uri import jpeg_uri
+from rita_demo.ui.widgets.views_grid import tiled
 
-MAX_CLASSES = 10  # classes
+EDGE = ((0, 0), (6, 6), (6, 6), (0, 0))  # white pixels around a crop
+MAX_CLASSES = 10  # of the bounds
 
 SCOPE_HTML = """<h3>What it covers</h3><ul class="plain">
 <li>Views and prompts of a class as two clouds of unit vectors. Their squared Wasserstein distance is twice the transport
@@ -22,6 +26,21 @@ otherwise. With both spreads instead of B² it is an upper bound. The filled mar
 <li>RITA’s own cost (hollow mark). With λ it lies higher; with ρ below 1 the worst views are dropped, and it may lie below
 the line. Weights of views and the memory’s part are outside the theorem.</li>
 <li>That the answer is right. Where the bounds of two classes overlap, the theorem does not say which is cheaper.</li></ul>"""
+
+
+def draw_overview(session: Session) -> Figure | None:
+    """The method on the delivered picture at the step on screen, or None before there is one."""
+    run = session.run_at_step
+    crops = session.crops_of(sides_of(run)[-1]) if run else None
+    return None if run is None or crops is None else overview_of(run, crops)
+
+
+def overview_of(run: Run, crops: np.ndarray) -> Figure:
+    """The overview of the delivered picture. ``crops`` (N, s, s, 3) uint8 of all its views."""
+    side = sides_of(run)[-1]
+    shown = np.pad(crops[shown_views(run, side)], EDGE, constant_values=255)
+    sheet = jpeg_uri(tiled(shown, round(CROPS_SHOWN**0.5)), 512)
+    return method_overview(run, side, jpeg_uri(getattr(run, side).picture.pixels, 256), sheet)
 
 
 def bounds_by_side(engine: Any, run: Run) -> dict[str, TheoremBounds]:
