@@ -12,8 +12,7 @@ from rita_demo.pipeline.arena import ArenaTable, TowerTable, arena_steps, cell_s
 from rita_demo.pipeline.arena_export import arena_csv, arena_json
 from rita_demo.records import Run, Verdict
 from rita_demo.records.errors import DemoError
-from rita_demo.ui.arena.measured import measured_html
-from rita_demo.ui.arena.table import arena_html
+from rita_demo.ui.arena.table import arena_html, measured_html
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates

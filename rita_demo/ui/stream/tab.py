@@ -302,8 +302,9 @@ class StreamTab:
                     if done >= most or view.pause_requested:
                         break
                     time.sleep(PAUSE_SECONDS)
-                    for _ in self.context.activity.wait_until_idle(MAX_WAIT_SECONDS):  # single pictures come first
-                        if view.pause_requested:
+                    until = time.monotonic() + MAX_WAIT_SECONDS
+                    for _ in self.context.activity.wait_until_idle():  # single pictures come first
+                        if view.pause_requested or time.monotonic() > until:
                             break
                         yield {self.context.error_banner: gr.skip()}
             self._reload(session)  # a stream that was complete before yields nothing

@@ -58,7 +58,7 @@ def test_a_forged_click_does_nothing_and_the_next_click_works(inside_client: Htt
         assert_harmless(inside_client.press(f"in-{element}", data=data), "rita-views", '"success":false')
     assert "No stored view is chosen" in inside_client.press("whatif-item")
     assert "class_costs" in inside_client.press("in-costs", data=MARK | {"data": [1]})
-    assert "rita-views" in inside_client.press("in-views-attacked", data={"index": 3})
+    assert "rita-views" in inside_client.press("in-views-attacked", data={"index": 3, "data": [3]})
 
 
 @pytest.mark.parametrize("setting", ["entropy_weight", "slots", "order", "tuning_steps"])
