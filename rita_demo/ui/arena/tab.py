@@ -14,12 +14,13 @@ from rita_demo.records import Run, Verdict
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.arena.table import arena_html, measured_html
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.session.cache_history import History, snapshot_of
 from rita_demo.ui.session.run_request import RunRequest
-from rita_demo.ui.session.session import HOME_TAB, Session
+from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_fold, build_heading
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
@@ -31,25 +32,19 @@ ARENA_QUEUE = queued_event("arena", 2)
 
 
 class ArenaTab:
-    """Rows are defences, columns attackers. ``folders``: where the server's run folders are.
-
-    From the other tabs it uses ``tabs``, which holds them, ``run``, which runs a picture and puts it on screen, the
-    handler ``start_background_work`` of what follows, and two functions that give updates: ``show_form`` of a run and
-    its sample, ``show_model`` of an engine's info.
-    """
+    """Rows are defences, columns attackers. ``folders``: where the server's run folders are. Two functions give updates of
+    the rest of the page: ``show_form`` of a run and its sample, ``show_model`` of an engine's info."""
 
     def __init__(
         self,
         context: AppContext,
         folders: DataFolders,
-        tabs: gr.Tabs,
-        run: Callable[[Session, RunRequest], Iterator[Updates]],
-        start_background_work: Callable[[Any], Iterator[Updates]],
+        opener: RunOpener,
         show_form: Callable[[Run, str | None], Updates],
         show_model: Callable[[Any], Updates],
     ) -> None:
-        self.context, self.folders, self.tabs, self.run = context, folders, tabs, run
-        self.start_background_work, self.show_form, self.show_model = start_background_work, show_form, show_model
+        self.context, self.folders, self.opener = context, folders, opener
+        self.show_form, self.show_model = show_form, show_model
         build_heading(
             "Every defence against every attacker",
             "On the picture of the first tab, at its strength. Only the last column compares the defences: there each "
@@ -79,9 +74,7 @@ class ArenaTab:
         safe = notice.handle_errors(banner)
         self.export.click(safe(self.on_export), visitor, [banner, self.export], **IMMEDIATE_EVENT)
         self.runs.input(safe(self.show_stored), self.runs, [banner, self.measured], **IMMEDIATE_EVENT)
-        everywhere = context.outputs(self.tabs, *shown)
-        opened = self.table.click(safe(self.open_cell), visitor, everywhere, **LONG_EVENT)
-        opened.success(safe(self.start_background_work), visitor, everywhere, **BACKGROUND_EVENT)
+        self.opener.bind_event(self.table.click, self.open_cell, *shown)
 
     def on_open(self, session: Session) -> Updates:
         """The tab is opened: the server may have other run folders."""
@@ -137,24 +130,19 @@ class ArenaTab:
         """Run the attack of a cell again, in its model, and show the run in all tabs."""
         session = self.context.sessions.get(visitor)
         tower, request = cell_request(session, event_data(event))
-        with self.context.activity.track_job():
-            before = session.model, session.history
+
+        def find() -> RunRequest:
             session.model = tower.backbone.name
-            info = self.context.chosen_engine(session).info
-            to_front: dict[Any, Any] = {self.tabs: gr.update(selected=HOME_TAB), self.context.error_banner: ""}
-            yield to_front | self.context.progress("Opening the run", 0)
-            session.visible_tab = HOME_TAB
+            self.context.chosen_engine(session)  # raises when it was unloaded meanwhile
             now = session.history.cache_before(request.picture.key)
             if tower.cache.pictures and (now is None or now.key != tower.cache.key):
                 snapshot = snapshot_of(tower.cache, request.names, None, None)
                 session.history = History().with_snapshot("The memory of the arena", snapshot)
-            try:
-                yield from self.run(session, request)
-            except BaseException:
-                session.model, session.history = before
-                raise
-            assert session.run is not None
-            yield self.show_form(session.run, request.sample) | self.show_model(info)
+            return request
+
+        yield from self.opener.steps(session, find)
+        assert session.run is not None
+        yield self.show_form(session.run, request.sample) | self.show_model(session.run.backbone)
 
 
 def cell_request(session: Session, chosen: Mapping[str, Any]) -> tuple[TowerTable, RunRequest]:

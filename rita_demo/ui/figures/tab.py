@@ -3,7 +3,7 @@
 Its panels share the selection of all tabs; they are drawn only while the tab is visible.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,13 +15,14 @@ from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.ui.figures import feature_cloud, layout, measurements, run_figures
 from rita_demo.ui.figures.jobs import FigureJobs
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.selection_events import SelectionEvents
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.run_request import RunRequest
-from rita_demo.ui.session.session import HOME_TAB, Session
+from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int, selected_points
 
 #: Long jobs of this tab wait only for each other: they use the engine for one step at a time.
@@ -29,23 +30,14 @@ LONG_EVENT, UMAP_EVENT = queued_event("figures"), queued_event("umap")
 
 
 class FiguresTab(SelectionEvents):
-    """The tab. Build it inside ``gr.Tab``; ``parts`` holds its components by name. ``worker`` places points by UMAP.
-    From the first tab it uses ``run``, which runs a picture and puts it on screen, and ``start_background_work``, what
-    follows; ``tabs`` holds all tabs."""
+    """The tab. Build it inside ``gr.Tab``; ``parts`` holds its components by name. ``worker`` places points by UMAP."""
 
     tab = "figures"
 
     def __init__(
-        self,
-        context: AppContext,
-        folders: DataFolders,
-        run: Callable[[Session, RunRequest], Iterator[Updates]],
-        start_background_work: Callable[[Any], Iterator[Updates]],
-        tabs: gr.Tabs,
-        worker: UmapProcess | None = None,
+        self, context: AppContext, folders: DataFolders, opener: RunOpener, worker: UmapProcess | None = None
     ) -> None:
-        self.context, self.folders, self.tabs = context, folders, tabs
-        self.run, self.start_background_work = run, start_background_work
+        self.context, self.folders, self.opener = context, folders, opener
         self.jobs = FigureJobs(context, folders, worker or UmapProcess())
         self.parts: dict[str, Any] = layout.build(context.panels)
         context.panels.before_draw(self.tab, self._compute_bounds)
@@ -73,10 +65,7 @@ class FiguresTab(SelectionEvents):
         for event, handler, inputs, outputs in quick:
             event(notice.handle_errors(said)(handler), inputs, outputs, **IMMEDIATE_EVENT)
         self.context.bind_tab(own_tab, [p["source"], p["run"]])
-        clearing = notice.handle_errors(said, lambda: {self.context.status: ""})
-        everywhere = self.context.outputs()
-        opened = p["lassoed"].click(clearing(self.open_picture), visitor, [self.tabs, *everywhere], **LONG_EVENT)
-        opened.success(clearing(self.start_background_work), visitor, everywhere, **BACKGROUND_EVENT)
+        self.opener.bind_event(p["lassoed"].click, self.open_picture)
         self._bind_jobs()
 
     def _bind_jobs(self) -> None:
@@ -165,16 +154,15 @@ class FiguresTab(SelectionEvents):
         n = parse_int(event_data(event).get("picture"), 0, len(one.cloud.ids)) if one else None
         if one is None or n is None:
             return
-        cloud, engine = one.cloud, self.context.engine_of(session)
-        with self.context.activity.track_job():
-            yield {self.context.error_banner: "", **self.context.progress("Finding the picture", 0)}
-            picture = evaluation_page.cloud_picture(self.folders, cloud, n, engine.info.side)
+        cloud, side = one.cloud, self.context.engine_of(session).info.side
+
+        def find() -> RunRequest:
+            picture = evaluation_page.cloud_picture(self.folders, cloud, n, side)
             settings = cloud.settings.replace(view_seed=cloud.seeds[n], attack_seed=cloud.seeds[n])
             names, label = cloud.class_prompts.names, int(cloud.label[n])
-            to_front: dict[Any, Any] = {self.tabs: gr.update(selected=HOME_TAB)}
-            yield to_front
-            session.visible_tab = HOME_TAB
-            yield from self.run(session, RunRequest(picture, names, settings, label, None, cloud.ids[n]))
+            return RunRequest(picture, names, settings, label, None, cloud.ids[n])
+
+        yield from self.opener.steps(session, find)
 
     def pick_source(self, source: Any) -> Updates:
         return layout.live_controls(self.parts, str(source))

@@ -15,7 +15,8 @@ from rita_demo.evaluation.page import MAX_PICTURES, MIN_PICTURES, DataFolders
 from rita_demo.plots.figure import Figure
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.session.cache_history import History
 from rita_demo.ui.session.run_request import RunRequest, methods_of
@@ -44,21 +45,10 @@ C = TypeVar("C", bound=Component)
 
 
 class StreamTab:
-    """The tab. Build it inside its ``gr.Tab``. From the other tabs it uses the components ``fields`` of the form with the
-    settings, by name; ``run``, which runs a picture and puts it on screen, the handler ``start_background_work`` of what
-    follows, and ``tabs``, which holds all tabs."""
+    """The tab. Build it inside its ``gr.Tab``. ``fields``: the components of the form with the settings, by name."""
 
-    def __init__(
-        self,
-        context: AppContext,
-        folders: DataFolders,
-        fields: Mapping[str, Any],
-        run: Callable[[Session, RunRequest], Iterator[Updates]],
-        start_background_work: Callable[[Any], Iterator[Updates]],
-        tabs: gr.Tabs,
-    ) -> None:
-        self.context, self.folders, self.fields, self.tabs = context, folders, fields, tabs
-        self.run, self.start_background_work = run, start_background_work
+    def __init__(self, context: AppContext, folders: DataFolders, fields: Mapping[str, Any], opener: RunOpener) -> None:
+        self.context, self.folders, self.fields, self.opener = context, folders, fields, opener
         self.panels, self.export_count = PanelRegistry(), 0
         with gr.Column(elem_id="stream"):
             self._build_request_form()
@@ -239,15 +229,9 @@ class StreamTab:
         self.context.bind_tab(own_tab, own)
         everywhere = self.context.outputs(self.classes)
         self.classes.click(safe(self.click_class), visitor, everywhere, **IMMEDIATE_EVENT)
-        more = [self.tabs, *self.context.outputs()]
-        clearing = notice.handle_errors(self.context.error_banner, lambda: {self.context.status: ""})
-        for event, handler in (
-            (b["open-inside"].click, self.open_inside),
-            (b["open-memory"].click, self.open_memory),
-            (self.views.click, self.open_remembered),
-        ):
-            opened = event(clearing(handler), visitor, more, **LONG_EVENT)
-            opened.success(clearing(self.start_background_work), visitor, more[1:], **BACKGROUND_EVENT)
+        self.opener.bind_event(b["open-inside"].click, self.open_inside)
+        self.opener.bind_event(b["open-memory"].click, self.open_memory)
+        self.opener.bind_event(self.views.click, self.open_remembered)
         self.dataset_download.bind_events()
 
     def _stored_choices(self) -> Updates:
@@ -424,25 +408,19 @@ class StreamTab:
 
     def _open_picture(self, visitor: Any, tab: str, number: int | None = None) -> Iterator[Updates]:
         session = self.context.sessions.get(visitor)
-        shown, engine, before = shown_stream(session, self.folders), self.context.engine_of(session), session.history
+        shown, engine = shown_stream(session, self.folders), self.context.engine_of(session)
         if shown is None:
             raise DataError("There is no picture to open.", "Start a stream first.")
-        with self.context.activity.track_job():
-            yield {self.context.error_banner: "", **self.context.progress("Finding the picture", 0)}
-            t = number or shown.t
+        t = number or shown.t
+
+        def find() -> RunRequest:
             met = evaluation_page.open_stream_picture(engine, self.folders, shown.recording, t)
             methods = tuple(m for m in DEFENCES if m in shown.recording.cells or m in default_methods())
-            found = (met.picture, met.names, met.settings, met.label, met.target, met.title)
-            request = RunRequest(*found, methods=methods)
             # the cache before that picture; Undo brings the visitor's own one back
-            snapshot = memory_panels.snapshot_before(shown, met, t)
-            kept = before if before.current is not None and before.current.key == snapshot.key else History()
+            snapshot, now = memory_panels.snapshot_before(shown, met, t), session.history.current
+            kept = session.history if now is not None and now.key == snapshot.key else History()
             session.history = kept.with_snapshot(f"A stream, before its picture {t}", snapshot)
-            to_front: dict[Any, Any] = {self.tabs: gr.update(selected=tab)}
-            yield to_front
-            session.visible_tab = tab
-            try:
-                yield from self.run(session, request)
-            except Exception:
-                session.history = before
-                raise
+            found = (met.picture, met.names, met.settings, met.label, met.target, met.title)
+            return RunRequest(*found, methods=methods)
+
+        yield from self.opener.steps(session, find, tab)

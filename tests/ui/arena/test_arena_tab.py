@@ -88,7 +88,7 @@ def test_a_cell_opens_its_run_in_its_model(
     assert opened.attacked.verdicts["mta"].margin == pytest.approx(cell.margin, abs=1e-6)
     assert opened.settings.attack == {"transfer": "adaptive"}.get(column, column)
     assert session.visible_tab == HOME_TAB
-    assert updates[0][tab.tabs]["selected"] == HOME_TAB
+    assert updates[1][tab.opener.tabs]["selected"] == HOME_TAB
     assert any(tab.show_model(opened.backbone).keys() <= update.keys() for update in updates)
     assert unattacked(opened.settings) == unattacked(session.arena.run.settings)
     assert "<button" in arena_html(session), "the table is still that of the picture on screen"

@@ -26,6 +26,7 @@ from rita_demo.ui.figures.run_figures import shown_classes
 from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.framework.context import AppContext, ModelPool
 from rita_demo.ui.framework.notice import ErrorBanner
+from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.run_request import RunRequest
@@ -89,7 +90,8 @@ def tab() -> FiguresTab:
     engine = FakeEngine(spread=0.2)
     with gr.Blocks(), gr.Tabs() as tabs, gr.Tab("Figures", id="figures") as holder:
         context = AppContext(ModelPool(engine), Sessions(), PanelRegistry(), ErrorBanner(), gr.HTML(), gr.State(""))
-        built = FiguresTab(context, DataFolders(), run_and_show, lambda _: iter(()), tabs, InstantUmap())
+        opener = RunOpener(context, tabs, run_and_show, lambda _: iter(()))
+        built = FiguresTab(context, DataFolders(), opener, InstantUmap())
         built.bind_events(holder)
     return built
 
@@ -185,7 +187,7 @@ def test_a_lassoed_picture_is_attacked_again_and_opens_in_all_tabs(client: Figur
     list(jobs.collect(client.name, figures_jobs.TEXTURES_SOURCE, 3, 2, "pgd", 4, 16))
     cloud = client.session.figures.placed_cloud.cloud
     updates = list(client.tab.open_picture(client.name, event(picture=4)))
-    assert any(client.tab.tabs in update for update in updates)
+    assert any(client.tab.opener.tabs in update for update in updates)
     run = client.session.run
     assert run.class_prompts.names == cloud.class_prompts.names
     assert run.label == cloud.label[4]

@@ -301,7 +301,7 @@ def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: Stream
     client.stream(pictures=3, traffic="attacked")
     client.tab.pick_picture(client.name, t)
     updates = list(client.tab.open_inside(client.name))
-    assert any(u.get(client.tab.tabs) == gr.update(selected="inside") for u in updates)
+    assert any(u.get(client.tab.opener.tabs) == gr.update(selected="inside") for u in updates)
     run, row = client.session.run, client.view.recording.rows()[t - 1]
     assert run.label_given
     assert run.class_prompts.names[run.label] == row["label"]
