@@ -18,9 +18,12 @@ def toggle(engine, session, kind: str) -> None:
     what_if.change(engine, session, exclusions=what_if.toggled(session, kind))
 
 
-def test_a_setting_that_needs_new_views_is_refused(engine, example_run) -> None:
+def test_another_number_of_views_and_a_missing_stored_view_are_refused(engine, example_run) -> None:
     with pytest.raises(SettingError, match="new run"):
         rerun.rescore(engine, example_run, example_run.settings.replace(views=8))
+    for item in ((0, 99), (99, 0), (-1, 0), (0, -1)):
+        with pytest.raises(SettingError, match="is empty"):
+            rerun.rescore(engine, example_run, exclusions=Exclusions(cache_items=frozenset({item})))
 
 
 def test_a_defend_only_run_stays_one_sided(engine, defend_only_run) -> None:
@@ -53,7 +56,9 @@ def test_the_last_prompt_of_a_class_cannot_be_excluded(engine, session) -> None:
     assert session.inside.what_if is before
 
 
-def test_another_label_changes_correctness_and_no_cost(engine, session) -> None:
+def test_another_label_changes_correctness_and_no_cost_and_needs_a_picture(engine, session) -> None:
+    with pytest.raises(SettingError, match="no picture yet"):
+        what_if.change(engine, Session(), label=2)
     what_if.change(engine, session, label=2)
     assert session.displayed_run.label == 2
     assert np.allclose(session.displayed_run.attacked.trace.total, session.run.attacked.trace.total)
@@ -67,11 +72,6 @@ def test_the_banner_names_what_differs_from_the_run_and_the_preset_until_a_new_p
     session.show(session.run)
     assert session.displayed_run is session.run
     assert "Every setting of the defence is as in “recommended”" in what_if.banner(session)
-
-
-def test_a_what_if_without_a_picture_gives_an_error_message(engine) -> None:
-    with pytest.raises(SettingError, match="no picture yet"):
-        what_if.change(engine, Session(), label=1)
 
 
 @pytest.mark.parametrize("value", ["abc", None, float("nan"), 1e300, -400, [1]])
@@ -96,12 +96,6 @@ def test_an_excluded_cached_view_equals_one_never_inserted(engine, example_run) 
     assert full.attacked.trace.cache.count[k] == 3
     changed = np.flatnonzero(less.attacked.trace.total != full.attacked.trace.total)
     assert changed.tolist() == [k]
-
-
-@pytest.mark.parametrize("item", [(0, 99), (99, 0), (-1, 0), (0, -1)])
-def test_a_missing_item_gives_an_error_message(engine, example_run, item) -> None:
-    with pytest.raises(SettingError, match="is empty"):
-        rerun.rescore(engine, example_run, exclusions=Exclusions(cache_items=frozenset({item})))
 
 
 @pytest.mark.parametrize("rho", [1.0, 0.5])

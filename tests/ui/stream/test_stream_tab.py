@@ -183,18 +183,25 @@ def test_the_stream_yields_to_a_single_picture(client: StreamClient, monkeypatch
     assert len(client.view.trajectory.pictures) == 3
 
 
-def test_the_slider_shows_accuracy_and_memory_at_that_time(client: StreamClient) -> None:
+def test_a_picture_is_selected_and_accuracy_and_memory_are_those_of_its_time(client: StreamClient) -> None:
     client.stream(pictures=5)
-    updates = client.tab.pick_picture(client.name, 2)
-    assert client.tab.slider not in updates
+    tab, name = client.tab, client.name
+    assert tab.slider not in tab.pick_picture(name, 2)
     assert "of n = 2" in stream_panels.accuracy_table(client.shown)
     assert "After picture 2" in stream_panels.cache_text(client.shown)
-    client.tab.click_picture(client.name, Event({"t": 4}))
+    tab.click_picture(name, Event({"t": 4}))
     assert client.view.shown_picture == 4
-    client.tab.click_figure(client.name, Event({"curve": 1, "index": 0, "data": [3, "words"]}))
+    tab.click_figure(name, Event({"curve": 1, "index": 0, "data": [3, "words"]}))
     assert client.view.shown_picture == 3
-    client.tab.pick_picture(client.name, 5)
+    for forged in (None, "2", 0, -1, 99, 1.5, float("nan"), [1], {"t": 1}):
+        assert tab.pick_picture(name, forged) == tab.click_picture(name, Event({"t": forged})) == {}
+        assert tab.click_figure(name, Event({"data": [forged]})) == {}
+        assert list(tab.open_remembered(name, Event({"t": forged}))) == []
+    assert (client.view.shown_picture, client.session.run) == (3, None)
+    tab.pick_picture(name, 5)
     assert client.view.selected is None  # follows the stream again
+    list(tab.open_remembered(name, Event({"t": 2})))
+    assert client.session.run is not None
 
 
 def test_pictures_are_listed_by_who_is_right(client: StreamClient) -> None:
@@ -241,19 +248,6 @@ def test_a_class_of_the_memory_is_selected_in_every_tab_that_has_it(client: Stre
     assert "in-class" in {component.elem_id for component in opened}
     for bad in (None, *({"curve": 0, "index": 0, "data": data} for data in ([99], ["x"], []))):
         assert client.tab.click_class(client.name, Event(bad)) == {}
-
-
-def test_forged_picture_numbers_change_and_open_nothing(client: StreamClient) -> None:
-    client.stream(pictures=2)
-    tab, name = client.tab, client.name
-    for number in (None, "2", 0, -1, 99, 1.5, float("nan"), [1], {"t": 1}):
-        assert tab.pick_picture(name, number) == tab.click_picture(name, Event({"t": number})) == {}
-        assert tab.click_figure(name, Event({"data": [number]})) == {}
-        assert list(tab.open_remembered(name, Event({"t": number}))) == []
-    assert list(tab.open_remembered(name, Event(None))) == []
-    assert (client.view.shown_picture, client.session.run) == (2, None)
-    list(tab.open_remembered(name, Event({"t": 2})))
-    assert client.session.run is not None
 
 
 @pytest.mark.parametrize(
@@ -311,17 +305,6 @@ def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: Stream
     entered = [[e.label, e.slot, e.view] for e in run.attacked.trace.cache_update.events]
     assert entered == [event[:3] for event in row["entered"]]
     assert f"before its picture {t}" in client.session.history.entries[0].title
-
-
-def test_a_stream_of_another_model_is_shown_but_not_opened_inside(
-    client: StreamClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client.stream()
-    monkeypatch.setattr(client.tab.context.models.default, "spread", 0.9)  # other weights
-    before = client.session.history
-    with pytest.raises(SettingError, match="made with the model 'fake'"):
-        list(client.tab.open_inside(client.name))
-    assert client.session.history is before
 
 
 def test_the_stream_state_counts_towards_the_session_size(client: StreamClient) -> None:
@@ -411,15 +394,21 @@ def test_the_memory_kept_is_compared_with_none_by_default_and_with_other_memorie
     assert client.view.other == other
 
 
-def test_a_streams_memory_opens_with_picture_true_class_and_crop_of_every_view(client: StreamClient) -> None:
+def test_a_streams_memory_opens_with_picture_true_class_and_crop_but_not_for_another_model(
+    client: StreamClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client.stream(pictures=4, traffic="mixed")
     list(client.tab.open_memory(client.name))
-    course, snapshot = client.view.trajectory, client.session.history.entries[0].snapshot
+    course, history = client.view.trajectory, client.session.history
     views = [view for view in evaluation_page.remembered_views(course, 3) if view.left is None]
-    assert snapshot.count == len(views) > 0
+    assert history.entries[0].snapshot.count == len(views) > 0
     for view in views:
-        item = snapshot.item(view.label, view.slot)
+        item = history.entries[0].snapshot.item(view.label, view.slot)
         assert (item.view, item.truth) == (view.view, course.names[view.truth])
         assert item.picture.startswith(f"picture {view.picture + 1} of the stream, {view.name}")
         assert item.thumbnail.shape == (48, 48, 3)
     assert client.session.visible_tab == "memory"
+    monkeypatch.setattr(client.tab.context.models.default, "spread", 0.9)  # other weights
+    with pytest.raises(SettingError, match="made with the model 'fake'"):
+        list(client.tab.open_inside(client.name))
+    assert client.session.history is history
