@@ -1,6 +1,5 @@
 """The features of many pictures: projected to a plane, their separability, and their KL to one-hot."""
 
-from dataclasses import replace
 from html import escape
 
 import numpy as np
@@ -33,11 +32,6 @@ def placed_cloud(cloud: FeatureCloud, measure: analysis.KlFunction) -> PlacedClo
     )
 
 
-def with_umap(one: PlacedCloud, coordinates: np.ndarray, neighbours: int) -> PlacedCloud:
-    captions = one.captions | {"UMAP": analysis.umap_caption(neighbours)}
-    return replace(one, coordinates=one.coordinates | {"UMAP": coordinates}, captions=captions)
-
-
 def projection_shown(session: Session) -> str:
     """UMAP if it is chosen and ready, else PCA."""
     one, how = session.figures.placed_cloud, session.figures.projection
@@ -49,14 +43,10 @@ def draw_cloud(session: Session) -> Figure | None:
     one, how = session.figures.placed_cloud, projection_shown(session)
     if one is None:
         return None
+    selected = {"k": selected_class(session), "picture": session.figures.picture}
+    names, caption = one.cloud.class_prompts.names, one.captions[how]
     figure = plots.feature_cloud(
-        one.points,
-        one.coordinates[how],
-        one.cloud.class_prompts.names,
-        projection=one.captions[how],
-        k=selected_class(session),
-        picture=session.figures.picture,
-        ids=one.cloud.ids,
+        one.points, one.coordinates[how], names, projection=caption, ids=one.cloud.ids, **selected
     )
     return with_caption(figure, one.cloud.title)
 

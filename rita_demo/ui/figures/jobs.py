@@ -39,7 +39,7 @@ class FigureJobs:
         """Attack and decide drawn textures or pictures of a dataset one after another, or load a stored stream."""
         context, session, begin = self._context, self._context.sessions.get(visitor), time.perf_counter()
         engine = context.engine_of(session)
-        if isinstance(source, str) and source != TEXTURES_SOURCE and not source.startswith(DATASET_PREFIX):
+        if is_stored_stream(source):
             yield context.progress("Reading the stored stream", 0.1)
             steps = Steps(evaluation_page.load_cloud_steps(self._folders, source, engine))
             text = "Encoding clean picture {} of {}"
@@ -90,7 +90,8 @@ class FigureJobs:
             now = session.figures.placed_cloud
             if now is None or now.cloud is not one.cloud:
                 return  # other pictures were collected meanwhile
-            drawn = feature_cloud.with_umap(one, coordinates, near)
+            captions = now.captions | {"UMAP": analysis.umap_caption(near)}
+            drawn = replace(now, coordinates=now.coordinates | {"UMAP": coordinates}, captions=captions)
             session.figures = replace(session.figures, placed_cloud=drawn, projection="UMAP")
         yield context.done(f"UMAP placed {len(coordinates)} points.") | context.panels.redraw(session, "cloud")
 
@@ -106,6 +107,11 @@ class FigureJobs:
                 yield context.progress(step.sentence, step.done / step.total, begin)
         session.figures = replace(session.figures, setting=setting)
         yield context.done("Measured.")
+
+
+def is_stored_stream(source: Any) -> bool:
+    """Whether an untrusted source may name a stream: it names neither the drawn textures nor a dataset."""
+    return isinstance(source, str) and source != TEXTURES_SOURCE and not source.startswith(DATASET_PREFIX)
 
 
 def _cloud_settings(attack: Any, budget: Any, views: Any) -> Settings:

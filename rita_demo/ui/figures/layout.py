@@ -51,12 +51,6 @@ def run_lists(parts: Parts, folders: DataFolders, chosen: str) -> Updates:
     }
 
 
-def live_controls(parts: Parts, source: str) -> Updates:
-    """The controls of what is attacked now; a stored stream has its own pictures, attack and views."""
-    live = source == TEXTURES_SOURCE or source.startswith(DATASET_PREFIX)
-    return {parts[name]: gr.update(interactive=live) for name in LIVE_CONTROLS}
-
-
 def _menu(name: str, label: str, choices: Sequence[Any], value: Any, info: str | None = None) -> gr.Dropdown:
     return gr.Dropdown(choices, value=value, label=label, filterable=False, info=info, elem_id=f"fig-{name}")
 
@@ -96,13 +90,8 @@ def _build_cloud(panels: PanelRegistry) -> Parts:
             ["PCA", "UMAP"], value="UMAP", label="Projection", elem_id="fig-how", info=info, container=False
         )
     parts["chips"] = panels.add(HtmlButtons(elem_id="fig-chips"), feature_cloud.class_chips, "class", "cloud")
-    cloud = PlotlyView(
-        elem_id="fig-cloud",
-        aria="Attacked pictures and their views in the plane, by true class",
-        height=560,
-        narrow_height=800,
-        empty=feature_cloud.EMPTY_TEXT,
-    )
+    aria, empty = "Attacked pictures and their views in the plane, by true class", feature_cloud.EMPTY_TEXT
+    cloud = PlotlyView(elem_id="fig-cloud", aria=aria, height=560, narrow_height=800, empty=empty)
     parts["cloud"] = panels.add(cloud, feature_cloud.draw_cloud, "class", "cloud")
     with gr.Row(elem_classes="pair"):
         parts["mark"] = panels.add(gr.HTML(elem_id="fig-mark"), _selected_point, "cloud")

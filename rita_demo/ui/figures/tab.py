@@ -13,7 +13,7 @@ from rita_demo.analysis import UmapProcess
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.ui.figures import feature_cloud, layout, measurements, run_figures
-from rita_demo.ui.figures.jobs import FigureJobs
+from rita_demo.ui.figures.jobs import FigureJobs, is_stored_stream
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
@@ -165,7 +165,9 @@ class FiguresTab(SelectionEvents):
         yield from self.opener.steps(session, find)
 
     def pick_source(self, source: Any) -> Updates:
-        return layout.live_controls(self.parts, str(source))
+        """What is attacked now has controls; a stored stream has its own pictures, attack and views."""
+        live = not is_stored_stream(source)
+        return {self.parts[name]: gr.update(interactive=live) for name in layout.LIVE_CONTROLS}
 
     def on_chip(self, visitor: Any, event: gr.EventData) -> Updates:
         """A class was pressed: it is selected, or deselected if it was."""

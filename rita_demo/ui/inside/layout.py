@@ -15,6 +15,7 @@ from rita_demo.ui.widgets.blocks import build_columns, build_fold, build_heading
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 
 Parts = dict[str, Any]  # components by name
+EMPTY_TEXT = "Drawn once a picture has been defended."
 #: Parameter of a figure's function -> the topic that redraws it.
 SELECTED = {"k": "class", "view": "view", "atom": "view"}
 
@@ -103,12 +104,7 @@ def _build_figure(context: AppContext, fold: str, row: FigureRow, side: str) -> 
         missing = any(value is None and defaults[name] is not None for name, value in values.items())
         return None if missing else row.draw(**values)
 
-    figure = PlotlyView(
-        aria=f"{row.aria}, {side}" if side else row.aria,
-        height=row.height,
-        narrow_height=row.narrow_height,
-        empty="Drawn once a picture has been defended.",
-        elem_id=f"in-{row.name}-{side}".rstrip("-"),
-    )
+    named = {"aria": f"{row.aria}, {side}" if side else row.aria, "elem_id": f"in-{row.name}-{side}".rstrip("-")}
+    figure = PlotlyView(height=row.height, narrow_height=row.narrow_height, empty=EMPTY_TEXT, **named)
     topics = {SELECTED[name] for name in defaults if name in SELECTED}
     return context.panels.add(figure, draw, *topics, "inside", immediate=row.immediate and side != "clean")

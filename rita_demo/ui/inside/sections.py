@@ -16,18 +16,16 @@ from rita_demo.plots.decision.all_classes import all_prompts, all_views
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import sides_of
 from rita_demo.records import Run, Transport
-from rita_demo.settings import SETTINGS
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.inside import cache_used, comparisons
 from rita_demo.ui.inside.layout import FigureRow, Parts, Section
-from rita_demo.ui.inside.what_if import settings_of
+from rita_demo.ui.inside.what_if import build_setting
 from rita_demo.ui.panels.selection_details import class_choices
 from rita_demo.ui.session.session import SIDES, Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_columns
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
-from rita_demo.ui.widgets.setting_controls import build_control
 from rita_demo.ui.widgets.views_grid import ViewsGrid, grid_value, magnified_perturbation, sprite_value
 
 NO_PROMPT = "none chosen"
@@ -156,12 +154,6 @@ def _cell_sentence(transport: Transport, cell: tuple[int, int, int]) -> str:
     return f"{cost:.4f} apart (cosine distance, 0 to 2). {carried}"
 
 
-# --- the memory
-def _build_cards(panels: PanelRegistry) -> Parts:
-    cards = HtmlButtons(elem_id="in-items")
-    return {"items": panels.add(cards, cache_used.class_cards, "class", "memory", "inside")}
-
-
 # --- Sinkhorn
 def _transports(run: Run) -> dict[str, Transport]:
     """Every transport problem of a run by its name, such as "clean prompts"."""
@@ -185,12 +177,7 @@ def _solver_outcomes(session: Session) -> str:
 
 # --- the prompt update
 def _build_steps(panels: PanelRegistry) -> Parts:
-    steps = build_control(SETTINGS["tuning_steps"], elem_id="whatif-tuning_steps")
-    return {"steps": panels.add(steps, _tuning_steps, "inside")}
-
-
-def _tuning_steps(session: Session) -> Any:
-    return gr.update() if session.run is None else settings_of(session).tuning_steps
+    return {"steps": build_setting(panels, "tuning_steps")}
 
 
 def _entropy_change(run: Run, view: int | None = None) -> Figure:
@@ -269,7 +256,9 @@ SECTIONS = (
     Section(
         "What did the memory hold of this class?",
         "As it was before this picture. Choose a stored view to see it in the tab Memory, or to leave it out above.",
-        below=_build_cards,
+        below=lambda panels: {
+            "items": panels.add(HtmlButtons(elem_id="in-items"), cache_used.class_cards, "class", "memory", "inside")
+        },
         fold="memory-fold",
     ),
     Section(

@@ -22,18 +22,9 @@ from rita_demo.ui.session.session import Session, WhatIf
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.setting_controls import build_control, changes_from_preset, label_html, value_html
 
-#: The settings that can be changed here: for all of them the features are enough.
-ADJUSTABLE = (
-    "step_back",
-    "entropy_weight",
-    "transported_mass",
-    "objective",
-    "cache_weight",
-    "empty_class",
-    "order",
-    "max_entropy",
-    "slots",
-)
+#: The settings that can be changed here, of transport and of the memory: for all of them the features are enough.
+OF_TRANSPORT = ("step_back", "entropy_weight", "transported_mass", "objective")
+ADJUSTABLE = (*OF_TRANSPORT, "cache_weight", "empty_class", "order", "max_entropy", "slots")
 #: What can be left out: a field of :class:`Exclusions`, the name of one, and where to choose one.
 EXCLUDABLE = {
     "view": ("views", "view", "Choose one of the crops first."),
@@ -165,15 +156,9 @@ def build_what_if(panels: PanelRegistry) -> dict[str, Any]:
         parts: dict[str, Any] = {kind: _build_button(panels, kind) for kind in EXCLUDABLE}
     fold = gr.Accordion("Change a setting", open=False, elem_classes="fold", elem_id="whatif-fold")
     with fold, gr.Row(elem_id="whatif-settings"):
-        controls = {name: panels.add(_build_control(name), _setting_value(name), "inside") for name in ADJUSTABLE}
-        truth = gr.Dropdown(
-            [],
-            label="True class",
-            allow_custom_value=True,
-            elem_id="whatif-truth",
-            info="What counts as right; it changes no cost.",
-            min_width=220,
-        )
+        controls = {name: build_setting(panels, name) for name in ADJUSTABLE}
+        info = "What counts as right; it changes no cost."
+        truth = gr.Dropdown([], label="True class", allow_custom_value=True, info=info, elem_id="whatif-truth")
     return parts | {"back": back, "settings": controls, "truth": panels.add(truth, _truth, "inside")}
 
 
@@ -193,15 +178,22 @@ def _build_button(panels: PanelRegistry, kind: str) -> gr.Button:
     return panels.add(button, draw, "view", "class", "memory", "inside")
 
 
-def _build_control(name: str) -> Any:
+def build_setting(panels: PanelRegistry, name: str) -> Any:
     """The setting's own control; for a logarithmic one a slider over powers of ten."""
-    setting = SETTINGS[name]
-    common: dict[str, Any] = {"elem_id": f"whatif-{name}", "min_width": 220}
+    setting, common = SETTINGS[name], dict[str, Any](elem_id=f"whatif-{name}", min_width=220)
+
+    def draw(session: Session) -> Any:
+        if session.run is None:
+            return gr.update()
+        value = getattr(settings_of(session), name)
+        return gr.update(value=math.log10(value) if setting.log else value)
+
     if not setting.log:
-        return build_control(setting, **common)
+        return panels.add(build_control(setting, **common), draw, "inside")
     low, high, value = (math.log10(float(v or 1)) for v in (setting.low, setting.high, setting.default))
     title, info = f"{setting.label} {setting.symbol}, as a power of ten", f"{setting.help} −2 is 0.01."
-    return gr.Slider(low, high, value=value, step=0.05, info=info, label=title, **common)
+    control = gr.Slider(low, high, value=value, step=0.05, info=info, label=title, **common)
+    return panels.add(control, draw, "inside")
 
 
 def from_control(name: str, value: Any) -> Any:
@@ -214,16 +206,6 @@ def from_control(name: str, value: Any) -> Any:
     if setting.log and isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 300:
         value = float(f"{10**value:.4g}")
     return setting.parse(value)
-
-
-def _setting_value(name: str) -> Any:
-    def draw(session: Session) -> Any:
-        if session.run is None:
-            return gr.update()
-        value = getattr(settings_of(session), name)
-        return gr.update(value=math.log10(value) if SETTINGS[name].log else value)
-
-    return draw
 
 
 def _truth(session: Session) -> Any:

@@ -101,7 +101,8 @@ def detail(session: Session) -> str:
     if item.truth:
         right = item.truth == entry.snapshot.names[selected[0]]
         truth = "; that is its true class ✓" if right else f"; its true class is {escape(item.truth)} ✗"
-    name, found = escape(entry.snapshot.names[selected[0]]), contribution_of(session, item)
+    name, known = escape(entry.snapshot.names[selected[0]]), _contributions(session)
+    found = known.by_item.get(id(item)) if known else None
     share = "" if found is None else f" {_contribution_text(session, found)}"
     return (
         f"<div class='touched'>{picture}<div><h3>{name}, slot {selected[1]}</h3><p>View {item.view} of "
@@ -114,12 +115,6 @@ def detail(session: Session) -> str:
 def picture_name(item: CacheItem) -> str:
     """HTML: the picture of a stored view as the visitor knows it; one of an imported file only by its number."""
     return f"“{escape(item.picture)}”" if item.picture else f"picture {item.born + 1}"
-
-
-def contribution_of(session: Session, item: CacheItem) -> ViewContribution | None:
-    """What leaving this stored view out changes for the picture on screen, if that was computed."""
-    known = _contributions(session)
-    return known.by_item.get(id(item)) if known else None
 
 
 def _contributions(session: Session) -> Contributions | None:

@@ -135,7 +135,3 @@ def plane_text(session: Session) -> str:
 def _shares_text(shares: np.ndarray) -> str:
     stages = ("before", "after the smallest rotation", "after the SVD’s")
     return ", ".join(f"{wording.percent(round(float(v), 6))} {s}" for s, v in zip(stages, shares))
-
-
-def before_after(session: Session) -> str:
-    return session.memory.before_after_html or "<p class='empty'>What added pictures change appears here.</p>"

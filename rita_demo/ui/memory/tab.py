@@ -101,7 +101,8 @@ class MemoryTab(SelectionEvents):
             self.attack_first = gr.Checkbox(False, label="attack each first, as in the settings", elem_id="attack-each")
             self.attacked_samples_button = gr.Button("Add attacked samples", size="sm", elem_id="poison")
             self.stop_button = gr.Button("Stop", size="sm", visible=False, elem_id="stop-filling")
-        self.context.panels.add(gr.HTML(elem_id="lesson"), memory_panels.before_after, "memory")
+        empty = "<p class='empty'>What added pictures change appears here.</p>"
+        self.context.panels.add(gr.HTML(elem_id="lesson"), lambda s: s.memory.before_after_html or empty, "memory")
 
     # --- events
     def bind_events(self) -> None:
@@ -125,8 +126,8 @@ class MemoryTab(SelectionEvents):
         # first what is known, then what has to be decided again
         opened = context.bind_tab(self.tab)
         opened.then(safe(self.on_compare), visitor, context.outputs_of("memory"), **IMMEDIATE_EVENT)
-        stop, busy = self.stop_contribute, context.activity.track_job
-        contribute = StoppableJob(context, stop, self.on_stopped_contribute, busy).handler(self.contribute)
+        stop, busy, stopped = self.stop_contribute, context.activity.track_job, context.done("Stopped.")
+        contribute = StoppableJob(context, stop, lambda _: stopped, busy).handler(self.contribute)
         self.contribute_button.click(contribute, [visitor], [*changed, stop], **LONG_EVENT)
         job = StoppableJob(context, self.stop_button, self.on_stopped, busy).handler
         outputs = context.outputs(self.stop_button)
@@ -251,9 +252,6 @@ class MemoryTab(SelectionEvents):
         took = wording.format_seconds(time.perf_counter() - begin)
         done_text = f"{wording.view_count(snapshot.count)} left out, one at a time, in {took}."
         yield self.context.done(done_text) | self.context.panels.redraw(session, "memory")
-
-    def on_stopped_contribute(self, _: Session) -> Updates:
-        return self.context.done("Stopped: nothing was changed.")
 
     def add_uploads(self, visitor: Any, paths: Any, attack: Any) -> Iterator[Updates]:
         session = self.context.sessions.get(visitor)

@@ -15,7 +15,6 @@ from rita_demo.records.errors import DataError
 from rita_demo.ui.framework.context import AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import StoppableJob
-from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import build_fold
 
 #: Not the engine's queue: a download of minutes must not block other visitors.
@@ -58,7 +57,8 @@ class DatasetDownload:
 
     def bind_events(self) -> None:
         """Connect the events."""
-        job = StoppableJob(self.context, self.stop_button, self.on_stopped).handler(self.download_chosen)
+        stopped = self.context.done("Stopped. “Download it” goes on from there.")
+        job = StoppableJob(self.context, self.stop_button, lambda _: stopped).handler(self.download_chosen)
         shown = [self.context.error_banner, self.context.status, self.dataset_menu, self.dataset, self.stop_button]
         self.start_button.click(job, [self.context.visitor, self.dataset_menu], shown, **DOWNLOAD_QUEUE)
 
@@ -79,6 +79,3 @@ class DatasetDownload:
             self.dataset_menu: gr.update(choices=missing_datasets(self.folders), value=None),
             self.dataset: gr.update(choices=dataset_choices(self.folders), value=archive.dataset),
         }
-
-    def on_stopped(self, _: Session) -> Updates:
-        return self.context.done("Stopped. “Download it” goes on from there.")

@@ -253,15 +253,13 @@ class StreamTab:
         asked = {name: values[component] for name, component in self.request_inputs.items()}
         backbone = self.context.engine_of(session).info.name
         request = evaluation_page.request_for(self.folders, settings, backbone, methods=methods, **asked)
-        yield from self._run_stream(visitor, request)
-
-    def on_resume(self, visitor: Any) -> Iterator[Updates]:
-        yield from self._run_stream(visitor)
+        yield from self.on_resume(visitor, request)
 
     def on_step(self, visitor: Any) -> Iterator[Updates]:
-        yield from self._run_stream(visitor, most=1)
+        yield from self.on_resume(visitor, most=1)
 
-    def _run_stream(self, visitor: Any, new: Any = None, most: int = MAX_PICTURES) -> Iterator[Updates]:
+    def on_resume(self, visitor: Any, new: Any = None, most: int = MAX_PICTURES) -> Iterator[Updates]:
+        """Go on with the visitor's stream, or with a ``new`` request, for ``most`` pictures."""
         session = self.context.sessions.get(visitor)
         view, engine = session.stream, self.context.engine_of(session)
         with session.lock:  # two presses may arrive together
@@ -392,21 +390,18 @@ class StreamTab:
             data = evaluation_page.rows_text(view.recording).encode()
             return {self.export: download_value("rows.jsonl", data, self.export_count)}
 
-    def open_inside(self, visitor: Any) -> Iterator[Updates]:
-        """Run the selected picture again with the cache it was decided from, and show it in *Inside RITA*."""
-        yield from self._open_picture(visitor, "inside")
-
     def open_memory(self, visitor: Any) -> Iterator[Updates]:
-        """The same, in *Memory*, where every stored view can be left out."""
-        yield from self._open_picture(visitor, "memory")
+        """Show the selected picture in *Memory*, where every stored view can be left out."""
+        yield from self.open_inside(visitor, tab="memory")
 
     def open_remembered(self, visitor: Any, event: gr.EventData) -> Iterator[Updates]:
         """The picture of a stored view was clicked."""
         number = parse_int(event_data(event).get("t"), 1, self.context.sessions.get(visitor).stream.decided + 1)
         if number is not None:
-            yield from self._open_picture(visitor, "inside", number)
+            yield from self.open_inside(visitor, number)
 
-    def _open_picture(self, visitor: Any, tab: str, number: int | None = None) -> Iterator[Updates]:
+    def open_inside(self, visitor: Any, number: int | None = None, tab: str = "inside") -> Iterator[Updates]:
+        """Run a picture, by default the selected one, again with the cache it was decided from, and show it."""
         session = self.context.sessions.get(visitor)
         shown, engine = shown_stream(session, self.folders), self.context.engine_of(session)
         if shown is None:

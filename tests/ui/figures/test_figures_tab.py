@@ -259,7 +259,7 @@ def test_the_paper_table_is_filtered_and_marks_misprints(client: FiguresClient) 
         return client.tab.on_filter(client.name, *values)[client.tab.parts["printed"]]
 
     one = table("main", "DTD", "RITA", "PGD", "ViT-B/32")
-    assert one.count("<tr><td>") == 1
+    assert one.count("<tr><th scope='row'>RITA</th>") == 1
     assert "1 printed cells, 0 of them" in one
     assert "⚠" in table("RN50", "Avg", "R-TPT", "PGD", "RN50")
     assert "No printed cell" in table("components", "DTD", "all", "all", "all")

@@ -44,7 +44,7 @@ def click(*data: Any) -> Event:
     return Event({"curve": 0, "index": 0, "data": list(data)})
 
 
-def test_nothing_is_drawn_while_another_tab_is_visible(tab: InsideTab, visitor: str, session: Session) -> None:
+def test_nothing_is_drawn_while_another_tab_is_visible(tab, visitor, session) -> None:
     assert tab.context.panels.redraw(session, "run")[tab.parts["costs"]].layout.meta["kind"] == "class_costs"
     assert set(session.crops) == {"clean", "attacked"}
     open_tab(tab, visitor, HOME_TAB)
@@ -52,7 +52,7 @@ def test_nothing_is_drawn_while_another_tab_is_visible(tab: InsideTab, visitor: 
 
 
 def test_every_figure_of_the_tab_is_drawn_for_an_attacked_and_a_defended_picture(
-    tab: InsideTab, visitor: str, session: Session, defend_only_run
+    tab, visitor, session, defend_only_run
 ) -> None:
     session.inside.open_folds = frozenset(section.fold for section in SECTIONS)
     for shown in (session.run, defend_only_run):
@@ -61,7 +61,7 @@ def test_every_figure_of_the_tab_is_drawn_for_an_attacked_and_a_defended_picture
         assert len(figures) >= 13
 
 
-def test_a_cell_selects_its_view_and_prompt_in_every_tab(tab: InsideTab, visitor: str, session: Session) -> None:
+def test_a_cell_selects_its_view_and_prompt_in_every_tab(tab, visitor, session) -> None:
     first = tab.on_cell(visitor, click(7, 2, 0.5, 1.0))
     assert {c.elem_id for c in first} == {"in-plan-attacked", "in-cell"}, "what is waited for"
     updates = both_updates(tab.two_stage, session, first)
@@ -78,7 +78,7 @@ def test_a_cell_selects_its_view_and_prompt_in_every_tab(tab: InsideTab, visitor
     assert tab.context.panels.open_tab(session, HOME_TAB) == {}, "once"
 
 
-def test_a_changed_setting_updates_costs_plan_and_verdict_first(tab: InsideTab, visitor: str, session: Session) -> None:
+def test_a_changed_setting_updates_costs_plan_and_verdict_first(tab, visitor, session) -> None:
     first = {c.elem_id for c in tab.on_setting("cache_weight")(visitor, 1.5)}
     assert first == {"notice", "whatif-banner", "in-costs", "in-plan-attacked", "in-cell"}
     assert session.inside.what_if.settings.cache_weight == 1.5
@@ -87,7 +87,7 @@ def test_a_changed_setting_updates_costs_plan_and_verdict_first(tab: InsideTab, 
     assert session.inside.what_if.run is None
 
 
-def test_concurrent_setting_changes_all_apply(tab: InsideTab, visitor: str, session: Session) -> None:
+def test_concurrent_setting_changes_all_apply(tab, visitor, session) -> None:
     moved = {"cache_weight": 1.0, "transported_mass": 0.8, "max_entropy": 0.6}
     for _ in range(10):
         tab.on_back(visitor)
@@ -97,9 +97,7 @@ def test_concurrent_setting_changes_all_apply(tab: InsideTab, visitor: str, sess
         assert {name: getattr(session.inside.what_if.settings, name) for name in moved} == moved
 
 
-def test_a_cached_view_is_selected_in_the_memory_tab_too(
-    tab: InsideTab, visitor: str, session: Session, engine
-) -> None:
+def test_a_cached_view_is_selected_in_the_memory_tab_too(tab, visitor, session, engine) -> None:
     """Two pictures; the second is decided from what the first left."""
     many = RECOMMENDED.replace(views_per_image=0, max_entropy=1.0)
     for sample in ("motorcycle", "coffee"):
@@ -127,7 +125,7 @@ def test_a_cached_view_is_selected_in_the_memory_tab_too(
     assert session.displayed_run is session.run
 
 
-def test_a_prompt_is_selected_from_the_list_and_deselected(tab: InsideTab, visitor: str, session: Session) -> None:
+def test_a_prompt_is_selected_from_the_list_and_deselected(tab, visitor, session) -> None:
     names = prompt_names(session.run, session.selection.k)
     tab.pick_prompt(visitor, names[3])
     assert session.selection.atom == 2
@@ -137,7 +135,7 @@ def test_a_prompt_is_selected_from_the_list_and_deselected(tab: InsideTab, visit
     assert session.selection.atom is None
 
 
-def test_all_classes_are_drawn_only_while_their_fold_is_open(tab: InsideTab, visitor: str, session: Session) -> None:
+def test_all_classes_are_drawn_only_while_their_fold_is_open(tab, visitor, session) -> None:
     (section,) = (section for section in SECTIONS if section.fold == "all-fold")
     drawn = tab.on_fold(section, True)(visitor)
     kinds = sorted(v.layout.meta["kind"] for v in drawn.values())
@@ -151,7 +149,7 @@ def test_all_classes_are_drawn_only_while_their_fold_is_open(tab: InsideTab, vis
     assert "value" not in updates[tab.parts["all_views_clean"]]
 
 
-def test_an_excluded_view_is_struck_through_in_the_grid(tab: InsideTab, visitor: str, session: Session) -> None:
+def test_an_excluded_view_is_struck_through_in_the_grid(tab, visitor, session) -> None:
     for view in (0, int(session.run.attacked.trace.confidence.entropy.argmax())):
         session.selection = Selection(k=0, view=view)
         grid = both_updates(tab.two_stage, session, tab.on_toggle("view")(visitor))[tab.parts["grid_attacked"]]
