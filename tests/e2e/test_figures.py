@@ -94,19 +94,3 @@ def test_collecting_can_be_stopped_and_a_class_of_the_bounds_is_selected_in_ever
     figure.press("Enter")
     page.get_by_role("tab", name="Inside RITA").click()
     expect(page.locator("#in-class input")).to_have_value(name)
-
-
-@pytest.mark.parametrize(
-    ("tab", "panel", "says"),
-    [
-        ("Figures of the paper", "#fig-brackets", "Theorem 1’s bounds"),
-        ("Memory (cache)", "#compared", "With an empty one"),
-    ],
-)
-def test_a_run_that_finishes_while_the_tab_is_visible_is_shown_there(
-    page: Page, tab: str, panel: str, says: str
-) -> None:
-    page.locator("#samples button").nth(4).click()
-    page.get_by_role("tab", name=tab).click()
-    expect(page.locator("#status")).to_contain_text("Done in", timeout=LONG_TIMEOUT_MS)
-    expect(page.locator(panel)).to_contain_text(says)

@@ -44,13 +44,6 @@ def click(*data: Any) -> Event:
     return Event({"curve": 0, "index": 0, "data": list(data)})
 
 
-def test_nothing_is_drawn_while_another_tab_is_visible(tab, visitor, session) -> None:
-    assert tab.context.panels.redraw(session, "run")[tab.parts["costs"]].layout.meta["kind"] == "class_costs"
-    assert set(session.crops) == {"clean", "attacked"}
-    open_tab(tab, visitor, HOME_TAB)
-    assert tab.parts["costs"] not in tab.context.panels.redraw(session, "run")
-
-
 def test_every_figure_of_the_tab_is_drawn_for_an_attacked_and_a_defended_picture(
     tab, visitor, session, defend_only_run
 ) -> None:
