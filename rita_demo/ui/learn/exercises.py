@@ -115,7 +115,7 @@ EXERCISES = (
     Exercise(
         "The flat plan",
         "sample=motorcycle&entropy_weight=1",
-        "With λ = 1 every crop is spread over all sentences. How far is the transport cost from the plain mean distance?",
+        "With strong regularisation every crop is spread over all sentences. How far is the transport cost from the plain mean distance?",
         ("less than 0.01", "0.01 to 0.05", "more than 0.05"),
         _flat_plan,
         "figure “Cost of every class”, first tab",

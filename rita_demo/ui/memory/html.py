@@ -158,7 +158,7 @@ def contributions(session: Session) -> str:
         f"of them; {moving or 'none'} of them move the true class’s lead. Below, with the view minus without it, in cosine "
         "distance.</p>"
     )
-    columns = ("", "stored as", "true class’s lead", "memory’s cost of its class", "answer without it")
+    columns = ("", "stored as", "true class’s lead", "cost in the memory", "answer without it")
     return lead + (html_table(columns, rows, "log", "What each stored view contributes") if rows else "")
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import gradio as gr
 
 from rita_demo import plots
+from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, StreamRun
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.theme import METHOD_STYLES
 from rita_demo.records.measurement import AccuracySummary, StreamTrajectory
 from rita_demo.ui.framework import notice
 from rita_demo.ui.panels.figure_caption import with_caption
@@ -97,11 +97,11 @@ def accuracy_table(shown: ShownStream) -> str:
     found = evaluation_page.accuracy_summaries(shown.trajectory, shown.t)
     parts = [p for p in SUBSET_TEXT if p == "all" or all(s.n for s in found if s.subset != "all")]
     rows = []
-    for method, style in METHOD_STYLES.items():
+    for method, defence in DEFENCES.items():
         mine = {s.subset: s for s in found if s.method == method}
         if mine:
             cells = (_accuracy_cell(mine[p]) for p in parts)
-            rows.append(table_row(wording.term_html(style["title"]), *cells, css=method))
+            rows.append(table_row(wording.term_html(defence.title), *cells, css=method))
     columns = ("<span class='sr'>method</span>", *(SUBSET_TEXT[p] for p in parts))
     return (
         f"{html_table(columns, rows)}<p class='quiet small'>Right answers in percent; in brackets Wilson’s 95 % interval, "
@@ -142,7 +142,7 @@ def cache_text(shown: ShownStream) -> str:
 
 def latest_pictures(shown: ShownStream) -> str:
     """HTML: the last pictures up to the selected one, as buttons, with every method's answer."""
-    methods = {name: style["title"] for name, style in METHOD_STYLES.items()}
+    methods = {name: defence.title for name, defence in DEFENCES.items()}
     numbers = range(max(0, shown.t - MAX_THUMBNAILS), shown.t)
     return picture_buttons(shown, ((n, answers_at(shown, n, methods)) for n in numbers), "Pictures of the stream")
 
