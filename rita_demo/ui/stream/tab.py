@@ -49,7 +49,7 @@ class StreamTab:
 
     def __init__(self, context: AppContext, folders: DataFolders, fields: Mapping[str, Any], opener: RunOpener) -> None:
         self.context, self.folders, self.fields, self.opener = context, folders, fields, opener
-        self.panels, self.export_count = PanelRegistry(), 0
+        self.panels, self.figures, self.export_count = PanelRegistry(), dict[str, PlotlyView](), 0
         with gr.Column(elem_id="stream"):
             self._build_request_form()
             self.dataset_download = DatasetDownload(context, folders, self.request_inputs["dataset"])
@@ -117,15 +117,15 @@ class StreamTab:
 
     def _add_figure(
         self, name: str, aria: str, draw: Callable[[ShownStream], Figure], *topics: str, height: int = 300
-    ) -> PlotlyView:
+    ) -> None:
         gr.HTML(f"<h3>{aria}</h3>")
         figure = PlotlyView(aria=aria, height=height, empty="Nothing was streamed yet.", elem_id=f"stream-{name}")
-        return self._add(figure, lambda shown: shown.captioned(draw(shown)), *topics, empty=None)
+        self.figures[name] = self._add(figure, lambda shown: shown.captioned(draw(shown)), *topics, empty=None)
 
     def _build_accuracy(self) -> None:
         p = stream_panels
         self._add(gr.HTML(elem_id="stream-heading"), p.heading, empty="<h3>No stream yet</h3>")
-        info = "As it was then; all the way to the right follows the stream."
+        info = "As it was then; the right end follows the stream."
         time_slider = gr.Slider(
             1, 2, value=1, step=1, label="After picture", visible=False, elem_id="stream-time", info=info
         )
@@ -136,8 +136,7 @@ class StreamTab:
             self._add(gr.HTML(elem_id="stream-standings"), p.accuracy_table, empty=empty)
         with right:
             title = "Accuracy over the stream"
-            accuracy = self._add_figure("accuracy", title, lambda s: plots.running_accuracy(s.trajectory, s.t))
-        self.figures = [accuracy]
+            self._add_figure("accuracy", title, lambda s: plots.running_accuracy(s.trajectory, s.t))
         self.thumbnails = self._add(HtmlButtons(elem_id="stream-pictures-near"), p.latest_pictures)
         with gr.Row(elem_id="stream-open"):
             for name, text in (
@@ -159,7 +158,7 @@ class StreamTab:
         self.other_menu = self.panels.add(menu, lambda session: m.other_choices(session, self.folders))
         empty = "<p class='empty'>Answered once a stream runs: the same pictures with the memory and without.</p>"
         self.changed = self._add(HtmlButtons(elem_id="stream-help"), m.help_html, empty=empty)
-        with build_fold("Which pictures does who get right?", elem_id="stream-who"):
+        with build_fold("Which method is right on which picture?", elem_id="stream-who"):
             self.outcome = gr.Radio(
                 m.OUTCOMES, value="rita", label="Pictures", show_label=False, elem_id="stream-outcome"
             )
@@ -190,14 +189,13 @@ class StreamTab:
         left, right = build_columns(1, 1)
         with left:
             title = "How full and how pure the memory is"
-            self.figures.append(self._add_figure("growth", title, lambda s: plots.cache_growth(s.trajectory, s.t)))
+            self._add_figure("growth", title, lambda s: plots.cache_growth(s.trajectory, s.t))
         with right:
             title = "Entropy of the views that entered"
-            self.figures.append(self._add_figure("entered", title, lambda s: plots.cache_insertions(s.trajectory, s.t)))
-        title = "When each view was held"
-        self.figures.append(self._add_figure("timeline", title, p.class_timeline, "class", height=480))
+            self._add_figure("entered", title, lambda s: plots.cache_insertions(s.trajectory, s.t))
+        self._add_figure("timeline", "When each view was held", p.class_timeline, "class", height=480)
         self._build_views()
-        self.classes = self._add_figure("classes", "The memory per class", p.class_cache, "class")
+        self._add_figure("classes", "The memory per class", p.class_cache, "class")
 
     # --- events
     def bind_events(self, own_tab: gr.Tab) -> None:
@@ -220,15 +218,15 @@ class StreamTab:
             (self.outcome.input, self.pick_outcome, self.outcome),
             (self.other_menu.input, self.pick_other, self.other_menu),
             *((event, self.list_views, self.search, self.order, self.listed) for event in listing),
-            *((figure.click, self.click_figure) for figure in self.figures),
+            *((figure.click, self.click_figure) for name, figure in self.figures.items() if name != "classes"),
             (self.open_button.click, self.open_stored, self.stored_menu),
             (self.export.click, self.on_export),
         ]
         for event, handler, *inputs in quick:
             event(safe(handler), [visitor, *inputs], outputs, **IMMEDIATE_EVENT)
         self.context.bind_tab(own_tab, own)
-        everywhere = self.context.outputs(self.classes)
-        self.classes.click(safe(self.click_class), visitor, everywhere, **IMMEDIATE_EVENT)
+        classes = self.figures["classes"]
+        classes.click(safe(self.click_class), visitor, self.context.outputs(classes), **IMMEDIATE_EVENT)
         self.opener.bind_event(b["open-inside"].click, self.open_inside)
         self.opener.bind_event(b["open-memory"].click, self.open_memory)
         self.opener.bind_event(self.views.click, self.open_remembered)

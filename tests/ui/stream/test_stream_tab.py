@@ -94,7 +94,7 @@ def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
     assert {row["protocol"] for row in rows} == {"stream"}
     assert "of n = 4" in stream_panels.accuracy_table(client.shown)
     drawn = client.tab.panels.redraw(client.session, "run")
-    for figure in (*client.tab.figures, client.tab.classes):
+    for figure in client.tab.figures.values():
         assert f"{view.recording.title}; after picture 4 of 4" in drawn[figure].layout.meta["caption"]
     assert client.session.size_bytes() > empty + sum(map(len, view.thumbnails.values())) > empty
     assert "All 4 pictures are decided" in stream_panels.status(client.shown)
@@ -239,7 +239,7 @@ def test_a_class_of_the_memory_is_selected_in_every_tab_that_has_it(client: Stre
     assert client.shown.selected_class == client.session.selection.k
     updates = client.tab.click_class(client.name, Event({"curve": 0, "index": 0, "data": [5, "words"]}))
     assert client.session.run.class_prompts.names[client.session.selection.k] == names[5]
-    assert client.tab.classes in updates
+    assert client.tab.figures["classes"] in updates
     opened = client.tab.context.panels.open_tab(client.session, "inside")
     assert "in-class" in {component.elem_id for component in opened}
     for bad in (None, *({"curve": 0, "index": 0, "data": data} for data in ([99], ["x"], []))):
