@@ -5,7 +5,6 @@ import pytest
 
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline import run as run_module
-from rita_demo.plots.decision.cells import ratio_to_product_plan
 from rita_demo.records import Exclusions, Tuning
 from rita_demo.records.errors import SettingError
 from rita_demo.ui.inside import what_if
@@ -96,13 +95,6 @@ def test_an_excluded_cached_view_equals_one_never_inserted(engine, example_run) 
     assert full.attacked.trace.cache.count[k] == 3
     changed = np.flatnonzero(less.attacked.trace.total != full.attacked.trace.total)
     assert changed.tolist() == [k]
-
-
-@pytest.mark.parametrize("rho", [1.0, 0.5])
-def test_the_ratio_to_an_even_plan_is_one_for_any_transported_mass(engine, example_run, rho) -> None:
-    flat = example_run.settings.replace(transported_mass=rho, entropy_weight=10.0)
-    again = rerun.rescore(engine, example_run, flat)
-    assert ratio_to_product_plan(again, "attacked", 0) == pytest.approx(1.0, abs=0.1)
 
 
 class CountingEngine(FakeEngine):
