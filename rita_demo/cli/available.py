@@ -23,8 +23,8 @@ def add_datasets(commands: Any) -> None:
 def _models(_: argparse.Namespace) -> int:
     """Print name, whether it can be used now, parameters and one sentence of every model, and the paper's names."""
     from rita_demo.data.paper_results import BACKBONES
-    from rita_demo.vlm.catalogue import model_status
     from rita_demo.vlm.backbone import pick_device
+    from rita_demo.vlm.catalogue import model_status
 
     rows = model_status()
     lines = align_columns(

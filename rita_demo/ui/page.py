@@ -19,6 +19,7 @@ from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext, ModelPool
 from rita_demo.ui.framework.notice import ErrorBanner
+from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.header.model_menu import ModelMenu
 from rita_demo.ui.header.save_run import SaveButton, bind_save
@@ -82,17 +83,17 @@ def build(
         with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
             with gr.Tab("Attack & defend", id="attack-defend") as first:
                 tab = AttackDefendTab(context, example.sample_key)
+            opener = RunOpener(context, tabs, tab.run, tab.start_background_work)
             with gr.Tab("Inside RITA", id="inside") as second:
                 inside = InsideTab(context)
-            run = tab.run, tab.start_background_work
             with gr.Tab("Arena", id="arena") as arena_part:
-                arena = ArenaTab(context, folders, tabs, *run, tab.run_form_updates, menu.show_model)
+                arena = ArenaTab(context, folders, opener, tab.run_form_updates, menu.show_model)
             with gr.Tab("Memory (cache)", id="memory") as third:
                 memory = MemoryTab(context, third)
             with gr.Tab("Stream", id="stream") as fourth:
-                stream = StreamTab(context, folders, tab.form.fields, *run, tabs)
+                stream = StreamTab(context, folders, tab.form.fields, opener)
             with gr.Tab("Figures of the paper", id="figures") as fifth:
-                figures = FiguresTab(context, folders, *run, tabs)
+                figures = FiguresTab(context, folders, opener)
             with gr.Tab("Learn", id="learn-tab") as sixth:
                 learn = LearnTab(context)
         tab.bind_events(first)

@@ -19,53 +19,48 @@ def figures_page(page: Page) -> Page:
     return page
 
 
-def fill(page: Page, element: str, value: int) -> None:
-    number = page.locator(f"#{element} input[type=number]")
-    number.fill(str(value))
-    number.press("Enter")
-
-
 def collect_cloud(page: Page, classes: int, each: int) -> None:
-    for element, value in (("fig-classes", classes), ("fig-each", each), ("fig-views", 16)):
-        fill(page, element, value)
+    for name, value in (("classes", classes), ("each", each), ("views", 16)):
+        number = page.locator(f"#fig-{name} input[type=number]")
+        number.fill(str(value))
+        number.press("Enter")
     page.get_by_role("button", name="Collect pictures", exact=True).click()
 
 
 @pytest.mark.nightly
 def test_a_cloud_is_collected_projected_and_selected_across_tabs(figures_page: Page) -> None:
-    collect_cloud(figures_page, 3, 2)
-    expect(figures_page.locator("#fig-chips button")).to_have_count(3, timeout=LONG_TIMEOUT_MS)
-    points = figures_page.locator("#fig-cloud .scatterlayer path.point")
+    page, mark, chips = figures_page, figures_page.locator("#fig-mark"), figures_page.locator("#fig-chips button")
+    collect_cloud(page, 3, 2)
+    expect(chips).to_have_count(3, timeout=LONG_TIMEOUT_MS)
+    points = page.locator("#fig-cloud .scatterlayer path.point")
     expect(points.first).to_be_visible()
-    expect(figures_page.locator("#fig-separation")).to_contain_text("silhouette", timeout=LONG_TIMEOUT_MS)
-    figures_page.get_by_role("button", name="Are stored views closer").click()
-    expect(figures_page.locator("#fig-one-hot-words")).to_contain_text("KL to one-hot")
-    expect(figures_page.locator("#fig-cloud")).to_contain_text("UMAP, 15 neighbours", timeout=LONG_TIMEOUT_MS)
-    chip = figures_page.locator("#fig-chips button").nth(1)
-    chip.click()
-    expect(figures_page.locator("#fig-chips button").nth(1)).to_have_attribute("aria-pressed", "true")
-    cloud = figures_page.locator("#fig-cloud .rita-figure")
+    expect(page.locator("#fig-separation")).to_contain_text("silhouette", timeout=LONG_TIMEOUT_MS)
+    page.get_by_role("button", name="Are stored views closer").click()
+    expect(page.locator("#fig-one-hot-words")).to_contain_text("KL to one-hot")
+    expect(page.locator("#fig-cloud")).to_contain_text("UMAP, 15 neighbours", timeout=LONG_TIMEOUT_MS)
+    chips.nth(1).click()
+    expect(chips.nth(1)).to_have_attribute("aria-pressed", "true")
+    cloud = page.locator("#fig-cloud .rita-figure")
     cloud.focus()
     cloud.press("ArrowRight")
     cloud.press("Enter")  # the keyboard chooses a point as a click does
-    expect(figures_page.locator("#fig-mark img")).to_be_visible()
-    expect(figures_page.locator("#fig-mark")).to_contain_text("the picture as it was delivered")
-    figures_page.mouse.move(0, 0)
-    where = points.first.bounding_box()
+    expect(mark.locator("img")).to_be_visible()
+    expect(mark).to_contain_text("the picture as it was delivered")
+    page.mouse.move(0, 0)
+    where, shown = points.first.bounding_box(), mark.inner_text()
     assert where is not None
-    shown = figures_page.locator("#fig-mark").inner_text()
-    figures_page.mouse.move(where["x"] + where["width"] / 2, where["y"] + where["height"] / 2, steps=4)
-    expect(figures_page.locator("#fig-mark")).not_to_have_text(shown)
-    expect(figures_page.locator("#fig-mark img")).to_be_visible()
-    lasso(figures_page)
-    expect(figures_page.locator("#fig-lassoed")).to_contain_text(re.compile(r"Selected: [1-9]\d* points"))
-    findings = severe_findings(figures_page)
+    page.mouse.move(where["x"] + where["width"] / 2, where["y"] + where["height"] / 2, steps=4)
+    expect(mark).not_to_have_text(shown)
+    expect(mark.locator("img")).to_be_visible()
+    lasso(page)
+    expect(page.locator("#fig-lassoed")).to_contain_text(re.compile(r"Selected: [1-9]\d* points"))
+    findings = severe_findings(page)
     assert not findings, "\n".join(findings)
-    opened = figures_page.locator("#fig-lassoed button").first
+    opened = page.locator("#fig-lassoed button").first
     name = opened.get_attribute("aria-label")
     opened.click()  # it is attacked again, and is shown in all tabs
-    expect(figures_page.get_by_role("tab", name="Attack & defend")).to_have_attribute("aria-selected", "true")
-    expect(figures_page.locator("#verdicts")).to_contain_text(name.split()[1].split("/")[0], timeout=LONG_TIMEOUT_MS)
+    expect(page.get_by_role("tab", name="Attack & defend")).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#verdicts")).to_contain_text(name.split()[1].split("/")[0], timeout=LONG_TIMEOUT_MS)
 
 
 def lasso(page: Page) -> None:
@@ -82,38 +77,20 @@ def lasso(page: Page) -> None:
     page.mouse.up()
 
 
-def test_collecting_can_be_stopped_and_the_page_keeps_working(figures_page: Page) -> None:
-    collect_cloud(figures_page, 20, 20)
-    expect(figures_page.locator("#status")).to_contain_text("of 400", timeout=LONG_TIMEOUT_MS)
-    figures_page.locator("#fig-stop").click()
-    expect(figures_page.locator("#status")).to_contain_text("Stopped", timeout=LONG_TIMEOUT_MS)
-    expect(figures_page.locator("#fig-stop")).to_be_hidden()
-    expect(figures_page.locator("#fig-cloud")).to_contain_text("No pictures yet")
-
-
-def test_a_class_of_the_theorem_bounds_is_selected_in_every_tab(figures_page: Page) -> None:
-    figure = figures_page.locator("#fig-brackets .rita-figure")
+def test_collecting_can_be_stopped_and_a_class_of_the_bounds_is_selected_in_every_tab(figures_page: Page) -> None:
+    page, status = figures_page, figures_page.locator("#status")
+    collect_cloud(page, 20, 20)
+    expect(status).to_contain_text("of 400", timeout=LONG_TIMEOUT_MS)
+    page.locator("#fig-stop").click()
+    expect(status).to_contain_text("Stopped", timeout=LONG_TIMEOUT_MS)
+    expect(page.locator("#fig-stop")).to_be_hidden()
+    expect(page.locator("#fig-cloud")).to_contain_text("No pictures yet")
+    figure = page.locator("#fig-brackets .rita-figure")
     figure.focus()
     for _ in range(3):
         figure.press("ArrowRight")
-    figures_page.wait_for_timeout(500)  # the text for screen readers follows the last step
-    name = figures_page.locator("#fig-brackets .rita-said").inner_text().split(",")[0]
+    page.wait_for_timeout(500)  # the text for screen readers follows the last step
+    name = page.locator("#fig-brackets .rita-said").inner_text().split(",")[0]
     figure.press("Enter")
-    figures_page.get_by_role("tab", name="Inside RITA").click()
-    expect(figures_page.locator("#in-class input")).to_have_value(name)
-
-
-@pytest.mark.parametrize(
-    ("tab", "panel", "says"),
-    [
-        ("Figures of the paper", "#fig-brackets", "Theorem 1’s bounds"),
-        ("Memory (cache)", "#compared", "With an empty one"),
-    ],
-)
-def test_a_run_that_finishes_while_the_tab_is_visible_is_shown_there(
-    page: Page, tab: str, panel: str, says: str
-) -> None:
-    page.locator("#samples button").nth(4).click()
-    page.get_by_role("tab", name=tab).click()
-    expect(page.locator("#status")).to_contain_text("Done in", timeout=LONG_TIMEOUT_MS)
-    expect(page.locator(panel)).to_contain_text(says)
+    page.get_by_role("tab", name="Inside RITA").click()
+    expect(page.locator("#in-class input")).to_have_value(name)

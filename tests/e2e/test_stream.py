@@ -25,121 +25,100 @@ def stream_page(page: Page) -> Page:
     return page
 
 
-def decided_count(page: Page) -> int:
-    """How many pictures the status says are decided."""
-    found = re.search(r"(?:Picture |All )?(\d+)(?: of| pictures)", status(page))
-    return int(found[1]) if found else 0
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name).click()
 
 
-def status(page: Page) -> str:
-    return page.locator("#stream-status").inner_text()
+def expect_tab(page: Page, name: str) -> None:
+    """The tab is in front, with a run that was opened from the stream."""
+    expect(page.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#status")).to_contain_text(re.compile("Done in|Every step"))
 
 
-def select_picture(page: Page, t: int) -> None:
-    number = page.locator("#stream-time input[type=number]")
-    number.fill(str(t))
-    number.press("Enter")
-
-
-def test_a_stream_is_paused_stepped_resumed_rewound_and_opened_inside(stream_page: Page, tmp_path: Path) -> None:
-    stream_page.get_by_role("button", name="Start the stream").click()
-    expect(stream_page.locator("#stream-status")).to_contain_text(f"Picture 1 of {PICTURES}")
-    stream_page.get_by_role("button", name="Pause").click()
-    resume = stream_page.get_by_role("button", name="Resume")
-    expect(resume).to_be_visible()
-    paused = decided_count(stream_page)
-    assert 1 <= paused < PICTURES
-    stream_page.get_by_role("button", name="One picture").click()
-    expect(stream_page.locator("#stream-status")).to_contain_text(
-        f"{paused + 1} of {PICTURES} pictures are decided"
-        if paused + 1 < PICTURES
-        else f"All {PICTURES} pictures are decided"
-    )
-    if paused + 1 < PICTURES:
-        resume.click()
-    expect(stream_page.locator("#stream-status")).to_contain_text(f"All {PICTURES} pictures are decided")
-    for figure in ("accuracy", "classes"):
-        expect(stream_page.locator(f"#stream-{figure} .js-plotly-plot svg").first).to_be_visible()
-    expect(stream_page.locator("#stream-standings")).to_contain_text(f"of n = {PICTURES}")
-    findings = severe_findings(stream_page)
-    assert not findings, "\n".join(findings)
-    select_picture(stream_page, 2)
-    expect(stream_page.locator("#stream-heading")).to_contain_text(f"After picture 2 of {PICTURES}")
-    expect(stream_page.locator("#stream-standings")).to_contain_text("of n = 2")
-    expect(stream_page.locator("#stream-memory")).to_contain_text("After picture 2")
-    with stream_page.expect_download() as download:
-        stream_page.get_by_role("button", name="Export the rows").click()
-    download.value.save_as(tmp_path / "rows.jsonl")
-    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text("utf-8").splitlines()]
-    assert len(rows) == 4 * PICTURES  # CLIP, Ensemble, RITA with its memory and without
-    second = [row for row in rows if row["method"] == "rita"][1]
-    stream_page.get_by_role("button", name="Open picture 2 in Inside RITA").click()
-    expect(stream_page.get_by_role("tab", name="Inside RITA")).to_have_attribute("aria-selected", "true")
-    expect(stream_page.locator("#status")).to_contain_text(re.compile("Done in|Every step"))
-    expect(stream_page.locator("#inside-strip")).to_contain_text(second["answer"])
-    stream_page.get_by_role("tab", name="Memory (cache)").click()
-    expect(stream_page.locator("#log")).to_contain_text("A stream, before its picture 2")
-
-
-def test_the_memory_after_a_stream_is_listed_compared_and_opened_to_leave_views_out(stream_page: Page) -> None:
-    stream_page.get_by_role("button", name="Start the stream").click()
-    expect(stream_page.locator("#stream-status")).to_contain_text(f"All {PICTURES} pictures are decided")
-    expect(stream_page.locator("#stream-help")).to_contain_text(re.compile("It changes nothing|McNemar"))
-    expect(stream_page.locator("#stream-timeline .js-plotly-plot svg").first).to_be_visible()
-    stream_page.get_by_role("button", name="Every remembered view").click()
-    rows = stream_page.locator("#stream-remembered tbody tr")
+def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened(
+    stream_page: Page, tmp_path: Path
+) -> None:
+    page, decided = stream_page, stream_page.locator("#stream-status")
+    press(page, "Start the stream")
+    expect(decided).to_contain_text(f"Picture 1 of {PICTURES}")
+    press(page, "Pause")
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    paused = int(re.search(r"\d+", decided.inner_text())[0])
+    assert 1 <= paused < PICTURES - 1
+    press(page, "One picture")
+    expect(decided).to_contain_text(f"{paused + 1} of {PICTURES} pictures are decided")
+    press(page, "Resume")
+    expect(decided).to_contain_text(f"All {PICTURES} pictures are decided")
+    for figure in ("accuracy", "timeline", "classes"):
+        expect(page.locator(f"#stream-{figure} .js-plotly-plot svg").first).to_be_visible()
+    expect(page.locator("#stream-standings")).to_contain_text(f"of n = {PICTURES}")
+    expect(page.locator("#stream-help")).to_contain_text(re.compile("It changes nothing|McNemar"))
+    press(page, "Every stored view")
+    rows = page.locator("#stream-remembered tbody tr")
     expect(rows.first).to_be_visible()
-    held = rows.count()
-    assert held > 2
-    assert stream_page.locator("#stream-remembered tbody img").count() == held
-    stream_page.locator("#stream-search textarea").press_sequentially("wrong")
-    expect(stream_page.locator("#stream-remembered")).not_to_contain_text("✓")
-    assert 0 < rows.count() < held  # some view of a texture stands under another class
-    stream_page.locator("#stream-search textarea").fill("")
-    expect(rows).to_have_count(held)
-    stream_page.locator("#stream-other input").click()
-    stream_page.get_by_role("option", name="its own memory after picture 6").click()
-    stream_page.get_by_role("button", name="What the two memories hold").click()
-    expect(stream_page.locator("#stream-contents")).to_contain_text(re.compile(r"\d+ views? in both"))
-    findings = severe_findings(stream_page)
+    listed = rows.count()
+    assert listed > 2
+    assert page.locator("#stream-remembered tbody img").count() == listed
+    page.locator("#stream-search textarea").press_sequentially("wrong")
+    expect(page.locator("#stream-remembered")).not_to_contain_text("✓")
+    assert 0 < rows.count() < listed  # some view of a texture stands under another class
+    page.locator("#stream-search textarea").fill("")
+    expect(rows).to_have_count(listed)
+    page.locator("#stream-other input").click()
+    page.get_by_role("option", name="its own memory after picture 6").click()
+    press(page, "What the two memories hold")
+    expect(page.locator("#stream-contents")).to_contain_text(re.compile(r"\d+ views? in both"))
+    findings = severe_findings(page)
     assert not findings, "\n".join(findings)
-    stream_page.get_by_role("button", name=f"Open the memory before picture {PICTURES}").click()
-    expect(stream_page.get_by_role("tab", name="Memory (cache)")).to_have_attribute("aria-selected", "true")
-    expect(stream_page.locator("#status")).to_contain_text(re.compile("Done in|Every step"))
-    stream_page.get_by_role("button", name="What each stored view contributes").click()
-    expect(stream_page.locator("#contributions")).to_contain_text("was left out once")
-    stream_page.locator("#contents button").first.click()
-    expect(stream_page.locator("#item-detail")).to_contain_text(re.compile("of (the|a) stream"))
-    stream_page.get_by_role("tab", name="Stream").click()
+    press(page, f"Open the memory before picture {PICTURES}")
+    expect_tab(page, "Memory (cache)")
+    press(page, "What each stored view contributes")
+    expect(page.locator("#contributions")).to_contain_text("was left out once")
+    page.locator("#contents button").first.click()
+    expect(page.locator("#item-detail")).to_contain_text(re.compile("of (the|a) stream"))
+    page.get_by_role("tab", name="Stream").click()
+    page.locator("#stream-time input[type=number]").fill("2")
+    page.locator("#stream-time input[type=number]").press("Enter")
+    expect(page.locator("#stream-heading")).to_contain_text(f"After picture 2 of {PICTURES}")
+    expect(page.locator("#stream-standings")).to_contain_text("of n = 2")
+    expect(page.locator("#stream-memory")).to_contain_text("After picture 2")
+    with page.expect_download() as download:
+        press(page, "Export the rows")
+    download.value.save_as(tmp_path / "rows.jsonl")
+    written = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text("utf-8").splitlines()]
+    assert len(written) == 4 * PICTURES  # CLIP, Ensemble, RITA with its memory and without
+    second = [row for row in written if row["method"] == "rita"][1]
+    press(page, "Open picture 2 in Inside RITA")
+    expect_tab(page, "Inside RITA")
+    expect(page.locator("#inside-strip")).to_contain_text(second["answer"])
+    page.get_by_role("tab", name="Memory (cache)").click()
+    expect(page.locator("#log")).to_contain_text("A stream, before its picture 2")
+    page.get_by_role("tab", name="Stream").click()
     number = rows.first.locator("button").get_attribute("data-t")
     rows.first.locator("button").click()
-    expect(stream_page.get_by_role("tab", name="Inside RITA")).to_have_attribute("aria-selected", "true")
-    stream_page.get_by_role("tab", name="Memory (cache)").click()
-    expect(stream_page.locator("#log")).to_contain_text(f"before its picture {number}")
+    expect_tab(page, "Inside RITA")
+    page.get_by_role("tab", name="Memory (cache)").click()
+    expect(page.locator("#log")).to_contain_text(f"before its picture {number}")
 
 
 def test_a_cancelled_stream_stays_a_stored_run(stream_page: Page) -> None:
-    stream_page.locator("#stream-seed input").fill("7")
-    stream_page.locator("#stream-pictures input[type=number]").fill("40")
-    stream_page.locator("#stream-traffic").get_by_label("clean", exact=True).check()
-    stream_page.get_by_role("button", name="Start the stream").click()
-    expect(stream_page.locator("#stream-status")).to_contain_text(re.compile(r"Picture \d+ of 40"))
-    stream_page.get_by_role("button", name="Cancel").click()
-    expect(stream_page.locator("#stream-heading")).to_contain_text("No stream yet")
-    expect(stream_page.get_by_role("button", name="Start the stream")).to_be_enabled()
-    stream_page.get_by_role("button", name="Open a stored run").click()
-    stream_page.locator("#stored-run input").click()
-    stream_page.get_by_role("option", name=re.compile("textures test, clean, seed 7")).click()
-    stream_page.get_by_role("button", name="Open it").click()
-    expect(stream_page.locator("#stream-heading")).to_contain_text("seed 7")
-    expect(stream_page.locator("#stream-status")).to_contain_text(
-        re.compile(r"^\s*[1-9]\d? of 40 pictures are decided")
-    )
-
-
-def test_a_dataset_that_cannot_be_downloaded_gives_an_error_message(stream_page: Page) -> None:
-    stream_page.get_by_role("button", name="Download a public dataset").click()
-    stream_page.get_by_role("button", name="Download it").click()
-    expect(stream_page.get_by_role("alert")).to_contain_text("No dataset is chosen")
-    findings = severe_findings(stream_page)  # of the sentence, too
+    page = stream_page
+    page.locator("#stream-seed input").fill("7")
+    page.locator("#stream-pictures input[type=number]").fill("40")
+    page.locator("#stream-traffic").get_by_label("clean", exact=True).check()
+    press(page, "Start the stream")
+    expect(page.locator("#stream-status")).to_contain_text(re.compile(r"Picture \d+ of 40"))
+    press(page, "Cancel")
+    expect(page.locator("#stream-heading")).to_contain_text("No stream yet")
+    expect(page.get_by_role("button", name="Start the stream")).to_be_enabled()
+    press(page, "Open a stored run")
+    page.locator("#stored-run input").click()
+    page.get_by_role("option", name=re.compile("textures test, clean, seed 7")).click()
+    press(page, "Open it")
+    expect(page.locator("#stream-heading")).to_contain_text("seed 7")
+    expect(page.locator("#stream-status")).to_contain_text(re.compile(r"^\s*[1-9]\d? of 40 pictures are decided"))
+    press(page, "Download a public dataset")
+    press(page, "Download it")
+    expect(page.get_by_role("alert")).to_contain_text("No dataset is chosen")
+    findings = severe_findings(page)  # of the sentence, too
     assert not findings, "\n".join(findings)

@@ -6,7 +6,7 @@ from rita_demo.cli import main as cli
 from rita_demo.data import shipped_results
 from rita_demo.evaluation.page import SHIPPED, DataFolders, arena_cells
 from rita_demo.records.errors import DataError
-from rita_demo.ui.arena.measured import EMPTY, measured_html
+from rita_demo.ui.arena.table import NOTHING_MEASURED, measured_html
 
 METHODS, ATTACKS = ("clip", "ensemble"), ("none", "pgd", "adaptive:ensemble", "adaptive")
 
@@ -41,4 +41,4 @@ def test_the_shipped_rows_are_of_both_towers_and_their_number_of_pictures_is_sta
     assert html.count("<table") == 4, "two datasets, two towers"
     one = next(cell for cell in cells if cell.n < 50)
     assert f"<b>{one.accuracy:.0f}</b> ({one.low:.0f}–{one.high:.0f})<small>n = {one.n}</small>" in html
-    assert measured_html(()) == EMPTY
+    assert measured_html(()) == NOTHING_MEASURED

@@ -44,8 +44,8 @@ def class_costs(
     figure, names, said = Figure(), run.class_prompts.names, []
     layout: dict[str, Any] = {}
     legend = (
-        f'○ prompts d<sub>OT</sub>   <span style="color:{COLOURS["cache"]}"><b>━</b></span> '
-        f"memory α·d<sub>cOT</sub>   ◆ total{'   □ pinned total' if pinned else ''}"
+        f'○ prompts   <span style="color:{COLOURS["cache"]}"><b>━</b></span> '
+        f"memory   ◆ total{'   □ pinned total' if pinned else ''}"
     )
     notes, shapes = [annotation(legend, 0, 1.0, yshift=26, xshift=-150)], []
     narrow: dict[str, Any] = {"margin": {"l": 112, "r": 8, "t": 62, "b": 40}, "annotations.0.xshift": -104}

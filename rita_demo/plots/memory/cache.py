@@ -57,7 +57,7 @@ def cache_distances(run: Run, empty: Trace, selected: int | None = None, *, full
         annotations=[annotation(words, 0, 1, yshift=8, xshift=-120)],
         shapes=row_band(None if selected is None else place.get(selected)),
         margin={"l": 130, "r": 16, "t": 34, "b": 44},
-        xaxis=axis(title="d<sub>cOT</sub> (cosine distance)", nticks=6),
+        xaxis=axis(title="cost in the memory (cosine distance)", nticks=6),
         yaxis=category_axis([escaped(names[k], 16) for k in reversed(shown)]),
     )
 

@@ -52,7 +52,7 @@ def theorem_bounds(
                 customdata=data,
                 marker=outlined(symbol, colour, 10),
             )
-    legend.append("line: Theorem 1’s bounds   ◆ 2 d_OT exact (λ → 0)   ○ 2 d_OT as decided")
+    legend.append("line: Theorem 1’s bounds   ◆ twice the exact cost   ○ twice the cost as decided")
     titles = [escaped(names[k], 15) + (" ✓" if k == label else "") for k in reversed(shown)]
     return finalise(
         figure,

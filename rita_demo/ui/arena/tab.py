@@ -12,89 +12,73 @@ from rita_demo.pipeline.arena import ArenaTable, TowerTable, arena_steps, cell_s
 from rita_demo.pipeline.bundle_write import arena_csv, arena_json
 from rita_demo.records import Run, Verdict
 from rita_demo.records.errors import DemoError
-from rita_demo.ui.arena.measured import measured_html
-from rita_demo.ui.arena.table import arena_html
+from rita_demo.ui.arena.table import arena_html, measured_html
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.session.cache_history import History, snapshot_of
 from rita_demo.ui.session.run_request import RunRequest
-from rita_demo.ui.session.session import HOME_TAB, Session
+from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import build_fold
+from rita_demo.ui.widgets.blocks import build_fold, build_heading
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
 from rita_demo.ui.widgets.plotly_view import event_data
 
-SHIPPED_TITLE = "measured for this copy: Caltech101 and DTD, test"
+SHIPPED_RUN = ("measured for this copy: Caltech101 and DTD, test", SHIPPED)
 #: Not the engine's queue: between two steps of an attack the arena leaves the engine to other visitors.
 ARENA_QUEUE = queued_event("arena", 2)
 
 
 class ArenaTab:
-    """Rows are defences, columns attackers. ``folders``: where the server's run folders are.
-
-    From the other tabs it uses ``tabs``, which holds them, ``run``, which runs a picture and puts it on screen, the
-    handler ``start_background_work`` of what follows, and two functions that give updates: ``show_form`` of a run and
-    its sample, ``show_model`` of an engine's info.
-    """
+    """Rows are defences, columns attackers. ``folders``: where the server's run folders are. Two functions give updates of
+    the rest of the page: ``show_form`` of a run and its sample, ``show_model`` of an engine's info."""
 
     def __init__(
         self,
         context: AppContext,
         folders: DataFolders,
-        tabs: gr.Tabs,
-        run: Callable[[Session, RunRequest], Iterator[Updates]],
-        start_background_work: Callable[[Any], Iterator[Updates]],
+        opener: RunOpener,
         show_form: Callable[[Run, str | None], Updates],
         show_model: Callable[[Any], Updates],
     ) -> None:
-        self.folders = folders
-        self.context, self.tabs, self.run, self.start_background_work = context, tabs, run, start_background_work
+        self.context, self.folders, self.opener = context, folders, opener
         self.show_form, self.show_model = show_form, show_model
-        gr.HTML(
-            "<h2>Every defence against every attacker</h2><p class='lead'>On the picture of the first tab, at its "
-            "strength. Only the last column compares defences: there each one meets an attacker of its own.</p>"
+        build_heading(
+            "Every defence against every attacker",
+            "On the picture of the first tab, at its strength. Only the last column compares the defences: there each "
+            "one is attacked by somebody who knows it.",
         )
         with gr.Row(elem_classes="toolbar"):
             self.start_button = gr.Button("Fill the arena", elem_id="arena-go", variant="primary")
             self.stop_button = gr.Button("Stop", elem_id="arena-stop", visible=False)
-        self.methods = gr.CheckboxGroup(
-            [(DEFENCES[name].title, name) for name in compared()],
-            value=list(compared()),
-            label="Defences",
-            elem_id="arena-methods",
-        )
-        self.table = HtmlButtons(elem_id="arena-table")
+        titles, names = [(DEFENCES[name].title, name) for name in compared()], list(compared())
+        self.methods = gr.CheckboxGroup(titles, value=names, label="Defences", elem_id="arena-methods")
+        self.table = context.panels.add(HtmlButtons(elem_id="arena-table"), arena_html, "arena")
         self.export = DownloadButtons({"csv": "Table as CSV", "json": "Table as JSON"}, elem_id="arena-export")
         self.export_count = 0
-        context.panels.add(self.table, arena_html, "arena")
         with build_fold("The same table over many pictures", elem_id="arena-measured"):
-            names = [(SHIPPED_TITLE, SHIPPED)]
-            self.runs = gr.Dropdown(names, value=SHIPPED, label="Run", filterable=False, elem_id="arena-run")
+            self.runs = gr.Dropdown([SHIPPED_RUN], value=SHIPPED, label="Run", filterable=False, elem_id="arena-run")
             self.measured = gr.HTML(measured_html(arena_cells(folders, SHIPPED)), elem_id="arena-many")
         context.panels.on_open("arena", self.on_open)
 
     def bind_events(self, own_tab: gr.Tab, shown: list[Any]) -> None:
         """Connect the events, after the panels of all tabs are registered. ``shown``: what ``show_form`` and
         ``show_model`` update."""
-        context, visitor = self.context, self.context.visitor
+        context, visitor, banner = self.context, self.context.visitor, self.context.error_banner
         context.bind_tab(own_tab, [self.runs])
         job = StoppableJob(context, self.stop_button, self.on_stopped).handler
         outputs = [*context.outputs_of("arena"), self.stop_button]
         self.start_button.click(job(self.fill), [visitor, self.methods], outputs, **ARENA_QUEUE)
-        safe = notice.handle_errors(context.error_banner)
-        asked = [context.error_banner, self.export]
-        self.export.click(safe(self.on_export), visitor, asked, **IMMEDIATE_EVENT)
-        self.runs.input(safe(self.show_stored), self.runs, [context.error_banner, self.measured], **IMMEDIATE_EVENT)
-        everywhere = context.outputs(self.tabs, *shown)
-        opened = self.table.click(safe(self.open_cell), visitor, everywhere, **LONG_EVENT)
-        opened.success(safe(self.start_background_work), visitor, everywhere, **BACKGROUND_EVENT)
+        safe = notice.handle_errors(banner)
+        self.export.click(safe(self.on_export), visitor, [banner, self.export], **IMMEDIATE_EVENT)
+        self.runs.input(safe(self.show_stored), self.runs, [banner, self.measured], **IMMEDIATE_EVENT)
+        self.opener.bind_event(self.table.click, self.open_cell, *shown)
 
     def on_open(self, session: Session) -> Updates:
         """The tab is opened: the server may have other run folders."""
-        names = [(SHIPPED_TITLE, SHIPPED), *((name, name) for name in run_names(self.folders))]
-        return {self.runs: gr.update(choices=names)}
+        return {self.runs: gr.update(choices=[SHIPPED_RUN, *((name, name) for name in run_names(self.folders))])}
 
     def show_stored(self, run: Any) -> Updates:
         """The measurements of a run folder."""
@@ -110,7 +94,7 @@ class ArenaTab:
         names = context.models.arena_names(context.chosen_engine(session).info.name)
         for name in names:
             for _ in context.models.load_steps(name):
-                yield {context.status: notice.progress_html("Loading the other model", 0, 0)}
+                yield context.progress("Loading the other model", 0)
         known = session.arena if session.arena is not None and session.arena.fits(run) else None
         shown: ArenaTable | None = None
         for at in arena_steps([context.models.get(name) for name in names], run, asked, known):
@@ -118,27 +102,23 @@ class ArenaTab:
                 yield {context.error_banner: gr.skip()}
             if not at.table.fits(session.run):
                 return
-            update: Updates = {
-                context.status: notice.progress_html(at.sentence, at.fraction, time.perf_counter() - begin)
-            }
+            update = context.progress(at.sentence, at.fraction, begin)
             if at.table is not shown:
                 shown = session.arena = at.table
                 update |= context.panels.redraw(session, "arena", tab="arena")
             yield update
         context.sessions.evict()
-        spent = wording.format_seconds(time.perf_counter() - begin)
-        yield {context.status: notice.done_html(f"The arena is filled after {spent}.")}
+        yield context.done(f"The arena is filled after {wording.format_seconds(time.perf_counter() - begin)}.")
 
     def on_stopped(self, session: Session) -> Updates:
-        return {
-            self.context.status: notice.done_html("Stopped. The answers that are there stay."),
-            **self.context.panels.redraw(session, "arena", tab="arena"),
-        }
+        stopped = self.context.done("Stopped. The answers that are there stay.")
+        return stopped | self.context.panels.redraw(session, "arena", tab="arena")
 
     def on_export(self, visitor: Any, event: gr.EventData) -> Updates:
         """The table as a file."""
-        table = self.context.sessions.get(visitor).arena
-        if table is None or not table.fits(self.context.sessions.get(visitor).run):
+        session = self.context.sessions.get(visitor)
+        table = session.arena
+        if table is None or not table.fits(session.run):
             raise DemoError("There is no table to export.", "Fill the arena for this picture first.")
         kind = clicked_format(event, self.export.kinds)
         self.export_count += 1
@@ -148,45 +128,39 @@ class ArenaTab:
 
     def open_cell(self, visitor: Any, event: gr.EventData) -> Iterator[Updates]:
         """Run the attack of a cell again, in its model, and show the run in all tabs."""
-        session, chosen = self.context.sessions.get(visitor), event_data(event)
-        tower, request = cell_request(session, chosen)
-        with self.context.activity.track_job():
-            before = session.model, session.history
+        session = self.context.sessions.get(visitor)
+        tower, request = cell_request(session, event_data(event))
+
+        def find() -> RunRequest:
             session.model = tower.backbone.name
-            info = self.context.chosen_engine(session).info
-            to_front: dict[Any, Any] = {self.tabs: gr.update(selected=HOME_TAB), self.context.error_banner: ""}
-            yield to_front | {self.context.status: notice.progress_html("Opening the run", 0, 0)}
-            session.visible_tab = HOME_TAB
+            self.context.chosen_engine(session)  # raises when it was unloaded meanwhile
             now = session.history.cache_before(request.picture.key)
             if tower.cache.pictures and (now is None or now.key != tower.cache.key):
                 snapshot = snapshot_of(tower.cache, request.names, None, None)
                 session.history = History().with_snapshot("The memory of the arena", snapshot)
-            try:
-                yield from self.run(session, request)
-            except BaseException:
-                session.model, session.history = before
-                raise
-            assert session.run is not None
-            yield self.show_form(session.run, request.sample) | self.show_model(info)
+            return request
+
+        yield from self.opener.steps(session, find)
+        assert session.run is not None
+        yield self.show_form(session.run, request.sample) | self.show_model(session.run.backbone)
 
 
 def cell_request(session: Session, chosen: Mapping[str, Any]) -> tuple[TowerTable, RunRequest]:
     """The tower and the run of a cell that an untrusted event names."""
     table = session.arena
-    name, method, column = (chosen.get(part) for part in ("tower", "method", "column"))
+    name, method, column = (str(chosen.get(part)) for part in ("tower", "method", "column"))
     if table is None or not table.fits(session.run):
         raise DemoError("There is no such answer.", "Fill the arena for this picture first.")
-    tower = table.towers.get(str(name))
-    if tower is None or not isinstance(tower.cells.get((str(method), str(column))), Verdict):
+    tower, run = table.towers.get(name), table.run
+    if tower is None or not isinstance(tower.cells.get((method, column)), Verdict):
         raise DemoError("There is no such answer.", "Choose one from the table.")
-    run = table.run
     return tower, RunRequest(
         picture=run.clean.picture,
         names=run.class_prompts.names,
-        settings=cell_settings(run.settings, str(method), str(column)),
+        settings=cell_settings(run.settings, method, column),
         label=run.label if run.label_given else None,
         target=None,
         title="A cell of the arena",
         sample=session.run_sample,
-        methods=tuple(dict.fromkeys((*run.methods, str(method)))),
+        methods=tuple(dict.fromkeys((*run.methods, method))),
     )

@@ -1,26 +1,38 @@
-"""The tables of *Arena* as HTML; every answer is a button that opens its run."""
+"""The tables of *Arena* as HTML: of one picture, where every answer is a button that opens its run, and of many pictures,
+from stored measurements."""
 
+from collections.abc import Sequence
 from html import escape
 
+from rita_demo.attacks import ATTACKS
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.arena import COLUMNS, ArenaTable, TowerTable, masked, tower_comparison, tower_sentence
-from rita_demo.records import Verdict
+from rita_demo.records import MeasuredCell, Verdict
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import html_table, table_row
+from rita_demo.vlm.catalogue import BACKBONES, NOT_ZERO_SHOT
 
 EMPTY = (
     "<p class='empty'>Nothing is measured for this picture yet. Press “Fill the arena”: the first columns take "
     "seconds, the last a few minutes.</p>"
 )
 NOTES = (
-    "A cell opens its run in all tabs. Small numbers: the lead of the answer over the second best, in points of "
-    "probability, for RITA in cosine distance. “Made for another row” is the attack on Ensemble, for Ensemble that on "
-    "RITA."
+    "A cell opens its run in all tabs. Small numbers: the lead over the second best answer, in points of probability, for "
+    "RITA in cosine distance. “Made for another row” is the attack on Ensemble, for Ensemble that on RITA."
 )
 MASKED = (
-    "† It stands against the attacker who knows it, but not against one who does not: then the first is too weak, and "
-    "its answer says nothing."
+    "† Right against the attacker who knows it, wrong against one who does not: the first is too weak, and its answer says "
+    "nothing."
 )
+NOTHING_MEASURED = (
+    "<p class='empty'>No finished cells without memory under the recommended settings: evaluate --protocols off "
+    "--attack none,pgd,autoattack,adaptive:rita,adaptive makes them.</p>"
+)
+MEASURED_NOTE = (
+    "Percent of pictures that a defence has right, Wilson’s 95 % interval, and the number of pictures. “Knows this "
+    f"row” is made for each row anew; the other attackers do not know it. – is not measured. {NOT_ZERO_SHOT}"
+)
+Column = tuple[str, int, int]  # attack, budget in 1/255, steps
 
 
 def arena_html(session: Session) -> str:
@@ -68,3 +80,54 @@ def _cell_html(table: ArenaTable, tower: TowerTable, name: str, column: str) -> 
         f"{escape(DEFENCES[name].title)}, {COLUMNS[column]}: {answer}, {word}. Open this run.'><span "
         f"aria-hidden='true'>{mark}</span> {answer}{flag}<small>{lead}</small></button></td>"
     )
+
+
+# --- many pictures
+def measured_html(cells: Sequence[MeasuredCell]) -> str:
+    """One table per dataset and model; of a cell that was measured twice, the one of more pictures."""
+    tables: dict[tuple[str, str], dict[str, dict[Column, MeasuredCell]]] = {}
+    for cell in cells:
+        if cell.method in DEFENCES:
+            table = tables.setdefault((f"{cell.dataset}, {cell.split}", cell.backbone), {})
+            row, column = table.setdefault(cell.method, {}), (cell.attack, cell.budget, cell.steps)
+            if column not in row or row[column].n < cell.n:
+                row[column] = cell
+    parts = "".join(_measured_table(*name, table) for name, table in tables.items())
+    return f"<div class='towers'>{parts}</div><p class='quiet small'>{MEASURED_NOTE}</p>" if parts else NOTHING_MEASURED
+
+
+def _measured_table(dataset: str, backbone: str, table: dict[str, dict[Column, MeasuredCell]]) -> str:
+    order = {name: at for at, name in enumerate(ATTACKS)}
+
+    def place(column: Column) -> tuple[bool, int, Column]:
+        return column[0] == "adaptive", order.get(column[0].partition(":")[0], 99), column
+
+    columns = sorted({column for row in table.values() for column in row}, key=place)
+    rows = [
+        table_row(escape(DEFENCES[name].title), *(_measured_cell(table[name].get(column)) for column in columns))
+        for name in DEFENCES
+        if name in table
+    ]
+    title = escape(f"{dataset}: {BACKBONES[backbone].title if backbone in BACKBONES else backbone}")
+    headings = ["defence", *(escape(_heading(column)) for column in columns)]
+    return f"<section><h3>{title}</h3>{html_table(headings, rows, 'arena', title)}</section>"
+
+
+def _heading(column: Column) -> str:
+    attack, budget, steps = column
+    name, _, against = attack.partition(":")
+    if attack == "adaptive":
+        title = "knows this row"
+    elif against:
+        title = f"made for {DEFENCES[against].title if against in DEFENCES else against}"
+    else:
+        title = "no attack" if name == "none" else ATTACKS[name].column_title if name in ATTACKS else name
+    strength = f"{budget}/255" if budget else ""
+    many = f"{steps} steps" if name == "pgd" else ""
+    return ", ".join(part for part in (title, strength, many) if part)
+
+
+def _measured_cell(cell: MeasuredCell | None) -> str:
+    if cell is None:
+        return "–"
+    return f"<b>{cell.accuracy:.0f}</b> ({cell.low:.0f}–{cell.high:.0f})<small>n = {cell.n}</small>"

@@ -1,6 +1,5 @@
 """The features of many pictures: projected to a plane, their separability, and their KL to one-hot."""
 
-from dataclasses import replace
 from html import escape
 
 import numpy as np
@@ -15,36 +14,21 @@ from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import html_table, table_row
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 
-EMPTY_TEXT = (
-    "No pictures yet. Press “Collect pictures”: textures are drawn, attacked, decided and cached one after another."
-)
+EMPTY_TEXT = "No pictures yet. Press “Collect pictures”: they are attacked, decided and stored one after another."
 MAX_LASSO_ROWS = 40
-CENTRING_TEXT = "pictures and sentences are each centred on their own mean"
+KIND_TEXT = {"attacked": "as delivered", "view": "views", "cached": "in the memory"}  # kind of point -> column
 
 
 def placed_cloud(cloud: FeatureCloud, measure: analysis.KlFunction) -> PlacedCloud:
     """A cloud projected by PCA. ``measure`` is ``engine.kl_to_one_hot``."""
     points = analysis.to_points(cloud)
     coordinates, share = analysis.pca(analysis.centre_by_kind(points))
-    caption = f"PCA: these two directions show {100 * share:.0f} % of the variance; {CENTRING_TEXT}."
-    return PlacedCloud(
-        cloud=cloud,
-        points=points,
-        coordinates={"PCA": coordinates},
-        captions={"PCA": caption},
-        kl_to_one_hot=analysis.kl_to_one_hot(cloud, measure),
+    caption = (
+        f"PCA: these two directions show {100 * share:.0f} % of the variance; pictures and sentences are each centred on "
+        "their own mean."
     )
-
-
-def with_separability(one: PlacedCloud) -> PlacedCloud:
-    """The same with the separability of its classes, which takes longer than the projection."""
-    return replace(one, separability=analysis.separabilities(one.cloud))
-
-
-def with_umap(one: PlacedCloud, coordinates: np.ndarray, neighbours: int) -> PlacedCloud:
-    caption = analysis.umap_caption(neighbours)
-    return replace(
-        one, coordinates={**one.coordinates, "UMAP": coordinates}, captions={**one.captions, "UMAP": caption}
+    return PlacedCloud(
+        cloud, points, {"PCA": coordinates}, {"PCA": caption}, kl_to_one_hot=analysis.kl_to_one_hot(cloud, measure)
     )
 
 
@@ -56,18 +40,13 @@ def projection_shown(session: Session) -> str:
 
 def draw_cloud(session: Session) -> Figure | None:
     """The attacked pictures and their views, or None while there is no cloud."""
-    figures, one = session.figures, session.figures.placed_cloud
+    one, how = session.figures.placed_cloud, projection_shown(session)
     if one is None:
         return None
-    how = projection_shown(session)
+    selected = {"k": selected_class(session), "picture": session.figures.picture}
+    names, caption = one.cloud.class_prompts.names, one.captions[how]
     figure = plots.feature_cloud(
-        one.points,
-        one.coordinates[how],
-        one.cloud.class_prompts.names,
-        projection=one.captions[how],
-        k=selected_class(session),
-        picture=figures.picture,
-        ids=one.cloud.ids,
+        one.points, one.coordinates[how], names, projection=caption, ids=one.cloud.ids, **selected
     )
     return with_caption(figure, one.cloud.title)
 
@@ -77,9 +56,8 @@ def draw_kl_to_one_hot(session: Session) -> Figure | None:
     one = session.figures.placed_cloud
     if one is None:
         return None
-    return with_caption(
-        plots.kl_to_one_hot(one.kl_to_one_hot, analysis.density, selected_class(session)), one.cloud.title
-    )
+    figure = plots.kl_to_one_hot(one.kl_to_one_hot, analysis.density, selected_class(session))
+    return with_caption(figure, one.cloud.title)
 
 
 def class_chips(session: Session) -> str:
@@ -109,29 +87,18 @@ def separability_table(session: Session) -> str:
     if not one.separability:
         return "<p class='quiet small'>Measuring how far the classes are apart …</p>"
     near = one.separability[0].neighbours
-    columns = (
-        "in the original space",
-        "points",
-        "silhouette (−1 to 1)",
-        f"of the {f'{near} nearest points' if near > 1 else 'nearest point'} of other pictures, the same class",
-        "by chance",
-    )
-    rows = (
-        table_row(
-            escape(row.points_name),
-            str(row.count),
-            _number(row.silhouette, 3),
-            f"{_number(100 * row.purity, 0)} %",
-            f"{_number(100 * row.chance, 0)} %",
-        )
-        for row in one.separability
-    )
+    nearest = f"{near} nearest points" if near > 1 else "nearest point"
+    columns = ["in the original space", "points", "silhouette (−1 to 1)"]
+    columns += [f"of the {nearest} of other pictures, the same class", "by chance"]
+    rows = []
+    for row in one.separability:
+        shares = (f"{_number(100 * share, 0)} %" for share in (row.purity, row.chance))
+        rows.append(table_row(escape(row.points_name), str(row.count), _number(row.silhouette, 3), *shares))
     return (
         f"<p class='says'>{escape(separability_text(one.separability))}</p>{html_table(columns, rows, 'separation')}"
-        "<p class='quiet small'>Cosine distance between features as the model gives them, not the "
-        "plane above. Crops of one picture lie close together whatever it shows: the silhouette of the views "
-        "counts them, the neighbours do not, and the last line has one point per picture like (a). "
-        f"{_neighbour_note(one.cloud.label)}</p>"
+        "<p class='quiet small'>Cosine distance between features as the model gives them, not the plane above. Crops of one "
+        "picture lie close together whatever it shows: the silhouette of the views counts them, the neighbours do not, and "
+        f"the last line has one point per picture like (a). {_neighbour_note(one.cloud.label)}</p>"
     )
 
 
@@ -171,40 +138,48 @@ def kl_text(session: Session) -> str:
     if one is None:
         return ""
     return (
-        f"<p class='says'>{escape(kl_summary(one.kl_to_one_hot))}</p><p class='quiet small'>Left a density over the "
-        "classes (Gaussian kernel, Scott’s width), each curve drawn to its own height: compare where they "
-        "lie, not how high they are; below it a mark per class. Right each class by itself. KL(one-hot ‖ mean answer "
-        "of a class) = −log of the mean answer’s true entry, our formula for the paper’s words. A view is stored "
-        "under the class it answers with, so a low value there is partly due to how views are chosen; by true "
-        "class, a view under a wrong class counts against the memory.</p>"
+        f"<p class='says'>{escape(kl_summary(one.kl_to_one_hot))}</p><p class='quiet small'>Left a density over the classes "
+        "(Gaussian kernel, Scott’s width), each curve drawn to its own height: compare where they lie, not how high they "
+        "are. Right each class by itself. KL(one-hot ‖ mean answer of a class) = −log of the mean answer’s true entry, our "
+        "formula for the paper’s words. A view is stored under the class it answers with, so a low value there is partly due "
+        "to how views are chosen; by true class, a view under a wrong class counts against the memory.</p>"
     )
 
 
 def point_html(session: Session, i: int) -> str:
     """HTML: the thumbnail of point ``i`` and what it stands for."""
     one = session.figures.placed_cloud
-    if one is None or not 0 <= i < len(one.points.kind):
+    if one is None:
         return ""
-    kind, picture = str(one.points.kind[i]), int(one.points.picture[i])
-    name = escape(one.cloud.class_prompts.names[int(one.points.label[i])])
+    points, names, kind, picture = (
+        one.points,
+        one.cloud.class_prompts.names,
+        str(one.points.kind[i]),
+        int(one.points.picture[i]),
+    )
+    name = escape(names[int(points.label[i])])
     if picture < 0:
         return f"<div class='touched'><div><h3>{name}</h3><p>Mean prompt of this class.</p></div></div>"
-    image = ""
-    if one.cloud.thumbs is not None:
-        image = f'<img src="{jpeg_uri(one.cloud.thumbs[picture])}" alt="" width="84" height="84">'
-    true = escape(one.cloud.class_prompts.names[int(one.cloud.label[picture])])
+    true = escape(names[int(one.cloud.label[picture])])
     what = {
         "clean": "the clean picture",
         "attacked": "the picture as it was delivered",
-        "view": f"view {int(one.points.index[i]) + 1} of it",
+        "view": f"view {int(points.index[i]) + 1} of it",
         "cached": f"a view of it in the memory, stored under {name}",
     }[kind]
-    held = int(((one.points.kind == "cached") & (one.points.picture == picture)).sum())
+    held = int(((points.kind == "cached") & (points.picture == picture)).sum())
     stored = f"{held or 'None'} of its views {'is' if held < 2 else 'are'} in the memory."
     return (
-        f"<div class='touched'>{image}<div><h3>{true}</h3><p>{escape(one.cloud.ids[picture])}: {what}. "
+        f"<div class='touched'>{_thumbnail(one, picture, 84)}<div><h3>{true}</h3><p>{escape(one.cloud.ids[picture])}: {what}. "
         f"{stored}</p></div></div>"
     )
+
+
+def _thumbnail(one: PlacedCloud, n: int, side: int) -> str:
+    """HTML of a picture, or "" if the cloud has no pictures."""
+    if one.cloud.thumbs is None:
+        return ""
+    return f'<img src="{jpeg_uri(one.cloud.thumbs[n])}" alt="" width="{side}" height="{side}">'
 
 
 def lasso_table(session: Session) -> str:
@@ -214,15 +189,17 @@ def lasso_table(session: Session) -> str:
         return ""
     if not len(chosen):
         return (
-            "<p class='quiet small'>Select points with the lasso (in the figure’s tool bar) to list their pictures.</p>"
+            "<p class='quiet small'>Select points with the lasso in the figure’s tool bar to list their pictures.</p>"
         )
     owners, kinds = one.points.picture[chosen], one.points.kind[chosen]
     pictures, counts = np.unique(owners[owners >= 0], return_counts=True)
-    order = pictures[np.argsort(-counts, kind="stable")]
-    rows = (
-        _lasso_row(one, n, {kind: int(((owners == n) & (kinds == kind)).sum()) for kind in KIND_TEXT})
-        for n in order[:MAX_LASSO_ROWS].tolist()
-    )
+    order, rows = pictures[np.argsort(-counts, kind="stable")].tolist(), []
+    for n in order[:MAX_LASSO_ROWS]:
+        name, true = escape(one.cloud.ids[n]), escape(one.cloud.class_prompts.names[int(one.cloud.label[n])])
+        image = _thumbnail(one, n, 40) or "open"
+        button = f'<button type="button" data-picture="{n}" aria-label="Open {name}">{image}</button>'
+        counted = (int(((owners == n) & (kinds == kind)).sum()) for kind in KIND_TEXT)
+        rows.append(table_row(button, name, true, *(str(count or "–") for count in counted)))
     more = f"<p class='quiet small'>and {len(order) - MAX_LASSO_ROWS} more</p>" if len(order) > MAX_LASSO_ROWS else ""
     columns = ("", "picture", "true class", *KIND_TEXT.values())
     return (
@@ -230,18 +207,3 @@ def lasso_table(session: Session) -> str:
         f"<p class='quiet small'>Press a picture: it is attacked again as here, and opens in all tabs.</p>"
         f"{html_table(columns, rows, 'lassoed', scrolls='Selected pictures')}{more}"
     )
-
-
-def _lasso_row(one: PlacedCloud, n: int, counts: dict[str, int]) -> str:
-    image = (
-        f'<img src="{jpeg_uri(one.cloud.thumbs[n])}" alt="" width="40" height="40">'
-        if one.cloud.thumbs is not None
-        else "open"
-    )
-    name = escape(one.cloud.ids[n])
-    button = f'<button type="button" data-picture="{n}" aria-label="Open {name}">{image}</button>'
-    true = escape(one.cloud.class_prompts.names[int(one.cloud.label[n])])
-    return table_row(button, name, true, *(str(count or "–") for count in counts.values()))
-
-
-KIND_TEXT = {"attacked": "as delivered", "view": "views", "cached": "in the memory"}  # kind of point -> column

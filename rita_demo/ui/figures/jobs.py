@@ -5,21 +5,20 @@ stays.
 """
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
-from rita_demo.analysis import UmapProcess, centre_by_kind
+from rita_demo import analysis
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
+from rita_demo.process.generators import Steps
 from rita_demo.records.errors import DataError, SettingError
-from rita_demo.records.measurement import FeatureCloud
 from rita_demo.settings import RECOMMENDED, SETTINGS, Settings
 from rita_demo.ui.figures import feature_cloud
-from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.widgets.plotly_view import parse_int
@@ -30,7 +29,7 @@ TEXTURES_SOURCE, DATASET_PREFIX = "textures", "dataset:"  # sources that need no
 class FigureJobs:
     """The jobs. ``worker`` runs UMAP in another process."""
 
-    def __init__(self, context: AppContext, folders: DataFolders, worker: UmapProcess) -> None:
+    def __init__(self, context: AppContext, folders: DataFolders, worker: analysis.UmapProcess) -> None:
         self._context, self._folders, self.worker = context, folders, worker
         self._umap_threads = ThreadPoolExecutor(2, thread_name_prefix="umap")
 
@@ -38,45 +37,29 @@ class FigureJobs:
         self, visitor: Any, source: Any, classes: Any, each: Any, attack: Any, budget: Any, views: Any
     ) -> Iterator[Updates]:
         """Attack and decide drawn textures or pictures of a dataset one after another, or load a stored stream."""
-        session = self._context.sessions.get(visitor)
-        engine = self._context.engine_of(session)
-        if isinstance(source, str) and source != TEXTURES_SOURCE and not source.startswith(DATASET_PREFIX):
-            yield {self._context.status: notice.progress_html("Reading the stored stream", 0.1, 0)}
-            steps = evaluation_page.load_cloud_steps(self._folders, source, engine)
-            cloud = yield from self._progress_steps(steps, "Encoding clean picture {} of {}")
+        context, session, begin = self._context, self._context.sessions.get(visitor), time.perf_counter()
+        engine = context.engine_of(session)
+        if is_stored_stream(source):
+            yield context.progress("Reading the stored stream", 0.1)
+            steps = Steps(evaluation_page.load_cloud_steps(self._folders, source, engine))
+            text = "Encoding clean picture {} of {}"
         else:
             asked = (parse_number(classes, "classes"), parse_number(each, "pictures"))
             collection = evaluation_page.live_set(self._folders, str(source).removeprefix(DATASET_PREFIX), *asked)
-            steps = evaluation_page.collect_steps(engine, collection, _cloud_settings(attack, budget, views))
-            cloud = yield from self._progress_steps(steps, "Attacking and deciding picture {} of {}")
-        first = feature_cloud.placed_cloud(cloud, engine.kl_to_one_hot)
+            steps = Steps(evaluation_page.collect_steps(engine, collection, _cloud_settings(attack, budget, views)))
+            text = "Attacking and deciding picture {} of {}"
+        for done, total in steps:
+            yield context.progress(text.format(done + 1, total), done / total, begin)
+        first = feature_cloud.placed_cloud(steps.value, engine.kl_to_one_hot)
         with session.lock:
             session.figures = replace(
                 session.figures, placed_cloud=first, projection="UMAP", k=None, picture=None, lasso_points=()
             )
-        self._context.sessions.evict()
-        yield {
-            self._context.status: notice.done_html("Measuring how far the classes are apart"),
-            **self._context.panels.redraw(session, "cloud"),
-        }
-        session.figures = replace(session.figures, placed_cloud=feature_cloud.with_separability(first))
-        yield {
-            self._context.status: notice.done_html(f"Collected {len(cloud.ids)} pictures."),
-            **self._context.panels.redraw(session, "cloud"),
-        }
-
-    def _progress_steps(
-        self, steps: Generator[tuple[int, int], None, FeatureCloud], text: str
-    ) -> Generator[Updates, None, FeatureCloud]:
-        begin = time.perf_counter()
-        while True:
-            try:
-                done, total = next(steps)
-            except StopIteration as end:
-                return end.value
-            now = text.format(done + 1, total)
-            spent = time.perf_counter() - begin
-            yield {self._context.status: notice.progress_html(now, done / total, spent)}
+        context.sessions.evict()
+        yield context.done("Measuring how far the classes are apart") | context.panels.redraw(session, "cloud")
+        measured = replace(first, separability=analysis.separabilities(first.cloud))
+        session.figures = replace(session.figures, placed_cloud=measured)
+        yield context.done(f"Collected {len(first.cloud.ids)} pictures.") | context.panels.redraw(session, "cloud")
 
     def run_umap_for_new(self, visitor: Any, neighbours: Any) -> Iterator[Updates]:
         """UMAP for the cloud that was just collected; nothing if collecting failed, which has its own message."""
@@ -92,43 +75,43 @@ class FigureJobs:
             raise DataError("There is nothing to place yet.", "Press “Collect pictures” first.")
         if not 2 <= near <= 200:
             raise SettingError(f"UMAP uses 2 to 200 neighbours; got {near}.")
-        begin = time.perf_counter()
-        asked = self._umap_threads.submit(self.worker.compute, centre_by_kind(one.points), near, one.points.picture)
+        context, begin = self._context, time.perf_counter()
+        asked = self._umap_threads.submit(
+            self.worker.compute, analysis.centre_by_kind(one.points), near, one.points.picture
+        )
         while True:
             try:
                 coordinates = asked.result(0.5)
                 break
             except FutureTimeout:
                 spent = time.perf_counter() - begin
-                text = f"UMAP is placing {len(one.points.kind)} points, {spent:.0f} s so far"
-                yield {self._context.status: notice.done_html(text)}
+                yield context.done(f"UMAP is placing {len(one.points.kind)} points, {spent:.0f} s so far")
         with session.lock:
             now = session.figures.placed_cloud
             if now is None or now.cloud is not one.cloud:
                 return  # other pictures were collected meanwhile
-            drawn = feature_cloud.with_umap(one, coordinates, near)
+            captions = now.captions | {"UMAP": analysis.umap_caption(near)}
+            drawn = replace(now, coordinates=now.coordinates | {"UMAP": coordinates}, captions=captions)
             session.figures = replace(session.figures, placed_cloud=drawn, projection="UMAP")
-        yield {
-            self._context.status: notice.done_html(f"UMAP placed {len(coordinates)} points."),
-            **self._context.panels.redraw(session, "cloud"),
-        }
+        yield context.done(f"UMAP placed {len(coordinates)} points.") | context.panels.redraw(session, "cloud")
 
     def measure(self, visitor: Any, setting: Any, pictures: Any, budget: Any) -> Iterator[Updates]:
         """Measure a small ablation on drawn textures, without the pictures that were measured before."""
-        session = self._context.sessions.get(visitor)
-        engine, begin = self._context.engine_of(session), time.perf_counter()
-        strength = SETTINGS["budget"].parse(budget)
-        request = small_ablations.small_request(
-            self._folders, setting, parse_number(pictures, "pictures"), strength, engine.info.name
-        )
-        yield {self._context.status: notice.progress_html("Measuring", 0.02, 0)}
+        context, session, begin = self._context, self._context.sessions.get(visitor), time.perf_counter()
+        engine, strength = context.engine_of(session), SETTINGS["budget"].parse(budget)
+        count = parse_number(pictures, "pictures")
+        request = small_ablations.small_request(self._folders, setting, count, strength, engine.info.name)
+        yield context.progress("Measuring", 0.02)
         with closing(evaluation_page.stream_steps(engine, request)) as steps:
             for step in steps:
-                spent = time.perf_counter() - begin
-                share = step.done / step.total
-                yield {self._context.status: notice.progress_html(step.sentence, share, spent)}
+                yield context.progress(step.sentence, step.done / step.total, begin)
         session.figures = replace(session.figures, setting=setting)
-        yield {self._context.status: notice.done_html("Measured.")}
+        yield context.done("Measured.")
+
+
+def is_stored_stream(source: Any) -> bool:
+    """Whether an untrusted source may name a stream: it names neither the drawn textures nor a dataset."""
+    return isinstance(source, str) and source != TEXTURES_SOURCE and not source.startswith(DATASET_PREFIX)
 
 
 def _cloud_settings(attack: Any, budget: Any, views: Any) -> Settings:

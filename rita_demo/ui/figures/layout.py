@@ -1,6 +1,6 @@
 """How the tab *Figures of the paper* is laid out: its components and panels, without events."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import gradio as gr
@@ -8,7 +8,7 @@ import gradio as gr
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.settings import SETTINGS
-from rita_demo.ui.figures import feature_cloud, measurements, method_overview, theorem
+from rita_demo.ui.figures import feature_cloud, measurements, run_figures
 from rita_demo.ui.figures.jobs import DATASET_PREFIX, TEXTURES_SOURCE
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.session.session import Session
@@ -22,42 +22,33 @@ Parts = dict[str, Any]  # components by name
 TEXTURES_CHOICE = ("Drawn textures, attacked now", TEXTURES_SOURCE)
 LIVE_CONTROLS = ("classes", "each", "attack", "budget", "views")
 POINT_TEXT = "<p class='empty'>Point at a mark, or select it with the arrow keys and Enter, to see its picture.</p>"
-SHIPPED_TITLE = "measured for this copy: DTD, val"
+SHIPPED_RUN = ("measured for this copy: DTD, val", evaluation_page.SHIPPED)
+NO_RUN = "Attack and defend a picture on the first tab."
 
 
 def build(panels: PanelRegistry) -> Parts:
     """All sections in the order of the paper; their components by name."""
     with gr.Column(elem_id="figures"):
-        return {
-            **_build_cloud(panels),
-            **_build_overview(panels),
-            **_build_kl_to_one_hot(panels),
-            **_build_theorem(panels),
-            **_build_ablations(panels),
-            **_build_tables(panels),
-        }
+        parts = _build_cloud(panels)
+        _build_overview(panels)
+        parts |= {"one_hot": _build_kl_to_one_hot(panels), "brackets": _build_theorem(panels)}
+        return parts | _build_ablations(panels) | _build_tables(panels)
 
 
 def run_lists(parts: Parts, folders: DataFolders, chosen: str) -> Updates:
     """The run folders and stored streams that are on the server now."""
-    names = [(SHIPPED_TITLE, evaluation_page.SHIPPED), *((name, name) for name in evaluation_page.run_names(folders))]
-    known = [name for _, name in names]
+    runs = [SHIPPED_RUN, *((name, name) for name in evaluation_page.run_names(folders))]
     streams = [(one.title, one.name) for one in evaluation_page.stored_streams(folders)]
     datasets = [
         (f"{one.name}, attacked now", DATASET_PREFIX + one.name)
         for one in evaluation_page.available(folders)
         if one.name != TEXTURES_SOURCE
     ]
+    value = chosen if (chosen, chosen) in runs else evaluation_page.SHIPPED
     return {
         parts["source"]: gr.update(choices=[TEXTURES_CHOICE, *datasets, *streams]),
-        parts["run"]: gr.update(choices=names, value=chosen if chosen in known else evaluation_page.SHIPPED),
+        parts["run"]: gr.update(choices=runs, value=value),
     }
-
-
-def live_controls(parts: Parts, source: str) -> Updates:
-    """The controls of what is attacked now; a stored stream has its own pictures, attack and views."""
-    live = source == TEXTURES_SOURCE or source.startswith(DATASET_PREFIX)
-    return {parts[name]: gr.update(interactive=live) for name in LIVE_CONTROLS}
 
 
 def _menu(name: str, label: str, choices: Sequence[Any], value: Any, info: str | None = None) -> gr.Dropdown:
@@ -72,70 +63,41 @@ def _button(name: str, text: str, **more: Any) -> gr.Button:
     return gr.Button(text, size="sm", elem_id=f"fig-{name}", **more)
 
 
-def _text(panels: PanelRegistry, name: str, draw: Callable[[Session], Any], *topics: str) -> gr.HTML:
-    text = gr.HTML(elem_id=f"fig-{name}")
-    panels.add(text, draw, *topics)
-    return text
-
-
-def _figure(
-    panels: PanelRegistry, name: str, draw: Callable[[Session], Any], *topics: str, **size_and_text: Any
-) -> PlotlyView:
-    figure = PlotlyView(elem_id=f"fig-{name}", **size_and_text)
-    panels.add(figure, draw, *topics)
-    return figure
-
-
 def _build_cloud(panels: PanelRegistry) -> Parts:
     build_heading(
         "Are the classes separated in the views?",
-        "The paper’s motivation: an attack scatters the pictures’ features, and in the crops of the attacked "
-        "pictures the classes should separate again. Here both are drawn, and measured.",
+        "The paper’s motivation: an attack scatters the pictures’ features, and in the crops of the attacked pictures the "
+        "classes separate again. Here both are drawn and measured.",
     )
-    setting = SETTINGS
     parts: dict[str, Any] = {}
     with gr.Row(elem_classes="ask-row"):
         info = "attacked now, or a stream that evaluate stored on the server"
         parts["source"] = _menu("source", "Pictures", [TEXTURES_CHOICE], TEXTURES_CHOICE[1], info)
         parts["classes"] = _slider("classes", "Classes", 2, 20, 6, "those with most pictures")
         parts["each"] = _slider("each", "Pictures of each", 2, 20, 6, "all are attacked")
-        parts["attack"] = _menu("attack", "Attack", ATTACK_CHOICES, setting["attack"].default, "with its usual steps")
-        budget, views = setting_title(setting["budget"]), setting_title(setting["views"])
-        parts["budget"] = _slider("budget", budget, 0, 16, setting["budget"].default, "1/255; 0 is no attack")
-        parts["views"] = _slider("views", views, 16, 64, 32, "crops of each picture", step=16)
+        attack, budget = SETTINGS["attack"].default, SETTINGS["budget"].default
+        parts["attack"] = _menu("attack", "Attack", ATTACK_CHOICES, attack, "with its usual steps")
+        parts["budget"] = _slider("budget", "Strength (/255)", 0, 16, budget, "0 is no attack")
+        parts["views"] = _slider("views", "Views", 16, 64, 32, "crops of each picture", step=16)
         info = "few: small groups; many: the overall shape"
         parts["neighbours"] = _slider("neighbours", "UMAP’s neighbours", 2, 50, 15, info)
     with gr.Row(elem_classes="whatif-row"):
         parts["gather"] = _button("gather", "Collect pictures", variant="primary")
         parts["stop"] = _button("stop", "Stop", visible=False)
         parts["place"] = _button("place", "Run UMAP again")
+        info = "PCA is shown until UMAP is ready"
         parts["how"] = gr.Radio(
-            ["PCA", "UMAP"],
-            value="UMAP",
-            label="Projection",
-            elem_id="fig-how",
-            info="PCA is shown until UMAP is ready",
-            container=False,
+            ["PCA", "UMAP"], value="UMAP", label="Projection", elem_id="fig-how", info=info, container=False
         )
-    parts["chips"] = HtmlButtons(elem_id="fig-chips")
-    panels.add(parts["chips"], feature_cloud.class_chips, "class", "cloud")
-    parts["cloud"] = _figure(
-        panels,
-        "cloud",
-        feature_cloud.draw_cloud,
-        "class",
-        "cloud",
-        aria="Attacked pictures and their views in the plane, by true class",
-        height=560,
-        narrow_height=800,
-        empty=feature_cloud.EMPTY_TEXT,
-    )
+    parts["chips"] = panels.add(HtmlButtons(elem_id="fig-chips"), feature_cloud.class_chips, "class", "cloud")
+    aria, empty = "Attacked pictures and their views in the plane, by true class", feature_cloud.EMPTY_TEXT
+    cloud = PlotlyView(elem_id="fig-cloud", aria=aria, height=560, narrow_height=800, empty=empty)
+    parts["cloud"] = panels.add(cloud, feature_cloud.draw_cloud, "class", "cloud")
     with gr.Row(elem_classes="pair"):
-        parts["mark"] = _text(panels, "mark", _selected_point, "cloud")
+        parts["mark"] = panels.add(gr.HTML(elem_id="fig-mark"), _selected_point, "cloud")
         parts["mark"].value = POINT_TEXT
-        parts["lassoed"] = HtmlButtons(elem_id="fig-lassoed")
-        panels.add(parts["lassoed"], feature_cloud.lasso_table, "cloud")
-    _text(panels, "separation", feature_cloud.separability_table, "cloud")
+        parts["lassoed"] = panels.add(HtmlButtons(elem_id="fig-lassoed"), feature_cloud.lasso_table, "cloud")
+    panels.add(gr.HTML(elem_id="fig-separation"), feature_cloud.separability_table, "cloud")
     return parts
 
 
@@ -148,99 +110,73 @@ def _selected_point(session: Session) -> Any:
     return feature_cloud.point_html(session, int(here.argmax()))
 
 
-def _build_kl_to_one_hot(panels: PanelRegistry) -> Parts:
-    lead = (
-        "KL divergence from the one-hot answer of a class to the mean answer of its features, in nats: the "
-        "pictures above against their views in the memory."
-    )
-    with build_fold("Are stored views closer to a one-hot answer?", lead):
-        figure = _figure(
-            panels,
-            "one-hot",
-            feature_cloud.draw_kl_to_one_hot,
-            "class",
-            "cloud",
-            aria="KL to one-hot of the pictures and of the memory",
-            height=380,
-            narrow_height=680,
-            empty=feature_cloud.EMPTY_TEXT,
-        )
-        _text(panels, "one-hot-words", feature_cloud.kl_text, "cloud")
-        return {"one_hot": figure}
-
-
-def _build_overview(panels: PanelRegistry) -> Parts:
+def _build_overview(panels: PanelRegistry) -> None:
     lead = "Picture, crops, transport and costs of the run on screen, as one figure to save."
     with build_fold("What does the method do, in one figure?", lead):
-        _figure(
-            panels,
-            "overview",
-            method_overview.draw_overview,
-            "step",
-            aria="The method on the picture on screen",
-            height=300,
-            narrow_height=560,
-            empty="Attack and defend a picture on the first tab.",
-        )
-        return {}
+        aria = "The method on the picture on screen"
+        figure = PlotlyView(elem_id="fig-overview", aria=aria, height=300, narrow_height=560, empty=NO_RUN)
+        panels.add(figure, run_figures.draw_overview, "step")
 
 
-def _build_theorem(panels: PanelRegistry) -> Parts:
+def _build_kl_to_one_hot(panels: PanelRegistry) -> PlotlyView:
+    lead = (
+        "KL divergence from the one-hot answer of a class to the mean answer of its features, in nats: the pictures above "
+        "against their views in the memory."
+    )
+    with build_fold("Are stored views closer to a one-hot answer?", lead):
+        aria, empty = "KL to one-hot of the pictures and of the memory", feature_cloud.EMPTY_TEXT
+        figure = PlotlyView(elem_id="fig-one-hot", aria=aria, height=380, narrow_height=680, empty=empty)
+        panels.add(figure, feature_cloud.draw_kl_to_one_hot, "class", "cloud")
+        panels.add(gr.HTML(elem_id="fig-one-hot-words"), feature_cloud.kl_text, "cloud")
+        return figure
+
+
+def _build_theorem(panels: PanelRegistry) -> PlotlyView:
     build_heading(
         "Does Theorem 1 hold on the picture on screen?",
-        "For every class two bounds around twice the transport cost of the picture’s views: below, the "
-        "distance of means and covariances; above, with both spreads in full.",
+        "For every class two bounds around twice the transport cost of the picture’s views: below, the distance of means "
+        "and covariances; above, with both spreads in full.",
     )
-    figure = _figure(
-        panels,
-        "brackets",
-        theorem.draw_bounds,
-        "class",
-        "figures",
-        aria="Bounds of Theorem 1 per class, clean and attacked",
-        height=460,
-        narrow_height=560,
-        empty="Attack and defend a picture on the first tab.",
-    )
-    _text(panels, "theorem-words", theorem.theorem_text, "figures")
-    return {"brackets": figure}
+    aria = "Bounds of Theorem 1 per class, clean and attacked"
+    figure = PlotlyView(elem_id="fig-brackets", aria=aria, height=460, narrow_height=560, empty=NO_RUN)
+    panels.add(figure, run_figures.draw_bounds, "class", "figures")
+    panels.add(gr.HTML(elem_id="fig-theorem-words"), run_figures.theorem_text, "figures")
+    return figure
 
 
 def _build_ablations(panels: PanelRegistry) -> Parts:
     lead = (
-        "Accuracy against one setting, everything else alike, from runs of <code>evaluate</code> on this "
-        "server. A small one can be measured here: drawn textures among all 47 names, clean and under PGD. "
-        f"{NOT_ZERO_SHOT}"
+        "Accuracy against one setting, everything else alike, from runs of <code>evaluate</code> on this server. A small one "
+        f"can be measured here: drawn textures among all 47 names, clean and under PGD. {NOT_ZERO_SHOT}"
     )
+    parts: dict[str, Any] = {}
     with build_fold("Which settings matter? Ablations", lead):
-        settings = [(setting_title(SETTINGS[name]), name) for name in small_ablations.VALUES]
-        budget, most = SETTINGS["budget"], small_ablations.MAX_PICTURES
-        shipped = evaluation_page.SHIPPED
-        parts: dict[str, Any] = {}
         with gr.Row(elem_classes="ask-row"):
-            parts["run"] = _menu("run", "Run", [(SHIPPED_TITLE, shipped)], shipped, "folders on the server")
+            settings = [(setting_title(SETTINGS[name]), name) for name in small_ablations.VALUES]
+            parts["run"] = _menu("run", "Run", [SHIPPED_RUN], SHIPPED_RUN[1], "folders on the server")
             parts["setting"] = _menu("setting", "Setting", settings, "transported_mass", "what is varied")
-            info = "24 are few: the intervals are wide"
+            most, info = small_ablations.MAX_PICTURES, "24 are few: the intervals are wide"
             parts["pictures"] = _slider("pictures", "Pictures to measure", 4, most, 24, info)
-            info = "of the measurement; PGD, 7 steps"
+            budget, info = SETTINGS["budget"], "of the measurement; PGD, 7 steps"
             parts["measured_budget"] = _slider("measured-budget", setting_title(budget), 1, 16, budget.default, info)
         with gr.Row(elem_classes="whatif-row"):
             parts["measure"] = _button("measure", "Measure this setting")
             parts["stop_measuring"] = _button("stop-measuring", "Stop", visible=False)
-        _figure(panels, "sweep", measurements.draw_sweep, "figures", aria="Accuracy against one setting", height=420)
-        aria = "Accuracy by backbone and attack"
-        _figure(panels, "backbones", measurements.draw_backbones, "figures", aria=aria, height=380)
-        aria = "Seconds per picture of every method"
-        _figure(panels, "times", measurements.draw_run_times, "figures", aria=aria, height=320, visible=False)
-        _text(panels, "components", measurements.component_table, "figures")
-        return parts
+        sweep = PlotlyView(elem_id="fig-sweep", aria="Accuracy against one setting", height=420)
+        panels.add(sweep, measurements.draw_sweep, "figures")
+        backbones = PlotlyView(elem_id="fig-backbones", aria="Accuracy by backbone and attack", height=380)
+        panels.add(backbones, measurements.draw_backbones, "figures")
+        times = PlotlyView(elem_id="fig-times", aria="Seconds per picture of every method", height=320, visible=False)
+        panels.add(times, measurements.draw_run_times, "figures")
+        panels.add(gr.HTML(elem_id="fig-components"), measurements.component_table, "figures")
+    return parts
 
 
 def _build_tables(panels: PanelRegistry) -> Parts:
     lead = (
-        "Every accuracy that the paper prints, with what is known to be wrong with some cells, beside what "
-        "was measured with this program. Another model, fewer pictures or other class lists do not "
-        f"reproduce a cell: each measurement states its own. {NOT_ZERO_SHOT}"
+        "Every accuracy that the paper prints, with what is known to be wrong with some cells, beside what was measured with "
+        "this program. Another model, fewer pictures or other class lists do not reproduce a cell: each measurement states "
+        f"its own. {NOT_ZERO_SHOT}"
     )
     with build_fold("What does the paper print, and what was measured?", lead):
         with gr.Row(elem_classes="ask-row"):
@@ -248,4 +184,5 @@ def _build_tables(panels: PanelRegistry) -> Parts:
                 name: _menu(name, name.capitalize(), choices, measurements.DEFAULT_FILTERS[name])
                 for name, choices in measurements.filters().items()
             }
-        return {"filters": menus, "printed": _text(panels, "printed", measurements.paper_table, "figures")}
+        printed = panels.add(gr.HTML(elem_id="fig-printed"), measurements.paper_table, "figures")
+        return {"filters": menus, "printed": printed}

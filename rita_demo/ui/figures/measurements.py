@@ -31,23 +31,19 @@ DEFAULT_FILTERS = {"table": "main", "dataset": ALL, "method": ALL, "attack": ALL
 GRID_SETTING = "tuning_steps"  # the setting that is drawn against the budget
 
 
-def draw_sweep(session: Session) -> Figure:
-    """The ablation of the chosen setting over the chosen run."""
-    return with_caption(_sweep(session), _run_title(session))
-
-
 def _run_title(session: Session) -> str:
     return f"Run: {session.figures.run_folder or 'measured for this copy'}"
 
 
-def _sweep(session: Session) -> Figure:
+def draw_sweep(session: Session) -> Figure:
+    """The ablation of the chosen setting over the chosen run."""
     setting, points = session.figures.setting, session.figures.ablation_points
-    if setting == GRID_SETTING and (charts := analysis.budget_by_steps(points)):
-        return plots.grouped_accuracy(charts[0], "")
-    rita = [point for point in points if point.cell.method == "rita"]
-    return plots.sweep_lines(
-        analysis.sweeps(rita, setting), setting_title(SETTINGS[setting]), recommended=getattr(RECOMMENDED, setting)
-    )
+    charts = analysis.budget_by_steps(points) if setting == GRID_SETTING else ()
+    if charts:
+        return with_caption(plots.grouped_accuracy(charts[0], ""), _run_title(session))
+    lines = analysis.sweeps([point for point in points if point.cell.method == "rita"], setting)
+    figure = plots.sweep_lines(lines, setting_title(SETTINGS[setting]), recommended=getattr(RECOMMENDED, setting))
+    return with_caption(figure, _run_title(session))
 
 
 def draw_backbones(session: Session) -> Figure:
@@ -69,15 +65,14 @@ def component_table(session: Session) -> str:
     columns = list(dict.fromkeys(name for row in table.values() for name in row))
     if not columns:
         return (
-            "<p class='empty'>This run has no finished measurement. Runs are folders that "
-            "<code>evaluate --out</code> wrote; small ones can be measured below.</p>"
+            f"<p class='empty'>{NO_MEASUREMENT} Runs are folders that <code>evaluate --out</code> wrote; a small one can be "
+            "measured above.</p>"
         )
     rows = (table_row(escape(row), *(_point_cell(table[row].get(name), row) for name in columns)) for row in table)
     shown = html_table(("", *map(escape, columns)), rows, scrolls="What each part adds")
     return (
-        f"<h3>What each part adds</h3>{shown}<p class='quiet small'>Accuracy in percent "
-        "with Wilson’s 95 % interval and n. Where other settings than the recommended ones were measured, "
-        "they stand in the cell. Differences smaller than the intervals are not results.</p>"
+        f"<h3>What each part adds</h3>{shown}<p class='quiet small'>Accuracy in percent with Wilson’s 95 % interval and n; "
+        "settings that are not the recommended ones. Differences smaller than the intervals are not results.</p>"
     )
 
 
@@ -140,7 +135,7 @@ def paper_table(session: Session) -> str:
         return "<p class='empty'>No printed cell passes all of these filters. Set one back to “all”.</p>"
     settings = measured_cells(session)
     index = evaluation_page.index_cells(settings)
-    columns = ("table", "backbone", "method", "dataset", "attack", "printed", "measured here")
+    columns = ("method", "backbone", "dataset", "attack", "table", "printed", "measured here")
     rows = (_paper_row(cell, evaluation_page.matching(cell, index), settings) for cell in cells[:MAX_ROWS])
     more = len(cells) - MAX_ROWS
     rest = f" The first {MAX_ROWS} are shown; narrow the filters to see the others." if more > 0 else ""
@@ -157,11 +152,8 @@ def _paper_row(cell: PaperResult, measured_here: Sequence[MeasuredCell], setting
     here = "".join(_measured_html(cell, one, settings[one]) for one in measured_here[:MAX_MEASURED_CELLS])
     if len(measured_here) > MAX_MEASURED_CELLS:
         here += f"<small>and {len(measured_here) - MAX_MEASURED_CELLS} more</small>"
-    return (
-        f"<tr><td>{escape(cell.table)}</td><td>{escape(cell.backbone)}</td><th scope='row'>"
-        f"{escape(cell.method)}</th><td>{escape(cell.dataset)}</td><td>{escape(attack)}</td>"
-        f"<td><b>{cell.accuracy:.1f} %</b>{remark}</td><td>{here or '–'}</td></tr>"
-    )
+    about = map(escape, (cell.backbone, cell.dataset, attack, cell.table))
+    return table_row(escape(cell.method), *about, f"<b>{cell.accuracy:.1f} %</b>{remark}", here or "–")
 
 
 def _measured_html(cell: PaperResult, one: MeasuredCell, settings: str) -> str:

@@ -3,7 +3,7 @@
 Its panels share the selection of all tabs; they are drawn only while the tab is visible.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,39 +12,32 @@ import gradio as gr
 from rita_demo.analysis import UmapProcess
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
-from rita_demo.ui.figures import feature_cloud, layout, measurements, theorem
-from rita_demo.ui.figures.jobs import FigureJobs
+from rita_demo.ui.figures import feature_cloud, layout, measurements, run_figures
+from rita_demo.ui.figures.jobs import FigureJobs, is_stored_stream
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.framework.selection_events import SelectionEvents
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.run_request import RunRequest
-from rita_demo.ui.session.session import HOME_TAB, Session
+from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int, selected_points
 
 #: Long jobs of this tab wait only for each other: they use the engine for one step at a time.
 LONG_EVENT, UMAP_EVENT = queued_event("figures"), queued_event("umap")
 
 
-class FiguresTab:
-    """The tab. Build it inside ``gr.Tab``; ``parts`` holds its components by name. ``worker`` places points by UMAP.
-    From the first tab it uses ``run``, which runs a picture and puts it on screen, and ``start_background_work``, what
-    follows; ``tabs`` holds all tabs."""
+class FiguresTab(SelectionEvents):
+    """The tab. Build it inside ``gr.Tab``; ``parts`` holds its components by name. ``worker`` places points by UMAP."""
 
     tab = "figures"
 
     def __init__(
-        self,
-        context: AppContext,
-        folders: DataFolders,
-        run: Callable[[Session, RunRequest], Iterator[Updates]],
-        start_background_work: Callable[[Any], Iterator[Updates]],
-        tabs: gr.Tabs,
-        worker: UmapProcess | None = None,
+        self, context: AppContext, folders: DataFolders, opener: RunOpener, worker: UmapProcess | None = None
     ) -> None:
-        self.context, self.folders, self.tabs = context, folders, tabs
-        self.run, self.start_background_work = run, start_background_work
+        self.context, self.folders, self.opener = context, folders, opener
         self.jobs = FigureJobs(context, folders, worker or UmapProcess())
         self.parts: dict[str, Any] = layout.build(context.panels)
         context.panels.before_draw(self.tab, self._compute_bounds)
@@ -55,29 +48,24 @@ class FiguresTab:
         """Connect the events, after the panels of all tabs are registered."""
         p, visitor = self.parts, self.context.visitor
         said, of = self.context.error_banner, self.context.outputs_of
+        filters, live = p["filters"].values(), [p[name] for name in layout.LIVE_CONTROLS]
         quick: list[tuple[Any, Any, list[Any], list[Any]]] = [
             (p["cloud"].click, self.on_point, [visitor], of("class", "cloud")),
             (p["cloud"].hover, self.on_hover, [visitor], [said, p["mark"]]),
             (p["cloud"].select, self.on_lasso, [visitor], [said, p["lassoed"]]),
             (p["chips"].click, self.on_chip, [visitor], of("class", "cloud")),
-            (p["source"].input, self.pick_source, [p["source"]], [p[name] for name in layout.LIVE_CONTROLS]),
+            (p["source"].input, self.pick_source, [p["source"]], live),
             (p["how"].input, self.pick_projection, [visitor, p["how"]], of("cloud")),
-            (p["one_hot"].click, self.on_class, [visitor], of("class", "cloud")),
-            (p["brackets"].click, self.on_bounds_class, [visitor], of("class")),
+            (p["one_hot"].click, self.on_cloud_class, [visitor], of("class", "cloud")),
+            (p["brackets"].click, self.on_class, [visitor], of("class")),
             (p["run"].input, self.pick_run, [visitor, p["run"]], of("figures")),
             (p["setting"].input, self.pick_setting, [visitor, p["setting"]], of("figures")),
-            *(
-                (menu.input, self.on_filter, [visitor, *p["filters"].values()], [said, p["printed"]])
-                for menu in p["filters"].values()
-            ),
+            *((menu.input, self.on_filter, [visitor, *filters], [said, p["printed"]]) for menu in filters),
         ]
         for event, handler, inputs, outputs in quick:
             event(notice.handle_errors(said)(handler), inputs, outputs, **IMMEDIATE_EVENT)
         self.context.bind_tab(own_tab, [p["source"], p["run"]])
-        clearing = notice.handle_errors(said, lambda: {self.context.status: ""})
-        everywhere = self.context.outputs()
-        opened = p["lassoed"].click(clearing(self.open_picture), visitor, [self.tabs, *everywhere], **LONG_EVENT)
-        opened.success(clearing(self.start_background_work), visitor, everywhere, **BACKGROUND_EVENT)
+        self.opener.bind_event(p["lassoed"].click, self.open_picture)
         self._bind_jobs()
 
     def _bind_jobs(self) -> None:
@@ -96,7 +84,16 @@ class FiguresTab:
         )
 
     def on_stopped(self, _: Session) -> Updates:
-        return {self.context.status: notice.done_html("Stopped. What was there before is still shown.")}
+        return self.context.done("Stopped. What was there before is still shown.")
+
+    def _select(self, session: Session, *topics: str, **changes: Any) -> Updates:
+        session.select(**changes)
+        return self.context.panels.redraw(session, *topics)
+
+    def _change(self, session: Session, topic: str, **changes: Any) -> Updates:
+        """Change what the tab shows, and draw what depends on ``topic``."""
+        session.figures = replace(session.figures, **changes)
+        return self.context.panels.redraw(session, topic)
 
     # --- opening the tab
     def on_open(self, session: Session) -> Updates:
@@ -111,7 +108,7 @@ class FiguresTab:
     def _compute_bounds(self, session: Session) -> None:
         run, known = session.run, session.figures.theorem_bounds
         if run is not None and (known is None or known[0] is not run):
-            made = theorem.bounds_by_side(self.context.engine_of(session), run)
+            made = run_figures.bounds_by_side(self.context.engine_of(session), run)
             session.figures = replace(session.figures, theorem_bounds=(run, made))
 
     def _load_run_folder(self, session: Session, run: str) -> None:
@@ -120,22 +117,25 @@ class FiguresTab:
         session.figures = replace(session.figures, run_folder=run, ablation_points=found)
 
     # --- the cloud
-    def on_point(self, visitor: Any, event: gr.EventData) -> Updates:
-        """A point was clicked: its picture is selected, and its class in every tab that has it."""
+    def _point(self, visitor: Any, event: gr.EventData) -> tuple[Session, int | None]:
+        """The session, and the point of the cloud that an event names, or None."""
         session = self.context.sessions.get(visitor)
         one = session.figures.placed_cloud
-        i = clicked_integer(event, len(one.points.kind) if one else 0)
+        return session, clicked_integer(event, len(one.points.kind) if one else 0)
+
+    def on_point(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A point was clicked: its picture is selected, and its class in every tab that has it."""
+        session, i = self._point(visitor, event)
+        one = session.figures.placed_cloud
         if one is None or i is None:
             return {}
         picture, k = int(one.points.picture[i]), int(one.points.label[i])
-        if picture >= 0:
-            k = int(one.cloud.label[picture])
-        return self._select_class(session, k, None if picture < 0 else picture)
+        if picture < 0:
+            return self._select_class(session, k, None)
+        return self._select_class(session, int(one.cloud.label[picture]), picture)
 
     def on_hover(self, visitor: Any, event: gr.EventData) -> Updates:
-        session = self.context.sessions.get(visitor)
-        one = session.figures.placed_cloud
-        i = clicked_integer(event, len(one.points.kind) if one else 0)
+        session, i = self._point(visitor, event)
         return {} if i is None else {self.parts["mark"]: feature_cloud.point_html(session, i)}
 
     def on_lasso(self, visitor: Any, event: gr.EventData) -> Updates:
@@ -154,22 +154,20 @@ class FiguresTab:
         n = parse_int(event_data(event).get("picture"), 0, len(one.cloud.ids)) if one else None
         if one is None or n is None:
             return
-        cloud, engine = one.cloud, self.context.engine_of(session)
-        with self.context.activity.track_job():
-            yield {
-                self.context.error_banner: "",
-                self.context.status: notice.progress_html("Finding the picture", 0, 0),
-            }
-            picture = evaluation_page.cloud_picture(self.folders, cloud, n, engine.info.side)
+        cloud, side = one.cloud, self.context.engine_of(session).info.side
+
+        def find() -> RunRequest:
+            picture = evaluation_page.cloud_picture(self.folders, cloud, n, side)
             settings = cloud.settings.replace(view_seed=cloud.seeds[n], attack_seed=cloud.seeds[n])
             names, label = cloud.class_prompts.names, int(cloud.label[n])
-            to_front: dict[Any, Any] = {self.tabs: gr.update(selected=HOME_TAB)}
-            yield to_front
-            session.visible_tab = HOME_TAB
-            yield from self.run(session, RunRequest(picture, names, settings, label, None, cloud.ids[n]))
+            return RunRequest(picture, names, settings, label, None, cloud.ids[n])
+
+        yield from self.opener.steps(session, find)
 
     def pick_source(self, source: Any) -> Updates:
-        return layout.live_controls(self.parts, str(source))
+        """What is attacked now has controls; a stored stream has its own pictures, attack and views."""
+        live = not is_stored_stream(source)
+        return {self.parts[name]: gr.update(interactive=live) for name in layout.LIVE_CONTROLS}
 
     def on_chip(self, visitor: Any, event: gr.EventData) -> Updates:
         """A class was pressed: it is selected, or deselected if it was."""
@@ -179,11 +177,10 @@ class FiguresTab:
         if k is None:
             return {}
         if k == selected_class(session):
-            session.figures = replace(session.figures, k=None, picture=None, released_class=session.selection.k)
-            return self.context.panels.redraw(session, "cloud")
+            return self._change(session, "cloud", k=None, picture=None, released_class=session.selection.k)
         return self._select_class(session, k, None)
 
-    def on_class(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_cloud_class(self, visitor: Any, event: gr.EventData) -> Updates:
         session = self.context.sessions.get(visitor)
         one = session.figures.placed_cloud
         k = clicked_integer(event, len(one.cloud.class_prompts.names) if one else 0)
@@ -191,31 +188,17 @@ class FiguresTab:
 
     def _select_class(self, session: Session, k: int, picture: int | None) -> Updates:
         """Select a class of the cloud; in every tab, if the displayed run has it."""
-        one, run = session.figures.placed_cloud, session.run
+        one, known = session.figures.placed_cloud, session.run.class_prompts.names if session.run else ()
         assert one is not None
         name = one.cloud.class_prompts.names[k]
-        if run is not None and name in run.class_prompts.names:
-            session.select(k=run.class_prompts.names.index(name), atom=None)
-            session.figures = replace(session.figures, k=k, picture=picture, released_class=None)
-            return self.context.panels.redraw(session, "class", "cloud")
-        session.figures = replace(session.figures, k=k, picture=picture, released_class=session.selection.k)
-        return self.context.panels.redraw(session, "cloud")
+        if name not in known:
+            return self._change(session, "cloud", k=k, picture=picture, released_class=session.selection.k)
+        session.figures = replace(session.figures, k=k, picture=picture, released_class=None)
+        return self._select(session, "class", "cloud", k=known.index(name), atom=None)
 
     def pick_projection(self, visitor: Any, projection: Any) -> Updates:
-        session = self.context.sessions.get(visitor)
-        if projection not in ("PCA", "UMAP"):
-            return {}
-        session.figures = replace(session.figures, projection=projection)
-        return self.context.panels.redraw(session, "cloud")
-
-    # --- Theorem 1
-    def on_bounds_class(self, visitor: Any, event: gr.EventData) -> Updates:
-        session = self.context.sessions.get(visitor)
-        k = clicked_integer(event, len(session.run.class_prompts.names) if session.run else 0)
-        if k is None:
-            return {}
-        session.select(k=k, atom=None)
-        return self.context.panels.redraw(session, "class")
+        known = projection in ("PCA", "UMAP")
+        return self._change(self.context.sessions.get(visitor), "cloud", projection=projection) if known else {}
 
     # --- measurements
     def pick_run(self, visitor: Any, run: Any) -> Updates:
@@ -224,11 +207,8 @@ class FiguresTab:
         return {self.context.error_banner: "", **self.context.panels.redraw(session, "figures")}
 
     def pick_setting(self, visitor: Any, setting: Any) -> Updates:
-        session = self.context.sessions.get(visitor)
-        if setting not in small_ablations.VALUES:
-            return {}
-        session.figures = replace(session.figures, setting=setting)
-        return self.context.panels.redraw(session, "figures")
+        known = setting in small_ablations.VALUES
+        return self._change(self.context.sessions.get(visitor), "figures", setting=setting) if known else {}
 
     def measure(self, visitor: Any, setting: Any, pictures: Any, budget: Any) -> Iterator[Updates]:
         """Measure a small ablation, then show its run in the list of runs."""
@@ -236,10 +216,9 @@ class FiguresTab:
         session = self.context.sessions.get(visitor)
         self._load_run_folder(session, small_ablations.RUN_FOLDER)
         lists = layout.run_lists(self.parts, self.folders, small_ablations.RUN_FOLDER)
-        yield {**lists, **self.context.panels.redraw(session, "figures")}
+        yield lists | self.context.panels.redraw(session, "figures")
 
     def on_filter(self, visitor: Any, *values: Any) -> Updates:
         session = self.context.sessions.get(visitor)
-        chosen = measurements.chosen_filters(values)
-        session.figures = replace(session.figures, filters=chosen)
+        session.figures = replace(session.figures, filters=measurements.chosen_filters(values))
         return self.context.panels.draw_only(session, [self.parts["printed"]])

@@ -12,7 +12,7 @@ import gradio as gr
 from rita_demo.pipeline.arena import TOWERS
 from rita_demo.records.errors import BackboneError
 from rita_demo.ui.framework.downloads import DownloadSlots
-from rita_demo.ui.framework.notice import ErrorBanner, handle_errors
+from rita_demo.ui.framework.notice import ErrorBanner, done_html, handle_errors, progress_html
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
@@ -124,6 +124,15 @@ class AppContext:
     visitor: gr.State
     activity: EngineActivity = field(default_factory=EngineActivity)
     downloads: DownloadSlots = field(default_factory=DownloadSlots)
+
+    def done(self, text: str) -> Updates:
+        """The status line: what was done last."""
+        return {self.status: done_html(text)}
+
+    def progress(self, text: str, fraction: float, begin: float | None = None) -> Updates:
+        """The status line of a job that began at ``begin`` (``time.perf_counter()``): what happens now, and the time left."""
+        elapsed = 0.0 if begin is None else time.perf_counter() - begin
+        return {self.status: progress_html(text, fraction, elapsed)}
 
     def outputs(self, *more: Any) -> list[Any]:
         return [self.error_banner, self.status, *self.panels.components, *more]

@@ -7,7 +7,7 @@ visible tab and those outside every tab. Other tabs with such panels become stal
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import gradio as gr
 from gradio.components import Component
@@ -21,6 +21,7 @@ TOPICS: tuple[str, ...] = ("run", "attack_steps", "budget", "view_seeds", "class
 TOPICS += ("memory", "inside", "crops", "figures", "cloud", "arena")
 
 Updates = dict[Component, Any]
+C = TypeVar("C", bound=Component)
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ class PanelRegistry:
         self._before_draw_hooks: dict[str, Callable[[Session], object]] = {}
         self._on_open_hooks: dict[str, Callable[[Session], Updates | None]] = {}
 
-    def add(self, component: Component, draw: Callable[[Session], Any], *topics: str, immediate: bool = False) -> None:
-        """Draw ``component`` again whenever one of ``topics`` changes; a new run always does. A component may be added
-        more than once with draws that return ``gr.update`` of different properties: only what depends on a change is
+    def add(self, component: C, draw: Callable[[Session], Any], *topics: str, immediate: bool = False) -> C:
+        """Draw ``component``, which is returned, again whenever one of ``topics`` changes; a new run always does. It may
+        be added more than once with draws that return ``gr.update`` of different properties: only what depends on a change is
         sent to the browser."""
         unknown = set(topics) - set(TOPICS)
         if unknown:
@@ -60,6 +61,7 @@ class PanelRegistry:
         initial = draw(Session())
         if isinstance(initial, str):
             component.value = initial  # shown until there is a run
+        return component
 
     def before_draw(self, tab: str, hook: Callable[[Session], object]) -> None:
         """Call ``hook`` before the panels of ``tab`` are drawn for a new run while it is visible: it computes what they

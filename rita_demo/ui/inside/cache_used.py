@@ -20,34 +20,30 @@ ClassAndSlot = tuple[int, int]
 
 def clicked_slot(event: object, session: Session) -> ClassAndSlot | None:
     """Class and slot of ``cache_before`` that an untrusted event names; None if that slot is empty."""
-    if session.run is None:
-        return None
-    raw, cache = event_data(event), session.run.cache_before
-    k = parse_int(raw.get("k"), 0, len(cache.count))
-    slot = None if k is None else parse_int(raw.get("slot"), 0, int(cache.count[k]))
+    raw, count = event_data(event), session.run.cache_before.count if session.run else np.zeros(0)
+    k = parse_int(raw.get("k"), 0, len(count))
+    slot = parse_int(raw.get("slot"), 0, 0 if k is None else int(count[k]))
     return None if k is None or slot is None else (k, slot)
 
 
 def selected_slot(session: Session) -> ClassAndSlot | None:
     """Class and slot of the selected item in the cache this picture was decided from; None if it is missing."""
-    entry, chosen, run = session.selected_entry, session.selection.item, session.run
-    if entry is None or chosen is None or run is None or entry.snapshot.key != run.class_prompts.key:
+    entry, run, item = session.selected_entry, session.run, session.selected_item
+    if entry is None or run is None or item is None or entry.snapshot.key != run.class_prompts.key:
         return None
-    item, k = entry.snapshot.item(*chosen), chosen[0]
-    if item is None:
-        return None
+    assert session.selection.item is not None
+    k = session.selection.item[0]
     slots = range(int(run.cache_before.count[k]))
-    return next(((k, s) for s in slots if _is_item(run.cache_before, (k, s), item)), None)
+    return next(((k, slot) for slot in slots if _is_item(run.cache_before, (k, slot), item)), None)
 
 
 def find_in_history(session: Session, place: ClassAndSlot) -> tuple[ClassAndSlot, int] | None:
     """(class and slot, moment) of the item at ``place`` in the latest moment of the history that held it, or None."""
     assert session.run is not None
     cache, k = session.run.cache_before, place[0]
-    for moment in range(len(session.history.entries) - 1, -1, -1):
-        snapshot = session.history.entries[moment].snapshot
-        if snapshot.key == session.run.class_prompts.key:
-            for slot, item in enumerate(snapshot.items_by_class.get(k, ())):
+    for moment, entry in reversed(list(enumerate(session.history.entries))):
+        if entry.snapshot.key == session.run.class_prompts.key:
+            for slot, item in enumerate(entry.snapshot.items_by_class.get(k, ())):
                 if _is_item(cache, place, item):
                     return (k, slot), moment
     return None
@@ -63,20 +59,18 @@ def class_cards(session: Session) -> str:
     run, k = session.run, session.selection.k
     if run is None or k is None:
         return "<p class='empty'>Choose a class to see what the memory held of it.</p>"
-    cache, name = run.cache_before, escape(run.class_prompts.names[k])
-    total = int(np.asarray(cache.count).sum())
     if run.settings.protocol != "stream":
         return "<p class='empty'>With these settings, no memory is kept from picture to picture.</p>"
-    if not int(cache.count[k]):
-        others = f"{wording.view_count(total)} of other classes" if total else "nothing at all"
+    count, total = int(run.cache_before.count[k]), int(np.sum(run.cache_before.count))
+    name, all_views = escape(run.class_prompts.names[k]), wording.view_count(total)
+    if not count:
         return (
-            f"<p class='empty'>The memory held nothing of {name} when this picture was decided; it held {others}.</p>"
+            f"<p class='empty'>It held nothing of {name}, and {all_views if total else 'nothing'} of other classes.</p>"
         )
-    buttons = "".join(_button(session, (k, slot)) for slot in range(int(cache.count[k])))
+    buttons = "".join(_button(session, (k, slot)) for slot in range(count))
     return (
         f"<div class='stored-views'><section class='card here'><h3>{name}</h3><p class='quiet small'>"
-        f"{wording.view_count(int(cache.count[k]))} of {wording.view_count(total)} in the memory, before this picture"
-        f"</p><div class='items'>{buttons}</div></section></div>"
+        f"{wording.view_count(count)} of {all_views} in the memory</p><div class='items'>{buttons}</div></section></div>"
     )
 
 
@@ -85,14 +79,14 @@ def _button(session: Session, place: ClassAndSlot) -> str:
     cache, (k, slot), found = session.run.cache_before, place, find_in_history(session, place)
     item = None if found is None else session.history.entries[found[1]].snapshot.item(*found[0])
     out, pressed = place in session.inside.what_if.exclusions.cache_items, place == selected_slot(session)
+    entropy = float(cache.entropy[place])
     label = escape(
         f"{session.run.class_prompts.names[k]}, slot {slot}: view {int(cache.view[place])} of picture "
-        f"{int(cache.born[place]) + 1}, entropy {float(cache.entropy[place]):.3f} nats"
-        f"{', left out' if out else ''}"
+        f"{int(cache.born[place]) + 1}, entropy {entropy:.3f} nats{', left out' if out else ''}"
     )
-    mark = "<em>left out</em>" if out else ""
     return (
         f'<button type="button" class="{"out" if out else ""}" data-k="{k}" data-slot="{slot}" '
         f'aria-pressed="{str(pressed).lower()}" aria-label="{label}" title="{label}">'
-        f"{thumbnail_html(None if item is None else item.thumbnail)}<small>{float(cache.entropy[place]):.2f}{mark}</small></button>"
+        f"{thumbnail_html(None if item is None else item.thumbnail)}<small>{entropy:.2f}"
+        f"{'<em>left out</em>' if out else ''}</small></button>"
     )

@@ -3,19 +3,44 @@
 from html import escape
 from typing import Any
 
+import gradio as gr
+
 from rita_demo.pipeline import rerun
 from rita_demo.plots.decision.costs import shown_classes
 from rita_demo.plots.labels import sides_of
-from rita_demo.records import Run, Trace, Verdict
+from rita_demo.records import Run, Trace
 from rita_demo.settings import PAPER, PRESETS, RECOMMENDED, SETTINGS, Settings
+from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.inside.what_if import differing
 from rita_demo.ui.session.session import Pinned, Session
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import html_table, table_row
+from rita_demo.ui.widgets.blocks import build_fold, html_table, table_row
 from rita_demo.ui.widgets.setting_controls import label_html, value_html
 
 PRESET_DIFFERENCES = RECOMMENDED.differs_from(PAPER)
 RESCORABLE = tuple(n for n in PRESET_DIFFERENCES if SETTINGS[n].group in rerun.FEATURE_GROUPS)
+PRESETS_EMPTY = (
+    "<p class='empty'>The paper leaves some settings open, and prints others that rarely work here. Each one that "
+    "differs is listed with its reason, and with what changing it alone does to this picture.</p>"
+)
+NEEDS_ATTACK = "<span class='quiet'>needs a new attack, which makes another picture</span>"
+
+
+def build_comparisons(panels: PanelRegistry) -> dict[str, Any]:
+    """The paper's settings against the recommended ones, and the pinned state; returns the components by name."""
+    with build_fold("Which settings differ from the paper’s?"):
+        with gr.Row(elem_classes="whatif-row"):
+            effects = gr.Button("What does each change here?", size="sm", elem_id="preset-effects")
+            paper = gr.Button("Show with the paper’s", size="sm", elem_id="preset-paper")
+            recommended = gr.Button("Show with the recommended", size="sm", elem_id="preset-ours")
+        table = panels.add(gr.HTML(elem_id="preset-table"), lambda _: PRESETS_EMPTY)
+    with build_fold("How does it compare with another state?"):
+        with gr.Row(elem_classes="whatif-row"):
+            pin_button = gr.Button("Pin what is shown", size="sm", elem_id="pin")
+            unpin = gr.Button("Unpin", size="sm", elem_id="unpin")
+        panels.add(gr.HTML(elem_id="pinned"), pinned_table, "class", "inside")
+    shown = {"effects": effects, "paper": paper, "recommended": recommended, "table": table}
+    return shown | {"pin": pin_button, "unpin": unpin}
 
 
 def as_preset(settings: Settings, preset: Settings) -> Settings:
@@ -28,7 +53,11 @@ def preset_table(engine: Any, run: Run) -> str:
 
     For settings of views and prompts the delivered picture is encoded again.
     """
-    rows = [_preset_row(engine, run, name) for name in PRESET_DIFFERENCES]
+    rows = []
+    for name in PRESET_DIFFERENCES:
+        title = f"{label_html(name)}<small>{escape(SETTINGS[name].help)}</small>"
+        change = _single_change(engine, run, name)
+        rows.append(table_row(title, value_html(name, RECOMMENDED), value_html(name, PAPER), change))
     for name, preset in PRESETS.items():
         changed = rerun.rescore(engine, run, as_preset(run.settings, preset))
         change = _answer_change(run, changed.attacked.trace)
@@ -37,27 +66,16 @@ def preset_table(engine: Any, run: Run) -> str:
     result = run.attacked.verdicts["rita"]
     answer = f"{escape(run.class_prompts.names[result.label])}, margin {result.margin:.4f}"
     return (
-        f"{html_table(columns, rows, 'presets')}<p class='quiet small'>The run: {answer}. The "
-        "answer is RITA’s on the picture that was delivered; margin and cost are in cosine distance, "
-        "in brackets the change from the run.</p>"
+        f"{html_table(columns, rows, 'presets')}<p class='quiet small'>The run: {answer}. RITA’s answers on the delivered "
+        "picture; margin and cost in cosine distance, in brackets the change from the run.</p>"
     )
 
 
-def _preset_row(engine: Any, run: Run, name: str) -> str:
-    in_paper = getattr(run.settings, name) == getattr(PAPER, name)
-    value = getattr(RECOMMENDED if in_paper else PAPER, name)
-    title = f"{label_html(name)}<small>{escape(SETTINGS[name].help)}</small>"
-    change = _single_change(engine, run, name, value)
-    return table_row(title, value_html(name, RECOMMENDED), value_html(name, PAPER), change)
-
-
-def _single_change(engine: Any, run: Run, name: str, value: Any) -> str:
+def _single_change(engine: Any, run: Run, name: str) -> str:
     if SETTINGS[name].group == "attack":
-        return (
-            "<span class='quiet'>needs a new attack: it makes another picture, so it cannot be "
-            "measured on this one</span>"
-        )
-    settings = run.settings.replace(**{name: value})
+        return NEEDS_ATTACK
+    in_paper = getattr(run.settings, name) == getattr(PAPER, name)
+    settings = run.settings.replace(**{name: getattr(RECOMMENDED if in_paper else PAPER, name)})
     if name in RESCORABLE:
         trace = rerun.rescore(engine, run, settings).attacked.trace
     else:
@@ -93,10 +111,7 @@ def pinned_sentence(session: Session) -> str:
     pinned = session.inside.pinned
     if pinned is None:
         return ""
-    answers = "; ".join(
-        f"{side} {escape(pinned.run.class_prompts.names[verdict.label])}, margin {verdict.margin:.4f}"
-        for side, verdict in _rita_verdicts(pinned.run)
-    )
+    answers = "; ".join(_answers(pinned.run, "{side} {name}, margin {margin:.4f}"))
     return f"<p class='quiet small'>□ <b>pinned</b>: {pinned.title}. RITA answered {answers} (cosine distance).</p>"
 
 
@@ -105,39 +120,39 @@ def pinned_table(session: Session) -> str:
     now, pinned = session.displayed_run, session.inside.pinned
     if now is None or pinned is None:
         return (
-            "<p class='empty'>Nothing is pinned. Pin what is shown, then change a setting or run "
-            "another picture: both stand here side by side.</p>"
+            "<p class='empty'>Nothing is pinned. Pin what is shown, then change a setting or run another picture: both "
+            "stand here side by side.</p>"
         )
-    rows = [table_row("RITA", _verdicts_html(pinned.run), _verdicts_html(now))]
-    old, new = (dict(zip(run.class_prompts.names, _costs(run), strict=True)) for run in (pinned.run, now))
+    answer = "{side} <b>{name}</b><small>margin {margin:.4f}</small>"
+    rows = [table_row("RITA", *("".join(_answers(run, answer)) for run in (pinned.run, now)))]
+    names, old = now.class_prompts.names, _costs(pinned.run)
     for k in shown_classes(now, session.selection.k, 6):
-        name = now.class_prompts.names[k]
-        title = f"{escape(name)}<small>total cost{', true' if k == now.label else ''}</small>"
-        rows.append(table_row(title, _cost_html(old.get(name)), _cost_html(new[name], old.get(name))))
+        title = f"{escape(names[k])}<small>total cost{', true' if k == now.label else ''}</small>"
+        before, after = old.get(names[k]), _costs(now)[names[k]]
+        cells = ("<span class='quiet'>not among its classes</span>" if before is None else _cost_html(before, before),)
+        rows.append(table_row(title, *cells, _cost_html(after, before or after)))
     return html_table(("", f"pinned: {pinned.title}", "shown now"), rows, "presets")
 
 
-def _rita_verdicts(run: Run) -> list[tuple[str, Verdict]]:
-    return [(side, getattr(run, side).verdicts["rita"]) for side in sides_of(run)]
+def _answers(run: Run, text: str) -> list[str]:
+    """HTML: RITA's answer on each side, as ``text`` with its side, class name and margin."""
+    found = []
+    for side in sides_of(run):
+        verdict = getattr(run, side).verdicts["rita"]
+        name = escape(run.class_prompts.names[verdict.label])
+        found.append(text.format(side=side, name=name, margin=verdict.margin))
+    return found
 
 
-def _verdicts_html(run: Run) -> str:
-    return "".join(
-        f"{side} <b>{escape(run.class_prompts.names[verdict.label])}</b><small>margin {verdict.margin:.4f}</small>"
-        for side, verdict in _rita_verdicts(run)
+def _costs(run: Run) -> dict[str, tuple[float, float]]:
+    """Name of every class -> its total cost on the clean and on the attacked picture."""
+    both = zip(run.clean.trace.total, run.attacked.trace.total)
+    return dict(zip(run.class_prompts.names, both))
+
+
+def _cost_html(costs: tuple[float, float], before: tuple[float, float]) -> str:
+    return ", ".join(
+        f"{side} {new:.4f}"
+        + (f" <span class='quiet'>({wording.signed(float(new - old))})</span>" if new != old else "")
+        for side, new, old in zip(("clean", "delivered"), costs, before)
     )
-
-
-def _costs(run: Run) -> list[tuple[float, float]]:
-    """For every class its total cost on the clean and on the attacked picture."""
-    return list(zip(run.clean.trace.total, run.attacked.trace.total, strict=True))
-
-
-def _cost_html(costs: tuple[float, float] | None, before: tuple[float, float] | None = None) -> str:
-    if costs is None:
-        return "<span class='quiet'>not among its classes</span>"
-    changes = [""] * 2
-    if before is not None:
-        pairs = zip(costs, before, strict=True)
-        changes = [f" <span class='quiet'>({wording.signed(float(new - old))})</span>" for new, old in pairs]
-    return f"clean {costs[0]:.4f}{changes[0]}, delivered {costs[1]:.4f}{changes[1]}"

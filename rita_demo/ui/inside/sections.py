@@ -11,22 +11,21 @@ from rita_demo import plots
 from rita_demo.analysis import entropies
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.decision import cost_and_plan_matrix as matrices
-from rita_demo.plots.decision import sinkhorn_and_tuning
+from rita_demo.plots.decision import sinkhorn_and_tuning as algorithms
 from rita_demo.plots.decision.all_classes import all_prompts, all_views
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import sides_of
 from rita_demo.records import Run, Transport
-from rita_demo.settings import SETTINGS
-from rita_demo.ui.framework.context import AppContext
+from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.inside import cache_used, comparisons
 from rita_demo.ui.inside.layout import FigureRow, Parts, Section
-from rita_demo.ui.inside.what_if import settings_of
+from rita_demo.ui.inside.what_if import build_setting
 from rita_demo.ui.panels.selection_details import class_choices
-from rita_demo.ui.session.session import Selection, Session
+from rita_demo.ui.session.session import SIDES, Session
 from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.blocks import build_columns
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
-from rita_demo.ui.widgets.setting_controls import build_control
 from rita_demo.ui.widgets.views_grid import ViewsGrid, grid_value, magnified_perturbation, sprite_value
 
 NO_PROMPT = "none chosen"
@@ -35,53 +34,53 @@ NO_PROMPT = "none chosen"
 def _text(name: str, draw: Callable[[Session], str], *topics: str, immediate: bool = False) -> Any:
     """Builds a text below or above the figures."""
 
-    def build(context: AppContext) -> Parts:
-        context.panels.add(gr.HTML(elem_id=name), draw, *topics, immediate=immediate)
+    def build(panels: PanelRegistry) -> Parts:
+        panels.add(gr.HTML(elem_id=name), draw, *topics, immediate=immediate)
         return {}
 
     return build
 
 
 # --- the views
-def _view_entropies(run: Run, side: str, view: int | None = None) -> Figure:
-    return plots.view_entropies(run, side, selected=view)
+def _build_grids(panels: PanelRegistry) -> Parts:
+    parts = {}
+    for side, column in zip(SIDES[::-1], build_columns(1, 1, min_width=300)):
+        with column:
+            gr.HTML(f"<h3 class='{side}'>{side} picture</h3>")
+            parts[f"grid_{side}"] = _build_grid(panels, side, f"in-views-{side}")
+    return parts
 
 
-def _build_grid(context: AppContext, side: str) -> Parts:
-    gr.HTML(f"<h3 class='{side}'>{side} picture</h3>")
-    name, panels = f"in-views-{side}", context.panels
+def _build_grid(panels: PanelRegistry, side: str, name: str) -> ViewsGrid:
+    def buttons(session: Session) -> str | None:
+        run, out = session.displayed_run, session.inside.what_if.exclusions
+        if run is None or session.crops_of(side) is None:
+            return None
+        return grid_value(run, side, selected=session.selection.view, excluded=out.views)
+
     grid = ViewsGrid(None, aria=f"Views of the {side} picture", elem_id=name)
-    panels.add(grid, lambda session: _grid_buttons(session, side), "view", "inside")
-    sprite = gr.HTML(elem_classes="sheet")
-    panels.add(sprite, lambda session: sprite_value(session.crops_of(side), name), "crops")
-    return {f"grid_{side}": grid}
-
-
-def _grid_buttons(session: Session, side: str) -> str | None:
-    run = session.displayed_run
-    if run is None or session.crops_of(side) is None:
-        return None
-    return grid_value(run, side, selected=session.selection.view, excluded=session.inside.what_if.exclusions.views)
+    panels.add(gr.HTML(elem_classes="sheet"), lambda session: sprite_value(session.crops_of(side), name), "crops")
+    return panels.add(grid, buttons, "view", "inside")
 
 
 def added_html(session: Session) -> str:
     """HTML: what the defences that change pixels added to each picture; "" where none of them was asked."""
-    run = session.displayed_run
-    if run is None:
-        return ""
-    parts = []
-    for side in sides_of(run):
+    run, parts = session.displayed_run, ""
+    for side in sides_of(run) if run else ():
         for name, verdict in getattr(run, side).verdicts.items():
             if verdict.added is not None:
-                levels = 255 * np.moveaxis(verdict.added, 0, 2)
+                levels, title = 255 * np.moveaxis(verdict.added, 0, 2), DEFENCES[name].title
                 pixels = magnified_perturbation(np.zeros_like(levels), levels)
-                parts.append(
-                    f"<figure><img src='{jpeg_uri(pixels)}' alt='What {DEFENCES[name].title} added to the {side} picture'>"
-                    f"<figcaption>{DEFENCES[name].title}, {side}: at most {abs(levels).max():.1f}/255</figcaption></figure>"
+                parts += (
+                    f"<figure><img src='{jpeg_uri(pixels)}' alt='What {title} added to the {side} picture'>"
+                    f"<figcaption>{title}, {side}: at most {abs(levels).max():.1f}/255</figcaption></figure>"
                 )
-    if not parts:
-        return ""
-    return f"<h3>What the defence added, 20 times magnified; grey means unchanged</h3><div class='cells'>{''.join(parts)}</div>"
+    heading = "<h3>What the defence added, 20 times magnified; grey means unchanged</h3>"
+    return f"{heading}<div class='cells'>{parts}</div>" if parts else ""
+
+
+def _view_entropies(run: Run, side: str, view: int | None = None) -> Figure:
+    return plots.view_entropies(run, side, selected=view)
 
 
 # --- the costs
@@ -91,13 +90,13 @@ def _class_costs(run: Run, session: Session, k: int | None = None) -> Figure:
     return plots.class_costs(run, k, along=along, pinned=pinned)
 
 
-def _build_menus(context: AppContext) -> Parts:
+def _build_menus(panels: PanelRegistry) -> Parts:
     menu: dict[str, Any] = {"allow_custom_value": True, "min_width": 200}
     with gr.Row(elem_classes="whatif-row"):
         class_menu = gr.Dropdown([], label="Selected class", elem_id="in-class", **menu)
         prompt_menu = gr.Dropdown([], label="Selected prompt", elem_id="in-prompt", **menu)
-    context.panels.add(class_menu, class_choices, "class", "inside")
-    context.panels.add(prompt_menu, _prompt_choices, "class", "view", "inside")
+    panels.add(class_menu, class_choices, "class", "inside")
+    panels.add(prompt_menu, _prompt_choices, "class", "view", "inside")
     return {"class_menu": class_menu, "prompt_menu": prompt_menu}
 
 
@@ -106,12 +105,12 @@ def _prompt_choices(session: Session) -> Any:
     if run is None or at.k is None:
         return gr.update()
     names = prompt_names(run, at.k)
-    return gr.update(choices=[NO_PROMPT, *names], value=NO_PROMPT if at.atom is None else names[at.atom])
+    return gr.update(choices=names, value=names[0 if at.atom is None else at.atom + 1])
 
 
 def prompt_names(run: Run, k: int) -> list[str]:
-    """The prompts of class ``k`` for the menu; numbered, because two of them may read the same."""
-    return [f"{m + 1}: {sentence}" for m, sentence in enumerate(run.class_prompts.prompts[k])]
+    """``NO_PROMPT``, then the prompts of class ``k``; numbered, because two of them may read the same."""
+    return [NO_PROMPT, *(f"{m}: {sentence}" for m, sentence in enumerate(run.class_prompts.prompts[k], 1))]
 
 
 # --- cost matrix and plan
@@ -127,98 +126,83 @@ def cell_text(session: Session) -> str:
     """HTML: the selected cell of the plan on both pictures: crop, sentence, cost, and how much mass moves."""
     run, at = session.displayed_run, session.selection
     if run is None or at.k is None or at.view is None or at.atom is None:
-        return "<p class='empty'>Choose a cell above: its crop, its sentence and its cost stand here.</p>"
+        return "<p class='empty'>No cell is chosen.</p>"
     if at.view >= len(run.attacked.encoded_views.features) or at.atom >= len(run.class_prompts.prompts[at.k]):
         return ""
-    parts = "".join(_cell_of_side(session, run, side, at) for side in sides_of(run))
+    cell, parts = (at.k, at.view, at.atom), ""
+    for side in sides_of(run):
+        crops, image = session.crops_of(side), ""
+        if crops is not None and at.view < len(crops):
+            uri = jpeg_uri(crops[at.view], quality=92)
+            image = f"<img src='{uri}' alt='View {at.view} of the {side} picture' width='96' height='96'>"
+        said = _cell_sentence(getattr(run, side).trace.prompt_transport, cell)
+        parts += f"<div class='touched'>{image}<p><b class='{side}'>{side}</b>: {said}</p></div>"
     sentence = escape(run.class_prompts.prompts[at.k][at.atom])
     return f"<h3>View {at.view} → “{sentence}”</h3><div class='cells'>{parts}</div>"
 
 
-def _cell_of_side(session: Session, run: Run, side: str, at: Selection) -> str:
-    transport: Transport = getattr(run, side).trace.prompt_transport
-    cell = (at.k, at.view, at.atom)
+def _cell_sentence(transport: Transport, cell: tuple[int, int, int]) -> str:
+    k, view, atom = cell
     cost, share = float(transport.cost[cell]), float(transport.plan[cell] / transport.mass)
-    even = float(transport.row_weight[at.k, at.view] * transport.column_weight[at.k, at.atom] / transport.mass)
+    even = float(transport.row_weight[k, view] * transport.column_weight[k, atom] / transport.mass)
     carried = "It is left out and carries nothing."
     if even > 0:
         carried = (
             f"It carries {wording.percent(share, 2)} of the mass, {share / even:.2f} times an even share, and "
-            f"adds {share * cost:.4f} to the cost of {float(transport.distance[at.k]):.4f}."
+            f"adds {share * cost:.4f} to the cost of {float(transport.distance[k]):.4f}."
         )
-    crops, image = session.crops_of(side), ""
-    if crops is not None and at.view is not None and at.view < len(crops):
-        uri = jpeg_uri(crops[at.view], quality=92)
-        image = f"<img src='{uri}' alt='View {at.view} of the {side} picture' width='96' height='96'>"
-    return (
-        f"<div class='touched'>{image}<p><b class='{side}'>{side}</b>: {cost:.4f} apart (cosine "
-        f"distance, 0 to 2). {carried}</p></div>"
-    )
-
-
-# --- the mass and the memory
-def _build_cards(context: AppContext) -> Parts:
-    items = HtmlButtons(elem_id="in-items")
-    context.panels.add(items, cache_used.class_cards, "class", "memory", "inside")
-    return {"items": items}
+    return f"{cost:.4f} apart (cosine distance, 0 to 2). {carried}"
 
 
 # --- Sinkhorn
-def _transports(run: Run) -> list[tuple[str, str, Transport]]:
-    """(side, "prompts" or "memory", transport) of every transport problem of a run."""
-    found = []
+def _transports(run: Run) -> dict[str, Transport]:
+    """Every transport problem of a run by its name, such as "clean prompts"."""
+    found: dict[str, Transport | None] = {}
     for side in sides_of(run):
         trace = getattr(run, side).trace
-        found += [(side, "prompts", trace.prompt_transport), (side, "memory", trace.cache_transport)]
-    return [one for one in found if one[2] is not None]
+        found |= {f"{side} prompts": trace.prompt_transport, f"{side} memory": trace.cache_transport}
+    return {name: transport for name, transport in found.items() if transport is not None}
 
 
 def _sinkhorn_costs(run: Run, k: int, engine: Any) -> Figure:
-    histories = {
-        f"{side} {what}": engine.sinkhorn_history(transport, k, run.settings)
-        for side, what, transport in _transports(run)
-    }
-    return sinkhorn_and_tuning.sinkhorn_costs(run, k, histories)
+    histories = {name: engine.sinkhorn_history(one, k, run.settings) for name, one in _transports(run).items()}
+    return algorithms.sinkhorn_costs(run, k, histories)
 
 
 def _solver_outcomes(session: Session) -> str:
     run = session.displayed_run
-    if run is None:
-        return ""
-    lines = [f"{side}, {what}: {escape(transport.outcome)}" for side, what, transport in _transports(run)]
+    lines = [f"{name}: {escape(one.outcome)}" for name, one in _transports(run).items()] if run else []
     return f"<p class='quiet small'>{'<br>'.join(lines)}</p>"
 
 
 # --- the prompt update
-def _build_steps(context: AppContext) -> Parts:
-    steps = build_control(SETTINGS["tuning_steps"], elem_id="whatif-tuning_steps")
-    context.panels.add(steps, _tuning_steps, "inside")
-    return {"steps": steps}
-
-
-def _tuning_steps(session: Session) -> Any:
-    return gr.update() if session.run is None else settings_of(session).tuning_steps
+def _build_steps(panels: PanelRegistry) -> Parts:
+    return {"steps": build_setting(panels, "tuning_steps")}
 
 
 def _entropy_change(run: Run, view: int | None = None) -> Figure:
     tau = run.class_prompts.temperature
     changes = {side: entropies(getattr(run, side), tau) for side in sides_of(run)}
-    return sinkhorn_and_tuning.entropy_change(run, changes, view=view)
+    return algorithms.entropy_change(run, changes, view=view)
 
 
 SECTIONS = (
     Section(
         "What does each crop say?",
         f"The same crops of both pictures. Grey ones are not {wording.term_html('confident view', 'confident')}, "
-        "striped ones are left out. Choose one: every figure in every tab shows it.",
-        (FigureRow("entropies", "Entropy of every view", 210, _view_entropies, on_click="on_view"),),
-        column=_build_grid,
+        "striped ones are left out. Choose one: all tabs show it.",
+        above=_build_grids,
         below=_text("in-added", added_html, "inside"),
     ),
     Section(
+        "How sure is each crop?",
+        figures=(FigureRow("entropies", "Entropy of every view", 210, _view_entropies, on_click="on_view"),),
+        fold="entropy-fold",
+    ),
+    Section(
         "What does each class cost?",
-        f"The lowest total wins. Choose a class to see its {wording.term_html('transport plan')} below; the "
-        "right class is outlined, and the answers of RITA and CLIP are labelled.",
+        "The lowest total wins; the true class is outlined. Choose a class to see its "
+        f"{wording.term_html('transport plan')} below.",
         (
             FigureRow(
                 "costs",
@@ -235,43 +219,26 @@ SECTIONS = (
     ),
     Section(
         "Which crop moves onto which sentence?",
-        "Crops across, sentences down; a column is the same crop everywhere. Choose a cell to see its crop, its "
-        "sentence and what moving one onto the other costs.",
-        (
-            FigureRow(
-                "plan",
-                "Plan of the chosen class",
-                200,
-                _plan_matrix,
-                on_click="on_cell",
-                narrow_height=230,
-                immediate=True,
-            ),
-        ),
+        "Crops across, sentences down; a column is the same crop everywhere. Choose a cell to see both, and what moving "
+        "one onto the other costs.",
+        (FigureRow("plan", "Plan of the chosen class", 230, _plan_matrix, on_click="on_cell", immediate=True),),
         below=_text("in-cell", cell_text, "class", "view", "inside", immediate=True),
     ),
     Section(
         "What does each crop cost with each sentence?",
-        figures=(
-            FigureRow("cost", "Cost of the chosen class", 200, _cost_matrix, on_click="on_cell", narrow_height=230),
-        ),
+        figures=(FigureRow("cost", "Cost of the chosen class", 230, _cost_matrix, on_click="on_cell"),),
         fold="cost-fold",
     ),
     Section(
         "Who carries the mass?",
-        "A class may leave out the views that fit it worst (when ρ is below 1). Every prompt always "
-        "receives its full share, so prompts differ in what they cost.",
+        "A class may leave out the views that fit it worst (when ρ is below 1). Every prompt receives its full share, so "
+        "prompts differ in what they cost.",
         (
             FigureRow(
                 "mass", "Share of each view that moves to each class", 290, matrices.view_mass, on_click="on_mass"
             ),
             FigureRow(
-                "prompts",
-                "What each prompt adds to the cost",
-                230,
-                matrices.prompt_shares,
-                "What each prompt of the chosen class adds",
-                on_click="on_prompt",
+                "prompts", "What each prompt adds to the cost", 230, matrices.prompt_shares, on_click="on_prompt"
             ),
         ),
         fold="mass-fold",
@@ -288,72 +255,38 @@ SECTIONS = (
     ),
     Section(
         "What did the memory hold of this class?",
-        "The memory as it was before this picture. Choose one of its views to see it in the tab Memory "
-        "too, or to leave it out above.",
-        below=_build_cards,
+        "As it was before this picture. Choose a stored view to see it in the tab Memory, or to leave it out above.",
+        below=lambda panels: {
+            "items": panels.add(HtmlButtons(elem_id="in-items"), cache_used.class_cards, "class", "memory", "inside")
+        },
         fold="memory-fold",
     ),
     Section(
         "How was the plan found?",
-        "Sinkhorn’s algorithm starts with a larger λ, where the plan is flat, and lowers it. The error is how far the sums of the "
-        "plan’s columns are from what they should be.",
+        "Sinkhorn’s algorithm starts with a larger λ, where the plan is flat, and lowers it. The error is how far the "
+        "sums of the plan’s columns are from what they should be.",
         (
-            FigureRow(
-                "residuals",
-                "Sinkhorn's marginal error by iteration",
-                260,
-                sinkhorn_and_tuning.sinkhorn_residuals,
-                "Largest error of all classes",
-                "left",
-            ),
-            FigureRow(
-                "way",
-                "Cost of the chosen class by Sinkhorn's iteration",
-                260,
-                _sinkhorn_costs,
-                "Cost of the chosen class",
-                "right",
-            ),
+            FigureRow("residuals", "Sinkhorn’s largest error by iteration", 260, algorithms.sinkhorn_residuals),
+            FigureRow("way", "Cost of the chosen class by Sinkhorn’s iteration", 260, _sinkhorn_costs),
         ),
         below=_text("in-outcome", _solver_outcomes, "inside"),
         fold="solver-fold",
     ),
     Section(
         "What did the prompt update change?",
-        "RITA adjusts its sentences to each picture for a few steps, separately for the clean and "
-        "the attacked one. Every what-if keeps the update; only this slider makes it again, which "
-        "encodes the sentences and takes a second or more.",
+        "RITA adjusts its sentences to each picture for a few steps, clean and attacked apart. Every what-if keeps the "
+        "update; only this slider makes it again, which takes a second or more.",
         (
             FigureRow(
-                "entropy-change",
-                "Entropy of every view before and after the prompt update",
-                260,
-                _entropy_change,
-                on_click="on_view",
+                "entropy-change", "Entropy before and after the prompt update", 260, _entropy_change, on_click="on_view"
             ),
-            FigureRow(
-                "loss",
-                "Loss of the prompt update per step",
-                190,
-                sinkhorn_and_tuning.tuning_loss,
-                "Loss per step",
-                "left",
-            ),
-            FigureRow(
-                "movement",
-                "Movement of each prompt's context",
-                190,
-                sinkhorn_and_tuning.context_movement,
-                "How far each prompt’s context moved",
-                "left",
-            ),
+            FigureRow("loss", "Loss of the prompt update per step", 190, algorithms.tuning_loss),
+            FigureRow("movement", "Movement of each prompt’s context", 190, algorithms.context_movement),
             FigureRow(
                 "before-after",
                 "Costs before and after the prompt update",
                 400,
-                sinkhorn_and_tuning.cost_change,
-                "Costs before and after",
-                "right",
+                algorithms.cost_change,
                 on_click="on_class",
             ),
         ),

@@ -9,19 +9,22 @@ from typing import Any
 import gradio as gr
 
 from rita_demo.records.errors import DemoError
+from rita_demo.settings import PAPER, RECOMMENDED, Settings
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
+from rita_demo.ui.framework.context import ENGINE_QUEUE, IMMEDIATE_EVENT, AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.selection_events import SelectionEvents
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
-from rita_demo.ui.inside import cache_used, what_if
+from rita_demo.ui.inside import cache_used, comparisons, what_if
 from rita_demo.ui.inside.layout import Section, build_section
-from rita_demo.ui.inside.sections import NO_PROMPT, SECTIONS, prompt_names
-from rita_demo.ui.inside.what_if_events import WhatIfEvents, build_comparisons
+from rita_demo.ui.inside.sections import SECTIONS, prompt_names
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.panels.attack_sliders import build_budget_choice, build_step_slider
-from rita_demo.ui.session.session import SIDES, Session
+from rita_demo.ui.session.session import SIDES, Session, WhatIf
 from rita_demo.ui.widgets.plotly_view import clicked_integer
+
+#: Events that encode sentences or views again take seconds: one at a time, through the engine's queue.
+LONG_EVENT: dict[str, Any] = ENGINE_QUEUE | {"show_progress": "minimal", "api_visibility": "private"}
 
 
 class InsideTab(SelectionEvents):
@@ -30,55 +33,72 @@ class InsideTab(SelectionEvents):
     tab = "inside"
 
     def __init__(self, context: AppContext) -> None:
-        self.context = context
-        panels = context.panels
-        strip = gr.HTML(elem_id="inside-strip")
-        panels.add(strip, run_summary_bar.summary_bar, "inside")
+        self.context, panels = context, context.panels
+        panels.add(gr.HTML(elem_id="inside-strip"), run_summary_bar.summary_bar, "inside")
         self.budget_choice = build_budget_choice(panels, "in-budget")
         self.step_slider = build_step_slider(panels, "in-scrubber", "inside")
         self.parts: dict[str, Any] = what_if.build_what_if(panels)
         for section in SECTIONS:
             self.parts |= build_section(context, section)
-        self.parts |= build_comparisons(panels)
+        self.parts |= comparisons.build_comparisons(panels)
         self.two_stage = TwoStageUpdate(context, self.tab)
         panels.before_draw(self.tab, self.prepare)
         panels.on_open(self.tab, self.prepare)
-        self.what_if_events = WhatIfEvents(context, self.parts, self.two_stage)
 
     def bind_events(self, budget_input: gr.Slider, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all tabs are registered. ``budget_input`` is the form's budget."""
-        p, visitor = self.parts, self.context.visitor
-        figures = [figure for section in SECTIONS for figure in section.figures if figure.on_click]
-        chosen: list[tuple[Any, Any, list[Any]]] = [
-            *(
-                (p[name].click, getattr(self, row.on_click), [visitor])
-                for row in figures
-                for name in row.component_names
-            ),
-            (p["items"].click, self.on_item, [visitor]),
-            (p["class_menu"].input, self.pick_class, [visitor, p["class_menu"]]),
-            (p["prompt_menu"].input, self.pick_prompt, [visitor, p["prompt_menu"]]),
-        ]
+        p, visitor, bind = self.parts, self.context.visitor, self.two_stage.bind_event
         self.bind_attack_sliders(self.budget_choice, budget_input, self.step_slider)
-        safe = notice.handle_errors(self.context.error_banner)
-        for event, handler, inputs in chosen:
-            self.two_stage.bind_event(event, handler, inputs, "class", "view")
+        figures = [figure for section in SECTIONS for figure in section.figures if figure.on_click]
+        for event, handler, *inputs in (
+            *((p[name].click, getattr(self, row.on_click)) for row in figures for name in row.components),
+            (p["items"].click, self.on_item),
+            (p["class_menu"].input, self.pick_class, p["class_menu"]),
+            (p["prompt_menu"].input, self.pick_prompt, p["prompt_menu"]),
+        ):
+            bind(event, handler, [visitor, *inputs], "class", "view")
         for side in SIDES:
             grid = p[f"grid_{side}"]
-            self.two_stage.bind_event(grid.click, self.on_view, [visitor], "class", "view", active=[grid])
+            bind(grid.click, self.on_view, [visitor], "class", "view", active=[grid])
+        self._bind_what_if()
         self.context.bind_tab(own_tab)
+        banner, safe = self.context.error_banner, notice.handle_errors(self.context.error_banner)
         for section in filter(lambda section: section.fold, SECTIONS):
+            outputs = [banner, *(p[name] for name in section.components)]
             for event, is_open in ((p[section.fold].expand, True), (p[section.fold].collapse, False)):
-                outputs = [self.context.error_banner, *self._fold_figures(section)]
                 event(safe(self.on_fold(section, is_open)), visitor, outputs, **IMMEDIATE_EVENT)
-        self.what_if_events.bind_events()
+        table = LONG_EVENT | {"show_progress": "full", "show_progress_on": p["table"]}
+        p["effects"].click(safe(self.on_effects), visitor, [banner, p["table"]], **table)
+        everything = self.context.outputs_of("inside", tab="inside")
+        steps = LONG_EVENT | {"trigger_mode": "always_last"}
+        p["steps"].input(safe(self.on_steps), [visitor, p["steps"]], everything, **steps)
+
+    def _bind_what_if(self) -> None:
+        p, visitor, bind = self.parts, self.context.visitor, self.two_stage.bind_event
+        for name, control in p["settings"].items():
+            bind(control.input, self.on_setting(name), [visitor, control], "inside", active=self._active)
+        for event, handler, *inputs in (
+            *((p[kind].click, self.on_toggle(kind)) for kind in what_if.EXCLUDABLE),
+            (p["truth"].input, self.on_truth, p["truth"]),
+            (p["back"].click, self.on_back),
+            (p["paper"].click, self.on_preset(PAPER)),
+            (p["recommended"].click, self.on_preset(RECOMMENDED)),
+            (p["pin"].click, self.on_pin),
+            (p["unpin"].click, self.on_unpin),
+        ):
+            bind(event, handler, [visitor, *inputs], "inside")
+
+    @property
+    def _active(self) -> list[Any]:
+        """The controls of the settings. They are not redrawn: the visitor may already be moving the next one."""
+        return [*self.parts["settings"].values(), self.parts["steps"]]
 
     def prepare(self, session: Session) -> None:
         """Cut the views of both pictures for the screen, and repeat a what-if for the selected attack step."""
         self.context.crop_views(session, *SIDES)
         what_if.follow_selection(self.context.engine_of(session), session)
 
-    # --- what only this tab shows
+    # --- selecting
     def on_cell(self, visitor: Any, event: gr.EventData) -> Updates:
         """A cell of the cost matrix or the plan was clicked."""
         session, n = self._clicked_view(visitor, event)
@@ -107,12 +127,10 @@ class InsideTab(SelectionEvents):
         """A prompt was chosen from the list, or none."""
         session, run = self._session_and_run(visitor)
         k = session.selection.k
-        if run is None or k is None:
-            return {}
-        names = [NO_PROMPT, *prompt_names(run, k)]
+        names = [] if run is None or k is None else prompt_names(run, k)
         if name not in names:
             return {}
-        return self._select(session, "view", atom=names.index(name) - 1 if name != NO_PROMPT else None)
+        return self._select(session, "view", atom=names.index(name) - 1 if name != names[0] else None)
 
     def on_all_views(self, visitor: Any, event: gr.EventData) -> Updates:
         """A cell of views times all classes was clicked: both are chosen."""
@@ -144,9 +162,78 @@ class InsideTab(SelectionEvents):
             session = self.context.sessions.get(visitor)
             inside = session.inside
             inside.open_folds = inside.open_folds | {section.fold} if is_open else inside.open_folds - {section.fold}
-            return self.context.panels.draw_only(session, self._fold_figures(section)) if is_open else {}
+            figures = [self.parts[name] for name in section.components]
+            return self.context.panels.draw_only(session, figures) if is_open else {}
 
         return handler
 
-    def _fold_figures(self, section: Section) -> list[Any]:
-        return [self.parts[name] for row in section.figures for name in row.component_names]
+    # --- what if
+    def _decide_again(self, visitor: Any, changes: Callable[[Session], dict[str, Any]]) -> Updates:
+        """Decide again with these changes, the arguments of :func:`what_if.change`."""
+        session = self.context.sessions.get(visitor)
+        with session.lock:  # nothing else may change the session meanwhile
+            what_if.change(self.context.engine_of(session), session, **changes(session))
+        return {self.context.error_banner: "", **self.two_stage.immediate(session, "inside")}
+
+    def on_toggle(self, kind: str) -> Callable[[Any], Updates]:
+        """The event that leaves the selected one of a kind out, or puts it back."""
+        return lambda visitor: self._decide_again(visitor, lambda s: {"exclusions": what_if.toggled(s, kind)})
+
+    def on_setting(self, name: str) -> Callable[[Any, Any], Updates]:
+        """The event of a changed setting."""
+
+        def handler(visitor: Any, value: Any) -> Updates:
+            def changes(session: Session) -> dict[str, Any]:
+                return {"settings": what_if.settings_of(session).replace(**{name: what_if.from_control(name, value)})}
+
+            return self._decide_again(visitor, changes)
+
+        return handler
+
+    def on_steps(self, visitor: Any, value: Any) -> Updates:
+        """Another number of tuning steps, which takes a second or two."""
+        first = self.on_setting("tuning_steps")(visitor, value)
+        active = {id(control) for control in self._active}
+        rest = self.two_stage.deferred(self.context.sessions.get(visitor))
+        return first | {c: update for c, update in rest.items() if id(c) not in active}
+
+    def on_truth(self, visitor: Any, name: Any) -> Updates:
+        """Another class counts as right."""
+        _, run = self._session_and_run(visitor)
+        if run is None or name not in run.class_prompts.names:
+            return {}
+        return self._decide_again(visitor, lambda _: {"label": run.class_prompts.names.index(name)})
+
+    def on_back(self, visitor: Any) -> Updates:
+        """Back to the run."""
+        session = self.context.sessions.get(visitor)
+        session.inside.what_if = WhatIf()
+        return {self.context.error_banner: "", **self.two_stage.immediate(session, "inside")}
+
+    # --- comparisons
+    def on_preset(self, preset: Settings) -> Callable[[Any], Updates]:
+        """The event that applies every setting of a preset that needs no new run."""
+
+        def changes(session: Session) -> dict[str, Any]:
+            return {"settings": comparisons.as_preset(what_if.run_of(session).settings, preset)}
+
+        return lambda visitor: self._decide_again(visitor, changes)
+
+    def on_effects(self, visitor: Any) -> Updates:
+        """What each setting in which the presets differ changes on this picture."""
+        session = self.context.sessions.get(visitor)
+        table = comparisons.preset_table(self.context.engine_of(session), what_if.run_of(session))
+        return {self.parts["table"]: table, self.context.error_banner: ""}
+
+    def on_pin(self, visitor: Any) -> Updates:
+        """Pin the displayed run."""
+        session = self.context.sessions.get(visitor)
+        comparisons.pin(session)
+        self.context.sessions.evict()
+        return self.two_stage.immediate(session, "inside")
+
+    def on_unpin(self, visitor: Any) -> Updates:
+        """Drop the pinned state."""
+        session = self.context.sessions.get(visitor)
+        session.inside.pinned = None
+        return self.two_stage.immediate(session, "inside")

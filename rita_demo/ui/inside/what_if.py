@@ -17,31 +17,32 @@ from rita_demo.records import Exclusions, Run
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import PRESETS, SETTINGS, Settings
 from rita_demo.ui.framework.panels import PanelRegistry
-from rita_demo.ui.inside import cache_used
+from rita_demo.ui.inside.cache_used import selected_slot
 from rita_demo.ui.session.session import Session, WhatIf
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.setting_controls import build_control, changes_from_preset, label_html, value_html
 
-#: The settings that can be changed here: for all of them the features are enough.
-ADJUSTABLE = (
-    "step_back",
-    "entropy_weight",
-    "transported_mass",
-    "objective",
-    "cache_weight",
-    "empty_class",
-    "order",
-    "max_entropy",
-    "slots",
-)
-NO_PICTURE = SettingError("There is no picture yet.", "Run one on the first tab.")
+#: The settings that can be changed here, of transport and of the memory: for all of them the features are enough.
+OF_TRANSPORT = ("step_back", "entropy_weight", "transported_mass", "objective")
+ADJUSTABLE = (*OF_TRANSPORT, "cache_weight", "empty_class", "order", "max_entropy", "slots")
+#: What can be left out: a field of :class:`Exclusions`, the name of one, and where to choose one.
+EXCLUDABLE = {
+    "view": ("views", "view", "Choose one of the crops first."),
+    "prompt": ("prompts", "prompt", "Choose a cell of the plan first."),
+    "item": ("cache_items", "stored view", "Choose one that this picture was decided from."),
+}
+
+
+def run_of(session: Session) -> Run:
+    """The run on screen; SettingError when there is none."""
+    if session.run is None:
+        raise SettingError("There is no picture yet.", "Run one on the first tab.")
+    return session.run
 
 
 def settings_of(session: Session) -> Settings:
     """The settings of the displayed run; SettingError when there is none."""
-    if session.run is None:
-        raise NO_PICTURE
-    return session.inside.what_if.settings or session.run.settings
+    return session.inside.what_if.settings or run_of(session).settings
 
 
 def change(engine: Any, session: Session, **changes: Any) -> None:
@@ -51,9 +52,7 @@ def change(engine: Any, session: Session, **changes: Any) -> None:
         SettingError: when there is no picture, or nothing would be left to decide from.
     """
     with session.lock:
-        run = session.run_at_step
-        if run is None:
-            raise NO_PICTURE
+        run = session.run_at_step or run_of(session)
         wanted = replace(session.inside.what_if, **changes)
         settings = wanted.settings or run.settings
         label = None if wanted.label in (None, run.label) else wanted.label
@@ -79,31 +78,21 @@ def _of_same_attack_step(what_if_run: Run, displayed: Run) -> bool:
     return what_if_run.step == displayed.step and what_if_run.attack is displayed.attack
 
 
-def toggle_view(engine: Any, session: Session) -> None:
-    """Leave the selected view out, or put it back."""
-    view, out = session.selection.view, session.inside.what_if.exclusions
-    if session.run is None or view is None:
-        raise SettingError("No view is chosen.", "Choose one of the crops first.")
-    change(engine, session, exclusions=replace(out, views=out.views ^ {view}))
+def _chosen(session: Session, kind: str) -> tuple[Any, int] | None:
+    """What of a ``kind`` of ``EXCLUDABLE`` is selected: as :class:`Exclusions` holds it, and its number; or None."""
+    at, slot = session.selection, selected_slot(session)
+    prompt = None if at.k is None or at.atom is None else ((at.k, at.atom), at.atom + 1)
+    view = None if at.view is None else (at.view, at.view)
+    return {"view": view, "prompt": prompt, "item": slot and (slot, slot[1])}[kind]
 
 
-def toggle_prompt(engine: Any, session: Session) -> None:
-    """Leave the selected prompt of the selected class out, or put it back."""
-    at, out = session.selection, session.inside.what_if.exclusions
-    if session.run is None or at.k is None or at.atom is None:
-        raise SettingError("No prompt is chosen.", "Choose a cell of the plan first.")
-    change(engine, session, exclusions=replace(out, prompts=out.prompts ^ {(at.k, at.atom)}))
-
-
-def toggle_cache_item(engine: Any, session: Session) -> None:
-    """Take the selected view out of the cache, or put it back."""
-    place, out = cache_used.selected_slot(session), session.inside.what_if.exclusions
-    if place is None:
-        raise SettingError(
-            "No stored view is chosen, or this picture was not decided from it.",
-            "Choose one under “What the memory held of the chosen class”.",
-        )
-    change(engine, session, exclusions=replace(out, cache_items=out.cache_items ^ {place}))
+def toggled(session: Session, kind: str) -> Exclusions:
+    """What is left out once the selected one of a ``kind`` of ``EXCLUDABLE`` is left out, or put back."""
+    field, name, hint = EXCLUDABLE[kind]
+    chosen, out = _chosen(session, kind), session.inside.what_if.exclusions
+    if session.run is None or chosen is None:
+        raise SettingError(f"No {name} is chosen.", hint)
+    return replace(out, **{field: getattr(out, field) ^ {chosen[0]}})
 
 
 def banner(session: Session) -> str:
@@ -112,11 +101,8 @@ def banner(session: Session) -> str:
     if run is None:
         return ""
     if now is None:
-        return (
-            "<div class='whatif'><p>This is the run as it was made. Change a setting, or leave something out: the "
-            "decision follows at once."
-            f"</p>{changes_from_preset_html(run.settings)}</div>"
-        )
+        text = "This is the run as it was made. Change a setting or leave something out: RITA decides again at once."
+        return f"<div class='whatif'><p>{text}</p>{changes_from_preset_html(run.settings)}</div>"
     return (
         f"<div class='whatif changed' role='status'><p><b>What if:</b> {'; '.join(differing(session))}. "
         f"</p><p>{effect(run, now)}</p>{changes_from_preset_html(now.settings)}</div>"
@@ -126,30 +112,27 @@ def banner(session: Session) -> str:
 def changes_from_preset_html(settings: Settings) -> str:
     """HTML: every setting of the defence that differs from the nearest preset, its value there and now."""
     name, changed = changes_from_preset(settings)
-    if not changed:
-        return f"<p class='quiet small'>Every setting of the defence is as in “{name}”.</p>"
     each = "; ".join(
         f"{label_html(n)}: {value_html(n, PRESETS[name])} → now {value_html(n, settings)}" for n in changed
     )
-    return f"<p class='quiet small'>Other than in “{name}”: {each}.</p>"
+    said = f"Other than in “{name}”: {each}." if changed else f"Every setting of the defence is as in “{name}”."
+    return f"<p class='quiet small'>{said}</p>"
 
 
 def differing(session: Session) -> list[str]:
     """HTML: each difference from the run in a few words."""
-    run, what = session.run, session.inside.what_if
-    assert run is not None
-    found = []
-    settings = what.settings or run.settings
-    for name in settings.differs_from(run.settings):
-        found.append(f"{label_html(name)} {value_html(name, settings)} instead of {value_html(name, run.settings)}")
-    if what.exclusions.views:
-        found.append(f"without view {', '.join(str(n) for n in sorted(what.exclusions.views))}")
-    for k, m in sorted(what.exclusions.prompts):
-        found.append(f"without the prompt “{escape(run.class_prompts.prompts[k][m])}”")
-    for k, slot in sorted(what.exclusions.cache_items):
-        found.append(f"without slot {slot} of the memory of {escape(run.class_prompts.names[k])}")
+    run, what = run_of(session), session.inside.what_if
+    names, out, settings = run.class_prompts.names, what.exclusions, what.settings or run.settings
+    found = [
+        f"{label_html(n)} {value_html(n, settings)} instead of {value_html(n, run.settings)}"
+        for n in settings.differs_from(run.settings)
+    ]
+    if out.views:
+        found.append(f"without view {', '.join(str(n) for n in sorted(out.views))}")
+    found += [f"without the prompt “{escape(run.class_prompts.prompts[k][m])}”" for k, m in sorted(out.prompts)]
+    found += [f"without slot {slot} of the memory of {escape(names[k])}" for k, slot in sorted(out.cache_items)]
     if what.label is not None:
-        found.append(f"the true class is {escape(run.class_prompts.names[what.label])}")
+        found.append(f"the true class is {escape(names[what.label])}")
     return found
 
 
@@ -169,46 +152,48 @@ def build_what_if(panels: PanelRegistry) -> dict[str, Any]:
     panels.add(gr.HTML(elem_id="whatif-banner"), banner, "inside", immediate=True)
     with gr.Row(elem_id="whatif-buttons"):
         back = gr.Button("Back to the run", size="sm", elem_id="whatif-back")
-        view = gr.Button("Leave out the chosen view", size="sm", elem_id="whatif-view")
-        prompt = gr.Button("Leave out the chosen prompt", size="sm", elem_id="whatif-prompt")
-        item = gr.Button("Leave out the stored view", size="sm", elem_id="whatif-item")
-    panels.add(back, lambda s: gr.update(interactive=s.inside.what_if.run is not None), "inside")
-    panels.add(view, _view_button, "view", "inside")
-    panels.add(prompt, _prompt_button, "view", "class", "inside")
-    panels.add(item, _item_button, "memory", "class", "inside")
+        panels.add(back, lambda s: gr.update(interactive=s.inside.what_if.run is not None), "inside")
+        parts: dict[str, Any] = {kind: _build_button(panels, kind) for kind in EXCLUDABLE}
     fold = gr.Accordion("Change a setting", open=False, elem_classes="fold", elem_id="whatif-fold")
     with fold, gr.Row(elem_id="whatif-settings"):
-        controls = {name: _build_control(name) for name in ADJUSTABLE}
-        truth = gr.Dropdown(
-            [],
-            label="True class",
-            allow_custom_value=True,
-            elem_id="whatif-truth",
-            info="What counts as right; it changes no cost.",
-            min_width=220,
-        )
-    for name, control in controls.items():
-        panels.add(control, _setting_value(name), "inside")
-    panels.add(truth, _truth, "inside")
-    return {"back": back, "view": view, "prompt": prompt, "item": item, "settings": controls, "truth": truth}
+        controls = {name: build_setting(panels, name) for name in ADJUSTABLE}
+        info = "What counts as right; it changes no cost."
+        truth = gr.Dropdown([], label="True class", allow_custom_value=True, info=info, elem_id="whatif-truth")
+    return parts | {"back": back, "settings": controls, "truth": panels.add(truth, _truth, "inside")}
 
 
-def _build_control(name: str) -> Any:
+def _build_button(panels: PanelRegistry, kind: str) -> gr.Button:
+    """Leaves the selected one of ``EXCLUDABLE`` out, or puts it back; disabled while none is selected."""
+    field, name, _ = EXCLUDABLE[kind]
+
+    def draw(session: Session) -> Any:
+        chosen = _chosen(session, kind)
+        if chosen is None:
+            return gr.update(value=f"Leave out the chosen {name}", interactive=False)
+        key, number = chosen
+        excluded = key in getattr(session.inside.what_if.exclusions, field)
+        return gr.update(value=f"{'Put back' if excluded else 'Leave out'} {name} {number}", interactive=True)
+
+    button = gr.Button(f"Leave out the chosen {name}", size="sm", elem_id=f"whatif-{kind}")
+    return panels.add(button, draw, "view", "class", "memory", "inside")
+
+
+def build_setting(panels: PanelRegistry, name: str) -> Any:
     """The setting's own control; for a logarithmic one a slider over powers of ten."""
-    setting = SETTINGS[name]
-    common: dict[str, Any] = {"elem_id": f"whatif-{name}", "min_width": 220}
+    setting, common = SETTINGS[name], dict[str, Any](elem_id=f"whatif-{name}", min_width=220)
+
+    def draw(session: Session) -> Any:
+        if session.run is None:
+            return gr.update()
+        value = getattr(settings_of(session), name)
+        return gr.update(value=math.log10(value) if setting.log else value)
+
     if not setting.log:
-        return build_control(setting, **common)
-    low, high = (math.log10(float(v or 1)) for v in (setting.low, setting.high))
-    return gr.Slider(
-        low,
-        high,
-        value=math.log10(setting.default),
-        step=0.05,
-        info=f"{setting.help} −2 is 0.01.",
-        label=f"{setting.label} {setting.symbol}, as a power of ten",
-        **common,
-    )
+        return panels.add(build_control(setting, **common), draw, "inside")
+    low, high, value = (math.log10(float(v or 1)) for v in (setting.low, setting.high, setting.default))
+    title, info = f"{setting.label} {setting.symbol}, as a power of ten", f"{setting.help} −2 is 0.01."
+    control = gr.Slider(low, high, value=value, step=0.05, info=info, label=title, **common)
+    return panels.add(control, draw, "inside")
 
 
 def from_control(name: str, value: Any) -> Any:
@@ -223,43 +208,8 @@ def from_control(name: str, value: Any) -> Any:
     return setting.parse(value)
 
 
-def _setting_value(name: str) -> Any:
-    def draw(session: Session) -> Any:
-        if session.run is None:
-            return gr.update()
-        value = getattr(settings_of(session), name)
-        return gr.update(value=math.log10(value) if SETTINGS[name].log else value)
-
-    return draw
-
-
 def _truth(session: Session) -> Any:
     run = session.displayed_run
     if run is None:
         return gr.update()
     return gr.update(choices=list(run.class_prompts.names), value=run.class_prompts.names[run.label])
-
-
-def _leave_out_button(name: str | None, excluded: bool, nothing: str) -> Any:
-    """A button that leaves ``name`` out or puts it back; without a name it is disabled and says ``nothing``."""
-    if name is None:
-        return gr.update(value=f"Leave out {nothing}", interactive=False)
-    return gr.update(value=f"Put {name} back" if excluded else f"Leave out {name}", interactive=True)
-
-
-def _view_button(session: Session) -> Any:
-    view = session.selection.view
-    name = None if view is None else f"view {view}"
-    return _leave_out_button(name, view in session.inside.what_if.exclusions.views, "the chosen view")
-
-
-def _prompt_button(session: Session) -> Any:
-    at = session.selection
-    name = None if at.k is None or at.atom is None else f"prompt {at.atom + 1}"
-    return _leave_out_button(name, (at.k, at.atom) in session.inside.what_if.exclusions.prompts, "the chosen prompt")
-
-
-def _item_button(session: Session) -> Any:
-    item = cache_used.selected_slot(session)
-    name = None if item is None else f"stored view {item[1]}"
-    return _leave_out_button(name, item in session.inside.what_if.exclusions.cache_items, "the stored view")

@@ -61,10 +61,8 @@ def _flat_plan(run: Run) -> tuple[int, str]:
     paid = float(trace.prompt_transport.distance[k])
     flat = np.asarray(trace.view_weight)[:, None] * np.asarray(trace.prompt_weight)[k]
     mean = float((flat * np.asarray(trace.prompt_transport.cost)[k]).sum())
-    gap = abs(mean - paid)
-    said = (
-        f"The transport cost of {run.class_prompts.names[k]} is {paid:.4f}, the plain mean {mean:.4f}: {gap:.4f} apart."
-    )
+    gap, name = abs(mean - paid), run.class_prompts.names[k]
+    said = f"The transport cost of {name} is {paid:.4f}, the plain mean {mean:.4f}: {gap:.4f} apart."
     return (0 if gap < 0.01 else 1 if gap < 0.05 else 2), said
 
 
@@ -84,28 +82,27 @@ def _known(run: Run) -> tuple[int, str]:
     after = wording.percent(verdict.probability[run.label])
     votes, count = wording.votes(run.attacked, run.label), len(run.attacked.encoded_views.features)
     choice = 2 if said != truth else 0 if votes > count / 2 else 1
-    return choice, (
-        f"RITA says {said}: it gives {truth} {before} before and {after} after. {votes} of {count} crops still say {truth}."
-    )
+    text = f"RITA says {said}: it gives {truth} {before} before and {after} after."
+    return choice, f"{text} {votes} of {count} crops still say {truth}."
 
 
-_BELOW = "below the attacked picture, first tab"
+CLIP_CHOICES = ("CLIP hardly notices", "CLIP is less sure, but right", "CLIP is fooled")
 EXERCISES = (
     Exercise(
         "A small attack",
         "sample=motorcycle&budget=1",
         "The attack may change every pixel value by 1 of 255. What happens to CLIP’s motorbike?",
-        ("CLIP hardly notices", "CLIP is less sure, but right", "CLIP is fooled"),
+        CLIP_CHOICES,
         _fooled,
-        _BELOW,
+        "below the attacked picture, first tab",
     ),
     Exercise(
         "Noise",
         "sample=motorcycle&attack=noise&budget=4",
         "Now random noise, four times as strong. And CLIP?",
-        ("CLIP hardly notices", "CLIP is less sure, but right", "CLIP is fooled"),
+        CLIP_CHOICES,
         _fooled,
-        _BELOW,
+        "below the attacked picture, first tab",
     ),
     Exercise(
         "The crops",
@@ -118,13 +115,13 @@ EXERCISES = (
     Exercise(
         "The flat plan",
         "sample=motorcycle&entropy_weight=1",
-        "With λ = 1 every crop is spread over all sentences. How far is the transport cost from the plain mean distance?",
+        "With strong regularisation every crop is spread over all sentences. How far is the transport cost from the plain mean distance?",
         ("less than 0.01", "0.01 to 0.05", "more than 0.05"),
         _flat_plan,
         "figure “Cost of every class”, first tab",
     ),
     Exercise(
-        "What is remembered",
+        "What is stored",
         "sample=coffee&budget=4",
         "A cup is attacked; its surest crops enter the memory under their own answer. How many stand under a wrong class?",
         ("none", "some", "all"),

@@ -21,6 +21,7 @@ from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_fold, build_heading
 from rita_demo.ui.widgets.plotly_view import parse_int
 
+OPEN_TOUR = "() => { document.querySelector('#tour button').click(); }"
 ApplyLink = Callable[[str, dict[str, str], ShareLink], Updates]
 
 
@@ -32,8 +33,7 @@ class LearnTab:
         with gr.Column(elem_id="learn"):
             build_heading("Learn by trying", "A tour of nine stops leads through the page.")
             tour = gr.Button("Start the tour", variant="primary", elem_id="start-tour")
-            open_tour = "() => { document.querySelector('#tour button').click(); }"
-            tour.click(None, None, None, js=open_tour, api_visibility="private")
+            tour.click(None, None, None, js=OPEN_TOUR, api_visibility="private")
             build_heading("A plan moves crops onto sentences")
             TransportToy(MADE_UP, elem_id="toy-learn")
             build_heading("Predict, then look", "Six exercises set themselves up; each has one number to read off.")
@@ -64,9 +64,8 @@ class LearnTab:
         outputs = context.outputs(*filled, self.answer)
         # in a queue: outside it Gradio does not notice that a gr.State changed, and the run would not start
         self.set_up_button.click(guard(self.set_up), [visitor, self.chosen], outputs, **queued_event("set up", 8))
-        reveal = guard(self.reveal)
-        inputs = [visitor, self.chosen, self.prediction]
-        self.reveal_button.click(reveal, inputs, [context.error_banner, self.answer], **IMMEDIATE_EVENT)
+        inputs, revealing = [visitor, self.chosen, self.prediction], [context.error_banner, self.answer]
+        self.reveal_button.click(guard(self.reveal), inputs, revealing, **IMMEDIATE_EVENT)
 
     def choose(self, number: Any) -> list[Any]:
         """Another exercise: its question, its choices, and no answer yet."""
@@ -99,48 +98,43 @@ def formulas(session: Session) -> str:
     if run is None:
         return "<p class='empty'>The formulas appear here with numbers once there is a picture.</p>"
     at, side = session.selection, run.attacked
-    confidence = side.trace.confidence
     k = at.k if at.k is not None else side.verdicts["rita"].label
-    n = at.view if at.view is not None else int(np.argmin(confidence.entropy))
-    parts = (*_view(run, side, n), *_class(run, side, k, n), _decision(run, side))
+    n = at.view if at.view is not None else int(np.argmin(side.trace.confidence.entropy))
     rows = "".join(
         f"<dt>{title}</dt><dd><p class='formula'>{symbols}</p><p class='formula numbers'>{numbers}</p></dd>"
-        for title, symbols, numbers in parts
+        for title, symbols, numbers in (*_view(run, side, n), *_class(run, side, k, n), _decision(run, side))
     )
     which = "the attacked picture" if run.attack is not None else "the picture"
+    name = escape(run.class_prompts.names[k])
     return (
-        f"<p class='quiet small'>Of {which}{wording.step_suffix(run)}: class <b>{escape(run.class_prompts.names[k])}</b>, view {n}. "
+        f"<p class='quiet small'>Of {which}{wording.step_suffix(run)}: class <b>{name}</b>, view {n}. "
         f"Choose others on the other tabs.</p><dl class='formulas'>{rows}</dl>"
     )
 
 
 def _view(run: Run, side: ImageResult, n: int) -> list[tuple[str, str, str]]:
-    confidence = side.trace.confidence
+    confidence, offset, weight = side.trace.confidence, side.trace.crop_offset, run.settings.step_back
     entropy, limit = float(confidence.entropy[n]), float(confidence.limit)
     probability = np.asarray(confidence.probability, float)[n]
     best = int(probability.argmax())
-    kept = "≤" if entropy <= limit else "&gt;"
-    offset, weight = side.trace.crop_offset, run.settings.step_back
+    compared, kept = ("≤", "confident") if entropy <= limit else ("&gt;", "not confident")
     step = (
         "The step back: away from the features of the whole picture",
         "d = ∑<sub>n</sub> a<sub>n</sub> x<sub>n</sub> − x<sub>0</sub>, then x<sub>n</sub> + κ |d|² d, scaled to length 1",
         f"|d| = {offset:.3f}, so that every view moves by {weight:g} · {offset:.3f}³ = {side.trace.step_back_distance:.3f}",
     )
-    return [
-        *([step] if weight else []),
-        (
-            "Entropy of a view",
-            "H<sub>n</sub> = −∑<sub>k</sub> p<sub>n</sub>(k) log p<sub>n</sub>(k), kept when H<sub>n</sub> ≤ γ",
-            f"p<sub>{n}</sub>({escape(run.class_prompts.names[best])}) = {probability[best]:.3f}, H<sub>{n}</sub> = {entropy:.3f} nats "
-            f"{kept} γ = {limit:.3f} nats: {'confident' if entropy <= limit else 'not confident'}",
-        ),
-    ]
+    entropies = (
+        "Entropy of a view",
+        "H<sub>n</sub> = −∑<sub>k</sub> p<sub>n</sub>(k) log p<sub>n</sub>(k), kept when H<sub>n</sub> ≤ γ",
+        f"p<sub>{n}</sub>({escape(run.class_prompts.names[best])}) = {probability[best]:.3f}, H<sub>{n}</sub> = {entropy:.3f} "
+        f"nats {compared} γ = {limit:.3f} nats: {kept}",
+    )
+    return [step, entropies] if weight else [entropies]
 
 
 def _class(run: Run, side: ImageResult, k: int, n: int) -> list[tuple[str, str, str]]:
-    moved, settings = side.trace.prompt_transport, run.settings
-    cost = float(moved.cost[k, n, 0])
-    mass = float(moved.mass)
+    moved, weight = side.trace.prompt_transport, run.settings.entropy_weight
+    cost, mass = float(moved.cost[k, n, 0]), float(moved.mass)
     paid = float((np.asarray(moved.plan, float)[k] * np.asarray(moved.cost, float)[k]).sum())
     return [
         (
@@ -152,23 +146,23 @@ def _class(run: Run, side: ImageResult, k: int, n: int) -> list[tuple[str, str, 
             "The transport cost of a class",
             "d<sub>OT</sub>(k) = ∑<sub>n,m</sub> T<sub>k</sub>[n,m] C<sub>k</sub>[n,m] / ρ, "
             "T<sub>k</sub> = argmin ⟨T, C<sub>k</sub>⟩ − λ h(T)",
-            f"{paid:.4f} / {mass:g} = {paid / mass:.4f}, with λ = {settings.entropy_weight:g}",
+            f"{paid:.4f} / {mass:g} = {paid / mass:.4f}, with λ = {weight:g}",
         ),
     ]
 
 
 def _decision(run: Run, side: ImageResult) -> tuple[str, str, str]:
     total = np.asarray(side.trace.total, float)
-    prompt = np.asarray(side.trace.prompt_transport.distance, float)
+    prompt, names = np.asarray(side.trace.prompt_transport.distance, float), run.class_prompts.names
     first, second = (int(k) for k in np.argsort(total, kind="stable")[:2])
-    alpha = run.settings.cache_weight
     costs = "; ".join(
-        f"{escape(run.class_prompts.names[k])}: {prompt[k]:.4f} {'+' if total[k] >= prompt[k] else '−'} "
+        f"{escape(names[k])}: {prompt[k]:.4f} {'+' if total[k] >= prompt[k] else '−'} "
         f"{abs(total[k] - prompt[k]):.4f} = {total[k]:.4f}"
         for k in (first, second)
     )
+    lead, weight = total[second] - total[first], run.settings.cache_weight
     return (
         "The decision",
         "argmin<sub>k</sub> d<sub>OT</sub>(k) + α d<sub>cOT</sub>(k)",
-        f"{costs}, with α = {alpha:g}: <b>{escape(run.class_prompts.names[first])}</b>, ahead by {total[second] - total[first]:.4f}",
+        f"{costs}, with α = {weight:g}: <b>{escape(names[first])}</b>, ahead by {lead:.4f}",
     )

@@ -13,7 +13,7 @@ SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 @dataclass(frozen=True)
 class TourStep:
     """One step: its ``tab``, the element it outlines and the ``control`` to try (CSS selectors; the panel covers
-    neither), two sentences, and a ``task``."""
+    neither), one or two sentences, and a ``task``."""
 
     tab: str
     target: str
@@ -30,8 +30,8 @@ TOUR_STEPS = (
         ".pic.clean",
         "#samples",
         "One photograph",
-        "This is a photograph, and CLIP's answer. The model compares the whole picture with one sentence per class, "
-        "“a photo of a …”, and answers with the closest.",
+        "This is a photograph, and CLIP's answer. CLIP compares the whole picture with one sentence per class, “a photo of a "
+        "…”, and answers with the closest.",
         "Choose another sample, or upload your own picture.",
     ),
     TourStep(
@@ -39,8 +39,8 @@ TOUR_STEPS = (
         ".pic.attacked",
         ".pic.attacked input",
         "The same photograph, attacked",
-        "Every pixel value may change by a few of 255 levels, in the direction that raises the model's error most. "
-        "The change is invisible; the picture in between shows it, twenty times magnified.",
+        "Every pixel value changes by at most a few of 255 levels, so that CLIP's error grows. You cannot see the change; "
+        "the picture in between shows it twenty times magnified.",
         "Drag the line in this picture to the left and right.",
     ),
     TourStep(
@@ -48,8 +48,8 @@ TOUR_STEPS = (
         "#field",
         "#field .play",
         "One dot for every crop",
-        "Right of the line a crop fits the right class better, left of it the attacker's. The large dot is the whole "
-        "picture, which CLIP looks at; the diamonds are the defences.",
+        "A crop right of the line fits the right class better, one left of it the attacker's. The large dot is the whole "
+        "picture, which CLIP sees; the diamonds are the defences.",
         "Press “Play the attack”: how many dots cross the line?",
     ),
     TourStep(
@@ -57,9 +57,8 @@ TOUR_STEPS = (
         "#views",
         "#views",
         "Sixty-four crops instead of one picture",
-        "RITA cuts the attacked picture into crops and moves their features away from the whole picture's (the step "
-        "back). The bar below a crop shows its own answer: a line for the true class, dashes for the attacker's, dots"
-        " for another.",
+        "RITA cuts the attacked picture into crops. The bar below a crop shows its own answer: a line for the true class, "
+        "dashes for the attacker's, dots for another.",
         "Press a crop with dashes: which part of the picture is it?",
     ),
     TourStep(
@@ -67,8 +66,8 @@ TOUR_STEPS = (
         "#costs",
         "#costs",
         "The cost of a class",
-        "For every class, all crops together are moved onto the class's sentences along the cheapest plan (optimal "
-        "transport). The cost of that plan is the class's distance, and the lowest total wins.",
+        "For every class, all crops are moved onto the class's sentences along the cheapest plan (optimal transport). The "
+        "class whose plan costs least wins.",
         "Click another class, then a cell of its plan beside it.",
     ),
     TourStep(
@@ -76,8 +75,8 @@ TOUR_STEPS = (
         "#whatif-banner",
         "#whatif-view",
         "What if?",
-        "This tab shows everything the decision was made from, clean beside attacked, on the same scales. Leave "
-        "something out, or change a setting, and the decision is made again at once.",
+        "This tab shows what the decision was made from, clean beside attacked. Leave something out or change a setting, and "
+        "RITA decides again at once.",
         "Choose a view below and press “Leave out the chosen view”.",
     ),
     TourStep(
@@ -85,8 +84,8 @@ TOUR_STEPS = (
         "#contents",
         "#poison",
         "What the memory holds",
-        "The crops of lowest entropy enter a small memory under the class they answer with, and later pictures are "
-        "compared with them too. Further down the tab shows whether that changed the answer; often it does not.",
+        "The surest crops enter a small memory under the class they answer with, and later pictures are compared with them. "
+        "The tab shows whether that changed the answer; often it does not.",
         "Press “Add attacked samples”: what do views under a wrong class do?",
     ),
     TourStep(
@@ -94,7 +93,7 @@ TOUR_STEPS = (
         "#stream-start",
         "#stream-start",
         "Many pictures",
-        "A single picture shows little. A stream measures accuracy over many, with intervals, while the memory fills.",
+        "One picture shows little. A stream measures accuracy over many, with intervals, while the memory fills.",
         "Start a stream of twelve drawn textures.",
     ),
     TourStep(
@@ -102,8 +101,8 @@ TOUR_STEPS = (
         "#attack",
         "#setting-attack",
         "What if the attacker knows the defence?",
-        "The attacker so far knew CLIP, not the crops. An attacker who averages the gradient over crops, or attacks "
-        "RITA as a whole, is much stronger, and nothing on this page guarantees a defence against that.",
+        "So far the attacker knew CLIP, not the crops. One who attacks the crops, or RITA as a whole, is much stronger: nothing "
+        "on this page guarantees a defence against that.",
         "Choose an attack that knows the defence under “Kind”, and attack again.",
     ),
 )

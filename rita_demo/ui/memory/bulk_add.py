@@ -26,7 +26,6 @@ MAX_FILES = 32
 MAX_LISTED_ERRORS = 3  # refused files that are listed
 SEEDS = 2  # attacked versions of each sample: a class with a single view costs as much as an empty one
 
-
 #: A picture to add, with its key in the history: adding it again replaces its earlier views.
 PictureToAdd = tuple[str, RunRequest]
 
@@ -86,8 +85,7 @@ def _request(run: Run, picture: Picture, label: int | None, title: str, attack: 
         changes["attack"] = "none"
     elif run.settings.attack == "none":
         changes["attack"] = "pgd"
-    target = run.attack.target if run.attack else None
-    target = None if target == label else target
+    target = run.attack.target if run.attack and run.attack.target != label else None
     return RunRequest(picture, run.class_prompts.names, run.settings.replace(**changes), label, target, title)
 
 
@@ -105,21 +103,15 @@ def add_steps(
     if errors:
         more = len(errors) - MAX_LISTED_ERRORS
         text = " ".join(errors[:MAX_LISTED_ERRORS]) + (f" And {more} more." if more > 0 else "")
-        refused = PictureError(text, f"The other {len(pictures)} are added.")
-        yield {context.error_banner: notice.error_html(refused)}
-
-    def progress(number: int, text: str) -> Updates:
-        now = f"Adding {pictures[number][1].title} ({number + 1} of {len(pictures)}){text}"
-        spent = time.perf_counter() - begin
-        return {context.status: notice.progress_html(now, number / len(pictures), spent)}
-
+        yield {context.error_banner: notice.error_html(PictureError(text, f"The other {len(pictures)} are added."))}
     # the displayed picture must not be decided from its own views
     before, wrong = session.history.cache_before(run.clean.picture.key), list[bool]()
     for number, (key, request) in enumerate(pictures):
-        yield progress(number, "")
+        now, share = f"Adding {request.title} ({number + 1} of {len(pictures)})", number / len(pictures)
+        yield context.progress(now, share, begin)
         steps = request.steps(engine, session.history.cache_before(key))
         for step in steps:
-            yield progress(number, f": {step.sentence}")
+            yield context.progress(f"{now}: {step.sentence}", share, begin)
         if session.run is not run:
             return
         one, events = steps.value, steps.value.attacked.trace.cache_update.events
@@ -132,8 +124,7 @@ def add_steps(
         yield context.panels.redraw(session, "memory")
     after = session.history.cache_before(run.clean.picture.key)
     session.memory.before_after_html = before_after(engine, run, before, after, len(pictures), wrong)
-    took = wording.format_seconds(time.perf_counter() - begin)
-    yield {context.status: notice.done_html(f"{len(pictures)} pictures decided in {took}.")}
+    yield context.done(f"{len(pictures)} pictures decided in {wording.format_seconds(time.perf_counter() - begin)}.")
 
 
 def before_after(
@@ -141,24 +132,22 @@ def before_after(
 ) -> str:
     """HTML: RITA's answer for the displayed picture with the cache before and after ``decided`` pictures; ``wrong``: of
     each view that entered, whether it is stored under a wrong class."""
-    rows = []
+    rows, entered = [], ""
     for side in sides_of(run):
         then, now = (_decide(engine, run, getattr(run, side), state) for state in (before, after))
         change = f"<td class='outcome dim'>{_change_text(then, now, run)}</td>"
         rows.append(table_row(f"{side} picture", _answer_cell(then, run), _answer_cell(now, run), change))
         rows += _cost_rows(run, then, now)
     table = html_table(("<span class='sr'>picture</span>", "before", "now", "change"), rows)
-    entered = ""
     if wrong:
         entered = (
             f"<p class='lead'>{wording.view_count(len(wrong))} entered, {sum(wrong)} of them under a wrong class "
             f"({wording.percent(sum(wrong) / len(wrong))}).</p>"
         )
     return (
-        f"<h3>What the {decided} pictures changed</h3>{entered}{table}"
-        "<p class='quiet small'>RITA’s answer and "
-        f"{wording.term_html('margin')}; below, what the memory says about the true class and about the class "
-        "that moved most. The picture’s own views are left out of the memory here.</p>"
+        f"<h3>What the {decided} pictures changed</h3>{entered}{table}<p class='quiet small'>RITA’s answer and "
+        f"{wording.term_html('margin')}; below, what the true class and the class that moved most cost in the memory. The "
+        "picture’s own views are left out of the memory here.</p>"
     )
 
 
@@ -166,19 +155,18 @@ def _cost_rows(run: Run, before: Trace, after: Trace) -> list[str]:
     """Two rows: d_cOT of the true class, and of the class whose d_cOT moved most."""
     change = np.asarray(after.cache_distance) - np.asarray(before.cache_distance)
     most = int(np.abs(change).argmax())
-    moved = (most,) if abs(float(change[most])) >= MIN_CHANGE else ()
     rows = []
-    for k in dict.fromkeys((run.label, *moved)):
-        old, new = float(before.cache_distance[k]), float(after.cache_distance[k])
-        text = wording.signed(new - old) if abs(new - old) >= MIN_CHANGE else "unchanged"
-        title = f"d<sub>cOT</sub> of {escape(run.class_prompts.names[k])}<small>cosine distance</small>"
-        rows.append(table_row(title, f"{old:.4f}", f"{new:.4f}", text, css="sub"))
+    for k in dict.fromkeys((run.label, most)):
+        moved = abs(float(change[k])) >= MIN_CHANGE
+        if moved or k == run.label:
+            title = f"{escape(run.class_prompts.names[k])} in the memory<small>cosine distance</small>"
+            costs = (f"{float(trace.cache_distance[k]):.4f}" for trace in (before, after))
+            rows.append(table_row(title, *costs, wording.signed(change[k]) if moved else "unchanged", css="sub"))
     return rows
 
 
 def _decide(engine: Any, run: Run, side: ImageResult, state: CacheState | None) -> Trace:
-    trace, _ = engine.decide(side.encoded_views, run.class_prompts, state, run.settings, tuning=side.trace.tuning)
-    return trace
+    return engine.decide(side.encoded_views, run.class_prompts, state, run.settings, tuning=side.trace.tuning)[0]
 
 
 def compare_with_empty(engine: Any, session: Session) -> None:

@@ -8,13 +8,14 @@ import numpy as np
 from rita_demo.analysis import resultant_length
 from rita_demo.records import CacheEvent, ViewContribution
 from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, HistoryEntry
-from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.session import Contributions, Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import html_table, table_row
 from rita_demo.ui.widgets.data_uri import jpeg_uri, thumbnail_html
 from rita_demo.ui.widgets.plotly_view import event_data, parse_int
 
 MAX_ROWS = 60  # of the log on the page
+MAX_EVENTS = 6  # views that entered, in a row of the log
 CACHE_FORMATS = {"safetensors": "Export", "json": "Export as JSON (cannot be imported)"}
 MAX_CONTRIBUTIONS = 12  # rows
 MIN_CHANGE = 5e-5  # a smaller change of a cosine distance rounds to nothing
@@ -30,27 +31,24 @@ def clicked_item(event: Any, snapshot: CacheSnapshot) -> tuple[int, int] | None:
 
 def contents(session: Session) -> str:
     """Every class that holds something at the selected moment, most views first; new views are marked."""
-    entry, selected = session.selected_entry, session.selection.item
+    entry = session.selected_entry
     if entry is None:
         return "<p class='empty'>The stored views appear here once a picture was decided.</p>"
     snapshot, held = entry.snapshot, entry.snapshot.items_by_class
     if not held:
         return (
-            "<p class='empty'>The memory is empty at this moment. Views whose entropy is under the "
-            "limit enter it when a picture is decided.</p>"
+            "<p class='empty'>The memory is empty at this moment. Confident views enter when a picture is decided.</p>"
         )
     order = sorted(held, key=lambda c: (-len(held[c]), snapshot.names[c]))
-    if session.selected_item is None:
-        selected = None
+    selected = session.selection.item if session.selected_item else None
     cards = "".join(_card(entry, c, selected, selected or (order[0], 0), c == session.selection.k) for c in order)
     rest = len(snapshot.names) - len(held)
     others = "1 other class holds" if rest == 1 else f"{rest} other classes hold"
     return (
         f"<div class='stored-views{' picked' if selected else ''}' role='group' "
         f"aria-label='What the memory holds, by pseudo-label'>{cards}</div>"
-        f"<p class='quiet small'>{others} nothing. Up to {snapshot.slots} views per class (J). Under each "
-        f"view: its {wording.term_html('entropy')} in nats and its age in pictures. Arrow keys move between "
-        "them, Enter chooses.</p>"
+        f"<p class='quiet small'>{others} nothing. A class has {snapshot.slots} places. Under each view: its "
+        f"{wording.term_html('entropy')} and its age in pictures. Arrow keys move between them, Enter chooses.</p>"
     )
 
 
@@ -59,27 +57,28 @@ def _card(
 ) -> str:
     snapshot, items = entry.snapshot, entry.snapshot.items_by_class[k]
     new = {event.slot for event in entry.events if event.label == k}
-    r = resultant_length(np.stack([i.feature for i in items]))
-    buttons = ""
+    r, name, buttons = resultant_length(np.stack([i.feature for i in items])), snapshot.names[k], ""
     for slot, item in enumerate(items):
         old = age(snapshot, item)
         mark = "<em>new</em>" if slot in new else old.replace("pictures ", "").replace("picture ", "")
         about = f", of {item.picture}" if item.picture else ""
         about += f", true class {item.truth}" if item.truth else ""
-        label = escape(f"Pseudo-label {snapshot.names[k]}, slot {slot}: entropy {item.entropy:.3f} nats, {old}{about}")
+        label = escape(f"Pseudo-label {name}, slot {slot}: entropy {item.entropy:.3f} nats, {old}{about}")
         buttons += (
             f'<button type="button" data-k="{k}" data-slot="{slot}" aria-pressed="{str((k, slot) == selected).lower()}" '
             f'tabindex="{0 if (k, slot) == focus else -1}" aria-label="{label}" title="{label}">'
-            f"{thumbnail_html(item.thumbnail)}<small>{item.entropy:.2f} nats</small><small>{_right_mark(snapshot.names[k], item)}{mark}</small></button>"
+            f"{thumbnail_html(item.thumbnail)}<small>{item.entropy:.2f}</small>"
+            f"<small>{_truth_mark(name, item)}{mark}</small></button>"
         )
     return (
-        f"<section class='card{' here' if is_selected else ''}'><h3>{escape(snapshot.names[k])}</h3>"
+        f"<section class='card{' here' if is_selected else ''}'><h3>{escape(name)}</h3>"
         f"<p class='quiet small'>{len(items)} of {snapshot.slots} places, {wording.term_html('agreement')} "
-        f"r<sub>k</sub> = {r:.3f}</p><div class='items'>{buttons}</div></section>"
+        f"{r:.3f}</p><div class='items'>{buttons}</div></section>"
     )
 
 
-def _right_mark(name: str, item: CacheItem) -> str:
+def _truth_mark(name: str, item: CacheItem) -> str:
+    """HTML: whether a view that is stored under a class name shows that class; "" if its true class is not known."""
     return "" if not item.truth else "✓ " if item.truth == name else "<b class='wrong'>✗</b> "
 
 
@@ -96,18 +95,20 @@ def detail(session: Session) -> str:
         return ""
     if selected is None or item is None:
         return "<p class='empty'>Choose a stored view to see where it came from.</p>"
-    picture = ""
+    picture, truth = "", ""
     if item.thumbnail is not None:
         picture = f'<img src="{jpeg_uri(item.thumbnail, quality=92)}" alt="" width="96" height="96">'
-    name = escape(entry.snapshot.names[selected[0]])
-    found = contribution_of(session, item)
+    if item.truth:
+        right = item.truth == entry.snapshot.names[selected[0]]
+        truth = "; that is its true class ✓" if right else f"; its true class is {escape(item.truth)} ✗"
+    name, known = escape(entry.snapshot.names[selected[0]]), _contributions(session)
+    found = known.by_item.get(id(item)) if known else None
     share = "" if found is None else f" {_contribution_text(session, found)}"
     return (
         f"<div class='touched'>{picture}<div><h3>{name}, slot {selected[1]}</h3><p>View {item.view} of "
         f"{picture_name(item)}, which came {age(entry.snapshot, item).replace('this', 'with this')}. It "
         f"answered {name} (its {wording.term_html('pseudo-label')}) with an {wording.term_html('entropy')} of "
-        f"{item.entropy:.3f} nats{_truth_text(entry.snapshot.names[selected[0]], item)}. Once the class is full, only a "
-        f"view of lower entropy can replace it.{share}</p></div></div>"
+        f"{item.entropy:.3f}{truth}. Once the class is full, only a view of lower entropy replaces it.{share}</p></div></div>"
     )
 
 
@@ -116,18 +117,11 @@ def picture_name(item: CacheItem) -> str:
     return f"“{escape(item.picture)}”" if item.picture else f"picture {item.born + 1}"
 
 
-def _truth_text(name: str, item: CacheItem) -> str:
-    if not item.truth:
-        return ""
-    return "; that is its true class ✓" if item.truth == name else f"; its true class is {escape(item.truth)} ✗"
-
-
-def contribution_of(session: Session, item: CacheItem) -> ViewContribution | None:
-    """What leaving this stored view out changes for the picture on screen, if that was computed."""
+def _contributions(session: Session) -> Contributions | None:
+    """Those of the picture on screen and the selected moment."""
     known = session.memory.contributions
-    if known is None or known.run is not session.run or known.entry is not session.selected_entry:
-        return None
-    return known.by_item.get(id(item))
+    same = known is not None and known.run is session.run and known.entry is session.selected_entry
+    return known if same else None
 
 
 def _contribution_text(session: Session, found: ViewContribution) -> str:
@@ -141,23 +135,22 @@ def _contribution_text(session: Session, found: ViewContribution) -> str:
 
 def contributions(session: Session) -> str:
     """Every stored view by what it contributes to the decision on screen, the largest first."""
-    known, entry, run = session.memory.contributions, session.selected_entry, session.run
-    if known is None or entry is None or run is None or known.run is not run or known.entry is not entry:
+    known = _contributions(session)
+    if known is None:
         return ""
-    names, items = run.class_prompts.names, known.snapshot
+    names = known.run.class_prompts.names
     order = sorted(
-        ((items.item(c.k, c.slot), c) for c in known.by_item.values()),
+        ((known.snapshot.item(c.k, c.slot), c) for c in known.by_item.values()),
         key=lambda pair: (pair[1].label == pair[1].label_without, -abs(pair[1].lead), -abs(pair[1].distance)),
     )
     rows = []
     for item, one in order[:MAX_CONTRIBUTIONS]:
         if item is None or max(abs(one.lead), abs(one.distance)) < MIN_CHANGE:
             break
-        mark = "" if not item.truth else "✓ " if item.truth == names[one.k] else "✗ "
         answer = "the same" if one.label == one.label_without else f"<b>{escape(names[one.label_without])}</b>"
-        about = f"{mark}<b>{escape(names[one.k])}</b><small>{picture_name(item)}, view {item.view}</small>"
-        cells = (about, wording.signed(one.lead), wording.signed(one.distance), answer)
-        rows.append(table_row(thumbnail_html(item.thumbnail), *cells))
+        about = f"<b>{escape(names[one.k])}</b><small>{picture_name(item)}, view {item.view}</small>"
+        cells = (wording.signed(one.lead), wording.signed(one.distance), answer)
+        rows.append(table_row(thumbnail_html(item.thumbnail), _truth_mark(names[one.k], item) + about, *cells))
     flips = sum(one.label != one.label_without for _, one in order)
     moving = sum(abs(one.lead) >= MIN_CHANGE for _, one in order)
     lead = (
@@ -165,7 +158,7 @@ def contributions(session: Session) -> str:
         f"of them; {moving or 'none'} of them move the true class’s lead. Below, with the view minus without it, in cosine "
         "distance.</p>"
     )
-    columns = ("", "stored as", "true class’s lead", "its class’s d<sub>cOT</sub>", "answer without it")
+    columns = ("", "stored as", "true class’s lead", "cost in the memory", "answer without it")
     return lead + (html_table(columns, rows, "log", "What each stored view contributes") if rows else "")
 
 
@@ -177,9 +170,9 @@ def log(session: Session) -> str:
     rows = []
     for number, entry in numbered[:MAX_ROWS]:
         before = session.history.entries[number - 1].snapshot if number else entry.snapshot
-        entered = "; ".join(_event(before, e) for e in entry.events[:6])
-        if len(entry.events) > 6:
-            entered += f"; and {len(entry.events) - 6} more"
+        entered = "; ".join(_event(before, e) for e in entry.events[:MAX_EVENTS])
+        if len(entry.events) > MAX_EVENTS:
+            entered += f"; and {len(entry.events) - MAX_EVENTS} more"
         current = " class='here' aria-current='true'" if number == session.selected_moment else ""
         rows.append(
             f"<tr{current}><th scope='row'>{number}</th><td>{escape(entry.title)}</td>"
@@ -192,12 +185,11 @@ def log(session: Session) -> str:
 
 def _event(before: CacheSnapshot, event: CacheEvent) -> str:
     """A view that entered, and the one of ``before`` that left for it."""
-    name = escape(before.names[event.label])
-    text = f"view {event.view} as <b>{name}</b> ({event.entropy:.2f} nats)"
+    text = f"view {event.view} as <b>{escape(before.names[event.label])}</b> (entropy {event.entropy:.2f})"
     if event.replaced_entropy is None or event.replaced_born is None:
         return text
     gone = (event.replaced_born, np.float32(event.replaced_entropy))
     items = before.items_by_class.get(event.label, ())
     found = next((item for item in items if (item.born, np.float32(item.entropy)) == gone), None)
     who = f"view {found.view} of {picture_name(found)}" if found else f"one of picture {event.replaced_born + 1}"
-    return f"{text}, {event.replaced_entropy - event.entropy:.3f} nats lower than {who}, which left"
+    return f"{text}, {event.replaced_entropy - event.entropy:.3f} lower than {who}, which left"

@@ -36,30 +36,30 @@ def remove_button(session: Session) -> Any:
 
 
 def comparison(session: Session) -> str:
+    """Both answers, and the class whose cost the memory changes most."""
     found = _both_traces(session)
     if found is None:
         return f"<p class='empty'>{EMPTY_TEXT}</p>"
     run, full, empty = found
     if run.settings.protocol == "off":
         return "<p class='lead'>The memory is switched off in the settings.</p>"
-    names, with_, without = run.class_prompts.names, full.verdict, empty.verdict
-    does = "does not change" if with_.label == without.label else "changes"
+    does = "does not change" if full.verdict.label == empty.verdict.label else "changes"
     change = np.asarray(full.cache_distance) - np.asarray(empty.cache_distance)
     k = int(np.abs(change).argmax())
-    largest = (
-        f"The largest change of a d<sub>cOT</sub>: {escape(names[k])}, by "
-        f"{wording.signed(float(change[k]))} cosine distance."
-    )
+    most, moved = escape(run.class_prompts.names[k]), wording.signed(float(change[k]))
+    largest = f"The cost of {most} changes most, by {moved} cosine distance."
     if abs(float(change[k])) < MIN_CHANGE:
         single = run.settings.empty_class == "text_mean" and np.max(full.cache.count) == 1
         why = ": a class that holds one view costs exactly what an empty one does" if single else ""
         largest = f"No class's cost moves{why}."
     when = "now" if session.at_latest_moment else f"at moment {session.selected_moment}"
+    with_, without = (
+        f"<b>{escape(run.class_prompts.names[v.label])}</b> ({escape(wording.margin(v))})"
+        for v in (full.verdict, empty.verdict)
+    )
     return (
-        f"<p class='lead'>The memory {does} RITA's answer on this picture. With what it holds {when}, apart "
-        f"from the picture’s own views: <b>{escape(names[with_.label])}</b> ({escape(wording.margin(with_))}). "
-        f"With an empty one: <b>{escape(names[without.label])}</b> ({escape(wording.margin(without))}). "
-        f"{largest}</p>"
+        f"<p class='lead'>The memory {does} RITA's answer on this picture. With what it holds {when}, apart from the "
+        f"picture’s own views: {with_}. With an empty one: {without}. {largest}</p>"
     )
 
 
@@ -101,14 +101,14 @@ def _selected_plane(session: Session) -> tuple[str, ProcrustesPlane | None, int]
 def plane_figure(session: Session) -> Any:
     """The views of the selected class before and after Procrustes."""
     name, one, count = _selected_plane(session)
+    if one is None and not name:
+        return None
     if one is None:
-        if not name:
-            return None
         why = "Its views cancel out" if count else "The memory holds nothing"
         return plots.message_figure(f"{why} for {escaped(name)} at this moment: nothing is turned.")
     item = session.selection.item
-    chosen = item[1] if item is not None and item[0] == session.selection.k else None
-    return plots.procrustes_plane(one, name, chosen if chosen is None or chosen < count else None)
+    chosen = item[1] if item is not None and item[0] == session.selection.k and item[1] < count else None
+    return plots.procrustes_plane(one, name, chosen)
 
 
 def plane_text(session: Session) -> str:
@@ -135,7 +135,3 @@ def plane_text(session: Session) -> str:
 def _shares_text(shares: np.ndarray) -> str:
     stages = ("before", "after the smallest rotation", "after the SVD’s")
     return ", ".join(f"{wording.percent(round(float(v), 6))} {s}" for s, v in zip(stages, shares))
-
-
-def before_after(session: Session) -> str:
-    return session.memory.before_after_html or "<p class='empty'>What added pictures change appears here.</p>"

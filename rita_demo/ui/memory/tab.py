@@ -1,18 +1,20 @@
 """The tab *Memory (cache)*: what the cache holds, how that came about, and what it changes."""
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import gradio as gr
 
 from rita_demo.pipeline.rerun import leave_one_out_steps
+from rita_demo.process.generators import Steps
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, LONG_EVENT, AppContext
 from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.framework.selection_events import SelectionEvents
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.memory import bulk_add, html
 from rita_demo.ui.memory import panels as memory_panels
@@ -21,14 +23,12 @@ from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.cache_history import History, HistoryEntry, snapshot_of
 from rita_demo.ui.session.session import Contributions, Session
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import build_columns, build_heading
+from rita_demo.ui.widgets.blocks import build_columns, build_fold, build_heading
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
 from rita_demo.ui.widgets.plotly_view import PlotlyView, clicked_integer, parse_int
 
-T = TypeVar("T")
 
-
-class MemoryTab:
+class MemoryTab(SelectionEvents):
     """The tab. Build it inside its ``gr.Tab``."""
 
     def __init__(self, context: AppContext, tab: gr.Tab) -> None:
@@ -46,25 +46,16 @@ class MemoryTab:
         add = self.context.panels.add
         build_heading(
             "What the memory holds",
-            f"The views of lowest entropy ({wording.term_html('confident view', 'confident views')}) of every picture "
-            f"enter the {wording.term_html('memory (cache)')} under the class they answer with, their "
-            f"{wording.term_html('pseudo-label')}. Running a picture again first removes its earlier views: nothing is "
-            "in the memory twice.",
+            f"The surest views ({wording.term_html('confident view', 'confident views')}) of every picture enter the "
+            f"{wording.term_html('memory (cache)')} under the class they answer with, their "
+            f"{wording.term_html('pseudo-label')}. Running a picture again replaces its earlier views.",
         )
-        self.moment = gr.Slider(
-            0,
-            1,
-            value=0,
-            step=1,
-            label="Moment",
-            visible=False,
-            elem_id="moment",
-            info="0 is the beginning; what the memory held then is shown below.",
+        moment = gr.Slider(
+            0, 1, value=0, step=1, label="Moment", visible=False, elem_id="moment", info="0 is the beginning."
         )
-        add(self.moment, memory_panels.slider, "memory")
+        self.moment = add(moment, memory_panels.slider, "memory")
         add(gr.HTML(elem_id="moment-title"), memory_panels.moment_heading, "memory")
-        self.cards = HtmlButtons(elem_id="contents")
-        add(self.cards, html.contents, "memory", "class")
+        self.cards = add(HtmlButtons(elem_id="contents"), html.contents, "memory", "class")
         with gr.Row(elem_id="memory-buttons"):
             self.undo_button = gr.Button("Undo", size="sm", elem_id="undo")
             self.clear_button = gr.Button("Empty the memory", size="sm", elem_id="empty-memory")
@@ -80,40 +71,28 @@ class MemoryTab:
             add(gr.HTML(elem_id="log"), html.log, "memory")
 
     def _build_effect(self) -> None:
-        add = self.context.panels.add
+        add, empty = self.context.panels.add, memory_panels.EMPTY_TEXT
         build_heading("What the memory changes")
         add(gr.HTML(elem_id="compared"), memory_panels.comparison, "memory")
         with gr.Row(elem_id="contribution-buttons"):
             self.contribute_button = gr.Button("What each stored view contributes", size="sm", elem_id="contribute")
             self.stop_contribute = gr.Button("Stop", size="sm", visible=False, elem_id="stop-contribute")
         add(gr.HTML(elem_id="contributions"), html.contributions, "memory")
-        left, right = build_columns(1, 1, min_width=300)
-        with left:
-            gr.HTML("<h3>What the memory adds per class, for the picture on screen</h3>")
-            self.distances = PlotlyView(
-                aria="d_cOT of every class with and without the memory",
-                height=380,
-                empty=memory_panels.EMPTY_TEXT,
-                elem_id="distances",
-            )
-        with right:
-            gr.HTML("<h3>How Procrustes turns the chosen class’s views</h3>")
-            self.plane = PlotlyView(
-                aria="The chosen class's stored views before and after Procrustes",
-                height=380,
-                narrow_height=340,
-                empty=memory_panels.EMPTY_TEXT,
-                elem_id="plane",
-            )
+        gr.HTML("<h3>What the memory adds per class, for the picture on screen</h3>")
+        aria = "Cost of every class in the memory, and with an empty one"
+        distances = PlotlyView(aria=aria, height=380, empty=empty, elem_id="distances")
+        self.distances = add(distances, memory_panels.distances, "memory", "class")
+        with build_fold("How are the chosen class’s views turned onto its prompts?", elem_id="plane-fold"):
+            aria = "The chosen class's stored views before and after Procrustes"
+            plane = PlotlyView(aria=aria, height=380, narrow_height=340, empty=empty, elem_id="plane")
+            self.plane = add(plane, memory_panels.plane_figure, "memory", "class")
             add(gr.HTML(elem_id="plane-words"), memory_panels.plane_text, "memory", "class")
-        add(self.distances, memory_panels.distances, "memory", "class")
-        add(self.plane, memory_panels.plane_figure, "memory", "class")
 
     def _build_bulk_add(self) -> None:
         build_heading(
             "Poisoning the memory",
-            "Views enter the memory under the class they answer with, right or wrong. Add pictures, or attacked ones, "
-            "and see what that changes for the picture on the first tab. Undo takes the pictures out again, one by one.",
+            "Views enter under the class they answer with, right or wrong. Add pictures, or attacked ones, and see what "
+            "that changes for the picture on the first tab. Undo takes them out again, one by one.",
         )
         with gr.Row(elem_id="fill"):
             self.bulk_upload = gr.UploadButton(
@@ -122,21 +101,20 @@ class MemoryTab:
             self.attack_first = gr.Checkbox(False, label="attack each first, as in the settings", elem_id="attack-each")
             self.attacked_samples_button = gr.Button("Add attacked samples", size="sm", elem_id="poison")
             self.stop_button = gr.Button("Stop", size="sm", visible=False, elem_id="stop-filling")
-        self.context.panels.add(gr.HTML(elem_id="lesson"), memory_panels.before_after, "memory")
+        empty = "<p class='empty'>What added pictures change appears here.</p>"
+        self.context.panels.add(gr.HTML(elem_id="lesson"), lambda s: s.memory.before_after_html or empty, "memory")
 
     # --- events
     def bind_events(self) -> None:
         """Connect the events, after the panels of all tabs are registered."""
         context, visitor = self.context, self.context.visitor
-        safe, changed = (
-            notice.handle_errors(context.error_banner),
-            context.outputs_of("memory", "class", "view", "side"),
-        )
+        safe = notice.handle_errors(context.error_banner)
+        changed = context.outputs_of("memory", "class", "view", "side")
         for event, handler, *more in (
             (self.moment.input, self.pick_moment, self.moment),
             (self.cards.click, self.click_item),
             (self.plane.click, self.click_slot),
-            (self.distances.click, self.click_class),
+            (self.distances.click, self.on_class),
             (self.undo_button.click, self.on_undo),
             (self.clear_button.click, self.on_clear),
             (self.remove_button.click, self.on_remove),
@@ -148,12 +126,10 @@ class MemoryTab:
         # first what is known, then what has to be decided again
         opened = context.bind_tab(self.tab)
         opened.then(safe(self.on_compare), visitor, context.outputs_of("memory"), **IMMEDIATE_EVENT)
-        leaving_out = StoppableJob(
-            context, self.stop_contribute, self.on_stopped_contribute, context.activity.track_job
-        )
-        own = [*changed, self.stop_contribute]
-        self.contribute_button.click(leaving_out.handler(self.contribute), [visitor], own, **LONG_EVENT)
-        job = StoppableJob(context, self.stop_button, self.on_stopped, context.activity.track_job).handler
+        stop, busy, stopped = self.stop_contribute, context.activity.track_job, context.done("Stopped.")
+        contribute = StoppableJob(context, stop, lambda _: stopped, busy).handler(self.contribute)
+        self.contribute_button.click(contribute, [visitor], [*changed, stop], **LONG_EVENT)
+        job = StoppableJob(context, self.stop_button, self.on_stopped, busy).handler
         outputs = context.outputs(self.stop_button)
         uploads = [visitor, self.bulk_upload, self.attack_first]
         self.bulk_upload.upload(job(self.add_uploads), uploads, outputs, **LONG_EVENT)
@@ -189,11 +165,6 @@ class MemoryTab:
             return {}
         slot = clicked_integer(event, len(entry.snapshot.items_by_class.get(k, ())))
         return {} if slot is None else self._select_item(session, entry, (k, slot))
-
-    def click_class(self, visitor: Any, event: gr.EventData) -> Updates:
-        session = self.context.sessions.get(visitor)
-        k = clicked_integer(event, len(session.run.class_prompts.names) if session.run else 0)
-        return {} if k is None else self._select(session, "class", k=k, atom=None)
 
     def _select_item(self, session: Session, entry: HistoryEntry, chosen: tuple[int, int]) -> Updates:
         run, item = session.run, entry.snapshot.item(*chosen)
@@ -248,10 +219,8 @@ class MemoryTab:
             made = (cache_file.to_json if kind == "json" else cache_file.pack)(entry.snapshot, about)
             self.export_count += 1
             file = download_value(f"memory.{kind}", made, self.export_count)
-        return {
-            self.export_buttons: file,
-            self.context.status: notice.done_html(f"Exported {wording.view_count(entry.snapshot.count)} as {kind}."),
-        }
+        said = f"Exported {wording.view_count(entry.snapshot.count)} as {kind}."
+        return {self.export_buttons: file, **self.context.done(said)}
 
     def on_import(self, visitor: Any, path: Any) -> Updates:
         session = self.context.sessions.get(visitor)
@@ -275,53 +244,37 @@ class MemoryTab:
             raise DemoError("The memory holds no view of other pictures to leave out.", "Run or add pictures first.")
         if run.settings.protocol == "off":
             raise DemoError("The memory is switched off in the settings.", "Switch it on, then run the picture again.")
-        steps = leave_one_out_steps(engine, run, snapshot.to_cache_state())
-        found = yield from self._show_steps(steps, snapshot.slots, begin)
-        by_item = {id(snapshot.item(one.k, one.slot)): one for one in found}
+        steps, places = Steps(leave_one_out_steps(engine, run, snapshot.to_cache_state())), snapshot.slots
+        for done in steps:
+            yield self.context.progress(f"Leaving views out: place {done} of {places}", done / places, begin)
+        by_item = {id(snapshot.item(one.k, one.slot)): one for one in steps.value}
         session.memory.contributions = Contributions(run, entry, snapshot, by_item)
         took = wording.format_seconds(time.perf_counter() - begin)
-        done = notice.done_html(f"{wording.view_count(snapshot.count)} left out, one at a time, in {took}.")
-        yield {self.context.status: done, **self.context.panels.redraw(session, "memory")}
-
-    def _show_steps(self, steps: Generator[int, None, T], count: int, begin: float) -> Generator[Updates, None, T]:
-        while True:
-            try:
-                done = next(steps)
-            except StopIteration as end:
-                return end.value
-            spent = time.perf_counter() - begin
-            yield {
-                self.context.status: notice.progress_html(
-                    f"Leaving views out: place {done} of {count}", done / count, spent
-                )
-            }
-
-    def on_stopped_contribute(self, session: Session) -> Updates:
-        return {self.context.status: notice.done_html("Stopped: nothing was changed.")}
+        done_text = f"{wording.view_count(snapshot.count)} left out, one at a time, in {took}."
+        yield self.context.done(done_text) | self.context.panels.redraw(session, "memory")
 
     def add_uploads(self, visitor: Any, paths: Any, attack: Any) -> Iterator[Updates]:
         session = self.context.sessions.get(visitor)
         found = bulk_add.uploaded_pictures(session, self.context.engine_of(session), paths, attack is True)
-        yield from self._add_pictures(session, *found)
-
-    def add_attacked_samples(self, visitor: Any) -> Iterator[Updates]:
-        session = self.context.sessions.get(visitor)
-        yield from self._add_pictures(session, bulk_add.attacked_samples(session, self.context.engine_of(session)))
-
-    def _add_pictures(self, session: Session, *found: Any) -> Iterator[Updates]:
         yield from bulk_add.add_steps(self.context, session, *found)
         yield self._select(session, "memory")
 
+    def add_attacked_samples(self, visitor: Any) -> Iterator[Updates]:
+        session = self.context.sessions.get(visitor)
+        found = bulk_add.attacked_samples(session, self.context.engine_of(session))
+        yield from bulk_add.add_steps(self.context, session, found)
+        yield self._select(session, "memory")
+
     def on_stopped(self, session: Session) -> Updates:
-        message = notice.done_html("Stopped. What was added until then stays; Undo takes it out.")
-        return {self.context.status: message, **self._select(session, "memory")}
+        message = self.context.done("Stopped. What was added until then stays; Undo takes it out.")
+        return message | self._select(session, "memory")
 
     def _replace_history(self, session: Session, history: History, message: str) -> Updates:
         with session.lock:
             session.history = history
         session.memory.before_after_html = ""
         updates = self._select(session, "memory", moment=None, item=None)
-        return {self.context.error_banner: "", self.context.status: notice.done_html(message), **updates}
+        return {self.context.error_banner: "", **self.context.done(message), **updates}
 
     def _select(self, session: Session, *topics: str, **changes: Any) -> Updates:
         session.select(**changes)

@@ -17,8 +17,7 @@ MAX_THUMBNAILS = 96
 class StreamState:
     """``recording`` is the stream on screen (this visitor's or a stored one) and ``trajectory`` what it measured;
     ``selected`` is the number of the selected picture, from 1 (None: always the newest). ``request`` is the stream that
-    this visitor started and can resume; ``running`` and ``pause_requested`` belong to it, ``stop_download`` to a
-    download. ``thumbnails``: picture -> data URI, "" for one that cannot be shown. Of the list of remembered views:
+    this visitor started and can resume; ``running`` and ``pause_requested`` belong to it. ``thumbnails``: picture -> data URI, "" for one that cannot be shown. Of the list of remembered views:
     ``search`` (words that a row must have), ``order`` and ``listed`` (which rows); ``other``: what the stream is compared
     with; ``outcome``: which pictures the gallery of right and wrong answers shows."""
 
@@ -28,7 +27,6 @@ class StreamState:
     request: Any = None
     running: bool = False
     pause_requested: bool = False
-    stop_download: bool = False
     thumbnails: dict[str, str] = field(default_factory=dict)
     search: str = ""
     order: str = "class"

@@ -38,27 +38,33 @@ def tab() -> ArenaTab:
     return build_tab(ArenaTab, named(TOWERS[0], spread=1.0), load=named)
 
 
-@pytest.fixture(scope="module")
-def run() -> Run:
-    return completed_run(named(TOWERS[0], spread=1.0))
-
-
-@pytest.fixture
-def visitor(tab: ArenaTab, run: Run) -> tuple[str, Session]:
-    name = tab.context.sessions.open(model=TOWERS[0])
+def new_visitor(tab: ArenaTab, model: str, run: Run) -> tuple[str, Session]:
+    name = tab.context.sessions.open(model=model)
     session = tab.context.sessions.get(name)
     session.show(run, sample="motorcycle")
     return name, session
 
 
-def fill(tab: ArenaTab, name: str) -> list[Any]:
-    return list(tab.fill(name, METHODS))
-
-
-def test_both_towers_stand_side_by_side(tab: ArenaTab, visitor: tuple[str, Session]) -> None:
-    name, session = visitor
+@pytest.fixture(scope="module")
+def filled(tab: ArenaTab) -> tuple[list[Any], Session]:
+    """What filling the arena gives, and the session of who did it."""
+    name, session = new_visitor(tab, TOWERS[0], completed_run(named(TOWERS[0], spread=1.0)))
     assert arena_html(session) == EMPTY
-    updates = fill(tab, name)
+    with pytest.raises(DemoError, match="no table to export"):
+        tab.on_export(name, Event({"kind": "csv"}))
+    return list(tab.fill(name, METHODS)), session
+
+
+@pytest.fixture
+def visitor(tab: ArenaTab, filled: tuple[list[Any], Session]) -> tuple[str, Session]:
+    """Another one, with the same table."""
+    name, session = new_visitor(tab, TOWERS[0], filled[1].run)
+    session.arena = filled[1].arena
+    return name, session
+
+
+def test_both_towers_stand_side_by_side(tab: ArenaTab, filled: tuple[list[Any], Session]) -> None:
+    updates, session = filled
     assert "is filled" in updates[-1][tab.context.status]
     html = arena_html(session)
     assert html.count("<table") == 2
@@ -76,8 +82,6 @@ def test_a_cell_opens_its_run_in_its_model(
     tab: ArenaTab, visitor: tuple[str, Session], tower: int, column: str
 ) -> None:
     name, session = visitor
-    fill(tab, name)
-    assert session.arena is not None
     cell = session.arena.towers[TOWERS[tower]].cells["mta", column]
     chosen = Event({"tower": TOWERS[tower], "method": "mta", "column": column})
     updates = list(tab.open_cell(name, chosen))
@@ -88,7 +92,7 @@ def test_a_cell_opens_its_run_in_its_model(
     assert opened.attacked.verdicts["mta"].margin == pytest.approx(cell.margin, abs=1e-6)
     assert opened.settings.attack == {"transfer": "adaptive"}.get(column, column)
     assert session.visible_tab == HOME_TAB
-    assert updates[0][tab.tabs]["selected"] == HOME_TAB
+    assert updates[1][tab.opener.tabs]["selected"] == HOME_TAB
     assert any(tab.show_model(opened.backbone).keys() <= update.keys() for update in updates)
     assert unattacked(opened.settings) == unattacked(session.arena.run.settings)
     assert "<button" in arena_html(session), "the table is still that of the picture on screen"
@@ -98,10 +102,6 @@ def test_the_table_is_saved_as_csv_and_json_and_in_the_zip_of_its_run(
     tab: ArenaTab, visitor: tuple[str, Session]
 ) -> None:
     name, session = visitor
-    with pytest.raises(DemoError, match="no table to export"):
-        tab.on_export(name, Event({"kind": "csv"}))
-    fill(tab, name)
-    assert session.arena is not None
     files = {kind: saved_file(tab.on_export(name, Event({"kind": kind}))[tab.export]) for kind in ("csv", "json")}
     read = json.loads(files["json"])
     rows = {(row["model"], row["defence"], row["attacker"]): row for row in read["rows"]}
@@ -130,34 +130,26 @@ def saved_file(value: str) -> bytes:
     return base64.b64decode(json.loads(value)["address"].rpartition(",")[2])
 
 
-def test_another_picture_has_its_own_table(tab: ArenaTab, visitor: tuple[str, Session], run: Run) -> None:
-    name, session = visitor
-    fill(tab, name)
-    session.show(replace(run, settings=run.settings.replace(budget=1)))
+@pytest.mark.parametrize(
+    "chosen",
+    [{}, {"tower": "fake"}, {"tower": TOWERS[0], "method": ["mta"], "column": "pgd"}, {"tower": [], "method": 1}],
+)
+def test_an_event_that_names_no_cell_or_one_of_another_picture_is_refused(
+    visitor: tuple[str, Session], chosen: dict[str, Any]
+) -> None:
+    _, session = visitor
+    with pytest.raises(DemoError, match="no such answer"):
+        cell_request(session, chosen)
+    session.show(replace(session.run, settings=session.run.settings.replace(budget=1)))
     assert arena_html(session) == EMPTY
     with pytest.raises(DemoError, match="no such answer"):
         cell_request(session, {"tower": TOWERS[0], "method": "mta", "column": "pgd"})
 
 
-@pytest.mark.parametrize(
-    "chosen",
-    [{}, {"tower": "fake"}, {"tower": TOWERS[0], "method": ["mta"], "column": "pgd"}, {"tower": [], "method": 1}],
-)
-def test_an_event_that_names_no_cell_is_refused(
-    tab: ArenaTab, visitor: tuple[str, Session], chosen: dict[str, Any]
-) -> None:
-    name, session = visitor
-    fill(tab, name)
-    with pytest.raises(DemoError, match="no such answer"):
-        cell_request(session, chosen)
-
-
 def test_a_model_without_a_second_tower_stands_alone() -> None:
     alone = build_tab(ArenaTab, FakeEngine())
-    name = alone.context.sessions.open(model="fake")
-    session = alone.context.sessions.get(name)
-    session.show(completed_run(FakeEngine()))
-    fill(alone, name)
+    name, session = new_visitor(alone, "fake", completed_run(FakeEngine()))
+    list(alone.fill(name, METHODS))
     html = arena_html(session)
     assert html.count("<table") == 1
     assert "Training against attacks" not in html

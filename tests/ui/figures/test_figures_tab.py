@@ -1,18 +1,15 @@
 """The tab of the paper's figures on the fake engine: gathering, placing, selecting, measuring, filtering."""
 
-from __future__ import annotations
-
-import json
 import re
 from dataclasses import replace
 from typing import Any
 
-import gradio as gr
 import numpy as np
 import pytest
 
-from rita_demo.analysis import UmapProcess
+from rita_demo import analysis
 from rita_demo.data.samples import SAMPLES
+from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.pipeline import run as run_module
@@ -20,23 +17,18 @@ from rita_demo.records import MeasuredCell, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.records.measurement import AblationPoint
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.figures import feature_cloud, measurements, method_overview, theorem
+from rita_demo.ui.figures import feature_cloud, measurements, run_figures
 from rita_demo.ui.figures import jobs as figures_jobs
 from rita_demo.ui.figures.tab import FiguresTab
-from rita_demo.ui.figures.theorem import shown_classes
-from rita_demo.ui.framework.context import AppContext, ModelPool
-from rita_demo.ui.framework.notice import ErrorBanner
-from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.session.figures_state import selected_class
-from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.session import HOME_TAB
-from rita_demo.ui.session.store import Sessions
 from tests.plots.clouds import make_cloud
-from tests.ui.conftest import open_tab
+from tests.ui.conftest import build_tab, open_tab
 from tests.ui.fake_engine import FakeEngine
+from tests.ui.memory_client import Event
 
 
-class InstantUmap(UmapProcess):
+class InstantUmap(analysis.UmapProcess):
     """Places at once, in this process: a person's patience is tested elsewhere."""
 
     def warm_up(self) -> None:
@@ -53,44 +45,32 @@ class FiguresClient:
         self.tab, self.context = tab, tab.context
         self.name = self.context.sessions.open(model="fake")
         self.session = self.context.sessions.get(self.name)
+        names, picture = ("motorbike", "crab", "woven", "lined"), SAMPLES["motorcycle"].load()
         engine = self.context.engine_of(self.session)
-        names = ("motorbike", "crab", "woven", "lined")
-        picture = SAMPLES["motorcycle"].load()
         self.session.show(run_module.run_picture(engine, picture, names, RECOMMENDED, label=0))
         self.opened = open_tab(self.tab, self.name)
 
-    def collected(self) -> FiguresClient:
+    def collected(self) -> None:
         one = feature_cloud.placed_cloud(make_cloud(), FakeEngine().kl_to_one_hot)
-        state = feature_cloud.with_separability(one)
-        self.session.figures = replace(self.session.figures, placed_cloud=state)
-        return self
+        one = replace(one, separability=analysis.separabilities(one.cloud))
+        self.session.figures = replace(self.session.figures, placed_cloud=one)
 
     def points(self) -> Any:
         return self.session.figures.placed_cloud.points
 
 
-def event(**data: Any) -> Any:
-    return gr.EventData(None, data)
+def event(**data: Any) -> Event:
+    return Event(data)
 
 
-def mark(i: int) -> Any:
+def mark(i: int) -> Event:
     return event(curve=0, index=0, x=0, y=0, data=[i, "words"])
-
-
-def run_and_show(session: Any, request: RunRequest) -> Any:
-    """What the first tab does with a request, without its panels."""
-    steps = request.steps(FakeEngine(spread=0.2), None)
-    yield from ({} for _ in steps)
-    session.show(steps.value)
 
 
 @pytest.fixture(scope="module")
 def tab() -> FiguresTab:
-    engine = FakeEngine(spread=0.2)
-    with gr.Blocks(), gr.Tabs() as tabs, gr.Tab("Figures", id="figures") as holder:
-        context = AppContext(ModelPool(engine), Sessions(), PanelRegistry(), ErrorBanner(), gr.HTML(), gr.State(""))
-        built = FiguresTab(context, DataFolders(), run_and_show, lambda _: iter(()), tabs, InstantUmap())
-        built.bind_events(holder)
+    built = build_tab(FiguresTab, FakeEngine(spread=0.2))
+    built.jobs.worker = InstantUmap()
     return built
 
 
@@ -102,28 +82,29 @@ def client(tab: FiguresTab, tmp_path, monkeypatch) -> FiguresClient:
     return FiguresClient(tab)
 
 
-def last(job: Any) -> dict:
-    *_, end = list(job)
-    return end
-
-
-def test_pictures_are_collected_and_shown_with_pca_then_umap(client: FiguresClient) -> None:
+def test_pictures_are_collected_shown_with_pca_then_umap_and_one_opens_in_all_tabs(client: FiguresClient) -> None:
     jobs, parts = client.tab.jobs, client.tab.parts
     updates = list(jobs.collect(client.name, figures_jobs.TEXTURES_SOURCE, 3, 2, "pgd", 4, 16))
     assert "picture 1 of 6" in updates[0][client.context.status]
-    one = client.session.figures.placed_cloud
-    assert len(one.cloud.ids) == 6
+    cloud = client.session.figures.placed_cloud.cloud
+    assert len(cloud.ids) == 6
     first, end = updates[-2:]
     assert first[parts["cloud"]].layout.annotations[2].text.startswith("PCA")
-    assert "Measuring" in first[client.tab.parts["cloud"]].layout.meta["alt"] or one is not None
     assert "silhouette" in str(end)
-    assert one.cloud.title in first[parts["cloud"]].layout.meta["caption"]  # below a saved figure
-    placed = last(jobs.run_umap_for_new(client.name, 7))
+    assert cloud.title in first[parts["cloud"]].layout.meta["caption"]  # below a saved figure
+    *_, placed = jobs.run_umap_for_new(client.name, 7)
     figure = placed[parts["cloud"]]
     assert figure.layout.annotations[2].text.startswith("UMAP, 7 neighbours")
     assert set(figure.data[0].y) == {7.0}
     assert parts["cloud"] in client.tab.pick_projection(client.name, "PCA")
     assert feature_cloud.projection_shown(client.session) == "PCA"
+    assert list(client.tab.open_picture(client.name, event(picture=99))) == []
+    updates = list(client.tab.open_picture(client.name, event(picture=4)))
+    assert any(client.tab.opener.tabs in update for update in updates)
+    run = client.session.run
+    assert run.class_prompts.names == cloud.class_prompts.names
+    assert run.label == cloud.label[4]
+    assert np.allclose(run.attacked.encoded_views.features[0], cloud.attacked[4], atol=1e-6), "attacked again alike"
 
 
 def test_a_failed_collection_keeps_the_previous_cloud(client: FiguresClient) -> None:
@@ -180,32 +161,14 @@ def test_hover_and_lasso_show_thumbnail_and_counts(client: FiguresClient) -> Non
     assert 'data-picture="0"' in said
 
 
-def test_a_lassoed_picture_is_attacked_again_and_opens_in_all_tabs(client: FiguresClient) -> None:
-    jobs = client.tab.jobs
-    list(jobs.collect(client.name, figures_jobs.TEXTURES_SOURCE, 3, 2, "pgd", 4, 16))
-    cloud = client.session.figures.placed_cloud.cloud
-    updates = list(client.tab.open_picture(client.name, event(picture=4)))
-    assert any(client.tab.tabs in update for update in updates)
-    run = client.session.run
-    assert run.class_prompts.names == cloud.class_prompts.names
-    assert run.label == cloud.label[4]
-    assert np.allclose(run.attacked.encoded_views.features[0], cloud.attacked[4], atol=1e-6)
-    assert list(client.tab.open_picture(client.name, event(picture=99))) == []
-
-
 def test_a_stored_stream_has_no_use_for_the_controls_of_the_attack(client: FiguresClient) -> None:
     for source, live in ((figures_jobs.TEXTURES_SOURCE, True), ("dataset:dtd", True), ("run/cells/x", False)):
         assert {update["interactive"] for update in client.tab.pick_source(source).values()} == {live}
 
 
-def test_one_picture_per_class_is_no_finding(client: FiguresClient) -> None:
-    list(client.tab.jobs.collect(client.name, figures_jobs.TEXTURES_SOURCE, 4, 1, "pgd", 4, 16))
-    assert "Cannot be measured: one picture per class" in feature_cloud.separability_table(client.session)
-
-
 def test_the_overview_shows_the_run_on_screen(client: FiguresClient) -> None:
     client.context.crop_views(client.session, "attacked")
-    figure = method_overview.draw_overview(client.session)
+    figure = run_figures.draw_overview(client.session)
     run = client.session.run
     best = run.class_prompts.names[run.attacked.trace.verdict.label]
     assert best in figure.meta["alt"]
@@ -220,7 +183,7 @@ def test_the_overview_shows_the_run_on_screen(client: FiguresClient) -> None:
 def test_forged_events_change_nothing(client: FiguresClient, bad: dict) -> None:
     client.collected()
     before = (client.session.figures, client.session.selection)
-    handlers = ("on_point", "on_hover", "on_chip", "on_class", "on_bounds_class")
+    handlers = ("on_point", "on_hover", "on_chip", "on_cloud_class", "on_class")
     for handler in handlers:
         getattr(client.tab, handler)(client.name, event(**bad))
     client.tab.pick_projection(client.name, bad)
@@ -234,31 +197,34 @@ def test_the_separability_text_matches_the_numbers(client: FiguresClient) -> Non
     assert "come apart again:" in feature_cloud.separability_text(rows)
     assert "do not come apart" in feature_cloud.separability_text((rows[0], rows[3], rows[2], rows[1]))
     table = feature_cloud.separability_table(client.session)
-    assert f"{rows[3].silhouette:.3f}" in table
-    assert "of the 4 nearest points" in table  # 5 pictures per class
-    assert "100 % can be reached" in table
+    for said in (
+        f"{rows[3].silhouette:.3f}",
+        "of the 4 nearest points",
+        "100 % can be reached",
+    ):  # 5 pictures per class
+        assert said in table
+    list(client.tab.jobs.collect(client.name, figures_jobs.TEXTURES_SOURCE, 4, 1, "pgd", 4, 16))
+    assert "Cannot be measured: one picture per class" in feature_cloud.separability_table(client.session)
 
 
-def test_theorem_1_is_drawn_when_the_tab_opens_and_classes_can_be_selected(client: FiguresClient) -> None:
+def test_theorem_1_is_drawn_in_numbers_when_the_tab_opens_and_classes_can_be_selected(client: FiguresClient) -> None:
     figure = client.opened[client.tab.parts["brackets"]]
     assert {t.name for t in figure.data} >= {"clean exact", "attacked used", "attacked bracket"}
-    client.tab.on_bounds_class(client.name, event(curve=0, index=0, data=[1, "x"]))
-    assert client.session.selection.k == 1
-
-
-def test_theorem_1_reports_the_width_of_its_bounds_on_both_sides(client: FiguresClient) -> None:
-    said = theorem.theorem_text(client.session)
+    said = run_figures.theorem_text(client.session)
     for b in client.session.figures.theorem_bounds[1].values():
         widths = sorted(float(b.upper[k] - b.lower[k]) for k in range(len(b.lower)))
         middle = (widths[1] + widths[2]) / 2  # of four classes
         assert f"{middle:.4f} wide in the median class and {widths[-1]:.4f} in the widest" in said
+    client.tab.on_class(client.name, mark(1))
+    assert client.session.selection.k == 1
 
 
 def test_theorem_1_updates_when_a_run_finishes_while_the_tab_is_visible(client: FiguresClient, failed_run: Run) -> None:
     brackets = client.tab.parts["brackets"]
     client.session.show(failed_run)
     drawn = client.context.panels.redraw(client.session, "run")[brackets]
-    assert [int(k) for k, _ in drawn.data[-1].customdata] == shown_classes(failed_run, client.session.selection.k)
+    shown = run_figures.shown_classes(failed_run, client.session.selection.k)
+    assert [int(k) for k, _ in drawn.data[-1].customdata] == shown
     assert client.session.figures.theorem_bounds[0] is failed_run
     open_tab(client.tab, client.name, HOME_TAB)
     client.session.show(newer := replace(failed_run))
@@ -293,30 +259,30 @@ def test_the_paper_table_is_filtered_and_marks_misprints(client: FiguresClient) 
         return client.tab.on_filter(client.name, *values)[client.tab.parts["printed"]]
 
     one = table("main", "DTD", "RITA", "PGD", "ViT-B/32")
-    assert one.count("<tr><td>") == 1
+    assert one.count("<tr><th scope='row'>RITA</th>") == 1
     assert "1 printed cells, 0 of them" in one
     assert "⚠" in table("RN50", "Avg", "R-TPT", "PGD", "RN50")
     assert "No printed cell" in table("components", "DTD", "all", "all", "all")
     assert table("<script>", None, 3, [], {}) == table("all", "all", "all", "all", "all")
-    one = table("main", "DTD", "RITA", "PGD", "ViT-B/32")
-    again = open_tab(client.tab, client.name)[client.tab.parts["printed"]]
-    assert again == one  # the filters stay when the tab is opened again
+    assert table("main", "DTD", "RITA", "PGD", "ViT-B/32") == one
+    assert open_tab(client.tab, client.name)[client.tab.parts["printed"]] == one  # the filters stay
+
+
+def point(backbone: str, accuracy: float, attack: str = "cw_l2", **changes: Any) -> AblationPoint:
+    asked = RECOMMENDED.replace(attack=attack, protocol="stream", **changes)
+    settings = canonical_settings("rita", asked, frozenset())
+    steps, interval = 0 if attack == "none" else 50, (1.0, 99.0)
+    cell = MeasuredCell(
+        "dtd", backbone, "rita", attack, 0, steps, "stream", "test", accuracy, 47, *interval, "0", f"{accuracy}"
+    )
+    matter = {n: v for n, v in settings.as_dict().items() if not n.endswith("_seed")}
+    return AblationPoint(cell, matter)
 
 
 def test_measured_cells_of_the_same_backbone_come_first_beside_the_paper(
     client: FiguresClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measurements.shipped_results, "files", tuple)  # what came with this copy stands beside as well
-
-    def point(backbone: str, accuracy: float, **knobs: Any) -> AblationPoint:
-        asked = RECOMMENDED.replace(attack="cw_l2", protocol="stream", **knobs)
-        settings = canonical_settings("rita", asked, frozenset())
-        cell = MeasuredCell(
-            "dtd", backbone, "rita", "cw_l2", 0, 50, "stream", "test", accuracy, 47, 1.0, 99.0, "0", f"{accuracy}"
-        )
-        matter = {n: v for n, v in settings.as_dict().items() if not n.endswith("_seed")}
-        return AblationPoint(cell, matter)
-
     found = (
         point("embedded", 11.0, slots=5),
         point("embedded", 12.0),
@@ -327,56 +293,23 @@ def test_measured_cells_of_the_same_backbone_come_first_beside_the_paper(
     table = client.tab.on_filter(client.name, "attack type", "DTD", "RITA", "CW", "ViT-B/16")
     here = table[client.tab.parts["printed"]].partition("<tbody>")[2]
     assert [float(one) for one in re.findall(r"<div><b>([\d.]+) %", here)] == [13.0, 12.0, 11.0]
-    assert "and 1 more" in here
-    for said in (
-        "same backbone: ViT-B-16-quickgelu:openai",
-        "transported_mass=0.75",
-        "another backbone: embedded",
-        "recommended settings",
-        "slots=5",
-        "no limit on strength",
-    ):
+    settings = ("transported_mass=0.75", "recommended settings", "slots=5")
+    backbones = ("same backbone: ViT-B-16-quickgelu:openai", "another backbone: embedded")
+    for said in ("and 1 more", *backbones, *settings, "no limit on strength"):
         assert said in here
 
 
-def test_the_paper_table_shows_a_newly_opened_run(client: FiguresClient, tmp_path) -> None:
-    columns = {
-        "dataset": "dtd",
-        "backbone": "mine",
-        "method": "rita",
-        "attack": "none",
-        "budget": 0,
-        "steps": 0,
-        "protocol": "stream",
-        "split": "test",
-        "settings": "x",
-    }
-    header = {
-        "columns": columns,
-        "pool": "p",
-        "seed": 0,
-        "knobs": {"attack": "none"},
-        "special": {},
-        "threat_model": {"sentences": [], "side": 224},
-        "pictures": 4,
-        "available": 4,
-        "classes": 47,
-        "classes_present": 47,
-        "names": [],
-        "weights": "w",
-    }
-    folder = tmp_path / "runs/measured/cells/one"
-    folder.mkdir(parents=True)
-    (folder / "header.json").write_text(json.dumps(header))
-    row = {"right": True, "already_wrong": None, "seconds": {"views": 0.2, "method": 0.1}}
-    rows = [json.dumps(row | {"picture": f"{number}.png"}) + "\n" for number in range(5)]
-    (folder / "rows.jsonl").write_text("".join(rows[:4]))
+def test_the_paper_table_shows_a_newly_opened_run_and_what_it_measured_meanwhile(
+    client: FiguresClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = [point("mine", 61.0, attack="none")]
+    monkeypatch.setattr(evaluation_page, "run_names", lambda _: ("measured",))
+    monkeypatch.setattr(evaluation_page, "measured_points", lambda _, run: tuple(measured) if run else ())
     client.tab.on_filter(client.name, "main", "DTD", "RITA", "none", "ViT-B/32")
     parts = client.tab.parts
     before = open_tab(client.tab, client.name)
     assert ("measured", "measured") in before[parts["run"]]["choices"]
-    assert "n = 4" not in before[parts["printed"]]
-    assert "n = 4" in client.tab.pick_run(client.name, "measured")[parts["printed"]]
-    with (folder / "rows.jsonl").open("a") as file:
-        file.write(rows[4])
-    assert "n = 5" in open_tab(client.tab, client.name)[parts["printed"]]  # the run went on meanwhile
+    assert "61.0 %" not in before[parts["printed"]]
+    assert "61.0 %" in client.tab.pick_run(client.name, "measured")[parts["printed"]]
+    measured.append(point("mine", 62.0, attack="none", slots=5))
+    assert "62.0 %" in open_tab(client.tab, client.name)[parts["printed"]]

@@ -24,23 +24,15 @@ def test_paper_settings_apply_as_far_as_the_features_allow() -> None:
     assert not rerun.settings_needing_rerun(settings, RECOMMENDED)
 
 
-def test_a_pinned_state_is_shown_beside_the_current_one(engine, session) -> None:
+def test_a_pinned_state_stands_beside_the_current_one_and_survives_a_picture_of_other_classes(engine, session) -> None:
     comparisons.pin(session)
     what_if.change(engine, session, settings=session.run.settings.replace(cache_weight=2.0))
     table = comparisons.pinned_table(session)
-    old, new = (s.attacked.verdicts["rita"].margin for s in (session.run, session.displayed_run))
-    assert f"margin {old:.4f}" in table
-    assert f"margin {new:.4f}" in table
+    for run in (session.run, session.displayed_run):
+        assert f"margin {run.attacked.verdicts['rita'].margin:.4f}" in table
     comparisons.pin(session)
-    assert "Weight of the memory α 2" in session.inside.pinned.title
-    said = comparisons.pinned_sentence(session)
-    assert "Weight of the memory α 2" in said
-    assert f"margin {new:.4f}" in said
-
-
-def test_a_pinned_state_survives_a_new_picture_and_names_another_vocabulary(session) -> None:
-    comparisons.pin(session)
-    other = completed_run(FakeEngine(), attack="none", label=1)
-    session.show(other)
-    assert session.inside.pinned is not None
-    assert "motorbike" in comparisons.pinned_table(session)
+    margin = session.displayed_run.attacked.verdicts["rita"].margin
+    for said in ("Weight of the memory α 2", f"margin {margin:.4f}"):
+        assert said in comparisons.pinned_sentence(session)
+    session.show(completed_run(FakeEngine(), attack="none", label=1))
+    assert "motorbike, attacked at 4/255; Weight of the memory α 2" in comparisons.pinned_table(session)

@@ -9,34 +9,19 @@ from tests.ui.http_client import HttpClient, serve_fake_page
 
 pytestmark = pytest.mark.slow
 
-FIGURES = (
-    "in-entropies-clean",
-    "in-cost-clean",
-    "in-plan-attacked",
-    "in-mass-attacked",
-    "in-prompts",
-    "in-costs",
-    "in-before-after",
-    "in-all-views-clean",
-    "in-all-prompts-attacked",
-    "in-entropy-change",
-)
 NAN = float("nan")
+MARK = {"curve": 0, "index": 99}  # its index is no view's
 FORGED: tuple[Any, ...] = (
     None,
     "abc",
-    [],
+    [0, 0],
     {},
     NAN,
-    {"curve": 0},
-    {"curve": 0, "index": 0},
-    {"curve": 0, "index": 0, "data": [10**30, -1]},
-    {"curve": 0, "index": 0, "data": ["0", "1"]},
-    {"curve": 0, "index": 0, "data": [NAN, NAN]},
-    {"curve": 0, "index": 0, "data": [[0], {}]},
+    MARK,
+    *(MARK | {"data": data} for data in ([10**30, -1], ["0", "1"], [NAN, NAN], [[0], {}], [1.5, 0.5], [None, True])),
     {"curve": -1, "index": "x", "data": "abc"},
-    {"curve": 0, "index": 0, "data": [1.5, 0.5]},
-    {"curve": 0, "index": 0, "data": [None, True]},
+    *({"index": index} for index in (-1, 64, "3", NAN, [1])),
+    *({"k": k, "slot": slot} for k, slot in ((0, 0), ("0", 0), (NAN, NAN), (None, 0))),
 )
 
 
@@ -49,46 +34,38 @@ def inside_client() -> Iterator[HttpClient]:
         yield visitor
 
 
-def assert_no_error(answer: str) -> bool:
-    """No traceback, no failed call, no generic error message."""
-    bad = ("Traceback", "Something went wrong", '"success":false', '"success": false')
-    return bool(answer) and not any(text in answer for text in bad)
+def assert_harmless(answer: str, *unwanted: str) -> None:
+    """No traceback, no generic error message."""
+    for text in ("Traceback", "Something went wrong", *unwanted):
+        assert text not in answer, answer[:500]
 
 
-@pytest.mark.parametrize("element", FIGURES)
-def test_a_forged_figure_click_does_nothing_and_the_next_click_works(inside_client: HttpClient, element: str) -> None:
-    for data in FORGED:
-        answer = inside_client.press(element, data=data)
-        assert assert_no_error(answer), (data, answer[:500])
-        assert "rita-views" not in answer, "nothing was chosen"
-    answer = inside_client.press("in-costs", data={"curve": 0, "index": 0, "data": [1]})
-    assert "class_costs" in answer
-
-
-@pytest.mark.parametrize("element", ["in-views-clean", "in-views-attacked"])
 @pytest.mark.parametrize(
-    "data", [{"data": [-1]}, {"data": [64]}, {"data": ["3"]}, {"data": [NAN]}, {"data": [[1]]}, {"data": []}, None]
+    "element",
+    [
+        "entropies-clean",
+        "plan-attacked",
+        "mass-attacked",
+        "prompts",
+        "costs",
+        "all-views-clean",
+        "views-clean",
+        "items",
+    ],
 )
-def test_a_forged_view_does_nothing(inside_client: HttpClient, element: str, data: Any) -> None:
-    answer = inside_client.press(element, data=data)
-    assert assert_no_error(answer)
-    assert "view_entropies" not in answer
-    assert "view_entropies" in inside_client.press(element, data={"data": [3]})
-
-
-@pytest.mark.parametrize("data", [{"k": 0, "slot": 0}, {"k": "0"}, {"k": NAN, "slot": NAN}, {"slot": 0}, [0, 0], None])
-def test_a_missing_cached_view_does_nothing(inside_client: HttpClient, data: Any) -> None:
-    assert assert_no_error(inside_client.press("in-items", data=data))
+def test_a_forged_click_does_nothing_and_the_next_click_works(inside_client: HttpClient, element: str) -> None:
+    for data in FORGED:
+        assert_harmless(inside_client.press(f"in-{element}", data=data), "rita-views", '"success":false')
     assert "No stored view is chosen" in inside_client.press("whatif-item")
+    assert "class_costs" in inside_client.press("in-costs", data=MARK | {"data": [1]})
+    assert "rita-views" in inside_client.press("in-views-attacked", data={"index": 3, "data": [3]})
 
 
 @pytest.mark.parametrize("setting", ["entropy_weight", "slots", "order", "tuning_steps"])
 def test_a_forged_setting_changes_nothing_and_the_next_one_works(inside_client: HttpClient, setting: str) -> None:
     for value in ("abc", None, NAN, [1, 2], True, {"x": 1}):
         answer = inside_client.press(f"whatif-{setting}", "input", **{f"whatif_{setting}": value})
-        assert "Traceback" not in answer
-        assert "Something went wrong" not in answer
-        assert "What if:" not in answer, value
+        assert_harmless(answer, "What if:")
     assert "What if:" in inside_client.press("whatif-cache_weight", "input", whatif_cache_weight=0.7)
     assert "the run as it was made" in inside_client.press("whatif-back")
 
@@ -97,7 +74,4 @@ def test_a_forged_setting_changes_nothing_and_the_next_one_works(inside_client: 
 def test_a_forged_name_in_a_menu_does_nothing(inside_client: HttpClient, menu: str) -> None:
     for name in ("<script>", ["crab"], None, 7, {"x": 1}):
         answer = inside_client.press(menu, "input", **{menu.replace("-", "_"): name})
-        assert "Traceback" not in answer
-        assert "Something went wrong" not in answer
-        assert "<script>" not in answer
-        assert "class_costs" not in answer
+        assert_harmless(answer, "<script>", "class_costs")

@@ -2,7 +2,6 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,14 @@ from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import run as run_module
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.inside import cache_used, sections, what_if
-from rita_demo.ui.inside.cache_used import class_cards as inside_items
 from rita_demo.ui.inside.sections import NO_PROMPT, SECTIONS, prompt_names
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.memory import html
 from rita_demo.ui.panels import selection_details
-from rita_demo.ui.session.session import HOME_TAB, Selection
+from rita_demo.ui.session.session import HOME_TAB, Selection, Session
 from tests.ui.conftest import NAMES, both_updates, make_inside_tab, open_tab
 from tests.ui.fake_engine import FakeEngine
+from tests.ui.memory_client import Event
 
 
 @pytest.fixture(scope="module")
@@ -28,41 +27,34 @@ def tab() -> InsideTab:
 
 
 @pytest.fixture
-def visitor(tab: InsideTab, example_run) -> str:
-    name = tab.context.sessions.open()
-    tab.context.sessions.get(name).show(example_run)
-    return name
+def visitor(tab: InsideTab) -> str:
+    return tab.context.sessions.open()
 
 
-def click(*data: Any) -> SimpleNamespace:
-    return SimpleNamespace(_data={"curve": 0, "index": 0, "data": list(data)})
-
-
-def test_nothing_is_drawn_while_another_tab_is_visible(tab: InsideTab, visitor: str) -> None:
+@pytest.fixture
+def session(tab: InsideTab, visitor: str, example_run) -> Session:
+    """The visitor's, with the tab open."""
     session = tab.context.sessions.get(visitor)
-    assert tab.parts["costs"] not in tab.context.panels.redraw(session, "run")
-    opened = open_tab(tab, visitor)
-    assert opened[tab.parts["costs"]].layout.meta["kind"] == "class_costs"
-    assert set(session.crops) == {"clean", "attacked"}
-    open_tab(tab, visitor, HOME_TAB)
-    assert tab.parts["costs"] not in tab.context.panels.redraw(session, "run")
+    session.show(example_run)
+    open_tab(tab, visitor)
+    return session
+
+
+def click(*data: Any) -> Event:
+    return Event({"curve": 0, "index": 0, "data": list(data)})
 
 
 def test_every_figure_of_the_tab_is_drawn_for_an_attacked_and_a_defended_picture(
-    tab: InsideTab, visitor: str, defend_only_run
+    tab, visitor, session, defend_only_run
 ) -> None:
-    session = tab.context.sessions.get(visitor)
     session.inside.open_folds = frozenset(section.fold for section in SECTIONS)
     for shown in (session.run, defend_only_run):
         session.show(shown)
-        drawn = open_tab(tab, visitor)
-        figures = [v for v in drawn.values() if hasattr(v, "layout")]
+        figures = [v for v in open_tab(tab, visitor).values() if hasattr(v, "layout")]
         assert len(figures) >= 13
 
 
-def test_a_cell_selects_its_view_and_prompt_in_every_tab(tab: InsideTab, visitor: str) -> None:
-    open_tab(tab, visitor)
-    session = tab.context.sessions.get(visitor)
+def test_a_cell_selects_its_view_and_prompt_in_every_tab(tab, visitor, session) -> None:
     first = tab.on_cell(visitor, click(7, 2, 0.5, 1.0))
     assert {c.elem_id for c in first} == {"in-plan-attacked", "in-cell"}, "what is waited for"
     updates = both_updates(tab.two_stage, session, first)
@@ -79,77 +71,64 @@ def test_a_cell_selects_its_view_and_prompt_in_every_tab(tab: InsideTab, visitor
     assert tab.context.panels.open_tab(session, HOME_TAB) == {}, "once"
 
 
-def test_a_changed_setting_updates_costs_plan_and_verdict_first(tab: InsideTab, visitor: str) -> None:
-    open_tab(tab, visitor)
-    session = tab.context.sessions.get(visitor)
-    first = tab.what_if_events.on_setting("cache_weight")(visitor, 1.5)
-    named = {c.elem_id for c in first}
-    assert named == {"notice", "whatif-banner", "in-costs", "in-plan-attacked", "in-cell"}
+def test_a_changed_setting_updates_costs_plan_and_verdict_first(tab, visitor, session) -> None:
+    first = {c.elem_id for c in tab.on_setting("cache_weight")(visitor, 1.5)}
+    assert first == {"notice", "whatif-banner", "in-costs", "in-plan-attacked", "in-cell"}
     assert session.inside.what_if.settings.cache_weight == 1.5
-    again = both_updates(tab.two_stage, session, tab.what_if_events.on_back(visitor))
+    again = both_updates(tab.two_stage, session, tab.on_back(visitor))
     assert again[tab.parts["settings"]["slots"]]["value"] == 3
     assert session.inside.what_if.run is None
 
 
-def test_concurrent_setting_changes_all_apply(tab: InsideTab, visitor: str) -> None:
-    open_tab(tab, visitor)
-    session = tab.context.sessions.get(visitor)
+def test_concurrent_setting_changes_all_apply(tab, visitor, session) -> None:
     moved = {"cache_weight": 1.0, "transported_mass": 0.8, "max_entropy": 0.6}
     for _ in range(10):
-        tab.what_if_events.on_back(visitor)
+        tab.on_back(visitor)
         with ThreadPoolExecutor(len(moved)) as hands:
             for name, value in moved.items():
-                hands.submit(tab.what_if_events.on_setting(name), visitor, value)
+                hands.submit(tab.on_setting(name), visitor, value)
         assert {name: getattr(session.inside.what_if.settings, name) for name in moved} == moved
 
 
-def test_a_cached_view_is_selected_in_the_memory_tab_too(tab: InsideTab, engine) -> None:
+def test_a_cached_view_is_selected_in_the_memory_tab_too(tab, visitor, session, engine) -> None:
     """Two pictures; the second is decided from what the first left."""
-    name = tab.context.sessions.open()
-    session = tab.context.sessions.get(name)
     many = RECOMMENDED.replace(views_per_image=0, max_entropy=1.0)
     for sample in ("motorcycle", "coffee"):
         picture = SAMPLES[sample].load()
         cache = session.history.cache_before(picture.key)
-        shown = run_module.run_picture(engine, picture, NAMES, many, label=0, cache=cache)
-        session.show(shown)
-        open_tab(tab, name)
-        session.add_to_history(shown, sample)
-    assert len(session.history.entries) == 3
+        session.show(run_module.run_picture(engine, picture, NAMES, many, label=0, cache=cache))
+        open_tab(tab, visitor)
+        session.add_to_history(session.run, sample)
     k = int(session.run.cache_before.count.argmax())
-    tab.pick_class(name, NAMES[k])
-    assert inside_items(session).count("<button") == session.run.cache_before.count[k]
-    first = tab.on_item(name, SimpleNamespace(_data={"k": k, "slot": 1}))
-    updates = both_updates(tab.two_stage, session, first)
+    tab.pick_class(visitor, NAMES[k])
+    assert cache_used.class_cards(session).count("<button") == session.run.cache_before.count[k]
+    first = tab.on_item(visitor, Event({"k": k, "slot": 1}))
+    assert any(c.elem_id == "in-items" for c in both_updates(tab.two_stage, session, first))
     assert cache_used.selected_slot(session) == (k, 1)
     item = session.selected_entry.snapshot.item(*session.selection.item)
     assert np.array_equal(item.feature, session.run.cache_before.features[k, 1])
-    assert any(c.elem_id == "in-items" for c in updates)
-    redrawn = {c.elem_id: value for c, value in open_tab(tab, name, "memory").items()}
+    redrawn = {c.elem_id: value for c, value in open_tab(tab, visitor, "memory").items()}
     assert redrawn["item-detail"] == html.detail(session)
-    tab.what_if_events.deciding_again(what_if.toggle_cache_item)(name)
+    tab.on_toggle("item")(visitor)
     assert f"without slot 1 of the memory of {NAMES[k]}" in what_if.banner(session)
-    assert "left out" in inside_items(session)
+    assert "left out" in cache_used.class_cards(session)
     seen = session.displayed_run.attacked.trace.cache
     assert seen.count[k] == session.run.cache_before.count[k] - 1
-    tab.what_if_events.deciding_again(what_if.toggle_cache_item)(name)
+    tab.on_toggle("item")(visitor)
     assert session.displayed_run is session.run
 
 
-def test_a_prompt_is_selected_from_the_list_and_deselected(tab: InsideTab, visitor: str) -> None:
-    session = tab.context.sessions.get(visitor)
+def test_a_prompt_is_selected_from_the_list_and_deselected(tab, visitor, session) -> None:
     names = prompt_names(session.run, session.selection.k)
-    tab.pick_prompt(visitor, names[2])
+    tab.pick_prompt(visitor, names[3])
     assert session.selection.atom == 2
-    assert tab.pick_prompt(visitor, "5: forged") == {}
-    assert tab.pick_prompt(visitor, [names[1]]) == {}
+    for forged in ("5: forged", [names[1]]):
+        assert tab.pick_prompt(visitor, forged) == {}
     tab.pick_prompt(visitor, NO_PROMPT)
     assert session.selection.atom is None
 
 
-def test_all_classes_are_drawn_only_while_their_fold_is_open(tab: InsideTab, visitor: str) -> None:
-    open_tab(tab, visitor)
-    session = tab.context.sessions.get(visitor)
+def test_all_classes_are_drawn_only_while_their_fold_is_open(tab, visitor, session) -> None:
     (section,) = (section for section in SECTIONS if section.fold == "all-fold")
     drawn = tab.on_fold(section, True)(visitor)
     kinds = sorted(v.layout.meta["kind"] for v in drawn.values())
@@ -163,15 +142,12 @@ def test_all_classes_are_drawn_only_while_their_fold_is_open(tab: InsideTab, vis
     assert "value" not in updates[tab.parts["all_views_clean"]]
 
 
-def test_an_excluded_view_is_struck_through_in_the_grid(tab, visitor) -> None:
-    open_tab(tab, visitor)
-    session = tab.context.sessions.get(visitor)
+def test_an_excluded_view_is_struck_through_in_the_grid(tab, visitor, session) -> None:
     for view in (0, int(session.run.attacked.trace.confidence.entropy.argmax())):
         session.selection = Selection(k=0, view=view)
-        first = tab.what_if_events.deciding_again(what_if.toggle_view)(visitor)
-        grid = both_updates(tab.two_stage, session, first)[tab.parts["grid_attacked"]]
+        grid = both_updates(tab.two_stage, session, tab.on_toggle("view")(visitor))[tab.parts["grid_attacked"]]
         (button,) = re.findall(rf'<button[^>]*data-index="{view}"[^>]*>', grid)
         assert " out" in button.split('"')[3]
         assert "left out of the decision" in button
-        tab.what_if_events.on_back(visitor)
+        tab.on_back(visitor)
     assert "left out" not in open_tab(tab, visitor)[tab.parts["grid_attacked"]]

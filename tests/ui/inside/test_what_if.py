@@ -5,7 +5,6 @@ import pytest
 
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline import run as run_module
-from rita_demo.plots.decision.cells import ratio_to_product_plan
 from rita_demo.records import Exclusions, Tuning
 from rita_demo.records.errors import SettingError
 from rita_demo.ui.inside import what_if
@@ -14,9 +13,16 @@ from tests.ui.conftest import completed_run
 from tests.ui.fake_engine import FakeEngine
 
 
-def test_a_setting_that_needs_new_views_is_refused(engine, example_run) -> None:
+def toggle(engine, session, kind: str) -> None:
+    what_if.change(engine, session, exclusions=what_if.toggled(session, kind))
+
+
+def test_another_number_of_views_and_a_missing_stored_view_are_refused(engine, example_run) -> None:
     with pytest.raises(SettingError, match="new run"):
         rerun.rescore(engine, example_run, example_run.settings.replace(views=8))
+    for item in ((0, 99), (99, 0), (-1, 0), (0, -1)):
+        with pytest.raises(SettingError, match="is empty"):
+            rerun.rescore(engine, example_run, exclusions=Exclusions(cache_items=frozenset({item})))
 
 
 def test_a_defend_only_run_stays_one_sided(engine, defend_only_run) -> None:
@@ -26,54 +32,45 @@ def test_a_defend_only_run_stays_one_sided(engine, defend_only_run) -> None:
 
 def test_an_excluded_view_has_no_mass_and_putting_it_back_equals_the_run(engine, session) -> None:
     session.selection = Selection(k=0, view=5, atom=1)
-    what_if.toggle_view(engine, session)
+    toggle(engine, session, "view")
     moved = session.displayed_run.attacked.trace.prompt_transport
     assert not moved.plan[:, 5].any()
     assert moved.plan.shape == session.run.attacked.trace.prompt_transport.plan.shape
     assert "without view 5" in what_if.banner(session)
-    what_if.toggle_prompt(engine, session)
+    toggle(engine, session, "prompt")
     assert session.inside.what_if.exclusions == Exclusions(frozenset({5}), frozenset({(0, 1)}))
-    what_if.toggle_prompt(engine, session)
-    what_if.toggle_view(engine, session)
+    toggle(engine, session, "prompt")
+    toggle(engine, session, "view")
     assert session.displayed_run is session.run
 
 
 def test_the_last_prompt_of_a_class_cannot_be_excluded(engine, session) -> None:
     for m in range(3):
         session.selection = Selection(k=0, view=0, atom=m)
-        what_if.toggle_prompt(engine, session)
+        toggle(engine, session, "prompt")
     before = session.inside.what_if
     session.selection = Selection(k=0, view=0, atom=3)
     with pytest.raises(SettingError, match="At least one prompt"):
-        what_if.toggle_prompt(engine, session)
+        toggle(engine, session, "prompt")
     assert session.inside.what_if is before
 
 
-def test_another_label_changes_correctness_and_no_cost(engine, session) -> None:
+def test_another_label_changes_correctness_and_no_cost_and_needs_a_picture(engine, session) -> None:
+    with pytest.raises(SettingError, match="no picture yet"):
+        what_if.change(engine, Session(), label=2)
     what_if.change(engine, session, label=2)
-    now = session.displayed_run
-    assert now.label == 2
-    assert np.allclose(now.attacked.trace.total, session.run.attacked.trace.total)
+    assert session.displayed_run.label == 2
+    assert np.allclose(session.displayed_run.attacked.trace.total, session.run.attacked.trace.total)
 
 
-def test_the_banner_names_what_differs_from_the_run_and_the_preset(engine, session) -> None:
+def test_the_banner_names_what_differs_from_the_run_and_the_preset_until_a_new_picture(engine, session) -> None:
     what_if.change(engine, session, settings=session.run.settings.replace(cache_weight=2.0))
     said = what_if.banner(session)
     assert "Weight of the memory α 2 instead of 0.1" in said
     assert "Other than in “recommended”: Weight of the memory α: 0.1 → now 2." in said
-    what_if.change(engine, session, settings=session.run.settings)
-    assert "Every setting of the defence is as in “recommended”" in what_if.banner(session)
-
-
-def test_a_new_picture_starts_without_a_what_if(engine, session) -> None:
-    what_if.change(engine, session, settings=session.run.settings.replace(cache_weight=2.0))
     session.show(session.run)
     assert session.displayed_run is session.run
-
-
-def test_a_what_if_without_a_picture_gives_an_error_message(engine) -> None:
-    with pytest.raises(SettingError, match="no picture yet"):
-        what_if.change(engine, Session(), label=1)
+    assert "Every setting of the defence is as in “recommended”" in what_if.banner(session)
 
 
 @pytest.mark.parametrize("value", ["abc", None, float("nan"), 1e300, -400, [1]])
@@ -98,19 +95,6 @@ def test_an_excluded_cached_view_equals_one_never_inserted(engine, example_run) 
     assert full.attacked.trace.cache.count[k] == 3
     changed = np.flatnonzero(less.attacked.trace.total != full.attacked.trace.total)
     assert changed.tolist() == [k]
-
-
-@pytest.mark.parametrize("item", [(0, 99), (99, 0), (-1, 0), (0, -1)])
-def test_a_missing_item_gives_an_error_message(engine, example_run, item) -> None:
-    with pytest.raises(SettingError, match="is empty"):
-        rerun.rescore(engine, example_run, exclusions=Exclusions(cache_items=frozenset({item})))
-
-
-@pytest.mark.parametrize("rho", [1.0, 0.5])
-def test_the_ratio_to_an_even_plan_is_one_for_any_transported_mass(engine, example_run, rho) -> None:
-    flat = example_run.settings.replace(transported_mass=rho, entropy_weight=10.0)
-    again = rerun.rescore(engine, example_run, flat)
-    assert ratio_to_product_plan(again, "attacked", 0) == pytest.approx(1.0, abs=0.1)
 
 
 class CountingEngine(FakeEngine):

@@ -25,15 +25,10 @@ def run_of(exercise: Exercise, engine: FakeEngine) -> Session:
     return session
 
 
-def test_there_are_six_with_three_choices_each() -> None:
-    assert len(EXERCISES) == len(BY_TITLE) == 6
-    for one in EXERCISES:
-        assert len(set(one.choices)) == 3
-        assert one.where
-
-
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda one: one.title)
 def test_the_answer_needs_its_own_run_and_a_prediction(exercise: Exercise) -> None:
+    assert len(EXERCISES) == len(BY_TITLE) == 6
+    assert len(set(exercise.choices)) == 3
     session = run_of(exercise, FakeEngine())
     assert NOT_SET_UP in revealed(Session(), exercise, exercise.choices[0])
     assert NO_PREDICTION in revealed(session, exercise, None)

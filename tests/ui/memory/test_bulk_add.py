@@ -22,11 +22,10 @@ def test_attacked_samples_are_added_and_before_after_has_the_numbers_of_both_mem
     now = client.session.history.cache_before(key)
     for side in (example_run.clean, example_run.attacked):
         for state in (then, now):
-            trace, _ = engine.decide(
-                side.encoded_views, example_run.class_prompts, state, example_run.settings, tuning=side.trace.tuning
-            )
-            assert f"{float(trace.cache_distance[example_run.label]):.4f}" in client.session.memory.before_after_html
-            assert wording.margin(trace.verdict) in client.session.memory.before_after_html
+            given = (side.encoded_views, example_run.class_prompts, state, example_run.settings)
+            trace, _ = engine.decide(*given, tuning=side.trace.tuning)
+            for said in (f"{trace.cache_distance[example_run.label]:.4f}", wording.margin(trace.verdict)):
+                assert said in client.session.memory.before_after_html
     truth = {f"{s.title}, attacked": s.label for s in SAMPLES.values()}
     added = client.session.history.entries[moments:]
     assert len(added) == bulk_add.SEEDS * sum(s.label in NAMES for s in SAMPLES.values())
@@ -35,26 +34,20 @@ def test_attacked_samples_are_added_and_before_after_has_the_numbers_of_both_mem
     assert entered in client.session.memory.before_after_html
 
 
-def test_several_uploads_are_added_in_order(client, coffee_file: str, tmp_path: Path) -> None:
-    cat = tmp_path / "cat.png"
+def test_uploads_are_added_in_order_and_an_invalid_one_is_named(client, coffee_file: str, tmp_path: Path) -> None:
+    cat, bad = str(tmp_path / "cat.png"), tmp_path / "bad.png"
     Image.fromarray(SAMPLES["cat"].load().pixels).save(cat)
-    client.run(client.tab.add_uploads(client.name, [coffee_file, str(cat)], False))
+    bad.write_text("no picture")
+    answers = list(client.tab.add_uploads(client.name, [coffee_file, str(bad), cat], False))
+    said = next(a[client.context.error_banner] for a in answers if client.context.error_banner in a)
+    assert "File 2 was left out" in said
+    progress = [a[client.context.status] for a in answers if client.context.status in a]
+    assert any("Adding Upload 3 (2 of 2)" in p for p in progress)
     client.run(client.tab.add_uploads(client.name, [coffee_file], True))
     titles = [e.title for e in client.session.history.entries[2:]]
-    assert titles[:2] == ["Upload 1", "Upload 2"]
+    assert titles[:2] == ["Upload 1", "Upload 3"]
     assert titles[2].startswith("Upload 1, attacked, again")
     assert client.current.pictures == 4
-
-
-def test_an_invalid_upload_is_named_and_the_others_are_added(client, coffee_file: str, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.png"
-    bad.write_text("no picture")
-    answers = list(client.tab.add_uploads(client.name, [str(bad), coffee_file], False))
-    said = next(a[client.context.error_banner] for a in answers if client.context.error_banner in a)
-    assert "File 1 was left out" in said
-    assert [e.title for e in client.session.history.entries[2:]] == ["Upload 2"]
-    progress = [a[client.context.status] for a in answers if client.context.status in a]
-    assert any("Adding Upload 2 (1 of 1)" in p for p in progress)
     with pytest.raises(DemoError, match="File 1 was left out"):
         client.run(client.tab.add_uploads(client.name, [str(bad)], False))
 

@@ -13,6 +13,11 @@ from tests.ui.http_client import HttpClient, serve_fake_page
 pytestmark = pytest.mark.slow
 
 
+def assert_harmless(answer: str) -> None:
+    for text in ("Something went wrong", "Traceback"):
+        assert text not in answer
+
+
 class MemoryHttpClient(HttpClient):
     """A visitor who uses the tab."""
 
@@ -46,32 +51,18 @@ def client(address: str) -> MemoryHttpClient:
     return one
 
 
+MARK = {"curve": 0, "index": 0}
 HOSTILE = [
-    None,
-    [],
-    "x",
-    7,
-    {},
-    {"k": "0", "slot": "0"},
-    {"k": [0], "slot": [0]},
-    {"k": 10**30, "slot": 0},
-    {"k": -1, "slot": -1},
-    {"k": 0.5, "slot": 0},
-    {"k": True, "slot": True},
-    {"k": None, "slot": {}},
-    {"curve": 0, "index": 0, "data": [10**9]},
-    {"curve": "x", "index": None, "data": "abc"},
-    {"curve": 0, "index": 0, "data": [["0"]]},
-    {"curve": 0, "index": 0, "data": ["NaN"]},
+    *(None, [], "x", 7, {}),
+    *({"k": k, "slot": k} for k in ("0", [0], 10**30, -1, 0.5, True, None)),
+    *(MARK | {"data": data} for data in ([10**9], [["0"]], ["NaN"], "abc")),
 ]
 
 
 @pytest.mark.parametrize("element", ["contents", "plane", "distances"])
 def test_forged_clicks_break_nothing(client: MemoryHttpClient, element: str) -> None:
     for data in HOSTILE:
-        answer = client.press(element, data=data)
-        assert "Something went wrong" not in answer
-        assert "Traceback" not in answer
+        assert_harmless(client.press(element, data=data))
     assert "agreement" in client.open_tab()
 
 
@@ -89,10 +80,9 @@ def test_hostile_snapshots_and_uploads_give_an_error_message_and_the_tab_keeps_w
 
 
 def test_a_path_of_the_server_is_no_upload(client: MemoryHttpClient) -> None:
-    event = client.event("import", "upload")
     for path in ("/etc/passwd", "app.py", "../../etc/passwd"):
         stolen = {"path": path, "meta": {"_type": "gradio.FileData"}}
-        answer = client.call(event["id"], [None, stolen])
+        answer = client.call(client.event("import", "upload")["id"], [None, stolen])
         assert "root:" not in answer
         assert "Imported" not in answer
 
@@ -111,5 +101,5 @@ def test_a_memory_of_another_model_or_vocabulary_gives_an_error_message(client: 
     for sentence, data in cases.items():
         answer = client.import_file(data)
         assert sentence in answer, sentence
-        assert "Something went wrong" not in answer
+        assert_harmless(answer)
     assert "Imported" in client.import_file(good)

@@ -46,6 +46,10 @@ class StreamClient:
     def view(self) -> Any:
         return self.session.stream
 
+    @property
+    def shown(self) -> Any:
+        return stream_panels.shown_stream(self.session, self.tab.folders)
+
     def form_values(self, **changes: Any) -> dict[Any, Any]:
         """What the browser sends with the button."""
         fields = self.tab.fields
@@ -61,26 +65,26 @@ class StreamClient:
 
 
 @pytest.fixture(scope="module")
-def page_and_tab(tmp_path_factory: pytest.TempPathFactory) -> StreamTab:
+def tab(tmp_path_factory: pytest.TempPathFactory) -> StreamTab:
     root, engine = tmp_path_factory.mktemp("places"), FakeEngine(truth="dotted", wrong="striped", spread=0.2)
     return build_tab(StreamTab, engine, folders=DataFolders(root / "data", root / "runs"))
 
 
 @pytest.fixture
-def tab(page_and_tab: StreamTab) -> StreamTab:
-    """The tab, with no run stored yet."""
-    shutil.rmtree(page_and_tab.folders.runs, ignore_errors=True)
-    return page_and_tab
-
-
-@pytest.fixture
 def client(tab: StreamTab) -> StreamClient:
+    """No run is stored yet."""
+    shutil.rmtree(tab.folders.runs, ignore_errors=True)
     return StreamClient(tab)
 
 
+def numbers_in(text: str) -> list[int]:
+    """The pictures that the buttons of an HTML open, in order."""
+    return [int(found) for found in re.findall(r'data-t="(\d+)"', text)]
+
+
 def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
+    view, empty = client.view, client.session.size_bytes()
     client.stream(traffic="mixed")
-    view = client.view
     assert not view.running
     assert not view.unfinished
     assert view.shown_picture == len(view.trajectory.pictures) == 4
@@ -88,60 +92,52 @@ def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
     rows = view.recording.rows()
     assert [row["picture"] for row in rows] == list(view.trajectory.pictures)
     assert {row["protocol"] for row in rows} == {"stream"}
-    text = stream_panels.accuracy_table(client.session)
-    assert "of n = 4" in text
-    for figure in (stream_panels.accuracy_figure(client.session), stream_panels.class_cache(client.session)):
-        assert f"{view.recording.title}; after picture 4 of 4" in figure.layout.meta["caption"]
-    assert "All 4 pictures are decided" in stream_panels.status(client.session)
+    assert "of n = 4" in stream_panels.accuracy_table(client.shown)
+    drawn = client.tab.panels.redraw(client.session, "run")
+    for figure in client.tab.figures.values():
+        assert f"{view.recording.title}; after picture 4 of 4" in drawn[figure].layout.meta["caption"]
+    assert client.session.size_bytes() > empty + sum(map(len, view.thumbnails.values())) > empty
+    assert "All 4 pictures are decided" in stream_panels.status(client.shown)
     written = (view.recording.cells["rita"] / "rows.jsonl").read_bytes()
     client.stream(traffic="mixed")  # measures nothing again
     assert (view.recording.cells["rita"] / "rows.jsonl").read_bytes() == written
 
 
 def test_pause_resume_one_picture_and_cancel(client: StreamClient) -> None:
-    job = client.tab.on_start(client.form_values(pictures=6))
+    tab, buttons = client.tab, client.tab.buttons
+    job = tab.on_start(client.form_values(pictures=6))
     for updates in job:
-        if client.view.trajectory is not None and len(client.view.trajectory.pictures) == 2:
-            assert updates[client.tab.buttons["pause"]]["visible"]
-            assert client.tab.on_pause(client.name)
+        if client.view.decided == 2:
+            assert updates[buttons["pause"]]["visible"]
+            assert tab.on_pause(client.name)
             break
     last = list(job)[-1]
-    assert len(client.view.trajectory.pictures) == 2
-    assert last[client.tab.buttons["resume"]]["visible"]
-    assert not last[client.tab.buttons["pause"]]["visible"]
-    list(client.tab.on_step(client.name))
-    assert len(client.view.trajectory.pictures) == 3
-    list(client.tab.on_resume(client.name))
-    assert len(client.view.trajectory.pictures) == 6
+    assert client.view.decided == 2
+    assert last[buttons["resume"]]["visible"]
+    assert not last[buttons["pause"]]["visible"]
+    for go_on, decided in ((tab.on_step, 3), (tab.on_resume, 6)):
+        list(go_on(client.name))
+        assert client.view.decided == decided
     with pytest.raises(SettingError, match="no paused stream"):
-        list(StreamClient(client.tab).tab.on_resume(StreamClient(client.tab).name))
-    shown = client.tab.on_cancel(client.name)
+        list(tab.on_resume(StreamClient(tab).name))
+    shown = tab.on_cancel(client.name)
     assert client.view.trajectory is None
-    assert not shown[client.tab.buttons["inside"]]["visible"]
-    assert len(evaluation_page.stream_runs(client.tab.folders.runs)) == 1  # the rows are kept
+    assert not shown[buttons["open-inside"]]["visible"]
+    assert len(evaluation_page.stream_runs(tab.folders.runs)) == 1  # the rows are kept
 
 
-def test_closing_the_page_stops_a_running_stream(client: StreamClient) -> None:
-    job = client.tab.on_start(client.form_values(pictures=6))
+def test_two_sessions_never_write_the_same_run_and_a_closed_page_frees_it(client: StreamClient) -> None:
+    job, other = client.tab.on_start(client.form_values(pictures=6)), StreamClient(client.tab)
     next(job)
     next(job)
+    with pytest.raises(DataError, match="Another evaluation is writing"):
+        other.stream(pictures=6)
     client.tab.context.sessions._sessions.pop(client.name)
     with pytest.raises(SessionLost):
         list(job)
-    other = StreamClient(client.tab)
-    other.stream(pictures=6)  # the run folder is free, and the stream goes on
-    assert other.view.shown_picture == 6
-
-
-def test_two_sessions_never_write_the_same_run(client: StreamClient) -> None:
-    job = client.tab.on_start(client.form_values(pictures=6))
-    next(job)
-    next(job)
-    other = StreamClient(client.tab)
-    with pytest.raises(DataError, match="Another evaluation is writing"):
-        other.stream(pictures=6)
-    job.close()
     assert not client.view.running
+    other.stream(pictures=6)  # it goes on
+    assert other.view.shown_picture == 6
 
 
 class RacingState(StreamState):
@@ -182,45 +178,57 @@ def test_the_stream_yields_to_a_single_picture(client: StreamClient, monkeypatch
     assert len(client.view.trajectory.pictures) == 3
 
 
-def test_the_slider_shows_accuracy_and_memory_at_that_time(client: StreamClient) -> None:
+def test_a_picture_is_selected_and_accuracy_and_memory_are_those_of_its_time(client: StreamClient) -> None:
     client.stream(pictures=5)
-    updates = client.tab.pick_picture(client.name, 2)
-    assert client.tab.slider not in updates
-    assert "of n = 2" in stream_panels.accuracy_table(client.session)
-    assert "After picture 2" in stream_panels.cache_text(client.session)
-    client.tab.click_picture(client.name, Event({"t": 4}))
+    tab, name = client.tab, client.name
+    assert tab.slider not in tab.pick_picture(name, 2)
+    assert "of n = 2" in stream_panels.accuracy_table(client.shown)
+    assert "After picture 2" in stream_panels.cache_text(client.shown)
+    tab.click_picture(name, Event({"t": 4}))
     assert client.view.shown_picture == 4
-    client.tab.click_figure(client.name, Event({"curve": 1, "index": 0, "data": [3, "words"]}))
+    tab.click_figure(name, Event({"curve": 1, "index": 0, "data": [3, "words"]}))
     assert client.view.shown_picture == 3
-    client.tab.pick_picture(client.name, 5)
+    for forged in (None, "2", 0, -1, 99, 1.5, float("nan"), [1], {"t": 1}):
+        assert tab.pick_picture(name, forged) == tab.click_picture(name, Event({"t": forged})) == {}
+        assert tab.click_figure(name, Event({"data": [forged]})) == {}
+        assert list(tab.open_remembered(name, Event({"t": forged}))) == []
+    assert (client.view.shown_picture, client.session.run) == (3, None)
+    tab.pick_picture(name, 5)
     assert client.view.selected is None  # follows the stream again
+    list(tab.open_remembered(name, Event({"t": 2})))
+    assert client.session.run is not None
 
 
 def test_pictures_are_listed_by_who_is_right(client: StreamClient) -> None:
     client.stream(pictures=6, traffic="mixed")
     right = {name: curve.right for name, curve in client.view.trajectory.curves.items() if name != WITHOUT_CACHE}
     assert {"clip", "ensemble", "rita"} == set(right)
-    wanted = {
-        "rita": right["rita"] & ~right["clip"] & ~right["ensemble"],
-        "ensemble": right["ensemble"] & ~right["clip"] & ~right["rita"],
-        "none": ~right["clip"] & ~right["ensemble"] & ~right["rita"],
-        "forged": right["rita"] & ~right["clip"] & ~right["ensemble"],
-    }
-    for outcome, pictures in wanted.items():
+    wrong = {name: ~passed for name, passed in right.items()}
+    only_rita = right["rita"] & wrong["clip"] & wrong["ensemble"]
+    for outcome, pictures in (
+        ("rita", only_rita),
+        ("ensemble", right["ensemble"] & wrong["clip"] & wrong["rita"]),
+        ("none", wrong["clip"] & wrong["ensemble"] & wrong["rita"]),
+        ("forged", only_rita),
+    ):
         html = client.tab.pick_outcome(client.name, outcome)[client.tab.sorted_out]
-        assert [int(t) for t in re.findall(r'data-t="(\d+)"', html)] == [n + 1 for n in np.flatnonzero(pictures)]
+        assert numbers_in(html) == [n + 1 for n in np.flatnonzero(pictures)]
         assert f"{pictures.sum()} of 6 pictures" in html
 
 
-def test_the_whole_split_is_one_request_that_goes_on_where_it_was_left(client: StreamClient, monkeypatch) -> None:
-    asked = {"dataset": "textures", "traffic": "clean", "order": "random", "seed": 0, "pictures": 3, "whole": True}
-    made = evaluation_page.request_for(client.tab.folders, RECOMMENDED, "fake", **asked)
+def test_the_whole_split_is_one_request_that_goes_on_where_it_was_left(tmp_path: Path, monkeypatch) -> None:
+    def request(**changes: Any) -> Any:
+        asked = {"dataset": "textures", "traffic": "clean", "order": "random", "seed": 0, "pictures": 3, "whole": True}
+        return evaluation_page.request_for(DataFolders(tmp_path, tmp_path), RECOMMENDED, "a/../b", **asked | changes)
+
+    made = request()
+    assert made.points[0].attack == "none"
     assert made.limit == len(collect("textures", None, made.split, limit=None, allow_partial=True).items)
-    again = evaluation_page.request_for(client.tab.folders, RECOMMENDED, "fake", **asked | {"pictures": 9})
-    assert again.out == made.out, "the same run folder, which resumes"
+    assert made.out.parent == tmp_path, "whatever the model is called"
+    assert request(pictures=9).out == made.out, "the same run folder, which resumes"
     monkeypatch.setattr(streams, "MAX_WHOLE", 10)
     with pytest.raises(SettingError, match="the page streams at most 10"):
-        evaluation_page.request_for(client.tab.folders, RECOMMENDED, "fake", **asked)
+        request()
 
 
 def test_a_class_of_the_memory_is_selected_in_every_tab_that_has_it(client: StreamClient) -> None:
@@ -228,72 +236,45 @@ def test_a_class_of_the_memory_is_selected_in_every_tab_that_has_it(client: Stre
     list(client.tab.open_inside(client.name))  # now the story on screen has the stream's classes
     client.session.visible_tab = "stream"
     names = client.view.trajectory.names
-    assert stream_panels.selected_class(client.session) == client.session.selection.k
+    assert client.shown.selected_class == client.session.selection.k
     updates = client.tab.click_class(client.name, Event({"curve": 0, "index": 0, "data": [5, "words"]}))
     assert client.session.run.class_prompts.names[client.session.selection.k] == names[5]
-    assert client.tab.classes in updates
+    assert client.tab.figures["classes"] in updates
     opened = client.tab.context.panels.open_tab(client.session, "inside")
     assert "in-class" in {component.elem_id for component in opened}
-    for bad in ([99], ["x"], []):
-        assert client.tab.click_class(client.name, Event({"curve": 0, "index": 0, "data": bad})) == {}
-    assert client.tab.click_class(client.name, Event(None)) == {}
+    for bad in (None, *({"curve": 0, "index": 0, "data": data} for data in ([99], ["x"], []))):
+        assert client.tab.click_class(client.name, Event(bad)) == {}
 
 
-@pytest.mark.parametrize("number", [None, "2", 0, -1, 99, 1.5, float("nan"), [1], {"t": 1}])
-def test_forged_picture_numbers_change_nothing(client: StreamClient, number: Any) -> None:
-    client.stream(pictures=2)
-    assert client.tab.pick_picture(client.name, number) == {}
-    assert client.tab.click_picture(client.name, Event({"t": number})) == {}
-    assert client.tab.click_figure(client.name, Event({"data": [number]})) == {}
-    assert client.view.shown_picture == 2
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"dataset": "../../etc"}, "no such dataset"),
-        ({"dataset": "dtd"}, "no such dataset"),
-        ({"dataset": None}, "no such dataset"),
-        ({"traffic": "heavy"}, "traffic is one of clean, mixed, attacked"),
-        ({"traffic": ["mixed"]}, "traffic is one of"),
-        ({"order": "backwards"}, "order is one of random, classes"),
-        ({"seed": -1}, "whole number from 0"),
-        ({"pictures": 10**9}, "whole number from 2 to 500"),
-        ({"pictures": "many"}, "whole number from 2 to 500"),
-        ({"pictures": True}, "whole number from 2 to 500"),
-    ],
-)
-def test_an_invalid_request_gives_an_error_message(client: StreamClient, changes: dict, says: str) -> None:
-    with pytest.raises(DemoError, match=says):
-        client.stream(**changes)
+def test_an_invalid_request_gives_an_error_message(client: StreamClient) -> None:
+    for name, values, says in (
+        ("dataset", ("../../etc", "dtd", None), "no such dataset"),
+        ("traffic", ("heavy", ["mixed"]), "traffic is one of clean, mixed, attacked"),
+        ("order", ("backwards",), "order is one of random, classes"),
+        ("seed", (-1,), "whole number from 0"),
+        ("pictures", (10**9, "many", True), "whole number from 2 to 500"),
+    ):
+        for value in values:
+            with pytest.raises(DemoError, match=says):
+                client.stream(**{name: value})
     assert not client.view.running
-
-
-def test_a_request_names_a_folder_below_the_runs_only(tmp_path: Path) -> None:
-    asked = {"dataset": "textures", "traffic": "clean", "order": "random", "seed": 0, "pictures": 2}
-    folders = DataFolders(tmp_path, tmp_path / "runs")
-    request = evaluation_page.request_for(folders, RECOMMENDED, "a/../b", **asked)
-    assert request.out.parent == tmp_path / "runs"
-    assert request.points[0].attack == "none"
 
 
 def test_a_stored_run_is_opened_from_the_list_only(client: StreamClient) -> None:
     client.stream(traffic="clean")
     other = StreamClient(client.tab)
-    listed = other.tab.on_open(other.session)[other.tab.stored_menu]["choices"]
-    assert [name for _, name in listed] == [client.view.recording.name]
-    other.tab.open_stored(other.name, listed[0][1])
+    ((_, stored),) = other.tab.on_open(other.session)[other.tab.stored_menu]["choices"]
+    assert stored == client.view.recording.name
+    other.tab.open_stored(other.name, stored)
     assert other.view.shown_picture == 4
     assert not other.view.unfinished
-    for name in ("../..", None, "", ["x"], listed[0][1] + "/.."):
+    for name in ("../..", None, "", ["x"], stored + "/.."):
         with pytest.raises(DataError):
             other.tab.open_stored(other.name, name)
-    file = json.loads(other.tab.on_export(other.name)[other.tab.buttons["export"]])
-    assert file["name"] == "rows.jsonl"
-    code = file["address"].partition("base64,")[2]
+    code = json.loads(other.tab.on_export(other.name)[other.tab.export])["address"].partition("base64,")[2]
     rows = [json.loads(line) for line in base64.b64decode(code).decode().splitlines()]
-    assert len(rows) == 16
-    assert {row["method"] for row in rows} == {"clip", "ensemble", "rita", "rita_prompts"}
+    methods = [row["method"] for row in rows]
+    assert (len(methods), set(methods)) == (16, {"clip", "ensemble", "rita", "rita_prompts"})
 
 
 @pytest.mark.parametrize("t", [1, 3])
@@ -301,7 +282,7 @@ def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: Stream
     client.stream(pictures=3, traffic="attacked")
     client.tab.pick_picture(client.name, t)
     updates = list(client.tab.open_inside(client.name))
-    assert any(u.get(client.tab.tabs) == gr.update(selected="inside") for u in updates)
+    assert any(u.get(client.tab.opener.tabs) == gr.update(selected="inside") for u in updates)
     run, row = client.session.run, client.view.recording.rows()[t - 1]
     assert run.label_given
     assert run.class_prompts.names[run.label] == row["label"]
@@ -313,33 +294,15 @@ def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: Stream
     assert f"before its picture {t}" in client.session.history.entries[0].title
 
 
-def test_a_stream_of_another_model_is_shown_but_not_opened_inside(
-    client: StreamClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client.stream()
-    monkeypatch.setattr(client.tab.context.models.default, "spread", 0.9)  # other weights
-    before = client.session.history
-    with pytest.raises(SettingError, match="made with the model 'fake'"):
-        list(client.tab.open_inside(client.name))
-    assert client.session.history is before
-
-
-def test_the_stream_state_counts_towards_the_session_size(client: StreamClient) -> None:
-    empty = client.session.size_bytes()
-    client.stream()
-    client.tab.panels.redraw(client.session, "run")
-    assert client.session.size_bytes() > empty + sum(map(len, client.view.thumbnails.values())) > empty
-
-
 @pytest.mark.parametrize(("limit", "value"), [("MAX_STREAMS", 2), ("MAX_STREAM_BYTES", 1)])
 def test_the_oldest_page_streams_are_deleted_and_terminal_streams_stay(
-    tab: StreamTab, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
+    client: StreamClient, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
 ) -> None:
     monkeypatch.setattr(streams, limit, value)
-    runs = tab.folders.runs
+    runs = client.tab.folders.runs
     (runs / "terminal" / "cells").mkdir(parents=True)
     for seed in range(4):
-        StreamClient(tab).stream(pictures=2, seed=seed)
+        client.stream(pictures=2, seed=seed)
     # room is made before a stream begins: those that weigh too much are all earlier ones
     kept = {2, 3} if limit == "MAX_STREAMS" else {3}
     assert sum(p.name.startswith("page-") for p in runs.iterdir()) == len(kept)
@@ -347,32 +310,17 @@ def test_the_oldest_page_streams_are_deleted_and_terminal_streams_stay(
     assert {r.header["seed"] for r in evaluation_page.stream_runs(runs)} == kept
 
 
-def test_a_download_shows_progress_can_be_stopped_and_reports_errors(
-    client: StreamClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_download_shows_progress_and_reports_errors(client: StreamClient, monkeypatch: pytest.MonkeyPatch) -> None:
     fetch = client.tab.dataset_download
     monkeypatch.setattr(dataset_download, "UPDATE_INTERVAL", -1.0)  # every chunk is reported
-    monkeypatch.setattr(
-        download,
-        "download_steps",
-        lambda archive, root: (DownloadProgress(n, 10, f"Fetching {archive.dataset}: {n} of 10") for n in range(11)),
-    )
-    seen = list(fetch.on_download(client.name, "dtd"))
-    assert any("Fetching dtd" in str(u.get(fetch.status)) for u in seen)
-    assert "is here" in seen[-1][fetch.status]
-    job = fetch.on_download(client.name, "dtd")
-    next(job)
-    next(job)
-    fetch.on_stop(client.name)
-    assert "goes on from there" in list(job)[-1][fetch.status]
+    steps = (DownloadProgress(n, 10, f"Fetching dtd: {n} of 10") for n in range(11))
+    monkeypatch.setattr(download, "download_steps", lambda *_: steps)
+    seen = [update[client.tab.context.status] for update in fetch.download_chosen(client.name, "dtd")]
+    assert "Fetching dtd: 1 of 10" in seen[1]
+    assert "is here" in seen[-1]
     for name in (None, "imagenet", "../x", ["dtd"]):
         with pytest.raises(DataError, match="No dataset is chosen"):
-            list(fetch.on_download(client.name, name))
-
-
-def numbers_in(text: str) -> list[int]:
-    """The pictures that the buttons of an HTML open, in order."""
-    return [int(found) for found in re.findall(r'data-t="(\d+)"', text)]
+            list(fetch.download_chosen(client.name, name))
 
 
 def test_every_remembered_view_is_listed_searched_and_sorted(client: StreamClient) -> None:
@@ -383,13 +331,12 @@ def test_every_remembered_view_is_listed_searched_and_sorted(client: StreamClien
     def listed(search: Any = "", order: Any = "entered", which: Any = "all") -> list[int]:
         return numbers_in(tab.list_views(client.name, search, order, which)[tab.views])
 
-    assert listed() == [view.picture + 1 for view in reversed(views)]
-    assert listed(which="held") == [view.picture + 1 for view in reversed(views) if view.left is None]
-    assert listed(which="left") == [view.picture + 1 for view in reversed(views) if view.left is not None]
-    by_entropy = sorted(views, key=lambda view: -view.entropy)
-    assert listed(order="entropy") == [view.picture + 1 for view in by_entropy]
-    wrong = [view.picture + 1 for view in reversed(views) if view.truth != view.label]
-    assert listed("WRONG") == wrong
+    latest = views[::-1]
+    assert listed() == [view.picture + 1 for view in latest]
+    assert listed(which="held") == [view.picture + 1 for view in latest if view.left is None]
+    assert listed(which="left") == [view.picture + 1 for view in latest if view.left is not None]
+    assert listed(order="entropy") == [view.picture + 1 for view in sorted(views, key=lambda view: -view.entropy)]
+    assert listed("WRONG") == [view.picture + 1 for view in latest if view.truth != view.label]
     assert listed(f"{views[0].name} {course.names[views[0].label]}")[-1] == views[0].picture + 1
     assert listed("<script>") == []
     assert listed(7, ["x"], None) == listed("", "class", "all")  # malformed: the defaults
@@ -404,7 +351,7 @@ def test_the_memory_kept_is_compared_with_none_by_default_and_with_other_memorie
     client.stream(pictures=6)
     one = client.view.recording
     found = evaluation_page.compare_answers(one, one, "rita_prompts", 6)
-    text = memory_panels.help_html(session, tab.folders)
+    text = memory_panels.help_html(client.shown)
     assert sorted(numbers_in(text)) == [d.picture + 1 for d in found.different]
     assert ("It changes nothing" in text) is (not found.different)
     choices = [value for _, value in memory_panels.other_choices(session, tab.folders)["choices"]]
@@ -412,35 +359,33 @@ def test_the_memory_kept_is_compared_with_none_by_default_and_with_other_memorie
     tab.pick_other(client.name, "after 3")
     views = (evaluation_page.remembered_views(client.view.trajectory, t) for t in (6, 3))
     both = len(evaluation_page.compare_caches(*views).both)
-    assert f"{wording.view_count(both)} in both" in memory_panels.contents_html(session, tab.folders)
+    assert f"{wording.view_count(both)} in both" in memory_panels.contents_html(client.shown)
     tab.pick_other(client.name, other)
     stored = evaluation_page.find_stream_run(tab.folders.runs, other)
     found = evaluation_page.compare_answers(one, stored, "rita", 6)
-    assert sorted(numbers_in(memory_panels.help_html(session, tab.folders))) == [d.picture + 1 for d in found.different]
-    assert "slots=1" in memory_panels.contents_html(session, tab.folders)
+    assert sorted(numbers_in(memory_panels.help_html(client.shown))) == [d.picture + 1 for d in found.different]
+    assert "slots=1" in memory_panels.contents_html(client.shown)
     for hostile in ("../x", "after 99", "after x", None, 3, ["off"]):
         with pytest.raises(DataError, match="nothing of that name"):
             tab.pick_other(client.name, hostile)
     assert client.view.other == other
 
 
-def test_a_streams_memory_opens_with_picture_true_class_and_crop_of_every_view(client: StreamClient) -> None:
+def test_a_streams_memory_opens_with_picture_true_class_and_crop_but_not_for_another_model(
+    client: StreamClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client.stream(pictures=4, traffic="mixed")
     list(client.tab.open_memory(client.name))
-    course, snapshot = client.view.trajectory, client.session.history.entries[0].snapshot
+    course, history = client.view.trajectory, client.session.history
     views = [view for view in evaluation_page.remembered_views(course, 3) if view.left is None]
-    assert snapshot.count == len(views) > 0
+    assert history.entries[0].snapshot.count == len(views) > 0
     for view in views:
-        item = snapshot.item(view.label, view.slot)
+        item = history.entries[0].snapshot.item(view.label, view.slot)
         assert (item.view, item.truth) == (view.view, course.names[view.truth])
         assert item.picture.startswith(f"picture {view.picture + 1} of the stream, {view.name}")
         assert item.thumbnail.shape == (48, 48, 3)
     assert client.session.visible_tab == "memory"
-
-
-@pytest.mark.parametrize("data", [{"t": 0}, {"t": 99}, {"t": "1"}, {}, None])
-def test_a_forged_remembered_view_opens_nothing(client: StreamClient, data: Any) -> None:
-    client.stream(pictures=2)
-    assert list(client.tab.open_remembered(client.name, Event(data))) == []
-    list(client.tab.open_remembered(client.name, Event({"t": 2})))
-    assert client.session.run is not None
+    monkeypatch.setattr(client.tab.context.models.default, "spread", 0.9)  # other weights
+    with pytest.raises(SettingError, match="made with the model 'fake'"):
+        list(client.tab.open_inside(client.name))
+    assert client.session.history is history

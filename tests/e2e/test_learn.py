@@ -1,4 +1,6 @@
-"""The tour from its first to its last stop, on the real page."""
+"""Learn on the real page: the tour from its first to its last stop, an exercise, and how much each tab says."""
+
+import re
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -7,6 +9,7 @@ from rita_demo.ui.learn.tour import TOUR_STEPS
 from tests.e2e.scan import severe_findings
 
 pytestmark = pytest.mark.e2e
+MAX_WORDS = 500  # of a tab before a fold is opened, figure labels counted
 
 # Whether a click on the middle of an element reaches it.
 UNCOVERED_JS = """(selector) => {
@@ -53,9 +56,41 @@ def test_a_lecture_is_wide_and_large_and_led_by_a_presenters_keys(page: Page) ->
     assert page.locator(".gradio-container").bounding_box()["width"] >= 1900
     assert page.locator("#views .crop").first.bounding_box()["width"] >= 80
     assert page.evaluate("document.documentElement.scrollWidth") <= 1920
-    for count in ("1", "2"):
-        page.keyboard.press("PageDown")
-        expect(page.locator(".tour .count")).to_have_text(f"{count} of {len(TOUR_STEPS)}")
-    page.keyboard.press("PageUp")
-    expect(page.locator(".tour .count")).to_have_text(f"1 of {len(TOUR_STEPS)}")
+    for key, stop in (("PageDown", 1), ("PageDown", 2), ("PageUp", 1)):
+        page.keyboard.press(key)
+        expect(page.locator(".tour .count")).to_have_text(f"{stop} of {len(TOUR_STEPS)}")
     assert "lecture" in page.url
+
+
+def test_an_exercise_runs_asks_and_reveals_what_the_first_tab_shows(page: Page) -> None:
+    page.get_by_role("tab", name="Learn").click()
+    page.get_by_role("radio", name="The crops").check()
+    answer, prediction = page.locator("#exercise-answer"), page.locator("#exercise-prediction")
+    page.get_by_role("button", name="Reveal").click()
+    expect(answer).to_contain_text("Predict first")  # the worked example is the same run
+    page.get_by_role("radio", name="A small attack").check()
+    expect(prediction).to_contain_text("CLIP hardly notices")
+    page.get_by_role("button", name="Reveal").click()
+    expect(answer).to_contain_text("Press “Set it up”")
+    for _ in range(2):  # also when it was set up before
+        page.get_by_role("radio", name="The crops").check()
+        expect(prediction).to_contain_text("more than two thirds")
+        page.get_by_role("button", name="Set it up").click()
+        expect(page.locator("#status")).to_contain_text("Attack")
+        expect(page.locator("#status")).to_contain_text("Done in")
+    prediction.get_by_role("radio", name="a third or fewer").check()
+    page.get_by_role("button", name="Reveal").click()
+    expect(answer).to_contain_text("crops still say motorbike")
+    count = re.search(r"(\d+) of 64 crops", answer.inner_text())[1]
+    page.get_by_role("tab", name="Attack & defend").click()
+    expect(page.locator("#heading-views")).to_contain_text(count)
+
+
+def test_no_tab_says_more_than_500_words_before_a_fold_is_opened(page: Page) -> None:
+    for tab in page.get_by_role("tab").all()[1:]:
+        tab.click()
+        page.wait_for_timeout(1_500)
+        page.mouse.wheel(0, 5_000)
+        page.wait_for_timeout(1_500)  # its figures are drawn when they are first seen
+        said = page.locator("[role=tabpanel]:visible").inner_text()
+        assert len(said.split()) <= MAX_WORDS, tab.inner_text()

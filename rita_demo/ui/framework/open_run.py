@@ -1,0 +1,47 @@
+"""A run that another tab asks for: it is computed and put on screen, and a tab that shows it comes to the front."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from rita_demo.ui.framework import notice
+from rita_demo.ui.framework.context import BACKGROUND_EVENT, LONG_EVENT, AppContext
+from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.session.run_request import RunRequest
+from rita_demo.ui.session.session import HOME_TAB, Session
+
+
+@dataclass(frozen=True)
+class RunOpener:
+    """``tabs`` holds all tabs; ``run`` computes a request and puts it on screen, and the handler
+    ``start_background_work`` does what follows."""
+
+    context: AppContext
+    tabs: gr.Tabs
+    run: Callable[[Session, RunRequest], Iterator[Updates]]
+    start_background_work: Callable[[Any], Iterator[Updates]]
+
+    def bind_event(self, event: Any, handler: Callable[..., Iterator[Updates]], *outputs: Any) -> None:
+        """Connect an event whose handler yields :meth:`steps`, and perhaps updates of ``outputs``."""
+        context, everywhere = self.context, self.context.outputs(self.tabs, *outputs)
+        safe = notice.handle_errors(context.error_banner, lambda: {context.status: ""})
+        opened = event(safe(handler), context.visitor, everywhere, **LONG_EVENT)
+        opened.success(safe(self.start_background_work), context.visitor, everywhere, **BACKGROUND_EVENT)
+
+    def steps(self, session: Session, find: Callable[[], RunRequest], tab: str = HOME_TAB) -> Iterator[Updates]:
+        """Run the request that ``find`` gives, and show it in ``tab``. If that fails, the visitor's model and memory are
+        those of before, whatever ``find`` changed."""
+        before = session.model, session.history
+        with self.context.activity.track_job():
+            yield {self.context.error_banner: "", **self.context.progress("Finding the picture", 0)}
+            try:
+                request = find()
+                to_front: dict[Any, Any] = {self.tabs: gr.update(selected=tab)}
+                yield to_front
+                session.visible_tab = tab
+                yield from self.run(session, request)
+            except BaseException:
+                session.model, session.history = before
+                raise
