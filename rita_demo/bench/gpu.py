@@ -42,7 +42,7 @@ def measure(backbone: Backbone, group: int = 16, rounds: int = 9) -> dict[str, A
         "image": scene.image,
         "PGD-7": lambda: scene.engine.attack(scene.picture, scene.class_prompts, settings, 0),
         "stream, one by one": lambda: results.update(single=decisions(scene, one_by_one(scene, pictures))),
-        f"stream, groups of {group}": lambda: results.update(grouped=decisions(scene, together(scene, pictures))),
+        f"stream, groups of {group}": lambda: results.update(grouped=decisions(scene, in_one_batch(scene, pictures))),
     }
     found = medians(work, rounds, warm_up=2, device=backbone.device)
     clean = [decisions(one, one_by_one(one, pictures, attacked=False)) for one in (plain, scene)]
@@ -65,7 +65,7 @@ def one_by_one(scene: BenchFixture, pictures: Sequence[Picture], attacked: bool 
         yield scene.engine.encode_views(replace(picture, key=scene.new_picture().key), scene.settings)
 
 
-def together(scene: BenchFixture, pictures: Sequence[Picture]) -> Sequence[EncodedViews]:
+def in_one_batch(scene: BenchFixture, pictures: Sequence[Picture]) -> Sequence[EncodedViews]:
     """The same with one batch of attacks and one batch of views."""
     engine, settings, count = scene.engine, scene.settings, len(pictures)
     attacks = engine.attack_batch(pictures, scene.class_prompts, settings, [0] * count, range(count))

@@ -33,13 +33,17 @@ def memory_after(insertions: CacheInsertions, pictures: int) -> tuple[np.ndarray
     ``pictures``; the last two are NaN while there are no views."""
     old = replaced_ids(insertions)
 
-    def held(values: np.ndarray) -> np.ndarray:
+    def stored_sum(values: np.ndarray) -> np.ndarray:
         change = values - np.where(old >= 0, values[old], 0)
         return np.bincount(insertions.picture, change, pictures).cumsum()
 
-    size = held(np.ones(len(old)))
+    size = stored_sum(np.ones(len(old)))
     known = np.where(size > 0, size, np.nan)
-    return size.astype(int), held(insertions.correct.astype(float)) / known, held(insertions.entropy) / known
+    return (
+        size.astype(int),
+        stored_sum(insertions.correct.astype(float)) / known,
+        stored_sum(insertions.entropy) / known,
+    )
 
 
 def remembered_views(trajectory: StreamTrajectory, t: int) -> tuple[RememberedView, ...]:

@@ -68,7 +68,7 @@ def _open(data: bytes, _: Path) -> None:
     assert 32 <= len(square) <= LARGEST_SIDE
 
 
-def _written(name: str, load: Callable[[Path], object]) -> Callable[[bytes, Path], None]:
+def _from_file(name: str, load: Callable[[Path], object]) -> Callable[[bytes, Path], None]:
     """The reader of a file of that name."""
 
     def check(data: bytes, folder: Path) -> None:
@@ -230,23 +230,25 @@ def _click(data: Any, _: Path) -> None:
 TARGETS: dict[str, Target] = {
     "picture": Target(lambda rng: mutate.raw(rng, rng.choice(corpus.pictures()), corpus.pictures()), _open),
     "memory": Target(
-        lambda rng: mutate.safetensors(rng, corpus.exported_cache(), "rita"), _written("memory.safetensors", _import)
+        lambda rng: mutate.safetensors(rng, corpus.exported_cache(), "rita"), _from_file("memory.safetensors", _import)
     ),
     "saved run": Target(
         lambda rng: mutate.zipped(rng, corpus.saved_run()),
-        _written("run.zip", lambda path: ReopenedRun(corpus.ENGINE, read_file(path)).first_picture()),
+        _from_file("run.zip", lambda path: ReopenedRun(corpus.ENGINE, read_file(path)).first_picture()),
     ),
     "model.safetensors": Target(
         lambda rng: mutate.safetensors(rng, corpus.checkpoints()["safetensors"]),
-        _written("model.safetensors", _load_weights),
+        _from_file("model.safetensors", _load_weights),
     ),
-    "model.pt": Target(lambda rng: mutate.zipped(rng, corpus.checkpoints()["pt"]), _written("model.pt", _load_weights)),
-    "tower.pt": Target(lambda rng: mutate.zipped(rng, corpus.vision_tower()), _written("tower.pt", _load_tower)),
+    "model.pt": Target(
+        lambda rng: mutate.zipped(rng, corpus.checkpoints()["pt"]), _from_file("model.pt", _load_weights)
+    ),
+    "tower.pt": Target(lambda rng: mutate.zipped(rng, corpus.vision_tower()), _from_file("tower.pt", _load_tower)),
     "model folder": Target(_model_folder, _load),
     "split file": Target(lambda rng: mutate.as_json(rng, corpus.SPLIT), _dataset),
     "dataset lists": Target(_lists, _read_lists),
     "descriptions": Target(
-        lambda rng: mutate.as_json(rng, corpus.DESCRIPTIONS), _written("descriptions.json", _described)
+        lambda rng: mutate.as_json(rng, corpus.DESCRIPTIONS), _from_file("descriptions.json", _described)
     ),
     "permalink": Target(_link, _open_link),
     "form": Target(_form, lambda form, _: run_request.parse_request(form, SAMPLE, 32, attack=True)),

@@ -62,10 +62,10 @@ class PictureEvaluator:
         self.engine = engine
         self.facts = ModelFacts(engine.info.name, engine.weights_key(), engine.info)
 
-    def measure(self, group: CellGroup | WorkUnit, index: int, ahead: Iterable[Cell] = ()) -> int:
+    def measure(self, group: CellGroup | WorkUnit, index: int, tuned_as_well: Iterable[Cell] = ()) -> int:
         """Answer picture ``index`` by every cell of a group that lacks it; returns how many these are.
 
-        ``ahead``: cells of the group whose prompts are tuned and stored as well.
+        ``tuned_as_well``: cells of the group whose prompts are tuned and stored as well.
 
         Raises:
             DataError: the picture cannot be used; the message names it.
@@ -76,7 +76,7 @@ class PictureEvaluator:
         # a cell whose attack uses the cache shares its views with no other cell
         cache = group.files[0].cache if request.attacked and group.cells[0].attack_uses_cache else None
         encoded = self.encode(request, stores, cache)
-        for cell in (*ahead, *(cell for cell, _ in due)):  # cells with the same tuning share it
+        for cell in (*tuned_as_well, *(cell for cell, _ in due)):  # cells with the same tuning share it
             if not DEFENCES[cell.method].baseline and (key := tuning_key(cell)) not in tuned:
                 tuned[key] = self._tune(request, encoded, cell, stores.prompts[key])
         reads_pixels = any(DEFENCES[cell.method].reads_pixels for cell, _ in due)

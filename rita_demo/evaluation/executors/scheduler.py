@@ -36,7 +36,7 @@ class WorkUnit:
     """Pictures of group number ``group``, for its cells with a stream or (not ``in_stream``) the others.
 
     ``requests``: index in the stream -> picture. ``stores`` are in memory, with what is known of these pictures.
-    ``ahead``: cells whose prompts are tuned as well.
+    ``tuned_as_well``: cells whose prompts are tuned as well.
     """
 
     group: int
@@ -45,7 +45,7 @@ class WorkUnit:
     files: list[BufferedWriter]
     requests: dict[int, PictureRequest]
     stores: dict[bool, PictureStores]
-    ahead: Sequence[Cell]
+    tuned_as_well: Sequence[Cell]
 
     def request(self, index: int) -> PictureRequest:
         return self.requests[index]
@@ -58,7 +58,7 @@ def execute(model: PictureEvaluator, unit: WorkUnit) -> WorkUnit:
         DemoError: a picture that cannot be used; the message names it.
     """
     for index in unit.requests:
-        model.measure(unit, index, unit.ahead)
+        model.measure(unit, index, unit.tuned_as_well)
     for stores in unit.stores.values():
         for store in stores.each():
             store.known.clear()
@@ -74,7 +74,7 @@ class GroupProgress:
         self._outstanding = 0  # units that are being executed
         self._stream_busy = False  # whether one of them is of the stream
         self._buffered_rows: list[dict[int, Any]] = [{} for _ in group.cells]  # finished before their turn
-        self._sequential = group.cells[0].attack_uses_cache  # then no artifact can be made ahead
+        self._sequential = group.cells[0].attack_uses_cache  # then no artifact can be made in advance
 
     @property
     def finished(self) -> bool:
@@ -143,7 +143,7 @@ class GroupProgress:
         """One of the cells for every tuning that they need."""
         return list({tuning_key(cell): cell for cell in cells if not DEFENCES[cell.method].baseline}.values())
 
-    def _unit(self, in_stream: bool, indices: Sequence[int], ahead: Sequence[Cell] = ()) -> WorkUnit:
+    def _unit(self, in_stream: bool, indices: Sequence[int], tuned_as_well: Sequence[Cell] = ()) -> WorkUnit:
         group, requests = self.group, {index: self.group.request(index) for index in indices}
         pixels = self._sequential or not in_stream
         stores = {
@@ -157,7 +157,7 @@ class GroupProgress:
             for cell, file in zip(group.cells, group.files)
         ]
         packed = {index: _packed(request, pixels) for index, request in requests.items()}
-        return WorkUnit(self.number, in_stream, group.cells, files, packed, stores, ahead)
+        return WorkUnit(self.number, in_stream, group.cells, files, packed, stores, tuned_as_well)
 
 
 def _streamed(cell: Cell) -> bool:

@@ -79,12 +79,12 @@ class PictureStores:
     def in_memory(self, keys: Sequence[Key], pixels: bool) -> PictureStores:
         """The same stores in memory, with what is stored of these pictures; of attacked squares only with ``pixels``."""
 
-        def held(one: ArtifactStore) -> MemoryStore:
+        def in_memory_store(one: ArtifactStore) -> MemoryStore:
             return MemoryStore({key: artifact for key in keys if (artifact := one.find(key)) is not None})
 
-        attacks = self.attacks and (held(self.attacks) if pixels else MemoryStore({}))
-        prompts = {key: one and replace(one, store=held(one.store)) for key, one in self.prompts.items()}
-        return PictureStores(replace(self.views, store=held(self.views.store)), attacks, prompts)
+        attacks = self.attacks and (in_memory_store(self.attacks) if pixels else MemoryStore({}))
+        prompts = {key: one and replace(one, store=in_memory_store(one.store)) for key, one in self.prompts.items()}
+        return PictureStores(replace(self.views, store=in_memory_store(self.views.store)), attacks, prompts)
 
     def copy_to(self, other: PictureStores) -> None:
         """Put what was added here, in memory, into the same stores elsewhere."""

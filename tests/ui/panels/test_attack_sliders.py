@@ -53,7 +53,7 @@ class Visit:
         self.session.show(self.run)
         context.crop_views(self.session, "attacked")
         self.session.select(view=3, atom=1)
-        self.session.inside.open_folds = frozenset({"mass-fold"})
+        self.session.inside.open_folds = frozenset({"entropy-fold", "mass-fold"})
 
     def attack_steps(self) -> Iterator[Updates]:
         return in_background(self.inside.context, self.session, attack_steps.store_attack_steps)
