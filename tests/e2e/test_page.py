@@ -145,7 +145,7 @@ def test_another_attack_step_updates_all_panels_in_both_tabs(page: Page) -> None
     assert_redrawn(page, names, before)
     page.get_by_role("tab", name="Inside RITA").click()
     expect(strip).to_contain_text("attacked, step 2 of 7", ignore_case=True)
-    names = ("in-views-attacked", "in-entropies-attacked", "in-plan-attacked", "in-costs")
+    names = ("in-views-attacked", "in-plan-attacked", "in-costs")
     for name in names:
         page.wait_for_selector(f"#{name} svg, #{name} button")
     before = {name: page.locator(f"#{name}").inner_html() for name in names}
