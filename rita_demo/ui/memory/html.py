@@ -153,9 +153,10 @@ def contributions(session: Session) -> str:
         rows.append(table_row(thumbnail_html(item.thumbnail), _truth_mark(names[one.k], item) + about, *cells))
     flips = sum(one.label != one.label_without for _, one in order)
     moving = sum(abs(one.lead) >= MIN_CHANGE for _, one in order)
+    moves = f"{moving} change" if moving > 1 else "one changes" if moving else "none changes"
     lead = (
         f"<p class='lead'>Each of the {wording.view_count(len(order))} was left out once. RITA’s answer needs {flips or 'none'} "
-        f"of them; {moving or 'none'} of them move the true class’s lead. Below, with the view minus without it, in cosine "
+        f"of them; {moves} the true class’s lead. Below: the cost with the view minus the cost without it, in cosine "
         "distance.</p>"
     )
     columns = ("", "stored as", "true class’s lead", "cost in the memory", "answer without it")
@@ -180,7 +181,7 @@ def log(session: Session) -> str:
         )
     more = len(numbered) - MAX_ROWS
     rest = f"<p class='quiet small'>{more} earlier moments: use the slider.</p>" if more > 0 else ""
-    return html_table(("moment", "what", "entered", "held then"), rows, "log") + rest
+    return html_table(("moment", "what", "entered", "held"), rows, "log") + rest
 
 
 def _event(before: CacheSnapshot, event: CacheEvent) -> str:

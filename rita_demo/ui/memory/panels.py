@@ -27,7 +27,7 @@ def moment_heading(session: Session) -> str:
     if one is None:
         return "<h3>Nothing has happened yet</h3>"
     count = wording.view_count(one.snapshot.count)
-    return f"<h3>Moment {session.selected_moment}: {escape(one.title)}. It held {count}.</h3>"
+    return f"<h3>Moment {session.selected_moment}: {escape(one.title)}. It holds {count}.</h3>"
 
 
 def remove_button(session: Session) -> Any:
