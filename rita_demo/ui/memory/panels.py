@@ -80,6 +80,11 @@ def distances(session: Session) -> Any:
     return plots.cache_distances(run, empty, session.selection.k, full=full)
 
 
+def empty_classes(session: Session) -> str:
+    found = _both_traces(session)
+    return "" if found is None else wording.empty_classes_html(found[0], found[1])
+
+
 def _selected_plane(session: Session) -> tuple[str, ProcrustesPlane | None, int]:
     """Name of the selected class, its views at the selected moment in the plane, and how many they are."""
     run, one, k = session.run, session.selected_entry, session.selection.k
