@@ -43,11 +43,12 @@ def contents(session: Session) -> str:
     selected = session.selection.item if session.selected_item else None
     cards = "".join(_card(entry, c, selected, selected or (order[0], 0), c == session.selection.k) for c in order)
     rest = len(snapshot.names) - len(held)
+    unknown = "?: true class unknown. " if any(not i.truth for items in held.values() for i in items) else ""
     others = "1 other class holds" if rest == 1 else f"{rest} other classes hold"
     return (
         f"<div class='stored-views{' picked' if selected else ''}' role='group' "
         f"aria-label='What the memory holds, by pseudo-label'>{cards}</div>"
-        f"<p class='quiet small'>{others} nothing. A class has {snapshot.slots} places. Under each view: its "
+        f"<p class='quiet small'>{unknown}{others} nothing. A class has {snapshot.slots} places. Under each view: its "
         f"{wording.term_html('entropy')} and its age in pictures. Arrow keys move between them, Enter chooses.</p>"
     )
 
@@ -62,7 +63,7 @@ def _card(
         old = age(snapshot, item)
         mark = "<em>new</em>" if slot in new else old.replace("pictures ", "").replace("picture ", "")
         about = f", of {item.picture}" if item.picture else ""
-        about += f", true class {item.truth}" if item.truth else ""
+        about += f", true class {item.truth or 'unknown'}"
         label = escape(f"Pseudo-label {name}, slot {slot}: entropy {item.entropy:.3f} nats, {old}{about}")
         buttons += (
             f'<button type="button" data-k="{k}" data-slot="{slot}" aria-pressed="{str((k, slot) == selected).lower()}" '
@@ -78,8 +79,8 @@ def _card(
 
 
 def _truth_mark(name: str, item: CacheItem) -> str:
-    """HTML: whether a view that is stored under a class name shows that class; "" if its true class is not known."""
-    return "" if not item.truth else "✓ " if item.truth == name else "<b class='wrong'>✗</b> "
+    """HTML: whether a view that is stored under a class name shows that class; "?" if its true class is not known."""
+    return "? " if not item.truth else "✓ " if item.truth == name else "<b class='wrong'>✗</b> "
 
 
 def age(snapshot: CacheSnapshot, item: CacheItem) -> str:
@@ -95,7 +96,7 @@ def detail(session: Session) -> str:
         return ""
     if selected is None or item is None:
         return "<p class='empty'>Choose a stored view to see where it came from.</p>"
-    picture, truth = "", ""
+    picture, truth = "", "; its true class is unknown"
     if item.thumbnail is not None:
         picture = f'<img src="{jpeg_uri(item.thumbnail, quality=92)}" alt="" width="96" height="96">'
     if item.truth:
