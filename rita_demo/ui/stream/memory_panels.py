@@ -14,6 +14,7 @@ from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, StreamPicture, StreamRun
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.measurement import AnswerComparison, RememberedView, StreamTrajectory
+from rita_demo.settings.setting import number_text
 from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, small_crop, snapshot_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.stream.panels import ShownStream, answers_at, picture_buttons
@@ -209,7 +210,7 @@ def no_class_holds_two(shown: ShownStream) -> bool:
 def _answer_text(found: AnswerComparison, first: str, second: str, memory: bool) -> str:
     counts = (
         f"Right only {first}: {found.gained}; right only {second}: {found.lost}; of {found.n} pictures (McNemar’s exact p "
-        f"{found.p_value:.2g})."
+        f"{number_text(float(f'{found.p_value:.2g}'))})."
     )
     if not found.different:
         same = "the one answer is" if found.n == 1 else f"all {found.n} answers are"

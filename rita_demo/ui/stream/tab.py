@@ -58,7 +58,7 @@ class StreamTab:
             self.dataset_download = DatasetDownload(context, folders, self.request_inputs["dataset"])
             lead = "Runs of this page, and those that <code>evaluate</code> made with RITA and the protocol <code>stream</code>."
             with build_fold("Open a stored run", lead, elem_id="stored"):
-                self.stored_menu = gr.Dropdown([], label="Run", show_label=False, elem_id="stored-run")
+                self.stored_menu = gr.Dropdown([], label="Stored run", elem_id="stored-run")
                 with gr.Row(elem_classes="whatif-row"):
                     self.open_button = gr.Button("Open it", size="sm", elem_id="open-run")
             with gr.Row(elem_id="stream-buttons"):
