@@ -84,9 +84,9 @@ def _holds_text(bounds: dict[str, TheoremBounds]) -> str:
         holds[side] = int((known & inside).sum())
     if min(holds.values()) == drawn:
         both = " on both pictures" if len(holds) > 1 else ""
-        return f"Yes: twice the exact cost lies between its bounds in all {drawn} classes drawn{both}."
+        return f"Yes: twice the exact cost lies between its bounds in all {drawn} classes where it is computed{both}."
     counts = ", ".join(f"{side} in {count} of {drawn}" for side, count in holds.items())
-    return f"Not everywhere: twice the exact cost lies between its bounds {counts} classes drawn."
+    return f"Not everywhere: twice the exact cost lies between its bounds {counts} classes."
 
 
 def theorem_text(session: Session) -> str:

@@ -424,4 +424,4 @@ class StreamTab:
             found = (met.picture, met.names, met.settings, met.label, met.target, met.title)
             return RunRequest(*found, methods=methods)
 
-        yield from self.opener.steps(session, find, tab)
+        yield from self.opener.steps(session, find, tab, f"Picture {t} of the stream")
