@@ -12,6 +12,7 @@ from rita_demo.method.cost import at_least_float32, to_float64
 from rita_demo.method.sinkhorn_newton import Solution, solve
 from rita_demo.records import SinkhornHistory, Transport
 from rita_demo.settings import Settings
+from rita_demo.settings.setting import number_text
 
 
 def transport_options(settings: Settings) -> dict[str, Any]:
@@ -178,12 +179,12 @@ def _outcome_sentence(solution: Solution, tolerance: float) -> str:
     total = len(solution.converged)
     if total == 0:
         return "Nothing to transport: no class has any mass."
-    steps, worst = len(solution.residual) - 1, float(solution.residual[-1])
-    where = f"after {steps} step{'' if steps == 1 else 's'} (largest marginal error {worst:.1e})"
+    steps, worst = len(solution.residual) - 1, float(f"{solution.residual[-1]:.1e}")
+    where = f"after {steps} step{'' if steps == 1 else 's'} (largest marginal error {number_text(worst)})"
     missing = total - int(solution.converged.sum())
     if missing == 0:
         return f"Converged {where}."
-    which = f"{missing} of {total} classes are not within {tolerance:.0e}"
+    which = f"{missing} of {total} classes are not within {number_text(tolerance)}"
     if solution.stalled:
         return f"Stopped {where}: the error no longer falls, a limit of rounding; {which}."
     return f"Not converged {where}: the step limit was reached; {which}."

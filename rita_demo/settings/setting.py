@@ -93,3 +93,13 @@ def short_repr(value: Any) -> str:
     """The value as an error message quotes it, at most 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def number_text(value: float) -> str:
+    """A number in a sentence: "0.01", "−3", "10⁻⁶", "2.5 · 10⁻⁷"."""
+    mantissa, _, exponent = f"{value:g}".partition("e")
+    mantissa = mantissa.replace("-", "−")
+    if not exponent:
+        return mantissa
+    power = "10" + str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return power if mantissa == "1" else f"{mantissa} · {power}"

@@ -30,6 +30,13 @@ document.addEventListener(
   true,
 );
 
+// On a narrow screen the answer is far above the buttons that ask for it.
+document.addEventListener("click", (event) => {
+  if (!event.target.closest("#go, #only-defend, #know") || !matchMedia("(max-width: 760px)").matches) return;
+  const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
+  document.getElementById("banner").scrollIntoView({ behavior, block: "center" });
+});
+
 // Lecture mode: the style sheet enlarges the page, and a presenter's keys lead through the tour.
 if (new URLSearchParams(location.search).has("lecture")) {
   document.documentElement.classList.add("lecture");

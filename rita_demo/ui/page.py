@@ -84,7 +84,7 @@ def build(
             with gr.Tab("Attack & defend", id="attack-defend") as first:
                 tab = AttackDefendTab(context, example.sample_key)
             opener = RunOpener(context, tabs, tab.run, tab.start_background_work)
-            with gr.Tab("Inside RITA", id="inside") as second:
+            with gr.Tab("Inside RITA", id="inside", elem_id="inside") as second:
                 inside = InsideTab(context)
             with gr.Tab("Arena", id="arena") as arena_part:
                 arena = ArenaTab(context, folders, opener, tab.run_form_updates, menu.show_model)

@@ -36,7 +36,7 @@ BACKBONES: dict[str, ModelEntry] = {
         0,
         15_028_801,
         "The embedded model with a vision tower that was fine-tuned on attacked pictures (TeCoA and FARE, 4/255): "
-        "an attack that empties the other tower leaves it part of its answers.",
+        "an attack that empties the other model leaves it part of its answers.",
     ),
     "ViT-B-16-quickgelu:openai": ModelEntry(
         "CLIP ViT-B/16 (OpenAI)",

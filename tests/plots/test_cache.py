@@ -24,7 +24,7 @@ def test_every_class_shows_its_cost_with_and_without_the_memory(example_run: Run
         assert list(without.x) == pytest.approx(list(empty.cache_distance[classes]))
         assert list(with_.y) == list(without.y)
         assert "instead of" in figure.meta["alt"]
-    assert "changes no class" in cache_distances(example_run, example_run.attacked.trace).meta["alt"]
+    assert "None of the classes shown changes" in cache_distances(example_run, example_run.attacked.trace).meta["alt"]
 
 
 @pytest.fixture

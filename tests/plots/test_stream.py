@@ -60,7 +60,7 @@ def test_fill_is_relative_to_all_slots_and_purity_to_used_slots(trajectory) -> N
     fill, purity = cache_growth(trajectory, 4).data
     assert list(fill.y) == pytest.approx([100 / 6, 200 / 6, 200 / 6, 50])
     assert list(purity.y) == pytest.approx([100, 50, 50, 200 / 3])
-    assert "held 3 of 6 views, 67 % of them of the right class" in purity.customdata[3][1]
+    assert "holds 3 of 6 views, 67 % of them of the right class" in purity.customdata[3][1]
 
 
 def test_a_view_under_its_true_class_is_a_circle_and_another_a_cross(trajectory) -> None:

@@ -9,7 +9,7 @@ from rita_demo import settings
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS, Settings, parse_assignment
 from rita_demo.settings.__main__ import as_markdown
-from rita_demo.settings.setting import Setting
+from rita_demo.settings.setting import Setting, number_text
 
 OWN = {"ensemble_average", "ensemble_weight", "ensemble_step_back", "ensemble_text", "ctpt_weight"}
 
@@ -65,3 +65,8 @@ def test_bad_values_and_names_are_an_error(change: dict) -> None:
 def test_the_reference_of_the_settings_is_up_to_date() -> None:
     written = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
     assert written == as_markdown(), "stale: python -m rita_demo.settings > docs/settings.md"
+
+
+def test_a_number_in_a_sentence_has_a_real_minus_and_a_power_of_ten() -> None:
+    numbers = {0.01: "0.01", -3.5: "−3.5", 1e-6: "10⁻⁶", 2.5e-7: "2.5 · 10⁻⁷", 100: "100"}
+    assert {value: number_text(value) for value in numbers} == numbers

@@ -13,6 +13,7 @@ from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet, collect, picture_seed
 from rita_demo.process.generators import Steps
+from rita_demo.records import CacheState
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.measurement import FeatureCloud
 from rita_demo.settings import Settings
@@ -93,8 +94,7 @@ def collect_steps(
         pictures = "drawn textures"
     return FeatureCloud(
         title=f"{len(items)} {pictures}, {len(picture_set.names)} classes, {attack_text(settings)}, "
-        f"{engine.info.title}; {min(VIEWS_SHOWN, settings.views - 1)} of {settings.views} views of each are drawn, all "
-        "go to the memory",
+        f"{engine.info.title}; {views_text(settings.views, cache)}",
         dataset=picture_set.dataset,
         settings=settings,
         seeds=tuple(picture_seed(seed, item) for item in items),
@@ -107,6 +107,12 @@ def collect_steps(
         cache=cache,
         thumbs=np.stack(thumbs),
     )
+
+
+def views_text(views: int, cache: CacheState) -> str:
+    """How many of a picture's views are drawn, and how many views the memory holds of all that were offered."""
+    drawn, held = min(VIEWS_SHOWN, views - 1), int(np.sum(cache.count))
+    return f"{drawn} of {views} views of each are drawn; all {views} are offered to the memory, it holds {held}"
 
 
 def thumbnail(pixels: np.ndarray) -> np.ndarray:

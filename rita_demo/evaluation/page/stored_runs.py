@@ -21,6 +21,7 @@ from rita_demo.evaluation.page.feature_cloud import (
     attack_text,
     cloud_set,
     thumbnail,
+    views_text,
 )
 from rita_demo.evaluation.page.streams import DataFolders, available, check_model, picture_of, split_of
 from rita_demo.evaluation.pictures import PictureSet, find_picture
@@ -147,16 +148,17 @@ def load_cloud_steps(folders: DataFolders, name: str, engine: Engine) -> Generat
             clean[row["picture"]] = engine.encode_views(clean_square(row["picture"]), own).features
     class_prompts = engine.encode_classes(names, cell.requested)
     views = np.stack([features[i] for i, features in zip(ids, delivered)])
+    cache = cache_after_rows(one.cells["rita"], engine.empty_cache(class_prompts, cell.settings), rows)
     return FeatureCloud(
         title=f"{len(ids)} pictures of {pictures.dataset}, {attack_text(cell.requested)}, {engine.info.title}; "
-        f"{min(VIEWS_SHOWN, views.shape[1] - 1)} of {views.shape[1]} views of each are drawn, all went to the memory",
+        f"{views_text(views.shape[1], cache)}",
         class_prompts=class_prompts,
         ids=tuple(ids),
         label=np.array([names.index(row["label"]) for row in rows]),
         clean=np.stack([clean[i][0] for i in ids]),
         attacked=views[:, 0],
         views=views[:, 1 : 1 + VIEWS_SHOWN],
-        cache=cache_after_rows(one.cells["rita"], engine.empty_cache(class_prompts, cell.settings), rows),
+        cache=cache,
         thumbs=_thumbs(run / "attacked" / planned_cells.attack_key(cell, pictures, model), ids, clean_square),
         dataset=pictures.dataset,
         settings=cell.requested,

@@ -11,6 +11,7 @@ from rita_demo.plots.labels import escaped, legend_entry, sides_of
 from rita_demo.plots.shapes import category_axis, limit_line, segments, side_bar
 from rita_demo.plots.theme import COLOURS, GLYPHS, SIDE_STYLES, annotation, axis, dim_marks, finalise
 from rita_demo.records import Run, SinkhornHistory
+from rita_demo.settings.setting import number_text
 
 
 def sinkhorn_residuals(run: Run) -> Figure:
@@ -28,7 +29,7 @@ def sinkhorn_residuals(run: Run) -> Figure:
                 alt.append(f"{SIDE_STYLES[side]['title']}, {what}: {solved.outcome}")
     legend = "  ".join(legend_entry(look["colour"], GLYPHS[look["symbol"]], side) for side, look in SIDE_STYLES.items())
     y = axis(type="log", title="largest marginal error", exponentformat="power", dtick=1)
-    head = f"{legend}   ━ prompts  ┄ memory   dashed: tolerance {limit:g}"
+    head = f"{legend}   ━ prompts  ┄ memory   dashed: tolerance {number_text(limit)}"
     return _finalise_history(figure, "sinkhorn", ". ".join(alt), head, 58, y, shapes=[limit_line(limit, 1)])
 
 
@@ -114,7 +115,7 @@ def entropy_change(run: Run, changes: dict[str, tuple[np.ndarray, np.ndarray]], 
         _add_changes(figure, name, "xy", places, data, hover, markers, (line, 1))
     most = float(np.log(max(len(run.class_prompts.names), 2)))
     moved = {n: float(np.mean(after - before)) for n, (before, after) in changes.items()}
-    summary = "; ".join(f"{n} {v:+.3f} nats on average" for n, v in moved.items())
+    summary = "; ".join(f"{n} {v:+.3f} nats on average" for n, v in moved.items()).replace("-", "−")
     return finalise(
         figure,
         kind="entropy_change",

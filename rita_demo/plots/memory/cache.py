@@ -52,7 +52,7 @@ def cache_distances(run: Run, empty: Trace, selected: int | None = None, *, full
     return finalise(
         figure,
         kind="cache_distances",
-        alt=alt if changes else "The memory changes no class's cost.",
+        alt=alt if changes else "None of the classes shown changes.",
         pickable=True,
         annotations=[annotation(words, 0, 1, yshift=8, xshift=-120)],
         shapes=row_band(None if selected is None else place.get(selected)),

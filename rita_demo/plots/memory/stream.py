@@ -78,7 +78,7 @@ def growth_text(trajectory: StreamTrajectory, t: int) -> str:
     held, purity = int(trajectory.cache_size[t - 1]), float(trajectory.purity[t - 1])
     places = trajectory.slots * len(trajectory.names)
     pure = "" if math.isnan(purity) else f", {100 * purity:.0f} % of them of the right class"
-    return f"After picture {t} the memory held {held} of {places} views{pure}."
+    return f"After picture {t} the memory holds {held} of {places} views{pure}."
 
 
 def cache_insertions(trajectory: StreamTrajectory, t: int) -> Figure:
@@ -211,7 +211,7 @@ def class_cache(
         marker={"symbol": "diamond", "size": 9, "color": COLOURS["cache"], "opacity": [opacity[i] for i in filled]},
     )
     rest = len(order) - len(shown)
-    more = f"; {rest} more classes hold some" if rest else ""
+    more = f"; {rest} more {'class holds' if rest == 1 else 'classes hold'} some" if rest else ""
     summary = "; ".join(_class_text(trajectory, stats, k) for k in reversed(shown))
     return finalise(
         figure,

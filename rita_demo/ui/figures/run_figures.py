@@ -15,13 +15,14 @@ from rita_demo.ui.widgets.data_uri import jpeg_uri
 from rita_demo.ui.widgets.views_grid import tiled
 
 EDGE = ((0, 0), (6, 6), (6, 6), (0, 0))  # white pixels around a crop
+ROUNDING = 1e-5  # of squared distances computed in float32
 MAX_CLASSES = 10  # of the bounds
 
 SCOPE_HTML = """<h3>What it covers</h3><ul class="plain">
 <li>Views and prompts of a class as two clouds of unit vectors. Their squared Wasserstein distance is twice the transport
 cost without regularisation, 2 d_OT (λ → 0, all mass moved), since |x − z|² = 2 (1 − cos).</li>
 <li>The distance of the means plus B², the distance of the covariances (Bures), is exact for Gaussians, and a lower bound
-otherwise. With both spreads instead of B² it is an upper bound. The filled mark always lies on the line.</li></ul>
+otherwise. With both spreads instead of B² it is an upper bound.</li></ul>
 <h3>What it does not cover</h3><ul class="plain">
 <li>RITA’s own cost (hollow mark). With λ it lies higher; with ρ below 1 the worst views are dropped, and it may lie below
 the line. Weights of views and the memory’s part are outside the theorem.</li>
@@ -73,6 +74,21 @@ def draw_bounds(session: Session) -> Figure | None:
     return plots.theorem_bounds(bounds, names, shown, selected=at, label=run.given_label)
 
 
+def _holds_text(bounds: dict[str, TheoremBounds]) -> str:
+    """Whether twice the exact cost lies between the bounds, where it is computed."""
+    holds, drawn = {}, 0
+    for side, b in bounds.items():
+        known = np.isfinite(b.exact)
+        drawn = int(known.sum())
+        inside = (b.lower - ROUNDING <= b.exact) & (b.exact <= b.upper + ROUNDING)
+        holds[side] = int((known & inside).sum())
+    if min(holds.values()) == drawn:
+        both = " on both pictures" if len(holds) > 1 else ""
+        return f"Yes: twice the exact cost lies between its bounds in all {drawn} classes where it is computed{both}."
+    counts = ", ".join(f"{side} in {count} of {drawn}" for side, count in holds.items())
+    return f"Not everywhere: twice the exact cost lies between its bounds {counts} classes."
+
+
 def theorem_text(session: Session) -> str:
     """HTML: the bounds on this picture in words."""
     known, found = _bounds(session), ""
@@ -92,6 +108,7 @@ def theorem_text(session: Session) -> str:
             f"{'hardly separate the classes' if alike else 'separate the classes as well'}.</li>"
         )
     return (
+        f"<p class='says'>{_holds_text(bounds)}</p>"
         "<details class='differs'><summary>What the bounds say here, and what they do not</summary>"
         f"<ul class='plain'>{found}</ul>{SCOPE_HTML}</details>"
     )

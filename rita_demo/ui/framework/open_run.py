@@ -30,18 +30,26 @@ class RunOpener:
         opened = event(safe(handler), context.visitor, everywhere, **LONG_EVENT)
         opened.success(safe(self.start_background_work), context.visitor, everywhere, **BACKGROUND_EVENT)
 
-    def steps(self, session: Session, find: Callable[[], RunRequest], tab: str = HOME_TAB) -> Iterator[Updates]:
-        """Run the request that ``find`` gives, and show it in ``tab``. If that fails, the visitor's model and memory are
-        those of before, whatever ``find`` changed."""
+    def steps(
+        self, session: Session, find: Callable[[], RunRequest], tab: str = HOME_TAB, what: str = "The run"
+    ) -> Iterator[Updates]:
+        """Run the request that ``find`` gives, and show it in ``tab``; until then the tabs say that ``what`` is being
+        computed. If that fails, the visitor's model and memory are those of before, whatever ``find`` changed."""
         before = session.model, session.history
         with self.context.activity.track_job():
-            yield {self.context.error_banner: "", **self.context.progress("Finding the picture", 0)}
+            session.inside.awaited = what
+            waiting = notice.progress_html(f"{what} is being computed …", 0, 0, stale=True)
+            drawn = self.context.panels.redraw(session, "inside")
+            yield {self.context.error_banner: "", self.context.status: waiting, **drawn}
             try:
                 request = find()
                 to_front: dict[Any, Any] = {self.tabs: gr.update(selected=tab)}
                 yield to_front
                 session.visible_tab = tab
                 yield from self.run(session, request)
-            except BaseException:
+            except BaseException as error:
                 session.model, session.history = before
+                session.inside.awaited = ""
+                if isinstance(error, Exception):
+                    yield self.context.panels.redraw(session, "inside")
                 raise

@@ -90,7 +90,13 @@ def _class_costs(run: Run, session: Session, k: int | None = None) -> Figure:
     return plots.class_costs(run, k, along=along, pinned=pinned)
 
 
-def _build_menus(panels: PanelRegistry) -> Parts:
+def _empty_classes(session: Session) -> str:
+    run = session.displayed_run
+    return "" if run is None else wording.empty_classes_html(run, run.attacked.trace)
+
+
+def _build_below_costs(panels: PanelRegistry) -> Parts:
+    panels.add(gr.HTML(elem_id="in-empty"), _empty_classes, "inside")
     menu: dict[str, Any] = {"allow_custom_value": True, "min_width": 200}
     with gr.Row(elem_classes="whatif-row"):
         class_menu = gr.Dropdown([], label="Selected class", elem_id="in-class", **menu)
@@ -172,7 +178,7 @@ def _sinkhorn_costs(run: Run, k: int, engine: Any) -> Figure:
 def _solver_outcomes(session: Session) -> str:
     run = session.displayed_run
     lines = [f"{name}: {escape(one.outcome)}" for name, one in _transports(run).items()] if run else []
-    return f"<p class='quiet small'>{'<br>'.join(lines)}</p>"
+    return f"<p class='quiet small'>{'<br>'.join(lines)}</p>{_empty_classes(session)}"
 
 
 # --- the prompt update
@@ -215,7 +221,7 @@ SECTIONS = (
             ),
         ),
         above=_text("in-pinned", comparisons.pinned_sentence, "inside"),
-        below=_build_menus,
+        below=_build_below_costs,
     ),
     Section(
         "Which crop moves onto which sentence?",

@@ -98,6 +98,8 @@ def toggled(session: Session, kind: str) -> Exclusions:
 def banner(session: Session) -> str:
     """HTML: what differs from the run and from the preset, and what that does to RITA's answer."""
     run, now = session.run_at_step, session.inside.what_if.run
+    if session.inside.awaited:
+        return f"<div class='whatif' role='status'><p>{escape(session.inside.awaited)} is being computed …</p></div>"
     if run is None:
         return ""
     if now is None:

@@ -24,10 +24,12 @@ from rita_demo.ui.widgets.blocks import html_table, table_row
 
 MAX_FILES = 32
 MAX_LISTED_ERRORS = 3  # refused files that are listed
+MAX_SAMPLES = 3  # different attacked samples
 SEEDS = 2  # attacked versions of each sample: a class with a single view costs as much as an empty one
 
-#: A picture to add, with its key in the history: adding it again replaces its earlier views.
-PictureToAdd = tuple[str, RunRequest]
+#: A picture to add, with its key in the history (adding it again replaces its earlier views) and the name of its true
+#: class, "" if that is not known.
+PictureToAdd = tuple[str, RunRequest, str]
 
 
 def current_run(session: Session, engine: Any) -> Run:
@@ -56,26 +58,26 @@ def uploaded_pictures(session: Session, engine: Any, paths: Any, attack: bool) -
             refused.append(f"File {number} was left out: {error.message}")
             continue
         title = f"Upload {number}" + (", attacked" if attack else "")
-        found.append((picture.key, _request(run, picture, None, title, attack)))
+        found.append((picture.key, _request(run, picture, None, title, attack), ""))
     if not found:
         raise PictureError(" ".join(refused[:MAX_LISTED_ERRORS]), "Nothing was added.")
     return found, refused
 
 
 def attacked_samples(session: Session, engine: Any) -> list[PictureToAdd]:
-    """Attacked versions of every sample whose class is in the list of classes."""
+    """Attacked versions of samples that are not on screen: first those whose class is in the list of classes."""
     run = current_run(session, engine)
     names, found = run.class_prompts.names, []
-    for one in samples.available().values():
-        if one.label not in names:
-            continue
+    for one in sorted(samples.available().values(), key=lambda one: one.label not in names):
+        if len(found) == MAX_SAMPLES * SEEDS:
+            break
         picture = one.load(square=run.settings.square, side=engine.info.side)
+        if picture.key == run.clean.picture.key:
+            continue
+        label = names.index(one.label) if one.label in names else None
         for seed in range(SEEDS):
-            title = f"{one.title}, attacked (seed {seed})"
-            request = _request(run, picture, names.index(one.label), title, True, attack_seed=seed)
-            found.append((f"{picture.key} {seed}" if seed else picture.key, request))
-    if not found:
-        raise PictureError("No sample shows one of these classes.", "Upload pictures and attack each of them.")
+            request = _request(run, picture, label, f"{one.title}, attacked (seed {seed})", True, attack_seed=seed)
+            found.append((f"{picture.key} {seed}" if seed else picture.key, request, one.label))
     return found
 
 
@@ -106,7 +108,7 @@ def add_steps(
         yield {context.error_banner: notice.error_html(PictureError(text, f"The other {len(pictures)} are added."))}
     # the displayed picture must not be decided from its own views
     before, wrong = session.history.cache_before(run.clean.picture.key), list[bool]()
-    for number, (key, request) in enumerate(pictures):
+    for number, (key, request, truth) in enumerate(pictures):
         now, share = f"Adding {request.title} ({number + 1} of {len(pictures)})", number / len(pictures)
         yield context.progress(now, share, begin)
         steps = request.steps(engine, session.history.cache_before(key))
@@ -118,20 +120,21 @@ def add_steps(
         crops = engine.view_pixels(one.attacked.picture, one.settings) if events else None
         with session.lock:
             session.history = session.history.with_picture(request.title, key, one, crops, replace_latest=False)
-        if request.label is not None:
-            wrong += [event.label != request.label for event in events]
+        if truth:
+            wrong += [request.names[event.label] != truth for event in events]
         context.sessions.evict()
         yield context.panels.redraw(session, "memory")
     after = session.history.cache_before(run.clean.picture.key)
-    session.memory.before_after_html = before_after(engine, run, before, after, len(pictures), wrong)
+    titles = [request.title for _, request, _ in pictures]
+    session.memory.before_after_html = before_after(engine, run, before, after, titles, wrong)
     yield context.done(f"{len(pictures)} pictures decided in {wording.format_seconds(time.perf_counter() - begin)}.")
 
 
 def before_after(
-    engine: Any, run: Run, before: CacheState | None, after: CacheState | None, decided: int, wrong: list[bool]
+    engine: Any, run: Run, before: CacheState | None, after: CacheState | None, titles: Sequence[str], wrong: list[bool]
 ) -> str:
-    """HTML: RITA's answer for the displayed picture with the cache before and after ``decided`` pictures; ``wrong``: of
-    each view that entered, whether it is stored under a wrong class."""
+    """HTML: RITA's answer for the displayed picture with the cache before and after the pictures of these
+    ``titles``; ``wrong``: of each view that entered, whether it is stored under a wrong class."""
     rows, entered = [], ""
     for side in sides_of(run):
         then, now = (_decide(engine, run, getattr(run, side), state) for state in (before, after))
@@ -145,7 +148,8 @@ def before_after(
             f"({wording.percent(sum(wrong) / len(wrong))}).</p>"
         )
     return (
-        f"<h3>What the {decided} pictures changed</h3>{entered}{table}<p class='quiet small'>RITA’s answer and "
+        f"<h3>What the {len(titles)} pictures changed</h3><p class='quiet small'>Added: {escape('; '.join(titles))}.</p>"
+        f"{entered}{table}<p class='quiet small'>RITA’s answer and "
         f"{wording.term_html('margin')}; below, what the true class and the class that moved most cost in the memory. The "
         "picture’s own views are left out of the memory here.</p>"
     )

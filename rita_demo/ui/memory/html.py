@@ -43,11 +43,12 @@ def contents(session: Session) -> str:
     selected = session.selection.item if session.selected_item else None
     cards = "".join(_card(entry, c, selected, selected or (order[0], 0), c == session.selection.k) for c in order)
     rest = len(snapshot.names) - len(held)
+    unknown = "?: true class unknown. " if any(not i.truth for items in held.values() for i in items) else ""
     others = "1 other class holds" if rest == 1 else f"{rest} other classes hold"
     return (
         f"<div class='stored-views{' picked' if selected else ''}' role='group' "
         f"aria-label='What the memory holds, by pseudo-label'>{cards}</div>"
-        f"<p class='quiet small'>{others} nothing. A class has {snapshot.slots} places. Under each view: its "
+        f"<p class='quiet small'>{unknown}{others} nothing. A class has {snapshot.slots} places. Under each view: its "
         f"{wording.term_html('entropy')} and its age in pictures. Arrow keys move between them, Enter chooses.</p>"
     )
 
@@ -62,7 +63,7 @@ def _card(
         old = age(snapshot, item)
         mark = "<em>new</em>" if slot in new else old.replace("pictures ", "").replace("picture ", "")
         about = f", of {item.picture}" if item.picture else ""
-        about += f", true class {item.truth}" if item.truth else ""
+        about += f", true class {item.truth or 'unknown'}"
         label = escape(f"Pseudo-label {name}, slot {slot}: entropy {item.entropy:.3f} nats, {old}{about}")
         buttons += (
             f'<button type="button" data-k="{k}" data-slot="{slot}" aria-pressed="{str((k, slot) == selected).lower()}" '
@@ -78,8 +79,8 @@ def _card(
 
 
 def _truth_mark(name: str, item: CacheItem) -> str:
-    """HTML: whether a view that is stored under a class name shows that class; "" if its true class is not known."""
-    return "" if not item.truth else "✓ " if item.truth == name else "<b class='wrong'>✗</b> "
+    """HTML: whether a view that is stored under a class name shows that class; "?" if its true class is not known."""
+    return "? " if not item.truth else "✓ " if item.truth == name else "<b class='wrong'>✗</b> "
 
 
 def age(snapshot: CacheSnapshot, item: CacheItem) -> str:
@@ -95,7 +96,7 @@ def detail(session: Session) -> str:
         return ""
     if selected is None or item is None:
         return "<p class='empty'>Choose a stored view to see where it came from.</p>"
-    picture, truth = "", ""
+    picture, truth = "", "; its true class is unknown"
     if item.thumbnail is not None:
         picture = f'<img src="{jpeg_uri(item.thumbnail, quality=92)}" alt="" width="96" height="96">'
     if item.truth:
@@ -153,9 +154,10 @@ def contributions(session: Session) -> str:
         rows.append(table_row(thumbnail_html(item.thumbnail), _truth_mark(names[one.k], item) + about, *cells))
     flips = sum(one.label != one.label_without for _, one in order)
     moving = sum(abs(one.lead) >= MIN_CHANGE for _, one in order)
+    moves = f"{moving} change" if moving > 1 else "one changes" if moving else "none changes"
     lead = (
         f"<p class='lead'>Each of the {wording.view_count(len(order))} was left out once. RITA’s answer needs {flips or 'none'} "
-        f"of them; {moving or 'none'} of them move the true class’s lead. Below, with the view minus without it, in cosine "
+        f"of them; {moves} the true class’s lead. Below: the cost with the view minus the cost without it, in cosine "
         "distance.</p>"
     )
     columns = ("", "stored as", "true class’s lead", "cost in the memory", "answer without it")
@@ -180,7 +182,7 @@ def log(session: Session) -> str:
         )
     more = len(numbered) - MAX_ROWS
     rest = f"<p class='quiet small'>{more} earlier moments: use the slider.</p>" if more > 0 else ""
-    return html_table(("moment", "what", "entered", "held then"), rows, "log") + rest
+    return html_table(("moment", "what", "entered", "held"), rows, "log") + rest
 
 
 def _event(before: CacheSnapshot, event: CacheEvent) -> str:

@@ -27,7 +27,7 @@ def moment_heading(session: Session) -> str:
     if one is None:
         return "<h3>Nothing has happened yet</h3>"
     count = wording.view_count(one.snapshot.count)
-    return f"<h3>Moment {session.selected_moment}: {escape(one.title)}. It held {count}.</h3>"
+    return f"<h3>Moment {session.selected_moment}: {escape(one.title)}. It holds {count}.</h3>"
 
 
 def remove_button(session: Session) -> Any:
@@ -78,6 +78,11 @@ def distances(session: Session) -> Any:
         return None
     run, full, empty = found
     return plots.cache_distances(run, empty, session.selection.k, full=full)
+
+
+def empty_classes(session: Session) -> str:
+    found = _both_traces(session)
+    return "" if found is None else wording.empty_classes_html(found[0], found[1])
 
 
 def _selected_plane(session: Session) -> tuple[str, ProcrustesPlane | None, int]:

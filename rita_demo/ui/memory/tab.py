@@ -78,10 +78,11 @@ class MemoryTab(SelectionEvents):
             self.contribute_button = gr.Button("What each stored view contributes", size="sm", elem_id="contribute")
             self.stop_contribute = gr.Button("Stop", size="sm", visible=False, elem_id="stop-contribute")
         add(gr.HTML(elem_id="contributions"), html.contributions, "memory")
-        gr.HTML("<h3>What the memory adds per class, for the picture on screen</h3>")
+        gr.HTML("<h3>Cost in the memory per class, with and without what it holds</h3>")
         aria = "Cost of every class in the memory, and with an empty one"
         distances = PlotlyView(aria=aria, height=380, empty=empty, elem_id="distances")
         self.distances = add(distances, memory_panels.distances, "memory", "class")
+        add(gr.HTML(elem_id="distances-empty"), memory_panels.empty_classes, "memory")
         with build_fold("How are the chosen class’s views turned onto its prompts?", elem_id="plane-fold"):
             aria = "The chosen class's stored views before and after Procrustes"
             plane = PlotlyView(aria=aria, height=380, narrow_height=340, empty=empty, elem_id="plane")

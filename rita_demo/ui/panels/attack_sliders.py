@@ -13,7 +13,7 @@ from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.setting_controls import LenientSlider
 
-STEP_INFO = "0 is before the first step. Every tab but the memory's follows."
+STEP_INFO = "0 is before the first step. All tabs except Memory follow."
 
 
 def build_budget_choice(panels: PanelRegistry, name: str) -> gr.Radio:

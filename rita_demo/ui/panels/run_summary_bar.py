@@ -17,7 +17,8 @@ def summary_bar(session: Session) -> str:
     run = session.displayed_run
     if run is None:
         return "<p class='empty'>There is no run yet: run a picture on the first tab.</p>"
-    parts = _side_html(run, "clean")
+    what_if = ", what if" if session.inside.what_if.run else ""
+    parts = _side_html(run, "clean", what_if)
     if run.attack is not None:
         # the middle of the perturbation, not scaled down: that would average it to grey
         before, after = run.clean.picture.pixels, run.attacked.picture.pixels
@@ -26,17 +27,17 @@ def summary_bar(session: Session) -> str:
         pixels = magnified_perturbation(before[part, part], after[part, part])
         alt = "What the attack added, 20 times magnified, a part of it"
         parts += f"<div class='added'><img src='{jpeg_uri(pixels)}' alt='{alt}' width='64' height='64'></div>"
-        parts += _side_html(run, "attacked")
+        parts += _side_html(run, "attacked", what_if)
     return f"<div class='thread'>{parts}</div>"
 
 
-def _side_html(run: Run, side: str) -> str:
+def _side_html(run: Run, side: str, what_if: str) -> str:
     one: ImageResult = getattr(run, side)
     said, step = "", wording.step_suffix(run) if side == "attacked" else ""
     for name, verdict in one.verdicts.items():
         kind, mark = ("right", "✓") if verdict.label == run.label else ("wrong", "✗")
         said += (
-            f"<span class='{kind}'>{escape(DEFENCES[name].title)}: <b>"
+            f"<span class='{kind}'>{escape(DEFENCES[name].title)}{what_if * (name == 'rita')}: <b>"
             f"{escape(run.class_prompts.names[verdict.label])}</b> "
             f"{wording.percent(verdict.probability[verdict.label])} <span aria-hidden='true'>{mark}</span></span>"
         )

@@ -91,11 +91,13 @@ class Pinned:
 
 @dataclass
 class InsideState:
-    """*Inside RITA*; ``open_folds``: names of the open folds, whose figures are drawn."""
+    """*Inside RITA*; ``open_folds``: names of the open folds, whose figures are drawn; ``awaited``: what is being computed
+    for all tabs, "" for nothing."""
 
     what_if: WhatIf = WhatIf()
     pinned: Pinned | None = None
     open_folds: frozenset[str] = frozenset()
+    awaited: str = ""
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,7 @@ class Session:
             self.attack_steps, self.pending_steps, self.budget_variants = (), 0, {}
             self.crops, self.image_cache = {}, {}
             self.attack_defend.view_seed_results, self.inside.what_if = (), WhatIf()
+            self.inside.awaited = ""
             k, side = run.attacked.verdicts["rita"].label, "attacked" if run.attack else "clean"
             self.selection = Selection(k=k, step=last_step(run) if run.attack else None, side=side)
 

@@ -14,6 +14,7 @@ from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, StreamPicture, StreamRun
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.measurement import AnswerComparison, RememberedView, StreamTrajectory
+from rita_demo.settings.setting import number_text
 from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, small_crop, snapshot_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.stream.panels import ShownStream, answers_at, picture_buttons
@@ -28,6 +29,7 @@ RUNNING = "<p class='empty'>Listed when the stream pauses or ends.</p>"
 OFF, MOMENT = "off", "after "  # values of the menu; others are names of stored streams
 MEMORY_OFF = ("its memory off", OFF)
 OUTCOMES = [("only RITA is right", "rita"), ("only Ensemble is right", "ensemble"), ("all are wrong", "none")]
+OUTCOME_TEXT = {"rita": "RITA alone is right", "ensemble": "Ensemble alone is right", "none": "No method is right"}
 LISTED = [("held now", "held"), ("gone again", "left"), ("all that entered", "all")]
 #: title, name, key of a view
 ORDERS: tuple[tuple[str, str, Callable[[StreamTrajectory, RememberedView], Any]], ...] = (
@@ -50,8 +52,10 @@ def remembered_table(shown: ShownStream) -> str:
     rows = [_row(shown, views, view, boxes[view.id]) for view in found[:MAX_ROWS]]
     more = f" The first {MAX_ROWS} are listed: search for others." if len(found) > MAX_ROWS else ""
     title = f"After picture {shown.t}: {len(found)} of {len(views)} views that entered."
+    if not found:
+        return f"<p class='empty'>No view matches: {len(views)} entered until picture {shown.t}.</p>"
     table = html_table(("picture", "stored as", "true class, file", "entropy", "entered", "left"), rows, "log", title)
-    return f"<p class='quiet small'>{title}{more}</p>{table if rows else ''}"
+    return f"<p class='quiet small'>{title}{more}</p>{table}"
 
 
 def _chosen(shown: ShownStream, views: tuple[RememberedView, ...]) -> list[RememberedView]:
@@ -190,16 +194,27 @@ def help_html(shown: ShownStream) -> str:
     order = sorted(found.different, key=lambda d: (d.label not in (d.first, d.second), d.label != d.first, d.picture))
     pictures = [(d.picture, list(zip(titles, (d.first, d.second)))) for d in order]
     gallery = _gallery(shown, pictures, "Pictures that are answered differently")
-    return f"<p class='lead'>{_answer_text(found, *titles, memory=chosen == OFF)}</p>{gallery}"
+    if chosen == OFF and not found.different and no_class_holds_two(shown):
+        text = "<b>It changes no answer, and cannot yet</b>: no class holds two views. Stream more pictures of fewer classes."
+    else:
+        text = _answer_text(found, *titles, memory=chosen == OFF)
+    return f"<p class='lead'>{text}</p>{gallery}"
+
+
+def no_class_holds_two(shown: ShownStream) -> bool:
+    """Then a class costs in the memory exactly what one without views costs, which is its mean prompt."""
+    most = int(evaluation_page.cache_stats_after(shown.trajectory, shown.t).count.max())
+    return most < 2 and shown.recording.requested.empty_class == "text_mean"
 
 
 def _answer_text(found: AnswerComparison, first: str, second: str, memory: bool) -> str:
     counts = (
         f"Right only {first}: {found.gained}; right only {second}: {found.lost}; of {found.n} pictures (McNemar’s exact p "
-        f"{found.p_value:.2g})."
+        f"{number_text(float(f'{found.p_value:.2g}'))})."
     )
     if not found.different:
-        return f"<b>It changes nothing</b>: all {found.n} answers are the same."
+        same = "the one answer is" if found.n == 1 else f"all {found.n} answers are"
+        return f"<b>It changes nothing</b>: {same} the same."
     if found.p_value >= SIGNIFICANT:
         return f"<b>Not shown by these pictures.</b> {counts}"
     better, worse = ("Yes", "No, it harms") if memory else ("This run is better", "This run is worse")
@@ -216,10 +231,8 @@ def outcome_gallery(shown: ShownStream) -> str:
     titles = {name: DEFENCES[name].title for name in right}
     others = [~passed for name, passed in right.items() if name != chosen]
     found = np.flatnonzero(np.logical_and.reduce(others) & right.get(chosen, True)).tolist()
-    count = f"{len(found)} of {shown.t} pictures: {title}, of {', '.join(titles.values())}."
-    return f"<p class='lead'>{escape(count)}</p>" + _gallery(
-        shown, [(n, answers_at(shown, n, titles)) for n in found], title
-    )
+    count = f"{OUTCOME_TEXT[chosen]} on {len(found)} of {shown.t} pictures."
+    return f"<p class='lead'>{count}</p>" + _gallery(shown, [(n, answers_at(shown, n, titles)) for n in found], title)
 
 
 def _gallery(shown: ShownStream, pictures: list[tuple[int, list[tuple[str, int]]]], about: str) -> str:

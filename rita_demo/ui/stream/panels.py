@@ -13,6 +13,7 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, StreamRun
 from rita_demo.plots.figure import Figure
+from rita_demo.plots.memory.stream import MAX_CLASSES
 from rita_demo.records.measurement import AccuracySummary, StreamTrajectory
 from rita_demo.ui.framework import notice
 from rita_demo.ui.panels.figure_caption import with_caption
@@ -122,6 +123,13 @@ def class_cache(shown: ShownStream) -> Figure:
     trajectory = shown.trajectory
     now, end = (evaluation_page.cache_stats_after(trajectory, at) for at in (shown.t, len(trajectory.pictures)))
     return plots.class_cache(trajectory, now, end, shown.selected_class)
+
+
+def class_cache_note(shown: ShownStream) -> str:
+    """HTML: how many classes the figure leaves out."""
+    held = int((evaluation_page.cache_stats_after(shown.trajectory, len(shown.trajectory.pictures)).count > 0).sum())
+    said = f"{MAX_CLASSES} of {held} classes; the table of every stored view lists all."
+    return f"<p class='quiet small'>{said}</p>" if held > MAX_CLASSES else ""
 
 
 def class_timeline(shown: ShownStream) -> Figure:

@@ -41,6 +41,9 @@ PAUSE_SECONDS = 0.02  # between two pictures, for requests that wait for the eng
 TRAFFIC = [("clean", "clean"), ("mixed: half of them attacked", "mixed"), ("attacked", "attacked")]
 ORDERS = [("mixed at random", "random"), ("one class after the other", "classes")]
 NO_STREAM = "<p class='empty'>Shown once a stream was run.</p>"
+REPLACES = (
+    "<p class='quiet small'>Opening one replaces the memory on screen; export it first (tab Memory) to keep it.</p>"
+)
 C = TypeVar("C", bound=Component)
 
 
@@ -55,7 +58,7 @@ class StreamTab:
             self.dataset_download = DatasetDownload(context, folders, self.request_inputs["dataset"])
             lead = "Runs of this page, and those that <code>evaluate</code> made with RITA and the protocol <code>stream</code>."
             with build_fold("Open a stored run", lead, elem_id="stored"):
-                self.stored_menu = gr.Dropdown([], label="Run", show_label=False, elem_id="stored-run")
+                self.stored_menu = gr.Dropdown([], label="Stored run", elem_id="stored-run")
                 with gr.Row(elem_classes="whatif-row"):
                     self.open_button = gr.Button("Open it", size="sm", elem_id="open-run")
             with gr.Row(elem_id="stream-buttons"):
@@ -148,6 +151,7 @@ class StreamTab:
                 {"jsonl": "Export the rows (JSON lines)"}, visible=False, elem_id="stream-export"
             )
             self.panels.add(self.export, lambda session: gr.update(visible=session.stream.shown_picture > 0))
+        self._add(gr.HTML(elem_id="stream-replaces"), lambda shown: REPLACES)
 
     def _build_comparison(self) -> None:
         m = memory_panels
@@ -196,6 +200,7 @@ class StreamTab:
         self._add_figure("timeline", "When each view was held", p.class_timeline, "class", height=480)
         self._build_views()
         self._add_figure("classes", "The memory per class", p.class_cache, "class")
+        self._add(gr.HTML(), p.class_cache_note)
 
     # --- events
     def bind_events(self, own_tab: gr.Tab) -> None:
@@ -389,8 +394,11 @@ class StreamTab:
             return {self.export: download_value("rows.jsonl", data, self.export_count)}
 
     def open_memory(self, visitor: Any) -> Iterator[Updates]:
-        """Show the selected picture in *Memory*, where every stored view can be left out."""
+        """Show the memory before the selected picture in *Memory*, where every stored view can be left out."""
         yield from self.open_inside(visitor, tab="memory")
+        session = self.context.sessions.get(visitor)
+        session.select(moment=session.selected_moment - 1)  # the picture itself made the latest one
+        yield self.context.panels.redraw(session, "run")
 
     def open_remembered(self, visitor: Any, event: gr.EventData) -> Iterator[Updates]:
         """The picture of a stored view was clicked."""
@@ -416,4 +424,4 @@ class StreamTab:
             found = (met.picture, met.names, met.settings, met.label, met.target, met.title)
             return RunRequest(*found, methods=methods)
 
-        yield from self.opener.steps(session, find, tab)
+        yield from self.opener.steps(session, find, tab, f"Picture {t} of the stream")

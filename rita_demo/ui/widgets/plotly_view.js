@@ -131,6 +131,7 @@ function paint() {
   const meta = layout.meta || {};
   alt.textContent = meta.alt || "";
   fit({ data, layout }, width, height);
+  if (narrow) layout.margin.t += 26; // Plotly's buttons stand above the legend
   const text = JSON.stringify(data);
   if (text !== traces.text) traces = { text, data };
   const config = meta.select

@@ -12,7 +12,7 @@ from gradio.components import Component
 
 from rita_demo.attacks import ATTACKS
 from rita_demo.settings import GROUPS, PRESETS, RECOMMENDED, SETTINGS, Settings
-from rita_demo.settings.setting import Setting
+from rita_demo.settings.setting import Setting, number_text
 from rita_demo.ui.widgets.blocks import build_fold
 
 FREE_KINDS = ("sentence", "word")  # a menu into which other values can be typed
@@ -138,7 +138,7 @@ def value_text(setting: Setting, value: Any) -> str:
     if setting.kind == "bool":
         return "on" if value else "off"
     space = "" if setting.unit.startswith("/") else " "
-    return f"{value:g}{space}{setting.unit}".rstrip()
+    return f"{number_text(value)}{space}{setting.unit}".rstrip()
 
 
 def differences(settings: Settings) -> str:

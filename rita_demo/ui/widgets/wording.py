@@ -11,7 +11,7 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline import run as run_module
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.labels import percent as percent  # the page writes shares like the figures
-from rita_demo.records import ImageResult, Run, Verdict
+from rita_demo.records import ImageResult, Run, Trace, Verdict
 from rita_demo.records.errors import SettingError
 
 #: Term -> one sentence, shown when the term is pointed at, focused or touched.
@@ -96,6 +96,15 @@ def format_seconds(value: float) -> str:
 def view_count(count: int) -> str:
     """1 -> "1 view", 3 -> "3 views"."""
     return "1 view" if count == 1 else f"{count} views"
+
+
+def empty_classes_html(run: Run, trace: Trace) -> str:
+    """HTML: what the classes cost in the memory of which it holds nothing; "" if there are none."""
+    empty, K = int(np.sum(trace.cache.count == 0)), len(run.class_prompts.names)
+    if not empty or run.settings.protocol == "off":
+        return ""
+    cost = "its mean prompt" if run.settings.empty_class == "text_mean" else "nothing"
+    return f"<p class='quiet small'>The memory holds nothing of {empty} of {K} classes: there each costs {cost}.</p>"
 
 
 def term_html(word: str, shown: str | None = None) -> str:

@@ -211,7 +211,12 @@ def test_theorem_1_is_drawn_in_numbers_when_the_tab_opens_and_classes_can_be_sel
     figure = client.opened[client.tab.parts["brackets"]]
     assert {t.name for t in figure.data} >= {"clean exact", "attacked used", "attacked bracket"}
     said = run_figures.theorem_text(client.session)
-    for b in client.session.figures.theorem_bounds[1].values():
+    assert "Yes: twice the exact cost lies between its bounds in all 4 classes where it is computed on both" in said
+    run, bounds = client.session.figures.theorem_bounds
+    above = {side: replace(b, exact=b.upper + 1) for side, b in bounds.items()}
+    client.session.figures = replace(client.session.figures, theorem_bounds=(run, bounds | {"clean": above["clean"]}))
+    assert "clean in 0 of 4, attacked in 4 of 4 classes" in run_figures.theorem_text(client.session)
+    for b in bounds.values():
         widths = sorted(float(b.upper[k] - b.lower[k]) for k in range(len(b.lower)))
         middle = (widths[1] + widths[2]) / 2  # of four classes
         assert f"{middle:.4f} wide in the median class and {widths[-1]:.4f} in the widest" in said

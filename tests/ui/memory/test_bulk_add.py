@@ -28,7 +28,10 @@ def test_attacked_samples_are_added_and_before_after_has_the_numbers_of_both_mem
                 assert said in client.session.memory.before_after_html
     truth = {f"{s.title}, attacked": s.label for s in SAMPLES.values()}
     added = client.session.history.entries[moments:]
-    assert len(added) == bulk_add.SEEDS * sum(s.label in NAMES for s in SAMPLES.values())
+    titles = [entry.title.split(", attacked")[0] for entry in added]
+    assert len(added) == bulk_add.SEEDS * len({*titles}) == bulk_add.SEEDS * bulk_add.MAX_SAMPLES
+    assert SAMPLES["motorcycle"].title not in titles, "it is on screen"
+    assert all(title in client.session.memory.before_after_html for title in titles)
     wrong = [NAMES[e.label] != truth[entry.title.split(" (seed")[0]] for entry in added for e in entry.events]
     entered = f"{wording.view_count(len(wrong))} entered, {sum(wrong)} of them under a wrong class"
     assert entered in client.session.memory.before_after_html

@@ -21,6 +21,7 @@ from rita_demo.evaluation.page import WITHOUT_CACHE, DataFolders, streams
 from rita_demo.evaluation.pictures import collect
 from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.settings import RECOMMENDED
+from rita_demo.ui.memory.panels import moment_heading
 from rita_demo.ui.session.store import SessionLost
 from rita_demo.ui.session.stream_state import StreamState
 from rita_demo.ui.stream import dataset_download, memory_panels
@@ -213,7 +214,7 @@ def test_pictures_are_listed_by_who_is_right(client: StreamClient) -> None:
     ):
         html = client.tab.pick_outcome(client.name, outcome)[client.tab.sorted_out]
         assert numbers_in(html) == [n + 1 for n in np.flatnonzero(pictures)]
-        assert f"{pictures.sum()} of 6 pictures" in html
+        assert f"right on {pictures.sum()} of 6 pictures" in html
 
 
 def test_the_whole_split_is_one_request_that_goes_on_where_it_was_left(tmp_path: Path, monkeypatch) -> None:
@@ -353,7 +354,9 @@ def test_the_memory_kept_is_compared_with_none_by_default_and_with_other_memorie
     found = evaluation_page.compare_answers(one, one, "rita_prompts", 6)
     text = memory_panels.help_html(client.shown)
     assert sorted(numbers_in(text)) == [d.picture + 1 for d in found.different]
-    assert ("It changes nothing" in text) is (not found.different)
+    forced = memory_panels.no_class_holds_two(client.shown)
+    assert ("It changes no answer, and cannot yet" in text) is (not found.different and forced)
+    assert ("It changes nothing" in text) is (not found.different and not forced)
     choices = [value for _, value in memory_panels.other_choices(session, tab.folders)["choices"]]
     assert choices == ["off", "after 1", "after 3", "after 4", other]
     tab.pick_other(client.name, "after 3")
@@ -376,6 +379,7 @@ def test_a_streams_memory_opens_with_picture_true_class_and_crop_but_not_for_ano
 ) -> None:
     client.stream(pictures=4, traffic="mixed")
     list(client.tab.open_memory(client.name))
+    assert "Moment 0: A stream, before its picture 4" in moment_heading(client.session)
     course, history = client.view.trajectory, client.session.history
     views = [view for view in evaluation_page.remembered_views(course, 3) if view.left is None]
     assert history.entries[0].snapshot.count == len(views) > 0
@@ -389,3 +393,9 @@ def test_a_streams_memory_opens_with_picture_true_class_and_crop_but_not_for_ano
     with pytest.raises(SettingError, match="made with the model 'fake'"):
         list(client.tab.open_inside(client.name))
     assert client.session.history is history
+
+
+def test_a_memory_in_whichno_class_holds_two_views_cannot_change_an_answer(client: StreamClient) -> None:
+    client.stream(pictures=2, traffic="clean")
+    client.tab.pick_picture(client.name, 1)
+    assert "It changes no answer, and cannot yet" in memory_panels.help_html(client.shown)
