@@ -189,17 +189,20 @@ def heading_cache(run: Run) -> str:
 
 
 def _cache_effect(run: Run) -> str:
+    """Whether the answer is another without the cost to the memory. Also an empty one has such a cost: a class without
+    stored views is compared with its mean prompt, and this picture's own views may have entered."""
     held = int(np.sum(run.cache_before.count))
-    if held == 0:
-        return "It was empty before, so it did not change this answer."
     without = int(np.argmin(run.attacked.trace.prompt_transport.distance))
     used = run.attacked.verdicts["rita"].label
+    if without == used and not held:
+        return "It was empty before, and the answer is the same without it."
     if without == used:
         return f"The {view_count(held)} it held did not change this answer."
     effect = "changed the answer"
     if run.label_given and run.label in (used, without):
         effect = "helped" if used == run.label else "misled"
-    return f"The {view_count(held)} it held {effect}: {run.class_prompts.names[without]} became {_answer(run, 'attacked', 'rita')}."
+    source = f"The {view_count(held)} it held" if held else "It was empty before; what this picture added"
+    return f"{source} {effect}: {run.class_prompts.names[without]} became {_answer(run, 'attacked', 'rita')}."
 
 
 def heading_knowing_attacker(run: Run) -> str:

@@ -44,7 +44,7 @@ def test_the_headings_summarise_the_run(example_run: Run) -> None:
     assert wording.heading_views(example_run) == views
     assert wording.heading_costs(example_run).endswith("costs least for motorbike.")
     assert wording.heading_cache(example_run).startswith("One confident view enters the memory")
-    assert wording.heading_cache(example_run).endswith("so it did not change this answer.")
+    assert wording.heading_cache(example_run).endswith("It was empty before, and the answer is the same without it.")
     said = "CLIP was fooled. RITA says motorbike, and so does the plain average of its crops."
     assert wording.summary(example_run) == (said, "good")
     table = verdict_table.table(example_run)
