@@ -58,7 +58,9 @@ def test_a_crop_is_dragged_and_the_sums_follow(page: Page, tab: str) -> None:
     toy = page.locator("#toy" if tab != "Learn" else "#toy-learn")
     result, regularisation = toy.locator(".result"), toy.locator("input[type=range]")
     toy.scroll_into_view_if_needed()
-    expect(result).to_contain_text("All 64 together decide for motorbike." if tab != "Learn" else "here the plan decides.")
+    expect(result).to_contain_text(
+        "All 64 together decide for motorbike." if tab != "Learn" else "here the plan decides."
+    )
     check_sums(toy)
     before = sums(toy)
     box = toy.locator(".dot .disc").first.bounding_box()
