@@ -210,13 +210,17 @@ def tower_comparison(table: ArenaTable) -> tuple[str, ...]:
         ("against one who knows it", ("adaptive",)),
     ):
         both = [(n, c) for n in table.methods for c in columns if (n, c) in plain and (n, c) in robust]
+        cells = [table.towers[name].cells for name in TOWERS]
+        if any((n, c) not in one for one in cells for n in table.methods for c in columns):
+            known = [COLUMNS[column] for column in columns if any(c == column for _, c in both)]
+            words = f"so far, under {' and '.join(known)}," if columns == STATIC else f"so far, {words},"
         if both:
             counts[words] = sum(plain[cell] for cell in both), sum(robust[cell] for cell in both), len(both)
     sentences = []
     if "without an attack" in counts:
         before, after, _ = counts["without an attack"]
         cost = max(before - after, 0)
-        parts = ", ".join(f"{words} {now} instead of {then} of {n}" for words, (then, now, n) in counts.items())
+        parts = "; ".join(f"{words} {now} instead of {then} of {n}" for words, (then, now, n) in counts.items())
         lost = f"{cost or 'no'} right answer{'s' * (cost != 1)}"
         sentences.append(f"Training against attacks costs {lost} here: {parts} are right.")
     return tuple(filter(None, [*sentences, _added(table)]))
@@ -225,18 +229,18 @@ def tower_comparison(table: ArenaTable) -> tuple[str, ...]:
 def _added(table: ArenaTable) -> str:
     """How many defences have more attacked cells right than CLIP alone, in both towers."""
     said = []
-    for name, words in zip(TOWERS, ("the shipped tower", "the robust tower")):
+    for name, words in zip(TOWERS, ("Embedded model", "Robust model")):
         tower = table.towers[name]
         columns = [column for column in COLUMNS if column != "none" and ("clip", column) in tower.right]
         counts = {name: sum(answers) for name, answers in _answers(tower, ["clip", *table.methods], columns).items()}
         alone = counts.pop("clip")
         more = sum(count > alone for count in counts.values())
         if columns and counts:
-            said.append(
-                f"on {words} CLIP alone is right after {alone} of {len(columns)} attacks, and {more or 'none'} of "
-                f"{len(counts)} defences after more"
-            )
-    return f"What defences add: {'; '.join(said)}." if len(said) == len(TOWERS) else ""
+            rest = f"{more or 'none'} of the {len(counts)} defences measured withstand{'s' * (more == 1)} more"
+            if len(counts) == 1:
+                rest = f"the 1 defence measured withstands {'more' if more else 'no more'}"
+            said.append(f"{words}: CLIP withstands {alone} of {len(columns)} attacks; {rest}.")
+    return " ".join(said) if len(said) == len(TOWERS) else ""
 
 
 def _answers(tower: TowerTable, methods: Iterable[str], columns: Sequence[str]) -> dict[str, list[bool]]:
