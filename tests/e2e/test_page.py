@@ -159,8 +159,8 @@ def test_another_attack_step_updates_all_panels_in_both_tabs(page: Page) -> None
     expect(page.locator("#verdicts")).to_contain_text("attacked, step 5 of 7", ignore_case=True)
     for _ in range(8):
         slider.press("ArrowLeft")
-    expect(page.locator(".pic.attacked .says")).to_contain_text("After 0 steps")
-    expect(page.locator("#field .field-says")).to_contain_text("whole picture on motorbike's")
+    expect(page.locator(".pic.attacked .says")).to_contain_text("Before the attack the model says: motorbike")
+    expect(page.locator("#field .field-says")).to_contain_text("whole picture is on motorbike's")
     assert np.array_equal(square_shown(page, "attacked"), clean)
 
 

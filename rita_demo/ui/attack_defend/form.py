@@ -38,6 +38,7 @@ class Form:
             self.run_button = gr.Button("Attack and defend", variant="primary", elem_id="go")
             self.defend_button = gr.Button("Only defend", elem_id="only-defend")
             self.stop_button = gr.Button("Stop", elem_id="stop", visible=False)
+            self.changed = gr.HTML(elem_id="changed")
         self.differences = gr.HTML(setting_controls.differences(RECOMMENDED), elem_id="differs")
         with build_fold("All settings", elem_id="settings"):
             titles = setting_controls.PRESET_TITLES
@@ -58,7 +59,9 @@ class Form:
             self.fields["own_names"] = gr.Textbox(text, visible=own, elem_id="own-names", **typed)
             self._build_menu("truth", "True class", [NOT_GIVEN, *names], truth, allow_custom_value=True)
         with gr.Column(elem_id="attack"):
-            self._build_menu("target", "Make CLIP say", target_choices(names), NOT_GIVEN, allow_custom_value=True)
+            self._build_menu(
+                "target", "Make CLIP say", target_choices(names, truth), NOT_GIVEN, allow_custom_value=True
+            )
             kinds = setting_controls.ATTACK_CHOICES
             self._build_menu("attack", "Kind", kinds, kind, filterable=False, elem_id="setting-attack")
             shown = {"maximum": 16, "info": None, "label": f"{SETTINGS['budget'].label} (/255)"}
@@ -83,7 +86,7 @@ class Form:
         """Update the lists with the vocabulary, the settings with the preset, and the note on what differs."""
         fields = self.fields
         classes = [fields[n] for n in ("vocabulary", "own_names", "truth", "target")]
-        for event in (fields["vocabulary"].input, fields["own_names"].blur):
+        for event in (fields["vocabulary"].input, fields["own_names"].blur, fields["truth"].input):
             event(lists_for, classes, classes[1:], **IMMEDIATE_EVENT)
         settings = {n: c for n, c in fields.items() if n in SETTINGS}
 
@@ -91,7 +94,8 @@ class Form:
             said = {self.differences: setting_controls.differences(PRESETS[name])}
             return {settings[n]: v for n, v in setting_controls.preset_values(name).items()} | said
 
-        preset_choice.input(preset, preset_choice, [*settings.values(), self.differences], **IMMEDIATE_EVENT)
+        outputs = [*settings.values(), self.differences]
+        self.preset_event = preset_choice.input(preset, preset_choice, outputs, **IMMEDIATE_EVENT)
 
         def note(values: Mapping[Any, Any]) -> str:
             return changed_note({name: values[c] for name, c in settings.items()})
@@ -99,6 +103,15 @@ class Form:
         for component in settings.values():
             event = component.release if isinstance(component, gr.Slider) else component.input
             event(note, set(settings.values()), self.differences, **IMMEDIATE_EVENT)
+
+    @property
+    def edits(self) -> list[Any]:
+        """The events after which the form may differ from the run on screen."""
+        fields = self.fields
+        kinds = {gr.Slider: "release", gr.Textbox: "blur"}
+        kind = {n: next((k for one, k in kinds.items() if isinstance(c, one)), "input") for n, c in fields.items()}
+        # the strength also follows the choice of the strength shown
+        return [*(getattr(c, kind[n]) for n, c in fields.items()), fields["budget"].change, self.preset_event.then]
 
     @property
     def shown(self) -> list[Any]:
@@ -127,14 +140,15 @@ class Form:
             self.fields["vocabulary"]: vocabulary,
             self.fields["own_names"]: gr.update(visible=vocabulary == OWN_CLASSES, **own),
             self.fields["truth"]: gr.update(choices=[NOT_GIVEN, *names], value=truth),
-            self.fields["target"]: gr.update(choices=target_choices(names), value=target),
+            self.fields["target"]: gr.update(choices=target_choices(names, truth), value=target),
             self.upload_note: "",
         }
 
 
-def target_choices(names: tuple[str, ...]) -> list[tuple[str, str]]:
-    """(text, class name) of the menu "Make CLIP say": without a target any other answer will do."""
-    return [("anything else", NOT_GIVEN), *((name, name) for name in names)]
+def target_choices(names: tuple[str, ...], truth: Any) -> list[tuple[str, str]]:
+    """(text, class name) of the menu "Make CLIP say", without the true class: without a target any other answer will
+    do."""
+    return [("anything else", NOT_GIVEN), *((name, name) for name in names if name != truth)]
 
 
 def changed_note(values: Mapping[str, Any]) -> str:
@@ -151,9 +165,13 @@ def lists_for(vocabulary: Any, own_names: Any, truth: Any, target: Any) -> list[
         names = names_of({"vocabulary": vocabulary, "own_names": own_names})
     except DemoError:
         names = ()
-    lists = ((truth, [NOT_GIVEN, *names]), (target, target_choices(names)))
-    kept = [gr.update(choices=choices, value=v if v in names else NOT_GIVEN) for v, choices in lists]
-    return [gr.update(visible=vocabulary == OWN_CLASSES), *kept]
+    truth = truth if truth in names else NOT_GIVEN
+    target = target if target in names and target != truth else NOT_GIVEN
+    return [
+        gr.update(visible=vocabulary == OWN_CLASSES),
+        gr.update(choices=[NOT_GIVEN, *names], value=truth),
+        gr.update(choices=target_choices(names, truth), value=target),
+    ]
 
 
 def uploaded_note(picture: Picture) -> str:

@@ -30,7 +30,7 @@ from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.framework.waiting_position import QueueStatus
 from rita_demo.ui.panels.picture_triptych import clean_part, loading_pictures, perturbation_part, placeholder
 from rita_demo.ui.session import share_link
-from rita_demo.ui.session.run_request import NOT_GIVEN, RunRequest, form_values, parse_request
+from rita_demo.ui.session.run_request import NOT_GIVEN, RunRequest, asks_for_another_run, form_values, parse_request
 from rita_demo.ui.session.session import HOME_TAB, SIDES, AttackDefendState, Session
 from rita_demo.ui.session.share_link import ShareLink, valid_selection
 from rita_demo.ui.widgets import wording
@@ -60,6 +60,7 @@ class AttackDefendTab(SelectionEvents):
         with gr.Column(elem_id="more"):
             self.result = SimpleNamespace(**parts, **build_sections(context.panels))
             build_measured_folds()
+        context.panels.add(self.form.changed, lambda _: "")  # a new run is what the form asks for
 
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all tabs are registered."""
@@ -86,6 +87,9 @@ class AttackDefendTab(SelectionEvents):
             self.link.change(job(self.run_link), {visitor, self.link}, outputs, **queued),
         ):
             run_event.success(safe(self.start_background_work), visitor, outputs, **BACKGROUND_EVENT)
+            run_event.then(self.compare_form, inputs, form.changed, **IMMEDIATE_EVENT)  # it may have been stopped
+        for edit in form.edits:
+            edit(self.compare_form, inputs, form.changed, **IMMEDIATE_EVENT)
         slow = safe(self.start_slow_background_work)
         result.background_button.click(slow, visitor, outputs, **BACKGROUND_EVENT)
         self._bind_selection()
@@ -159,6 +163,14 @@ class AttackDefendTab(SelectionEvents):
         session = self.context.sessions.get(values[self.context.visitor])
         self.queue_status.waiting_list.leave(session)
         return session
+
+    def compare_form(self, values: Mapping[Any, Any]) -> str:
+        """Whether the form asks for another run than the one on screen, as HTML."""
+        run = self.context.sessions.get(values[self.context.visitor]).run
+        form = {name: values[component] for name, component in self.form.fields.items()}
+        if run is None or not asks_for_another_run(form, run):
+            return ""
+        return "<p class='changed' role='status'>Settings changed: press Attack and defend.</p>"
 
     @property
     def link_outputs(self) -> list[Any]:
@@ -262,7 +274,9 @@ class AttackDefendTab(SelectionEvents):
     # --- clicks in the result
     def _bind_selection(self) -> None:
         r, visitor, wire = self.result, self.context.visitor, self.two_stage.bind_event
-        self.bind_attack_sliders(r.budget_choice, self.form.fields["budget"])
+        fields = self.form.fields
+        strength = self.bind_attack_sliders(r.budget_choice, fields["budget"])
+        strength.then(self.compare_form, {visitor, *fields.values()}, self.form.changed, **IMMEDIATE_EVENT)
         wire(r.field.release, self.on_field_step, [visitor], *STEP_TOPICS)
         wire(r.field.click, self.on_view, [visitor], "view")
         wire(r.grid.click, self.on_view, [visitor], "view", active=[r.grid])

@@ -74,9 +74,9 @@ class SelectionEvents:
         self.prepare(session)
         return self.two_stage.immediate(session, *STEP_TOPICS, *BUDGET_TOPICS)
 
-    def bind_attack_sliders(self, choice: gr.Radio, budget_input: gr.Slider, step: gr.Slider | None = None) -> None:
+    def bind_attack_sliders(self, choice: gr.Radio, budget_input: gr.Slider, step: gr.Slider | None = None) -> Any:
         """Connect the choice of budgets, which the form's ``budget_input`` follows, and the slider of steps, after the
-        panels of all tabs are registered."""
+        panels of all tabs are registered. Returns the event of the choice."""
         visitor, wire = self.context.visitor, self.two_stage.bind_event
 
         def on_budget(visitor: Any, budget: Any) -> Updates:
@@ -84,6 +84,7 @@ class SelectionEvents:
             return updates | {budget_input: run.settings.budget} if run else updates
 
         outputs: dict[str, Any] = {"active": [choice], "extra_outputs": [budget_input]}
-        wire(choice.input, on_budget, [visitor, choice], *STEP_TOPICS, *BUDGET_TOPICS, **outputs)
+        chosen = wire(choice.input, on_budget, [visitor, choice], *STEP_TOPICS, *BUDGET_TOPICS, **outputs)
         if step is not None:
             wire(step.input, self.pick_step, [visitor, step], *STEP_TOPICS, active=[step])
+        return chosen

@@ -39,9 +39,9 @@ class TwoStageUpdate:
         *topics: str,
         active: Sequence[Any] = (),
         extra_outputs: Sequence[Any] = (),
-    ) -> None:
+    ) -> Any:
         """Connect an event that changes at most ``topics`` (and ``extra_outputs``). Components in ``active`` are not
-        redrawn: the visitor is using them, and they show the change themselves."""
+        redrawn: the visitor is using them, and they show the change themselves. Returns the event of the second stage."""
         context, panels = self._context, self._context.panels
         safe = notice.handle_errors(context.error_banner)
         active_ids = {id(c) for c in active}
@@ -52,4 +52,4 @@ class TwoStageUpdate:
 
         first, rest = (panels.depending_on(*topics, tab=self.tab, immediate=stage) for stage in (True, False))
         answered = event(safe(handler), inputs, [context.error_banner, *first, *extra_outputs], **IMMEDIATE_EVENT)
-        answered.then(safe(second_stage), context.visitor, [context.error_banner, *rest], **IMMEDIATE_EVENT)
+        return answered.then(safe(second_stage), context.visitor, [context.error_banner, *rest], **IMMEDIATE_EVENT)

@@ -67,7 +67,8 @@ def uploaded_pictures(session: Session, engine: Any, paths: Any, attack: bool) -
 def attacked_samples(session: Session, engine: Any) -> list[PictureToAdd]:
     """Attacked versions of samples that are not on screen: first those whose class is in the list of classes."""
     run = current_run(session, engine)
-    names, found = run.class_prompts.names, []
+    names = run.class_prompts.names
+    found: list[PictureToAdd] = []
     for one in sorted(samples.available().values(), key=lambda one: one.label not in names):
         if len(found) == MAX_SAMPLES * SEEDS:
             break

@@ -81,7 +81,7 @@ function build() {
     const y = first + lane * i;
     const shape = i ? make("path", { class: "marker" }) : make("circle", { r: 8, cy: y, class: "whole" });
     shape.style.setProperty("--ink", method.colour);
-    const label = make("text", { y: y + 4, class: "name" }, i ? method.title : "whole picture (CLIP)");
+    const label = make("text", { y: y + 4, class: "name" });
     svg.append(shape, label);
     return { shape, label, y };
   });
@@ -92,19 +92,16 @@ function draw() {
   if (!data) return;
   const [a, b, t] = around();
   const [kept, x] = [nearest(), nodes.x];
-  let right = 0;
-  let sum = 0;
+  const seen = a.crops.map((_, n) => between(a.crops[n], b.crops[n], t));
   nodes.dots.forEach((dot, n) => {
     const [value, size] = crop(n, a, b, t);
-    const seen = between(a.crops[n], b.crops[n], t);
-    right += seen > 0;
-    sum += seen;
     const side = value > 0 ? "on-reference" : "on-rival";
     const other = kept.other[n] ? " other" : "";
     const chosen = n === props.view ? " chosen" : "";
     set(dot, { cx: x(value), r: Math.max(1.2, 4.6 * size), class: side + other + chosen });
   });
-  set(nodes.mean, { x1: x(sum / nodes.dots.length), x2: x(sum / nodes.dots.length) });
+  const mean = x(seen.reduce((p, q) => p + q, 0) / seen.length);
+  set(nodes.mean, { x1: mean, x2: mean });
   nodes.markers.forEach(({ shape, label, y }, i) => {
     const name = data.methods[i].name;
     const value = between(a.methods[name], b.methods[name], t);
@@ -112,23 +109,37 @@ function draw() {
     else set(shape, { cx: x(value), class: "whole " + (value > 0 ? "on-reference" : "on-rival") });
     const left = x(value) > width * 0.6;
     set(label, { x: x(value) + (left ? -13 : 13), "text-anchor": left ? "end" : "start" });
+    const title = i ? data.methods[i].title : "whole picture (CLIP)";
+    label.textContent = kept.third[name] ? `${title}: ${kept.third[name]}` : title;
   });
   slider.value = at;
   output.textContent = data.last ? `step ${Math.round(at)} of ${data.last}` : "not attacked";
-  sentence(right, a, b, t, kept);
+  sentence(seen, between(a.methods.clip, b.methods.clip, t), kept);
   chips(kept);
+  moving();
   overlay(a, b, t);
 }
 
-function sentence(right, a, b, t, kept) {
-  const n = nodes.dots.length;
+// How many crops are on the reference's side, and how many left it since the first step.
+function sentence(seen, whole, kept) {
+  const [n, first] = [seen.length, data.steps[0].crops];
+  const right = seen.filter((value) => value > 0).length;
+  const crossed = seen.filter((value, i) => value <= 0 && first[i] > 0).length;
+  const came = seen.some((value, i) => value > 0 && first[i] <= 0);
   const share = right / n;
-  const most = right === n ? "All" : share > 0.6 ? "Most" : share >= 0.4 ? "About half of the" : right ? "Few" : "No";
-  const whole = between(a.methods.clip, b.methods.clip, t) > 0 ? data.reference : data.rival;
-  const text = `${most} crops (${right} of ${n}) are on ${data.reference}'s side, the whole picture on ${whole}'s.${kept.other.includes(1) ? " Pale dots say another class." : ""}`;
+  const some = share > 0.6 ? "Most" : share >= 0.4 ? "About half of the" : share >= 0.25 ? "Less than half of the" : "Few";
+  const most = right === n ? "All" : right ? some : "No";
+  const since = at > 0 ? `; ${crossed || "none"} crossed since step 0` : "";
+  const pale = kept.other.filter(Boolean).length;
+  const text =
+    `${most} crops (${right} of ${n}) ${at > 0 && !came ? "stay" : "are"} on ${data.reference}'s side${since}. ` +
+    `The whole picture is on ${whole > 0 ? data.reference : data.rival}'s.${pale ? ` Pale (${pale}): a third class.` : ""}`;
   if (says.textContent !== text) says.textContent = text;
   svg.setAttribute("aria-label", `Crop field, ${output.textContent}. ${text}`);
 }
+
+// What the page says about its own step is dimmed while the field shows another.
+const moving = () => element.querySelector(".field").classList.toggle("moving", at !== (props.step ?? data.last));
 
 function chips(kept) {
   for (const chip of element.querySelectorAll(".chip")) {
@@ -298,6 +309,7 @@ function show() {
 }
 
 function follow() {
+  if (data) moving();
   if (!data || timer || wanted !== null) return;
   at = Math.min(props.step ?? data.last, data.last);
   draw();

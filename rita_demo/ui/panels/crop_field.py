@@ -75,6 +75,11 @@ def _step_value(
         "step": step.step,
         "other": [int(k not in (field.reference, field.rival)) for k in step.answers.tolist()],
         "methods": {name: round(value, 5) for name, value in step.methods.items()},
+        "third": {  # the answers that are on neither side
+            name: truncated(run.class_prompts.names[side.verdicts[name].label], 24)
+            for name in run.answered
+            if side.verdicts[name].label not in (field.reference, field.rival)
+        },
         "says": {name: _chip(run, side.verdicts[name]) for name in run.answered},
     }
 

@@ -94,7 +94,9 @@ def perturbation_part(attack: AttackTrace, step: int) -> dict[str, Any]:
     moved = np.abs(attack.frames[step].astype(int) - attack.frames[0].astype(int))
     alt = f"What the attack added, {GAIN} times magnified; grey means unchanged"
     share = wording.percent(float((moved.max(axis=2) > 0).mean()))
-    return _picture(pixels, alt, f"What {_steps_text(step)} added: at most", f"{int(moved.max())}/255") | {
+    lead = "1 step adds at most" if step == 1 else f"{step} steps add at most"
+    said = (lead, f"{int(moved.max())}/255") if step else ("Nothing is added before the first step.",)
+    return _picture(pixels, alt, *said) | {
         "title": f"{share} of the pixels changed; L2 length {np.linalg.norm(moved / 255.0):.2f}."
     }
 
@@ -107,7 +109,8 @@ def _attacked_part(run: Run, attack: AttackTrace, step: int) -> dict[str, Any]:
     said, last = run.attacked.verdicts["clip"], last_step(run)
     heading = wording.heading_attacked(run)
     if step != last:
-        lead = f"After {_steps_text(step)} of {last} the model says:"
+        lead = f"After {_steps_text(step)} of {last}" if step else "Before the attack"
+        lead += " the model says:"
         heading = wording.headline(lead, run.class_prompts.names[said.label], ".")
     alt = f"The picture after {_steps_text(step)} of the attack"
     return _picture(attack.frames[step], alt, **heading) | {

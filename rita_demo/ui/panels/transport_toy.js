@@ -134,10 +134,10 @@ function sentence({ classes }) {
   const [a, b] = classes;
   const order = (key) => Number(b[key] < a[key]);
   const wins = order("total");
-  const start = `Moving the crops costs least for ${toy.classes[wins]}: ${digits(classes[wins].total)} against ${digits(classes[1 - wins].total)}.`;
-  return order("mean") === wins
-    ? `${start} The plain mean of the distances says the same: here the plan decides nothing.`
-    : `${start} The plain mean of the distances says ${toy.classes[1 - wins]}: here the plan decides.`;
+  const count = ["", "this crop", "these two crops", "these three crops"][at.length];
+  const plan = `Moving ${count} costs least for ${toy.classes[wins]}: ${digits(classes[wins].total)} against ${digits(classes[1 - wins].total)}.`;
+  const mean = order("mean") === wins ? "" : `The plain mean of the distances says ${toy.classes[1 - wins]}: here the plan decides.`;
+  return [plan, mean, toy.all].filter(Boolean).join(" ");
 }
 
 function table(one, c, mass) {

@@ -60,14 +60,17 @@ def toy_value(session: Session) -> dict[str, Any] | None:
     if run is None or session.run is None:
         return None
     side, prompts = session.selection.side, run.class_prompts
-    small = small_transport(run, getattr(run, side), rival_class(session.run))  # the same at every step
+    delivered = session.run.attacked.verdicts["rita"].label  # the classes are the same at every step
+    rival = rival_class(session.run) if delivered == run.label else delivered
+    small = small_transport(run, getattr(run, side), rival)
     crops, count = session.crops_of(side), len(run.attacked.encoded_views.features)
     which = f"the {side} picture{wording.step_suffix(run)}" if run.attack else "this picture"
     answer = prompts.names[getattr(run, side).verdicts["rita"].label]
     return {
         "about": f"{len(small.views)} of the {count} crops of {which}: those that fit {prompts.names[small.classes[1]]} best, "
-        f"middling and worst. All {count} together say {answer}. Drag a dot, or move it with the arrow keys. Each crop gives "
-        "the same share, and each sentence takes the same.",
+        f"middling and worst. Drag a dot, or move it with the arrow keys. Each crop gives the same share, and each sentence "
+        "takes the same.",
+        "all": f"All {count} together decide for {answer}.",
         "classes": [truncated(prompts.names[k], 24) for k in small.classes],
         "crops": [
             {

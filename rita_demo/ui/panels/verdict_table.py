@@ -15,7 +15,7 @@ from rita_demo.ui.widgets.blocks import html_table, table_row
 def banner(run: Run) -> str:
     """The result in one sentence."""
     sentence, kind = wording.summary(run)
-    if run.step is not None:
+    if run.step:
         sentence = f"{wording.step_suffix(run)[2:].capitalize()}. {sentence}"
     mark = {"good": "✓", "bad": "✗", "dim": "–"}[kind]
     said = f"<span aria-hidden='true'>{mark}</span> {escape(sentence)}"

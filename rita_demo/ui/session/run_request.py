@@ -10,7 +10,7 @@ from rita_demo.defences.registry import DEFAULT_METHODS, default_methods, with_d
 from rita_demo.pipeline.run import RunProgress, run_picture_steps
 from rita_demo.process.generators import Steps
 from rita_demo.records import CacheState, Picture, Run
-from rita_demo.records.errors import PictureError, SettingError, VocabularyError
+from rita_demo.records.errors import DemoError, PictureError, SettingError, VocabularyError
 from rita_demo.settings import Settings
 from rita_demo.ui.session.session import AttackDefendState
 from rita_demo.ui.widgets.setting_controls import settings_from
@@ -84,6 +84,21 @@ def parse_request(form: Mapping[str, Any], chosen: AttackDefendState, side: int,
         raise PictureError("There is no picture yet.", "Choose a sample or upload your own.")
     label, target = class_of(names, form.get("truth")), class_of(names, form.get("target")) if attack else None
     return RunRequest(picture, names, settings, label, target, title, sample, methods_of(form))
+
+
+def asks_for_another_run(form: Mapping[str, Any], run: Run) -> bool:
+    """Whether a form's values, also invalid ones, are not those of ``run``; of a run that only defends without the
+    attack and its target. The picture is not compared."""
+    try:
+        settings, names = settings_from(form), names_of(form)
+        label, target = (class_of(names, form.get(name)) for name in ("truth", "target"))
+        asked = settings, names, methods_of(form), label, target
+    except DemoError:
+        return True
+    if run.attack is None:
+        asked = settings.replace(attack=run.settings.attack), *asked[1:4], None
+    aim = None if run.attack is None else run.attack.target
+    return asked != (run.settings, run.class_prompts.names, run.methods, run.given_label, aim)
 
 
 def form_values(run: Run) -> dict[str, Any]:

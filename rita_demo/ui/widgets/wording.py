@@ -144,7 +144,7 @@ def heading_clean(run: Run) -> dict[str, str]:
 def heading_attacked(run: Run) -> dict[str, str]:
     if run.attack is None:
         return headline("It was not attacked here; it may have been attacked before.")
-    seen = "This is the same photograph to you." if run.attack.linf <= VISIBLE_CHANGE else "The change can be seen."
+    seen = "To you, the same photograph." if run.attack.linf <= VISIBLE_CHANGE else "The change can be seen."
     said, after = _answer(run, "attacked", "clip"), run.attacked.verdicts["clip"]
     if said == _answer(run, "clean", "clip"):
         return headline(f"{seen} The model still says:", said, ".")
@@ -198,17 +198,20 @@ def heading_cache(run: Run) -> str:
 
 
 def _cache_effect(run: Run) -> str:
+    """Whether the answer is another without the cost to the memory. Also an empty one has such a cost: a class without
+    stored views is compared with its mean prompt, and this picture's own views may have entered."""
     held = int(np.sum(run.cache_before.count))
-    if held == 0:
-        return "It was empty before, so it did not change this answer."
     without = int(np.argmin(run.attacked.trace.prompt_transport.distance))
     used = run.attacked.verdicts["rita"].label
+    if without == used and not held:
+        return "It was empty before, and the answer is the same without it."
     if without == used:
         return f"The {view_count(held)} it held did not change this answer."
     effect = "changed the answer"
     if run.label_given and run.label in (used, without):
         effect = "helped" if used == run.label else "misled"
-    return f"The {view_count(held)} it held {effect}: {run.class_prompts.names[without]} became {_answer(run, 'attacked', 'rita')}."
+    source = f"The {view_count(held)} it held" if held else "It was empty before; what this picture added"
+    return f"{source} {effect}: {run.class_prompts.names[without]} became {_answer(run, 'attacked', 'rita')}."
 
 
 def heading_knowing_attacker(run: Run) -> str:
@@ -225,6 +228,11 @@ def summary(run: Run) -> tuple[str, str]:
     truth, clip, rita = _truth(run), _answer(run, "attacked", "clip"), _answer(run, "attacked", "rita")
     if run.attack is None:
         return f"CLIP and RITA agree: {rita}." if clip == rita else f"CLIP says {clip}. RITA says {rita}.", "dim"
+    average = _answer(run, "attacked", "ensemble")
+    if run.step == 0:
+        alike = f"CLIP, the average and RITA all say {rita}."
+        other = f"CLIP says {clip}, the average {average}, RITA {rita}."
+        return f"Before the attack: {alike if clip == average == rita else other}", "dim"
     missed = ""
     if run.attack.target is not None and _answer(run, "clean", "clip") == truth:
         aim = run.class_prompts.names[run.attack.target]
@@ -241,18 +249,23 @@ def summary(run: Run) -> tuple[str, str]:
     if rita == truth and missed:
         return f"{missed}RITA says {truth}.", "good"
     if rita == truth and fooled:
-        average = _answer(run, "attacked", "ensemble")
-        also = ", and so does" if average == truth else ";"
+        also = ", like" if average == truth else ";"
         other = "" if average == truth else f" says {average}"
         method = "RITA, with the step back," if run.settings.step_back else "RITA"
         return f"CLIP was fooled. {method} says {truth}{also} the plain average of its crops{other}.", "good"
+    rescue = " The plain average of its crops is right." if average == truth != rita else ""
     if rita != truth and _answer(run, "clean", "rita") == truth:
-        return f"The defence fails on this picture: RITA says {rita}, not {truth}.", "bad"
-    if run.attack.already_wrong and clip != truth:
-        return f"CLIP was already wrong before the attack: it is {truth}.", "dim"
+        return f"The defence fails on this picture: RITA says {rita}, not {truth}.{rescue}", "bad"
+    before = _answer(run, "clean", "clip")
+    if before != truth:
+        first = f"CLIP says {before} with{'' if before == clip else 'out'} the attack"
+        second = " and without it" if before == clip else f" and {clip} with it"
+        last = "right" if rita == truth else f"wrong: it is {truth}"
+        return f"{first}{second}. RITA says {rita}, which is {last}.{rescue}", "good" if rita == truth else "dim"
     if rita != truth:
-        return f"RITA was wrong before the attack and is wrong now: it is {truth}.", "bad"
-    return f"The attack did not fool CLIP: it still says {clip}.", "dim"
+        return f"RITA was wrong before the attack and is wrong now: it is {truth}.{rescue}", "bad"
+    attacker = "Noise" if run.settings.attack == "noise" else "The attack"
+    return f"{attacker} did not fool CLIP: it still says {clip}.", "dim"
 
 
 def explanation(run: Run) -> str:

@@ -8,10 +8,11 @@ import pytest
 
 from rita_demo.data.pictures import open_picture, png_bytes
 from rita_demo.defences.registry import DEFAULT_METHODS
+from rita_demo.records import Run
 from rita_demo.records.errors import PictureError, SettingError, VocabularyError
 from rita_demo.settings import PAPER, RECOMMENDED, SETTINGS
-from rita_demo.ui.attack_defend.form import Form, changed_note
-from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, parse_request
+from rita_demo.ui.attack_defend.form import Form, changed_note, lists_for, target_choices
+from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, asks_for_another_run, form_values, parse_request
 from rita_demo.ui.session.session import AttackDefendState
 from rita_demo.ui.widgets import setting_controls
 
@@ -48,6 +49,23 @@ def test_the_note_names_differing_settings_with_reasons() -> None:
     assert "0.1 <span class='quiet'>instead of 0.01" in note
     assert changed_note(RECOMMENDED.as_dict()) == ""
     assert 'role="alert"' in changed_note({"entropy_weight": math.nan})
+
+
+def test_a_form_that_asks_for_another_run_is_noticed(example_run: Run, defend_only_run: Run) -> None:
+    form = form_values(example_run)
+    assert not asks_for_another_run(form, example_run)
+    own = {"vocabulary": OWN_CLASSES, "own_names": "cup, crab"}
+    for change in ({"budget": 2}, {"truth": "crab"}, {"target": "crab"}, {"methods": ["mta"]}, own, {"budget": "x"}):
+        assert asks_for_another_run(form | change, example_run), change
+    form = form_values(defend_only_run) | {"attack": "pgd"}  # the menu has no "none"
+    assert not asks_for_another_run(form, defend_only_run)
+
+
+def test_the_target_is_never_the_true_class() -> None:
+    assert [name for _, name in target_choices(("cup", "crab"), "cup")] == [NOT_GIVEN, "crab"]
+    _, truth, target = lists_for("caltech101", "", "cup", "cup")
+    assert (truth["value"], target["value"]) == ("cup", NOT_GIVEN)
+    assert ("cup", "cup") not in target["choices"]
 
 
 HOSTILE: dict[str, list[Any]] = {

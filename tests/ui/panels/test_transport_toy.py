@@ -42,7 +42,16 @@ def test_the_value_is_of_the_picture_and_side_on_screen(session: Session, exampl
     assert attacked["lambda"] == example_run.settings.entropy_weight
     assert "attacked picture" in attacked["about"]
     assert "clean picture" in clean["about"]
+    assert attacked["all"] == "All 64 together decide for motorbike."
     assert attacked["hidden"] != clean["hidden"]
+
+
+def test_where_rita_is_wrong_the_true_class_is_compared_with_its_answer(failed_run: Run) -> None:
+    session = Session()
+    session.show(failed_run)
+    value, names = toy_value(session), failed_run.class_prompts.names
+    assert value is not None
+    assert value["classes"] == ["motorbike", names[failed_run.attacked.verdicts["rita"].label]]
 
 
 def test_in_the_made_up_example_the_plan_decides() -> None:

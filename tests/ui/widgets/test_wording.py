@@ -44,17 +44,46 @@ def test_the_headings_summarise_the_run(example_run: Run) -> None:
     assert wording.heading_views(example_run) == views
     assert wording.heading_costs(example_run).endswith("costs least for motorbike.")
     assert wording.heading_cache(example_run).startswith("One confident view enters the memory")
-    assert wording.heading_cache(example_run).endswith("so it did not change this answer.")
-    said = "CLIP was fooled. RITA says motorbike, and so does the plain average of its crops."
+    assert wording.heading_cache(example_run).endswith("It was empty before, and the answer is the same without it.")
+    said = "CLIP was fooled. RITA says motorbike, like the plain average of its crops."
     assert wording.summary(example_run) == (said, "good")
     table = verdict_table.table(example_run)
     for text in ("CLIP", "Ensemble", "RITA", "fooled", "holds", "Right means the true class"):
         assert text in table
 
 
+def test_before_the_first_step_the_verdict_says_what_every_method_answers(example_run: Run) -> None:
+    start = replace(example_run, attacked=example_run.clean, step=0)
+    assert wording.summary(start)[0] == "Before the attack: CLIP, the average and RITA all say motorbike."
+    assert "Step 0" not in verdict_table.banner(start)
+
+
+def test_where_clip_was_wrong_before_the_attack_the_verdict_says_what_everybody_answers(example_run: Run) -> None:
+    label = example_run.attacked.verdicts["clip"].label  # then only CLIP on the attacked picture is right
+    names = example_run.class_prompts.names
+    said, kind = wording.summary(replace(example_run, label=label))
+    assert said.startswith(
+        f"CLIP says motorbike without the attack and {names[label]} with it. RITA says motorbike, which is wrong"
+    )
+    assert kind == "dim"
+    other = next(k for k in range(len(names)) if k not in (label, example_run.label))
+    side = example_run.clean
+    wrong = replace(side, verdicts=side.verdicts | {"clip": replace(side.verdicts["clip"], label=other)})
+    said, kind = wording.summary(replace(example_run, clean=wrong))
+    assert (
+        said
+        == f"CLIP says {names[other]} without the attack and {names[label]} with it. RITA says motorbike, which is right."
+    )
+    assert kind == "good"
+
+
 def test_a_failed_defence_is_stated_as_clearly(failed_run: Run) -> None:
     said = "The defence fails on this picture: RITA says crab, not motorbike."
     assert wording.summary(failed_run) == (said, "bad")
+    verdicts = failed_run.attacked.verdicts
+    right = verdicts | {"ensemble": replace(verdicts["ensemble"], label=failed_run.label)}
+    rescued = replace(failed_run, attacked=replace(failed_run.attacked, verdicts=right))
+    assert wording.summary(rescued)[0] == f"{said} The plain average of its crops is right."
     assert wording.heading_costs(failed_run).endswith("crab: here the defence fails.")
     assert "crab is cheaper by" in wording.explanation(failed_run)
 
