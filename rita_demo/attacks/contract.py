@@ -169,7 +169,7 @@ class Attack(WithSettings):
     def knowledge_sentence(self) -> str:
         """What the attacker knows and does not know."""
         known = f"The attacker knows {_join(self.knows)}" if self.knows else "The attacker knows nothing"
-        return f"{known}, but not {_join(self.does_not_know)}." if self.does_not_know else f"{known}."
+        return f"{known}, but not {_join(self.does_not_know, 'or')}." if self.does_not_know else f"{known}."
 
     def _strength(self, settings: Settings) -> str:
         steps = self.step_count(settings)
@@ -184,5 +184,5 @@ class Attack(WithSettings):
         return f"no pixel value moves by more than {settings.budget}/255{more}, {taken}"
 
 
-def _join(parts: tuple[str, ...]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+def _join(parts: tuple[str, ...], last: str = "and") -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"

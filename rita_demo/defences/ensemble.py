@@ -48,7 +48,7 @@ def _seen(inputs: DefenceInput) -> tuple[Tensor, Tensor, Tensor | None]:
 DEFENCE = Defence(
     name="ensemble",
     title="Ensemble",
-    sentence="The same CLIP asked about 64 random crops of the picture; the answers are averaged.",
+    sentence="The same CLIP asked about the whole picture and 63 random crops; the answers are averaged.",
     answer=answer,
     adaptive=Adaptive("exact", logits, "The gradient goes through the average over fresh crops."),
     uses=("hand_prompt", "descriptions"),

@@ -202,6 +202,6 @@ def _build_cache_and_knowing_attacker(panels: PanelRegistry) -> dict[str, Any]:
             known = gr.Dropdown(choices, value="rita", label="The attacker knows", **options)
             push = gr.Button("Attack that defence", elem_id="know")
         gr.HTML(
-            "<p class='lead'>At most 60 steps against the defence itself, on new crops; it takes up to a minute.</p>"
+            "<p class='lead'>At most 60 steps against the defence itself, on new crops; it takes about half a minute.</p>"
         )
     return {"known_defence": known, "knowing_button": push}

@@ -147,7 +147,8 @@ def revealed(session: Session, exercise: Exercise, predicted: str | None) -> str
     if predicted not in exercise.choices:
         return f"<p class='empty'>{NO_PREDICTION}</p>"
     right, sentence = exercise.answer(run)
-    verdict = "You predicted it" if exercise.choices[right] == predicted else f"It is: {exercise.choices[right]}"
+    answer = exercise.choices[right]
+    verdict = f"As you predicted: {answer}" if answer == predicted else f"You predicted “{predicted}”; it is “{answer}”"
     return (
         f"<p class='says'><b>{escape(verdict)}.</b> {escape(sentence)}</p>"
         f"<p class='quiet small'>Where to read it: {escape(exercise.where)}.</p>"

@@ -21,6 +21,7 @@ from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_fold, build_heading
 from rita_demo.ui.widgets.plotly_view import parse_int
 
+SETTING_UP = "<p class='empty'>The run starts. Predict, then press Reveal.</p>"
 OPEN_TOUR = "() => { document.querySelector('#tour button').click(); }"
 ApplyLink = Callable[[str, dict[str, str], ShareLink], Updates]
 
@@ -76,7 +77,7 @@ class LearnTab:
         """Fill in the form and start the run; "again" makes a link that was opened before a new one."""
         one = _exercise(number)
         query = dict(parse_qsl(one.query)) | {"again": str(next(self.presses))}
-        return self.apply_link(visitor, query, one.link) | {self.answer: ""}
+        return self.apply_link(visitor, query, one.link) | {self.answer: SETTING_UP}
 
     def reveal(self, visitor: str, number: Any, predicted: Any) -> Updates:
         session = self.context.sessions.get(visitor)

@@ -68,7 +68,7 @@ TOUR_STEPS = (
         "The cost of a class",
         "For every class, all crops are moved onto the class's sentences along the cheapest plan (optimal transport). The "
         "class whose plan costs least wins.",
-        "Click another class, then a cell of its plan beside it.",
+        "Click another class; its plan is below, in “Every crop and every sentence”.",
     ),
     TourStep(
         INSIDE,
@@ -94,7 +94,7 @@ TOUR_STEPS = (
         "#stream-start",
         "Many pictures",
         "One picture shows little. A stream measures accuracy over many, with intervals, while the memory fills.",
-        "Start a stream of twelve drawn textures.",
+        "Set “How many” to 12 and start a stream of drawn textures.",
     ),
     TourStep(
         ATTACK_DEFEND,

@@ -30,7 +30,7 @@ _TEMPLATE = """<div class="toy" role="group" aria-label="A small transport plan"
 
 #: Made-up places, chosen so that the plan decides: a cup looks different from above and from the side.
 MADE_UP: dict[str, Any] = {
-    "about": "These places are made up, so that the plan decides: each crop fits one view of a cup well. Drag a dot, or "
+    "about": "These places are made up, so that the plan decides: A and C each fit one sentence of cup, B lies between. A dashed ring: nearer to bowl on average. Drag a dot, or "
     "move it with the arrow keys. Each crop gives a third; each sentence takes half.",
     "classes": ["cup", "bowl"],
     "crops": [

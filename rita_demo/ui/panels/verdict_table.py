@@ -73,9 +73,9 @@ def _answer(verdict: Verdict, run: Run) -> str:
 def threat(run: Run) -> str:
     """The threat model: the attack, its strength and what the attacker does not know; the rest in a fold."""
     model = run.threat_model
-    strength = f", at most {model.budget}/255" if model.budget else ""
+    strength = f", at most {model.budget}/255" if model.budget and run.attack else ""
     *first, last = model.does_not_know or ("",)
-    unknown = " and ".join(filter(None, (", ".join(first), last)))
+    unknown = " or ".join(filter(None, (", ".join(first), last)))
     about = escape(f"; the attacker does not know {unknown}") if unknown else ""
     items = "".join(f"<li>{escape(s)}</li>" for s in model.sentences)
     return (

@@ -36,7 +36,7 @@ def test_the_answer_needs_its_own_run_and_a_prediction(exercise: Exercise) -> No
     right, sentence = exercise.answer(session.run)
     for n, choice in enumerate(exercise.choices):
         said = revealed(session, exercise, choice)
-        assert ("You predicted it" in said) == (n == right)
+        assert ("As you predicted" in said) == (n == right)
         assert any(letter.isdigit() for letter in sentence)
     session.run = replace(session.run, settings=session.run.settings.replace(views=32))
     assert NOT_SET_UP in revealed(session, exercise, exercise.choices[0])
