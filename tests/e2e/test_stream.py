@@ -78,6 +78,7 @@ def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened
     page.locator("#contents button").first.click()
     expect(page.locator("#item-detail")).to_contain_text(re.compile("of (the|a) stream"))
     page.get_by_role("tab", name="Stream").click()
+    page.wait_for_timeout(1500)  # its panels are drawn again when it is opened
     page.locator("#stream-time input[type=number]").fill("2")
     page.locator("#stream-time input[type=number]").press("Enter")
     expect(page.locator("#stream-heading")).to_contain_text(f"After picture 2 of {PICTURES}")

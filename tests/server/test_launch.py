@@ -84,7 +84,7 @@ def test_wrong_passwords_are_refused_and_right_ones_accepted(locked_client: str)
         assert answer.status_code in (400, 422)
         assert not answer.cookies
     for account in ACCOUNTS:
-        assert "A stored example." in HttpClient(locked_client, login=account).open()
+        assert "Stored example." in HttpClient(locked_client, login=account).open()
 
 
 def test_a_file_that_is_too_large_is_refused(locked_client: str) -> None:

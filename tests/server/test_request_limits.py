@@ -67,7 +67,7 @@ def test_only_allowed_routes_answer_and_none_leaves_a_file(
     address: str, page: gr.Blocks, temporary_folder: Path
 ) -> None:
     visitor = HttpClient(address)
-    assert "A stored example." in visitor.open()
+    assert "Stored example." in visitor.open()
     everything = addresses(page.app.routes)
     assert len(everything) > 60
     assert ("POST", f"{API}/process_recording") in everything

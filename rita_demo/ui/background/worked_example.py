@@ -42,7 +42,7 @@ class WorkedExample:
         self.sentence, self.fraction = "Preparing a worked example", 0.0
         self.failure = "The worked example could not be computed."
         self.session: Session | None = None
-        self.message = "A stored example."
+        self.message = "Stored example."
         self.warning: DemoError | None = None
         self._viewable = threading.Event()  # all but attack steps and budgets; or there is no example
         self._complete = threading.Event()

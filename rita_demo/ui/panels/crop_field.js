@@ -129,7 +129,7 @@ function sentence(seen, whole, kept) {
   const share = right / n;
   const some = share > 0.6 ? "Most" : share >= 0.4 ? "About half of the" : share >= 0.25 ? "Less than half of the" : "Few";
   const most = right === n ? "All" : right ? some : "No";
-  const since = at > 0 ? `; ${crossed || "none"} crossed since step 0` : "";
+  const since = at > 0 ? `; ${crossed || "none"} crossed the line` : "";
   const pale = kept.other.filter(Boolean).length;
   const text =
     `${most} crops (${right} of ${n}) ${at > 0 && !came ? "stay" : "are"} on ${data.reference}'s side${since}. ` +

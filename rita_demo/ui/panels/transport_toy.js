@@ -120,7 +120,7 @@ function draw() {
     const costs = found.classes.map((one, c) => `${toy.classes[c]} ${digits(Math.min(...one.costs[n]))}`);
     node.setAttribute("aria-label", `${letter(n)}: nearest sentences ${costs.join(", ")}. Arrow keys move it.`);
   }
-  part("output").textContent = `regularisation λ ${found.lambda}`;
+  part("output").textContent = `regularisation ${found.lambda}`;
   const said = (part(".result").textContent = sentence(found));
   clearTimeout(rest);
   rest = setTimeout(() => (part("[role=status]").textContent = said), 700);

@@ -114,7 +114,7 @@ def test_only_a_link_is_queued_and_a_sample_chosen_while_it_waits_runs_separatel
     address: str, recorder: SimpleNamespace
 ) -> None:
     visitor, other = HttpClient(address), HttpClient(address)
-    for query, said in (({}, "A stored example."), ({"sample": "nothing"}, "sample is one of")):
+    for query, said in (({}, "Stored example."), ({"sample": "nothing"}, "sample is one of")):
         answer, events = visitor.open_link(query)
         assert said in answer
         assert events == []
