@@ -38,6 +38,7 @@ from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data
 from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
 
 VIEW_SEEDS = 10
+CHANGED = "<p class='changed' role='status'>Settings changed: press Attack and defend.</p>"
 #: In a queue: an event outside it does not report that a ``gr.State`` changed.
 UPLOAD_EVENT = queued_event("uploads", 8)
 
@@ -79,6 +80,7 @@ class AttackDefendTab(SelectionEvents):
         run, known = job(self.attack_and_defend), job(self.attack_known_defence)
         result.repeat_button.click(job(self.repeat_with_new_views), {visitor}, outputs, **LONG_EVENT)
         form.defend_button.click(job(self.only_defend), inputs, outputs, **LONG_EVENT)
+        compare, compared = safe(self.compare_form), [context.error_banner, form.changed]
         for run_event in (
             form.run_button.click(run, inputs, outputs, **LONG_EVENT),
             result.knowing_button.click(known, inputs | {result.known_defence}, outputs, **LONG_EVENT),
@@ -87,12 +89,13 @@ class AttackDefendTab(SelectionEvents):
             self.link.change(job(self.run_link), {visitor, self.link}, outputs, **queued),
         ):
             run_event.success(safe(self.start_background_work), visitor, outputs, **BACKGROUND_EVENT)
-            run_event.then(self.compare_form, inputs, form.changed, **IMMEDIATE_EVENT)  # it may have been stopped
+            run_event.then(compare, inputs, compared, **IMMEDIATE_EVENT)  # it may have been stopped
         for edit in form.edits:
-            edit(self.compare_form, inputs, form.changed, **IMMEDIATE_EVENT)
+            edit(compare, inputs, compared, **IMMEDIATE_EVENT)
         slow = safe(self.start_slow_background_work)
         result.background_button.click(slow, visitor, outputs, **BACKGROUND_EVENT)
-        self._bind_selection()
+        strength = self._bind_selection()
+        strength.then(compare, inputs, compared, **IMMEDIATE_EVENT)
 
     # --- long jobs
     def run(self, session: Session, request: RunRequest) -> Iterator[Updates]:
@@ -164,13 +167,12 @@ class AttackDefendTab(SelectionEvents):
         self.queue_status.waiting_list.leave(session)
         return session
 
-    def compare_form(self, values: Mapping[Any, Any]) -> str:
-        """Whether the form asks for another run than the one on screen, as HTML."""
+    def compare_form(self, values: Mapping[Any, Any]) -> Updates:
+        """Say beside the button whether the form asks for another run than the one on screen."""
         run = self.context.sessions.get(values[self.context.visitor]).run
         form = {name: values[component] for name, component in self.form.fields.items()}
-        if run is None or not asks_for_another_run(form, run):
-            return ""
-        return "<p class='changed' role='status'>Settings changed: press Attack and defend.</p>"
+        other = run is not None and asks_for_another_run(form, run)
+        return {self.form.changed: CHANGED if other else ""}
 
     @property
     def link_outputs(self) -> list[Any]:
@@ -272,11 +274,10 @@ class AttackDefendTab(SelectionEvents):
         }
 
     # --- clicks in the result
-    def _bind_selection(self) -> None:
+    def _bind_selection(self) -> Any:
+        """Returns the event of the choice of the strength shown."""
         r, visitor, wire = self.result, self.context.visitor, self.two_stage.bind_event
-        fields = self.form.fields
-        strength = self.bind_attack_sliders(r.budget_choice, fields["budget"])
-        strength.then(self.compare_form, {visitor, *fields.values()}, self.form.changed, **IMMEDIATE_EVENT)
+        strength = self.bind_attack_sliders(r.budget_choice, self.form.fields["budget"])
         wire(r.field.release, self.on_field_step, [visitor], *STEP_TOPICS)
         wire(r.field.click, self.on_view, [visitor], "view")
         wire(r.grid.click, self.on_view, [visitor], "view", active=[r.grid])
@@ -289,6 +290,7 @@ class AttackDefendTab(SelectionEvents):
             (r.plan.click, self.on_cell, [visitor]),
         ):
             wire(event, handler, inputs, "class", "view", "side")
+        return strength
 
     def on_field_step(self, visitor: Any, event: gr.EventData) -> Updates:
         """The crop field's control was moved, or the attack was played to its end."""
