@@ -70,7 +70,12 @@ def test_both_towers_stand_side_by_side(tab: ArenaTab, filled: tuple[list[Any], 
     assert html.count("<table") == 2
     assert html.count("<button") == 2 * len(METHODS) * len(COLUMNS)
     assert html.count("tabindex='0' data-tower") == 1, "one stop for the tabulator"
-    for text in ("Model embedded</h3>", "Model embedded-robust</h3>", "Training against attacks", "Embedded model: CLIP withstands"):
+    for text in (
+        "Model embedded</h3>",
+        "Model embedded-robust</h3>",
+        "Training against attacks",
+        "Embedded model: CLIP withstands",
+    ):
         assert text in html
     shown = [update[tab.table].count("<button") for update in updates if tab.table in update]
     assert shown == sorted(shown), "it fills step by step"
