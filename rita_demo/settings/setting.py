@@ -97,7 +97,7 @@ def short_repr(value: Any) -> str:
 
 def number_text(value: float) -> str:
     """A number in a sentence: "0.01", "−3", "10⁻⁶", "2.5 · 10⁻⁷"."""
-    mantissa, _, exponent = f"{value:g}".partition("e")
+    mantissa, _, exponent = (str(value) if isinstance(value, int) else f"{value:g}").partition("e")
     mantissa = mantissa.replace("-", "−")
     if not exponent:
         return mantissa

@@ -68,5 +68,5 @@ def test_the_reference_of_the_settings_is_up_to_date() -> None:
 
 
 def test_a_number_in_a_sentence_has_a_real_minus_and_a_power_of_ten() -> None:
-    numbers = {0.01: "0.01", -3.5: "−3.5", 1e-6: "10⁻⁶", 2.5e-7: "2.5 · 10⁻⁷", 100: "100"}
+    numbers = {0.01: "0.01", -3.5: "−3.5", 1e-6: "10⁻⁶", 2.5e-7: "2.5 · 10⁻⁷", 695_064_512: "695064512"}
     assert {value: number_text(value) for value in numbers} == numbers
