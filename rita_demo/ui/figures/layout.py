@@ -22,7 +22,7 @@ Parts = dict[str, Any]  # components by name
 TEXTURES_CHOICE = ("Drawn textures, attacked now", TEXTURES_SOURCE)
 LIVE_CONTROLS = ("classes", "each", "attack", "budget", "views")
 POINT_TEXT = "<p class='empty'>Point at a mark, or select it with the arrow keys and Enter, to see its picture.</p>"
-SHIPPED_RUN = ("measured for this copy: DTD, val", evaluation_page.SHIPPED)
+SHIPPED_RUN = ("measured for this copy: DTD and Caltech101, val", evaluation_page.SHIPPED)
 NO_RUN = "Attack and defend a picture on the first tab."
 
 
